@@ -164,9 +164,10 @@ final class ControlDesk: AudioDoor {
     // HostSync numbers beats from the session's beat 0; so does what is shown.
     var timeline = snapshot.state.timeline
     timeline.beatOrigin = .zero
-    if timeline.tempo != state.tempo {
-      let dictated = door.isDictated(timeline.tempo) ? state.chosenTempo ?? state.tempo : nil
-      state.chosenTempo = bend.below(timeline.tempo) ?? dictated
+    if let below = bend.below(timeline.tempo) {
+      state.chosenTempo = below
+    } else if timeline.tempo != state.tempo {
+      state.chosenTempo = door.isDictated(timeline.tempo) ? state.chosenTempo ?? state.tempo : nil
     }
     state.timeline = timeline
     state.peers = snapshot.peerCount

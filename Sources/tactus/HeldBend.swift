@@ -4,20 +4,42 @@ import ControlSurface
 import Link
 import Synchronization
 
-/// The session's tempo as a hand bends it, and the one below: that is remembered, saved, and left to the session when tactus ends. [any]
+/// The session's tempos as a hand bends them, and the one below: that is remembered, saved, and left to the session when tactus ends. [any]
 final class HeldBend: Sendable {
-  private let held = Mutex<(tempo: Tempo, below: Tempo)?>(nil)
+  private struct Held {
+    var below: Tempo
+    /// As ordered, the latest last. The session shows each of them later than it was ordered.
+    var tempos: [Tempo]
+    var isLatestShown = false
+  }
+
+  /// A wheel orders more than this before the session shows the first: then an early one is taken for a tempo that was set, until
+  /// the next is shown.
+  private static let mostTempos = 64
+
+  private let held = Mutex<Held?>(nil)
 
   /// A tempo was ordered. `below`: the tempo that it bends; nil: it is no bend.
   func ordered(_ tempo: Tempo, below: Tempo?) {
-    held.withLock { $0 = below.map { (tempo.clamped, $0.clamped) } }
+    held.withLock { held in
+      guard let below else { return held = nil }
+      let earlier = held?.tempos.suffix(Self.mostTempos - 1) ?? []
+      held = Held(below: below.clamped, tempos: earlier + [tempo.clamped])
+    }
   }
 
-  /// The tempo below this one of the session; nil: this one is no bend of ours, or not any more.
+  /// The tempo below this one, which the session shows; nil: this one is no bend of ours.
   func below(_ tempo: Tempo) -> Tempo? {
     held.withLock { held in
-      if held?.tempo != tempo { held = nil }
-      return held?.below
+      guard let bend = held else { return nil }
+      if bend.tempos.last == tempo {
+        held?.isLatestShown = true
+      } else if !bend.tempos.contains(tempo) {
+        // A peer set this tempo, if the latest was shown before. Else this tempo was on its way when the bend was ordered.
+        if bend.isLatestShown { held = nil }
+        return nil
+      }
+      return bend.below
     }
   }
 
@@ -25,7 +47,7 @@ final class HeldBend: Sendable {
   func release(in link: Link, at time: Micros) {
     guard let held = held.withLock({ $0 }) else { return }
     link.updateAppState {
-      if $0.timeline.tempo == held.tempo { $0.setTempo(held.below.beatsPerMinute, at: time) }
+      if held.tempos.contains($0.timeline.tempo) { $0.setTempo(held.below.beatsPerMinute, at: time) }
     }
   }
 }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import ControlSurface
+import JACKHost
+import Link
+import Testing
+
+@testable import tactus
+
+/// The tempo below a bend, which is the one that lasts.
+struct HeldBendTests {
+  @Test func `the session shows an earlier tempo of the bend, then the latest`() {
+    let bend = HeldBend()
+    bend.ordered(Tempo(132), below: Tempo(121))
+    bend.ordered(Tempo(133), below: Tempo(121))
+    for tempo in [120, 132, 133, 132, 133] as [Double] {
+      #expect(bend.below(Tempo(tempo)) == (tempo == 120 ? nil : Tempo(121)), "\(tempo)")
+    }
+  }
+
+  @Test func `a tempo that a peer sets after the bend ends it`() {
+    let bend = HeldBend()
+    bend.ordered(Tempo(133), below: Tempo(121))
+    #expect(bend.below(Tempo(133)) == Tempo(121))
+    #expect(bend.below(Tempo(99)) == nil)
+    #expect(bend.below(Tempo(133)) == nil)
+  }
+
+  @Test func `a tempo that is ordered and no bend ends it`() {
+    let bend = HeldBend()
+    bend.ordered(Tempo(133), below: Tempo(121))
+    bend.ordered(Tempo(133), below: nil)
+    #expect(bend.below(Tempo(133)) == nil)
+  }
+
+  @Test func `the desk remembers the tempo below, whichever of the bend's the session shows`() {
+    let link = Link(tempo: 121)
+    let state = link.captureAppState()
+    let exchange = AudioExchange(session: state, settings: Settings())
+    let desk = ControlDesk(
+      link: link, exchange: exchange, door: SessionDoor(exchange: exchange, state: state),
+      state: SurfaceState(timeline: state.timeline), wake: {})
+    for tempo in [132, 133] as [Double] { _ = desk.setTempo(Tempo(tempo), bentFrom: Tempo(121), at: .zero) }
+    var snapshot = link.snapshot
+    for tempo in [132, 133] as [Double] {
+      snapshot.state.setTempo(tempo, at: .zero)
+      desk.publish(snapshot)
+      #expect(desk.lasting.chosenTempo == Tempo(121), "\(tempo)")
+    }
+    // A drummer's tap moves the tempo below, and the bend with it.
+    _ = desk.setTempo(Tempo(134), bentFrom: Tempo(122), at: .zero)
+    snapshot.state.setTempo(134, at: .zero)
+    desk.publish(snapshot)
+    #expect(desk.lasting.chosenTempo == Tempo(122))
+  }
+
+  @Test func `a bend is released before tactus leaves, also where the latest tempo is not shown yet`() {
+    let link = Link(tempo: 121)
+    let bend = HeldBend()
+    link.updateAppState { $0.setTempo(132, at: .zero) }
+    bend.ordered(Tempo(132), below: Tempo(121))
+    bend.ordered(Tempo(133), below: Tempo(121))
+    bend.release(in: link, at: Link.clock())
+    #expect(link.captureAppState().timeline.tempo == Tempo(121))
+  }
+}
