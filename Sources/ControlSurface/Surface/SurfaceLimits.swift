@@ -31,6 +31,8 @@ enum SurfaceLimits {
   static let longestBend = Micros(20_000_000)
   /// In per cent: less is let go.
   static let leastBend = 0.05
+  /// Tempos of a bend that the session does not show yet. A wheel sends some hundreds a second, the session shows each within 0.1 s.
+  static let bendsOnTheirWay = 64
   /// As far as a jog wheel moves the session in one go, in microseconds; and less than this no drummer's beat is off.
   static let farthestTurn = 1_000_000.0
   static let leastTurn = 1000.0

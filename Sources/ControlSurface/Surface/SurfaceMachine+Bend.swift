@@ -8,6 +8,8 @@ struct BendingHand {
   struct Moved {
     var before: Double
     var during: Double
+    /// The tempos that this hand ordered, the latest last: the session shows each of them later.
+    var ordered: [Tempo]
     /// Of what was turned, microseconds that are still to come from this moment on; nil: it is held.
     var turning: (left: Double, since: Micros)?
   }
@@ -50,10 +52,12 @@ extension SurfaceMachine {
     from before: Double, by percent: Double, turning: Double?, _ asker: Asker, at time: Micros
   ) {
     let during = Tempo(before * (1 + percent / 100)).clamped.beatsPerMinute
-    let isNews = hand.session?.during != during
-    hand.session = .init(before: before, during: during, turning: turning.map { ($0, time) })
+    let isNews = hand.session?.during != during || hand.session?.before != before
+    let earlier = hand.session?.ordered.suffix(SurfaceLimits.bendsOnTheirWay) ?? []
+    hand.session = .init(
+      before: before, during: during, ordered: earlier + [Tempo(during).clamped],
+      turning: turning.map { ($0, time) })
     hand.asker = asker
-    reading.own.bent = Bent(below: before, during: during)
     // By the session's own speed: at the end of the range a tenth is less.
     if let turning { hand.ends = time + Micros(rounding: abs(turning / (during / before - 1))) }
     if isNews { order(.bentTempo(Tempo(during), below: Tempo(before)), asker, at: time) }
@@ -70,9 +74,8 @@ extension SurfaceMachine {
     }
     guard let moved = hand.session else { return }
     hand.session = nil
-    reading.own.bent = nil
-    // Who lets go at once is told nothing of its own yet.
-    let ours = [moved.during, moved.before].map { Tempo($0).clamped.microsPerBeat }
+    // The session may show none of the bend's tempos yet, or an earlier one.
+    let ours = (moved.ordered + [Tempo(moved.before).clamped]).map(\.microsPerBeat)
     if ours.contains(reading.state.tempo.clamped.microsPerBeat) { commit(moved.before, asker, at: time) }
   }
 
@@ -91,15 +94,20 @@ extension SurfaceMachine {
       hand.outputs.turned = Micros(rounding: turned)
       return bendOutputs(asker, at: time)
     }
-    var left = micros
-    if let moved = hand.session, let turning = moved.turning {
-      left += turning.left - Double((time - turning.since).count) * (moved.during / moved.before - 1)
-    }
     let farthest = SurfaceLimits.farthestTurn
-    left = min(farthest, max(-farthest, left))
+    let left = min(farthest, max(-farthest, micros + leftToTurn(at: time)))
     guard abs(left) >= 1 else { return letGo(at: time) }
-    let share = BendSettings.most * (left < 0 ? -1 : 1)
-    move(from: hand.session?.before ?? reading.tempo, by: share, turning: left, asker, at: time)
+    turn(left, from: hand.session?.before ?? reading.tempo, asker, at: time)
+  }
+
+  private mutating func turn(_ left: Double, from before: Double, _ asker: Asker, at time: Micros) {
+    move(from: before, by: BendSettings.most * (left < 0 ? -1 : 1), turning: left, asker, at: time)
+  }
+
+  /// Microseconds of what was turned that are still to come.
+  private func leftToTurn(at time: Micros) -> Double {
+    guard let moved = hand.session, let turning = moved.turning else { return 0 }
+    return turning.left - Double((time - turning.since).count) * (moved.during / moved.before - 1)
   }
 
   mutating func bendHome(_ asker: Asker, at time: Micros) {
@@ -119,8 +127,13 @@ extension SurfaceMachine {
   mutating func follow(tapAt moment: Micros, _ asker: Asker) {
     guard let beat = drummer.tap(at: moment) else { return }
     let tempo = Tempo((60e6 / beat.length * 100).rounded() / 100).clamped.beatsPerMinute
-    if hand.session != nil {
-      hand.session?.before = tempo
+    if let moved = hand.session {
+      // The bend goes on from the drummer's tempo, to which the session comes back.
+      if moved.turning != nil {
+        turn(leftToTurn(at: now), from: tempo, asker, at: now)
+      } else {
+        move(from: tempo, by: reading.own.bentPercent, turning: nil, asker, at: now)
+      }
     } else if abs(tempo - reading.tempo) >= 0.05 {
       expect(tempo)
       if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: now) }

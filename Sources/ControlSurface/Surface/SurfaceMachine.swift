@@ -37,7 +37,9 @@ struct SurfaceMachine {
   var songBeingSaid: String?
   var taps = Taps()
   var drummer = Drummer()
-  var hand = BendingHand()
+  var hand = BendingHand() {
+    didSet { reading.own.bent = hand.session.map { Bent(below: $0.before, during: $0.during) } }
+  }
   var rates: SourceRates
   /// Outputs that controllers which are not paired make or take away.
   var reshaping: TokenBucket
