@@ -184,6 +184,28 @@ struct OtherKindTests {
     #expect(rises(studio, from: stopped).count == 1)
   }
 
+  @Test(arguments: [Rate(0), Rate(isInBars: true)])
+  func `a reset in another session waits for the next bar`(rate: Rate) {
+    for place in stride(from: 0.0, to: 4.0, by: 0.37) {
+      let studio = Studio(tempo: 120)
+      studio.rack = [Self.output(.reset)]
+      studio.rack[0].settings.gate.rate = rate
+      studio.play(seconds: 1.3)
+      studio.transport.state = .starting
+      studio.play(256)
+      studio.transport.state = .rolling
+      studio.play(seconds: 3.37)
+      let joined = studio.frame
+      studio.timeline.timeOrigin = studio.timeline.timeOrigin - Micros(Int64((613 + place) * 500_000))
+      studio.play(seconds: 3.9)
+      let heard = rises(studio, from: joined)
+      let song = studio.report.sessionBeat - studio.report.songBeat
+      let bars = heard.map { (studio.beat(at: $0.heard) - song) / 4 }
+      #expect(rate.count == 0 ? bars.count == 1 : (1...2).contains(bars.count), "\(place): \(bars)")
+      for bar in bars { #expect(abs(bar - bar.rounded()) < 1e-3, "\(place): \(bars)") }
+    }
+  }
+
   @Test func `a reset that is switched on while the song rolls waits for its place`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.output(.reset)]

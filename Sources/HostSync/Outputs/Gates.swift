@@ -90,7 +90,7 @@ struct Pulse: BitwiseCopyable {
       // A gate that comes while the song rolls has missed its start: it has no part in it.
       let isMissed = followedRun == nil && window.frame(of: now.song.startBeat) < -0.5
       followedRun = now.song.run
-      mark = !isMissed && (now.song.isRolling || now.song.isWaiting) ? now.song.startBeat : nil
+      mark = !isMissed && (now.song.isRolling || now.song.isWaiting) ? Self.markedBeat(&now, window) : nil
     }
     guard let start = mark else { return }
     let place = max(-0.5, window.frame(of: start))
@@ -99,6 +99,13 @@ struct Pulse: BitwiseCopyable {
     mark = nil
     let first = gate.isFine ? place : Double(frame) - 0.5
     fill(from: first, to: first + width, of: buffer, window, gate)
+  }
+
+  /// Where the song starts. In another session it goes on in the middle of a bar: then where its next bar starts.
+  private static func markedBeat(_ now: inout Present, _ window: Window) -> Double {
+    guard now.song.isRebased else { return now.song.startBeat }
+    let here = now.song.songBeat(of: window.grid.beat(at: window.line.start))
+    return now.song.originBeat + ThirtySeconds.beats(now.bars.line(atOrAfter: here))
   }
 
   /// A frame stands for the time from half a frame before it to half a frame behind it, and has the share of the pulse that falls

@@ -19,6 +19,8 @@ struct Song: BitwiseCopyable {
   private(set) var origin: Int64 = 0
   /// The beat from which on the song sounds; nothing before it belongs to it.
   private(set) var startBeat = Double.infinity
+  /// The run began as the session became another below a rolling song: nothing starts there.
+  private(set) var isRebased = false
   /// When the last run ended, as heard; only while stopped.
   private(set) var stopTime = -Double.infinity
   /// Goes up whenever the song's position jumps: at a start, a locate, another session.
@@ -163,7 +165,7 @@ struct Song: BitwiseCopyable {
     self.origin = origin
     startBeat = beat
     phase = .waiting
-    run &+= 1
+    begin()
   }
 
   /// It waits for no start any more.
@@ -171,14 +173,14 @@ struct Song: BitwiseCopyable {
     guard isWaiting else { return }
     phase = .stopped
     startBeat = .infinity
-    run &+= 1
+    begin()
   }
 
   private mutating func leave(at time: Double) {
     guard isRolling else { return }
     phase = .stopped
     stopTime = time
-    run &+= 1
+    begin()
   }
 
   private mutating func enter(at beat: Double, position: Double, grain: Int64) {
@@ -190,7 +192,12 @@ struct Song: BitwiseCopyable {
     phase = .rolling
     origin = ThirtySeconds.nearest(to: beat - position, grain: grain)
     startBeat = beat
+    begin()
+  }
+
+  private mutating func begin(isRebased: Bool = false) {
     run &+= 1
+    self.isRebased = isRebased
   }
 
   /// The transport's frame does not count cycles that were lost, ours does (facts: jack 8).
@@ -217,7 +224,7 @@ struct Song: BitwiseCopyable {
     switch phase {
     case .stopped: break
     case .waiting, .rolling:
-      run &+= 1
+      begin(isRebased: isRolling)
       if isRolling { startBeat = now.grid.beat(at: now.heard.start) }
     }
   }
