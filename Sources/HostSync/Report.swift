@@ -10,6 +10,8 @@ public struct Report: Sendable, BitwiseCopyable {
   public var isRolling = false
   /// A launch waits for its beat.
   public var isWaiting = false
+  /// The session's beat of the launch that waits.
+  public var startBeat = Double.infinity
   public var tempo = 0.0
 
   /// MIDI messages that were lost on their way out or at `control`: too many at once, or nobody took the earlier ones.

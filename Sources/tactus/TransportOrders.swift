@@ -8,11 +8,18 @@ import Link
 
 /// What JACK's transport is asked for: by the surface's users, and by the session's starts and stops. [control]
 struct TransportOrders {
+  /// A start that waited with JACK's transport stopped, at a beat of the session's.
+  private struct ToldStart {
+    var beat: Double
+    /// We told the session of it: a peer's start is the peer's to tell.
+    var isOurs: Bool
+    /// JACK was asked for it, and the report may not show that yet.
+    var isAsked = false
+  }
+
   /// The number of the session's last start or stop that the transport was asked for.
   private var obeyedStartStop: UInt32 = 0
-  /// The session's beat of the start that waits with JACK's transport stopped, and whether we told the session of it: a peer's start is
-  /// the peer's to tell.
-  private var toldStart: (beat: Double, isOurs: Bool)?
+  private var toldStart: ToldStart?
   private var lastOrder = LastOrder()
 
   /// Returns what is to be said of it.
@@ -38,18 +45,29 @@ struct TransportOrders {
     return lines
   }
 
-  /// Of one that waits with JACK's transport standing nobody else is told by the audio thread, before it is too late for them.
-  private mutating func tellStart(_ beat: Double?, _ report: Report, in link: Link) {
-    guard let beat else { return toldStart = nil }
+  /// Tells the session of a start that waits while JACK's transport stands: the audio thread would tell it too late for the peers.
+  /// Once JACK was asked, a slow program may still move the start on, and the peers hear of that, too.
+  ///
+  /// - Parameter standing: the session's beat of the start until JACK is asked for it.
+  mutating func tellStart(_ standing: Double?, _ report: Report, in link: Link) {
+    let shown = report.isWaiting ? report.startBeat : toldStart?.beat
+    guard let beat = standing ?? (isToldStart(shownBy: report) ? shown : nil) else { return toldStart = nil }
     let time = Micros(
       rounding: report.moment.heard.start + (beat - report.sessionBeat) * report.moment.beatMicros)
     guard let told = toldStart else {
-      return toldStart = (beat, tell(true, at: time, in: link))
+      return toldStart = ToldStart(beat: beat, isOurs: tell(true, at: time, in: link))
     }
+    toldStart?.isAsked = standing == nil
     guard told.isOurs, told.beat != beat else { return }
-    toldStart = (beat, true)
+    toldStart?.beat = beat
     guard link.isStartStopSyncEnabled else { return }
     link.updateAppState { if $0.isPlaying { $0.setPlaying(true, at: time) } }
+  }
+
+  /// Whether JACK was asked for the start that we told, and it still waits.
+  private func isToldStart(shownBy report: Report) -> Bool {
+    guard let toldStart else { return false }
+    return report.isWaiting || !(toldStart.isAsked || report.isMoving)
   }
 
   private mutating func start(_ host: JACKHost) {
@@ -58,7 +76,10 @@ struct TransportOrders {
   }
 
   private mutating func stop(_ desk: ControlDesk, _ host: JACKHost, in link: Link) {
-    if host.relocator.startBeat != nil { tell(false, at: Link.clock(), in: link) }
+    if host.relocator.startBeat != nil {
+      tell(false, at: Link.clock(), in: link)
+      toldStart = nil
+    }
     let command = desk.state.stopCommand
     host.command(command)
     if case .stop = command { lastOrder = LastOrder(moves: false, at: Link.clock()) }

@@ -3,6 +3,7 @@ import BeatMath
 import Choices
 import ControlSurface
 import HostSync
+import Link
 import Testing
 
 @testable import tactus
@@ -61,6 +62,61 @@ struct TransportOrderTests {
     #expect(order.moves(shown: true, at: Micros(5_100_000)))
     #expect(LastOrder(moves: true, at: .zero).moves(shown: false, at: Micros(10)))
     for shown in [true, false] { #expect(LastOrder().moves(shown: shown, at: .zero) == shown) }
+  }
+
+  /// At 120 beats a minute: beat 8 is 4 s after beat 0.
+  private func report(beat: Double, waitsFor start: Double? = nil, rolls: Bool = false) -> Report {
+    var report = Report()
+    (report.sessionBeat, report.moment.beatMicros) = (beat, 500_000)
+    report.moment.heard.start = 10_000_000 + beat * 500_000
+    (report.isWaiting, report.isRolling) = (start != nil, rolls)
+    report.startBeat = start ?? .infinity
+    return report
+  }
+
+  @Test(arguments: [false, true])
+  func `a start that a slow program moves on is told again`(isStale: Bool) {
+    let link = Link(tempo: 120)
+    link.isStartStopSyncEnabled = true
+    var orders = TransportOrders()
+    func told() -> Micros? {
+      let state = link.captureAppState()
+      return state.isPlaying ? state.startStop.time : nil
+    }
+    orders.tellStart(8, report(beat: 6), in: link)
+    #expect(told() == Micros(14_000_000))
+    // JACK was asked, and shows it in its next cycle.
+    if isStale { orders.tellStart(nil, report(beat: 7.8), in: link) }
+    orders.tellStart(nil, report(beat: 7.9, waitsFor: 8), in: link)
+    #expect(told() == Micros(14_000_000))
+    orders.tellStart(nil, report(beat: 8.1, waitsFor: 12), in: link)
+    #expect(told() == Micros(16_000_000))
+    orders.tellStart(nil, report(beat: 12.1, waitsFor: 16), in: link)
+    #expect(told() == Micros(18_000_000))
+    orders.tellStart(nil, report(beat: 16.1, rolls: true), in: link)
+    #expect(told() == Micros(18_000_000))
+  }
+
+  @Test func `a peer's start that a slow program moves on stays the peer's`() {
+    let link = Link(tempo: 120)
+    link.isStartStopSyncEnabled = true
+    link.updateAppState { $0.setPlaying(true, at: Micros(14_000_000)) }
+    var orders = TransportOrders()
+    orders.tellStart(8, report(beat: 6), in: link)
+    orders.tellStart(nil, report(beat: 8.1, waitsFor: 12), in: link)
+    #expect(link.captureAppState().startStop.time == Micros(14_000_000))
+  }
+
+  @Test func `a start that is called off leaves the next one to be told`() {
+    let link = Link(tempo: 120)
+    link.isStartStopSyncEnabled = true
+    var orders = TransportOrders()
+    orders.tellStart(8, report(beat: 6), in: link)
+    link.updateAppState { $0.setPlaying(false, at: Micros(13_200_000)) }
+    for beat in [6.5, 6.6] { orders.tellStart(nil, report(beat: beat), in: link) }
+    orders.tellStart(12, report(beat: 7), in: link)
+    #expect(link.captureAppState().startStop.time == Micros(16_000_000))
+    #expect(link.captureAppState().isPlaying)
   }
 
   private typealias Seen = (transport: SurfaceState.Transport, milliseconds: Int64, lasts: Bool)

@@ -72,6 +72,7 @@ struct Song: BitwiseCopyable {
   func report(into report: inout Report) {
     report.isRolling = isRolling
     report.isWaiting = isWaiting
+    report.startBeat = isWaiting ? startBeat : .infinity
     report.songBeat = isRolling || isWaiting ? songBeat(of: report.sessionBeat) : standing
   }
 
