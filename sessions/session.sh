@@ -5,8 +5,9 @@
 #   needs PROGRAM PACKAGE    ends with a line that says what to install, if there is no such program
 #   own FILE                 a copy of the session's file among the musician's own, made at the first start: its path; ends the start
 #                            if it cannot be made, so assign the path before it is used
-#   beside COMMAND...        starts a program beside tactus, in the background, or joins the one that the last start left open; it stays
-#                            open when tactus ends, and tactus says when it has ended itself
+#   beside COMMAND...        starts a program beside tactus, in the background, or joins the one that the last start left open or that
+#                            JACK knows already; it stays open when tactus ends, and tactus says when it has ended itself. JACK's name
+#                            for the program is the command's, in any case of letters, unless client=NAME says otherwise
 #   new_to_ardour            Ardour preferences for JACK, if there are none of any kind yet
 #   output_latency           of the sound card, in milliseconds
 #   lead_again               takes JACK's timebase back, once, from the program beside us that takes it while it loads
@@ -46,15 +47,37 @@ needs() {
 }
 
 own() {
+  if is_cut "$1"; then
+    echo "session $name: the copy of $1 in $home was cut short, as by a full disk; a new one takes its place" >&2
+    rm -f "$home/$1"
+  fi
   if [ ! -e "$home/$1" ]; then
-    # A session file says which rate it was made at. A copy that a full disk cuts short never gets the file's name.
-    if ! { mkdir -p "$(dirname "$home/$1")" && sed "s/@RATE@/$(rate)/g" "$session/$1" >"$home/$1.new" &&
+    # A copy that a full disk cuts short never gets the file's name.
+    if ! { mkdir -p "$(dirname "$home/$1")" && original "$1" "$(rate)" >"$home/$1.new" &&
       mv "$home/$1.new" "$home/$1"; }; then
       rm -f "$home/$1.new"
       stop "cannot copy $1 to $home: make room there, then start this session again"
     fi
   fi
   echo "$home/$1"
+}
+
+# The session's file FILE for a server's RATE: a session file says which rate it was made at.
+original() {
+  sed "s/@RATE@/$2/g" "$session/$1"
+}
+
+# Whether the copy of FILE is the beginning of its original and no more: earlier versions of tactus kept what a full disk had cut short.
+# The server may have had another rate then.
+is_cut() {
+  local size rate
+  size=$(stat -c %s "$home/$1" 2>/dev/null) || return
+  for rate in 48000 44100 88200 96000 176400 192000 "$(rate)"; do
+    if [ "$size" -lt "$(original "$1" "$rate" | wc -c)" ] && cmp -s -n "$size" <(original "$1" "$rate") "$home/$1"; then
+      return
+    fi
+  done
+  return 1
 }
 
 rate() {
@@ -74,12 +97,28 @@ began() {
   sed -n 's/.*) \([^Z] .*\)/\1/p' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20
 }
 
+# Whether JACK has a client of this name; without jack_lsp, whether a process of ours has it. A second client of a program gets a number
+# behind its name.
+is_open() {
+  local ports
+  if ports=$(jack_lsp 2>/dev/null); then
+    grep -Eiq "^$1(-[0-9]+)?:" <<<"$ports"
+  else
+    pgrep -u "$EUID" -x "$1" >/dev/null 2>&1
+  fi
+}
+
 beside() {
   local there
   there=$(still_open)
   if [ -n "$there" ]; then
     export TACTUS_BESIDE="$$ $there ${1##*/} $log"
     echo "session $name: ${1##*/} is still open from the last start; tactus joins it" >&2
+    return
+  fi
+  if is_open "${client-${1##*/}}"; then
+    # The musician opened it: tactus neither knows its process nor its messages.
+    echo "session $name: ${1##*/} is open already, with what you opened in it; tactus joins it" >&2
     return
   fi
   mkdir -p "$(dirname "$log")" || stop "cannot write to $(dirname "$log")"

@@ -83,6 +83,66 @@ struct SessionStartTests {
     #expect(try scratch.text(of: "opened").split(separator: "\n").count == 2)
   }
 
+  @Test func `a DAW that the musician opened is joined`() async throws {
+    let stage = try await LabStage()
+    let scratch = try ScratchFolder()
+    try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
+    let daw = try scratch.write("#!/bin/sh\ntouch \(scratch.path)/opened\n", to: "bin/hydrogen")
+    #expect(chmod(daw, 0o755) == 0)
+    // Under the name that Hydrogen has on JACK.
+    let opened = try ChildProcess(stage.command(["jack_metro", "--name", "Hydrogen", "--bpm", "60"]))
+    let isThere = try await stage.run("sh", "-c", "until jack_lsp | grep -q ^Hydrogen:; do sleep 0.1; done")
+    #expect(isThere.status == 0)
+    let session = try ChildProcess(
+      stage.command([
+        "sh", "-c", "HOME=$1/home XDG_STATE_HOME=$1/state PATH=$1/bin:$PATH exec $2 session start hydrogen",
+        "sh", scratch.path, program,
+      ]))
+    try await session.awaitLine(beginning: "OSC: ")
+    #expect(session.saidOnErrors.contains("hydrogen is open already"), "\(session.saidOnErrors)")
+    #expect(access(scratch.path + "/opened", F_OK) != 0)
+    session.signal(SIGINT)
+    #expect(await session.status() == 0)
+    opened.signal(SIGTERM)
+    _ = await opened.status()
+  }
+
+  /// The first bytes of `file`, nil: all; and what comes of the copy at the next start.
+  @Test(
+    arguments: [
+      ("four-on-the-floor.h2song", 0, true), ("four-on-the-floor.h2song", 4096, true),
+      ("four-on-the-floor.h2song", nil, false), ("tactus.json5", 0, true),
+    ] as [(String, Int?, Bool)])
+  func `a copy that an earlier version cut short is replaced`(file: String, size: Int?, isReplaced: Bool)
+    async throws
+  {
+    let stage = try await LabStage()
+    let scratch = try ScratchFolder()
+    try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
+    let daw = try scratch.write("#!/bin/sh\n", to: "bin/hydrogen")
+    #expect(chmod(daw, 0o755) == 0)
+    let (folder, original) = (
+      "home/.local/share/tactus/sessions/hydrogen/", Lab.top + "/sessions/hydrogen/" + file
+    )
+    try scratch.write("", to: folder + file)
+    let cut = try await ChildProcess.run([
+      "sh", "-c", "head -c \(size.map(String.init) ?? "99999") \(original) >\(scratch.path)/\(folder)\(file)",
+    ])
+    #expect(cut.status == 0)
+    let session = try ChildProcess(
+      stage.command([
+        "sh", "-c", "HOME=$1/home XDG_STATE_HOME=$1/state PATH=$1/bin:$PATH exec $2 session start hydrogen",
+        "sh", scratch.path, program,
+      ]))
+    try await session.awaitLine(beginning: "OSC: ")
+    let said = session.saidOnErrors
+    #expect(said.contains("the copy of \(file) in") == isReplaced, "\(said)")
+    let now = try await ChildProcess.run(["cmp", original, "\(scratch.path)/\(folder)\(file)"])
+    #expect(now.status == 0, "\(now)")
+    session.signal(SIGTERM)
+    _ = await session.status()
+  }
+
   @Test func `a session's copy that is cut short ends the start and is not kept`() async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
