@@ -24,7 +24,6 @@ extension Neighbourhood {
   /// Whether this address of ours is on the network of this interface. With two cables to one network each answers for both.
   package func has(_ own: Address, by index: UInt32) -> Bool {
     guard let interface = interfaces.first(where: { $0.index == index }) else { return own.isLoopback }
-    return interface.isLoopback || interface.addresses.contains { $0.scoped(0) == own.scoped(0) }
-      || interface.networks.contains { $0.contains(own) }
+    return owns(own, through: index) || interface.networks.contains { $0.contains(own) }
   }
 }
