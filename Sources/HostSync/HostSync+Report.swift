@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
 
 extension HostSync {
   /// What there is to tell.
@@ -17,6 +19,7 @@ extension HostSync {
     outputs.report.awaitsRelocation = awaitsRelocation
     awaitsRelocation = false
     outputs.report.isBetweenPlaces = isBetweenPlaces(now)
+    outputs.report.standsStill = firstFrame.still >= now.sampleRate
     outputs.report.isFirstFrameUnknown = !now.isFreewheeling && firstFrame.isUnknown
     if case .starting = now.transport.state {} else { wasRolling = now.isRolling }
     outputs.report.notBefore = now.notBefore

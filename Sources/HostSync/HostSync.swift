@@ -121,7 +121,9 @@ public struct HostSync: ~Copyable {
     // `run` alone makes a line for the cycle: the last one's goes on.
     let frameMicros = times.steadyFrameMicros
     let line = FrameLine(start: times.start(of: &cycle), frameMicros: frameMicros)
-    let now = Now(&cycle, &freeze, line: line, frameMicros: frameMicros, bentAhead: bend.ahead)
+    let now = Now(
+      &cycle, &freeze, line: line, frameMicros: frameMicros, bentAhead: bend.ahead,
+      holdsBriefly: launch.cuts.holdsBriefly)
     // A freewheeling server waits for nobody; nor does a host that is the clock for everybody.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
@@ -211,7 +213,7 @@ extension HostSync {
   private mutating func now(_ cycle: inout Cycle, _ line: FrameLine) -> Now {
     Now(
       &cycle, &freeze, line: line, frameMicros: times.steadyFrameMicros, bentAhead: bend.ahead,
-      isSound: times.isSound, isBack: times.isBack)
+      isSound: times.isSound, isBack: times.isBack, holdsBriefly: launch.cuts.holdsBriefly)
   }
 
   /// Lets the song wait for the beat that the launch has chosen, before it sees the transport.
@@ -235,7 +237,9 @@ extension HostSync {
       : launch.place(
         at: now.transport.frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
     if song.landmark == nil { song.landmark = cycle.relocation?.place(at: now.heard.start) }
-    launch.observe(now)
+    let cuts = launch.cuts.count
+    launch.observe(now, from: song.place)
+    if launch.cuts.count != cuts, StandingStart.isPossible(now.settings) { startStop.expectRestart(now) }
   }
 
   /// Another meter comes with the next bar line of a song that plays, and at once where none does.

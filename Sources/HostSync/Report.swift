@@ -31,6 +31,15 @@ public struct Report: Sendable, BitwiseCopyable {
   public var launchError = 0.0
   /// Launches that were moved to a later boundary because another client was not ready.
   public var movedLaunches: UInt64 = 0
+  /// Starts that JACK did not hold for as long as it was asked to, and where the last of them was to start; `CutStarts`.
+  public var cutStarts: UInt64 = 0
+  public var cutFrame: UInt32 = 0
+  public var holdsBriefly = false
+  var startsSuddenly = false
+  /// The transport rolls and its frame has not moved for a second.
+  public var standsStill = false
+  /// The timebase master that leads shows bars that make no sense.
+  public var isMasterSenseless = false
   /// A peer's start does not happen before this moment, as heard.
   public var notBefore = -Double.infinity
   /// How long other slow clients have been seen to take for a start, in microseconds.
@@ -108,6 +117,7 @@ extension Report {
     fileprivate let lostCycles: UInt64
     fileprivate let bridgedCycles: UInt64
     fileprivate let movedLaunches: UInt64
+    fileprivate let cutStarts: UInt64
     fileprivate let tempoRequests: UInt64
     fileprivate let wish: UInt32
     fileprivate let startStop: UInt32
@@ -117,7 +127,7 @@ extension Report {
     @_noLocks @_noAllocation get {
       Counts(
         lostMIDI: lostMIDI, lostCycles: lostCycles, bridgedCycles: bridgedCycles,
-        movedLaunches: movedLaunches, tempoRequests: tempoRequests, wish: wish.number,
+        movedLaunches: movedLaunches, cutStarts: cutStarts, tempoRequests: tempoRequests, wish: wish.number,
         startStop: startStop.number)
     }
   }
@@ -128,6 +138,7 @@ extension Report {
     lostCycles &+= before.lostCycles
     bridgedCycles &+= before.bridgedCycles
     movedLaunches &+= before.movedLaunches
+    cutStarts &+= before.cutStarts
     tempoRequests &+= before.tempoRequests
     wish.number &+= before.wish
     startStop.number &+= before.startStop

@@ -35,6 +35,9 @@ struct SyncLimit {
     if let told { tell(told) }
   }
 
+  /// Another client has set a shorter one.
+  func insist() { tell(told ?? implementation.usualSyncLimit) }
+
   /// We leave.
   func giveBack() {
     if told != nil { tell(implementation.usualSyncLimit) }

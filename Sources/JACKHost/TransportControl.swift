@@ -13,6 +13,9 @@ struct TransportControl {
   private var renewal = HoldRenewal()
   private var behindStop = OrdersBehindStop<TransportCommand>()
   private var hasSettled = false
+  /// Of the reports' `cutStarts`, those that were looked after; nil: there was no report.
+  private var cutStarts: UInt64?
+  private var stoodStill = false
   /// The audio thread's wish, and the cycle that it came with.
   private var wish: (number: UInt32, due: Double) = (0, 0)
 
@@ -60,7 +63,30 @@ struct TransportControl {
   mutating func forget() {
     relocator.cancel()
     behindStop.forget()
-    hasSettled = false
+    (hasSettled, cutStarts, stoodStill) = (false, nil, false)
+  }
+
+  /// JACK let a start roll that we held. On jackd the limit is the last client's word, which is ours again; on PipeWire it is the
+  /// shortest of all. The start is made again from its place, by a transport that stands until it is due.
+  private mutating func mend(on running: RunningClient, _ report: Report, sampleRate: Int) {
+    defer { cutStarts = report.cutStarts }
+    guard let cutStarts, report.cutStarts > cutStarts else { return }
+    running.syncLimit.insist()
+    guard report.isUnderWay, relocator.canStartLate else { return }
+    for order in [.stop, .locate(frame: report.cutFrame), .play] as [TransportCommand] {
+      command(order, on: running, report, sampleRate: sampleRate)
+    }
+  }
+
+  /// Locates a transport that stands although it says that it rolls: that lets PipeWire's go on.
+  private mutating func rouse(on running: RunningClient, _ report: Report, sampleRate: Int) {
+    defer { stoodStill = report.standsStill }
+    guard report.standsStill, !stoodStill else { return }
+    let (frame, rate) = (report.moment.frame, Double(max(1, sampleRate)))
+    let beat = Double(frame) / rate * report.tempo / 60
+    command(
+      .jump(frame: frame, beat: beat, step: relocator.choices.quantum), on: running, report,
+      sampleRate: sampleRate)
   }
 
   /// Sends a transport that we found standing to where it stands: PipeWire may roll from there or from one cycle farther on, and behind
@@ -84,6 +110,8 @@ struct TransportControl {
       running.fulfil(report.wish, showing: bbt(of: Beats(report.wish.place.beat), report))
     }
     settle(on: running, report, sampleRate: sampleRate)
+    mend(on: running, report, sampleRate: sampleRate)
+    rouse(on: running, report, sampleRate: sampleRate)
     let limit = running.syncLimit.implementation.longestHold
     if renewal.isDue(isHolding: report.isHolding, limit: limit, at: HostClock.micros()) { running.holdOn() }
     // What was done before in this look may have taken many milliseconds, and a start is asked for in its moment or not at all.

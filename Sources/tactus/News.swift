@@ -18,6 +18,11 @@ struct StudioNews {
     var isGivenUp = false
     var corrections: UInt64 = 0
     var leftLate: UInt64 = 0
+    var cutStarts: UInt64 = 0
+    var standsStill = false
+    var isMasterSenseless = false
+    /// `launch-wait=stopped`, where a host or a sequencer's clock leads or may lead.
+    var waitsInVain = false
     var lostMIDI: UInt64 = 0
     var midiClock = SurfaceState.MIDIClockIn.off
   }
@@ -62,6 +67,7 @@ struct StudioNews {
         "another JACK client took too long to get ready: the song is late until the next locate or start"
       )
     }
+    lines += jackLines(sight)
     let losesMore = sight.lostMIDI > before.lostMIDI
     if losesMore, !losesMIDI {
       lines.append("MIDI messages are lost: more come in or go out than can be kept")
@@ -69,6 +75,27 @@ struct StudioNews {
     losesMIDI = losesMore
     if let line = line(sight.midiClock) { lines.append(line) }
     before = sight
+    return lines
+  }
+
+  /// About what JACK or another client does against what was asked for.
+  private func jackLines(_ sight: Sight) -> [String] {
+    var lines: [String] = []
+    if sight.cutStarts > before.cutStarts {
+      lines.append(
+        "JACK did not wait for the start: another client has shortened JACK's sync timeout; tactus asks for starts later"
+      )
+    }
+    if sight.standsStill, !before.standsStill {
+      lines.append("JACK's transport says that it rolls, and stands still: tactus locates it")
+    }
+    if sight.isMasterSenseless, !before.isMasterSenseless {
+      lines.append("the timebase master shows bars that make no sense: its tempo can lead, its beat cannot")
+    }
+    if sight.waitsInVain, !before.waitsInVain {
+      lines.append(
+        "launch-wait=stopped does nothing while a host or a MIDI clock may lead (lead is not link)")
+    }
     return lines
   }
 

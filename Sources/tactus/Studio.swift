@@ -188,8 +188,10 @@ final class Studio {
       peerCounts: desk.takePeerCounts() + [session.peerCount], isResting: !presence.isActive,
       isMute: link.isMute, failure: link.isMute ? link.diagnostics.failure.map { "\($0)" } : nil,
       movedLaunches: report.movedLaunches, isGivenUp: report.isGivenUp,
-      corrections: host.relocator.corrections, leftLate: host.relocator.leftLate, lostMIDI: report.lostMIDI,
-      midiClock: state.midiClock)
+      corrections: host.relocator.corrections, leftLate: host.relocator.leftLate, cutStarts: report.cutStarts,
+      standsStill: report.standsStill, isMasterSenseless: report.isMasterSenseless,
+      waitsInVain: state.choices.launch.wait == .stopped && state.choices.lead != .link,
+      lostMIDI: report.lostMIDI, midiClock: state.midiClock)
     for line in news.lines(sight, at: Link.clock()) { say(line) }
     if view == nil { playNews.lines(state, at: Link.clock()).forEach { Console.say($0) } }
     if let line = companion?.look() { say(line) }

@@ -45,6 +45,11 @@ final class Studio {
   /// And behind a locate, too, as no known server does.
   var skipsBehindLocate = false
   private var isLocated = false, wasRolling = false
+  /// For so long a client may hold a start, in microseconds; then JACK lets it roll.
+  var longestHold = Double.infinity
+  private var startingSince = 0.0
+  /// PipeWire's transport may say that it rolls, and stand.
+  var isStuck = false
   /// How long another of them takes wherever it is sent, in microseconds.
   var othersTake = 0.0
   private var othersReady = 0.0
@@ -233,8 +238,10 @@ final class Studio {
     requests = nil
     control()
     frame += Int(frames)
-    if case .rolling = transport.state { transport.frame &+= frames }
-    if asksBeforeRolling, mayRoll, due >= othersReady, case .starting = transport.state {
+    if case .rolling = transport.state, !isStuck { transport.frame &+= frames }
+    if transport.state != .starting { startingSince = due + Double(frames) * microsPerFrame }
+    let isOver = due - startingSince > longestHold
+    if asksBeforeRolling, isOver || mayRoll && due >= othersReady, case .starting = transport.state {
       (transport.state, mayRoll) = (.rolling, false)
       if rollsAsPipeWire, !isLocated || skipsBehindLocate { transport.frame &+= frames }
     }
@@ -248,6 +255,7 @@ final class Studio {
     transport.state = .starting
     mayRoll = false
     othersReady = due + othersTake
+    startingSince = due
   }
 
   func play(seconds: Double, frames: UInt32 = 256) {

@@ -43,6 +43,38 @@ extension JACKHostTests {
     #expect(sorted[sorted.count / 2] < 0.76 * 256e6 / 48_000, "\(errors) us")
   }
 
+  @Test func `a start is on its bar beside a client that has shortened JACK's sync timeout`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    live.edit { $0.setTempo(150, at: HostClock.micros()) }
+    live.host.wantsTimebase = true
+    try await live.run { live.standing == .master }
+    let watch = try TransportWatch(server, isSlow: true)
+    var errors: [Double] = []
+    for round in 0..<4 {
+      watch.shortenSyncTimeout()
+      watch.locate(96_000)
+      try await live.run { watch.last.frame == 96_000 }
+      // Half a bar before a bar: as far from it as can be.
+      let now = live.session.timeline.beats(at: HostClock.micros()).value
+      try await live.run(for: Int64((6 - (now - 4 * (now / 4).rounded(.down))) * 400))
+      let before = live.exchange.report()
+      watch.forget()
+      if round % 2 == 0 { watch.play() } else { live.host.command(.play) }
+      try await live.run(for: 1_900)
+      try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
+      watch.forget()
+      try await live.run(for: 200)
+      if live.exchange.report().isQuiet(since: before) { errors.append(late(watch.collected, live)) }
+      watch.stop()
+      try await live.run { !watch.last.isRolling && !live.exchange.report().isRolling }
+    }
+    #expect(live.exchange.report().cutStarts > 0)
+    guard !errors.isEmpty else { return notJudged(#function) }
+    let sorted = errors.map(abs).sorted()
+    #expect(sorted[sorted.count / 2] < 1.1 * 256e6 / 48_000, "\(errors) us")
+  }
+
   /// By how many microseconds a DAW that counts frames at the session's tempo is late for the session's bars: the middle cycle.
   private func late(_ cycles: [SeenCycle], _ live: LiveHost) -> Double {
     let period = Double(live.session.timeline.tempo.microsPerBeat)

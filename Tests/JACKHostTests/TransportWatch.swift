@@ -77,6 +77,11 @@ final class TransportWatch {
     set { seat.pointee.hold.store(newValue, ordering: .relaxed) }
   }
 
+  /// As programs do that take JACK's microseconds for something else (facts: jack 4).
+  func shortenSyncTimeout() {
+    jack_set_sync_timeout(client.handle, TestServer.isPipeWire ? 30_000_000 : 30_000)
+  }
+
   func play() { jack_transport_start(client.handle) }
   func stop() { jack_transport_stop(client.handle) }
   func locate(_ frame: UInt32) { jack_transport_locate(client.handle, frame) }

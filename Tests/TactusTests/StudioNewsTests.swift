@@ -19,6 +19,21 @@ struct StudioNewsTests {
   }
 
   @Test
+  mutating func `what JACK does against our wishes is said once each time`() {
+    #expect(news.lines(.init()).isEmpty)
+    let cut = news.lines(.init(cutStarts: 1))
+    #expect(cut.count == 1 && cut[0].hasPrefix("JACK did not wait for the start: another client"))
+    #expect(news.lines(.init(cutStarts: 1)).isEmpty)
+    #expect(news.lines(.init(cutStarts: 2, standsStill: true)).count == 2)
+    #expect(news.lines(.init(cutStarts: 2, standsStill: true)).isEmpty)
+    #expect(news.lines(.init(cutStarts: 2)).isEmpty)
+    let senseless = news.lines(.init(cutStarts: 2, isMasterSenseless: true, waitsInVain: true))
+    #expect(senseless.count == 2 && senseless[0].contains("make no sense"))
+    #expect(senseless[1].hasPrefix("launch-wait=stopped does nothing"))
+    #expect(news.lines(.init(cutStarts: 2, isMasterSenseless: true, waitsInVain: true)).isEmpty)
+  }
+
+  @Test
   func `where the peers are is asked when their number changes and once a second, and never without any`() {
     var list = PeerList()
     var asked = 0

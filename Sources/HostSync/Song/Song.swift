@@ -29,6 +29,8 @@ struct Song: BitwiseCopyable {
   /// the beat that the frame has at the tempo of that moment.
   private(set) var standing = 0.0
   private var standingFrame: UInt32?
+  /// Where it stands.
+  var place: SongPlace? { standingFrame.map { SongPlace(frame: $0, beat: standing) } }
   /// Where this cycle's frame, or one that is still to come, lies in the song, if the tempo does not say it.
   var landmark: SongPlace?
   /// A host that counts frames by itself, against this song.

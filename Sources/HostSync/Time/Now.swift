@@ -34,11 +34,14 @@ struct Now: BitwiseCopyable {
   /// Time is cut here: it is real again after a freewheel, or an export begins. A part that keeps a time, and not a beat's number,
   /// forgets it.
   private(set) var isCut: Bool
+  /// JACK ends each hold after a moment (`CutStarts`): a start is asked for late, and is nobody's to move.
+  private let holdsBriefly: Bool
 
   init(
     _ cycle: inout Cycle, _ freeze: inout Freeze, line: FrameLine, frameMicros: Double,
-    bentAhead: Double = 0, isSound: Bool = true, isBack: Bool = false
+    bentAhead: Double = 0, isSound: Bool = true, isBack: Bool = false, holdsBriefly: Bool = false
   ) {
+    self.holdsBriefly = holdsBriefly
     self.isSound = isSound
     frames = cycle.frames
     sampleRate = cycle.sampleRate
@@ -119,9 +122,15 @@ struct Now: BitwiseCopyable {
 /// What the user wants of a launch.
 extension Now {
   /// JACK is asked as late as can be, and nobody has longer than we think that they need.
-  var asksLate: Bool { if case .stopped = settings.launch.wait { true } else { false } }
+  var asksLate: Bool {
+    if holdsBriefly { return true }
+    return if case .stopped = settings.launch.wait { true } else { false }
+  }
 
-  var launchesExactly: Bool { if case .exact = settings.launch.alignment { true } else { false } }
+  var launchesExactly: Bool {
+    if holdsBriefly { return false }
+    return if case .exact = settings.launch.alignment { true } else { false }
+  }
 
   func longestWait(after countIn: Beats) -> Double {
     settings.launch.longestWait(behind: countIn.value * grid.beatMicros)

@@ -27,6 +27,8 @@ struct FirstFrame: BitwiseCopyable {
   private var frame: UInt32 = 0
   private var frames: UInt32 = 0
   private var cycles = 0
+  /// Frames for which it has rolled without moving.
+  private(set) var still: UInt32 = 0
   private var isAskedWhileStopped = false
   private var hasSaidYes = false
 
@@ -63,7 +65,7 @@ struct FirstFrame: BitwiseCopyable {
     let moved = transport.frame &- frame
     let isOneCycle = isSound && frames == self.frames && cycles > 0
     switch (state, transport.state) {
-    case (.rolling, .rolling): break
+    case (.rolling, .rolling): stay(moved, frames)
     case (.rolling, .stopped):
       arrival = isAskedWhileStopped ? .locate : .stop
       if isOneCycle, !isAskedWhileStopped, !hasStartedBehindStop, moved == 0 || moved == frames {
@@ -79,6 +81,7 @@ struct FirstFrame: BitwiseCopyable {
       }
     case (_, .starting): arrival = present(transport, frames)
     }
+    if case .rolling = transport.state {} else { still = 0 }
     if case .starting = transport.state {} else { hasSaidYes = false }
     isAskedWhileStopped = false
     cycles = min(cycles + 1, Self.settlingCycles + 1)
@@ -89,6 +92,11 @@ struct FirstFrame: BitwiseCopyable {
       frame = transport.frame
     }
     state = transport.state
+  }
+
+  /// PipeWire's transport may say that it rolls, and stand (facts: jack 3).
+  private mutating func stay(_ moved: UInt32, _ frames: UInt32) {
+    still = moved == 0 ? min(still, 1 << 24) + frames : 0
   }
 
   private mutating func learn(skips: Bool) {

@@ -70,6 +70,7 @@ struct Launch: BitwiseCopyable {
   private var isGivenUp = false
   private(set) var wish = TransportWish()
   private(set) var others = OthersTake()
+  private(set) var cuts = CutStarts()
   private var wasStopped = false
   private var relocating: Relocating?
   /// Where the last start was moved to, which may come after it rolled.
@@ -106,14 +107,16 @@ struct Launch: BitwiseCopyable {
 
   /// The sync callback's answer: true lets the transport roll in the next cycle. [audio]
   mutating func mayRoll(_ now: borrowing Now, _ question: Question) -> Bool {
+    cuts.isAsked = true
     guard case .starting = now.transport.state else { return true }
     let (next, mayRoll) = asked(now, question)
     take(next)
     return mayRoll
   }
 
-  /// What the transport did, once a cycle. [audio]
-  mutating func observe(_ now: borrowing Now) {
+  /// What the transport did, once a cycle. `place`: where it stood. [audio]
+  mutating func observe(_ now: borrowing Now, from place: SongPlace? = nil) {
+    if wasStopped, isIdle, now.isRolling, now.isSound, let place { cuts.judge(now, from: place) }
     learn(now)
     guard !isIdle else { return }
     if case .released = stage, now.isRolling, !isBehind { rolledAt = now.heard.start }
@@ -164,12 +167,14 @@ struct Launch: BitwiseCopyable {
     report.movedLaunches = moved
     report.othersTake = others.tightMicros
     report.wish = wish
+    cuts.report(into: &report)
   }
 
   // MARK: the steps
 
   /// What the others get for a start by these choices.
   private func othersTake(_ now: borrowing Now) -> Double {
+    if cuts.holdsBriefly { return 0 }
     let isTight = now.asksLate ? true : now.launchesExactly
     return isTight ? others.tightMicros : others.micros
   }
@@ -229,6 +234,7 @@ struct Launch: BitwiseCopyable {
   /// How late the others were, so that the next launch allows for them.
   private mutating func learn(_ now: borrowing Now) {
     if case .stopped = now.transport.state { wasStopped = true } else { wasStopped = false }
+    cuts.see(clients: now.clients)
     var isAwaited = relocating != nil
     if case .released = stage { isAwaited = true }
     others.see(isAwaited: isAwaited, isSound: now.isSound, clients: now.clients)
@@ -256,7 +262,9 @@ struct Launch: BitwiseCopyable {
     case .givenUp(let start): error = start.nearest(now).error(now)
     case .held(let start), .overtaken(let start):
       // Somebody let it roll without us; the boundary that it is near to is the one to be judged by.
-      if !start.isTakenBack(now) { learn(now, start.nearest(now)) }
+      guard !start.isTakenBack(now) else { return }
+      cuts.judge(now, start)
+      learn(now, start.nearest(now))
     case .released(let start): learn(now, start)
     case .idle, .puttingBack: learnRelocation(now)
     }
@@ -288,11 +296,4 @@ struct Launch: BitwiseCopyable {
     if ready - place.held < now.cycleMicros { return }
     others.took(ready - place.since, cycle: now.cycleMicros)
   }
-}
-
-/// Where everybody gets ready to roll on, since when, and when we held it last ourselves.
-private struct Relocating: BitwiseCopyable {
-  let frame: UInt32
-  let since: Double
-  var held = -Double.infinity
 }

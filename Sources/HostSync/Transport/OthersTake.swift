@@ -73,3 +73,10 @@ struct OthersTake: BitwiseCopyable {
     if micros < cycleMicros { micros = 0 }
   }
 }
+
+/// Where everybody gets ready to roll on, since when, and when we held it last ourselves.
+struct Relocating: BitwiseCopyable {
+  let frame: UInt32
+  let since: Double
+  var held = -Double.infinity
+}

@@ -119,6 +119,9 @@ public struct Relocator: Sendable {
 
   public var isStopping: Bool { if case .stop = errand { true } else { false } }
 
+  /// Whether a start that JACK does not hold can be asked for late instead.
+  public var canStartLate: Bool { StandingStart.isPossible(choices) }
+
   /// A start that leaves the transport standing until there is just time enough. False: it cannot wait so; who plays may start at once.
   public mutating func start(from now: Report) -> Bool {
     guard !now.isMoving, let start = StandingStart(now, choices) else { return false }
@@ -226,7 +229,7 @@ public struct Relocator: Sendable {
       cancel()
       return .nothing
     }
-    guard waiting.isWanted(by: choices), waiting.isMet(now, at: time) else {
+    guard waiting.isWanted(by: choices, now), waiting.isMet(now, at: time) else {
       cancel()
       return start(from: now) ? .nothing : .start
     }

@@ -17,7 +17,7 @@ struct StandingStart: Sendable {
 
   /// nil: with these choices a start does not wait so, and is JACK's at once.
   init?(_ now: Report, _ choices: Settings) {
-    guard let step = Self.step(choices), now.moment.cycleMicros > 0 else { return nil }
+    guard let step = Self.step(choices, now), now.moment.cycleMicros > 0 else { return nil }
     launch = choices.launch
     wanted = step
     self.step = step
@@ -30,21 +30,31 @@ struct StandingStart: Sendable {
     }
   }
 
-  private static func step(_ choices: Settings) -> Double? {
+  private static func step(_ choices: Settings, _ now: Report) -> Double? {
+    guard choices.launch.wait == .stopped || now.holdsBriefly, isPossible(choices) else { return nil }
+    return choices.launchStep.value
+  }
+
+  /// Whether a start by these choices has a beat of the session's to wait for, and nothing before it.
+  static func isPossible(_ choices: Settings) -> Bool {
     let launch = choices.launch
-    guard case .stopped = launch.wait, choices.lead == .link, launch.countIn == 0, launch.othersCountIn == 0
-    else { return nil }
-    return choices.launchStep > .zero ? choices.launchStep.value : nil
+    return choices.lead == .link && launch.countIn == 0 && launch.othersCountIn == 0
+      && choices.launchStep > .zero
   }
 
   /// Whether these choices are those that it was made by.
-  func isWanted(by choices: Settings) -> Bool {
-    Self.step(choices) == wanted && choices.launch.alignment == launch.alignment
+  func isWanted(by choices: Settings, _ now: Report) -> Bool {
+    Self.step(choices, now) == wanted && choices.launch.alignment == launch.alignment
   }
 
   /// From the question to the beat: as long as `Launch` wants to have for it.
   private func lead(_ now: Report) -> Double {
     let cycle = now.moment.cycleMicros
+    // JACK would not wait for longer than its own cycles.
+    if now.holdsBriefly {
+      // Where nobody is asked, JACK rolls in the cycle after the question.
+      return (now.startsSuddenly ? cycle / 2 : Self.asking + Reposition.cycles * cycle) + now.outputsAhead
+    }
     let needed =
       switch launch.alignment {
       case .nearest: (Reposition.cycles + 1) * cycle + now.othersTake

@@ -163,7 +163,8 @@ extension Start {
     if case .playing(let origin, let framesPerBeat) = question.leader {
       return chase(now, question, othersTake, origin, framesPerBeat)
     }
-    var earliest = max(now.notBefore, now.rollsAt + ahead(now) - now.cycleMicros / 2 + lead)
+    // Where the first cycle is farther on than the place, the place would fall on a beat that is over.
+    var earliest = max(now.notBefore, now.rollsAt + max(0, ahead(now)) - now.cycleMicros / 2 + lead)
     if isExact, hasRoom(now) {
       // A quarter of a cycle, so that rounding the target doesn't make it too soon.
       earliest = max(earliest, now.rollsAt + preparation(now, othersTake) + now.cycleMicros / 4)

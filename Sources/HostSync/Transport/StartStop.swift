@@ -107,5 +107,10 @@ struct StartStop: BitwiseCopyable {
     wish.number &+= 1
   }
 
+  /// JACK let a start roll too early: the control thread stops it, goes back and starts it again, and the session has its start already.
+  mutating func expectRestart(_ now: borrowing Now) {
+    asked = Asked(starts: true, left: 1_500_000 + now.settings.launchStep.value * now.grid.beatMicros)
+  }
+
   mutating func report(into report: inout Report) { report.startStop = wish }
 }

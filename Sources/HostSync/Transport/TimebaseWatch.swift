@@ -21,6 +21,8 @@ struct TimebaseWatch: BitwiseCopyable {
   private var doubtful = 0
   private var unit = TempoUnit()
   private var foreignTempo = 0.0
+  /// For how long it has shown no sense more than sense while it led and rolled, in microseconds.
+  private var nonsense = 0.0
 
   var isForeign: Bool { if case .foreign = master { true } else { false } }
 
@@ -43,9 +45,20 @@ struct TimebaseWatch: BitwiseCopyable {
   /// What another client says as master, and when that is heard, whether it leads or not. Once a cycle.
   mutating func foreign(_ now: borrowing Now) -> LeaderReading {
     let heard = now.heard.time(atFrame: -Double(now.transport.bbtAge))
+    judge(now)
     let shown = unit.shown(isForeign ? now.transport.bbt : nil, at: heard, isRolling: now.isRolling)
     foreignTempo = if case .beat(_, let tempo, _) = shown { tempo } else { 0 }
     return LeaderReading(shown: shown, heard: heard, isRolling: now.isRolling)
+  }
+
+  /// Hydrogen counts the ticks of the bar in a beat that stays the first. A locate's garbage is over after a cycle.
+  private mutating func judge(_ now: borrowing Now) {
+    guard leads(now), let bbt = now.transport.bbt else {
+      nonsense = 0
+      return
+    }
+    guard now.isRolling else { return }
+    nonsense = bbt.beats == nil ? min(2e6, nonsense + now.cycleMicros) : max(0, nonsense - now.cycleMicros)
   }
 
   /// What this cycle shows. What comes with a locate, ours above all, is shown for a cycle though nobody took the timebase,
@@ -96,5 +109,6 @@ struct TimebaseWatch: BitwiseCopyable {
     }
     report.shown = now.transport.bbt
     report.foreignTempo = foreignTempo
+    report.isMasterSenseless = nonsense >= 1e6
   }
 }

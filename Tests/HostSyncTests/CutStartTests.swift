@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import Testing
+
+@testable import HostSync
+
+/// A client has shortened JACK's sync timeout: JACK lets a start roll that we hold.
+struct CutStartTests {
+  private func studio(_ alignment: Alignment = .nearest) -> Studio {
+    let studio = Studio()
+    studio.asksBeforeRolling = true
+    studio.isMaster = true
+    studio.settings.launch.alignment = alignment
+    studio.settings.syncsStartStop = true
+    studio.relocator.choices = studio.settings
+    studio.latencies = [.jack: 512]
+    studio.longestHold = 30_000
+    return studio
+  }
+
+  private func roll(_ studio: Studio, _ frames: UInt32) {
+    var cycles = 0
+    repeat {
+      studio.play(frames)
+      cycles += 1
+    } while !studio.report.isRolling && cycles < 3_000
+  }
+
+  @Test(arguments: [Alignment.nearest, .exact], [256, 1024] as [UInt32])
+  func `a start that JACK cuts short is made again on its bar`(alignment: Alignment, frames: UInt32) {
+    for moment in 1..<8 {
+      let studio = studio(alignment)
+      studio.play(seconds: 0.2 + 0.21 * Double(moment), frames: frames)
+      studio.locate = 96_000
+      studio.play(seconds: 0.1, frames: frames)
+      // As a DAW presses Play.
+      studio.transport.state = .starting
+      roll(studio, frames)
+      guard studio.report.cutStarts > 0 else {
+        #expect(abs(studio.report.launchError) < Double(frames) / 0.048 * 3 + 10_000)
+        continue
+      }
+      #expect(studio.report.holdsBriefly && studio.report.cutFrame == 96_000)
+      // As the control thread does.
+      studio.transport.state = .stopped
+      studio.play(frames)
+      studio.locate = studio.report.cutFrame
+      studio.play(frames)
+      studio.pressPlay()
+      roll(studio, frames)
+      #expect(studio.report.cutStarts == 1)
+      let bound = Double(frames) / 0.048 * (frames == 256 ? 0.76 : 1.1)
+      #expect(
+        abs(studio.report.launchError) < bound, "\(alignment), \(frames): \(studio.report.launchError) us")
+      // The session has one start, and no stop.
+      studio.play(seconds: 4)
+      #expect(studio.told.allSatisfy { $0.change == .playing(true) })
+      studio.transport.state = .stopped
+      studio.play(seconds: 0.2)
+      #expect(studio.told.last?.change == .playing(false))
+    }
+  }
+
+  @Test func `a start that nobody was asked about is made again late`() {
+    let studio = studio()
+    studio.play(seconds: 0.3)
+    studio.locate = 96_000
+    studio.play(seconds: 0.3)
+    // JACK's timeout is shorter than a period.
+    studio.transport.state = .rolling
+    studio.play(256)
+    #expect(studio.report.cutStarts == 1 && studio.report.holdsBriefly && studio.report.cutFrame == 96_000)
+    studio.play(seconds: 1)
+    #expect(studio.report.cutStarts == 1)
+  }
+
+  @Test func `a start that is held for JACK's own time is not cut short`() {
+    let studio = Studio(tempo: 20)
+    studio.asksBeforeRolling = true
+    studio.longestHold = 5e6
+    studio.play(seconds: 0.3)
+    studio.transport.state = .starting
+    roll(studio, 256)
+    #expect(studio.report.isRolling && studio.report.cutStarts == 0)
+  }
+
+  @Test func `a start is held as before when a client has left`() {
+    let studio = studio()
+    studio.play(seconds: 0.3)
+    studio.transport.state = .starting
+    roll(studio, 256)
+    #expect(studio.report.holdsBriefly)
+    studio.clients -= 1
+    studio.longestHold = .infinity
+    studio.transport.state = .stopped
+    studio.play(seconds: 0.3)
+    #expect(!studio.report.holdsBriefly)
+    studio.transport.state = .starting
+    roll(studio, 256)
+    #expect(abs(studio.report.launchError) < 2_720 && studio.report.cutStarts == 1)
+  }
+
+  @Test func `a transport that rolls and stands is noticed after a second`() {
+    let studio = Studio()
+    studio.transport.state = .rolling
+    studio.play(seconds: 0.5)
+    #expect(!studio.report.standsStill)
+    studio.isStuck = true
+    studio.play(seconds: 0.9)
+    #expect(!studio.report.standsStill)
+    studio.play(seconds: 0.2)
+    #expect(studio.report.standsStill)
+    studio.isStuck = false
+    studio.play(256)
+    studio.play(256)
+    #expect(!studio.report.standsStill)
+  }
+
+  /// Hydrogen 1.2.2's ticks count the bar in a beat that stays the first.
+  @Test(arguments: [Lead.host, .link])
+  func `a leading master whose bars make no sense is noticed, and a sane one is not`(lead: Lead) {
+    for isSane in [true, false] {
+      let studio = Studio()
+      studio.settings.lead = lead
+      studio.transport.state = .rolling
+      for cycle in 0..<800 {
+        let ticks = Double(cycle) * 256 / 48_000 * 2 * 192
+        let inBar = Int(ticks) % 768
+        studio.transport.bbt = BBT(
+          bar: Int32(ticks / 768) + 1, beat: isSane ? Int32(inBar / 192) + 1 : 1,
+          tick: Int32(isSane ? inBar % 192 : inBar), barStartTick: Double(Int(ticks / 768) * 768),
+          beatsPerBar: 4, beatType: 4, ticksPerBeat: 192, beatsPerMinute: 120)
+        studio.play(256)
+      }
+      #expect(studio.report.isMasterSenseless == (!isSane && lead == .host))
+    }
+  }
+}
