@@ -101,6 +101,33 @@ struct CutStartTests {
     #expect(abs(studio.report.launchError) < 2_720 && studio.report.cutStarts == 1)
   }
 
+  @Test(arguments: [0.2, 0.5])
+  func `a transport rolls for a while between two locates of ours`(othersTake: Double) {
+    let studio = Studio()
+    studio.asksBeforeRolling = true
+    studio.isMaster = true
+    studio.play(seconds: 0.3)
+    studio.transport.state = .rolling
+    studio.play(seconds: 1.1)
+    studio.othersTake = othersTake * 1e6
+    studio.locate(frame: 768_000, beat: 32, step: 4)
+    var rolled = 0.0, least = Double.infinity, silences = 0, wasStarting = false
+    for _ in 0..<2_500 {
+      studio.play(256)
+      let isStarting = studio.transport.state == .starting
+      if isStarting, !wasStarting {
+        silences += 1
+        if silences > 1 { least = min(least, rolled) }
+      }
+      rolled = isStarting ? 0 : rolled + 256 / 0.048
+      wasStarting = isStarting
+    }
+    #expect(silences == 2, "the first comes late, and another makes up for it")
+    #expect(least >= 150_000, "\(least) us between two locates")
+    let bars = (studio.report.sessionBeat - studio.report.songBeat) / 4
+    #expect(abs(bars - bars.rounded()) < 1e-6 && abs(studio.report.hostLag) < 5_334)
+  }
+
   @Test func `a transport that rolls and stands is noticed after a second`() {
     let studio = Studio()
     studio.transport.state = .rolling

@@ -48,6 +48,10 @@ public struct Relocator: Sendable {
   /// Of JACK's limit, in microseconds: what comes close to it is beyond it another time.
   static let margin = 1e6
 
+  /// So long a transport rolls behind a locate before it is sent on, in microseconds: Ardour 8.12 on PipeWire does not survive two locates
+  /// one cycle apart, and everybody's sound with it.
+  static let rest = 150_000.0
+
   /// JACK says so in its next cycle, if ever.
   static let answer = Micros(500_000)
 
@@ -65,6 +69,8 @@ public struct Relocator: Sendable {
 
   private var errand = Errand.none
   private var landing: Landing?
+  /// When everybody last stood between two places, as heard.
+  private var stoodAt = -1e18
   private var laggingSince: Micros?
   private var nextCorrection: Micros?
   private var tries = 0
@@ -151,7 +157,9 @@ public struct Relocator: Sendable {
   public mutating func cancel() { (errand, landing) = (.none, nil) }
 
   public mutating func step(_ now: Report, at time: Micros) -> Step {
-    if let again = land(now) { return .relocate(again) }
+    if now.isBetweenPlaces { stoodAt = now.moment.heard.start }
+    let rests = now.isRolling && (0..<Self.rest).contains(now.moment.heard.start - stoodAt)
+    if !rests, let again = land(now) { return .relocate(again) }
     if case .none = errand, isCorrectionDue(now, at: time) {
       errand = .correct(bar: Relocation.nextBar(now))
     }
@@ -170,7 +178,7 @@ public struct Relocator: Sendable {
     }
     guard now.isUnderWay else { return giveUp() }
     let late = Double(time.count) - plan.askAt
-    let isInTime = late <= Relocation.leeway(now)
+    let isInTime = late <= Relocation.leeway(now) && !(rests && late >= 0)
     if late < -farthest(now) || !isInTime { postpone(now) }
     guard late >= 0, isInTime else { return .nothing }
     if case .correct = errand {
