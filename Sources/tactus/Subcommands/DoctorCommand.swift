@@ -157,10 +157,14 @@ struct DoctorCommand: Conversing {
       let when = signs == [true] ? "later" : signs == [false] ? "earlier" : "earlier (below 0: later)"
       let list = offsets.map { "\($0.path) \($0.value) ms" }.joined(separator: ", ")
       let cure = offsets.map { "\(send)\($0.path) 0" }.joined(separator: ", ")
+      let kept =
+        offsets.contains { $0.path == "jack/offset" }
+        ? "Leave jack/offset as it is if a session of tactus runs (ardour-*, qtractor): it set that for its program. "
+        : ""
       findings.append(
         .note(
           topic, "\(who)sends \(when) than JACK's latencies say: \(list)",
-          mend: "If you no longer need that, measure again with tactus check, or \(cure)."))
+          mend: kept + "If you no longer need that, measure again with tactus check, or \(cure)."))
     }
     // What it does is what counts, no matter which it is: a bridge that only clicks is in nobody's way.
     let other = told.words("jack/timebase/str")
