@@ -14,6 +14,7 @@
 #   play [OPTION]...         becomes tactus with the musician's own tactus.json5; what was given to the start script wins
 #
 # TACTUS_PROGRAM: the tactus to run. Else the one in PATH, else the checkout's own.
+# TACTUS_DAW_SECONDS: the seconds that the program beside tactus has to join JACK, before its absence is said (60).
 set -euo pipefail
 session=$(dirname "$(readlink -f "${BASH_SOURCE[1]}")")
 name=${session##*/}
@@ -97,11 +98,16 @@ began() {
   sed -n 's/.*) \([^Z] .*\)/\1/p' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20
 }
 
-# Whether JACK has a client of this name; without jack_lsp, whether a process of ours has it. A second client of a program gets a number
-# behind its name.
+# The ports of JACK's clients; PipeWire's own tool says it where jack_lsp is not installed.
+jack_ports() {
+  jack_lsp 2>/dev/null || { ! pgrep -x 'jackd|jackdbus' >/dev/null && pw-link -io 2>/dev/null; }
+}
+
+# Whether JACK has a client of this name; if no tool lists clients, whether a process of ours has it. A second client of a program gets a
+# number behind its name.
 is_open() {
   local ports
-  if ports=$(jack_lsp 2>/dev/null); then
+  if ports=$(jack_ports); then
     grep -Eiq "^$1(-[0-9]+)?:" <<<"$ports"
   else
     pgrep -u "$EUID" -x "$1" >/dev/null 2>&1
@@ -128,6 +134,20 @@ beside() {
   export TACTUS_BESIDE="$$ $! ${1##*/} $log" # $$ becomes tactus
   echo "$! $(began $!)" >"$open" || echo "session $name: another start will not know of this ${1##*/}" >&2
   echo "session $name: the messages of ${1##*/} go to $log" >&2
+  miss "${client-${1##*/}}" "${1##*/}" &
+}
+
+# miss CLIENT PROGRAM: says, after a minute, that the program runs and is not on JACK. It may wait for an answer in a window.
+miss() {
+  local left=${TACTUS_DAW_SECONDS:-60}
+  while [ "$left" -gt 0 ]; do
+    sleep 1
+    kill -0 $$ 2>/dev/null || return # $$ becomes tactus
+    ! is_open "$1" || return
+    left=$((left - 1))
+  done
+  [ -z "$(still_open)" ] ||
+    echo "session $name: $2 is open and has not joined JACK: answer what its window asks, and choose JACK there as the audio system" >&2
 }
 
 # Ardour's last audio system. JACK is called JACK/Pipewire since Ardour 8.

@@ -83,6 +83,39 @@ struct SessionStartTests {
     #expect(try scratch.text(of: "opened").split(separator: "\n").count == 2)
   }
 
+  @Test(arguments: [true, false])
+  func `a DAW that does not join JACK in its time is named`(joins: Bool) async throws {
+    let stage = try await LabStage()
+    let scratch = try ScratchFolder()
+    try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
+    let waits =
+      joins
+      ? "exec jack_metro --name Hydrogen --bpm 60" : "until [ -e \(scratch.path)/end ]; do sleep 0.1; done"
+    let daw = try scratch.write("#!/bin/sh\n\(waits)\n", to: "bin/hydrogen")
+    #expect(chmod(daw, 0o755) == 0)
+    let session = try ChildProcess(
+      stage.command([
+        "sh", "-c",
+        "HOME=$1/home XDG_STATE_HOME=$1/state TACTUS_DAW_SECONDS=3 PATH=$1/bin:$PATH exec $2 session start hydrogen",
+        "sh", scratch.path, program,
+      ]))
+    try await session.awaitLine(beginning: "OSC: ")
+    let words = "hydrogen is open and has not joined JACK"
+    if joins {
+      try await Task.sleep(for: .seconds(6))
+      #expect(!session.saidOnErrors.contains(words), "\(session.saidOnErrors)")
+    } else {
+      for _ in 0..<300 where !session.saidOnErrors.contains(words) {
+        try await Task.sleep(for: .milliseconds(100))
+      }
+      #expect(session.saidOnErrors.contains(words), "\(session.saidOnErrors)")
+    }
+    try scratch.write("", to: "end")
+    session.signal(SIGINT)
+    _ = await session.status()
+    _ = try await stage.run("pkill", "-x", "jack_metro")
+  }
+
   @Test func `a DAW that the musician opened is joined`() async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
