@@ -128,13 +128,13 @@ beside() {
     return
   fi
   mkdir -p "$(dirname "$log")" || stop "cannot write to $(dirname "$log")"
+  miss "${client-${1##*/}}" "${1##*/}" &
   # A session of its own: the terminal's Ctrl-C is for tactus, and unsaved work is not. tactus, which this shell becomes,
   # tells when it ends.
   setsid env --default-signal=INT,QUIT "$@" >"$log" 2>&1 </dev/null &
   export TACTUS_BESIDE="$$ $! ${1##*/} $log" # $$ becomes tactus
   echo "$! $(began $!)" >"$open" || echo "session $name: another start will not know of this ${1##*/}" >&2
   echo "session $name: the messages of ${1##*/} go to $log" >&2
-  miss "${client-${1##*/}}" "${1##*/}" &
 }
 
 # miss CLIENT PROGRAM: says, after a minute, that the program runs and is not on JACK. It may wait for an answer in a window.
