@@ -146,7 +146,7 @@ struct CutStartTests {
 
   /// Hydrogen 1.2.2's ticks count the bar in a beat that stays the first.
   @Test(arguments: [Lead.host, .link])
-  func `a leading master whose bars make no sense is noticed, and a sane one is not`(lead: Lead) {
+  func `a leading master whose bars make no sense is noticed`(lead: Lead) {
     for isSane in [true, false] {
       let studio = Studio()
       studio.settings.lead = lead

@@ -43,7 +43,7 @@ extension JACKHostTests {
     #expect(sorted[sorted.count / 2] < 0.76 * 256e6 / 48_000, "\(errors) us")
   }
 
-  @Test func `a start is on its bar beside a client that has shortened JACK's sync timeout`() async throws {
+  @Test func `a start is on its bar beside a client that shortens the timeout`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     live.edit { $0.setTempo(150, at: HostClock.micros()) }

@@ -34,7 +34,7 @@ struct Now: BitwiseCopyable {
   /// Time is cut here: it is real again after a freewheel, or an export begins. A part that keeps a time, and not a beat's number,
   /// forgets it.
   private(set) var isCut: Bool
-  /// JACK ends each hold after a moment (`CutStarts`): a start is asked for late, and is nobody's to move.
+  /// JACK ends each hold after a moment (`CutStarts`): a start is asked for late.
   private let holdsBriefly: Bool
 
   init(

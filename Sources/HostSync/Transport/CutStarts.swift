@@ -14,7 +14,7 @@ struct CutStarts: BitwiseCopyable {
   /// Where the last of them was to start.
   private(set) var frame: UInt32 = 0
   private(set) var holdsBriefly = false
-  /// JACK's timeout is shorter than a period: nobody sees that a start begins.
+  /// JACK's timeout is shorter than a period: no client sees that a start begins.
   private var startsSuddenly = false
   /// JACK asks us: as it does when we join.
   var isAsked = false
@@ -35,7 +35,7 @@ struct CutStarts: BitwiseCopyable {
     cut(at: start.place.frame, isSudden: false)
   }
 
-  /// The transport stood at `place` in the cycle before, rolls in this one, and nobody was asked whether it may.
+  /// The transport stood at `place` in the cycle before, rolls in this one, and no client was asked.
   mutating func judge(_ now: borrowing Now, from place: SongPlace) {
     let step = now.settings.launchStep.value
     guard isAsked, step > 0 else { return }

@@ -48,7 +48,7 @@ public struct Relocator: Sendable {
   /// Of JACK's limit, in microseconds: what comes close to it is beyond it another time.
   static let margin = 1e6
 
-  /// So long a transport rolls behind a locate before it is sent on, in microseconds: Ardour 8.12 on PipeWire does not survive two locates
+  /// The time that a transport rolls behind a locate before the next one, in microseconds: Ardour 8.12 on PipeWire does not survive two locates
   /// one cycle apart, and everybody's sound with it.
   static let rest = 150_000.0
 

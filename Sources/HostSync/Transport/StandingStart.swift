@@ -52,7 +52,7 @@ struct StandingStart: Sendable {
     let cycle = now.moment.cycleMicros
     // JACK would not wait for longer than its own cycles.
     if now.holdsBriefly {
-      // Where nobody is asked, JACK rolls in the cycle after the question.
+      // If JACK asks no client, it rolls in the cycle after the request.
       return (now.startsSuddenly ? cycle / 2 : Self.asking + Reposition.cycles * cycle) + now.outputsAhead
     }
     let needed =
