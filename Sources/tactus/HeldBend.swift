@@ -8,8 +8,9 @@ import Synchronization
 final class HeldBend: Sendable {
   private struct Held {
     var below: Tempo
-    /// As ordered, the latest last. The session shows each of them later than it was ordered.
-    var tempos: [Tempo]
+    /// As ordered, the latest last. The session shows each of them later than it was ordered, and in whole microseconds a beat once a
+    /// peer has passed it on (facts: link 5).
+    var beats: [Int64]
     var isLatestShown = false
   }
 
@@ -23,8 +24,8 @@ final class HeldBend: Sendable {
   func ordered(_ tempo: Tempo, below: Tempo?) {
     held.withLock { held in
       guard let below else { return held = nil }
-      let earlier = held?.tempos.suffix(Self.mostTempos - 1) ?? []
-      held = Held(below: below.clamped, tempos: earlier + [tempo.clamped])
+      let earlier = held?.beats.suffix(Self.mostTempos - 1) ?? []
+      held = Held(below: below.clamped, beats: earlier + [tempo.clamped.microsPerBeat])
     }
   }
 
@@ -32,9 +33,9 @@ final class HeldBend: Sendable {
   func below(_ tempo: Tempo) -> Tempo? {
     held.withLock { held in
       guard let bend = held else { return nil }
-      if bend.tempos.last == tempo {
+      if bend.beats.last == tempo.microsPerBeat {
         held?.isLatestShown = true
-      } else if !bend.tempos.contains(tempo) {
+      } else if !bend.beats.contains(tempo.microsPerBeat) {
         // A peer set this tempo, if the latest was shown before. Else this tempo was on its way when the bend was ordered.
         if bend.isLatestShown { held = nil }
         return nil
@@ -47,7 +48,9 @@ final class HeldBend: Sendable {
   func release(in link: Link, at time: Micros) {
     guard let held = held.withLock({ $0 }) else { return }
     link.updateAppState {
-      if held.tempos.contains($0.timeline.tempo) { $0.setTempo(held.below.beatsPerMinute, at: time) }
+      if held.beats.contains($0.timeline.tempo.microsPerBeat) {
+        $0.setTempo(held.below.beatsPerMinute, at: time)
+      }
     }
   }
 }

@@ -19,6 +19,17 @@ struct HeldBendTests {
     }
   }
 
+  @Test func `a bend that a peer passes on in whole microseconds is the bend`() {
+    let bend = HeldBend()
+    let bent = Tempo(133.1)
+    bend.ordered(bent, below: Tempo(121))
+    let passedOn = Tempo(microsPerBeat: bent.microsPerBeat)
+    #expect(passedOn != bent && bend.below(passedOn) == Tempo(121))
+    let link = Link(tempo: passedOn.beatsPerMinute)
+    bend.release(in: link, at: Link.clock())
+    #expect(link.captureAppState().timeline.tempo == Tempo(121))
+  }
+
   @Test func `a tempo that a peer sets after the bend ends it`() {
     let bend = HeldBend()
     bend.ordered(Tempo(133), below: Tempo(121))
