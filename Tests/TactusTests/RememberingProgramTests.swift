@@ -58,8 +58,9 @@ struct RememberingProgramTests {
       try await shell(stage, "$1 config --forget && $1 config").output.hasSuffix("state.json5 (none yet)\n"))
   }
 
-  @Test(arguments: [SIGTERM, SIGKILL])
-  func `a bend that is held when tactus ends is not its next tempo`(signal: Int32) async throws {
+  /// nil: `quit` by a controller.
+  @Test(arguments: [SIGTERM, SIGKILL, nil])
+  func `a bend that is held when tactus ends is not its next tempo`(signal: Int32?) async throws {
     let stage = try await LabStage()
     let first = try ChildProcess(stage.command([program]))
     try await first.awaitLine(beginning: "OSC: ")
@@ -70,13 +71,55 @@ struct RememberingProgramTests {
     try await transport.wait("tempo", "133.1")
     // Longer than the file waits for a change to rest.
     try await Task.sleep(for: .seconds(3))
-    first.signal(signal)
+    if let signal { first.signal(signal) } else { try await ask(stage, "quit") }
     _ = await first.status()
     let next = try ChildProcess(stage.command([program]))
     try await next.awaitLine(beginning: "OSC: ")
     try await transport.wait("tempo", "121")
     next.signal(SIGTERM)
     #expect(await next.status() == 0)
+  }
+
+  @Test func `a bend that is held while choices are saved is not saved`()
+    async throws
+  {
+    let stage = try await LabStage()
+    let first = try ChildProcess(stage.command([program]))
+    try await first.awaitLine(beginning: "OSC: ")
+    let transport = try LabPeer(.jack, in: stage)
+    try await ask(stage, "tempo f 121")
+    try await transport.wait("tempo", "121")
+    try await ask(stage, "bend f 10")
+    try await transport.wait("tempo", "133.1")
+    let state = try await shell(
+      stage, "until grep tempo $XDG_STATE_HOME/tactus/state.json5; do sleep 0.1; done 2>/dev/null"
+    ).output
+    #expect(state.contains("121") && !state.contains("133"), "\(state)")
+    let saved = try await shell(stage, "$1 save && cat $XDG_CONFIG_HOME/tactus/config.json5")
+    #expect(saved.status == 0 && saved.output.contains("tempo: 121,"), "\(saved)")
+    try await ask(stage, "bend f 0")
+    try await transport.wait("tempo", "121")
+    first.signal(SIGTERM)
+    #expect(await first.status() == 0)
+  }
+
+  @Test(arguments: [SIGTERM, nil])
+  func `the session has the tempo below a bend when tactus has left`(signal: Int32?) async throws {
+    let stage = try await LabStage()
+    let peer = try LabPeer(.reference, in: stage)
+    try await peer.found()
+    let first = try ChildProcess(stage.command([program, "--lead-grid"]))
+    try await first.awaitLine(beginning: "OSC: ")
+    try await peer.wait("peers", "1")
+    try await ask(stage, "tempo f 121")
+    try await peer.wait("tempo", "121")
+    try await ask(stage, "bend f 10")
+    try await peer.wait("tempo", "133.1")
+    if let signal { first.signal(signal) } else { try await ask(stage, "quit") }
+    _ = await first.status()
+    try await peer.wait("peers", "0")
+    // The reference says first that the peer has left, and then its last tempo.
+    try await peer.wait("tempo", "121")
   }
 
   @Test
