@@ -64,22 +64,24 @@ public struct Message: Hashable, Sendable {
 }
 
 extension StringProtocol {
-  /// Without control characters and marks of direction.
+  /// Without control characters and invisible format characters.
   package var isPrintable: Bool { unicodeScalars.allSatisfy { !$0.isHidden } }
 }
 
 extension Unicode.Scalar {
-  /// A control character, or an invisible mark that turns the direction of the text around it, so that a name reads as another one.
+  /// A control character, an end of a line or paragraph, or a format character (Unicode's Cf): a mark of direction, a space without
+  /// width. Those change or hide what a name seems to say, so that two names look alike.
+  ///
+  /// The two joiners are format characters, too, and allowed: U+200D makes one emoji of several, U+200C is spelling in Persian.
   fileprivate var isHidden: Bool {
-    switch value {
-    case 0x00..<0x20, 0x7F..<0xA0: true
-    case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
-    default: false
-    }
+    if isASCII { return value < 0x20 || value == 0x7F }
+    let category = properties.generalCategory
+    if category == .format { return value != 0x200C && value != 0x200D }
+    return category == .control || category == .lineSeparator || category == .paragraphSeparator
   }
 }
 
-/// Text from outside, safe to show in a terminal: no control characters and marks of direction, cut at `limit`.
+/// Text from outside, safe to show in a terminal: no control or invisible format characters, cut at `limit`.
 package func printable(_ text: String, limit: Int) -> String {
   var shown = ""
   for scalar in text.unicodeScalars.prefix(limit) {
