@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The tempo below a bend")
 struct BentTempoTests {
-  /// What the program was told of the last bend.
+  /// The last bend that was ordered.
   private func lastBend(_ desk: Desk) -> (during: Double, below: Double)? {
     desk.program.commands.reversed().lazy.compactMap {
       if case .bentTempo(let tempo, let below) = $0 {
@@ -18,7 +18,7 @@ struct BentTempoTests {
     }.first
   }
 
-  /// A drummer at 104, followed from 120 on, who is bent by `percent` from the eighth tap on.
+  /// A drummer at 104 and later 112 is followed from 120 on, and bent by `percent` from the eighth tap on.
   private func drum(_ desk: inout Desk, bend percent: Float) {
     desk.send("/tactus/tempo/follow", .int32(1))
     var time = 2_137_000.0
@@ -31,7 +31,7 @@ struct BentTempoTests {
   }
 
   @Test(arguments: [5, -3] as [Float])
-  func `a drummer's tap during a bend moves the tempo below, and the program hears of it`(percent: Float)
+  func `a drummer's tap moves the tempo below a bend`(percent: Float)
     throws
   {
     var desk = Desk()
@@ -56,7 +56,7 @@ struct BentTempoTests {
     #expect(desk.machine.reading.own.bent == nil)
   }
 
-  @Test func `a hand that lets go before the session shows its last bend leaves the tempo below`() {
+  @Test func `a hand may let go before the session shows its last bend`() {
     var desk = Desk()
     desk.send("/tactus/bend", .float32(5))
     let stale = desk.program.state

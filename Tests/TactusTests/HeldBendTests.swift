@@ -45,7 +45,7 @@ struct HeldBendTests {
     #expect(bend.below(Tempo(133)) == nil)
   }
 
-  @Test func `the desk remembers the tempo below, whichever of the bend's the session shows`() {
+  @Test func `the desk remembers the tempo below each tempo of a bend`() {
     let link = Link(tempo: 121)
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
@@ -66,7 +66,7 @@ struct HeldBendTests {
     #expect(desk.lasting.chosenTempo == Tempo(122))
   }
 
-  @Test func `a bend is released before tactus leaves, also where the latest tempo is not shown yet`() {
+  @Test func `a bend is released before the session shows its latest tempo`() {
     let link = Link(tempo: 121)
     let bend = HeldBend()
     link.updateAppState { $0.setTempo(132, at: .zero) }
