@@ -43,6 +43,43 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     }
   }
 
+  @Test func `aalink has our tempo and our start, we have its, and its beat is ours`() async throws {
+    let scene = try await Scene()
+    let coder = try LabPeer(.aalink, in: scene.stage)
+    try await coder.ask("sync on")
+    try await coder.ask("enable on")
+    try await coder.wait("peers", "2")
+    try await scene.tablet.wait("peers", "2")
+    // A peer that joins takes the session's tempo.
+    try await coder.wait("tempo", "133")
+    try await coder.ask("tempo 97")
+    try await scene.await(tempo: "97")
+    try await scene.tablet.ask("tempo 140")
+    try await coder.wait("tempo", "140")
+    try await scene.transport.wait("tempo", "140")
+    try await coder.ask("play")
+    try await scene.transport.wait("playing", "true")
+    try await scene.transport.ask("stop")
+    try await coder.wait("playing", "false")
+    try await scene.transport.ask("play")
+    try await coder.wait("playing", "true")
+    try await coder.ask("stop")
+    try await scene.transport.wait("playing", "false")
+    // aalink tells its beat of now only, and a busy machine reads the clock behind it late, never early: the best of some counts.
+    var best = Double.infinity
+    for _ in 0..<20 {
+      let shown = try await coder.ask("status")
+      let (beat, time) = (try #require(shown["beat"]?.number), try #require(shown["time"]?.number))
+      let known = try #require(try await scene.tablet.ask("beat \(Int64(time))")["beat"]?.number)
+      let away = known - beat
+      let late = (away - (away / 4).rounded() * 4) * 60_000 / 140
+      if abs(late) < abs(best) { best = late }
+    }
+    #expect(abs(best) < 1, "\(best) ms")
+    print("aalink: its beat is \(best) ms from the reference's")
+    await scene.end()
+  }
+
   /// A click on each of the session's beats; what the message box of a patch would say comes by UDP.
   private static let patch = """
     #N canvas 0 0 450 300 10;

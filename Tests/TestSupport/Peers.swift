@@ -9,6 +9,8 @@ public final class LabPeer: Sendable {
     case linkhut
     /// The newest reference library on PyPI.
     case reference
+    /// aalink, a live coder's Link for Python (`peers/aalink.py`): newer Link code than Debian's.
+    case aalink
     /// JACK's transport on that host, as any client is shown it; no Link.
     case jack
     /// A drum machine that sends MIDI clock and is heard at each of its beats (`tools/native/drums.c`); no Link.
@@ -41,6 +43,7 @@ public final class LabPeer: Sendable {
       switch kind {
       case .linkhut: [Lab.tool, "peer", "linkhut"]
       case .reference: [Lab.tool, "peer", "reference"]
+      case .aalink: [Lab.tool, "peer", "aalink"]
       case .jack: [Lab.tool, "peer", "jack"]
       case .drums: [Lab.tool, "peer", "drums"]
       case .looper: [Lab.tool, "peer", "looper"]

@@ -34,6 +34,7 @@ inside, $LAB is this program:
   $LAB wire measure            what the wire adds to a datagram's way there and back
   $LAB peer linkhut            Ableton's LinkHut     } driven by lines on standard input, one JSON answer each:
   $LAB peer reference          the reference library } `help` lists the commands
+  $LAB peer aalink             aalink, for Python    }
   $LAB peer jack               JACK's transport      }
   $LAB peer drums              a drum machine        }
   $LAB peer looper             SooperLooper          }

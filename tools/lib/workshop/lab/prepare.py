@@ -12,14 +12,14 @@ from .. import build
 from ..common import LIB, TOOLS, module, package_list, shell
 from .kernel import fail
 
-LIBRARIES = ("JACK-Client", "LinkPython", "pexpect", "python-osc")  # of tools/lib/python.txt: what the peers are made of
+LIBRARIES = ("aalink", "JACK-Client", "LinkPython", "pexpect", "python-osc")  # of tools/lib/python.txt: what the peers are made of
 SERVERS: dict[str | None, list[tuple[str, str]]] = {
     None: [], "jackd": [("jackd", "jackd2")],
     "pipewire": [("pipewire", "pipewire"), ("pw-jack", "pipewire-jack"), ("pw-cli", "pipewire-bin")]}
 LINKHUT = ("LinkHut", "ableton-link-utils")
 BROWSERS = {"browser": [("chromium", "chromium")], "firefox": [("firefox-esr", "firefox-esr")],
             "webkit": [("WebKitWebDriver", "webkit2gtk-driver"), ("Xvfb", "xvfb")]}
-PEERS = ("linkhut", "reference", "jack", "drums", "looper", "controller", *BROWSERS)
+PEERS = ("linkhut", "reference", "aalink", "jack", "drums", "looper", "controller", *BROWSERS)
 
 
 def programs(wanted: list[tuple[str, str]]) -> None:
@@ -63,11 +63,11 @@ def become_peer(words: list[str]) -> None:
         fail(f"usage: tools/lab peer {'|'.join(PEERS)}", 2)
     if words == ["drums"]:
         os.execv(build.native("drums"), words)
-    elif words == ["reference"]:
+    elif words[0] in ("reference", "aalink"):
         python = reference_python()
         if python is None:
-            fail("the reference library is not installed and a lab has no way to PyPI: run 'tools/lab prepare' outside")
-        os.execv(python, module("peers.reference", python=[python, "-I"]))
+            fail(f"{words[0]} is not installed and a lab has no way to PyPI: run 'tools/lab prepare' outside")
+        os.execv(python, module(f"peers.{words[0]}", python=[python, "-I"]))
     else:
         module_name = {"jack": "transport", "firefox": "other_browser", "webkit": "other_browser"}.get(words[0], words[0])
         importlib.import_module(f"workshop.peers.{module_name}").main(words)
