@@ -3,7 +3,7 @@ import BeatMath
 import Choices
 
 extension HostSync {
-  /// What there is to tell.
+  /// Fills this cycle's report.
   mutating func report(
     _ now: borrowing Now, _ cycle: inout Cycle, into outputs: inout Outputs
   ) {

@@ -53,7 +53,8 @@ public struct Report: Sendable, BitwiseCopyable {
   public var awaitsRelocation = false
   /// It rolled, and was sent elsewhere by whomever: everybody gets ready there.
   public var isBetweenPlaces = false
-  /// The transport stands, and nobody can say whether it will roll from there (`FirstFrame`): a locate to the same place settles it.
+  /// The transport stands, and the server has not shown whether it will roll from there (`FirstFrame`). A locate to the same place
+  /// settles it.
   public var isFirstFrameUnknown = false
   /// How far a host that counts frames is behind the session, in microseconds; 0 while nothing rolls or a host leads.
   public var hostLag = 0.0

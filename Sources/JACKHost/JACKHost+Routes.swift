@@ -2,7 +2,7 @@
 
 // Where our ports and other clients' lead to.
 extension JACKHost {
-  /// Whether somebody can hear the click. nil without a server.
+  /// Whether the click is connected. nil without a server.
   public var isClickConnected: Bool? { running.map { $0.isConnected(.click1) || $0.isConnected(.click2) } }
 
   public var latencies: PortLatencies { running?.latencies ?? .zero }

@@ -26,7 +26,7 @@ final class LatencyReader {
     return frames
   }
 
-  /// Of one of the user's own outputs, with what a bridge behind it does not say.
+  /// The latency of one of the user's own outputs, with the period that a MIDI bridge behind it does not report.
   func toEar(_ port: OpaquePointer, isMIDI: Bool) -> UInt32 {
     let known = frames(of: port, JackPlaybackLatency)
     return isMIDI ? known + unreportedMIDI(port, known: known) : known

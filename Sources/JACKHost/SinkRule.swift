@@ -10,7 +10,7 @@ public struct SinkChoice: Hashable, Sendable {
     case click(String)
     /// JACK programs play there, and no click is heard anywhere.
     case programs
-    /// They counted when the transport began to move, and a program plays there still.
+    /// The sinks counted when the transport began to move, and a program still plays there.
     case kept
     /// No JACK program plays anywhere: all of them.
     case nobody
@@ -43,7 +43,7 @@ protocol SinkGraph {
   func outputs(of client: String) -> [String]
   func inputs(behind output: String) -> [String]
   func outputs(before input: String) -> [String]
-  /// What comes in here goes nowhere else.
+  /// Whether the client passes nothing on that comes in here.
   func isTerminal(input: String) -> Bool
   /// A program of the desktop plays here, and not a JACK program.
   func isDesktop(output: String) -> Bool

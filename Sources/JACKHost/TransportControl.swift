@@ -13,7 +13,7 @@ struct TransportControl {
   private var renewal = HoldRenewal()
   private var behindStop = OrdersBehindStop<TransportCommand>()
   private var hasSettled = false
-  /// Of the reports' `cutStarts`, those that were looked after; nil: there was no report.
+  /// The reports' `cutStarts` that were mended so far; nil: there was no report.
   private var cutStarts: UInt64?
   private var stoodStill = false
   /// The audio thread's wish, and the cycle that it came with.

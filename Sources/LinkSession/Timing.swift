@@ -45,7 +45,7 @@ extension LinkSession {
     }
   }
 
-  /// Alone, this peer moves nobody else's beat.
+  /// A peer that is alone moves no other peer's beat.
   private var holdsChanges: Bool {
     isClockDoubted && uptime.now < changesWaitUntil && peers.members(of: session) > 0
   }

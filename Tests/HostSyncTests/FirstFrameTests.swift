@@ -80,7 +80,7 @@ struct FirstFrameTests {
     #expect(abs(studio.report.hostLag - studio.report.launchError) < 2, "\(studio.report.hostLag) us")
   }
 
-  @Test func `a place that nobody sent the transport to is unknown until a locate or a stop`() {
+  @Test func `a place without a locate is unknown until a locate or a stop`() {
     let located = studio(.exact)
     located.play(seconds: 0.2)
     #expect(!located.report.isFirstFrameUnknown)

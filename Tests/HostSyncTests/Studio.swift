@@ -39,13 +39,13 @@ final class Studio {
   /// Asks HostSync, as JACK asks its slow-sync clients, and rolls in the cycle after a yes of all.
   var asksBeforeRolling = false
   private var mayRoll = false
-  /// As PipeWire does (facts: jack 3): a stop shows the last cycle that was played, and a start rolls from the next one, if nobody
-  /// located meanwhile.
+  /// As PipeWire does (facts: jack 3): a stop shows the last cycle that was played, and a start rolls from the next one. After a
+  /// locate the start rolls from where the transport stands.
   var rollsAsPipeWire = false
   /// And behind a locate, too, as no known server does.
   var skipsBehindLocate = false
   private var isLocated = false, wasRolling = false
-  /// For so long a client may hold a start, in microseconds; then JACK lets it roll.
+  /// The longest hold of a start by a client, in microseconds. Then JACK lets the start roll.
   var longestHold = Double.infinity
   private var startingSince = 0.0
   /// PipeWire's transport may say that it rolls, and stand.

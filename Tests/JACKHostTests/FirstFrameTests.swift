@@ -7,9 +7,9 @@ import Testing
 
 @testable import JACKHost
 
-/// Starts from where a stop, a locate or nobody left the transport, on a real server.
+/// Starts behind a stop, behind a locate, and as the first of a run, on a real server.
 extension JACKHostTests {
-  @Test func `a start is on its bar wherever a stop, a locate or nobody left the transport`() async throws {
+  @Test func `a start is on its bar behind a stop, behind a locate, and as the first`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     live.edit { $0.setTempo(240, at: HostClock.micros()) }

@@ -54,7 +54,7 @@ struct FirstFrame: BitwiseCopyable {
     return skips ? frames : 0
   }
 
-  /// Nobody knows from where it will roll, until it is located.
+  /// The server has not shown from where the transport will roll. A locate settles it.
   var isUnknown: Bool {
     guard case .stopped = state, case .unknown = arrival else { return false }
     return cycles > Self.settlingCycles

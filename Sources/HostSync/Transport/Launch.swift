@@ -114,7 +114,7 @@ struct Launch: BitwiseCopyable {
     return mayRoll
   }
 
-  /// What the transport did, once a cycle. `place`: where it stood. [audio]
+  /// Follows what the transport did, once a cycle. `place`: where the transport stood. [audio]
   mutating func observe(_ now: borrowing Now, from place: SongPlace? = nil) {
     if wasStopped, isIdle, now.isRolling, now.isSound, let place { cuts.judge(now, from: place) }
     learn(now)

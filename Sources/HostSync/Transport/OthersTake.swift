@@ -74,7 +74,7 @@ struct OthersTake: BitwiseCopyable {
   }
 }
 
-/// Where everybody gets ready to roll on, since when, and when we held it last ourselves.
+/// A locate for which all clients get ready: its frame, when it began, and when we last held it.
 struct Relocating: BitwiseCopyable {
   let frame: UInt32
   let since: Double

@@ -48,8 +48,8 @@ public struct Relocator: Sendable {
   /// Of JACK's limit, in microseconds: what comes close to it is beyond it another time.
   static let margin = 1e6
 
-  /// The time that a transport rolls behind a locate before the next one, in microseconds: Ardour 8.12 on PipeWire does not survive two locates
-  /// one cycle apart, and everybody's sound with it.
+  /// The time that a transport rolls behind a locate before the next one, in microseconds: after two locates one
+  /// cycle apart Ardour 8.12 dies on PipeWire, and the graph stops.
   static let rest = 150_000.0
 
   /// JACK says so in its next cycle, if ever.
@@ -69,7 +69,7 @@ public struct Relocator: Sendable {
 
   private var errand = Errand.none
   private var landing: Landing?
-  /// When everybody last stood between two places, as heard.
+  /// When the transport last stood between two places, as heard.
   private var stoodAt = -1e18
   private var laggingSince: Micros?
   private var nextCorrection: Micros?
