@@ -34,14 +34,12 @@ public struct SoundFile: Equatable, Sendable {
       throw .unreadable(path, reason: "not a file")
     }
     var info = SF_INFO()
-    guard let file = sf_open_fd(descriptor, Int32(SFM_READ), &info, 0) else {
-      close(descriptor)
+    // The descriptor is libsndfile's from here on. Version 1.2.0 closes the descriptor of a file that it refuses, also where it is asked
+    // to leave that to us: a second close would hit a socket that another thread has opened meanwhile.
+    guard let file = sf_open_fd(descriptor, Int32(SFM_READ), &info, 1) else {
       throw .notAudio(path, reason: String(cString: sf_strerror(nil)))
     }
-    defer {
-      sf_close(file)
-      close(descriptor)
-    }
+    defer { sf_close(file) }
     try Self.check(info, path)
     samples = try Self.mono(file, info, path)
     sampleRate = Int(info.samplerate)

@@ -2,6 +2,7 @@
 import CSndfile
 import Glibc
 import HostSync
+import Synchronization
 import TestSupport
 import Testing
 
@@ -131,6 +132,35 @@ struct SoundFileTests {
       }
     }
     #expect(refused > 20)
+  }
+
+  @Test func `a refused file closes no descriptor of another thread`() async throws {
+    let folder = try ScratchFolder()
+    let text = try folder.write("RIFF, but not really", to: "a.wav")
+    let counts = Counts()
+    await withTaskGroup { group in
+      group.addTask {
+        while !counts.isDone.load(ordering: .relaxed) {
+          let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+          for _ in 0..<20 where fcntl(descriptor, F_GETFD) < 0 { counts.lost.add(1, ordering: .relaxed) }
+          close(descriptor)
+          await Task.yield()
+        }
+      }
+      group.addTask {
+        for _ in 0..<20_000 where (try? SoundFile(reading: text)) != nil {
+          counts.opened.add(1, ordering: .relaxed)
+        }
+        counts.isDone.store(true, ordering: .relaxed)
+      }
+    }
+    #expect(counts.lost.load(ordering: .relaxed) == 0 && counts.opened.load(ordering: .relaxed) == 0)
+  }
+
+  private final class Counts: Sendable {
+    let isDone = Atomic(false)
+    let lost = Atomic(0)
+    let opened = Atomic(0)
   }
 
   @Test func `a file takes the place of one built in sound`() throws {
