@@ -44,14 +44,16 @@ final class HeldBend: Sendable {
     }
   }
 
-  /// Before tactus leaves: peers would keep the bent tempo for good.
-  func release(in link: Link, at time: Micros) {
-    guard let held = held.withLock({ $0 }) else { return }
+  /// Gives the session the tempo below before tactus leaves: peers would keep the bent tempo for good. Returns whether the session had a
+  /// bent tempo.
+  func release(in link: Link, at time: Micros) -> Bool {
+    guard let held = held.withLock({ $0 }) else { return false }
+    var wasBent = false
     link.updateAppState {
-      if held.beats.contains($0.timeline.tempo.microsPerBeat) {
-        $0.setTempo(held.below.beatsPerMinute, at: time)
-      }
+      wasBent = held.beats.contains($0.timeline.tempo.microsPerBeat)
+      if wasBent { $0.setTempo(held.below.beatsPerMinute, at: time) }
     }
+    return wasBent
   }
 }
 

@@ -146,7 +146,7 @@ final class Studio {
 
   private func prepareFarewell() {
     LastResort.prepare { [view, desk, keeper, link, surface, page, leaveChannels = channels.farewell] in
-      desk.bend.release(in: link, at: Link.clock())
+      let wasBent = desk.bend.release(in: link, at: Link.clock())
       // First: the view's or the surface's thread may hang.
       keeper.close(at: Link.clock(), taking: desk.lasting)
       view?.close()
@@ -156,6 +156,8 @@ final class Studio {
       // What was chosen meanwhile.
       keeper.close(at: Link.clock(), taking: desk.lasting)
       leaveChannels()
+      // A peer that gets the tempo and the goodbye in one moment may drop the tempo. Link sends a state 50 ms after the last.
+      if wasBent { usleep(100_000) }
       link.isEnabled = false
     }
   }

@@ -26,7 +26,7 @@ struct HeldBendTests {
     let passedOn = Tempo(microsPerBeat: bent.microsPerBeat)
     #expect(passedOn != bent && bend.below(passedOn) == Tempo(121))
     let link = Link(tempo: passedOn.beatsPerMinute)
-    bend.release(in: link, at: Link.clock())
+    _ = bend.release(in: link, at: Link.clock())
     #expect(link.captureAppState().timeline.tempo == Tempo(121))
   }
 
@@ -72,7 +72,7 @@ struct HeldBendTests {
     link.updateAppState { $0.setTempo(132, at: .zero) }
     bend.ordered(Tempo(132), below: Tempo(121))
     bend.ordered(Tempo(133), below: Tempo(121))
-    bend.release(in: link, at: Link.clock())
+    _ = bend.release(in: link, at: Link.clock())
     #expect(link.captureAppState().timeline.tempo == Tempo(121))
   }
 }
