@@ -150,22 +150,14 @@ miss() {
     echo "session $name: $2 is open and has not joined JACK: answer what its window asks, and choose JACK there as the audio system" >&2
 }
 
-# Ardour's last audio system. JACK is called JACK/Pipewire since Ardour 8.
-ardour_state() {
-  cat <<END
-        <State backend="$1" driver="" device="" input-device="" output-device="" sample-rate="$(rate)" buffer-size="256" n-periods="0" input-latency="0" output-latency="0" lm-input="" lm-output="" active="1" use-buffered-io="0" midi-option="" lru="1">
-          <MIDIDevices/>
-        </State>
-END
-}
-
 # Ardour asks for everything at its first start; a later start asks for the audio system all the same, unless it is told
 # to go on with the last one. Preferences of its own are never touched.
 new_to_ardour() {
-  local version folder
+  local version folder backend=JACK
   version=$(sed -n 's/.*ARDOUR_CONFIG_PATH=.*ardour\([0-9]*\).*/\1/p' "$(command -v ardour)" | head -n 1)
   folder=${XDG_CONFIG_HOME:-$HOME/.config}/ardour$version
   [ -n "$version" ] && [ ! -e "$folder/config" ] || return 0
+  [ "$version" -lt 8 ] || backend=JACK/Pipewire # Ardour 8 has another name for JACK, and each version takes its own only
   mkdir -p "$folder"
   : >"$folder/.a$version" # it has been used before
   cat >"$folder/config" <<END
@@ -177,8 +169,9 @@ new_to_ardour() {
   <Extra>
     <AudioMIDISetup>
       <EngineStates>
-$(ardour_state JACK)
-$(ardour_state JACK/Pipewire)
+        <State backend="$backend" driver="" device="" input-device="" output-device="" sample-rate="$(rate)" buffer-size="256" n-periods="0" input-latency="0" output-latency="0" lm-input="" lm-output="" active="1" use-buffered-io="0" midi-option="" lru="1">
+          <MIDIDevices/>
+        </State>
       </EngineStates>
     </AudioMIDISetup>
   </Extra>

@@ -34,7 +34,7 @@ struct ArdourTests {
       "sh", "-c",
       """
       sed -n '/^<?xml/,/^<.Ardour>/p' "$1" | sed \\
-        -e 's|<Config>|&<Option name="clicking" value="1"/>|' -e 's|\\$(rate)|48000|' \\
+        -e 's|<Config>|&<Option name="clicking" value="1"/>|' -e 's|\\$(rate)|48000|' -e 's|\\$backend|JACK|' \\
         -e "s|current=\\"JACK Transport|current=\\"$2|" \\
         -e 's|<TransportMasters|<ControlProtocols>\\
           <Protocol name="Open Sound Control (OSC)" active="1"/></ControlProtocols>&|'
