@@ -3,6 +3,8 @@
 # Sourced, behind lib/packages.sh: a clean Debian 12 below a folder, from where this machine's own Debian comes from.
 #
 #   clean_debian FOLDER [SUITE]   makes it with debootstrap (bookworm); status 77 if there can be none, which says nothing of what is tried in it
+#   debian_mirror              the address from which this machine's own Debian comes
+#   over FOLDER PLACE          an overlay at PLACE/root: what is done there leaves FOLDER as it is; `clean` is PLACE/root from then on
 #   inside FOLDER COMMAND...   runs a command there, with nothing of this machine's environment
 #   get FOLDER PACKAGE...      installs Debian packages there
 #   passed WORDS               says what was seen
@@ -46,11 +48,16 @@ get() {
   quietly inside "$folder" apt-get -q -y --no-install-recommends install "$@" || die "apt-get install $*"
 }
 
+# Prints nothing if apt knows none.
+debian_mirror() {
+  # shellcheck disable=SC2016 # apt's own format
+  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' 'Component: main' | sort -u | head -n 1
+}
+
 clean_debian() {
   local folder=$1 suite=${2:-bookworm} mirror certificates=/etc/ssl/certs/ca-certificates.crt
   [ "$(id -u)" = 0 ] || none "a clean root needs root"
-  # shellcheck disable=SC2016
-  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' 'Component: main' | sort -u | head -n 1)
+  mirror=$(debian_mirror)
   [ -n "$mirror" ] || none "this machine's apt knows no Debian to make a clean one from"
   echo "${0##*/}: a clean Debian: $suite" >&2
   quietly debootstrap --variant=minbase "$suite" "$folder" "$mirror" || none "debootstrap failed"
@@ -61,4 +68,12 @@ clean_debian() {
   quietly inside "$folder" apt-get -q update || none "apt-get update"
   inside "$folder" apt-get -q -y --download-only install man-db >/dev/null 2>&1 || none "its packages cannot be fetched"
   [ -z "$(inside "$folder" sh -c 'command -v swift')" ] || die "the clean root has Swift"
+}
+
+over() {
+  mount -t tmpfs tmpfs "$2" || none "nothing can be mounted here"
+  mkdir "$2"/{upper,work,root}
+  mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/root" || none "no overlay can be mounted here"
+  clean=$2/root
+  cp /etc/resolv.conf "$clean/etc/resolv.conf"
 }
