@@ -38,6 +38,13 @@ struct HeldBendTests {
     #expect(bend.below(Tempo(133)) == nil)
   }
 
+  @Test func `the last 64 tempos of a bend are known`() {
+    let bend = HeldBend()
+    for step in 0...64 { bend.ordered(Tempo(130 + Double(step) / 8), below: Tempo(121)) }
+    #expect(bend.below(Tempo(130)) == nil)
+    for step in 1...64 { #expect(bend.below(Tempo(130 + Double(step) / 8)) == Tempo(121), "\(step)") }
+  }
+
   @Test func `a tempo that is ordered and no bend ends it`() {
     let bend = HeldBend()
     bend.ordered(Tempo(133), below: Tempo(121))

@@ -58,10 +58,8 @@ struct RememberingProgramTests {
       try await shell(stage, "$1 config --forget && $1 config").output.hasSuffix("state.json5 (none yet)\n"))
   }
 
-  /// nil: `quit` by a controller.
-  @Test(arguments: [SIGTERM, SIGKILL, nil])
-  func `a bend that is held when tactus ends is not its next tempo`(signal: Int32?) async throws {
-    let stage = try await LabStage()
+  /// tactus at 121 BPM below a bend to 133.1, and JACK's transport.
+  private func bent(_ stage: LabStage) async throws -> (ChildProcess, LabPeer) {
     let first = try ChildProcess(stage.command([program]))
     try await first.awaitLine(beginning: "OSC: ")
     let transport = try LabPeer(.jack, in: stage)
@@ -69,6 +67,14 @@ struct RememberingProgramTests {
     try await transport.wait("tempo", "121")
     try await ask(stage, "bend f 10")
     try await transport.wait("tempo", "133.1")
+    return (first, transport)
+  }
+
+  /// nil: `quit` by a controller.
+  @Test(arguments: [SIGTERM, SIGKILL, nil])
+  func `a bend that is held when tactus ends is not its next tempo`(signal: Int32?) async throws {
+    let stage = try await LabStage()
+    let (first, transport) = try await bent(stage)
     // Longer than the file waits for a change to rest.
     try await Task.sleep(for: .seconds(3))
     if let signal { first.signal(signal) } else { try await ask(stage, "quit") }
@@ -84,13 +90,7 @@ struct RememberingProgramTests {
     async throws
   {
     let stage = try await LabStage()
-    let first = try ChildProcess(stage.command([program]))
-    try await first.awaitLine(beginning: "OSC: ")
-    let transport = try LabPeer(.jack, in: stage)
-    try await ask(stage, "tempo f 121")
-    try await transport.wait("tempo", "121")
-    try await ask(stage, "bend f 10")
-    try await transport.wait("tempo", "133.1")
+    let (first, transport) = try await bent(stage)
     let state = try await shell(
       stage, "until grep tempo $XDG_STATE_HOME/tactus/state.json5; do sleep 0.1; done 2>/dev/null"
     ).output

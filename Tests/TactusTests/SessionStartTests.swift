@@ -8,6 +8,15 @@ import Testing
 /// `tactus session start` with a DAW that is none: what it says of it, and what it leaves to the musician.
 @Suite("A session's start", .serialized)
 struct SessionStartTests {
+  /// `with`: what the shell does before, or more of the environment.
+  private func start(in scratch: ScratchFolder, with: String = "") -> [String] {
+    [
+      "sh", "-c",
+      "\(with)HOME=$1/home XDG_STATE_HOME=$1/state PATH=$1/bin:$PATH exec $2 session start hydrogen",
+      "sh", scratch.path, program,
+    ]
+  }
+
   @Test
   func
     `it says where the DAW's messages go and that it ended, ends with 1 if it failed, and its configuration is yours`()
@@ -21,11 +30,7 @@ struct SessionStartTests {
     }
     let executable = try scratch.write(daw(endsWith: 3), to: "bin/hydrogen")
     #expect(chmod(executable, 0o755) == 0)
-    let command = [
-      "sh", "-c", "HOME=$1/home XDG_STATE_HOME=$1/state PATH=$1/bin:$PATH exec $2 session start hydrogen",
-      "sh",
-      scratch.path, program,
-    ]
+    let command = start(in: scratch)
     let log = scratch.path + "/state/tactus/hydrogen.log"
     let session = try ChildProcess(stage.command(command))
     try await session.awaitLine(beginning: "OSC: ")
@@ -55,10 +60,7 @@ struct SessionStartTests {
       "#!/bin/sh\necho $$ >>\(scratch.path)/opened\nuntil [ -e \(scratch.path)/end ]; do sleep 0.1; done\n",
       to: "bin/hydrogen")
     #expect(chmod(daw, 0o755) == 0)
-    let command = [
-      "sh", "-c", "HOME=$1/home XDG_STATE_HOME=$1/state PATH=$1/bin:$PATH exec $2 session start hydrogen",
-      "sh", scratch.path, program,
-    ]
+    let command = start(in: scratch)
     for turn in 0..<3 {
       let session = try ChildProcess(stage.command(command))
       try await session.awaitLine(beginning: "OSC: ")
@@ -93,12 +95,7 @@ struct SessionStartTests {
       ? "exec jack_metro --name Hydrogen --bpm 60" : "until [ -e \(scratch.path)/end ]; do sleep 0.1; done"
     let daw = try scratch.write("#!/bin/sh\n\(waits)\n", to: "bin/hydrogen")
     #expect(chmod(daw, 0o755) == 0)
-    let session = try ChildProcess(
-      stage.command([
-        "sh", "-c",
-        "HOME=$1/home XDG_STATE_HOME=$1/state TACTUS_DAW_SECONDS=3 PATH=$1/bin:$PATH exec $2 session start hydrogen",
-        "sh", scratch.path, program,
-      ]))
+    let session = try ChildProcess(stage.command(start(in: scratch, with: "TACTUS_DAW_SECONDS=3 ")))
     try await session.awaitLine(beginning: "OSC: ")
     let words = "hydrogen is open and has not joined JACK"
     if joins {
@@ -126,11 +123,7 @@ struct SessionStartTests {
     let opened = try ChildProcess(stage.command(["jack_metro", "--name", "Hydrogen", "--bpm", "60"]))
     let isThere = try await stage.run("sh", "-c", "until jack_lsp | grep -q ^Hydrogen:; do sleep 0.1; done")
     #expect(isThere.status == 0)
-    let session = try ChildProcess(
-      stage.command([
-        "sh", "-c", "HOME=$1/home XDG_STATE_HOME=$1/state PATH=$1/bin:$PATH exec $2 session start hydrogen",
-        "sh", scratch.path, program,
-      ]))
+    let session = try ChildProcess(stage.command(start(in: scratch)))
     try await session.awaitLine(beginning: "OSC: ")
     #expect(session.saidOnErrors.contains("hydrogen is open already"), "\(session.saidOnErrors)")
     #expect(access(scratch.path + "/opened", F_OK) != 0)
@@ -162,11 +155,7 @@ struct SessionStartTests {
       "sh", "-c", "head -c \(size.map(String.init) ?? "99999") \(original) >\(scratch.path)/\(folder)\(file)",
     ])
     #expect(cut.status == 0)
-    let session = try ChildProcess(
-      stage.command([
-        "sh", "-c", "HOME=$1/home XDG_STATE_HOME=$1/state PATH=$1/bin:$PATH exec $2 session start hydrogen",
-        "sh", scratch.path, program,
-      ]))
+    let session = try ChildProcess(stage.command(start(in: scratch)))
     try await session.awaitLine(beginning: "OSC: ")
     let said = session.saidOnErrors
     #expect(said.contains("the copy of \(file) in") == isReplaced, "\(said)")
@@ -184,11 +173,7 @@ struct SessionStartTests {
     #expect(chmod(daw, 0o755) == 0)
     // A file may have one block: the song has more, as on a disk that is full.
     let done = try await ChildProcess.run(
-      stage.command([
-        "sh", "-c",
-        "ulimit -f 1; HOME=$1/home XDG_STATE_HOME=$1/state PATH=$1/bin:$PATH exec $2 session start hydrogen",
-        "sh", scratch.path, program,
-      ]))
+      stage.command(start(in: scratch, with: "ulimit -f 1; ")))
     #expect(done.status == 1 && done.errors.contains("cannot copy four-on-the-floor.h2song"), "\(done)")
     #expect(access(scratch.path + "/opened", F_OK) != 0)
     let copies = scratch.path + "/home/.local/share/tactus/sessions/hydrogen"
