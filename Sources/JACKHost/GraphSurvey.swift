@@ -8,7 +8,7 @@ public struct GraphSurvey: Equatable, Sendable {
     public var isMIDI: Bool
     public var latencyFrames: UInt32
 
-    public var client: String { String(name.prefix { $0 != ":" }) }
+    public var client: String { clientName(ofPort: name) }
   }
 
   public var server: ServerDescription

@@ -62,7 +62,7 @@ enum SinkRule {
     in graph: some SinkGraph, for name: SinkName, clicks: [String], before: SinkChoice = .none,
     isMoving: Bool = false
   ) -> SinkChoice {
-    let named = name.isEmpty ? [] : graph.inputs.filter(name.matches)
+    let named = name.isEmpty ? [] : name.matching(graph.inputs)
     guard named.isEmpty else { return SinkChoice(reason: .named, ports: named) }
     var choice = fresh(in: graph, clicks)
     if isMoving, before.reason != .named, before.reason != .nobody {
@@ -110,10 +110,11 @@ extension SinkGraph {
 }
 
 extension SinkName {
-  fileprivate func matches(_ port: String) -> Bool {
+  fileprivate func matching(_ ports: [String]) -> [String] {
     let name = NamePattern(String(decoding: (0..<count).map { self[$0] }, as: UTF8.self))
-    return name.matches(port) || name.matches(clientName(ofPort: port))
+    return ports.filter { name.matches($0) || name.matches(clientName(ofPort: $0)) }
   }
 }
 
-private func clientName(ofPort port: String) -> String { String(port.prefix { $0 != ":" }) }
+/// JACK names a port `CLIENT:PORT`.
+func clientName(ofPort port: String) -> String { String(port.prefix { $0 != ":" }) }
