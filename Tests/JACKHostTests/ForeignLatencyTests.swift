@@ -32,6 +32,18 @@ import Testing
     #expect(doubts.count == 3)
   }
 
+  @Test func `an impossible latency beyond the counted ports is refused, too`() throws {
+    let ports = try (1...LatencyDoubts.limit + 2).map { try #require(OpaquePointer(bitPattern: $0 * 16)) }
+    var doubts = LatencyDoubts()
+    let believed = ports.map { doubts.believed(.max, of: $0, sampleRate: 48_000) }
+    #expect(believed.allSatisfy { $0 == 0 })
+    #expect(doubts.count == LatencyDoubts.limit)
+    // A port that reports a possible latency again makes room for another one.
+    _ = doubts.believed(256, of: ports[0], sampleRate: 48_000)
+    _ = doubts.believed(.max, of: ports[LatencyDoubts.limit], sampleRate: 48_000)
+    #expect(doubts.count == LatencyDoubts.limit + 1)
+  }
+
   @Test func `latencies up to two seconds are believed, and the others counted`() {
     let ports = (1...8).compactMap { OpaquePointer(bitPattern: $0 * 16) }
     var doubts = LatencyDoubts()

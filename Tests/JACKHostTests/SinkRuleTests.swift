@@ -72,6 +72,35 @@ private struct Drawing: SinkGraph {
     #expect(studio.choice() == SinkChoice(reason: .programs, ports: ["bt:1"]))
   }
 
+  /// A click that reaches `card:1` through a row of clients, and a program that plays to `bt:1`.
+  private func studio(clientsBehindClick clients: Int) -> Drawing {
+    var studio = Drawing("card:1", "bt:1", cables: "tactus:click_1 > c1:in", "daw:out > bt:1")
+    for client in 1..<clients { studio.connect("c\(client):out > c\(client + 1):in") }
+    studio.connect("c\(clients):out > card:1")
+    return studio
+  }
+
+  @Test func `a route through more clients than the limit is not followed`() {
+    // tactus itself is one of the clients.
+    let most = SinkRule.mostClients - 1
+    #expect(
+      studio(clientsBehindClick: most).choice() == SinkChoice(reason: .click("click_1"), ports: ["card:1"]))
+    #expect(
+      studio(clientsBehindClick: most + 1).choice()
+        == SinkChoice(reason: .programs, ports: ["card:1", "bt:1"]))
+  }
+
+  @Test func `a client's outputs beyond the limit are not followed`() {
+    var studio = Drawing("card:1", "bt:1", cables: "tactus:click_1 > mixer:in", "daw:out > bt:1")
+    for output in 1..<SinkRule.mostOutputs { studio.connect("mixer:\(output) > mixer:return") }
+    var beyond = studio
+    studio.connect("mixer:last > card:1")
+    #expect(studio.choice() == SinkChoice(reason: .click("click_1"), ports: ["card:1"]))
+    beyond.connect("mixer:another > mixer:return")
+    beyond.connect("mixer:last > card:1")
+    #expect(beyond.choice() == SinkChoice(reason: .programs, ports: ["card:1", "bt:1"]))
+  }
+
   @Test func `a recorder's terminal input is no route`() {
     var studio = Drawing(
       "card:1", "bt:1", cables: "tactus:click_1 > recorder:in", "recorder:out > bt:1", "daw:out > card:1")
