@@ -5,8 +5,8 @@ internal import LinkWire
 
 /// The channels of others, as they announced them.
 ///
-/// A channel belongs to the peer that announced it first, for as long as that goes on: its id is no secret, and anyone who copies
-/// it gets nothing.
+/// A channel belongs to the peer that announced it first, as long as that peer keeps announcing it. Channel
+/// ids are public: a peer that announces a copied id gets nothing.
 struct Channels: Sendable {
   struct Way: Sendable {
     let route: AudioRoute
@@ -23,13 +23,13 @@ struct Channels: Sendable {
 
   enum News {
     case nothing, changed, copied, refused
-    /// It has a name that it did not have before.
+    /// The channel is new, or its name has changed.
     case renamed(PeersName)
   }
 
   private var known: [ChannelID: Known] = [:]
   private var counts: [NodeID: Int] = [:]
-  /// Nothing expires earlier.
+  /// A lower bound: no way expires earlier.
   private(set) var nextExpiry: Micros?
 
   var count: Int { known.count }
@@ -65,7 +65,7 @@ struct Channels: Sendable {
     return isNews ? .changed : .nothing
   }
 
-  /// Said by its peer, of this way to it.
+  /// Handles a bye from the channel's peer; it ends the channel on this route only.
   mutating func takeBye(_ id: ChannelID, of peer: NodeID, at route: AudioRoute) -> News {
     guard let channel = known[id] else { return .nothing }
     guard channel.peer == peer else { return .copied }
@@ -98,7 +98,7 @@ struct Channels: Sendable {
     counts[channel.peer] = left > 0 ? left : nil
   }
 
-  /// Whether anything went.
+  /// Returns whether a way expired.
   mutating func expire(at now: Micros) -> Bool {
     guard let nextExpiry, nextExpiry <= now else { return false }
     var hasGone = false
@@ -114,7 +114,7 @@ struct Channels: Sendable {
     return hasGone
   }
 
-  /// Those of one session, without their peers' names.
+  /// Returns the channels of one session; `peerName` is left empty.
   func all(in session: SessionID) -> [AudioChannel] {
     known.compactMap { id, channel in
       channel.session == session
@@ -124,7 +124,8 @@ struct Channels: Sendable {
 }
 
 extension LinkAudioSession {
-  /// Something about the channels changed: sources look, and the list is told when it may be.
+  /// Notes that channels changed: sources look for their senders, and a new list is emitted after
+  /// `listSpacing`.
   mutating func noteChannels() {
     areSendersDue = true
     if listDue == nil {

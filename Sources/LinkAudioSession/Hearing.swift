@@ -3,7 +3,7 @@ internal import Addresses
 internal import BeatMath
 internal import LinkWire
 
-// What others say, but for audio (facts: link-audio 3.3 to 3.7).
+// How we react to messages of peers, except audio (facts: link-audio 3.3 to 3.7).
 extension LinkAudioSession {
   mutating func hear(_ datagram: AudioMessage, from route: AudioRoute, on gateway: Int) {
     guard
@@ -43,7 +43,7 @@ extension LinkAudioSession {
     return isProven
   }
 
-  /// It knows us and we not yet it: only an answer lets it go on.
+  /// Answers a ping of a sender that knows us before we know it. Until we answer, it tells us no channels.
   private mutating func answerStranger(_ echo: AudioEcho, at route: AudioRoute, on gateway: Int) {
     guard gateways[gateway].pongs.take(at: uptime.now) else {
       counters.unanswered &+= 1
@@ -102,7 +102,7 @@ extension LinkAudioSession {
     case .provenAgain: areWaysDue = true
     case .proven:
       areWaysDue = true
-      // Where the peer was before, it is not any more.
+      // The peer has moved here: forget its former endpoints.
       let proven = receivers[place]
       if proven.supersededUntil == nil {
         forgetReceivers {

@@ -3,11 +3,11 @@ internal import Addresses
 internal import BeatMath
 public import LinkWire
 
-/// A socket of ours, and what it may still send to those whom we do not know.
+/// A socket of ours, and what it may still send to endpoints that have not answered.
 struct OpenAudioGateway: Sendable {
   let id: GatewayID
   let address: Address
-  /// A newcomer's first one does not wait behind a crowd that keeps silent.
+  /// First pings have an allowance of their own, so that a newcomer does not wait behind a silent crowd.
   var firstPings: Allowance
   var pings: Allowance
   var pongs: Allowance
@@ -21,20 +21,20 @@ struct OpenAudioGateway: Sendable {
   }
 }
 
-/// Somebody in our session who takes part in Link Audio, sends he something or not.
+/// A peer in our session that takes part in Link Audio, with or without channels of its own.
 public struct AudioPeer: Hashable, Sendable {
-  /// Link's.
+  /// The peer's id in Link.
   public var id: NodeID
-  /// As it calls itself; empty until it did.
+  /// The name that the peer announces; empty until its first announcement.
   public var name: String
-  /// Where it is reached.
+  /// The endpoint that we send to, and our gateway for it.
   package var route: AudioRoute
-  /// How good the way there is.
+  /// Round trip and jitter of this route.
   public var metrics: AudioMetrics
 }
 
 extension LinkAudioSession {
-  /// Those who answer us, by their names.
+  /// Peers that answer us, sorted by name.
   package var peers: [AudioPeer] {
     receivers.filter { $0.isChosen }
       .map { AudioPeer(id: $0.node, name: $0.name, route: $0.route, metrics: $0.roundTrips.metrics) }
@@ -66,8 +66,8 @@ extension LinkAudioSession {
     gateways.append(OpenAudioGateway(id, at: address, now: uptime.now))
   }
 
-  /// Anyone who heard of our channels this way hears that they are gone: it may have another way to us. And anyone who sends to it stops,
-  /// until he is asked over another.
+  /// Sends byes on this gateway to the peers that heard of our channels here; they may have another route to
+  /// us. Sends stops for the sources that we requested here; we request them again over another route.
   mutating func close(_ id: GatewayID) {
     guard let place = index(of: id) else { return }
     let ids = sinks.map(\.id)
@@ -80,11 +80,11 @@ extension LinkAudioSession {
     areWaysDue = true
   }
 
-  /// A new id or session is said at once: who waited for us to join takes our channels then.
+  /// Announces a new id or session at once: peers that waited for us to join then accept our channels.
   mutating func become(_ node: NodeID, in session: SessionID) {
     guard node != self.node || session != self.session else { return }
     if node != self.node {
-      // Publishers know us by the old one, and would send to both.
+      // Publishers know us by the old id. Without a stop they would send to the old and the new one.
       for place in sources.indices { stop(place) }
       receivers.removeAll { $0.node == node }
     }
@@ -125,7 +125,8 @@ extension LinkAudioSession {
     where receivers[place].node == peer && receivers[place].route.gateway == gateway {
       let isThis = receivers[place].route == route
       isKnown = isKnown || isThis
-      // A forged word must not part us from a peer that is still where it was: the old way goes when the new one answered.
+      // A forged datagram must not cut us off from a peer that has not moved. Keep the old route until the
+      // new one answers.
       if isThis {
         receivers[place].supersededUntil = nil
       } else if receivers[place].supersededUntil == nil {
@@ -140,7 +141,8 @@ extension LinkAudioSession {
     forgetReceivers { $0.node == peer && $0.route.gateway == gateway }
   }
 
-  /// Who leaves our session takes its channels along; who joins it is told of ours.
+  /// Moves a peer to its new session. If it leaves ours, its channels go; if it joins ours, it gets our
+  /// channels.
   mutating func move(_ peer: NodeID, to session: SessionID) {
     var hasLeft = false
     for place in receivers.indices where receivers[place].node == peer && receivers[place].session != session
@@ -156,7 +158,8 @@ extension LinkAudioSession {
     }
   }
 
-  /// Without a place for it, or if another makes one: who never answered, strangers to our session first.
+  /// Returns whether there is room for one more receiver. If the table is full, it evicts a receiver that has
+  /// not answered within `crowdedExpiry`, first one of another session.
   private mutating func makeRoom(for route: AudioRoute, of peer: NodeID) -> Bool {
     var ways = 0
     var neighbours = 0
@@ -182,7 +185,7 @@ extension LinkAudioSession {
     return true
   }
 
-  /// With what only they brought.
+  /// Removes receivers, and the channels that were announced over their routes only.
   mutating func forgetReceivers(where isOver: (Receiver) -> Bool) {
     var gone: [(node: NodeID, route: AudioRoute)] = []
     receivers.removeAll { receiver in
@@ -196,9 +199,10 @@ extension LinkAudioSession {
     areWaysDue = true
   }
 
-  // MARK: Ways
+  // MARK: Routes
 
-  /// To each peer one way is used: the best, and another only when it is clearly better (facts: link-audio 3.4).
+  /// Chooses one route to each peer: the best one. Another replaces it only if it is clearly better (facts:
+  /// link-audio 3.4).
   mutating func chooseWays() {
     for place in receivers.indices {
       let receiver = receivers[place]
@@ -233,7 +237,7 @@ extension LinkAudioSession {
 }
 
 extension String {
-  /// As it is sent: names have their limit (facts: link-audio 2).
+  /// The text, cut to the protocol's limit for names (facts: link-audio 2).
   var cutToName: String {
     var text = self
     return text.withUTF8 { utf8 in

@@ -3,47 +3,52 @@ package import Addresses
 package import BeatMath
 public import LinkWire
 
-// Link Audio as a machine: who is told of our channels, whose channels there are, who is sent what, and from whom audio is
-// taken. Like `LinkSession`, and beside it: discovery stays there, this hears of its peers and does the rest.
+// The protocol of Link Audio as a state machine. It announces our channels, lists the channels of peers,
+// decides which peers get audio of each of our channels, and which audio to accept. It works beside
+// `LinkSession`, which discovers the peers and passes them on as inputs.
 //
-// It lacks, on purpose: sockets, a clock, threads, and the samples. Audio is made and played by `LinkAudioPath`; here only the
-// head of a datagram is looked at, to say whose it is.
+// Deliberately absent: sockets, a clock, threads, and the samples. `LinkAudioPath` makes and plays audio;
+// this module reads only the head of an audio datagram, to find its source.
 //
-// The invariant: nothing is believed of an endpoint, and no audio goes there, before it has repeated what only it was sent; and
-// whatever anybody sends, no table outgrows `AudioLimits` and nobody is sent more than a little for it.
+// The invariant: before an endpoint has echoed a secret that only it was sent, we believe nothing it says and
+// send it no audio. Whatever the network sends, no table outgrows `AudioLimits`, and our replies stay small.
 //
-// The way in: `handle` and `receive` are all that happens to it. `Receiver` is one way to a peer, `Knowing` who there is,
-// `Speaking` what we say and when, `Hearing` what others say, `Channels` what they send, `Source` and `Sink` the two ends of it,
-// `AudioLimits` what nobody can make it do. The rules are those of facts: link-audio 3.
+// Start reading at `handle` and `receive`, which take all inputs. `Receiver` is one route to a peer.
+// `Knowing.swift` keeps gateways and peers, `Speaking.swift` sends messages, `Hearing.swift` handles those of
+// peers, `Channels` stores their channels, `Source` and `Sink` are the two ends of a channel, `AudioLimits`
+// the limits. The rules come from facts: link-audio 3.
 
 /// **After every `handle`, and after a `receive` that returned nil, call `nextOutput` until it says `.sleep`.**
 package struct LinkAudioSession: Sendable {
   package enum Input: Sendable {
-    /// The time that `.sleep` named has come. Early or late does no harm.
+    /// The time of the last `.sleep` has come. Early or late does no harm.
     case deadline
-    /// On: then gateways may be opened. Off: says goodbye and forgets gateways and peers; sinks and sources stay.
+    /// True: gateways may be opened. False: says goodbye and forgets gateways and peers; sinks and sources
+    /// stay.
     case enable(Bool)
-    /// A socket is bound to this address of ours, with the interface's scope if it is a link-local one. Only while enabled.
+    /// A socket is bound to this local address; a link-local address carries the interface's scope. Needs
+    /// `enable(true)`.
     case gatewayOpened(GatewayID, Address)
     case gatewayClosed(GatewayID)
-    /// Under which id and in which session `LinkSession` has us now.
+    /// Our current id and session in `LinkSession`.
     case identity(node: NodeID, session: SessionID)
-    /// What the others call us; what is beyond 256 bytes is cut.
+    /// Our own name, as peers show it; cut after 256 bytes.
     case name(String)
-    /// What a peer said last through this gateway, whatever its session. The same again does no harm, and need not be said.
+    /// A peer's latest state on this gateway; the peer may be in any session. Repeats are harmless and not
+    /// needed.
     case peerSeen(NodeID, session: SessionID, audio: Endpoint?, on: GatewayID)
     case peerGone(NodeID, on: GatewayID)
   }
 
   package enum Output: Sendable {
     case send(AudioPacket, to: Endpoint, on: GatewayID)
-    /// Who is sent the audio of this sink from now on; nobody: it need not be made.
+    /// Where audio of this sink goes from now on; empty: no audio is needed.
     case routes([AudioRoute], of: ChannelID)
-    /// Where audio of this source comes from; nowhere: its channel is not there.
+    /// Where audio of this source may come from; empty: its channel is not there.
     case senders([AudioRoute], of: SourceID)
-    /// All channels of others in our session, by the names of peer and channel.
+    /// All channels of peers in our session, sorted by the names of peer and channel.
     case channels([AudioChannel])
-    /// At rest until then; nil if only an input can change anything.
+    /// Nothing to do until this time; nil: nothing until the next input.
     case sleep(until: Micros?)
   }
 
@@ -54,16 +59,16 @@ package struct LinkAudioSession: Sendable {
   var gateways: [OpenAudioGateway] = []
   var receivers: [Receiver] = []
   var channels = Channels()
-  /// By number; nil is free.
+  /// Indexed by `SourceID`; nil is free.
   var sources: [Source?] = []
   var sinks: [Sink] = []
-  /// Of all receivers together.
+  /// Allowances shared by all receivers.
   var messages: Allowance
   var announcements: Allowance
 
   var dice: SecretDice
   var uptime: Uptime
-  /// What was last asked for, in uptime.
+  /// The deadline of the last `.sleep`, in uptime.
   private var promised: Micros?
   package internal(set) var counters = AudioCounters()
 
@@ -71,14 +76,14 @@ package struct LinkAudioSession: Sendable {
   var areSendersDue = false
   var areRoutesDue = false
   var listed: [AudioChannel] = []
-  /// In uptime: when the list may be told of; nil if nothing changed.
+  /// When the list may be emitted, in uptime; nil if nothing changed.
   var listDue: Micros?
   var listTold: Micros?
   private var outputs: [Output] = []
   private var outputHead = 0
 
-  /// Disabled, without channels. Ids of channels and what others have to repeat come from the secret: 128 bits that nobody can
-  /// know. The same secret gives the same.
+  /// Starts disabled and without channels. Channel ids and ping echoes are drawn from the secret, 128 bits
+  /// that cannot be guessed. The same secret gives the same draws.
   package init(secret: (UInt64, UInt64), node: NodeID, session: SessionID, at now: Micros) {
     dice = SecretDice(secret)
     self.node = node
@@ -104,8 +109,8 @@ package struct LinkAudioSession: Sendable {
     settle()
   }
 
-  /// Whatever came in through a gateway's socket. Audio that a source waits for is returned for its path, and changes nothing
-  /// that has to be said or done: then there are no outputs to take. The buffer is a view of the bytes.
+  /// Takes a datagram of a gateway's socket. If it is audio of a source, returns it for the source's lane;
+  /// then no state changes that needs outputs. The buffer is a view of `bytes`.
   package mutating func receive(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, at now: Micros
   ) -> (source: SourceID, buffer: AudioBuffer)? {
@@ -157,7 +162,7 @@ package struct LinkAudioSession: Sendable {
     if uptime.advance(toHost: now, deadline: promised) { counters.clockSteps &+= 1 }
   }
 
-  /// What every input ends with: what is over is forgotten, what is due is said, and changes are told.
+  /// Completes every input: drops expired entries, sends what is due, and emits changes.
   mutating func settle() {
     guard isEnabled else { return tell() }
     forgetWhatIsOver()
@@ -182,7 +187,7 @@ package struct LinkAudioSession: Sendable {
     tellChannels()
   }
 
-  /// In uptime. Every deadline there is, is one of these.
+  /// The earliest of all deadlines, in uptime.
   private var nextDeadline: Micros? {
     var earliest = listDue
     guard isEnabled else { return earliest }
@@ -198,7 +203,7 @@ package struct LinkAudioSession: Sendable {
   }
 }
 
-/// Through which socket of ours to, or from, which of others'.
+/// A pair of our gateway and a peer's endpoint, for either direction.
 package struct AudioRoute: Hashable, Comparable, Sendable, BitwiseCopyable {
   package var gateway: GatewayID
   package var endpoint: Endpoint
@@ -213,15 +218,15 @@ package struct AudioRoute: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 }
 
-/// A channel that somebody else in our session sends.
+/// A channel that another peer in our session sends.
 public struct AudioChannel: Hashable, Sendable {
-  /// By which it is subscribed to; another one when its program opens it again.
+  /// The id for a subscription. A program that closes and reopens the channel gives it a new id.
   public var id: ChannelID
-  /// As its program calls it; two may have one name.
+  /// The channel's name; two channels may have the same one.
   public var name: String
-  /// Whose it is, by Link's id.
+  /// The id of its peer in Link.
   public var peer: NodeID
-  /// As its peer calls itself.
+  /// The name that its peer announces.
   public var peerName: String
 
   package init(id: ChannelID, name: String, peer: NodeID, peerName: String) {
@@ -232,7 +237,7 @@ public struct AudioChannel: Hashable, Sendable {
   }
 }
 
-/// A channel that we take, as a small number: free ones are used again.
+/// A channel that we receive, as a small number. Numbers of released sources are used again.
 package struct SourceID: Hashable, Sendable, BitwiseCopyable {
   package var rawValue: Int
 

@@ -3,30 +3,31 @@ internal import Addresses
 internal import BeatMath
 internal import LinkWire
 
-/// One way to a peer: an endpoint that it is said to have, behind one of our gateways.
+/// A route to a peer: an endpoint that the peer is said to have, behind one of our gateways.
 ///
-/// Anybody can say in a datagram of discovery where a peer's audio socket is, also that it is a stranger's who never asked for
-/// anything. So an endpoint first gets nothing but short announcements without channels. Only when it has repeated what was
-/// in one of them is it the peer's: that can only be known where it was sent.
+/// A discovery datagram can be forged and name the endpoint of a stranger that never asked for anything. So
+/// an endpoint first gets only short announcements without channels, each with a secret echo. When it returns
+/// an echo, it has received one, and belongs to the peer.
 struct Receiver: Sendable {
   let node: NodeID
   let route: AudioRoute
-  /// The peer's, by its own word.
+  /// The peer's session, as the peer says.
   var session: SessionID
-  /// What the peer calls itself.
+  /// The name that the peer announces.
   var name = ""
   let added: Micros
-  /// The peer is said to be elsewhere; it goes when that is proven, or at this time.
+  /// Set when discovery names another endpoint of the peer. This one is dropped at this time, or when the
+  /// other answers.
   var supersededUntil: Micros?
-  /// It has answered, and may be believed until then.
+  /// The endpoint has answered, and we believe it until this time.
   private(set) var provenUntil: Micros?
   private var answered: Micros?
-  /// Of the ways to its peer, the one that is used.
+  /// Whether this is the route that we use for the peer.
   var isChosen = false
 
   var nextAnnouncement: Micros
   private var lastAnnouncement: Micros?
-  /// How often it was sent all our channels since it was proven.
+  /// Announcements of all our channels since the endpoint was proven.
   private var announced = 0
   private var unanswered = 0
   private var pings: [(echo: AudioEcho, sent: Micros)] = []
@@ -49,12 +50,13 @@ struct Receiver: Sendable {
 
   func isProven(at now: Micros) -> Bool { provenUntil.map { now < $0 } ?? false }
 
-  /// It was believed a moment ago, and that its peer is elsewhere can't be true.
+  /// Whether it answered within `AudioLimits.answering`. If so, its peer cannot be elsewhere.
   func isAnswering(at now: Micros) -> Bool {
     answered.map { now < $0 + AudioLimits.answering } ?? false
   }
 
-  /// Another socket of the same peer behind the same gateway: a peer has one.
+  /// Whether the other is another endpoint of the same peer behind the same gateway. A peer has only one
+  /// there.
   func isRival(of other: Receiver) -> Bool {
     node == other.node && route.gateway == other.route.gateway && route != other.route
   }
@@ -66,13 +68,14 @@ struct Receiver: Sendable {
     return earliest
   }
 
-  /// A change is said as soon as the spacing allows (facts: link-audio 3.2).
+  /// Announces a change as soon as the spacing allows (facts: link-audio 3.2).
   mutating func announceSoon(at now: Micros) {
     let earliest = lastAnnouncement.map { max(now, $0 + AudioRules.announcementSpacing) } ?? now
     nextAnnouncement = min(nextAnnouncement, earliest)
   }
 
-  /// What it is to repeat, with all our channels if it is proven.
+  /// Notes an announcement that is sent now with this echo, and with all our channels if the endpoint is
+  /// proven.
   mutating func ping(_ echo: AudioEcho, at now: Micros) {
     if pings.count == AudioLimits.outstandingPings { pings.removeFirst() }
     pings.append((echo, now))
@@ -80,7 +83,7 @@ struct Receiver: Sendable {
     postpone(at: now)
   }
 
-  /// After an announcement, or one that was not allowed: the next.
+  /// Schedules the next announcement, after one was sent or held back by a limit.
   mutating func postpone(at now: Micros) {
     lastAnnouncement = now
     if wasPinged { unanswered = min(unanswered, 1000) + 1 }
@@ -99,7 +102,7 @@ struct Receiver: Sendable {
 
   enum Answer { case stray, proven, provenAgain }
 
-  /// Each echo counts once, and only from where it was sent to: the caller sees to that.
+  /// Matches an echo with its ping, once. The caller checks that it came from this endpoint.
   mutating func hear(_ echo: AudioEcho, at now: Micros) -> Answer {
     guard let place = pings.firstIndex(where: { $0.echo == echo }) else { return .stray }
     roundTrips.add(now - pings[place].sent)
@@ -113,7 +116,7 @@ struct Receiver: Sendable {
     return wasProven ? .provenAgain : .proven
   }
 
-  /// Whether it just stopped being believed.
+  /// Ends an expired proof. Returns whether it expired.
   mutating func lapse(at now: Micros) -> Bool {
     guard let provenUntil, provenUntil <= now else { return false }
     self.provenUntil = nil
@@ -122,30 +125,30 @@ struct Receiver: Sendable {
   }
 }
 
-/// How good a way is, as the reference judges it (facts: link-audio 3.4).
+/// The quality of a route, as the reference judges it (facts: link-audio 3.4).
 public struct AudioMetrics: Hashable, Sendable, BitwiseCopyable {
-  /// Microseconds, there and back; 0 without any.
+  /// Mean round trip in microseconds; 0 before the first.
   public var roundTrip: Double
-  /// Microseconds, and up to 10,000 more while there are only a few.
+  /// Standard deviation in microseconds, plus up to 10,000 until ten round trips are known.
   public var jitter: Double
 
-  /// More is better; 0 without any.
+  /// The reference's score. More is better; 0 before the first round trip.
   public var quality: Double { roundTrip > 0 ? 1_000_000 / roundTrip / (1 + jitter) : 0 }
 
-  /// Whether this way is worth leaving the other. Not by `quality`, which ten microseconds of jitter halve: two equally good
-  /// cables would be changed all the time.
+  /// Whether this route should replace the other. `quality` cannot decide it: ten microseconds of jitter
+  /// halve it, so that two equally good cables would alternate.
   func isClearlyBetter(than other: AudioMetrics) -> Bool {
     roundTrip > 0 && AudioLimits.betterWay * (roundTrip + jitter) < other.roundTrip + other.jitter
   }
 }
 
-/// The last round trips.
+/// The latest round trips.
 struct RoundTrips: Sendable {
   private var times: [Double] = []
 
   mutating func add(_ time: Micros) {
     if times.count == AudioRules.roundTrips { times.removeFirst() }
-    // Nobody answers in no time: a clock of whole microseconds only says so.
+    // A clock of whole microseconds can measure 0, which would make the quality infinite.
     times.append(max(1, Double(time.count)))
   }
 

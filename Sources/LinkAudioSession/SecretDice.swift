@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Numbers that nobody can foretell who does not know the secret, however many of them he has seen (SipHash-2-4 of a count).
+/// A generator whose numbers cannot be predicted without the secret, even from all earlier ones (SipHash-2-4
+/// of a counter).
 ///
-/// `Dice` will not do: every receiver sees what it is to repeat, two such numbers would tell its state, and so what others
-/// have to repeat.
+/// `Dice` will not do: receivers see the echoes that we draw, and two of them would reveal its state, and so
+/// the echoes of other receivers.
 struct SecretDice: RandomNumberGenerator, Sendable {
   private let key: (UInt64, UInt64)
   private var count: UInt64 = 0
@@ -17,7 +18,7 @@ struct SecretDice: RandomNumberGenerator, Sendable {
     return SecretDice.hash(count, key)
   }
 
-  /// Of one word of eight bytes, the least significant first.
+  /// SipHash-2-4 of one word of eight bytes, the least significant first.
   static func hash(_ word: UInt64, _ key: (UInt64, UInt64)) -> UInt64 {
     var state = SIMD4<UInt64>(
       key.0 ^ 0x736f_6d65_7073_6575, key.1 ^ 0x646f_7261_6e64_6f6d, key.0 ^ 0x6c79_6765_6e65_7261,

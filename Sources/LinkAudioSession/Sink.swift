@@ -3,7 +3,7 @@ internal import Addresses
 package import BeatMath
 package import LinkWire
 
-/// A channel of ours, and who wants it.
+/// A channel of ours, and its subscribers.
 struct Sink: Sendable {
   struct Subscriber: Sendable {
     let peer: NodeID
@@ -13,12 +13,12 @@ struct Sink: Sendable {
   let id: ChannelID
   var name: String
   var subscribers: [Subscriber] = []
-  /// As last told.
+  /// The routes that were emitted last.
   var routes: [AudioRoute] = []
 
   var nextExpiry: Micros? { subscribers.min { $0.until < $1.until }?.until }
 
-  /// Whether anybody went.
+  /// Returns whether a subscription expired.
   mutating func expire(at now: Micros) -> Bool {
     let before = subscribers.count
     subscribers.removeAll { $0.until <= now }
@@ -29,8 +29,8 @@ struct Sink: Sendable {
 extension LinkAudioSession {
   var subscriberCount: Int { sinks.reduce(0) { $0 + $1.subscribers.count } }
 
-  /// Opens a channel of ours, also while disabled; nil: there are too many. What is beyond 256 bytes of its name is cut. Has
-  /// outputs, like `handle`.
+  /// Opens a channel of ours, also while disabled. Returns nil if there are too many. Cuts the name after 256
+  /// bytes. Has outputs, like `handle`.
   package mutating func addSink(named name: String, at now: Micros) -> ChannelID? {
     advance(to: now)
     defer { settle() }
@@ -53,7 +53,7 @@ extension LinkAudioSession {
     settle()
   }
 
-  /// Its farewell is said at once. Has outputs, like `handle`.
+  /// Closes the channel and sends its bye at once. Has outputs, like `handle`.
   package mutating func removeSink(_ id: ChannelID, at now: Micros) {
     advance(to: now)
     guard let place = sinks.firstIndex(where: { $0.id == id }) else { return }
@@ -63,8 +63,9 @@ extension LinkAudioSession {
     settle()
   }
 
-  /// Somebody wants it. The reference asks every five seconds for five seconds, and one lost request would cost its user four
-  /// seconds of silence: so it is sent until the third one in a row is overdue, if it still answers our pings.
+  /// Adds or renews a subscription. The reference requests every five seconds for five seconds, so that one
+  /// lost request would cost its user four seconds of silence. We keep sending until its third request in a
+  /// row is overdue, if it still answers our pings.
   mutating func subscribe(_ peer: NodeID, to channel: ChannelID, ttl: UInt8) {
     guard let place = sinks.firstIndex(where: { $0.id == channel }) else {
       counters.unknownSinks &+= 1
@@ -94,7 +95,7 @@ extension LinkAudioSession {
     areRoutesDue = true
   }
 
-  /// Audio goes to those who want it, are in our session and answered us from there.
+  /// Sends each sink's audio to the subscribers that are in our session and have proven their endpoint.
   mutating func refreshRoutes() {
     for place in sinks.indices {
       let routes = sinks[place].subscribers.compactMap { subscriber in

@@ -3,12 +3,12 @@ internal import Addresses
 package import BeatMath
 package import LinkWire
 
-/// A channel that we take: where its audio may come from, and when it is asked for again.
+/// A channel that we receive: where its audio may come from, and when to request it again.
 struct Source: Sendable {
   let channel: ChannelID
-  /// The endpoints that announced it, while its peer is in our session.
+  /// The endpoints that announced the channel, while its peer is in our session.
   var senders: [AudioRoute] = []
-  /// Where it was asked for last.
+  /// The route of the last request.
   var asked: AudioRoute?
   var heard: Micros?
   private var nextRequest: Micros?
@@ -28,7 +28,7 @@ struct Source: Sendable {
     heard.map { now < $0 + AudioLimits.silence } ?? false
   }
 
-  /// From anew, and now: there is a way, or another one.
+  /// Starts over with a request now: the first route to the peer appeared, or it changed.
   mutating func ask(at now: Micros, over way: AudioRoute) {
     asked = way
     nextRequest = now
@@ -41,13 +41,13 @@ struct Source: Sendable {
     nextLook = nil
   }
 
-  /// Whether a request goes out now.
+  /// Returns whether to send a request now.
   mutating func takeTurn(at now: Micros) -> Bool {
     guard let due = nextRequest else { return false }
     let isHeard = isHeard(at: now)
     if let look = nextLook, look <= now {
       nextLook = isHeard ? now + AudioLimits.silence : nil
-      // It was heard until now.
+      // The audio has just stopped.
       if !isHeard {
         tries = 0
         nextRequest = now
@@ -70,8 +70,8 @@ struct Source: Sendable {
 }
 
 extension LinkAudioSession {
-  /// Takes a channel, whether it is there or not: it is asked for when it is. A channel is taken once; again it is the same
-  /// source. nil: there are too many. Has outputs, like `handle`.
+  /// Subscribes to a channel, even if it is not there yet: we request it when it appears. A second call for a
+  /// channel returns the same source; nil: there are too many. Has outputs, like `handle`.
   package mutating func subscribe(to channel: ChannelID, at now: Micros) -> SourceID? {
     advance(to: now)
     defer { settle() }
@@ -100,7 +100,7 @@ extension LinkAudioSession {
     settle()
   }
 
-  /// What a source's channel was told to be when it was taken.
+  /// The channel that a source was opened for.
   package func channel(of id: SourceID) -> ChannelID? {
     sources.indices.contains(id.rawValue) ? sources[id.rawValue]?.channel : nil
   }
@@ -111,9 +111,10 @@ extension LinkAudioSession {
     emit(.send(.stop(source.channel, from: node), to: way.endpoint, on: way.gateway))
   }
 
-  /// Whose audio this is, if anybody's: a source takes its channel from where that was announced, and in our session's beats.
+  /// Finds the source of an audio datagram. A source accepts its channel only from an endpoint that announced
+  /// it, and only in our session's beats.
   ///
-  /// Once for each datagram of audio, so it neither allocates nor looks at anything but the few sources.
+  /// Runs for each audio datagram, so it neither allocates nor searches more than the few sources.
   mutating func take(_ buffer: AudioBuffer, from route: AudioRoute) -> (
     source: SourceID, buffer: AudioBuffer
   )? {
@@ -135,7 +136,7 @@ extension LinkAudioSession {
     return nil
   }
 
-  /// Where each source's channel is now, and over which way it is asked for.
+  /// Finds each source's senders, and the route for its requests.
   mutating func refreshSenders() {
     for place in sources.indices {
       guard let source = sources[place] else { continue }

@@ -3,7 +3,7 @@ internal import Addresses
 internal import BeatMath
 internal import LinkWire
 
-// What we say, and when (facts: link-audio 3.2, 3.6).
+// The messages that we send, and when (facts: link-audio 3.2, 3.6).
 extension LinkAudioSession {
   mutating func announceWhatIsDue() {
     for place in receivers.indices
@@ -12,8 +12,8 @@ extension LinkAudioSession {
     }
   }
 
-  /// All our channels to who has answered. Others are only asked to: a list of a hundred channels to anyone of whom somebody says
-  /// is a peer would make a weapon of us.
+  /// Announces all our channels to a proven endpoint, and only a ping to others. A forged datagram can name
+  /// any address as a peer's: a list of a hundred channels to it would make us an amplifier.
   private mutating func announce(to place: Int) {
     let isProven = receivers[place].isProven(at: uptime.now)
     let gateway = receivers[place].route.gateway
@@ -36,14 +36,14 @@ extension LinkAudioSession {
       ? gateways[place].pings.take(at: uptime.now) : gateways[place].firstPings.take(at: uptime.now)
   }
 
-  /// What the key of this entry promises is a time by our wall clock, which nobody but us has a use for. Ours reads like one, of
-  /// some year from 2005 to 2041, and is 50 bits that cannot be guessed: anyone who repeats it got it, so it may be sent audio.
-  /// When it left is remembered here.
+  /// By its key, this entry is the sender's wall-clock time, which only the sender uses. Ours looks like a
+  /// time between 2005 and 2041, but is 50 bits that cannot be guessed. An endpoint that returns them has
+  /// received them, so it may be sent audio. `Receiver` remembers when the ping left.
   private mutating func newEcho() -> AudioEcho {
     AudioEcho(rawValue: 1 << 50 | dice.next() >> 14)
   }
 
-  /// In as many datagrams as it takes; the first has the ping.
+  /// Splits the list into as many datagrams as it needs; the first has the ping.
   private func announcements(of sinks: [Sink], ping: AudioEcho) -> [AudioPacket] {
     var packets: [AudioPacket] = []
     var writer = writer(ping: ping)
@@ -62,7 +62,7 @@ extension LinkAudioSession {
     }
   }
 
-  /// Only to those who were told of them.
+  /// Sends byes, but only to a receiver that was sent our channels.
   mutating func sayByes(_ ids: [ChannelID], to receiver: Receiver) {
     guard isEnabled, receiver.hasOurChannels, isMember(receiver) else { return }
     var start = 0
@@ -74,8 +74,8 @@ extension LinkAudioSession {
     }
   }
 
-  /// A publisher can only send to whom it knows from an announcement, and the reference forgets a request of anybody else:
-  /// so ours comes first (facts: link-audio 7.1).
+  /// A publisher sends only to peers that have announced themselves; the reference does not serve a request
+  /// that comes before. So we announce ourselves first (facts: link-audio 7.1).
   mutating func request() {
     for place in sources.indices {
       guard let way = sources[place]?.asked, sources[place]?.takeTurn(at: uptime.now) == true,
@@ -92,7 +92,7 @@ extension LinkAudioSession {
 }
 
 extension Sink {
-  /// Whether there was room.
+  /// Returns whether there was room.
   fileprivate func write(to writer: inout AnnouncementWriter) -> Bool {
     var name = name
     return name.withUTF8 { writer.add(id, named: UnsafeRawBufferPointer($0)) }
