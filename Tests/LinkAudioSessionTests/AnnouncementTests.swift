@@ -5,16 +5,16 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// facts: link-audio 3.1 to 3.4, and what is said to whom.
+/// Announcements and pings to each peer: facts: link-audio 3.1 to 3.4.
 struct AnnouncementTests {
-  @Test func `nothing is said to nobody`() {
+  @Test func `without peers nothing is sent`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     bench.wait(10_000_000)
     #expect(bench.sent.isEmpty && bench.deadline == nil)
   }
 
-  @Test func `a peer is told of our channels as soon as it answers`() {
+  @Test func `a peer gets our channels as soon as it answers`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     _ = bench.addSink("snare")
@@ -31,7 +31,7 @@ struct AnnouncementTests {
     #expect(bench.sent.count == 2)
   }
 
-  @Test func `who only listens announces itself too`() {
+  @Test func `we announce ourselves without channels of our own`() {
     var bench = Bench()
     let peer = Stranger(1)
     bench.meet(peer)
@@ -58,8 +58,8 @@ struct AnnouncementTests {
     #expect(times.count == 8)
   }
 
-  /// The reference says them with its next announcement.
-  @Test func `a change is said within 50 milliseconds`() {
+  /// The reference waits for its next announcement.
+  @Test func `a change is announced within 50 milliseconds`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -83,7 +83,7 @@ struct AnnouncementTests {
     #expect(
       change { $0.handle(.identity(node: NodeID(rawValue: 5), session: Bench.session)) }
         == [.announcement(["Kick", "snare"], pings: true)])
-    // A hundred changes are not a hundred announcements.
+    // A hundred changes in 100 ms need no more announcements than the spacing allows.
     bench.sent = []
     let before = bench.now
     for index in 0..<100 {
@@ -114,7 +114,7 @@ struct AnnouncementTests {
     #expect(names == (0..<60).map { "many \($0)" })
   }
 
-  @Test func `every ping is answered to where it came from`() {
+  @Test func `every ping is answered at its source endpoint`() {
     var bench = Bench()
     let stranger = Stranger(9)
     bench.hear(stranger.announcement(ping: AudioEcho(rawValue: 123_456)), from: stranger.endpoint)
@@ -128,7 +128,7 @@ struct AnnouncementTests {
     #expect(bench.takeSent().map(\.said) == [.pong(7)])
   }
 
-  @Test func `a pong makes a way good`() {
+  @Test func `a pong sets the metrics of a route`() {
     var bench = Bench()
     let peer = Stranger(1)
     bench.see(peer)
@@ -142,7 +142,7 @@ struct AnnouncementTests {
     #expect(bench.machine.peers[0].metrics.jitter == 0, "ten equal ones")
   }
 
-  @Test func `quality is what the reference computes`() {
+  @Test func `quality matches the formula of the reference`() {
     var trips = RoundTrips()
     #expect(trips.metrics == AudioMetrics(roundTrip: 0, jitter: 0) && trips.metrics.quality == 0)
     for time in [100, 300] as [Int64] { trips.add(Micros(time)) }
@@ -154,7 +154,7 @@ struct AnnouncementTests {
     #expect(trips.metrics.quality == 1_000_000, "no clock is faster than a microsecond")
   }
 
-  @Test func `a peer that stops or leaves is told nothing`() {
+  @Test func `a peer that stops or leaves gets nothing`() {
     for leaves in 0..<3 {
       var bench = Bench()
       _ = bench.addSink("kick")
@@ -175,7 +175,7 @@ struct AnnouncementTests {
     }
   }
 
-  @Test func `who joins our session is told at once and so are all whose session we join`() {
+  @Test func `we announce at once when a peer joins us and when we join peers`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     var peer = Stranger(1)
@@ -214,7 +214,7 @@ struct AnnouncementTests {
     #expect(bench.takeSent(to: peer.endpoint).isEmpty)
   }
 
-  @Test func `a word that a peer is elsewhere does not part us from it`() {
+  @Test func `a claim that a peer is elsewhere does not part us from it`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)

@@ -4,7 +4,7 @@ import LinkWire
 
 @testable import LinkAudioSession
 
-/// One machine on the bench: time moves only when a test says so, and everything it says is kept.
+/// One machine under test. Time moves only when the test says so, and all outputs are kept.
 struct Bench {
   struct Sent {
     let packet: AudioPacket
@@ -64,7 +64,7 @@ struct Bench {
     }
   }
 
-  /// Lets time pass; every deadline is met when it comes. `listeners` answer pings and say what is theirs to say.
+  /// Lets time pass and meets every deadline. `listeners` answer their pings.
   mutating func wait(_ micros: Int64, with listeners: [Stranger] = []) {
     let end = now + Micros(micros)
     for listener in listeners { answerPings(as: listener) }
@@ -107,7 +107,7 @@ struct Bench {
     drain()
   }
 
-  /// What was sent since the last time.
+  /// Returns and clears what was sent.
   mutating func takeSent(to endpoint: Endpoint? = nil) -> [Sent] {
     defer { sent = [] }
     return sent.filter { endpoint == nil || $0.endpoint == endpoint }
@@ -160,7 +160,7 @@ extension Bench.Sent {
   var said: Said { packet.said }
 }
 
-/// A peer played by the test, which answers pings only when it is told to.
+/// A peer played by the test. It answers pings only when the test says so.
 struct Stranger {
   var node: NodeID
   var session = Bench.session
@@ -210,7 +210,7 @@ extension Bench {
     handle(.peerSeen(stranger.node, session: stranger.session, audio: stranger.endpoint, on: gateway))
   }
 
-  /// Every ping that went to it until now, each once.
+  /// Answers each ping to this peer once.
   mutating func answerPings(as stranger: Stranger, sentBefore time: Micros = Micros(.max)) {
     for said in sent where said.endpoint == stranger.endpoint && said.at <= time {
       guard let ping = said.packet.ping, answered.insert(ping).inserted else { continue }
@@ -218,14 +218,14 @@ extension Bench {
     }
   }
 
-  /// It is seen, answers, and says what it has.
+  /// Discovers the peer, answers its pings, and hears its announcement.
   mutating func meet(_ stranger: Stranger, on gateway: GatewayID = Bench.gateway) {
     see(stranger, on: gateway)
     answerPings(as: stranger)
     hear(stranger.announcement(), from: stranger.endpoint, on: gateway)
   }
 
-  /// A peer is met, and its channel taken.
+  /// Meets a peer and subscribes to its channel.
   mutating func takeChannel() -> (peer: Stranger, channel: ChannelID, source: SourceID) {
     var peer = Stranger(1)
     let channel = peer.add("a", id: 1)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// facts: link-audio 3.5 and 4.
+/// Channels of peers: facts: link-audio 3.5 and 4.
 struct ChannelTests {
-  @Test func `channels are shown by the names of peer and channel each once`() {
+  @Test func `channels are sorted by peer and channel and listed once`() {
     var bench = Bench()
     var zoe = Stranger(1, named: "Zoe")
     var ada = Stranger(2, named: "Ada")
@@ -22,7 +22,7 @@ struct ChannelTests {
     #expect(bench.channels.map(\.peer) == [ada.node, ada.node, zoe.node])
   }
 
-  @Test func `a list in parts is one list`() {
+  @Test func `announcements with different channels form one list`() {
     var bench = Bench()
     var peer = Stranger(1)
     _ = peer.add("a", id: 1)
@@ -34,7 +34,7 @@ struct ChannelTests {
     #expect(bench.channels.map(\.name) == ["a", "b"])
   }
 
-  @Test func `a channel is gone five seconds after its last word or at its farewell`() {
+  @Test func `a channel expires after five seconds or at its bye`() {
     var bench = Bench()
     var peer = Stranger(1)
     let a = peer.add("a", id: 1)
@@ -48,7 +48,7 @@ struct ChannelTests {
     #expect(bench.channels.isEmpty)
   }
 
-  @Test func `names and sessions change`() {
+  @Test func `names and sessions of channels can change`() {
     var bench = Bench()
     var peer = Stranger(1)
     let channel = peer.add("a", id: 1)
@@ -70,7 +70,7 @@ struct ChannelTests {
     #expect(bench.channels.count == 1)
   }
 
-  @Test func `who leaves takes its channels along`() {
+  @Test func `a peer that leaves takes its channels along`() {
     for leaves in 0..<4 {
       var bench = Bench()
       var peer = Stranger(1)
@@ -93,7 +93,7 @@ struct ChannelTests {
     }
   }
 
-  @Test func `a channel on two gateways is one and stays while one of them does`() {
+  @Test func `a channel on two gateways is one and survives the loss of one`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway, .v4(0x0a01_0001)))
     var peer = Stranger(1)
@@ -114,17 +114,17 @@ struct ChannelTests {
     #expect(bench.senders[source]?.map(\.endpoint) == [other.endpoint])
   }
 
-  @Test func `nothing is taken from whom we do not know`() {
+  @Test func `channels of unproven endpoints are ignored`() {
     var bench = Bench()
     var stranger = Stranger(9)
     let channel = stranger.add("a", id: 1)
     bench.hear(stranger.announcement(), from: stranger.endpoint)
     #expect(bench.machine.counters.unknownSender == 1)
-    // Known, but it has not answered: so might anybody write its address.
+    // The peer is known but has not answered: its address may be forged.
     bench.see(stranger)
     bench.hear(stranger.announcement(), from: stranger.endpoint)
     #expect(bench.machine.counters.unproven == 1)
-    // Another peer's address, or another one's name.
+    // A known endpoint with another id, and a known id with another endpoint.
     let peer = Stranger(1)
     bench.meet(peer)
     bench.hear(stranger.announcement(), from: peer.endpoint)
@@ -137,7 +137,7 @@ struct ChannelTests {
     #expect(bench.channels.isEmpty && bench.senders[source] == nil && bench.machine.load.channels == 0)
   }
 
-  @Test func `who copies an id gets nothing`() {
+  @Test func `a copied channel id gains nothing`() {
     var bench = Bench()
     var peer = Stranger(1, named: "Ada")
     let channel = peer.add("vox", id: 1)
@@ -156,7 +156,7 @@ struct ChannelTests {
     [channel].withUnsafeBufferPointer { _ = bench.hear(.byes($0, from: thief.node), from: thief.endpoint) }
     #expect(bench.channels.map(\.name) == ["vox"] && bench.machine.counters.copiedChannels == copied + 1)
     #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
-    // Our own ids, too.
+    // Copies of our own ids gain nothing either.
     let ours = bench.addSink("mine")
     thief.channels[0].id = ours
     bench.hear(thief.announcement(), from: thief.endpoint)
@@ -164,7 +164,7 @@ struct ChannelTests {
     #expect(!bench.channels.contains { $0.id == ours })
   }
 
-  @Test func `changes are told together at most every 50 milliseconds`() {
+  @Test func `lists of channels are at least 50 milliseconds apart`() {
     var bench = Bench()
     var peer = Stranger(1)
     _ = peer.add("a", id: 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// How long it takes from when two peers know of each other until one hears the other, in simulated time.
+/// Simulated time from the mutual discovery of two peers until the first hears the second.
 struct FirstSoundTests {
   struct Figures: CustomStringConvertible {
     var waits: [Int64] = []
@@ -26,7 +26,7 @@ struct FirstSoundTests {
   static let jitter = 300...30_000 as ClosedRange<Int64>
 
   @Test(arguments: campaign([0, 0.01, 0.05]))
-  func `five of us hear each other within 600 milliseconds`(loss: Double) {
+  func `five peers of ours hear each other within 600 milliseconds`(loss: Double) {
     var figures = Figures()
     for seed in 1...40 as ClosedRange<UInt64> {
       var world = World(
@@ -59,7 +59,7 @@ struct FirstSoundTests {
     if loss == 0 { #expect(theirs.longest <= 600_000) }
   }
 
-  /// Or the script would be kinder than what it stands for: 5.0 s in most joins (facts: link-audio 7.1).
+  /// Checks the scripted reference: real ones need 5.0 s in most joins (facts: link-audio 7.1).
   @Test func `two references often wait five seconds for each other`() {
     var figures = Figures()
     for seed in 1...60 as ClosedRange<UInt64> {
@@ -72,8 +72,8 @@ struct FirstSoundTests {
     #expect(late > 10)
   }
 
-  /// Requests are lost as anything else, and nobody's entry may run out for that.
-  @Test func `sound that came goes on through loss`() {
+  /// Lost requests must not let a subscription expire.
+  @Test func `sound continues through packet loss`() {
     var world = World(
       [.ours, .reference, .ours, .referenceListener], over: .init(loss: 0.05, delay: Self.jitter), seed: 3)
     var gaps = 0
@@ -81,7 +81,7 @@ struct FirstSoundTests {
     for step in 0..<3_000 {
       let now = 8_000_000 + Int64(step) * 100_000
       world.run(until: now)
-      // Of each pair of which one is ours.
+      // All pairs with at least one peer of ours.
       for (listener, sender) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (3, 0), (3, 2)]
       where now - world.lastHeard[listener][sender] > 1_000_000 {
         gaps += 1

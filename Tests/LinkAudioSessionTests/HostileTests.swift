@@ -6,7 +6,7 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// Attackers who have read `AudioLimits`.
+/// Attackers that know `AudioLimits`.
 struct HostileTests {
   private func stranger(_ number: Int, host: Int? = nil) -> Stranger {
     var stranger = Stranger(UInt64(number) + 100_000)
@@ -15,12 +15,12 @@ struct HostileTests {
     return stranger
   }
 
-  // MARK: Whom audio is sent to
+  // MARK: Destinations of audio
 
-  @Test func `audio is never sent to an endpoint that did not repeat what only it was sent`() {
+  @Test func `audio goes only to endpoints that returned their own echo`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
-    // Somebody says in discovery that the victim takes part, and asks in its name, with its address as the source.
+    // The attacker forges the victim's discovery and requests audio with the victim's id and address.
     let victim = Stranger(1)
     let attacker = Stranger(2)
     bench.meet(attacker)
@@ -30,7 +30,7 @@ struct HostileTests {
       bench.hear(.request(kick, from: victim.node), from: victim.endpoint)
       bench.hear(
         .pong(AudioEcho(rawValue: 1 << 50 | dice.next() >> 14), from: victim.node), from: victim.endpoint)
-      // What it was sent itself, it may repeat as often as it likes, in the victim's name, too.
+      // The attacker may return its own echoes under any id and address.
       for said in bench.sent where said.endpoint == attacker.endpoint {
         guard let ping = said.packet.ping else { continue }
         bench.hear(.pong(ping, from: victim.node), from: victim.endpoint)
@@ -45,7 +45,7 @@ struct HostileTests {
     #expect(bench.machine.counters.strayPongs > 0)
   }
 
-  @Test func `who says that a peer's socket is his gets nothing of its while it answers`() {
+  @Test func `a false claim on an endpoint gains nothing while its peer answers`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let (peer, channel, source) = bench.takeChannel()
@@ -63,7 +63,7 @@ struct HostileTests {
       }
       #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
       if round % 5 == 0 {
-        // Its own word in discovery is lost in the noise.
+        // The peer's own discovery messages never get through.
         bench.hear(peer.announcement(), from: peer.endpoint)
         bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
       }
@@ -73,7 +73,7 @@ struct HostileTests {
     #expect(bench.machine.load.receivers == 2 && bench.machine.counters.unproven > 100)
   }
 
-  @Test func `a pong is good once and only soon`() {
+  @Test func `a pong counts once and only for a while`() {
     var bench = Bench()
     let peer = Stranger(1)
     bench.see(peer)
@@ -95,8 +95,8 @@ struct HostileTests {
     #expect(bench.machine.peers.isEmpty, "pongs of long ago")
   }
 
-  /// 50 bits, none of which the ones before tell, and the same for nobody else.
-  @Test func `what is to be repeated is different each time`() {
+  /// 50 unpredictable bits, different for each secret.
+  @Test func `echoes never repeat`() {
     var seen = Set<AudioEcho>()
     for secret in 0..<50 as Range<UInt64> {
       var bench = Bench(secret: (secret, 0))
@@ -113,7 +113,7 @@ struct HostileTests {
     }
   }
 
-  @Test func `a spoofed crowd is sent less than it cost to invent it`() {
+  @Test func `a forged crowd costs us fewer bytes than the attacker`() {
     var bench = Bench()
     for number in 0..<60 { _ = bench.addSink("a channel with a long name, number \(number)") }
     var spent = 0
@@ -130,7 +130,7 @@ struct HostileTests {
     #expect(bench.machine.counters.unanswered > 0 && bench.machine.counters.crowdedOut > 0)
   }
 
-  @Test func `one victim is not worn down`() {
+  @Test func `the packets to one attacked host are bounded`() {
     var bench = Bench()
     for _ in 0..<100 { _ = bench.addSink("channel") }
     for number in 0..<1_000 { bench.see(stranger(number, host: 1)) }
@@ -138,13 +138,13 @@ struct HostileTests {
     #expect(bench.machine.load.receivers == AudioLimits.receiversPerAddress)
     let bytes = bench.sent.reduce(0) { $0 + $1.packet.count }
     #expect(bytes < 64 * 80 * 100, "\(bytes)")
-    // And who keeps silent is asked once a second at last.
+    // In the end, a silent endpoint gets one ping a second.
     bench.sent = []
     bench.wait(10_000_000)
     #expect(bench.sent.count <= 64 * 11)
   }
 
-  @Test func `a flood of pings is answered at a bounded rate and our peers all the same`() {
+  @Test func `pongs to a flood are bounded and those to peers are not`() {
     var bench = Bench()
     let peer = Stranger(1)
     bench.meet(peer)
@@ -159,7 +159,7 @@ struct HostileTests {
     #expect(bench.machine.counters.unanswered == 10_000 - UInt64(AudioLimits.pongsToStrangersPerSecond))
   }
 
-  @Test func `a peer that floods is heard a thousand times a second`() {
+  @Test func `at most a thousand messages a second of one peer count`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -177,8 +177,8 @@ struct HostileTests {
     #expect(bench.machine.counters.flooded >= 19_000)
   }
 
-  /// Sixty-four sockets of one host, all of which answer, say as much as a wire carries: what is read of it is bounded, and a friend's
-  /// channel stays.
+  /// Sixty-four sockets of one host all answer and flood. We read a bounded part, and a friend's channel
+  /// stays.
   @Test func `a crowd that answers and floods costs a bounded share`() {
     var bench = Bench()
     var friend = Stranger(1)
@@ -208,9 +208,9 @@ struct HostileTests {
     #expect(bench.channels.contains { $0.name == "mine" })
   }
 
-  // MARK: What is remembered
+  // MARK: Tables
 
-  @Test func `an invented crowd pushes nobody out and a newcomer finds room`() {
+  @Test func `a forged crowd evicts no peer and a newcomer finds room`() {
     var bench = Bench()
     let friends = (1...20).map { Stranger($0) }
     for friend in friends { bench.meet(friend) }
@@ -232,7 +232,7 @@ struct HostileTests {
     #expect(bench.machine.peers.contains { $0.id == late.node })
   }
 
-  @Test func `ten thousand channels of one peer are too many`() {
+  @Test func `one peer cannot announce ten thousand channels`() {
     var bench = Bench()
     let friend = Stranger(1)
     var loud = Stranger(2)
@@ -252,14 +252,14 @@ struct HostileTests {
     bench.hear(other.announcement(), from: other.endpoint)
     bench.wait(60_000, with: [friend, loud])
     #expect(bench.channels.contains { $0.name == "mine" })
-    // They make way as they came.
+    // Expired channels make room for others.
     bench.wait(6_000_000, with: [friend, loud])
     #expect(bench.machine.load.channels == 0)
     bench.hear(loud.announcement(), from: loud.endpoint)
     #expect(bench.machine.load.channels == 50)
   }
 
-  @Test func `all tables have an end`() {
+  @Test func `every table has a limit`() {
     var bench = Bench()
     let many = (0..<600).map { stranger($0) }
     for (index, peer) in many.enumerated() {
@@ -292,7 +292,7 @@ struct HostileTests {
     #expect(bench.machine.receivers.count { $0.node == many[0].node } <= AudioLimits.waysPerPeer)
   }
 
-  @Test func `endpoints that nobody can have are not asked`() {
+  @Test func `impossible endpoints are not pinged`() {
     var bench = Bench()
     let node = NodeID(rawValue: 5)
     for endpoint in [
@@ -308,7 +308,7 @@ struct HostileTests {
     #expect(bench.sent.isEmpty && bench.machine.load.receivers == 0)
   }
 
-  @Test func `an i pv 6 peer is reached through its interface`() {
+  @Test func `an IPv6 peer is reached through its interface`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     bench.handle(.gatewayOpened(Bench.secondGateway, .v6(high: 0xfe80 << 48, low: 1, scope: 3)))
@@ -325,7 +325,7 @@ struct HostileTests {
   // MARK: Chance
 
   @Test(arguments: campaign(1...6 as ClosedRange<UInt64>))
-  func `noise and wounded messages break nothing`(seed: UInt64) {
+  func `noise and damaged messages break nothing`(seed: UInt64) {
     var dice = SecretDice((seed, seed))
     var bench = Bench()
     let kick = bench.addSink("kick")

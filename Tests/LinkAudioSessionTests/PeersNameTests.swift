@@ -5,11 +5,11 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// Names that are no UTF-8: the reference cuts long ones after 256 bytes, and nobody checks what a stranger sends.
+/// Names that are not UTF-8: the reference cuts long names after 256 bytes, and a peer may send any bytes.
 struct PeersNameTests {
   private static let peer = Stranger(1)
 
-  /// As it would be written by somebody who writes any bytes.
+  /// An announcement whose names may be any bytes.
   private static func announcement(peer name: [UInt8], channels: [(id: UInt64, name: [UInt8])]) -> AudioPacket
   {
     var writer = name.withUnsafeBytes {
@@ -37,7 +37,7 @@ struct PeersNameTests {
   private var shown: [String] { bench.channels.map { "\($0.peerName)/\($0.name)" } }
 
   @Test
-  mutating func `one name that is no text hides no other channel, and can be read but for what is wrong`() {
+  mutating func `an invalid name is repaired and hides no other channel`() {
     bench.meet(Self.peer)
     let korean = Array(String(repeating: "가", count: 86).utf8)
     hear(
@@ -48,18 +48,18 @@ struct PeersNameTests {
         "Studio/B\u{FFFD}sse", "Studio/Good1", "Studio/Good2", "Studio/" + String(repeating: "가", count: 85),
       ])
     #expect(bench.machine.counters.repairedNames == 2 && bench.machine.counters.malformed == 0)
-    // It can be taken like any other.
+    // Its channel can be subscribed to like any other.
     let source = bench.subscribe(NodeID(rawValue: 2))
     #expect(bench.hear(Self.peer.audio(NodeID(rawValue: 2)), from: Self.peer.endpoint) == source)
   }
 
-  @Test mutating func `a peer whose own name is no text has its channels all the same`() {
+  @Test mutating func `a peer with an invalid name keeps its channels`() {
     bench.meet(Self.peer)
     hear(peer: [0x53, 0xff, 0xfe], (1, Array("Good".utf8)))
     #expect(shown == ["S\u{FFFD}\u{FFFD}/Good"])
   }
 
-  @Test mutating func `the same wrong name again is no news, and the right one is`() {
+  @Test mutating func `an invalid name is news only once`() {
     bench.meet(Self.peer)
     hear((1, [0x42, 0xe4]))
     let (changes, repaired) = (bench.listChanges, bench.machine.counters.repairedNames)
@@ -69,7 +69,7 @@ struct PeersNameTests {
     #expect(shown == ["Studio/Bä"])
   }
 
-  @Test mutating func `after the last number the counter of repaired names begins again`() {
+  @Test mutating func `the counter of repaired names wraps`() {
     bench.meet(Self.peer)
     bench.machine.counters.repairedNames = .max
     hear(peer: [0x53, 0xff], (1, [0x42, 0xe4]))
@@ -77,8 +77,8 @@ struct PeersNameTests {
     #expect(shown == ["S\u{FFFD}/B\u{FFFD}"])
   }
 
-  /// The sign for what cannot be read has three bytes.
-  @Test func `whatever the bytes are, a name is text of at most 256 bytes`() throws {
+  /// U+FFFD takes three bytes.
+  @Test func `every name becomes valid text of at most 256 bytes`() throws {
     #expect(Self.name([UInt8](repeating: 0xff, count: 256))?.text == String(repeating: "\u{FFFD}", count: 85))
     var dice = SecretDice((19, 19))
     for _ in 0..<5_000 {
@@ -91,7 +91,7 @@ struct PeersNameTests {
       if name.text.utf8.count > 256 || name.isRepaired == isText || isText && Array(name.text.utf8) != bytes {
         Issue.record("\(bytes)")
       }
-      // What it was is no news.
+      // The same name again is no change.
       if Self.name(bytes, after: name.text) != nil { Issue.record("\(bytes)") }
     }
   }

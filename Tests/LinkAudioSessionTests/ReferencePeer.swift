@@ -2,9 +2,9 @@
 import BeatMath
 import LinkWire
 
-/// A peer that behaves as the reference library does, its faults included (facts: link-audio 3 and 7): it announces on a timer only, keeps
-/// a request of whoever has not announced himself without an address, asks every five seconds, and forgets listeners without channels
-/// whenever any channel goes.
+/// A peer that behaves like the reference library, with its faults (facts: link-audio 3 and 7). It announces
+/// on a timer only, keeps a request from a peer that has not announced itself without an address, requests
+/// every five seconds, and forgets listeners without channels whenever any channel goes.
 struct ReferencePeer {
   struct Channel {
     let peer: NodeID
@@ -19,7 +19,7 @@ struct ReferencePeer {
   let node: NodeID
   let session: SessionID
   let name: String
-  /// Its own channel; nobody's for who only listens.
+  /// Its own channel; nil for a peer that only listens.
   let channel: ChannelID?
   var receivers: [(node: NodeID, endpoint: Endpoint)] = []
   var channels: [ChannelID: Channel] = [:]
@@ -34,7 +34,7 @@ struct ReferencePeer {
     if nextAnnouncement == nil { nextAnnouncement = now }
   }
 
-  /// Everything that time brings. Its prune timer is a second late.
+  /// Runs all timers. The prune timer is a second late.
   mutating func run(at now: Int64) {
     if let due = nextAnnouncement, due <= now {
       for receiver in receivers { out.append((announcement(at: now), receiver.endpoint)) }
@@ -64,7 +64,7 @@ struct ReferencePeer {
     out.append((.request(id, from: node), endpoint))
   }
 
-  /// And with it the addresses of all who have none.
+  /// Forgets the channel, and with it the addresses of all peers that have no channel left.
   private mutating func forget(_ id: ChannelID) {
     channels[id] = nil
     requests[id] = nil
@@ -72,7 +72,7 @@ struct ReferencePeer {
     handlers = handlers.filter { owners.contains($0.key) }
   }
 
-  /// Whether it was audio of a channel that is taken.
+  /// Returns the channel if the datagram is audio of a requested channel.
   mutating func hear(_ bytes: UnsafeRawBufferPointer, from source: Endpoint, at now: Int64) -> ChannelID? {
     guard let datagram = try? decodeAudio(bytes) else { return nil }
     switch datagram.body {
@@ -84,7 +84,7 @@ struct ReferencePeer {
         let isNew = channels[listed.channel] == nil
         channels[listed.channel] = Channel(peer: datagram.node, until: now + 5_000_000)
         guard isNew else { continue }
-        // The app takes whatever appears.
+        // The application subscribes to every channel that appears.
         ask(for: listed.channel)
         requests[listed.channel] = now + 5_000_000
       }

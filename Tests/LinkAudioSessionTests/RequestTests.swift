@@ -5,13 +5,13 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// The side that listens: facts: link-audio 3.6 and 7.1.
+/// The receiving side: facts: link-audio 3.6 and 7.1.
 struct RequestTests {
   func requests(_ sent: [Bench.Sent]) -> [Bench.Sent] {
     sent.filter { if case .request = $0.said { true } else { false } }
   }
 
-  @Test func `a channel is asked for as soon as it is there`() {
+  @Test func `a channel is requested as soon as it is there`() {
     var bench = Bench()
     var peer = Stranger(1)
     let channel = peer.add("a", id: 1)
@@ -24,7 +24,7 @@ struct RequestTests {
     #expect(bench.senders[source] == [AudioRoute(Bench.gateway, peer.endpoint)])
   }
 
-  @Test func `an announcement with all we have is said before the first request`() {
+  @Test func `our announcement precedes our first request`() {
     var bench = Bench()
     _ = bench.addSink("ours")
     let (_, channel, _) = bench.takeChannel()
@@ -34,14 +34,14 @@ struct RequestTests {
     #expect(announcement != nil && request != nil && announcement! < request!)
   }
 
-  @Test func `it is asked quickly until there is audio and seldom then`() {
+  @Test func `requests are frequent until there is audio and rare then`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     bench.sent = []
     bench.wait(600_000, with: [peer])
     let asked: [Int64] = [50_150_000, 50_300_000, 50_450_000, 50_600_000]
     #expect(requests(bench.takeSent()).map(\.at.count) == asked)
-    // With sound every 5 ms: three or four in five seconds, for which a publisher remembers one.
+    // With audio every 5 ms: three or four requests in the five seconds for which a publisher remembers one.
     for _ in 0..<2_000 {
       #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
       bench.wait(5_000, with: [peer])
@@ -52,7 +52,7 @@ struct RequestTests {
     for (first, second) in zip(steady, steady.dropFirst()) {
       #expect((second.at - first.at).count < 1_700_000)
     }
-    // It stops: asked again soon, and then patiently, for ever.
+    // The audio stops: it is requested soon, then at the patient spacing for ever.
     let stop = bench.now
     for _ in 0..<60 {
       bench.wait(250_000, with: [peer])
@@ -64,7 +64,7 @@ struct RequestTests {
     #expect(after.last! > 13_000_000)
   }
 
-  @Test func `a released channel is stopped and its audio is nobodys`() {
+  @Test func `release stops a channel and its audio is dropped`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
@@ -82,7 +82,7 @@ struct RequestTests {
     #expect(bench.machine.load.sources == 0)
   }
 
-  @Test func `a channel is taken once and numbers are used again`() {
+  @Test func `a channel has one source and source numbers are reused`() {
     var bench = Bench()
     let a = bench.subscribe(NodeID(rawValue: 1))
     let b = bench.subscribe(NodeID(rawValue: 2))
@@ -103,7 +103,7 @@ struct RequestTests {
     #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == nil)
   }
 
-  @Test func `audio is given out without anything else to do`() {
+  @Test func `received audio causes no outputs`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     let frames = peer.audio(channel).withUnsafeBytes { bytes -> Int? in
@@ -127,7 +127,7 @@ struct RequestTests {
     #expect(said.map { $0.packet.read { $0?.node } } == [Bench.node, reborn])
   }
 
-  @Test func `a gateway that closes stops what came through it and asks over another`() {
+  @Test func `a closed gateway stops its requests and another one asks`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway, .v4(0x0a01_0001)))
     var peer = Stranger(1)
@@ -167,7 +167,7 @@ struct RequestTests {
     #expect(bench.machine.load.subscribers == 0 && bench.deadline == nil)
   }
 
-  @Test func `a channel that comes back is taken again`() {
+  @Test func `a channel that comes back is requested again`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     [channel].withUnsafeBufferPointer { _ = bench.hear(.byes($0, from: peer.node), from: peer.endpoint) }

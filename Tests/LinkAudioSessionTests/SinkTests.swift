@@ -5,9 +5,9 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// The side that sends: facts: link-audio 3.6.
+/// The sending side: facts: link-audio 3.6.
 struct SinkTests {
-  @Test func `who asks is sent it until he stops`() {
+  @Test func `a subscriber gets audio from its request to its stop`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let first = Stranger(1)
@@ -24,7 +24,7 @@ struct SinkTests {
     #expect(bench.routes[kick] == [])
   }
 
-  @Test func `two requests that are lost cost no sound`() {
+  @Test func `two lost requests cost no sound`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -36,7 +36,7 @@ struct SinkTests {
     #expect(bench.routes[kick] == [])
   }
 
-  @Test func `a time to live is believed within reason`() {
+  @Test func `a time to live counts up to the longest lease`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -53,7 +53,7 @@ struct SinkTests {
     #expect(bench.routes[kick] == [])
   }
 
-  @Test func `who stops answering is sent no more audio after five seconds`() {
+  @Test func `a subscriber that does not answer loses audio after five seconds`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -68,7 +68,7 @@ struct SinkTests {
     #expect(bench.routes[kick]?.count == 1, "it is back, and had not stopped")
   }
 
-  @Test func `a sink that is removed says farewell at once`() {
+  @Test func `a removed sink sends its bye at once`() {
     var bench = Bench()
     let ids = ["a", "b", "c"].map { bench.addSink($0) }
     let peer = Stranger(1)
@@ -85,7 +85,7 @@ struct SinkTests {
     #expect(bench.machine.counters.unknownSinks == 1)
   }
 
-  @Test func `a gateway that closes says farewell for all channels and only there`() {
+  @Test func `a closed gateway sends byes for all channels and only there`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway, .v4(0x0a01_0001)))
     let ids = (0..<100).map { bench.addSink("channel \($0)") }
@@ -103,7 +103,7 @@ struct SinkTests {
     #expect(bench.sent.isEmpty && bench.deadline == nil)
   }
 
-  @Test func `nobody is said farewell who was told nothing`() {
+  @Test func `byes go only to peers that heard of the channel`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -114,7 +114,7 @@ struct SinkTests {
     #expect(bench.sent.isEmpty)
   }
 
-  @Test func `the better of two ways is used and kept until it is clearly worse`() {
+  @Test func `the better route is used until it is clearly worse`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway, .v4(0x0a01_0001)))
     let kick = bench.addSink("kick")
@@ -123,7 +123,7 @@ struct SinkTests {
     fast.endpoint = Endpoint(.v4(0x0a01_0101), port: 4_000)
     bench.see(slow)
     bench.see(fast, on: Bench.secondGateway)
-    /// Three seconds in which pings to each come back after so long.
+    /// Runs for three seconds; pings come back after these delays.
     func live(slow slowTime: Int64, fast fastTime: Int64) {
       for _ in 0..<3_000 {
         bench.wait(1_000)
@@ -143,7 +143,7 @@ struct SinkTests {
     #expect(bench.routes[kick] == [AudioRoute(Bench.secondGateway, fast.endpoint)])
   }
 
-  @Test func `a subscription outlives a move to another session`() {
+  @Test func `a subscription survives a move to another session`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     var peer = Stranger(1)
@@ -157,7 +157,7 @@ struct SinkTests {
     #expect(bench.routes[kick]?.count == 1, "without waiting five seconds for the next request")
   }
 
-  @Test func `a sink lives while Link audio is off`() {
+  @Test func `a sink survives while Link Audio is off`() {
     var bench = Bench(isEnabled: false)
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -174,7 +174,7 @@ struct SinkTests {
     #expect(bench.machine.load.sinks == 1)
   }
 
-  @Test func `ids are of the secret and names are cut`() {
+  @Test func `channel ids come from the secret and names are cut`() {
     var bench = Bench()
     var again = Bench()
     var other = Bench(secret: (1, 3))

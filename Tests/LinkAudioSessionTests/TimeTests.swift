@@ -5,9 +5,9 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// Clocks that begin below zero, wrap, step, or stood still.
+/// Host clocks that begin below zero, wrap, step, or stand still.
 struct TimeTests {
-  /// A minute in which everything has to happen that time makes happen.
+  /// A minute in which every timer fires.
   private func live(from start: Micros) -> [String] {
     var story: [String] = []
     var bench = Bench(at: start)
@@ -30,7 +30,7 @@ struct TimeTests {
     return story
   }
 
-  @Test func `a minute is the same wherever the clock stands`() {
+  @Test func `a minute is the same for every start of the clock`() {
     let story = live(from: Micros(50_000_000))
     #expect(Set(story).count > 4)
     for start in [Micros(-30_000_000), .zero, Micros(.min), Micros(.max - 30_000_000), Micros(-1)] {
@@ -53,7 +53,7 @@ struct TimeTests {
     #expect(bench.machine.peers.count == 1)
   }
 
-  @Test func `who slept for an hour has lost nobody`() {
+  @Test func `an hour of suspend loses no peer`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     var peer = Stranger(1)
@@ -67,7 +67,7 @@ struct TimeTests {
     #expect(bench.routes[kick]?.count == 1 && bench.channels.count == 1)
   }
 
-  @Test func `the same secret and the same inputs are the same life`() {
+  @Test func `the same secret and inputs give the same outputs`() {
     func life(_ secret: UInt64) -> [[UInt8]] {
       var bench = Bench(secret: (secret, 1))
       for number in 0..<30 { _ = bench.addSink("\(number)") }
@@ -84,7 +84,7 @@ struct TimeTests {
     #expect(life(1) == life(1) && life(1) != life(2))
   }
 
-  @Test func `who is not run on time for a little while loses nothing`() {
+  @Test func `deadlines that are met late lose nothing`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)

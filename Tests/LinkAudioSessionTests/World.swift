@@ -4,7 +4,8 @@ import LinkWire
 
 @testable import LinkAudioSession
 
-/// Peers on one wire that loses, delays and reorders; each has a channel and takes all the others'. Time is simulated.
+/// Peers on a simulated network that loses, delays and reorders. Each has a channel and subscribes to all
+/// others.
 struct World {
   enum Kind { case ours, reference, referenceListener }
 
@@ -39,11 +40,11 @@ struct World {
   private var dice: SecretDice
   private let wire: Wire
   private var now: Int64 = 0
-  /// When both of two knew of each other, and when the first of them heard the second.
+  /// When a peer discovered another, and when it first heard it: by listener, then sender.
   private var seen: [[Int64?]]
   private(set) var heard: [[Int64?]]
   private(set) var lastHeard: [[Int64]]
-  /// What no peer of the reference would survive, or hear anything after (facts: link-audio 7.3).
+  /// Datagrams that would break a peer of the reference (facts: link-audio 7.3).
   private(set) var broken = 0
 
   private static let session = NodeID(rawValue: 0x7365_7373)
@@ -81,7 +82,7 @@ struct World {
     events.insert((at, event), at: place)
   }
 
-  /// Until nothing is left to hear, and at least so long.
+  /// Plays all events until this time.
   mutating func run(until end: Int64) {
     while let next = events.last, next.at <= end {
       events.removeLast()
@@ -95,7 +96,7 @@ struct World {
     switch event {
     case .join(let index):
       for other in parties.indices where other != index && joined.contains(other) {
-        // Discovery tells them of each other, and again a quarter of a second later if it is lost.
+        // Discovery shows each to the other; a lost message comes 250 ms later.
         for (viewer, viewed) in [(index, other), (other, index)] {
           var delay = Int64.random(in: wire.delay, using: &dice)
           while isLost { delay += 250_000 }
@@ -128,7 +129,7 @@ struct World {
   private var isLost: Bool { mutating get { Double.random(in: 0..<1, using: &dice) < wire.loss } }
   private func host(_ index: Int) -> Micros { Micros(now &+ parties[index].offset) }
 
-  /// Five milliseconds of sound to each who wants it, and what a reference does by its timers.
+  /// Sends five milliseconds of audio to each subscriber, and runs a reference's timers.
   private mutating func tick(_ index: Int) {
     schedule(.tick(index), in: 5_229)
     var party = parties[index]
@@ -186,7 +187,7 @@ struct World {
         if channel == parties[index].sink { parties[index].routes = routes }
       case .senders: break
       case .channels(let list):
-        // Whatever appears is taken, and once more drained for it.
+        // Subscribe to every channel that appears; the loop then takes the new outputs.
         for channel in list where parties[index].sources[channel.id] == nil {
           parties[index].sources[channel.id] = parties[index].machine.subscribe(
             to: channel.id, at: host(index))
@@ -200,7 +201,7 @@ struct World {
     }
   }
 
-  /// From when both knew of each other until the one heard the other: of each pair, both ways; nil if he never did.
+  /// Time from mutual discovery to the first sound, for each ordered pair; nil if there was none.
   func waits(of kind: Kind? = nil, for other: Kind? = nil) -> [Int64?] {
     var waits: [Int64?] = []
     for listener in parties.indices where kind == nil || parties[listener].kind == kind {
