@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-// LinkAudioPath: audio that travels with the beats it belongs to, from an input's frames to datagrams, and from what
-// arrives to the frames that a speaker plays at that beat plus a delay.
+// Audio that travels with its beats: from the frames of an input to datagrams, and from received chunks to
+// the frames that a speaker plays at their beat plus a delay.
 //
-// Sending: the audio thread stamps each period (`SessionGrid.stamp`); off it a `Chunker` makes `AudioDatagram`s.
-// Receiving: a `Playout` per channel takes `AudioChunk`s in whatever order they come and fills an output's frames.
+// Sending: the audio thread stamps each period (`SessionGrid.stamp`); the network thread's `Chunker` makes
+// `AudioDatagram`s of it. Receiving: each channel's `Playout` takes `AudioChunk`s in any order and fills the
+// frames of an output.
 //
-// It lacks, on purpose: sockets, a clock, threads, chance, the bytes of the wire, and memory of its own. Who makes a
-// `Playout` gives it its memory; the generator of a `Chunker`'s dither starts from a seed.
+// Deliberately absent: sockets, a clock, threads, randomness, the bytes of the wire, and memory of its own.
+// The owner of a `Playout` gives it memory; the dither of a `Chunker` starts from a seed.
 //
-// One invariant: a sample has a place in its stream, by the numbers of the chunks, and the stream has one line from
-// places to time, by their stamps. What is played at a frame is always computed from these two. Nothing counts frames
-// along, so whatever is lost, late or doubled moves nothing else.
+// The invariant: a sample has a place (its frame number) in its stream, found from the numbers of the chunks,
+// and the stream has one line from places to time, found from their stamps. Each output frame is computed
+// from these two, never by counting frames, so that a lost, late or doubled chunk moves nothing else.
 //
-// The way in: `Hearing` (one period of an output), then `Playout`: `take` in Playout+Take.swift, `render` in
-// Playout+Render.swift. Sending is [network] apart from the stamp; receiving is [audio].
+// Start reading at `Hearing` (one period of an output), then `Playout`: `take` in Playout+Take.swift,
+// `render` in Playout+Render.swift. Sending is [network] except for the stamp; receiving is [audio].

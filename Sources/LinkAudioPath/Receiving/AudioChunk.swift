@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// What the network thread says about a chunk that arrived; its samples lie behind it in the same slot, interleaved, as
-/// floats. It belongs to the channel and fits its datagram; whether it makes sense is judged by `Playout`.
+/// The network thread's description of a received chunk. Its samples follow in the same slot, interleaved, as
+/// floats. It belongs to the channel and fits its datagram; `Playout` judges whether it makes sense.
 package struct AudioChunk: Sendable, BitwiseCopyable {
-  /// Of both channels together: what fits into the largest datagram.
+  /// The samples of both channels together that fit into the largest datagram.
   package static var mostSamples: Int { @inlinable @_noLocks @_noAllocation get { 563 } }
 
-  /// The session that the stamp's beats are of.
+  /// The session that the stamp's beats belong to.
   package var session: UInt64
   package var number: UInt64
   /// In microbeats.
   package var begin: Int64
   package var microsPerBeat: Int64
-  /// Host time at which it came in.
+  /// Host time of its arrival.
   package var arrival: Int64
   package var sampleRate: UInt32
   package var frames: UInt16
@@ -36,8 +36,8 @@ package struct AudioChunk: Sendable, BitwiseCopyable {
 
   var stamp: Stamp { Stamp(begin: begin, microsPerBeat: microsPerBeat) }
 
-  /// Its frames at its nominal rate, in microbeats, rounded as the reference rounds when it reckons where its next chunk
-  /// begins.
+  /// The duration of frames at the nominal rate, in microbeats, rounded as the reference rounds when it
+  /// computes where its next chunk begins.
   func nominalMicrobeats(frames: Int64) -> Int64 {
     Int64(rounding: Double(frames) / Double(max(1, sampleRate)) * 1e12 / Double(max(1, microsPerBeat)))
   }
@@ -53,7 +53,7 @@ package struct AudioChunk: Sendable, BitwiseCopyable {
   }
 }
 
-/// The beat of a chunk's first frame, and the tempo then.
+/// The beat of a chunk's first frame, and the tempo at it.
 struct Stamp: BitwiseCopyable {
   /// In microbeats.
   var begin: Int64

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// One period of an output, and the session's beats in it: what a `Playout` needs to know of the audio cycle.
+/// A period of an output and the session's beats in it: all that a `Playout` needs to know about the audio
+/// cycle.
 public struct Hearing: Sendable, BitwiseCopyable {
-  /// In the period; at most 8192.
+  /// Frames in the period; at most 8192.
   public var frames: Int
-  /// Nominal, of the output.
+  /// Nominal rate of the output.
   public var sampleRate: UInt32
   /// Host time at which frame 0 passes through the server, in microseconds with their fraction.
   public var start: Double
-  /// Microseconds per frame over many cycles, not this one's own slope, which is rounded.
+  /// Mean microseconds per frame over many cycles, because the slope of a single cycle is rounded.
   public var frameMicros: Double
-  /// From there to the speaker: the port's playback latency, and what the user adds to it.
+  /// Time from the server to the speaker: the port's playback latency plus the user's offset.
   public var latencyMicros: Double
   /// The session's beats, as they were captured for this period.
   public var grid: SessionGrid
 
-  /// To be made again for each period. Real-time-safe.
+  /// Make a new one for each period. Real-time-safe.
   @_noLocks @_noAllocation
   public init(
     frames: Int, sampleRate: UInt32, start: Double, frameMicros: Double, latencyMicros: Double,
@@ -29,30 +30,30 @@ public struct Hearing: Sendable, BitwiseCopyable {
     self.grid = grid
   }
 
-  /// When frame 0 is heard.
+  /// Time at which frame 0 is heard.
   var heard: Double { start + latencyMicros }
 
   var micros: Double { Double(frames) * frameMicros }
 
-  /// A server's cycle can be like this. NaN is refused by every comparison.
+  /// Whether a server's cycle can have these values. Every comparison refuses NaN.
   var isUsable: Bool {
     frames > 0 && frames <= Playout.mostFrames && frameMicros >= 1 && frameMicros <= 250 && sampleRate >= 4000
       && sampleRate <= 1_000_000 && abs(start) <= 0x1p62 && abs(latencyMicros) <= 60e6 && grid.isUsable
   }
 }
 
-/// How much later than at its beat a channel is heard.
+/// The delay between a channel's beat and its sound.
 public enum PlayoutDelay: Sendable, BitwiseCopyable {
-  /// As short as the network allows, but not shorter than this, in microseconds. Grows at once when chunks come late,
+  /// As short as the network allows, but at least this, in microseconds. Grows at once when chunks come late,
   /// and shrinks slowly.
   case adaptive(least: Double)
-  /// Always the same time, in microseconds.
+  /// Constant, in microseconds.
   case fixed(Double)
-  /// Whole beats: what is played there is heard here in time, later in the song. After a change of tempo it is as many
-  /// beats of the new one.
+  /// Whole beats: the sound stays in time, at a later point of the song. After a change of tempo it is the
+  /// same number of the new beats.
   case beats(Int)
 
-  /// What a wire needs.
+  /// Enough for a wired network.
   public static var standard: PlayoutDelay {
     @_noLocks @_noAllocation get { .adaptive(least: 20_000) }
   }

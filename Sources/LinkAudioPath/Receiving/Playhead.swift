@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Where in the stream the output is, and how fast it goes on.
+/// The place in the stream that the output plays, and its speed.
 struct Playhead: BitwiseCopyable {
-  /// Further from its place than this it goes there in one step, crossfaded; less is reached slowly.
+  /// In microseconds. From farther off, the playhead jumps to its place with a crossfade; from nearer, it
+  /// moves slowly.
   static var farthest: Double { 2000 }
-  /// A crossfade, as a part of a second.
+  /// A crossfade lasts this part of a second (1/250).
   static var fades: UInt32 { 250 }
 
-  /// Of the output's next frame.
+  /// The place of the output's next frame.
   private(set) var place = 0.0
   /// Stream frames per output frame, in the last period.
   private(set) var step = 1.0
   private var pursuit = Pursuit()
-  /// Frames until it has faded in, of so many.
+  /// Frames that are left of the fade-in, and its length.
   private var fadeLeft = 0
   private var fadeFrames = 1
   private(set) var isPlaying = false
@@ -30,8 +31,8 @@ struct Playhead: BitwiseCopyable {
     fadeLeft = fadeFrames
   }
 
-  /// A period whose frames should lie from `first` to `end`. What is wrong is made up in it as far as that is not heard: the jitter
-  /// of the cycles' times is no jitter of the sound.
+  /// Sets the speed for a period that should play from `first` to `end`. An error is corrected only as fast
+  /// as is inaudible, so that the jitter of the cycles' times does not become jitter of the sound.
   mutating func aim(from first: Double, to end: Double, frames: Int, micros: Double) {
     let length = end - first
     let frameMicros = micros / max(1, length)
@@ -41,7 +42,7 @@ struct Playhead: BitwiseCopyable {
 
   mutating func advance(frames: Int) { place += step * Double(frames) }
 
-  /// How loud the next frame is while it fades in.
+  /// The fade-in's gain for the next frame.
   @inline(__always)
   mutating func gain() -> Float {
     guard fadeLeft > 0 else { return 1 }
@@ -50,17 +51,17 @@ struct Playhead: BitwiseCopyable {
     return gain
   }
 
-  /// The same without going on.
+  /// The same, without advancing.
   var presentGain: Float { fadeLeft > 0 ? Self.curve(1 - Float(fadeLeft) / Float(fadeFrames)) : 1 }
 
-  /// From 0 to 1 without a bend at its ends; of two that cross, one is what the other leaves.
+  /// A smooth step from 0 to 1; the gains of a crossfade add up to 1.
   @inline(__always)
   static func curve(_ part: Float) -> Float { part * part * (3 - 2 * part) }
 }
 
-/// The end of what was played, on its way out: computed at once, when its stream is still there.
+/// The fade-out of a sound that ended, computed at once while its stream is still in the ring.
 struct Tail: BitwiseCopyable {
-  /// More than a crossfade at 192 kHz.
+  /// At least a crossfade at 192 kHz.
   static var frames: Int { 1024 }
   static var bytes: Int { 2 * 4 * frames }
 
@@ -75,7 +76,7 @@ struct Tail: BitwiseCopyable {
 
   var isSounding: Bool { next < end }
 
-  /// What still is to come of a tail before is added to the new one.
+  /// Begins a fade-out; the rest of an earlier one is added.
   mutating func begin(frames: Int, _ sample: (Int) -> SIMD2<Float>) {
     let old = end - next
     let length = max(frames, old)

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-// A period goes out: which place of the stream is heard at its first frame, and at the one behind its last?
+// Renders a period: finds the places that are heard at its first frame and after its last, and interpolates
+// between.
 
 extension Playout {
-  /// A stream that says nothing for so long is over, in microseconds.
+  /// A stream is over if no chunk comes for this time, in microseconds.
   static var patience: Double { 2e6 }
-  /// A cycle that begins so much later than the last ended comes after lost ones, in microseconds: what was played broke off
-  /// anyway.
+  /// If a cycle begins this much later than the last one ended, in microseconds, cycles were lost, and the
+  /// sound was cut anyway.
   static var lostTime: Double { 400 }
-  /// How fast the delay grows, and shrinks, while something sounds: 3.5 and 0.9 cents.
+  /// Rates at which the delay grows and shrinks while something sounds: 3.5 and 0.9 cents.
   static var growth: Double { 0.002 }
   static var shrinkage: Double { 0.0005 }
-  /// Below this nobody hears a step.
+  /// Level below which a step is inaudible.
   static var silence: Float { 0.0005 }
-  /// So much is taken from the delay in one silent period at most, in microseconds.
+  /// Most that one silent period takes from the delay, in microseconds.
   static var longestSkip: Double { 20_000 }
 
-  /// Fills an output's period. `right` may be missing: then `left` is both channels' mean. A mono stream is heard on both.
-  /// [audio]
+  /// Fills an output's period. If `right` is nil, `left` gets the mean of both channels. A mono stream fills
+  /// both. [audio]
   #if APART
-    // Nobody can follow from here to other files, where they are compiled one by one; our own builds do.
+    // If files are compiled one by one, the compiler cannot check calls into others; our own builds check
+    // them.
     @_semantics("no_performance_analysis")
   #else
     @_noLocks @_noAllocation
@@ -39,7 +41,7 @@ extension Playout {
       let before = delayNow
       let isMoved = changeDelay(hearing)
       let first = isMoved ? head.place : seat
-      // Straight on: where the line bends, it is a matter of the playhead's haste.
+      // Aims straight on: the playhead follows the line's bends by itself, as fast as `Pursuit` allows.
       let micros = hearing.micros + (isMoved ? 0 : before - delayNow)
       let end = first + micros / course.frameMicros
       head.aim(from: first, to: end, frames: hearing.frames, micros: hearing.micros)
@@ -50,7 +52,7 @@ extension Playout {
     nextStart = hearing.start + hearing.micros
   }
 
-  /// The playhead is in its place, or goes there now. False as long as it only listens.
+  /// Puts the playhead at its place, if it is not there. Returns false while the stream is not played yet.
   private mutating func isSeated(_ hearing: Hearing) -> Bool {
     if isListening {
       if isAdaptive && hearing.start - openedAt < Playout.listening { return false }
@@ -75,7 +77,7 @@ extension Playout {
     concealment.restart(at: Int64(flooring: place) - Int64(reach.half) + 1)
   }
 
-  /// Towards the adaptive delay that is wanted, so that nobody hears it. True if the playhead was moved for it.
+  /// Moves the adaptive delay inaudibly toward the wanted one. Returns whether the playhead was moved for it.
   private mutating func changeDelay(_ hearing: Hearing) -> Bool {
     guard isAdaptive else { return false }
     let wanted = delayWanted(hearing)
@@ -88,7 +90,7 @@ extension Playout {
     return false
   }
 
-  /// Where nothing sounds, nobody hears that some of it is left out.
+  /// Shortens the delay by leaving out silence.
   private mutating func skipSilence(to wanted: Double, _ hearing: Hearing) -> Bool {
     guard peak < Self.silence, !tail.isSounding else { return false }
     let next = max(wanted, delayNow - Self.longestSkip)

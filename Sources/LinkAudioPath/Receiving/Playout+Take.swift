@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-// A chunk comes in: is it of this stream, and where in it does it belong?
+// Decides whether a chunk belongs to the stream, and at which place.
 
 extension Playout {
-  /// Stamps that are wrong by less move the line; by more, the samples (a cycle was lost there), in frames.
+  /// In frames. A stamp that is wrong by less corrects the line; by more, the sender lost a cycle, and the
+  /// samples move.
   static var roundingFrames: Double { 64 }
-  /// And by more than this it is not this stream, in microseconds.
+  /// In microseconds. A stamp that is wrong by more belongs to another stream.
   static var longestGap: Double { 250_000 }
-  /// A clock that is measured again steps by less, in microseconds.
+  /// In microseconds. A clock that is measured again steps by less.
   static var farthestStep: Double { 5000 }
-  /// So many missing chunks in a row are still a gap.
+  /// Longest gap in a stream, in chunks.
   static var mostMissing: Int64 { 4096 }
 
-  /// Where a chunk belongs, and when its first sample was at its beat, if somebody knows.
+  /// The place of a chunk, and the time of its first frame's beat; nil if we do not know its tempo.
   struct Seat: BitwiseCopyable {
     var place: Int64
     var stamp: Double?
-    /// The stream goes on with it.
+    /// Whether the chunk extends the stream.
     var isNewest: Bool
   }
 
-  /// `samples` holds at least the chunk's, interleaved. [audio]
+  /// `samples` holds at least the chunk's samples, interleaved. [audio]
   #if APART
-    // Nobody can follow from here to other files, where they are compiled one by one; our own builds do.
+    // If files are compiled one by one, the compiler cannot check calls into others; our own builds check
+    // them.
     @_semantics("no_performance_analysis")
   #else
     @_noLocks @_noAllocation
@@ -39,7 +41,7 @@ extension Playout {
     }
     if isOpen, let last, chunk.isAlike(last) {
       if let known = journal.entry(chunk.number) {
-        // A sender that began again may use a number once more, for another time.
+        // A sender that restarted may reuse a number for another time.
         if known.frames == Int64(chunk.frames) && isNear(chunk, known.place, hearing) {
           figures.duplicated &+= 1
           return
@@ -53,7 +55,7 @@ extension Playout {
     audition(chunk, samples, hearing)
   }
 
-  /// Whether a stamp fits a place, as far as that can be said.
+  /// Whether a stamp fits a place; true if we do not know its tempo.
   private func isNear(_ chunk: AudioChunk, _ place: Int64, _ hearing: Hearing) -> Bool {
     let expected = course.time(at: place)
     guard let stamp = grids.time(of: chunk.stamp, expected: expected, at: hearing.start) else { return true }
@@ -67,7 +69,7 @@ extension Playout {
     let counted = newest.end &+ missing(distance - 1, after: newest)
     let expected = course.time(at: counted)
     guard let stamp = grids.time(of: chunk.stamp, expected: expected, at: hearing.start) else {
-      // Nobody here knows its tempo yet: its number says enough.
+      // We do not know its tempo yet: its number must do.
       return distance < Int64(Journal.capacity) ? Seat(place: counted, stamp: nil, isNewest: true) : nil
     }
     guard abs(stamp - expected) <= Self.longestGap else { return nil }
@@ -77,12 +79,13 @@ extension Playout {
     return Seat(place: place, stamp: stamp, isNewest: true)
   }
 
-  /// Counted from another chunk, unless its stamp says that it is further off: held against the other's, and against the
-  /// line.
+  /// The place as counted from a known chunk, unless the chunk's stamp puts it farther off than `frames`,
+  /// both by the line and by the known chunk's stamp.
   ///
-  /// Against the line alone it says too little. When our own clock was measured again, the line is wrong for many seconds, and
-  /// by all of that a chunk would lie apart from its neighbours. Two stamps have that in common, and the sender's error; one
-  /// that mostly reckons has none of it in a stamp behind a jump, but in that before.
+  /// The line alone is not enough: after our clock was measured again, it is wrong for many seconds, and
+  /// would put a chunk that far from its neighbours. The difference of two stamps is free of this error, and
+  /// of the sender's own, except at a jump of a reckoner (`StampRuns`): the stamp before the jump is wrong,
+  /// the one after it is right.
   private func place(
     of chunk: AudioChunk, _ stamp: Double, by known: Journal.Entry, _ counted: Int64, within frames: Double,
     _ hearing: Hearing
@@ -99,18 +102,18 @@ extension Playout {
     return runs.isReckoner ? onLine : stamped
   }
 
-  /// Of chunks that are not here, their frames together.
+  /// The frames of `count` missing chunks together.
   private mutating func missing(_ count: Int64, after known: Journal.Entry) -> Int64 {
     journal.lengths.sum(of: count, from: known.number &+ 1, usual: known.frames)
   }
 
-  /// So far chunks that are not here may be counted wrong, in frames: nothing else is known of them if their lengths have no
-  /// pattern; if they have, a stamp knows less unless it is far beyond the noise.
+  /// Frames by which a stamp must differ to overrule a count over missing chunks. 0 if the lengths have no
+  /// pattern; if they have, the count is better unless the stamp differs by far more than its noise.
   private mutating func countedFrames() -> Double {
     journal.lengths.areKnown ? max(8, noise.limit / course.frameMicros) : 0
   }
 
-  /// One that was overtaken: it lies between its neighbours.
+  /// The place of a chunk that was overtaken, from its neighbours.
   private mutating func seatBetween(_ chunk: AudioChunk, _ hearing: Hearing) -> Seat? {
     guard journal.distance(of: chunk.number) > -Int64(Journal.capacity),
       let known = journal.nearest(to: chunk.number)
@@ -129,7 +132,7 @@ extension Playout {
     return Seat(place: seat, stamp: nil, isNewest: false)
   }
 
-  /// What is not played yet must not be written over.
+  /// Whether the chunk would overwrite nothing that is still to be played.
   private func hasRoom(_ seat: Seat, _ chunk: AudioChunk, _ hearing: Hearing) -> Bool {
     let now = head.isPlaying ? head.place : course.place(at: hearing.heard - delayNow)
     let ahead = Double(seat.place) + Double(chunk.frames) - now
@@ -159,7 +162,7 @@ extension Playout {
       fade: Int(chunk.sampleRate) / 400)
   }
 
-  /// The stamp moves the line, if it says something.
+  /// Corrects the line by the stamp, if the stamp says something new.
   private mutating func measure(_ chunk: AudioChunk, at place: Int64, _ stamp: Double) {
     guard let last, let newest = journal.entry(journal.newest), last.microsPerBeat == chunk.microsPerBeat
     else { return begin(at: place, stamp) }
@@ -167,7 +170,7 @@ extension Playout {
     let residual = chunk.begin &- last.begin &- chunk.nominalMicrobeats(frames: place &- newest.place)
     let beatMicros = Double(chunk.microsPerBeat) * 1e-6
     if missing == 0 && place != newest.end || abs(Double(residual) * beatMicros) > Self.farthestStep {
-      // Samples are missing in the stream itself, or somebody moved the session's beats: this stamp does not go on from
+      // The stream itself lacks samples, or a peer moved the session's beats: this stamp does not continue
       // the last.
       return begin(at: place, stamp)
     }
@@ -183,14 +186,14 @@ extension Playout {
     }
   }
 
-  /// A stamp that says nothing about those before.
+  /// Takes a stamp that does not continue the ones before.
   private mutating func begin(at place: Int64, _ stamp: Double) {
     runs.cut()
     noise.cut()
     course.measure(at: place, stamp, &past)
   }
 
-  /// One that is as good as any other: the line averages them, unless all of them are elsewhere now.
+  /// Takes a stamp of its own: the line averages such stamps, unless all of them have moved.
   private mutating func judge(at place: Int64, _ stamp: Double, later micros: Double, after elapsed: Double) {
     switch noise.read(micros, error: stamp - course.time(at: place), micros: elapsed) {
     case .fits: course.follow(at: place, stamp, &past)
@@ -202,7 +205,7 @@ extension Playout {
   private mutating func noteArrival(_ chunk: AudioChunk, at seat: Seat, _ hearing: Hearing) {
     let time = course.time(at: seat.place)
     var arrival = Double(chunk.arrival)
-    // A time that can't be is not believed.
+    // An impossible time.
     if abs(arrival - hearing.start) > 2e6 { arrival = hearing.start }
     let offset = arrival - time
     heardOfAt = hearing.start
@@ -212,14 +215,15 @@ extension Playout {
     }
     lastOffset = offset
     figures.arrivalOffset = offset / 1000
-    // What came too late for any delay says nothing about the one that is needed.
+    // A chunk too late for any delay says nothing about the delay that we need.
     let wait = offset + hearing.micros
     if wait + hearing.latencyMicros + lookahead <= longestAdaptive(hearing) {
       lateness.add(wait, at: hearing.start)
     }
   }
 
-  /// A chunk came after it was needed: from now on chunks are waited for so long. False if that is not wanted, or of no use.
+  /// Lengthens the adaptive delay after a chunk came too late. Returns false if the delay is fixed or cannot
+  /// be that long.
   private mutating func waitLonger(for place: Int64, _ hearing: Hearing) -> Bool {
     guard isAdaptive else { return false }
     let needed = hearing.heard - course.time(at: place) + lookahead
@@ -232,8 +236,9 @@ extension Playout {
     return true
   }
 
-  /// A chunk of no stream that is played. Two that follow each other, in time, are a new one: of the first alone nobody knows
-  /// whether it is old (facts of the reference: after a pause up to a second comes stamped in the past).
+  /// Takes a chunk that does not fit the stream. A second one that continues it begins a new stream. The
+  /// first alone does not: it may be old, because the reference, after a pause, sends up to a second with
+  /// stamps in the past.
   private mutating func audition(
     _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, _ hearing: Hearing
   ) {
@@ -252,7 +257,7 @@ extension Playout {
     let frames = Double(distance) * Double(first.frames)
     let wrong = stamp - earlier - frames * 1e6 / Double(chunk.sampleRate)
     let tolerance = Double(distance) * Self.roundingFrames * 1e6 / Double(chunk.sampleRate)
-    // A stream is worth a period at least: to begin one costs more than to go on.
+    // At most one stream a period: to begin one costs more than to continue.
     let isJustBegun = isOpen && openedAt == hearing.start
     guard distance > 0, distance <= 8, abs(wrong) <= tolerance, !isJustBegun else { return }
     open(chunk, samples, at: stamp, hearing)

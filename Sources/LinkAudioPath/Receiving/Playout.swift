@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// One received channel: chunks in, an output's frames out, each sample at its beat plus the delay.
+/// A received channel: chunks in, an output's frames out, each sample at its beat plus the delay.
 ///
-/// In each period of the audio thread: `take` every chunk that has come, then `render`, both with the period's `Hearing`.
-/// While the server freewheels its periods have no true time: then throw the chunks away, and call neither; afterwards it
-/// finds its place again. [audio], except for `init`.
+/// In each period, the audio thread calls `take` for every chunk that has arrived, then `render`, both with
+/// the period's `Hearing`. While the server freewheels, its periods have no true time: then drop the chunks
+/// and call neither. Afterwards the playout finds its place again. [audio], except for `init`.
 package struct Playout: ~Copyable {
-  /// Of a period.
+  /// Longest period, in frames.
   package static var mostFrames: Int { @inlinable @_noLocks @_noAllocation get { 8192 } }
-  /// The length of the adaptive delay has an end, in microseconds, beside the port's latency and two periods: a network
-  /// that is worse is left to the user.
+  /// Limit of the adaptive delay in microseconds, without the port's latency and two periods. For a worse
+  /// network the user must choose a delay.
   static var longestWait: Double { 300_000 }
-  /// How long is listened before the first sound, to learn how late chunks come.
+  /// Microseconds to listen before the first sound, to learn how late chunks come.
   static var listening: Double { 36_000 }
 
-  /// What the user chose; a change is heard at once, crossfaded.
+  /// The user's choice; a change takes effect at once, with a crossfade.
   package var delay: PlayoutDelay {
     @_noLocks @_noAllocation get { chosen }
     @_noLocks @_noAllocation set {
@@ -35,23 +35,23 @@ package struct Playout: ~Copyable {
   var concealment = Concealment()
   private var chosen = PlayoutDelay.standard
   var isChosenAnew = false
-  /// What `head` goes by, in microseconds.
+  /// The delay that `head` uses, in microseconds.
   var delayNow = 0.0
-  /// When the next period begins, if no cycle is lost.
+  /// When the next period begins if no cycle is lost.
   var nextStart = 0.0
-  /// Of the last period.
+  /// The last period's peak.
   var peak: Float = 0
 
   // The stream, while `isOpen`.
   var isOpen = false
-  /// It has not been heard yet.
+  /// Whether the stream has not been played yet.
   var isListening = false
   var journal = Journal()
   var course = Course()
   var past = Past()
   var runs = StampRuns()
   var noise = StampNoise()
-  /// The newest chunk by its number.
+  /// The chunk with the newest number.
   var last: AudioChunk?
   var reach = Reach(streamRate: 1, outputRate: 1)
   var outputRate: UInt32 = 0
@@ -59,17 +59,19 @@ package struct Playout: ~Copyable {
   var heardOfAt = -Double.infinity
   var lastOffset = 0.0
 
-  /// The memory for so many frames of a stream: the longest delay, and 8192. Raised to a power of two, from 65,536 on. [any]
+  /// Bytes of memory for this many frames of a stream: the longest delay plus 8192. The frames are raised to
+  /// a power of two, at least 65,536. [any]
   package static func bytes(frames: Int) -> Int { Tail.bytes + Ring.bytes(frames: frames) }
 
-  /// `memory` has `bytes(frames:)`, lies as a float may lie, and outlives it, as the kernel's does. [any]
+  /// `memory` has `bytes(frames:)` bytes, is aligned for floats, and outlives the playout, as does the
+  /// kernel's. [any]
   package init(in memory: UnsafeMutableRawPointer, frames: Int, kernel: Kernel) {
     self.kernel = kernel
     tail = Tail(in: memory)
     ring = Ring(in: memory + Tail.bytes, frames: frames)
   }
 
-  /// The session's grid as it is now, and what it means for the stream.
+  /// Takes over the session's grid and the output's rate; closes the stream of another session.
   mutating func attend(_ hearing: Hearing) {
     let moved = grids.follow(hearing.grid, at: hearing.start)
     guard isOpen, let last else { return }
@@ -81,7 +83,7 @@ package struct Playout: ~Copyable {
     }
   }
 
-  /// The stream ends here; what is sounding fades out.
+  /// Ends the stream; its sound fades out.
   mutating func close() {
     fadeOut()
     head.stop()
@@ -89,7 +91,7 @@ package struct Playout: ~Copyable {
     candidate = nil
   }
 
-  /// What is sounding goes on for some milliseconds, below what comes instead.
+  /// Renders the next milliseconds of the sound into `tail`, to fade out below the sound that follows.
   mutating func fadeOut() {
     guard isOpen, head.isPlaying, let last else { return }
     let frames = min(Tail.frames, Int(outputRate / Playhead.fades))
@@ -108,15 +110,15 @@ package struct Playout: ~Copyable {
     }
   }
 
-  /// Which place is at its beat at a time before now: by the stamps that there were around it.
+  /// The place whose beat was at a time before now, by the line as it was then.
   mutating func placeHeard(at time: Double) -> Double {
     past.place(at: time, frameMicros: course.frameMicros) ?? course.place(at: time)
   }
 
-  /// When a place is needed to be there at the latest, before its time: the kernel looks ahead.
+  /// Microseconds before its time at which a frame must have come, because the kernel reads ahead.
   var lookahead: Double { Double(reach.half + 1) * course.frameMicros }
 
-  /// The longest delay for which the ring has room, in microseconds.
+  /// The longest delay that fits into the ring, in microseconds.
   func longestDelay(_ hearing: Hearing) -> Double {
     Double(ring.longestAhead) * course.frameMicros - hearing.micros
   }
@@ -125,7 +127,7 @@ package struct Playout: ~Copyable {
     min(longestDelay(hearing), Playout.longestWait + hearing.latencyMicros + 2 * hearing.micros)
   }
 
-  /// What the user chose, in microseconds; of the adaptive delay what is needed.
+  /// The chosen delay in microseconds; an adaptive one is as long as the network needs.
   mutating func delayWanted(_ hearing: Hearing) -> Double {
     let longest = longestDelay(hearing)
     switch delay {
@@ -136,7 +138,7 @@ package struct Playout: ~Copyable {
     case .fixed(let micros):
       return micros >= 0 ? min(longest, micros) : 0
     case .beats(let beats):
-      // In whole beats also where the ring is too short for all of them.
+      // Whole beats, even if the ring is too short for all of them.
       let room = Int64(flooring: longest / hearing.grid.beatMicros)
       return Double(max(0, min(Int64(beats), room))) * hearing.grid.beatMicros
     }
@@ -144,7 +146,7 @@ package struct Playout: ~Copyable {
 
   var isAdaptive: Bool { if case .adaptive = delay { true } else { false } }
 
-  /// What there is to tell. Once a period.
+  /// Updates `figures`, once a period.
   mutating func tell(
     _ hearing: Hearing, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?
   ) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What one datagram of a channel says: chunks, and their samples back to back. Its bytes are LinkWire's.
+/// The contents of one datagram of a channel: chunks, and their samples back to back. LinkWire makes its
+/// bytes.
 package struct AudioDatagram: Sendable, BitwiseCopyable {
-  /// As the reference's messages, which every receiver holds: 502 bytes of samples.
+  /// The size of the reference's messages, which every receiver accepts: 502 bytes of samples.
   package static var mostSamples: Int { 251 }
-  /// Each costs 26 bytes; short periods share a datagram.
+  /// A chunk costs 26 bytes; short periods share a datagram.
   package static var mostChunks: Int { 8 }
 
   package struct Chunk: Sendable, BitwiseCopyable {
-    /// One more than the chunk's before, in all of the sink's life; the first is 1.
+    /// Counts up by one for each chunk of the sink, from 1.
     package var number: UInt64
     package var frames: UInt16
     /// In microbeats.
@@ -28,7 +29,7 @@ package struct AudioDatagram: Sendable, BitwiseCopyable {
 
   init() {}
 
-  /// Whether `count` more samples of a period find room, as a chunk of their own.
+  /// Whether `count` more samples of a period fit, as a chunk of their own.
   func hasRoom(for count: Int, of period: SentPeriod) -> Bool {
     guard chunkCount > 0 else { return true }
     return session == period.session && sampleRate == period.sampleRate && channels == period.channels

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// One sink's stream: stamped periods go in, datagrams come out. Off the audio thread. [network]
+/// The stream of one sink: stamped periods in, datagrams out. Runs off the audio thread. [network]
 ///
-/// Every period begins a chunk of its own with the period's own stamp, so a stamp is never further from the truth than
-/// one rounding. A long period is cut evenly: of two datagrams with nearly the same length neither is lost more easily.
-/// Short periods share a datagram, as far as they are there when the queue is emptied: `flush` then.
+/// Every period begins a chunk with the period's own stamp, so that a stamp is never wrong by more than one
+/// rounding. A long period is cut into equal pieces: two datagrams of similar length are equally likely to be
+/// lost. Short periods share a datagram until the queue is empty; then call `flush`.
 package struct Chunker: Sendable {
   private var number: UInt64 = 0
   private var dither: Dither
@@ -12,8 +12,8 @@ package struct Chunker: Sendable {
 
   package init(seed: UInt64) { dither = Dither(seed: seed) }
 
-  /// Takes a period and its interleaved samples. Datagrams that are full go to `send`; a period that is none (no frames,
-  /// three channels, too few samples) is left out.
+  /// Takes a period and its interleaved samples, and passes full datagrams to `send`. Ignores an invalid
+  /// period (no frames, three channels, too few samples).
   package mutating func add(
     _ period: SentPeriod, samples: UnsafeBufferPointer<Float>, send: (borrowing AudioDatagram) -> Void
   ) {
@@ -30,7 +30,7 @@ package struct Chunker: Sendable {
     }
   }
 
-  /// Sends what waits for more: there is none for now.
+  /// Sends an incomplete datagram, because nothing more has come yet.
   package mutating func flush(send: (borrowing AudioDatagram) -> Void) {
     guard datagram.chunkCount > 0 else { return }
     send(datagram)
@@ -51,7 +51,7 @@ package struct Chunker: Sendable {
     datagram.chunkCount += 1
     let channels = Int(period.channels)
     let part = range.lowerBound * channels..<range.upperBound * channels
-    // Silence stays silence: dither would be all that is heard of it.
+    // Silence gets no dither, which would be all that is heard.
     var isSilent = true
     for index in part where samples[index] != 0 { isSilent = false }
     for index in part {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// From samples to whole numbers of 16 bits, with triangular dither: what rounding loses becomes an even hiss at -93 dB
-/// instead of distortion.
+/// Rounds samples to 16 bits with triangular dither, which turns the rounding error into an even hiss at -93
+/// dB instead of distortion.
 struct Dither: Sendable, BitwiseCopyable {
   private var state: UInt64
 
   init(seed: UInt64) { state = seed }
 
-  /// The sum of two even chances, less one: -1...1 of the last bit, most often near zero.
+  /// The sum of two uniform random numbers, minus one: -1...1 of the last bit, most often near zero.
   private mutating func triangle() -> Double {
     state = state &+ 0x9E37_79B9_7F4A_7C15
     var mixed = state
@@ -25,7 +25,7 @@ struct Dither: Sendable, BitwiseCopyable {
     return Int16(truncatingIfNeeded: min(32767, max(-32768, Int64(rounding: value))))
   }
 
-  /// What is no number is silent.
+  /// NaN becomes silence.
   static func scaled(_ sample: Float) -> Double {
     guard sample == sample else { return 0 }
     return 32768 * Double(min(1 - 0x1p-15, max(-1, sample)))

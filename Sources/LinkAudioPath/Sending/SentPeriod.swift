@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// What the audio thread says about a period's samples, which lie behind it in the same slot, interleaved.
+/// The audio thread's description of a period. Its samples follow in the same slot, interleaved.
 package struct SentPeriod: Sendable, BitwiseCopyable {
-  /// The session that the stamp's beats are of.
+  /// The session that the stamps' beats belong to.
   package var session: UInt64
-  /// `SessionGrid.stamp` of its first frame, in microbeats.
+  /// `SessionGrid.stamp` of the first frame, in microbeats.
   package var begin: Int64
-  /// The stamp of the frame behind its last: within a period the sender's card counts, not its nominal rate.
+  /// The stamp of the frame after the last: within a period the card's real rate counts, not the nominal one.
   package var end: Int64
   package var microsPerBeat: Int64
   package var sampleRate: UInt32
-  /// A period that is longer than a slot is cut, each part with its own stamps.
+  /// A period that is longer than a slot is cut into parts, each with its own stamps.
   package var frames: UInt16
   /// 1 or 2.
   package var channels: UInt8
@@ -30,7 +30,7 @@ package struct SentPeriod: Sendable, BitwiseCopyable {
     self.channels = channels
   }
 
-  /// The stamp of a frame of it.
+  /// The stamp of one of its frames.
   func begin(atFrame frame: Int) -> Int64 {
     begin &+ Int64(rounding: Double(end &- begin) * Double(frame) / Double(max(1, frames)))
   }

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How long chunks are that are not here: who cuts periods into pieces makes pieces of two lengths, in a pattern that comes
-/// again. Known by it, a chunk that overtook others lies exactly in its place, whatever the stamps are wrong by.
+/// Learns the lengths of chunks, to know those of missing ones. A sender that cuts periods into pieces makes
+/// two lengths in a repeating pattern. With it, a chunk that overtook others gets its exact place, however
+/// noisy the stamps.
 struct ChunkLengths: BitwiseCopyable {
-  /// Of chunks: a period of 8192 stereo frames is cut into 66.
+  /// Longest pattern, in chunks: a period of 8192 stereo frames is cut into 66.
   static var longest: UInt64 { 100 }
-  /// Beyond the pattern's own length, so often it must have held.
+  /// A pattern must hold for its own length and this many chunks more.
   static var trust: UInt64 { 8 }
 
-  /// What comes again after so many. Each that did not hold was followed by the next.
+  /// Length of the pattern that is tried, in chunks. If it fails, the next longer one is tried.
   private var pattern: UInt64 = 1
   private var holds: UInt64 = 0
-  /// By place in the pattern; 0: nobody knows.
+  /// Lengths by place in the pattern; 0: not known yet.
   private var frames = InlineArray<100, Int64>(repeating: 0)
-  /// Places are counted from here, so that numbers may wrap.
+  /// Places count from this number, so that numbers may wrap.
   private var first: UInt64 = 0
 
   init(first: UInt64 = 0) { self.first = first }
@@ -34,7 +35,7 @@ struct ChunkLengths: BitwiseCopyable {
     }
   }
 
-  /// Of `count` chunks from `number` on. Those of which nothing is known are as long as `usual`.
+  /// The frames of `count` chunks from `number` on. Unknown lengths count as `usual`.
   mutating func sum(of count: Int64, from number: UInt64, usual: Int64) -> Int64 {
     guard areKnown, count > 0, count <= 128 else { return count &* usual }
     var place = Int(truncatingIfNeeded: (number &- first) % pattern)

@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Makes a stream whole before it is played: what is missing at its time goes on as it was, for a short while, and fades;
-/// what comes after blends in. All of it in the ring, in place, so that anyone who plays it knows of no gaps.
+/// Completes a stream before it is played: a missing part repeats the sound before it for a short time and
+/// fades, and the part after it blends in. It works in place in the ring, so that the interpolator sees no
+/// gaps.
 struct Concealment: BitwiseCopyable {
-  /// So long a gap is filled in, in seconds; longer it is silence.
+  /// Longest gap that is concealed, in seconds; the rest is silence.
   static var longest: Double { 0.02 }
 
-  /// Up to here all is whole. What was before has been heard.
+  /// All before this place is complete, and may have been played.
   private(set) var mark: Int64 = 0
   private(set) var concealed: UInt64 = 0
   private(set) var dropouts: UInt64 = 0
-  /// The gap that is being filled: where it begins.
+  /// The place where the current gap begins.
   private var start: Int64 = 0
   private var isInGap = false
-  /// Frames still to be blended from what was made up into what came.
+  /// Frames still to be blended from concealed sound into received sound.
   private var blend: Int64 = 0
   private var period: Int64 = 0
-  /// Where that was looked for.
+  /// The place for which `period` was last searched.
   private var searched = Int64.min / 2
   private(set) var searches: UInt64 = 0
-  /// From the last sample before the gap to the one that is repeated: it fades in a millisecond, so there is no step.
+  /// The step from the last sample before the gap to the repeated one. It fades within a millisecond.
   private var step = SIMD2<Float>(repeating: 0)
 
   init() {}
 
-  /// Playing goes on elsewhere, and fades in there.
+  /// Continues at another place; the sound fades in there.
   mutating func restart(at place: Int64) {
     mark = place
     isInGap = false
     blend = 0
   }
 
-  /// [audio]
+  /// Completes all places before `limit`. [audio]
   mutating func complete(_ ring: inout Ring, to limit: Int64, sampleRate: UInt32) {
     let fade = Int64(sampleRate) / 400
     let long = Int64(Double(sampleRate) * Self.longest)
@@ -61,14 +62,14 @@ struct Concealment: BitwiseCopyable {
   private mutating func enter(_ ring: Ring, sampleRate: UInt32) {
     isInGap = true
     start = mark
-    // A stream of which every second sample is missing must not be looked through for each of them.
+    // If every second sample is missing, the search must not run for each of them.
     if mark < searched || mark &- searched >= Int64(sampleRate) / 400 {
       period = Self.period(of: ring, before: mark, sampleRate: sampleRate)
       searched = mark
       searches &+= 1
     }
     guard period > 0 else {
-      // Before a stream's first sample there is nothing to go on with, and nothing is missed.
+      // Before the first sample of a stream nothing can be repeated, and nothing counts as concealed.
       step = ring.state(mark - 1) == Ring.State.missing ? SIMD2(repeating: 0) : ring.sample(mark - 1)
       if mark < ring.floor { start = .min } else { concealed &+= 1 }
       return
@@ -77,7 +78,7 @@ struct Concealment: BitwiseCopyable {
     step = ring.sample(mark - 1) - ring.sample(mark - 1 - period)
   }
 
-  /// What would be at `mark` if the last period went on.
+  /// The sample at `mark` if the last period repeats.
   private func extrapolated(_ ring: Ring, long: Int64) -> SIMD2<Float> {
     let age = mark &- start
     guard start != .min, age >= 0, age < long else { return SIMD2(repeating: 0) }
@@ -87,7 +88,7 @@ struct Concealment: BitwiseCopyable {
     let phase = age % period
     let place = start - period + phase
     var sample = ring.sample(place)
-    // Its last quarter leads over to its beginning.
+    // The last quarter leads over to the beginning.
     let quarter = period / 4
     if phase >= period - quarter {
       let share = Float(phase - (period - quarter) + 1) / Float(quarter + 1)
@@ -96,14 +97,14 @@ struct Concealment: BitwiseCopyable {
     return (sample + step * join) * level
   }
 
-  /// The length after which what comes before a place is most like itself; 0 if there is too little of it.
+  /// The length after which the sound before a place repeats itself best; 0 if there is too little sound.
   ///
-  /// Looked for on some 12,000 points a second: 150 lengths of 2.5 to 15 ms by 60 points.
+  /// Searches at about 12,000 points a second: 150 lengths of 2.5 to 15 ms by 60 points.
   private static func period(of ring: Ring, before place: Int64, sampleRate: UInt32) -> Int64 {
     let stride = max(1, Int64(sampleRate) / 12_000)
     let longest = Int64(sampleRate) * 15 / 1000
     let window = Int64(sampleRate) / 200
-    // Twice: the last quarter is blended with what came before.
+    // Two lengths, because the last quarter is blended with the sound before it.
     guard place - 2 * longest - window >= ring.floor, place <= ring.end else { return 0 }
     var best = Int64(sampleRate) / 400
     var highest: Float = 0

@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// When the sample of each place was at its beat, in host time, without any delay: a stream's line from places to time.
+/// The line from a stream's places to time: when each sample was at its beat, in host time, without any
+/// delay.
 ///
-/// A sender's card goes straight, and `StampLoop` knows how. But a sender goes by what its server says about time, and that
-/// wanders: where a timer was late by milliseconds it jumps by more than a frame, and returns over a second or two (facts:
-/// realtime 1). Its own click goes with it, and so must what is heard of it. So the line is bent to where the
-/// stamps are, as fast as their noise allows, and not faster than the playhead can follow: what moves by more than a server's line does
-/// is a clock that was measured again.
+/// A sender's crystal is steady, and `StampLoop` learns it. But the sender stamps by its server's times, and
+/// these wander: after a timer that was milliseconds late they jump by more than a frame, and return within a
+/// second or two (facts: realtime 1). The sender's own click moves with them, and so must its sound. So the
+/// line bends toward the stamps, as fast as their noise allows and no faster than the playhead can follow. A
+/// larger step means that a clock was measured again.
 ///
-/// What is heard now was stamped a delay ago, and lies where the line was then.
+/// The sound that is heard now was stamped a delay ago; its time comes from the line as it was then (`Past`).
 struct Course: BitwiseCopyable {
-  /// Stamps are averaged for so long, as a part of a second.
+  /// Stamps are averaged over this part of a second (1/96).
   static var blocks: Int64 { 96 }
-  /// Of the haste that the playhead has, what the line may use. In the two seconds for which `Grids` remembers where the beats were, it
-  /// gets less than half the way to where they are: a stamp in between might be either's.
+  /// The part of the playhead's speed (`Pursuit.haste`) that bends of the line may use. Within the two
+  /// seconds for which `Grids` remembers a former grid, the line then moves less than half the way to the new
+  /// grid; any closer, a stamp could belong to either.
   static var share: Double { 0.7 }
 
   private var crystal = StampLoop()
   private var wander = Pursuit()
-  /// How much later it all is than by the crystal alone, in microseconds.
+  /// Microseconds by which the line is behind the crystal's line.
   private var bend = 0.0
-  // The block that stamps come in for.
+  // The block of frames whose stamps are averaged now.
   private var blockFrames: Int64 = 500
   private var blockBegin: Int64 = 0
   private var sum = 0.0
   private var count = 0
-  /// How far the crystal's line moved by itself in it.
+  /// How far the crystal's line has moved in this block.
   private var moved = 0.0
 
   init() {}
@@ -39,24 +41,24 @@ struct Course: BitwiseCopyable {
 
   var frameMicros: Double { crystal.frameMicros }
 
-  /// How much faster than its nominal rate the sender's card runs, by our clock.
+  /// Speed of the sender's card against its nominal rate, by our clock.
   var ppm: Double { crystal.ppm }
 
-  /// By the newest stamps.
+  /// The time of a place, by the newest stamps.
   func time(at place: Int64) -> Double { crystal.time(at: place) + bend }
 
   func place(at time: Double) -> Double { crystal.place(at: time - bend) }
 
-  /// All of it is so many microseconds later: our own clock was corrected.
+  /// Moves the whole line, past included: our own clock was corrected.
   mutating func shift(by micros: Double, _ past: inout Past) {
     crystal.step(by: micros)
     past.shift(by: micros)
   }
 
-  /// From here on it is so many microseconds later: the sender's clock was corrected.
+  /// Moves the line from here on: the sender's clock was corrected.
   mutating func step(by micros: Double) { crystal.step(by: micros) }
 
-  /// Forgets all but the rate, and goes through this stamp.
+  /// Keeps only the rate, and begins at this stamp.
   mutating func restart(at place: Int64, _ stamp: Double, _ past: inout Past) {
     advance(to: place, &past)
     crystal.restart(at: place, stamp)
@@ -64,7 +66,7 @@ struct Course: BitwiseCopyable {
     wander.arrive()
   }
 
-  /// The stamp at this place says so. It is one of few, or does not go on from those before: it says something about the crystal alone.
+  /// Takes a rare stamp, or one that does not continue the last: it corrects only the crystal's line.
   mutating func measure(at place: Int64, _ stamp: Double, _ past: inout Past) {
     let before = crystal.time(at: place)
     crystal.measure(at: place, stamp)
@@ -72,7 +74,7 @@ struct Course: BitwiseCopyable {
     advance(to: place, &past)
   }
 
-  /// The same, of one that goes on from the last.
+  /// Takes a stamp that continues the last: it may also bend the line.
   mutating func follow(at place: Int64, _ stamp: Double, _ past: inout Past) {
     let before = crystal.time(at: place)
     crystal.measure(at: place, stamp)
@@ -83,7 +85,7 @@ struct Course: BitwiseCopyable {
     advance(to: place, &past)
   }
 
-  /// The block ends before this place: where it was is known now.
+  /// Ends the blocks before this place: bends the line, and records where it was.
   private mutating func advance(to place: Int64, _ past: inout Past) {
     guard place &- blockBegin >= blockFrames else { return }
     if count > 0 {
@@ -93,7 +95,7 @@ struct Course: BitwiseCopyable {
     }
     (sum, count, moved) = (0, 0, 0)
     let blocks = (place &- blockBegin) / blockFrames
-    // Of a long gap the end is enough.
+    // Past a long gap, only its end is recorded.
     for block in max(0, blocks &- Int64(Past.capacity))..<blocks {
       let begin = blockBegin &+ block &* blockFrames
       past.add(begin, time(at: begin), blockFrames: blockFrames)
@@ -102,9 +104,9 @@ struct Course: BitwiseCopyable {
   }
 }
 
-/// Where the line was at the begin of each of the last blocks; what is older goes on straight from there.
+/// The line's time at the begin of each recent block; before those it continues straight.
 struct Past: BitwiseCopyable {
-  /// Ten seconds.
+  /// Ten seconds of blocks.
   static var capacity: Int { 1024 }
 
   private var times = InlineArray<1024, Double>(repeating: 0)
@@ -112,7 +114,7 @@ struct Past: BitwiseCopyable {
   private var newest = 0
   private var newestPlace: Int64 = 0
   private var blockFrames: Int64 = 1
-  /// All of them are later by this.
+  /// Offset of all times, in microseconds.
   private var later = 0.0
 
   init() {}
@@ -127,15 +129,15 @@ struct Past: BitwiseCopyable {
     count = min(count + 1, Self.capacity)
   }
 
-  /// Of the block that is so much older than the newest. `mutating` although it only reads: otherwise all of them would be copied
-  /// for the call.
+  /// The time of the block this much older than the newest. `mutating` although it only reads: otherwise each
+  /// call would copy all times.
   private mutating func time(_ age: Int) -> Double { times[(newest - age + Self.capacity) % Self.capacity] }
 
-  /// Nil: behind the newest.
+  /// The place at a time; nil if the time is after the newest block.
   mutating func place(at time: Double, frameMicros: Double) -> Double? {
     let time = time - later
     guard count > 1, time < self.time(0) else { return nil }
-    // They are as far apart as a block is long, but for the bends: it is not far from there.
+    // Blocks are equally long except for the bends, so this guess is near.
     let guess = (self.time(0) - time) / (Double(blockFrames) * frameMicros)
     var age = Int(min(Double(count - 1), max(1, guess)))
     while age < count - 1, self.time(age) > time { age += 1 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The session's grid, and those that it had a moment ago: what is on its way when the tempo changes was stamped by them.
+/// The session's grid and recent former ones: chunks on their way during a tempo change carry stamps of the
+/// former grid.
 struct Grids: BitwiseCopyable {
-  /// How long one is remembered, in microseconds.
+  /// How long a former grid is kept, in microseconds.
   static var memory: Double { 2e6 }
-  /// More than this at an unchanged tempo is not a correction of the session's clock: somebody moved the beats, and what is on
-  /// its way was stamped before.
+  /// A larger shift at the same tempo is no correction of the session's clock: a peer moved the beats, and
+  /// chunks on their way have stamps of the former grid.
   static var largestCorrection: Double { 1500 }
 
   private(set) var now = SessionGrid(session: 0, origin: 0, beatMicros: 0)
@@ -14,7 +15,7 @@ struct Grids: BitwiseCopyable {
   private var until = InlineArray<4, Double>(repeating: -.infinity)
   private var next = 0
 
-  /// By how much the session's clock was corrected, in microseconds.
+  /// Returns by how much the session's clock was corrected, in microseconds.
   mutating func follow(_ grid: SessionGrid, at time: Double) -> Double {
     if grid.session != now.session {
       now = grid
@@ -33,8 +34,8 @@ struct Grids: BitwiseCopyable {
     return 0
   }
 
-  /// When a stamp's beat is, on the grid of its tempo; of several the one that is nearest to what is expected, and without
-  /// an expectation the newest. Nil: nobody here knows of that tempo (yet).
+  /// The time of a stamp's beat on a grid with its tempo. If several fit, the time nearest to `expected`, or
+  /// without it that of the newest grid. nil: the tempo is not known (yet).
   func time(of stamp: Stamp, expected: Double?, at present: Double) -> Double? {
     var best: Double?
     var newest = -Double.infinity
@@ -58,7 +59,7 @@ struct Grids: BitwiseCopyable {
     return best
   }
 
-  /// Others may round a tempo to the other side.
+  /// Peers may round a tempo to the other side.
   private static func fits(_ stamp: Stamp, _ grid: SessionGrid) -> Bool {
     abs(Double(stamp.microsPerBeat) - grid.beatMicros) <= 1
   }

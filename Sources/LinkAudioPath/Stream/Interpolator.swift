@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The stream's value between its samples.
+/// Computes the stream's value between its samples.
 struct Interpolator: BitwiseCopyable {
   let kernel: Kernel
   let reach: Reach
   let isStereo: Bool
 
-  /// At `place + fraction`; `fraction` is 0...1.
+  /// The value at `place + fraction`; `fraction` is 0...1.
   @inline(__always)
   func value(_ ring: Ring, at place: Int64, _ fraction: Double) -> SIMD2<Float> {
     reach.scale == 1 ? near(ring, place, fraction) : wide(ring, place, fraction)
@@ -37,12 +37,12 @@ struct Interpolator: BitwiseCopyable {
     return SIMD2(sum, isStereo ? rightSum.sum() : sum)
   }
 
-  /// The kernel stretched: its taps lie anywhere on the curve.
+  /// The same with a stretched kernel, whose taps lie anywhere on the curve.
   @inline(never)
   private func wide(_ ring: Ring, _ place: Int64, _ fraction: Double) -> SIMD2<Float> {
     let first = ring.index(place - Int64(reach.half) + 1)
     let density = reach.scale * Double(Kernel.phases)
-    // Added to a number it leaves the nearest whole one in the last bits, without a branch.
+    // Added to a number, this leaves the nearest integer in the last bits, without a branch.
     let whole = 0x1.8p52
     var sum = SIMD2<Float>(repeating: 0)
     for tap in 0..<2 * reach.half {

@@ -5,14 +5,14 @@ struct Journal: BitwiseCopyable {
   struct Entry: BitwiseCopyable {
     var number: UInt64 = 0
     var place: Int64 = 0
-    /// 0: nothing here yet.
+    /// 0 in an empty entry.
     var frames: Int64 = 0
     var stamp = Stamp(begin: 0, microsPerBeat: 0)
 
     var end: Int64 { place &+ frames }
   }
 
-  /// Older ones are strangers: no network puts a packet 128 places later.
+  /// Older chunks do not belong to the stream: no network delays a packet by 128 others.
   static var capacity: Int { 128 }
 
   private var entries = InlineArray<128, Entry>(repeating: Entry())
@@ -21,16 +21,16 @@ struct Journal: BitwiseCopyable {
 
   init() {}
 
-  /// `mutating` although it only reads: otherwise all of them would be copied for the call.
+  /// `mutating` although it only reads: otherwise each call would copy all entries.
   mutating func entry(_ number: UInt64) -> Entry? {
     let entry = entries[Int(truncatingIfNeeded: number % 128)]
     return entry.frames > 0 && entry.number == number ? entry : nil
   }
 
-  /// How much newer a number is than the newest.
+  /// How much newer a number is than the newest one.
   mutating func distance(of number: UInt64) -> Int64 { Int64(bitPattern: number &- newest) }
 
-  /// Of those that are known the one whose number is next to this.
+  /// The known chunk with the nearest number.
   mutating func nearest(to number: UInt64) -> Entry? {
     for distance in 1..<UInt64(Self.capacity) {
       if let before = entry(number &- distance) { return before }

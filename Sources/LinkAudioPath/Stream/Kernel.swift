@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The table of the band-limited interpolator: a sinc under a Kaiser window, 32 zeros to each side.
+/// The table of the band-limited interpolator: a sinc under a Kaiser window, with 32 zeros on each side.
 ///
-/// Why not libsamplerate or zita-resampler: they keep a ratio and count along, and where in the input an output's frame
-/// lies is what they hide. Here the place comes first: each frame is computed at its own, with its fraction, so that
-/// the beat stays at its frame whatever the ratio has been. Also at equal rates: two cards' frames never lie on each other.
+/// Why not libsamplerate or zita-resampler: they keep a ratio and count frames, and hide where in the input
+/// an output frame lies. Here each frame is computed at its own place, with its fraction, so that the beat
+/// stays at its frame whatever the ratio was. Equal rates need it, too: the frames of two cards never
+/// coincide.
 ///
-/// Between two of the table's 256 phases it is a straight line, 95 dB good at half the rate and better below. Its maker
-/// keeps the memory, and one table serves all channels.
+/// Between two of the 256 phases it interpolates linearly: 95 dB at half the rate, better below. The caller
+/// owns the memory, and one table serves all channels.
 package struct Kernel: BitwiseCopyable {
-  /// Zeros to each side; so many frames to each side are needed of the stream.
+  /// Zeros on each side, and the stream's frames needed on each side.
   static var half: Int { 32 }
   static var taps: Int { 64 }
   static var phases: Int { 256 }
-  /// -100 dB beside the pass band; 20 kHz of 44.1 passes.
+  /// Stop band at -100 dB; passes 20 kHz at a rate of 44.1.
   private static var beta: Double { 10.06 }
 
-  /// How many floats its memory holds.
+  /// Floats in its memory.
   package static var floats: Int { (phases + 1) * taps + outwards }
-  /// Of the curve: a stretched kernel's first and last taps lie behind its end, where it is zero.
+  /// Floats of the curve. A stretched kernel's first and last taps lie beyond its end, where it is zero.
   private static var outwards: Int { (half + 2) * phases }
 
-  /// A row of taps for each phase, which sum up to 1.
+  /// A row of taps for each phase; each row sums to 1.
   let rows: UnsafePointer<Float>
-  /// The same curve from its middle outwards, to be read at any step: for outputs that are slower than the stream.
+  /// The same curve from its middle outwards, read at any step, for outputs that are slower than the stream.
   let curve: UnsafePointer<Float>
 
-  /// Fills the table: some milliseconds. [any]
+  /// Fills the table, which takes some milliseconds. [any]
   package init(in memory: UnsafeMutablePointer<Float>) {
     rows = UnsafePointer(memory)
     let middle = memory + (Self.phases + 1) * Self.taps
@@ -54,7 +55,7 @@ package struct Kernel: BitwiseCopyable {
     return sinc * bessel(squared: beta * beta * rest) / bessel(squared: beta * beta)
   }
 
-  /// The modified Bessel function of order zero, of the root of its argument.
+  /// The modified Bessel function of order zero, of the square root of its argument.
   private static func bessel(squared argument: Double) -> Double {
     var sum = 1.0
     var term = 1.0
@@ -78,20 +79,20 @@ package struct Kernel: BitwiseCopyable {
   }
 }
 
-/// How the kernel lies over a stream: as it is, or stretched, so that an output that is slower than the stream gets nothing
-/// that it can't have.
+/// The width of the kernel on a stream: 1:1, or stretched if the output is slower, so that frequencies above
+/// the output's band are removed.
 struct Reach: BitwiseCopyable {
-  /// What of the stream's band is kept, as a part of 1.
+  /// Part of the stream's band that is kept; 1 is all.
   let scale: Double
-  /// Frames needed to each side of a place.
+  /// Frames needed on each side of a place.
   let half: Int
 
-  /// The widest: 192 kHz on 44.1.
+  /// Widest kernel: 192 kHz on 44.1.
   static var most: Int { 160 }
 
   init(streamRate: UInt32, outputRate: UInt32) {
     let ratio = Double(outputRate) / Double(max(1, streamRate))
-    // The edge is half as wide as the kernel's pass band leaves open, and ends where what is above would come back.
+    // 0.96 puts the cutoff below the output's band edge, so that little above it folds back.
     let wanted = ratio < 1 ? ratio * 0.96 : 1
     scale = min(1, max(Double(Kernel.half) / Double(Self.most), wanted))
     half = scale == 1 ? Kernel.half : Int(Double(Kernel.half) / scale) + 1

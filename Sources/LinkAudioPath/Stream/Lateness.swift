@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// How long after their beats chunks can be played at the latest: they arrive, and wait for a period to begin. The longest
-/// and the shortest of the last half minute.
+/// How long after their beats chunks become playable: they arrive, then wait for a period to begin. Keeps the
+/// longest and the shortest time of the last half minute.
 struct Lateness: BitwiseCopyable {
   /// Seconds.
   static var memory: Int { 32 }
@@ -14,7 +14,7 @@ struct Lateness: BitwiseCopyable {
 
   init() {}
 
-  /// `wait` is an arrival less its beat, and a period, in microseconds.
+  /// `wait` is the arrival minus the beat, plus a period, in microseconds.
   mutating func add(_ wait: Double, at time: Double) {
     let present = Int64(flooring: time / 1e6)
     if count == 0 || present &- second < 0 || present &- second > 32 {
@@ -34,7 +34,7 @@ struct Lateness: BitwiseCopyable {
 
   private var slot: Int { Int(truncatingIfNeeded: second & 31) }
 
-  /// The longest that a chunk is to be waited for, with a margin: large as long as few have been seen, then small.
+  /// The time to wait for chunks, with a margin that shrinks as more chunks are seen.
   mutating func allowance() -> Double {
     guard count > 0 else { return 0 }
     var last = -Double.infinity, first = Double.infinity

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A stream's samples by their places, the last so many of them. What lies behind `end` has not come yet, and what is
-/// before `floor` belonged to another stream.
+/// The latest samples of a stream by their places. Places from `end` on have not come yet; those before
+/// `floor` belonged to another stream.
 struct Ring: BitwiseCopyable {
   enum State {
     static var missing: UInt8 { 0 }
     static var real: UInt8 { 1 }
-    /// Made up, because it was due.
+    /// Made by concealment, because it was due.
     static var filled: UInt8 { 2 }
   }
 
-  /// What follows the last place is there a second time, so that a kernel finds its samples in one piece.
+  /// This many first samples are repeated after the end, so that a kernel reads its samples in one piece.
   static var mirrored: Int { 2 * Reach.most + 8 }
   static var least: Int { 65_536 }
   static var most: Int { 1 << 24 }
@@ -44,10 +44,10 @@ struct Ring: BitwiseCopyable {
     mask = Int64(size) - 1
   }
 
-  /// So many frames before the playhead may be written: what is behind it is still read.
+  /// How far beyond the playhead samples may be written; those behind it are still read.
   var longestAhead: Int64 { capacity - 8192 }
 
-  /// Where in both channels' memory a place lies.
+  /// The index of a place in both channels' memory.
   @inline(__always)
   func index(_ place: Int64) -> Int { Int(truncatingIfNeeded: place & mask) }
 
@@ -72,14 +72,15 @@ struct Ring: BitwiseCopyable {
     }
   }
 
-  /// Made up, to be played now. Behind `end` only the samples are kept: what comes there says itself that it is real.
+  /// Stores a concealed sample. From `end` on it leaves the state alone, because the chunk that comes there
+  /// sets it.
   @inline(__always)
   func fill(_ sample: SIMD2<Float>, at place: Int64) {
     put(sample, at: place)
     if place >= floor && place < end { states[index(place)] = State.filled }
   }
 
-  /// Whether all of it is there, and nothing in it is louder.
+  /// Whether all these places are present and quieter than `level`.
   func isSilent(_ places: Range<Int64>, below level: Float) -> Bool {
     guard places.lowerBound >= floor, places.upperBound <= end else { return false }
     for place in places {
@@ -89,14 +90,14 @@ struct Ring: BitwiseCopyable {
     return true
   }
 
-  /// Another stream begins. Its places are small numbers again, however many streams there were.
+  /// Begins a new stream. Its places restart at `capacity`, so that they stay small over many streams.
   mutating func begin() {
     end = capacity
     floor = end
   }
 
-  /// Takes a chunk's samples at its place, those before `first` left out. Real ones that are there stay, and the last of
-  /// them fade over into the chunk's.
+  /// Writes a chunk's samples at its place, except those before `first`. Samples that came before stay; the
+  /// last of them crossfade into the chunk's.
   mutating func write(
     _ samples: UnsafeBufferPointer<Float>, channels: Int, frames: Int, at place: Int64, from first: Int64,
     fade: Int
@@ -130,7 +131,7 @@ struct Ring: BitwiseCopyable {
     end = place
   }
 
-  /// A number, and not a shell.
+  /// Limits samples to -2...2, and makes NaN 0.
   @inline(__always)
   private static func clean(_ sample: SIMD2<Float>) -> SIMD2<Float> {
     SIMD2(clean(sample.x), clean(sample.y))

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The straight line from a stream's places to time that `Course` bends: the sender's crystal.
+/// The sender's crystal: the straight line from a stream's places to time, which `Course` bends.
 ///
-/// Follows it by the stamps. Each stamp is a measurement, not a position: the line is a fit of second order
-/// with a memory, so it has no lag at a constant difference of the crystals, and a single stamp moves it by little. It begins
-/// as the straight line through all that there is and becomes slow as it gets to know more. What it says may step
-/// (`step`); what is heard does not: the playhead goes there slowly.
+/// A least-squares line through the stamps, with a fading memory. It has no lag at a constant difference of
+/// the crystals, and a single stamp moves it little. It starts as the line through all stamps and slows down
+/// as it learns. Its values may step (`step`); the sound does not, because the playhead follows slowly.
 struct StampLoop: BitwiseCopyable {
-  /// What is older counts for little, in microseconds; but so many stamps are remembered, however seldom they come.
+  /// Memory in microseconds; but at least this many stamps are remembered, however rare they are.
   static var memory: Double { 20e6 }
   static var fewest: Double { 32 }
-  /// As if for so long the nominal rate had been seen: the first stamps say little about a rate.
+  /// The nominal rate counts as if it had been seen for this long, because the first stamps say little about
+  /// the rate.
   static var prejudice: Double { 0.05e6 }
-  /// No card is further from its nominal rate.
+  /// Largest error of a card's rate.
   static var farthest: Double { 0.001 }
 
-  /// A stamp that is further off is of no more weight, in microseconds.
+  /// Error at which a stamp's weight stops growing, in microseconds.
   static var largest: Double { 2000 }
 
   private var place = 0.0
@@ -37,20 +37,20 @@ struct StampLoop: BitwiseCopyable {
 
   func place(at time: Double) -> Double { place + (time - self.time) / frameMicros }
 
-  /// How much faster than its nominal rate the sender's card runs, by our clock.
+  /// Speed of the sender's card against its nominal rate, by our clock.
   var ppm: Double { (nominal / frameMicros - 1) * 1e6 }
 
-  /// All of the line is so many microseconds later: a clock was corrected, and no crystal changed.
+  /// Moves the line: a clock was corrected, and no crystal changed.
   mutating func step(by micros: Double) { time += micros }
 
-  /// Forgets all but the rate, and goes through this stamp.
+  /// Keeps only the rate, and begins at this stamp.
   mutating func restart(at place: Int64, _ stamp: Double) {
     self.place = Double(place)
     time = stamp
     age = 0
   }
 
-  /// The stamp at this place says so.
+  /// Corrects the line by the stamp of a place.
   mutating func measure(at place: Int64, _ stamp: Double) {
     let frames = Double(place) - self.place
     guard frames > 0 else { return }
@@ -59,7 +59,7 @@ struct StampLoop: BitwiseCopyable {
     time += elapsed
     age = min(age + elapsed, max(Self.memory, Self.fewest * elapsed))
     let error = min(Self.largest, max(-Self.largest, stamp - time))
-    // The weights of a straight line through as many points as fit into its age.
+    // Weights of a least-squares line through as many points as fit into the age.
     let count = age / elapsed
     time += error * 2 * (2 * count + 1) / ((count + 1) * (count + 2))
     let known = (age + Self.prejudice) / elapsed

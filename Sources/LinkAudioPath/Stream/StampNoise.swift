@@ -1,39 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What a sender's stamps are wrong by, each for itself; and whether its clock was measured again, so that all of them are
-/// elsewhere from then on.
+/// Learns the error of a sender's single stamps, and detects when the sender's clock was measured again,
+/// which moves all later stamps.
 ///
-/// The sender's own stamps are asked, each against those before it, and not our clock, which moves for reasons of its own. A new
-/// measurement is one that stays, in one place, and is far beyond the noise; all else is noise, for the line to average. When
-/// somebody moved the session's beats, stamps step as well, but our own beats have moved with them: then the line's error,
-/// which knows both, did not step.
+/// It compares each stamp with the stamps before it, and not with our clock, which moves for its own reasons.
+/// A new measurement stays in one place, far beyond the noise; everything else is noise, which the line
+/// averages. If a peer moves the session's beats, stamps step as well, but our own beats move with them, so
+/// the error against the line does not step.
 struct StampNoise: BitwiseCopyable {
   enum Word: BitwiseCopyable {
     case fits
-    /// Far off; nobody knows yet why.
+    /// Far off, for a reason that is not known yet.
     case apart
-    /// This one and those that were apart before it say that the clock is so many microseconds later.
+    /// This stamp and those that were apart before it show that the clock is later by this, in microseconds.
     case moved(by: Double)
   }
 
-  /// Of a stamp that is nothing but noise, its distance in typical ones.
+  /// Largest error that is still noise, as a multiple of the typical one.
   static var widest: Double { 8 }
-  /// Less is no new measurement, in microseconds: a server's line jumps by so much, and comes back (`Course`).
+  /// Smallest step of a new measurement, in microseconds. A server's times jump by this much and return
+  /// (`Course`).
   static var least: Double { 50 }
-  /// So many stamps, over so many microseconds, are enough: those of one long period are all wrong by the same.
+  /// Stamps, and microseconds, that it takes to be sure. Stamps of one long period all have the same error.
   static var enough: Int { 8 }
   static var longEnough: Double { 40_000 }
-  /// For how many stamps things are remembered.
+  /// Stamps over which averages are taken.
   static var average: Double { 32 }
   static var memory: Double { 64 }
 
-  /// The distance from its place that a stamp has on average, in microseconds. Of a stranger it is taken for large.
+  /// Mean error of a stamp in microseconds; it starts large for an unknown sender.
   private(set) var typical = 20.0
-  /// The last stamp's, from where those before it were on average.
+  /// The last stamp's distance from the mean of those before it.
   private var offset = 0.0
-  /// By how much stamps were behind the line, on average.
+  /// Mean distance of the stamps behind the line.
   private var usual = 0.0
-  // Of those that are apart, one after another, on one side.
+  // Sums over successive stamps that are apart on one side.
   private var apart = 0
   private var sum = 0.0
   private var errors = 0.0
@@ -43,11 +44,11 @@ struct StampNoise: BitwiseCopyable {
 
   init() {}
 
-  /// What a stamp may be wrong by and still be right, in microseconds.
+  /// Largest error of a good stamp, in microseconds.
   var limit: Double { max(Self.least, Self.widest * typical) }
 
-  /// `step` is how much later a stamp is than the one before it and their frames say, in microseconds; `micros` lie between.
-  /// `error` is how far it is behind the line.
+  /// `step` is how much later the stamp is than the stamp before it plus the frames between, in microseconds;
+  /// `micros` is the time between them. `error` is the stamp's distance behind the line.
   mutating func read(_ step: Double, error: Double, micros: Double) -> Word {
     offset += step
     let size = abs(offset)
@@ -77,14 +78,14 @@ struct StampNoise: BitwiseCopyable {
     return abs(stepped - moved) < abs(moved) / 2 ? .moved(by: moved) : .fits
   }
 
-  /// What comes next does not go on from what was.
+  /// Starts over, because the next stamp does not continue the last.
   mutating func cut() {
     offset = 0
     usual = 0
     clear()
   }
 
-  /// They were noise.
+  /// The stamps that were apart were noise.
   private mutating func forgetApart() {
     for _ in 0..<min(apart, Self.enough) { typical += (limit - typical) / Self.memory }
     clear()

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Which stamps say something new.
+/// Finds the stamps that say something new.
 ///
-/// The reference stamps once in 251 of its buffers and reckons from there on at the nominal rate, each chunk rounded: its
-/// stamps run away from the truth by some frames and jump back, a sawtooth. Of such a sender only the stamps behind a jump
-/// are measurements. One that stamps each period never repeats the same step for long, unless its card is perfect.
+/// The reference takes a stamp for one in 251 of its buffers and computes the following ones at the nominal
+/// rate, each rounded. Its stamps drift from the truth by some frames and jump back, a sawtooth. Of such a
+/// sender (a reckoner) only the stamps after a jump are measurements. A sender that stamps each period never
+/// repeats the same step for long, unless its card is perfect.
 struct StampRuns: BitwiseCopyable {
   enum Word: BitwiseCopyable {
-    /// As good as any other.
+    /// A measurement like any other.
     case plain
-    /// Reckoned from the stamp before: says nothing.
+    /// Computed from the stamp before: says nothing new.
     case reckoned
-    /// Stamped for itself, by a sender that mostly reckons; the first time it is seen as such, or again.
+    /// Measured, by a sender that mostly reckons; `isFirst` if the sender has just been recognized as a
+    /// reckoner.
     case anew(isFirst: Bool)
   }
 
-  /// In microbeats: roundings are less.
+  /// Largest rounding error, in microbeats.
   static var rounding: Int64 { 3 }
-  /// A run of so many equal steps is reckoned.
+  /// Equal steps in a row that make a sender a reckoner.
   static var runOfReckoner: Int { 32 }
-  /// A reckoner that does not stamp anew for so long is none (its buffers would be of 5700 frames), in microseconds.
+  /// A reckoner measures again within this time, in microseconds; its buffers would else be 5700 frames long.
   static var patience: Double { 30e6 }
 
   private var run = 0
@@ -30,19 +32,19 @@ struct StampRuns: BitwiseCopyable {
 
   init() {}
 
-  /// `residual` is the stamp less what was reckoned from the one before, in microbeats; `missing` chunks lie between, and
-  /// `micros` passed.
+  /// `residual` is the stamp minus the one computed from the stamp before, in microbeats; `missing` chunks
+  /// lie between, and `micros` have passed.
   mutating func read(_ residual: Int64, missing: Int64, micros: Double) -> Word {
     silence += micros
     if abs(residual) > Self.rounding &+ missing {
       return jump()
     }
-    // A step over chunks that are missing is of several roundings, and shows nothing.
+    // A step across missing chunks sums several roundings and shows nothing.
     if missing == 0 {
       if residual != step {
-        // By chance a reckoner's new stamp may be no further off than a rounding.
+        // A reckoner's new stamp may happen to differ by only a rounding.
         if isReckoner && run >= Self.runOfReckoner { return jump() }
-        // A step of another size: stamped anew each time.
+        // A step of another size: the sender stamps each time.
         if run > 0 { isReckoner = false }
         step = residual
         run = 0
@@ -65,6 +67,6 @@ struct StampRuns: BitwiseCopyable {
     return .anew(isFirst: true)
   }
 
-  /// What comes next does not go on from what was.
+  /// Ends the run, because the next stamp does not continue the last.
   mutating func cut() { run = 0 }
 }
