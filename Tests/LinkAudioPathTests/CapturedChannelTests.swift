@@ -7,13 +7,12 @@ import LinkWire
 import TestSupport
 import Testing
 
-/// What a peer of the reference library really sent, taken by us in its subscriber's place.
+/// Recorded datagrams of a peer of the reference library, received in the place of its subscriber.
 struct CapturedChannelTests {
-  /// In frames: the stamps are up to two before the truth (facts: link-audio 5.2).
+  /// In frames: the stamps are up to two frames early (facts: link-audio 5.2).
   private static let most = 2.5
 
-  @Test func `every click of a captured channel is heard at its beat, but for the four stale seconds`() throws
-  {
+  @Test func `captured clicks are at their beats except in the four stale seconds`() throws {
     for isAnother in [false, true] {
       let replay = try Replay("mono-resubscribed")
       var stale = 0
@@ -24,7 +23,7 @@ struct CapturedChannelTests {
       }
       replay.play(to: replay.start + 9e6)
       if isAnother { replay.beginAnew() }
-      // It goes in the middle of a click, which then is filled in.
+      // The recording ends in the middle of a click, which concealment then completes.
       replay.play(to: replay.start + 13.15e6)
       print("a captured channel:", replay.ear.clicks, replay.receiver.playout.figures)
       #expect(stale == 208)
@@ -41,16 +40,16 @@ struct CapturedChannelTests {
     print("a captured change of tempo:", replay.ear.clicks, replay.receiver.playout.figures)
     #expect(replay.tempos == [500_000, 451_128])
     #expect(replay.ear.clicks.map(\.beat) == Array(4...19))
-    // The one at beat 16 is on its way when the tempo changes, and is heard 20 ms after it by the old one.
+    // The click of beat 16 is on its way during the change, and follows the old tempo 20 ms after it.
     #expect(replay.ear.clicks.allSatisfy { abs($0.apart) <= Self.most || $0.beat == 16 })
     #expect(replay.receiver.playout.figures.lost == 0)
   }
 }
 
-/// The recorded subscriber's place: its id, its socket, and its session, from which it takes the channel when it did.
+/// The recorded subscriber: its id, socket and session. It subscribes when the recorded one did.
 ///
-/// The host's clock is the recording's. What the session's is against it nobody recorded; the first sound is said to have come
-/// a few milliseconds after its beat.
+/// The host's clock is the recording's. Its offset to the session's clock was not recorded; we assume that
+/// the first audio came a few milliseconds after its beat.
 private final class Replay {
   private let datagrams: [CapturedDatagram]
   private var next = 0
@@ -63,14 +62,14 @@ private final class Replay {
   private var grid: SessionGrid
   private var frame = 0
   let start: Double
-  /// Sees each chunk before it is played.
+  /// Called for each chunk before it is played.
   var inspect: (AudioChunk, inout [Float]) -> Void = { _, _ in }
   private var now: Double { start + Double(frame) * Self.frameMicros }
 
   private static let gateway = GatewayID(rawValue: 1)
   private static let period = 256
   private static let frameMicros = 1e6 / 48_000
-  /// From the beat to the arrival of the first.
+  /// From the first chunk's beat to its arrival.
   private static let usualWait = 3000.0
 
   init(_ name: String) throws {
@@ -93,7 +92,7 @@ private final class Replay {
 
   func time(of microbeats: Int64) -> Double { grid.time(of: microbeats) }
 
-  /// Another one in our place, who has heard nothing yet.
+  /// Starts over with a new subscriber in our place.
   func beginAnew() { receiver.forget() }
 
   func play(to end: Double) {
@@ -128,12 +127,12 @@ private final class Replay {
       if let message = try? decodeDiscovery(bytes) { return see(message, at: at) }
       guard let message = try? decodeAudio(bytes) else { return }
       switch message.body {
-      // Of the one in whose place we are.
+      // A request of the subscriber that we replace.
       case .request(let channel): source = source ?? machine.subscribe(to: channel, at: at)
       case .stop:
         if let source { machine.release(source, at: at) }
         source = nil
-      // To its announcements, not to ours.
+      // An answer to the recorded subscriber, not to us.
       case .pong: return
       case .announcement, .byes, .audio:
         guard message.node == publisher.node else { return }
@@ -182,7 +181,7 @@ private final class Replay {
     }
   }
 
-  /// The recorded publisher answers our pings, as it answered the others.
+  /// The recorded publisher answers our pings.
   private func drain() {
     while true {
       switch machine.nextOutput() {
@@ -201,12 +200,12 @@ private final class Replay {
     }
   }
 
-  /// Who has the channel in a recording, and who takes it.
+  /// The publisher of the channel, and its subscriber.
   private struct Publisher {
     var node = NodeID(rawValue: 0)
     var subscriber = NodeID(rawValue: 0)
     var session = SessionID(rawValue: 0)
-    /// The recording's clock less the session's.
+    /// The recording's clock minus the session's.
     var clock = 0.0
 
     init?(in datagrams: [CapturedDatagram]) {
@@ -230,7 +229,7 @@ private final class Replay {
   }
 }
 
-/// Where clicks are, in frames from their beats, by the middles of their energy.
+/// The distances of clicks from their beats in frames, by the centres of their energy.
 private final class Ear {
   private(set) var clicks: [(beat: Int, apart: Double)] = []
   private(set) var loudest: Float = 0

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// What was heard, kept: to be held against a tone, or looked through for steps.
+/// Records the output, to compare it with a tone or to search it for steps.
 final class Recording {
   private(set) var samples: [Float] = []
   var isOn = false
 
   func listen(_ time: Double, _ value: SIMD2<Float>) { if isOn { samples.append(value.x) } }
 
-  /// Signal to noise, in decibels: what is left when the tone that is in it is taken away. `cycles` per frame, to a few parts
-  /// per million: the fit finds the pitch, too (four parameters, as IEEE 1057 has it).
+  /// Signal to noise in decibels, after the tone in it is fitted and subtracted. `cycles` per frame need only
+  /// be right to a few parts per million: the fit finds the pitch, too (four parameters, as in IEEE 1057).
   func signalToNoise(cycles: Double) -> Double {
     var cycles = cycles
     let half = samples.count / 2
@@ -25,7 +25,7 @@ final class Recording {
   /// The tone's level against full scale, in decibels.
   func level(cycles: Double) -> Double { decibels(2 * Tone(fittedTo: samples[...], cycles: cycles).power) }
 
-  /// In frames.
+  /// Longest silence, in frames.
   var longestSilence: Int {
     var longest = 0
     var length = 0
@@ -36,7 +36,7 @@ final class Recording {
     return longest
   }
 
-  /// The highest difference between one step and the next: a click is a high one, a tone below 1 kHz has none.
+  /// Largest difference between successive steps: high for a click, low for a tone below 1 kHz.
   var roughest: Float {
     var worst: Float = 0
     for index in 2..<samples.count {
@@ -68,10 +68,10 @@ struct Tone {
     cosine = (cv * ss - sv * sc) / determinant
   }
 
-  /// Mean squares.
+  /// The mean square.
   var power: Double { (sine * sine + cosine * cosine) / 2 }
 
-  /// By how much another's phase is ahead, if that is little.
+  /// The phase by which another tone is ahead, in turns; for small differences.
   func turns(to other: Tone) -> Double {
     let across = sine * other.cosine - cosine * other.sine
     return across / (sine * other.sine + cosine * other.cosine) / (2 * Double.pi)
@@ -88,7 +88,7 @@ struct Tone {
   }
 }
 
-/// Sine and cosine of a number of whole turns.
+/// Sine and cosine of an angle in turns.
 func turn(_ cycles: Double) -> (sine: Double, cosine: Double) {
   let angle = (cycles - cycles.rounded()) * 2 * Double.pi
   return (sin(angle), cos(angle))
@@ -96,7 +96,7 @@ func turn(_ cycles: Double) -> (sine: Double, cosine: Double) {
 
 func decibels(_ ratio: Double) -> Double { 10 * log10(ratio) }
 
-/// A sine of half the full level, on both channels.
+/// A sine at half scale, on both channels.
 func tone(_ hertz: Double = 440) -> (Double) -> SIMD2<Float> {
   { time in
     let level = Float(turn(time * hertz / 1e6).sine * 0.5)
@@ -104,7 +104,7 @@ func tone(_ hertz: Double = 440) -> (Double) -> SIMD2<Float> {
   }
 }
 
-/// The roughness of that tone by itself: the square of its pitch per frame.
+/// The value of `roughest` for that tone alone: the square of its pitch per frame.
 func smooth(_ hertz: Double = 440) -> Float {
   let step = 2 * Double.pi * hertz / 48_000
   return Float(0.5 * step * step)

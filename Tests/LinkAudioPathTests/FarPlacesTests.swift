@@ -4,14 +4,15 @@ import Testing
 
 @testable import LinkAudioPath
 
-/// No stream gets so far: a place is counted from where its stream began. But they come of numbers that strangers send.
+/// Places at the ends of the number range. No real stream gets there, but places come from numbers that peers
+/// send.
 struct FarPlacesTests {
   private static let ends: [Int64] = [
     .max, .max - 1, .max - 1_000, .max / 2, 0, .min, .min + 1, .min + 1_000,
   ]
 
   @Test(arguments: ends)
-  func `the line from places to time goes on at the last number there is`(first: Int64) {
+  func `the line from places to time survives the ends of the range`(first: Int64) {
     var generator = SystemRandomNumberGenerator()
     let seed = generator.next()
     var dice = Dice(seed: seed)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkAudioPath
 
-/// Packets that somebody made to do harm, among those of a channel that is heard.
+/// Packets made to do harm, among those of a channel that is played.
 struct HostileTests {
   private static let numbers: [Int64] = [
     0, 1, -1, .max, .min, .max - 1, .min + 1, 1 << 53, -(1 << 53), 1 << 62, -(1 << 62), 1_000_000, -1_000_000,
@@ -26,7 +26,7 @@ struct HostileTests {
   }
 
   @Test(arguments: 1...4 as ClosedRange<UInt64>)
-  func `a flood of packets with absurd numbers changes nothing of what is heard`(seed: UInt64) {
+  func `a flood of packets with absurd numbers does not change the sound`(seed: UInt64) {
     let (world, clicks) = world()
     var dice = Dice(seed: seed)
     world.play(seconds: 1)
@@ -65,7 +65,7 @@ struct HostileTests {
     #expect(world.figures.streams == 1)
   }
 
-  @Test func `samples that are no numbers, or huge, are within bounds when they are heard`() {
+  @Test func `samples that are NaN or huge stay within bounds`() {
     let (world, _) = world()
     var worst: Float = 0
     var dice = Dice(seed: 4)
@@ -90,7 +90,7 @@ struct HostileTests {
   }
 
   @Test(arguments: [UInt64.max - 500, UInt64.max - 1, (1 << 63) - 500, 0] as [UInt64])
-  func `numbers that come to their end go on at the other`(first: UInt64) {
+  func `chunk numbers may wrap`(first: UInt64) {
     let (world, clicks) = world()
     world.network.loss = 0.02
     world.network.jitter = 3000
@@ -105,7 +105,7 @@ struct HostileTests {
   }
 
   @Test(arguments: [-9e15, -1e12, 1e12, 9e13, 9e15])
-  func `a host's clock may say anything`(start: Double) {
+  func `any value of the host clock works`(start: Double) {
     let world = World(
       ExactSender(Card(rate: 48_000, ppm: 40, start: start)), output: Card(rate: 48_000, start: start + 777))
     world.grid.origin = start - 98_765
@@ -113,14 +113,14 @@ struct HostileTests {
     world.play(seconds: 10)
     let errors = clicks.framesLate
     print("a clock at \(start):", spread(errors), "frames late;", world.figures.concealed)
-    // After 285 years its microseconds are all that a Double holds.
+    // After 285 years a Double holds only whole microseconds.
     let most = abs(start) > 1e15 ? 3.0 : 1
     #expect(errors.count > 10 && errors.allSatisfy { abs($0) <= most })
     #expect(world.figures.concealed == 0)
   }
 
-  /// To look for the period of a sound costs thousands of products, and a gap is one sample long here.
-  @Test func `a stream of which every second sample is missing is not looked through for each of them`() {
+  /// A search for the period costs thousands of products, and every gap is one sample long here.
+  @Test func `a stream without every second sample is not searched for each gap`() {
     let receiver = Receiver()
     let seconds = 2
     for period in 0..<seconds * 48_000 / 256 {
@@ -142,7 +142,7 @@ struct HostileTests {
     #expect(searches <= UInt64(seconds * 400) && searches > 100)
   }
 
-  @Test func `a stream that is another one with every second packet begins no more than once a period`() {
+  @Test func `streams that alternate with each packet begin at most once a period`() {
     let receiver = Receiver()
     for period in 0..<20 {
       let hearing = Hearing(
@@ -162,7 +162,7 @@ struct HostileTests {
     #expect(receiver.playout.figures.streams > 5 && receiver.playout.figures.streams <= 20)
   }
 
-  @Test func `lengths without end or sense are summed up in a hundred steps, and never wrongly trusted`() {
+  @Test func `endless or random chunk lengths are bounded and never trusted`() {
     var dice = Dice(seed: 6)
     var lengths = ChunkLengths(first: .max - 500)
     var isTrusted = 0
@@ -174,7 +174,7 @@ struct HostileTests {
       #expect(sum >= 128 && sum <= 128 * 563)
     }
     #expect(isTrusted == 0)
-    // A period of 2048 stereo frames, and one of 8192, whatever is lost of it.
+    // The lengths of periods of 2048 and 8192 stereo frames are learned despite losses.
     for (frames, pieces) in [(2048, 17), (8192, 66)] {
       lengths = ChunkLengths(first: .max - 5000)
       func length(_ number: Int) -> Int64 {
@@ -191,7 +191,7 @@ struct HostileTests {
     }
   }
 
-  @Test func `periods that cannot be are silent, and harmless`() {
+  @Test func `impossible periods are silent and do no harm`() {
     let receiver = Receiver()
     let bad: [Double] = [.nan, .infinity, -.infinity, 0, -1, 1e300, -1e300, 1e18]
     let good = Hearing(

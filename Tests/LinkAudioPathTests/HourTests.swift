@@ -3,10 +3,10 @@ import LinkAudioPath
 import TestSupport
 import Testing
 
-/// An hour, at 8 kHz because only beats are looked at; a frame is one of 48 kHz all the same.
+/// An hour at 8 kHz, because only beats matter; errors are still in frames of 48 kHz.
 struct HourTests {
   @Test(arguments: campaign([(100.0, -100.0), (-100.0, 100.0)]))
-  func `for an hour, with cards 200 ppm apart, each click is at its beat to the frame`(
+  func `in an hour with cards 200 ppm apart each click is within a frame`(
     sender: Double, receiver: Double
   ) {
     let world = World(
@@ -28,7 +28,7 @@ struct HourTests {
   }
 
   @Test(arguments: campaign([(100.0, -100.0), (0, 100), (-100, 0)]))
-  func `a sender that reckons its stamps is followed by those that are true`(
+  func `the line follows only the measured stamps of a reckoner`(
     sender: Double, receiver: Double
   ) {
     let world = World(
@@ -46,7 +46,7 @@ struct HourTests {
   }
 }
 
-/// The median of some figures, and from where to where they go.
+/// The median, minimum and maximum as text.
 func spread(_ figures: [Double]) -> String {
   guard let first = figures.min(), let last = figures.max() else { return "none" }
   let median = figures.sorted()[figures.count / 2]

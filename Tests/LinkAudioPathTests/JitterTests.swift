@@ -3,16 +3,16 @@ import LinkAudioPath
 import TestSupport
 import Testing
 
-/// On a wire with jitter chunks overtake each other, and our own clock is measured wrong by milliseconds.
+/// A network whose jitter reorders chunks, and a host clock that is wrong by milliseconds.
 struct JitterTests {
   @Test(arguments: campaign([PlayoutDelay.standard, .fixed(50_000)]))
-  func `in ten minutes of 30 ms of jitter, our clock measured anew each ten seconds, nothing is filled in`(
+  func `30 ms of jitter and a corrected clock conceal nothing in ten minutes`(
     delay: PlayoutDelay
   ) {
     hear(World(ExactSender(Card(rate: 48_000, ppm: 60)), output: Card(rate: 48_000, start: 777)), delay)
   }
 
-  @Test func `nor is anything of a sender that reckons its stamps`() {
+  @Test func `30 ms of jitter and a corrected clock conceal nothing of a reckoner`() {
     hear(
       World(ReferenceSender(Card(rate: 48_000, ppm: 60)), output: Card(rate: 48_000, start: 777)), .standard)
   }
@@ -29,8 +29,9 @@ struct JitterTests {
 }
 
 extension World {
-  /// Ten seconds with 30 ms of jitter, which say how long chunks are to be waited for; then as many times ten more. The sender's beats
-  /// stay, and what moves each time is where we think they are, by up to 5 ms. What was counted after the first ten, and in the end.
+  /// Plays ten seconds with 30 ms of jitter, from which the delay is learned, then `times` times ten more.
+  /// The sender's beats stay; our view of them moves each time by up to 5 ms. Returns the figures after the
+  /// first ten seconds and at the end.
   func playOnBadWire(movingTheClock times: Int) -> (before: PlayoutFigures, after: PlayoutFigures) {
     latency = 0
     wobble = 30

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TestSupport
 
-/// A wire with troubles, from a seed. Times in microseconds.
+/// A simulated network with faults, from a seed. Times are in microseconds.
 struct Network {
   var dice = Dice(seed: 7)
   var delay = 200.0
-  /// Peak to peak; packets overtake each other.
+  /// Peak to peak; packets are reordered.
   var jitter = 0.0
-  /// Of one.
+  /// Probability, 0 to 1.
   var loss = 0.0
   var doubles = 0.0
-  /// Between these times nothing leaves; all of it comes at the end.
+  /// Nothing is delivered between these times; all of it comes at the end.
   var stall: ClosedRange<Double>?
 
   private var pending: [(arrival: Double, packet: Packet)] = []
@@ -29,7 +29,7 @@ struct Network {
     }
   }
 
-  /// What has come until then, in order.
+  /// Returns all that has arrived until `time`, in order.
   mutating func receive(until time: Double) -> [Packet] {
     let count = pending.prefix { $0.arrival <= time }.count
     let come = pending.prefix(count).map { arrival, packet in

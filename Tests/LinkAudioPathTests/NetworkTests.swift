@@ -3,7 +3,7 @@ import LinkAudioPath
 import TestSupport
 import Testing
 
-/// What networks do to packets, and what is heard of it.
+/// The sound through networks that delay, lose, double and reorder packets.
 struct NetworkTests {
   private func world(channels: Int = 1, rate: Double = 48_000) -> World<ExactSender> {
     let world = World(
@@ -14,7 +14,7 @@ struct NetworkTests {
     return world
   }
 
-  /// Clicks through a world; in frames, how late each of them was.
+  /// Plays clicks; returns how late each was, in frames.
   private func clicks(_ world: World<ExactSender>, delay: Double?, from: Double = 4, seconds: Double)
     -> (errors: [Double], clicks: Clicks)
   {
@@ -26,7 +26,7 @@ struct NetworkTests {
   }
 
   @Test(arguments: [48_000.0, 44_100], [1, 2])
-  func `on a wire each click is at its beat and 20 ms`(rate: Double, channels: Int) {
+  func `on a wired network each click is 20 ms after its beat`(rate: Double, channels: Int) {
     let world = world(channels: channels, rate: rate)
     let (errors, _) = clicks(world, delay: nil, seconds: 14)
     print("a wire, \(rate) to 48000, \(channels) channels:", spread(errors), "frames late;", world.figures)
@@ -36,8 +36,8 @@ struct NetworkTests {
     #expect(world.figures.concealed == 0 && world.figures.late == 0)
   }
 
-  @Test func `30 ms of jitter are waited for: nothing is missed in ten minutes, at 50 ms`() {
-    // At 8 kHz, as the hour.
+  @Test func `with 30 ms of jitter nothing is late in ten minutes at 50 ms`() {
+    // At 8 kHz, like HourTests.
     let world = World(
       ExactSender(Card(rate: 8000, ppm: 40), period: 32), output: Card(rate: 8000, ppm: -20, start: 777))
     world.latency = 4000
@@ -52,7 +52,7 @@ struct NetworkTests {
     #expect(clicks.stray == 0)
   }
 
-  @Test func `a fixed delay that is too short stays what it is, and says so`() {
+  @Test func `a fixed delay that is too short stays and counts late chunks`() {
     let world = world()
     world.delay = .fixed(36_000)
     world.network.jitter = 30_000
@@ -66,7 +66,7 @@ struct NetworkTests {
   }
 
   @Test(arguments: campaign([0.01, 0.05]))
-  func `what is lost is filled in and moves nothing`(loss: Double) {
+  func `lost chunks are concealed and move no click`(loss: Double) {
     let whole = world(channels: 2)
     whole.delay = .fixed(25_000)
     let (before, _) = clicks(whole, delay: 25_000, seconds: 40)
@@ -84,7 +84,7 @@ struct NetworkTests {
     #expect(torn.figures.lost > 80 && torn.figures.concealed > 80)
   }
 
-  @Test func `a tone with a hundredth of it lost goes on without a click`() {
+  @Test func `a tone with 1 % loss continues without a click`() {
     let torn = world(channels: 2)
     torn.delay = .fixed(25_000)
     torn.network.loss = 0.01
@@ -104,7 +104,7 @@ struct NetworkTests {
     #expect(recording.roughest < 3 * smooth())
   }
 
-  @Test func `what is overtaken, or comes twice, is put where it belongs, once`() {
+  @Test func `reordered and doubled chunks are placed once and correctly`() {
     let mixed = world()
     mixed.network.jitter = 12_000
     mixed.network.doubles = 0.3
@@ -117,9 +117,7 @@ struct NetworkTests {
   }
 
   @Test
-  func
-    `a sender that stalls and sends thirty blocks at once is waited for, in the end no longer than before`()
-  {
+  func `the delay grows for a stalled sender and returns to its old value`() {
     let move = World(
       ExactSender(Card(rate: 44_100, ppm: 25), period: 128), output: Card(rate: 48_000, start: 777))
     move.period = 128

@@ -3,10 +3,10 @@ import LinkAudioPath
 import TestSupport
 import Testing
 
-/// Periods of every length, at both ends.
+/// Periods of every length, for sender and receiver.
 struct PeriodTests {
   @Test(arguments: campaign([16, 256, 8192]), campaign([16, 1000, 8192]))
-  func `whatever the periods of sender and receiver, clicks are at their beats`(sent: Int, heard: Int) {
+  func `clicks are at their beats for any periods of sender and receiver`(sent: Int, heard: Int) {
     let world = World(
       ExactSender(Card(rate: 48_000, ppm: 80), period: sent), output: Card(rate: 48_000, ppm: -20, start: 777)
     )
@@ -20,7 +20,7 @@ struct PeriodTests {
     #expect(world.figures.concealed == 0 && world.figures.late == 0 && clicks.damaged == 0)
   }
 
-  @Test func `periods may change at any time, and cycles may be lost`() {
+  @Test func `periods may change at any time and cycles may be lost`() {
     let world = World(
       ExactSender(Card(rate: 48_000, ppm: 80)), output: Card(rate: 48_000, ppm: -20, start: 777))
     world.latency = 2 * 1024 / 48_000 * 1e6
@@ -35,13 +35,13 @@ struct PeriodTests {
     print(
       "changing periods, lost cycles:", spread(errors), "frames late, \(clicks.damaged) damaged;",
       world.figures)
-    // A lost cycle of 16 frames is made up slowly.
+    // A lost cycle of 16 frames is corrected slowly.
     #expect(errors.allSatisfy { abs($0) <= 17 } && errors.filter { abs($0) > 1 }.count <= 6)
     #expect(clicks.damaged <= 3 && world.figures.streams == 1)
   }
 
   @Test(arguments: campaign([8000.0, 192_000]), campaign([8000.0, 48_000, 192_000]))
-  func `whatever the rates of sender and receiver, a low tone is heard`(sent: Double, heard: Double) {
+  func `a low tone passes between any rates of sender and receiver`(sent: Double, heard: Double) {
     for period in [64, 8192] {
       let world = World(
         ExactSender(Card(rate: sent, ppm: 80), channels: 2), output: Card(rate: heard, start: 777),

@@ -4,40 +4,40 @@ import Glibc
 import LinkAudioPath
 import TestSupport
 
-/// A chunk on its way, and when it leaves.
+/// A chunk on its way, and the time at which it leaves.
 struct Packet {
   var chunk: AudioChunk
   var samples: [Float]
   var leaves: Double
 }
 
-/// A sound card: when each of its frames is, on the world's clock in microseconds.
+/// A sound card: the time of each frame on the world's clock, in microseconds.
 struct Card {
   var rate: Double
   var ppm = 0.0
-  /// When frame 0 is.
+  /// The time of frame 0.
   var start = 0.0
 
   var frameMicros: Double { 1e6 / rate / (1 + ppm * 1e-6) }
   func time(of frame: Double) -> Double { start + frame * frameMicros }
 }
 
-/// A program that sends what it hears, period by period.
+/// A program that sends its input, period by period.
 protocol Sender {
   var card: Card { get }
   var period: Int { get }
-  /// The next period: what it sounds like at a time, and the session's grid then.
+  /// Plays the next period: `sound` gives the input at a time, `grid` the session's beats.
   mutating func play(_ sound: (Double) -> SIMD2<Float>, grid: SessionGrid) -> [Packet]
 }
 
-/// tactus: each period has its stamp, from its own line.
+/// A sender like tactus: each period has a stamp from the sender's own times.
 struct ExactSender: Sender {
   var card: Card
   var period = 256
   var channels = 1
-  /// Of its clock against the session's, in microseconds: it is measured anew now and then.
+  /// Error of its clock against the session's, in microseconds; it changes at each measurement.
   var clockError = 0.0
-  /// What each period's time is wrong by: the deviation of a normal distribution, in microseconds.
+  /// Error of each period's time: the deviation of a normal distribution, in microseconds.
   var noise = 0.0
   /// The next frame.
   var frame = 0
@@ -50,7 +50,7 @@ struct ExactSender: Sender {
     self.channels = channels
   }
 
-  /// As if it had sent so many chunks before.
+  /// Continues as if it had sent this many chunks before.
   mutating func skip(_ chunks: Int) {
     let period = SentPeriod(
       session: 1, begin: 0, end: 0, microsPerBeat: 1, sampleRate: 48_000, frames: 1, channels: 1)
@@ -87,7 +87,7 @@ struct ExactSender: Sender {
 }
 
 extension Dice {
-  /// Of a normal distribution with a deviation of 1.
+  /// A normally distributed number with a deviation of 1.
   mutating func normal() -> Double {
     let radius = (-2 * log(Double.random(in: 0x1p-53..<1, using: &self))).squareRoot()
     return radius * turn(Double.random(in: 0..<1, using: &self)).cosine
@@ -113,13 +113,13 @@ extension AudioDatagram {
   }
 }
 
-/// As the reference does it: a cache of 251 or 125 frames that outlives everything; a stamp only when it is empty at a
-/// buffer's start, reckoned from there on at the nominal rate, each step rounded.
+/// A sender like the reference: a cache of 251 or 125 frames that outlives everything, a stamp only if the
+/// cache is empty at a buffer's start, and from there on computed stamps at the nominal rate, each rounded.
 struct ReferenceSender: Sender {
   var card: Card
   var period = 256
   var channels = 1
-  /// What the time of each buffer is wrong by, as above.
+  /// Error of each buffer's time, as above.
   var noise = 0.0
   private var dice = Dice(seed: 4)
   var frame = 0
@@ -135,7 +135,7 @@ struct ReferenceSender: Sender {
     self.channels = channels
   }
 
-  /// A cycle that its program missed: its card goes on, its stream does not.
+  /// Loses a cycle: the card goes on, the stream does not.
   mutating func loseCycle() { frame += period }
 
   mutating func play(_ sound: (Double) -> SIMD2<Float>, grid: SessionGrid) -> [Packet] {
@@ -162,7 +162,7 @@ struct ReferenceSender: Sender {
     return packets
   }
 
-  /// Of the cached frames, in microbeats.
+  /// The cached frames, in microbeats.
   private var cached: Int64 {
     Int64((Double(cache.count / channels) / card.rate * 1e12 / beatMicros).rounded())
   }

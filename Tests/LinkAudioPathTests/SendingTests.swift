@@ -28,7 +28,7 @@ struct SendingTests {
   }
 
   @Test(arguments: [-100.0, 0, 100], [16, 256, 1024, 8192])
-  func `each chunk's beat is its first sample's to a tenth of a frame, also after lost cycles`(
+  func `each stamp is within a tenth of a frame after lost cycles`(
     ppm: Double, frames: Int
   ) {
     var sender = ExactSender(Card(rate: 48_000, ppm: ppm, start: 5e9), period: frames, channels: 2)
@@ -51,7 +51,7 @@ struct SendingTests {
     #expect(worst <= 0.1)
   }
 
-  @Test func `an input's latency and the user's offset are part of the stamp`() {
+  @Test func `the stamp includes input latency and the offset of the user`() {
     let there = grid.stamp(ofFrame: 0, start: 1e9, frameMicros: 20.83, captureFrames: 0, offset: 0)
     let before = grid.stamp(ofFrame: 0, start: 1e9, frameMicros: 20.83, captureFrames: 480, offset: 0)
     let late = grid.stamp(ofFrame: 0, start: 1e9, frameMicros: 20.83, captureFrames: 0, offset: 5000)
@@ -63,7 +63,7 @@ struct SendingTests {
   }
 
   @Test(arguments: 1...2, [1, 16, 64, 125, 126, 250, 251, 252, 256, 1000, 1024, 8192])
-  func `a period is cut evenly, into no more than a datagram holds, and numbered on`(
+  func `a period is cut evenly into datagrams with rising chunk numbers`(
     channels: Int, frames: Int
   ) {
     var chunker = Chunker(seed: 5)
@@ -76,11 +76,11 @@ struct SendingTests {
     #expect(sizes.max()! <= (channels == 1 ? 251 : 125))
     #expect(found.allSatisfy { $0.sampleCount <= 251 && $0.chunkCount <= 8 })
     #expect(found.map { $0.sampleCount }.reduce(0, +) == frames * channels)
-    // As few as it takes.
+    // As few datagrams as possible.
     #expect(found.count == (frames + (channels == 1 ? 250 : 124)) / (channels == 1 ? 251 : 125))
   }
 
-  @Test func `short periods share a datagram, each with its own stamp`() {
+  @Test func `short periods share a datagram and keep their own stamps`() {
     var chunker = Chunker(seed: 5)
     let found = datagrams(of: (0..<20).map { period(16, begin: Int64($0) * 1000) }, chunker: &chunker)
     #expect(found.map(\.chunkCount) == [8, 8, 4])
@@ -88,7 +88,7 @@ struct SendingTests {
     #expect(found.allSatisfy { $0.sampleCount == $0.chunkCount * 16 })
   }
 
-  @Test func `what does not belong together goes in datagrams of its own`() {
+  @Test func `other sessions and formats get datagrams of their own`() {
     var chunker = Chunker(seed: 5)
     let found = datagrams(
       of: [
@@ -101,7 +101,7 @@ struct SendingTests {
     #expect(found.map { $0.chunks[0].number } == [1, 2, 3, 4])
   }
 
-  @Test func `a period that is none is left out`() {
+  @Test func `an invalid period is ignored`() {
     var chunker = Chunker(seed: 5)
     let found = datagrams(
       of: [period(0), period(16, channels: 3), period(16, channels: 0)], chunker: &chunker)
@@ -111,7 +111,7 @@ struct SendingTests {
     chunker.flush { _ in Issue.record("sent") }
   }
 
-  @Test func `full scale stays within sixteen bits, and what is no number is silent`() {
+  @Test func `full scale stays within 16 bits and NaN is silent`() {
     var chunker = Chunker(seed: 5)
     let values: [Float] = [1, 2, .infinity, -1, -2, -.infinity, .nan, 0]
     let found = datagrams(of: [period(248)], chunker: &chunker) { values[$0 % 8] }
@@ -131,7 +131,7 @@ struct SendingTests {
     #expect((0..<251).allSatisfy { found[0].samples[$0] == 0 })
   }
 
-  @Test func `dither leaves a tone of a third of a bit as it is, in an even hiss`() {
+  @Test func `dither turns the rounding of a quiet tone into an even hiss`() {
     var chunker = Chunker(seed: 5)
     let level = 1 / 3.0 / 32768
     let found = datagrams(of: (0..<200).map { _ in period(250) }, chunker: &chunker) {
@@ -145,7 +145,7 @@ struct SendingTests {
     let heard = (2 * tone.power).squareRoot() * 32768
     print("a tone of 1/3 bit comes as", heard, "bits, in a hiss of", hiss)
     #expect(abs(heard - 1 / 3) < 0.02)
-    // Of a rounding and two even chances: the root of 3/12.
+    // A rounding and two uniform numbers: the root of 3/12.
     #expect(abs(hiss - 0.5) < 0.01)
     var again = Chunker(seed: 5)
     let same = datagrams(of: [period(250)], chunker: &again) { Float(turn(Double($0) / 50).sine * level) }

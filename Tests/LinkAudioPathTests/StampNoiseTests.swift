@@ -3,8 +3,8 @@ import LinkAudioPath
 import TestSupport
 import Testing
 
-/// Senders whose stamps are measured: each period's is wrong by some microseconds, those of tactus by one or two, those of
-/// a program that asks the time in its callback by tens.
+/// Senders with measured stamps. Each period's stamp is wrong by some microseconds: one or two for tactus,
+/// tens for a program that reads the time in its callback.
 struct StampNoiseTests {
   struct Case: CustomTestStringConvertible, Sendable {
     var noise: Double
@@ -26,7 +26,7 @@ struct StampNoiseTests {
   }
 
   @Test(arguments: campaign(cases))
-  func `clicks are at their beats`(this: Case) {
+  func `clicks are at their beats despite noisy stamps`(this: Case) {
     let world = world(this)
     let clicks = world.clicks(from: 5e6)
     world.play(seconds: 30)
@@ -38,17 +38,17 @@ struct StampNoiseTests {
   }
 
   @Test(arguments: campaign(cases))
-  func
-    `on a wire with 30 ms of jitter, our clock measured anew each ten seconds, nothing is filled in and nothing jumps`(
+  func `30 ms of jitter and a corrected clock conceal nothing`(
       this: Case
     )
   {
     jitter(world(this), this.testDescription)
   }
 
-  /// Periods that are cut into pieces of several lengths, that share a datagram, or that are none of the usual.
+  /// Periods that are cut into pieces of several lengths, that share a datagram, or that have unusual
+  /// lengths.
   @Test(arguments: campaign([64, 100, 441, 480, 1024, 2048]), campaign(1...2))
-  func `nor is it whatever pieces the sender makes`(period: Int, channels: Int) {
+  func `under jitter chunks of any length conceal nothing`(period: Int, channels: Int) {
     let this = Case(noise: 30, channels: channels, rate: 48_000)
     jitter(world(this, period: period), "\(period) frames, \(this.testDescription)")
   }
@@ -62,7 +62,7 @@ struct StampNoiseTests {
   }
 
   @Test(arguments: campaign(cases))
-  func `the sender's clock is measured anew, and nobody hears the 300 us`(this: Case) {
+  func `a correction of the sender clock by 300 us is inaudible`(this: Case) {
     let world = world(this)
     world.sound = tone(1000)
     let recording = Recording()
@@ -76,7 +76,7 @@ struct StampNoiseTests {
     print("300 us, \(this.testDescription):", recording.roughest / smooth(1000), world.figures)
     #expect(recording.roughest < 1.03 * smooth(1000))
     #expect(world.figures.reseats == 0 && world.figures.concealed == 0 && world.figures.streams == 1)
-    // It is where the sender says, and its crystal has not changed.
+    // The sound is where the sender says, and the estimated crystal has not changed.
     world.sound = { _ in SIMD2(0, 0) }
     let clicks = world.clicks(from: world.now + 1e6)
     world.sender.clockError = 300
@@ -88,7 +88,7 @@ struct StampNoiseTests {
   }
 
   @Test(arguments: campaign([3.0, 10, 30]), campaign(1...2))
-  func `of the reference, which reckons most of its stamps, too`(noise: Double, channels: Int) {
+  func `clicks of the reference are at their beats despite noisy stamps`(noise: Double, channels: Int) {
     var sender = ReferenceSender(Card(rate: 48_000, ppm: 60), channels: channels)
     sender.noise = noise
     let world = World(sender, output: Card(rate: 48_000, ppm: -20, start: 777))
@@ -100,7 +100,7 @@ struct StampNoiseTests {
     #expect(world.figures.reseats == 0 && world.figures.concealed == 0 && world.figures.streams == 1)
   }
 
-  @Test func `beats that somebody moves by no more than a clock is wrong by are no new measurement`() {
+  @Test func `beats that a peer moves slightly are no new measurement`() {
     let world = world(Case(noise: 3, channels: 1, rate: 48_000))
     let clicks = world.clicks(from: 5e6)
     world.play(seconds: 10)

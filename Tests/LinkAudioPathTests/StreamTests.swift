@@ -3,7 +3,7 @@ import LinkAudioPath
 import TestSupport
 import Testing
 
-/// Streams that begin, end, begin again, and those that are none.
+/// Streams that begin, end and restart, and chunks that belong to none.
 struct StreamTests {
   private func world(ppm: Double = 40, channels: Int = 1) -> World<ExactSender> {
     let world = World(
@@ -13,8 +13,7 @@ struct StreamTests {
   }
 
   @Test(arguments: [0.0, 0.7, 1.9], [PlayoutDelay.standard, .fixed(20_000)])
-  func `who joins hears the first sound within 50 ms of the first packet`(after: Double, delay: PlayoutDelay)
-  {
+  func `a new stream is heard within 50 ms of its first packet`(after: Double, delay: PlayoutDelay) {
     let world = world()
     world.delay = delay
     world.sound = tone()
@@ -34,7 +33,7 @@ struct StreamTests {
     #expect(world.figures.concealed == 0)
   }
 
-  @Test func `a sender that begins again is heard again at once, without a click`() {
+  @Test func `a restarted sender is heard again at once without a click`() {
     let world = world()
     world.sound = tone()
     let recording = Recording()
@@ -54,7 +53,7 @@ struct StreamTests {
     #expect(silence < 48 * 60)
   }
 
-  @Test func `another rate, other channels and another session are new streams, without a click`() {
+  @Test func `another rate and channel count and session are new streams`() {
     let world = world()
     world.sound = tone()
     let recording = Recording()
@@ -76,11 +75,11 @@ struct StreamTests {
     #expect(recording.longestSilence < 48 * 60)
   }
 
-  @Test func `four seconds that come late from a cache are not heard, nor is a chunk of an old session`() {
+  @Test func `stale seconds from a cache and chunks of an old session are dropped`() {
     let world = World(ReferenceSender(Card(rate: 48_000, ppm: 30)), output: Card(rate: 48_000, start: 777))
     let clicks = world.clicks(from: 2e6)
     world.play(seconds: 10)
-    // Nobody listens for four seconds; 0.83 s of what was before them were in a queue.
+    // The sender has no subscriber for four seconds; 0.83 s from before are still queued.
     var queue: [Packet] = []
     let left = world.now
     world.inspect = { packet in
@@ -115,7 +114,7 @@ struct StreamTests {
     #expect(world.figures.delay < 40)
   }
 
-  @Test func `a silent sender that comes back plays on in its place`() {
+  @Test func `a sender that was silent continues in its place`() {
     let world = world()
     let clicks = world.clicks(from: 2e6)
     for pause in [0.05, 0.2, 0.6, 3.0, 30] {
@@ -132,7 +131,7 @@ struct StreamTests {
     #expect(world.figures.dropouts >= 3 && world.figures.reseats == 0)
   }
 
-  @Test func `a cycle that the sender lost is a gap in its place, and all the rest stays`() {
+  @Test func `a lost cycle of the sender is a gap that moves nothing`() {
     let world = world()
     let clicks = world.clicks(from: 2e6)
     for _ in 0..<20 {
@@ -147,7 +146,7 @@ struct StreamTests {
     #expect(world.figures.concealed >= 18)
   }
 
-  @Test func `a clock that is measured anew is followed so slowly that nobody hears it`() {
+  @Test func `a corrected clock is followed inaudibly`() {
     let world = world()
     world.sound = tone(1000)
     let recording = Recording()
@@ -165,15 +164,15 @@ struct StreamTests {
     }
     print("steps of 300 us:", world.figures, recording.roughest / smooth(1000))
     #expect(world.figures.reseats == 0 && world.figures.concealed == 0 && world.figures.streams == 1)
-    // The dither of 16 bits is a hundredth of it.
+    // The dither of 16 bits adds a hundredth to it.
     #expect(recording.roughest < 1.03 * smooth(1000))
   }
 
   @Test(arguments: [300.0, -300, 1200])
-  func `no step of a clock is made up faster than by a twentieth of a per cent`(step: Double) {
+  func `the speed changes by at most 0.05 % after a step of a clock`(step: Double) {
     let world = World(FloatSender(Card(rate: 48_000, ppm: 40)), output: Card(rate: 48_000, start: 777))
     world.delay = .fixed(40_000)
-    // Its value tells the time.
+    // The sound's value tells the time.
     world.sound = { time in SIMD2(Float(time / 20e6), 0) }
     let recording = Recording()
     world.listen = recording.listen
@@ -193,7 +192,7 @@ struct StreamTests {
   }
 
   @Test(arguments: campaign([0.5, 3, 100]))
-  func `time that makes a leap is no trouble`(seconds: Double) {
+  func `a leap of time does no harm`(seconds: Double) {
     let world = world()
     let clicks = world.clicks(from: 2e6)
     world.play(seconds: 5)
@@ -210,7 +209,7 @@ struct StreamTests {
     #expect(clicks.damaged <= 4)
   }
 
-  @Test func `the jitter of the cycles' times is no jitter of the sound`() {
+  @Test func `jitter of the cycle times does not reach the sound`() {
     let world = world()
     world.sound = tone(1000)
     world.wobble = 5
@@ -229,7 +228,7 @@ struct StreamTests {
   }
 
   @Test(arguments: [-7500.0, -150_000, -700_000])
-  func `chunks that come before their beats are kept until then`(early: Double) {
+  func `chunks that come before their beats wait`(early: Double) {
     let world = world()
     world.senderGrid = world.grid
     world.senderGrid!.origin += early
@@ -242,7 +241,7 @@ struct StreamTests {
   }
 
   @Test(arguments: 1...2)
-  func `the reference loses cycles, and all of it comes to its place when it stamps again`(channels: Int) {
+  func `after lost cycles the reference is right from its next stamp on`(channels: Int) {
     let world = World(
       ReferenceSender(Card(rate: 48_000, ppm: 60), channels: channels),
       output: Card(rate: 48_000, ppm: -60, start: 777))
@@ -257,15 +256,15 @@ struct StreamTests {
     print(
       "the reference lost five cycles: \(right) of \(errors.count) clicks in their places,", spread(errors),
       "frames late;", world.figures)
-    // Until it stamps again, at most 1.34 s, it says itself that they are elsewhere.
+    // Until the reference takes a new stamp, within 1.34 s, its own stamps are wrong.
     #expect(errors.count - right <= 5 * 4 && errors.count > 60)
     #expect(errors.allSatisfy { abs($0) <= 260 })
-    // By its own stamps it is a period late until then: a short delay may have to grow.
+    // By its own stamps it is a period late until then, so a short delay may have to grow.
     #expect(world.figures.streams == 1 && world.figures.reseats <= 2)
     #expect(abs(world.figures.senderPPM - 60) < 1)
   }
 
-  @Test func `the reference through a bad network is where it was`() {
+  @Test func `the reference stays in place through a bad network`() {
     let world = World(
       ReferenceSender(Card(rate: 44_100, ppm: -70), channels: 2), output: Card(rate: 48_000, start: 777))
     world.network.loss = 0.03
@@ -280,7 +279,7 @@ struct StreamTests {
     #expect(world.figures.streams == 1 && world.figures.reseats == 0)
   }
 
-  @Test func `a delay that grows and shrinks again is heard once at most`() {
+  @Test func `a delay that grows and shrinks is heard at most once`() {
     let world = world()
     world.period = 128
     world.latency = 5333

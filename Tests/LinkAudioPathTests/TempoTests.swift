@@ -2,7 +2,7 @@
 import LinkAudioPath
 import Testing
 
-/// The session's tempo changes, and its beats jump, while a channel is heard.
+/// Changes of the session's tempo, and jumps of its beats, while a channel is played.
 struct TempoTests {
   private func world(frames: Int = 65_536) -> World<ExactSender> {
     let world = World(
@@ -19,7 +19,7 @@ struct TempoTests {
   }
 
   @Test(arguments: [0.0, 30_000, -30_000])
-  func `with a delay in milliseconds a change of tempo is not heard, whoever learns of it first`(
+  func `with a delay in milliseconds a change of tempo is inaudible`(
     ahead: Double
   ) {
     let world = world()
@@ -43,11 +43,11 @@ struct TempoTests {
     }
     print("tempo changes, \(ahead / 1000) ms ahead:", world.figures, recording.roughest / smooth())
     #expect(world.figures.streams == 1 && world.figures.concealed == 0 && world.figures.reseats == 0)
-    // The dither of 16 bits is a tenth of it.
+    // The dither of 16 bits adds a tenth to it.
     #expect(recording.roughest < 1.15 * smooth())
   }
 
-  @Test func `with a delay in milliseconds clicks stay where they were, over a ramp of tempo`() {
+  @Test func `with a delay in milliseconds clicks stay through a ramp of tempo`() {
     let world = world()
     let clicks = world.clicks(from: 2e6)
     world.play(seconds: 4)
@@ -86,7 +86,7 @@ struct TempoTests {
     #expect(abs(world.figures.delay - 4 * beatMicros / 1000) < 0.001)
   }
 
-  @Test func `the step to another delay is crossfaded`() {
+  @Test func `a change of the delay is crossfaded`() {
     let world = world(frames: 262_144)
     world.sound = tone()
     let recording = Recording()
@@ -103,7 +103,7 @@ struct TempoTests {
     #expect(world.figures.reseats == 5 && world.figures.delay < 25)
   }
 
-  @Test func `beats for which there is no room are as many as there is room for`() {
+  @Test func `a delay in beats is cut to whole beats that fit into the ring`() {
     let world = world()
     world.delay = .beats(16)
     world.sound = tone()
@@ -112,7 +112,7 @@ struct TempoTests {
     #expect(world.figures.isPlaying && world.figures.level > 0.4)
   }
 
-  @Test func `somebody moves the session's beats, and what is heard goes on`() {
+  @Test func `the sound continues when a peer moves the beats of the session`() {
     let world = world()
     world.sound = tone()
     let recording = Recording()
@@ -128,7 +128,7 @@ struct TempoTests {
     }
     print("moved beats:", world.figures, recording.roughest / smooth())
     #expect(world.figures.streams == 1 && world.figures.concealed == 0)
-    // The dither of 16 bits is a tenth of it.
+    // The dither of 16 bits adds a tenth to it.
     #expect(recording.roughest < 1.15 * smooth())
   }
 }

@@ -3,7 +3,7 @@ import LinkAudioPath
 import TestSupport
 import Testing
 
-/// Tones from one rate to another: floats, so that only the interpolator is judged.
+/// Tones between rates, sent as floats, so that only the interpolator is judged.
 struct ToneTests {
   private func recording(_ hertz: Double, from rate: Double, to output: Double, amplitude: Double = 0.9)
     -> Recording
@@ -26,7 +26,7 @@ struct ToneTests {
     arguments: campaign([
       (44_100.0, 48_000.0), (48_000, 44_100), (48_000, 48_000), (96_000, 48_000),
     ]), campaign([100.0, 1000, 10_000, 18_000]))
-  func `a tone comes through with less than -90 dB of anything else`(rates: (Double, Double), hertz: Double) {
+  func `a tone comes through with less than -90 dB of noise`(rates: (Double, Double), hertz: Double) {
     let heard = recording(hertz, from: rates.0, to: rates.1)
     let ratio = heard.signalToNoise(cycles: hertz / rates.1)
     print("\(rates.0) to \(rates.1), \(hertz) Hz:", ratio, "dB, level", heard.level(cycles: hertz / rates.1))
@@ -34,7 +34,7 @@ struct ToneTests {
   }
 
   @Test(arguments: [(48_000.0, 44_100.0, 23_600.0), (96_000, 48_000, 26_000), (96_000, 44_100, 40_000)])
-  func `what an output cannot have does not come back as another tone`(
+  func `frequencies above the band of the output do not fold back`(
     from: Double, to: Double, hertz: Double
   ) {
     let heard = recording(hertz, from: from, to: to)
@@ -44,7 +44,7 @@ struct ToneTests {
   }
 }
 
-/// As `ExactSender`, without the wire's sixteen bits.
+/// Like `ExactSender`, without the 16 bits of the wire.
 struct FloatSender: Sender {
   var card: Card
   var period = 256

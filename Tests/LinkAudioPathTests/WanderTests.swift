@@ -4,8 +4,8 @@ import LinkAudioPath
 import TestSupport
 import Testing
 
-/// A server says when its cycles are, and both machines' own clicks go by that, however wrong it is: what is received lies beside
-/// them.
+/// A server's times of its cycles are wrong, and each machine's own clicks follow them. Received clicks must
+/// lie beside these local clicks.
 struct WanderTests {
   struct Case: CustomTestStringConvertible, Sendable {
     var delay: PlayoutDelay
@@ -26,7 +26,7 @@ struct WanderTests {
   ]
 
   @Test(arguments: campaign(cases))
-  func `each received click is beside one's own, where the servers' times wander by more than a frame`(
+  func `received clicks match local ones while server times wander`(
     this: Case
   ) {
     let seconds = 100.0
@@ -40,7 +40,7 @@ struct WanderTests {
     let here = Server(world.card, period: this.period, seconds: seconds, seed: 2)
     world.wander = here.error
     let clicks = world.clicks(from: 12e6)
-    // It clicks where its server says that the beat is, and stamps what it sends so.
+    // The sender clicks at the time of the beat by its own server, and stamps accordingly.
     world.sound = { clicks.sound(at: $0 + there.error(at: $0)) }
     while world.now < (seconds - 2) * 1e6 {
       world.sender.clockError = there.error(at: world.sender.card.time(of: Double(world.sender.frame)))
@@ -50,7 +50,7 @@ struct WanderTests {
     print(
       "wandering servers, \(this.testDescription):", spread(errors), "frames late, of \(errors.count);",
       "there \(spread(there.framesLate)), here \(spread(here.framesLate)); \(world.figures.senderPPM) ppm")
-    // Otherwise there would be nothing to follow.
+    // Otherwise the test would have nothing to follow.
     #expect(there.framesLate.contains { $0 > 1.4 } && here.framesLate.contains { $0 > 1.4 })
     #expect(errors.count > 150 && errors.allSatisfy { abs($0) <= 1 })
     #expect(abs(errors.sorted()[errors.count / 2]) <= 0.1)
@@ -59,12 +59,13 @@ struct WanderTests {
   }
 }
 
-/// What jackd says about the times of its cycles: a loop over its wake-ups, in whole microseconds (facts: realtime 1). Wake-ups are
-/// late by some 50 us, and now and then by milliseconds: then it jumps by more than a frame, and returns over seconds.
+/// The cycle times of jackd: a loop over its wake-ups, in whole microseconds (facts: realtime 1). Wake-ups
+/// are late by some 50 us, and now and then by milliseconds: then the times jump by more than a frame, and
+/// return over seconds.
 private struct Server {
   private let card: Card
   private let period: Int
-  /// Of each cycle, in microseconds.
+  /// The error of each cycle's time, in microseconds.
   private var errors: [Double] = []
 
   init(_ card: Card, period: Int, seconds: Double, seed: UInt64) {
@@ -77,10 +78,10 @@ private struct Server {
     while card.time(of: Double(errors.count * period)) < card.start + seconds * 1e6 {
       let time = card.time(of: Double(errors.count * period))
       errors.append(due - time)
-      // 47 us in the middle, 160 of one in a hundred (measured).
+      // Measured: 47 us in the median, 160 us at 99 %.
       var late = 25 - 31 * log(Double.random(in: 0x1p-53..<1, using: &dice))
       if Double.random(in: 0..<1, using: &dice) < length / 7e6 {
-        // By as much as moves it by a frame and a half, whatever the period is.
+        // Late enough to move the times by a frame and a half, for any period.
         late += 22 / (1.41 * weight)
       }
       let off = ((time + late).rounded(.down) - due) * weight
@@ -94,7 +95,7 @@ private struct Server {
     return errors[max(0, min(errors.count - 1, cycle))]
   }
 
-  /// Against where it is usually, in frames of 48 kHz.
+  /// Errors against the median, in frames of 48 kHz.
   var framesLate: [Double] {
     let usual = errors.sorted()[errors.count / 2]
     return errors.map { ($0 - usual) / (1e6 / 48_000) }

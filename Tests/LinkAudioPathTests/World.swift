@@ -22,7 +22,7 @@ final class Receiver {
     playout = Playout(in: memory, frames: frames, kernel: Self.kernel)
   }
 
-  /// As one that has heard nothing yet.
+  /// Starts over.
   func forget() { playout = Playout(in: memory, frames: frames, kernel: Self.kernel) }
 
   deinit {
@@ -41,31 +41,32 @@ final class Receiver {
   }
 }
 
-/// A sender, a network and a receiver, each with its own crystal, and a session. Its clock counts microseconds.
+/// A sender, a network and a receiver, each with its own crystal, and a session. The world's clock counts
+/// microseconds.
 final class World<Source: Sender> {
   var sender: Source
   var network = Network()
   var card: Card
   var period = 256
   var latency = 5000.0
-  /// What JACK's times of a cycle are wrong by, either way, in microseconds.
+  /// Largest error of JACK's time of a cycle, either way, in microseconds.
   var wobble = 0.0
-  /// What they are wrong by at a time, slowly changing, and with them all that it plays of its own.
+  /// A slowly changing error of JACK's times, which also moves all local sound.
   var wander: (Double) -> Double = { _ in 0 }
   private var dice = Dice(seed: 11)
-  /// As the session is now; what it was is remembered by whoever needs it.
+  /// The session's present grid; former grids are kept by the parts that need them.
   var grid = SessionGrid(session: 1, origin: 123_456.7, beatMicros: 500_000)
-  /// As the sender sees it, where that differs.
+  /// The sender's view of the session's grid, where it differs.
   var senderGrid: SessionGrid?
   let receiver: Receiver
-  /// Of the output.
+  /// The next frame of the output.
   var frame = 0
   var sound: (Double) -> SIMD2<Float> = { _ in SIMD2(0, 0) }
-  /// Hears each frame and the time at which it is heard.
+  /// Called for each frame with the time at which it is heard.
   var listen: (Double, SIMD2<Float>) -> Void = { _, _ in }
-  /// Looks at each packet before it is taken; false: nobody gets it.
+  /// Called for each packet before it is received; false drops it.
   var inspect: (inout Packet) -> Bool = { _ in true }
-  /// Of the frame that is listened to, in microseconds.
+  /// The delay of the frame that is heard, in microseconds.
   private(set) var delayHeard = 0.0
   private var sent = 0.0
 
@@ -112,7 +113,7 @@ final class World<Source: Sender> {
     frame += period
   }
 
-  /// The sender plays clicks from now on, each to be heard that long after its beat; what comes after `start` is listened to.
+  /// Makes the sender play clicks, each to be heard `delay` after its beat; those after `start` are measured.
   func clicks(width: Double = 150, from start: Double, delay: (() -> Double)? = nil) -> Clicks {
     let clicks = Clicks(width: width)
     clicks.origin = grid.origin
@@ -129,15 +130,15 @@ final class World<Source: Sender> {
   }
 }
 
-/// A click on each beat, and an ear that knows where each of them came.
+/// Makes a click on each beat, and measures where each was heard.
 final class Clicks {
-  /// The bell of a click, in microseconds.
+  /// Width of a click's bell, in microseconds.
   let width: Double
   var origin = 0.0
   var beatMicros = 500_000.0
-  /// When it is to be heard after its beat.
+  /// The expected time from beat to sound.
   var delay: () -> Double = { 0 }
-  /// From this time on the ear listens.
+  /// Clicks after this time are measured.
   var since = 0.0
   private var found: [Int: (energy: Double, moment: Double)] = [:]
   /// Energy that belongs to no click.
@@ -147,7 +148,7 @@ final class Clicks {
 
   func sound(at time: Double) -> SIMD2<Float> {
     let beats = (time - origin) / beatMicros
-    // To the nearest, also before beat 0, without a call: this is asked a hundred million times.
+    // Rounds to the nearest beat, also before beat 0, without a call: it runs a hundred million times.
     let apart = (beats - Double(Int(beats + 1024.5) - 1024)) * beatMicros / width
     guard abs(apart) < 6 else { return SIMD2(0, 0) }
     let level = Float(exp(-apart * apart / 2) * 0.5)
@@ -168,8 +169,8 @@ final class Clicks {
     found[Int(beat)] = (before.energy + energy, before.moment + energy * apart)
   }
 
-  /// Of each click how many microseconds it was late, in order; those at the edges of listening are left out, and those of
-  /// which a part was lost.
+  /// How late each click was, in microseconds and in order. Without clicks at the edges of the recording and
+  /// damaged ones.
   var errors: [Double] {
     let all = found.sorted { $0.key < $1.key }.dropFirst().dropLast().map(\.value)
     guard !all.isEmpty else { return [] }
@@ -182,6 +183,6 @@ final class Clicks {
   /// The same in frames of 48 kHz.
   var framesLate: [Double] { errors.map { $0 / (1e6 / 48_000) } }
 
-  /// Of the last `errors`.
+  /// The damaged clicks of the last `errors`.
   private(set) var damaged = 0
 }
