@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 internal import BeatMath
 
-/// Decides, by values and the time alone, when a gateway closes whose address cannot be used any more.
+/// Decides when to close a gateway whose address can no longer be used, from values and the time alone.
 ///
 /// A gateway outlives a short absence: a radio roams, a switch port renegotiates, a cable is moved, a network
 /// manager takes the address away until there is a carrier. A closed gateway takes its peers with it, and the
@@ -14,14 +14,14 @@ struct Absences: Sendable {
   /// A peer's time to live, and the grace after it (facts: link 3.4).
   static var patience: Micros { Micros(6_000_000) }
 
-  /// The time at which the next address is given up; nil if none is missing.
+  /// The time at which the next missing address expires; nil if none is missing.
   var nextEnd: Micros? { since.values.min().map { $0 + Self.patience } }
 
   func contains(_ address: LocalAddress) -> Bool { since[address] != nil }
 
-  /// Takes over which of the `open` addresses a scan has `found`. Returns the addresses to be given up: those
-  /// that were missing for too long, and those missing for longest if all that are found and missing would be
-  /// more than `limit`.
+  /// Updates which of the `open` addresses are missing after a scan has `found` its addresses. Returns those
+  /// to close: addresses that were missing for too long, and the longest missing ones if found and missing
+  /// together exceed `limit`.
   mutating func learn(
     found: some Sequence<LocalAddress>, open: [LocalAddress], limit: Int, at now: Micros
   ) -> Set<LocalAddress> {

@@ -5,15 +5,15 @@ import Glibc
 internal import LinkSession
 internal import Linux
 
-/// A look at this machine's addresses, and the opening of sockets there: what takes its time, and so is done by the network thread
+/// Scans this machine's addresses and opens sockets on them. Both take time, so the network thread does them
 /// without the lock that app threads wait for.
 enum AddressScan {
   struct Found: Sendable {
-    /// The neighbourhood of the wanted interfaces.
+    /// The networks of the wanted interfaces.
     var neighbours: Neighbourhood
-    /// The neighbourhood of all interfaces.
+    /// The networks of all interfaces.
     var machine: Neighbourhood
-    /// The addresses to be on, and those that are too many.
+    /// The addresses to use, and those over the limit.
     var used, left: ArraySlice<LocalAddress>
   }
 
@@ -22,8 +22,8 @@ enum AddressScan {
     case refused(LocalAddress, SystemFailure)
   }
 
-  /// On interfaces that run, and are wanted (nil: all are). An interface without a carrier has the same
-  /// neighbours as with one. It fails without a descriptor to ask with.
+  /// Looks at interfaces that are up and wanted (nil: all). Only those with a carrier get gateways, but the
+  /// neighbours of the others count, too. Fails if no descriptor is free.
   static func look(on wanted: Set<String>?) throws(SystemFailure) -> Found {
     guard let interfaces = Interface.up() else { throw SystemFailure(call: "getifaddrs", code: errno) }
     let chosen = interfaces.filter { wanted?.contains($0.name) ?? true }
@@ -41,33 +41,33 @@ enum AddressScan {
   }
 }
 
-// How a look around comes in.
+// How the results of a scan reach the engine.
 extension Engine {
-  /// Whether it is time to look at the machine's addresses, which is done without the lock, in three steps: look, `learn`, open
-  /// what it gives, `take`.
+  /// Returns whether a scan is due. The scan runs without the lock, in three steps: look, `learn`, open the
+  /// addresses that `learn` returns and `take` the result.
   mutating func beginScan(isNews: Bool, at now: Micros) -> Bool {
     guard gateways.isScanDue(isNews: isNews, at: now) else { return false }
     gateways.beginScan(at: now)
     return true
   }
 
-  /// The look around failed: what is known stays so.
+  /// Notes that the scan failed; the known addresses stay.
   mutating func learn(_ failure: SystemFailure) {
     if session.isEnabled { gateways.learn(failure) }
   }
 
-  /// Closes what is not needed any more. What is to be opened.
+  /// Closes gateways that are no longer needed. Returns the addresses to open.
   mutating func learn(_ found: AddressScan.Found, at now: Micros) -> [(LocalAddress, GatewayID)] {
     guard session.isEnabled else { return [] }
     for gateway in gateways.learn(found, at: now) {
-      // First, so that it says goodbye.
+      // Feed first, so that the session still says goodbye through it.
       feed(.gatewayClosed(gateway.id), at: now)
       close(gateway)
     }
     return gateways.missing(of: found.used)
   }
 
-  /// Disabled meanwhile: then they close with the values.
+  /// If Link was disabled meanwhile, the sockets close with the values.
   mutating func take(_ opened: [AddressScan.Opened]) {
     guard session.isEnabled else { return }
     gateways.take(opened)

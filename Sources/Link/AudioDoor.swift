@@ -2,38 +2,39 @@
 package import BeatMath
 package import LinkSession
 
-/// A part of the program with an audio thread of its own, which takes part in the session by its own handoffs: it
-/// need not know this module. `Link.attach` connects the two.
+/// A part of the program that takes part in the session with its own audio thread and its own handoffs, and
+/// need not know this module. `Link.attach` connects it.
 ///
-/// Both calls come from whichever thread works on the session, one at a time, with Link's lock held: they must be
-/// short and must not call Link. What crosses to the audio thread from here is `Handoff`'s business.
+/// Any thread that works on the session may call it, one at a time, with Link's lock held. So its functions
+/// must be short and must not call Link. `Handoff` carries the values on to the audio thread.
 package protocol AudioDoor: AnyObject, Sendable {
-  /// The newest state. `snapshot.audioSequence` is the last of this door's changes that it has in it.
+  /// The newest state. `snapshot.audioSequence` is the last of this door's changes that the state contains.
   func publish(_ snapshot: SessionSnapshot)
-  /// The oldest change that the audio thread committed and nobody took yet (see `BeatMath.AudioSession`).
+  /// The oldest change that the audio thread committed and that was not taken yet (see
+  /// `BeatMath.AudioSession`).
   func nextChange() -> SessionChange?
-  /// Asked before each wait of Link's thread. After a change for the sooner it is woken by `Link.look`.
+  /// Read before each wait of Link's thread. After a change to a sooner pace, call `Link.look`.
   var pace: CommitPace { get }
 }
 
-/// How soon an audio thread may have committed something that nobody has taken.
+/// How soon an audio thread may commit a change.
 package enum CommitPace: Sendable {
-  /// It runs, and may at any moment.
+  /// The audio thread runs and may commit at any time.
   case soon
-  /// It does not run, and may begin to without a word.
+  /// The audio thread does not run, and may start without notice.
   case late
-  /// Another thread knows, and calls Link (`Link.look`) when it does.
+  /// Another thread will call `Link.look` after a commit.
   case never
 }
 
-/// When Link's thread looks for what audio threads have committed. They can't wake it: that would be a system call.
+/// When Link's thread looks for commits of audio threads. These cannot wake it: that would be a system call.
 struct CommitLook {
   private var lastSeen: Micros?
 
-  /// An audio thread runs if it was seen within this: longer than any buffer lasts.
+  /// An audio thread counts as running for this time after a sign of it; longer than any buffer.
   static var memory: Micros { Micros(500_000) }
 
-  /// The next look; nil: none, until something else happens.
+  /// The time of the next look; nil if none is needed.
   mutating func next(_ paces: some Collection<CommitPace>, hasPeers: Bool, at now: Micros) -> Micros? {
     if paces.contains(.soon) { lastSeen = now }
     guard paces.contains(where: { $0 != .never }) else { return nil }

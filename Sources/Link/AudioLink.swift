@@ -6,21 +6,22 @@ internal import LinkWire
 internal import Linux
 import Synchronization
 
-/// Link for an audio callback: capture, ask, edit, commit, without lock, allocation or system call.
+/// Link for an audio callback: captures, edits and commits without lock, allocation or system call.
 ///
-/// There is one for a `Link`, which cannot be copied: put it into the callback's context. It belongs to one thread at a time, the
-/// audio thread. It may outlive its `Link`, and is then alone.
+/// There is one for each `Link`, and it cannot be copied: put it into the callback's context. It belongs to
+/// one thread at a time, the audio thread. It may outlive its `Link`, and then works alone.
 ///
-/// The audio thread can't wake Link's thread, which would be a system call. Link's thread looks for commits
-/// instead, every 5 ms while there are peers: until then they are not on the network. That delays the news, not
-/// the music: a change says at which time it holds, and the audio thread itself sees it at once.
+/// The audio thread cannot wake Link's thread, which would take a system call. Link's thread looks for
+/// commits instead, every 5 ms while there are peers, and sends them then. That delays the news, not the
+/// music: a change names the time from which it holds, and the audio thread itself sees it at once.
 public struct AudioLink: ~Copyable, Sendable {
-  /// Keeps the memory behind the two pointers, and is not touched otherwise: who counts references is not the audio thread.
+  /// Keeps the memory of the two pointers alive. The audio thread never touches it, so it counts no
+  /// references.
   private let room: AudioRoom
   nonisolated(unsafe) private let shared: UnsafePointer<AudioShared>
   nonisolated(unsafe) private let own: UnsafeMutablePointer<AudioOwn>
 
-  /// nil: another has been given out.
+  /// Returns nil if another `AudioLink` exists.
   init?(_ room: AudioRoom) {
     guard
       room.isTaken.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
@@ -32,21 +33,21 @@ public struct AudioLink: ~Copyable, Sendable {
 
   deinit { room.isTaken.store(false, ordering: .releasing) }
 
-  /// The session as this thread shall see it now. For a second after a commit of its own, it sees its own values
+  /// The session as this thread should see it now. For a second after its own commit, it sees its own values
   /// whatever the network says. [audio, real-time-safe]
   @_noLocks @_noAllocation
   public mutating func captureAudioState() -> SessionState {
     takeNews() ? own.pointee.captured : capture(at: HostClock.micros())
   }
 
-  /// The same, with the clock read by the caller. [audio, real-time-safe]
+  /// The same, at a time that the caller has read. [audio, real-time-safe]
   @_noLocks @_noAllocation
   public mutating func captureAudioState(at now: Micros) -> SessionState {
     takeNews() ? own.pointee.captured : capture(at: now)
   }
 
-  /// Whether the last capture still holds: nothing was published, and we changed nothing of late. So it is in
-  /// nearly every cycle, and then not even the clock is needed.
+  /// Returns whether the last capture still holds: nothing was published, and no commit of ours is recent.
+  /// This is so in nearly every cycle, and then the clock is not even read.
   @_noLocks @_noAllocation
   private mutating func takeNews() -> Bool {
     shared.pointee.captures.store(
@@ -66,15 +67,15 @@ public struct AudioLink: ~Copyable, Sendable {
     return own.pointee.captured
   }
 
-  /// Puts what was changed since its capture into the session; an unchanged state does nothing. False if too
-  /// many commits wait to be taken: then nothing has changed, here or there. [audio, real-time-safe]
+  /// Puts the changes since the capture into the session; an unchanged state does nothing. Returns false if
+  /// too many commits wait to be taken; then nothing has changed, here or there. [audio, real-time-safe]
   @discardableResult
   @_noLocks @_noAllocation
   public mutating func commitAudioState(_ state: SessionState) -> Bool {
     commitAudioState(state, at: HostClock.micros())
   }
 
-  /// The same, with the clock read by the caller. [audio, real-time-safe]
+  /// The same, at a time that the caller has read. [audio, real-time-safe]
   @discardableResult
   @_noLocks @_noAllocation
   public mutating func commitAudioState(_ state: SessionState, at now: Micros) -> Bool {
@@ -89,7 +90,8 @@ public struct AudioLink: ~Copyable, Sendable {
     return true
   }
 
-  /// Beats per minute of a span of samples that goes from one beat to another. [any, real-time-safe]
+  /// The tempo of samples that span the beats from `first` to `last`, in beats per minute. [any,
+  /// real-time-safe]
   @_noLocks @_noAllocation
   public static func beatsPerMinute(
     from first: Double, to last: Double, frames: Double, sampleRate: Double
@@ -98,11 +100,11 @@ public struct AudioLink: ~Copyable, Sendable {
   }
 }
 
-/// Both sides hold it at once: atomics and handoffs only.
+/// Shared by both threads at once: atomics and handoffs only.
 struct AudioShared: ~Copyable, Sendable {
   let session: Latest<SessionSnapshot>
   let changes: SPSCQueue<SessionChange>
-  /// So that Link's thread knows whether somebody is there.
+  /// Shows Link's thread that the audio thread runs.
   let captures = Atomic<UInt>(0)
 
   init(_ snapshot: SessionSnapshot) {
@@ -111,7 +113,7 @@ struct AudioShared: ~Copyable, Sendable {
   }
 }
 
-/// The audio thread's alone.
+/// Used by the audio thread alone.
 struct AudioOwn: BitwiseCopyable {
   var session: AudioSession
   var published: SessionSnapshot
@@ -150,7 +152,7 @@ final class AudioRoom: AudioDoor {
 
   func nextChange() -> SessionChange? { shared.pointee.changes.pop() }
 
-  /// Whether there was a capture since this was asked last.
+  /// `.soon` if there was a capture since the last call.
   var pace: CommitPace {
     let captures = shared.pointee.captures.load(ordering: .relaxed)
     return lastCaptures.exchange(captures, ordering: .relaxed) != captures ? .soon : .late

@@ -4,19 +4,21 @@ package import LinkSession
 package import LinkWire
 package import Linux
 
-/// Who takes part in Link Audio, with sockets and a thread of its own, beside a `Link`: what Link knows of the network.
+/// The receiver of Link's knowledge of the network, for Link Audio, which runs beside a `Link` with its own
+/// sockets and thread.
 ///
-/// Each call comes from whichever thread works on the session, with Link's lock held: it must be short and must not call Link.
+/// Any thread that works on the session may call it, with Link's lock held. So its functions must be short
+/// and must not call Link.
 package protocol AudioListener: AnyObject, Sendable {
-  /// All gateways that there are now, and the senders that may be heard at them.
+  /// All current gateways, and the networks whose senders may be heard on them.
   func hear(_ gateways: [AudioGateway], _ neighbours: Neighbourhood)
-  /// Under which id and in which session we are.
+  /// Our id and our session.
   func hear(node: NodeID, session: SessionID)
-  /// Of gateways for which `Link.setAudioSocket` said where the socket is.
+  /// A peer's sighting, on a gateway for which `Link.setAudioSocket` gave our endpoint.
   func hear(_ sighting: AudioSighting)
 }
 
-/// A local address that Link has a gateway on.
+/// A local address on which Link has a gateway.
 package struct AudioGateway: Hashable, Sendable {
   package let id: GatewayID
   let local: LocalAddress
@@ -24,7 +26,7 @@ package struct AudioGateway: Hashable, Sendable {
   package var address: Address { local.address }
 }
 
-/// The socket of one gateway for Link Audio: bound to its address, with a port of its own (facts: link-audio 3).
+/// The socket of a gateway for Link Audio: bound to its address, with its own port (facts: link-audio 3).
 package final class AudioSocket: Sendable {
   package let endpoint: Endpoint
   private let interface: UInt32
@@ -36,11 +38,11 @@ package final class AudioSocket: Sendable {
     endpoint = try socket.localEndpoint()
   }
 
-  /// To be waited on.
+  /// The descriptor to poll.
   package var descriptor: Int32 { socket.descriptor }
 
-  /// The next datagram: its size, its sender, the interface that it came by, and the time that it had lain
-  /// here; nil if there is none now.
+  /// The next datagram: its size, its sender, the interface it came through, and how long it had waited; nil
+  /// if there is none now.
   package func receive(
     into buffer: UnsafeMutableRawBufferPointer
   ) -> (count: Int, from: Endpoint, interface: UInt32, waited: Micros)? {
@@ -49,7 +51,7 @@ package final class AudioSocket: Sendable {
     return (arrival.count, arrival.from, interface, arrival.waited)
   }
 
-  /// Whether the system took it.
+  /// Returns whether the system accepted the datagram.
   package func send(_ bytes: UnsafeRawBufferPointer, to endpoint: Endpoint) -> Bool {
     socket.send(bytes, to: endpoint) == 0
   }

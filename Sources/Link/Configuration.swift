@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 extension Link {
-  /// What a peer begins with.
+  /// The settings with which a peer starts.
   public struct Configuration: Hashable, Sendable {
-    /// The tempo while nobody else is there, in BPM: 20 to 999.
+    /// The tempo until a peer is found, in BPM: 20 to 999.
     public var tempo: Double
-    /// The interfaces to be on, by their names, like `eth0` or `lo`; nil for all. On others nothing is sent, and what comes by them
-    /// is not looked at. One that is not there yet is used when it comes.
+    /// Names of the interfaces to use, like `eth0` or `lo`; nil for all. Link sends nothing on other
+    /// interfaces and ignores datagrams that come through them. An interface that appears later is used from
+    /// then on.
     public var interfaces: Set<String>?
 
-    /// A tempo, and interfaces if it should not be all.
+    /// Creates a configuration with a tempo, and with interfaces if not all should be used.
     public init(tempo: Double = 120, interfaces: Set<String>? = nil) {
       self.tempo = tempo
       self.interfaces = interfaces
@@ -22,7 +23,7 @@ extension Link {
       for name in interfaces.sorted() where !Self.isInterfaceName(name) { throw .interface(name) }
     }
 
-    /// As the kernel takes them: up to 15 bytes, without a slash, colon or space.
+    /// Whether the kernel accepts the name: up to 15 bytes, without a slash, colon or space.
     package static func isInterfaceName(_ name: some StringProtocol) -> Bool {
       (1...15).contains(name.utf8.count) && name != "." && name != ".."
         && name.utf8.allSatisfy {
@@ -31,16 +32,16 @@ extension Link {
     }
   }
 
-  /// Why there is no peer with such a configuration.
+  /// The reason why a configuration is invalid.
   public enum ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A tempo that is no number, or beyond 20 to 999 BPM.
+    /// A tempo that is not a number, or outside 20 to 999 BPM.
     case tempo(Double)
     /// An empty set of interfaces; nil is all.
     case noInterface
-    /// What no interface can be called.
+    /// A name that no interface can have.
     case interface(String)
 
-    /// In words.
+    /// The reason in words.
     public var description: String {
       switch self {
       case .tempo(let tempo): "a session has 20 to 999 BPM, not \(tempo)"

@@ -4,23 +4,24 @@ public import LinkSession
 internal import Linux
 import Synchronization
 
-/// How the network is doing, for a person who asks why there are no peers.
+/// The state of the network, for a user without peers.
 public struct Diagnostics: Sendable {
-  /// Why Link is not on the network at all: the system has no more threads or descriptors, say. Nil is good.
+  /// Why Link is not on the network at all, for example because no thread or descriptor is free; nil if it
+  /// is.
   public var failure: String?
   /// The addresses in use, IPv4 first.
   public var addresses: [String]
-  /// Addresses that could not be used, and why; tried again every few seconds.
+  /// Addresses that could not be used, with the reasons; Link tries them again every few seconds.
   public var refusals: [String]
-  /// Where the other peers in our session are, of at most `placeLimit` addresses.
+  /// The addresses of the other peers in our session, at most `placeLimit`.
   public var peers: [PeerPlace]
-  /// How many other peers are in our session.
+  /// The number of other peers in our session.
   public var peerCount: Int
-  /// Datagrams that the system would not send, on the gateways that are open now.
+  /// Datagrams that the system refused to send, on the gateways that are open now.
   public var failedSends: Int
-  /// Datagrams that came from outside of the networks of this machine, and were not looked at.
+  /// Datagrams from outside this machine's networks; they are ignored.
   public var strangers: Int
-  /// What was received and what was dropped.
+  /// Counts of received and of dropped datagrams.
   public var counters: Counters
 
   init(_ engine: borrowing Engine, _ failure: SystemFailure?) {
@@ -40,14 +41,14 @@ public struct Diagnostics: Sendable {
 }
 
 extension Diagnostics {
-  /// Anybody can invent thousands of peers, and nobody reads as many addresses.
+  /// Limits the list, because anyone can invent thousands of peers.
   public static let placeLimit = 32
 
-  /// An address, and how many Link apps are there.
+  /// An address, and the number of Link programs there.
   public struct PeerPlace: Hashable, Sendable {
-    /// The address, or the words for another room.
+    /// The address, or the description of another room.
     public var name: String
-    /// Peers, not ways to them: at least 1.
+    /// Peers at this address, at least 1; a peer with several gateways counts once.
     public var count: Int
 
     /// The number of peers at this address.
@@ -58,14 +59,14 @@ extension Diagnostics {
   }
 }
 
-/// What any thread, the audio thread too, may ask without waiting.
+/// Values that any thread, the audio thread included, may read without waiting.
 final class LinkStatus: Sendable {
   let isEnabled = Atomic(false)
   let isActive = Atomic(true)
   let isStartStopSyncEnabled = Atomic(false)
   let peerCount = Atomic(0)
   let isConnected = Atomic(false)
-  /// On the network it would be, and is not: `Diagnostics.failure` says why.
+  /// Wants to be on the network and cannot; `Diagnostics.failure` gives the reason.
   let isMute = Atomic(false)
 
   func update(_ snapshot: SessionSnapshot) {

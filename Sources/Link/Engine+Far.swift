@@ -4,10 +4,11 @@ import Glibc
 internal import LinkSession
 internal import Linux
 
-// What other rooms have to do with it.
+// The connection with other rooms.
 extension Link {
-  /// What is known of the ways to the other rooms, and how much later their grids are. The first comes in slowly, the second at once. `calls`: of each
-  /// that is called, in the order of `FarSettings.calls`, what is known beside that.
+  /// Sets the correction for asymmetric paths to the other rooms, and the distance of their grids. The
+  /// correction comes in slowly, the distance at once. `calls` has an additional correction for each called
+  /// room, in the order of `FarSettings.calls`.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   package func setFar(correction: Micros, distance: Beats, calls: [Micros]) {
@@ -22,10 +23,10 @@ extension Engine {
     carryOut(far?.hear(bytes, arrival, of: gateways.machine) ?? [])
   }
 
-  /// Where sockets to other rooms are to be opened, which is done without the lock.
+  /// The port to open sockets for other rooms at, if they are due. The caller opens them without the lock.
   func farPortToOpen(at now: Micros) -> UInt16? { session.isEnabled ? far?.portToOpen(at: now) : nil }
 
-  /// Disabled meanwhile: then they close with the values.
+  /// If Link was disabled meanwhile, the sockets close with the values.
   mutating func takeFar(_ opened: Result<[FarSocket], SystemFailure>, at now: Micros) {
     guard session.isEnabled else { return }
     far?.take(opened, at: now)
@@ -36,12 +37,12 @@ extension Engine {
     carryOut(far?.meetDeadlines(at: now) ?? [])
   }
 
-  /// What somebody chose while it plays.
+  /// Takes the user's new settings while it runs.
   mutating func setFar(correction: Micros, distance: Beats, calls: [Micros], at now: Micros) {
     carryOut(far?.set(correction: correction, distance: distance, calls: calls) ?? [])
   }
 
-  /// What other rooms say, and that they have come or gone.
+  /// Passes on messages of other rooms, and rooms that came or went.
   private mutating func carryOut(_ events: [FarWires.Event]) {
     for event in events {
       let now = HostClock.micros()

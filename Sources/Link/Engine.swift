@@ -6,26 +6,26 @@ internal import LinkSession
 internal import LinkWire
 internal import Linux
 
-/// The machine, its sockets and who listens to it: everything that is behind the lock.
+/// The session, its sockets and its listeners: everything behind the lock.
 ///
-/// App threads and the network thread take turns with it, and none of them reads, opens or closes a socket or sends meanwhile: what comes
-/// in is read before, and what is to be sent and closed waits in `outgoing` (see `NetworkThread.act`). Only the network thread opens and
-/// closes sockets and waits on them. Events wait here for it to deliver them without the lock.
+/// App threads and the network thread take turns. No thread reads, opens or closes a socket, or sends, while
+/// holding the lock: input is read before, and output waits in `outgoing` (see `NetworkThread.act`). Only the
+/// network thread opens and closes sockets and polls them. It also delivers the events, without the lock.
 struct Engine: Sendable {
   var session: LinkSession
   var gateways: Gateways
-  /// To other rooms; nil: nobody wants any.
+  /// The connection to other rooms; nil if none is configured.
   var far: FarWires?
-  /// Datagrams from outside of our networks: not looked at.
+  /// Datagrams from outside our networks; they are ignored.
   private(set) var strangers = 0
   private(set) var events: [LinkSession.Event] = []
   private(set) var deadline: Micros?
   private(set) var snapshot: SessionSnapshot
-  /// Enabled and active: on the network, as far as our user is concerned.
+  /// Whether the user wants Link on the network: enabled and active.
   private(set) var isWanted = false
 
   private var doors: [Door] = []
-  /// Who takes part in Link Audio, and what it was told last.
+  /// The receiver for Link Audio, and the values that it was given last.
   private var audio: (any AudioListener)?
   private var toldGateways: [AudioGateway] = []
   private var toldNeighbours = Neighbourhood()
@@ -33,19 +33,20 @@ struct Engine: Sendable {
   private var look = CommitLook()
   private let status: LinkStatus
   private var slept: Int64
-  /// In their order. As many as the session gives at once, from each thread that is here before they are taken.
+  /// Unsent datagrams, in order. At most the session's `Limits.outputs` for each thread that is in the
+  /// engine.
   private var outgoing: [Outgoing] = []
 
-  /// A part with an audio thread of its own, and how many of its changes are worked in.
+  /// A part with its own audio thread, and the number of its changes that are in the session.
   private struct Door {
     let door: any AudioDoor
     var workedIn: UInt64 = 0
   }
 
-  /// At most so many datagrams are taken from a socket in one turn, so that no flood keeps the others waiting.
+  /// Datagrams read from a socket in one turn, so that a flood does not delay the other sockets.
   static var datagramsPerTurn: Int { 64 }
   static var changesPerTurn: Int { 1024 }
-  /// Waiting events; nobody fetches them only while a callback blocks. Of more, each kind's newest is told.
+  /// Events that wait. More come only while a callback blocks; then the newest of each kind stays.
   static var eventLimit: Int { 64 }
 
   init(
@@ -61,10 +62,11 @@ struct Engine: Sendable {
   }
 }
 
-// What app threads do.
+// Calls of app threads.
 extension Engine {
-  /// Off takes effect here and now, goodbye included, so that a program may end right after it: what the audio
-  /// thread committed before is told before. The network thread then closes the sockets; on is its work altogether.
+  /// Turning off takes effect at once, goodbye included, so that a program may end right afterwards; changes
+  /// that an audio thread committed before are sent first. The network thread closes the sockets, and does
+  /// all of turning on.
   mutating func want(_ isWanted: Bool, at now: Micros) {
     self.isWanted = isWanted
     guard !isWanted && session.isEnabled else { return }
@@ -74,7 +76,7 @@ extension Engine {
     tellAudio()
   }
 
-  /// Whether the network thread has something to do that no deadline and no datagram tells it.
+  /// Whether the network thread has work that no deadline or datagram announces.
   var needsTurn: Bool {
     !events.isEmpty || isWanted != session.isEnabled
       || (!session.isEnabled && (!gateways.all.isEmpty || far?.isOpen == true))
@@ -84,7 +86,7 @@ extension Engine {
     feed(.commit(change), at: now)
   }
 
-  /// What the audio thread committed before is told, or not, as it was before.
+  /// Changes that an audio thread committed before still count under the old setting.
   mutating func enableStartStopSync(_ isOn: Bool, at now: Micros) {
     collectAudioChanges(at: now)
     feed(.enableStartStopSync(isOn), at: now)
@@ -111,12 +113,12 @@ extension Engine {
     for gateway in gateways.all { feed(.audioSocket(nil, on: gateway.id), at: now) }
   }
 
-  /// Where our audio socket of a gateway is, now; of one that has gone meanwhile it means nothing.
+  /// Sets the endpoint of our audio socket on a gateway. Has no effect if the gateway is closed.
   mutating func setAudioSocket(_ endpoint: Endpoint?, on gateway: GatewayID, at now: Micros) {
     feed(.audioSocket(endpoint, on: gateway), at: now)
   }
 
-  /// What has changed for who takes part in Link Audio.
+  /// Passes changes on to Link Audio.
   mutating func tellAudio() {
     guard let audio else { return }
     let identity = (snapshot.node, snapshot.session)
@@ -132,7 +134,7 @@ extension Engine {
     }
   }
 
-  /// Works in what audio threads have committed since; then `snapshot` is all there is to know.
+  /// Takes over the commits of audio threads, so that `snapshot` is complete.
   mutating func collectAudioChanges(at now: Micros) {
     for index in doors.indices {
       var collected = 0
@@ -143,27 +145,27 @@ extension Engine {
       }
       if collected > 0 {
         drain()
-        publish(to: doors[index])  // that they are worked in, even if they changed nothing
+        publish(to: doors[index])  // acknowledges the changes, even if the state is the same
       }
     }
   }
 }
 
-// What the network thread does.
+// Calls of the network thread.
 extension Engine {
-  /// The gateways' sockets, then those to other rooms.
+  /// The sockets of the gateways, then those to other rooms.
   var inlets: [Inlet] {
     gateways.all.flatMap { gateway in (0..<GatewaySockets.socketCount).map { .near(gateway, socket: $0) } }
       + (far?.inlets ?? [])
   }
 
-  /// When to wake up without being woken; nil for never.
+  /// When to wake up; nil for never.
   mutating func nextWake(at now: Micros) -> Micros? {
     let nextLook = look.next(doors.map(\.door.pace), hasPeers: snapshot.peerCount > 0, at: now)
     return [deadline, gateways.nextScan, nextLook, far?.nextWake].compactMap(\.self).min()
   }
 
-  /// What the network thread does in each turn when all that came in is heard.
+  /// The part of a turn after all input was read.
   mutating func work(at now: Micros) {
     noticeSleep(at: now)
     collectAudioChanges(at: now)
@@ -191,7 +193,7 @@ extension Engine {
     events.removeAll()
   }
 
-  /// A datagram, with its own time: pings are measurements. It was read at `read`.
+  /// Handles a datagram that was read at `read`. Each gets a time of its own, because pings are measurements.
   mutating func hear(
     _ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival, by inlet: Inlet, read: Micros
   ) {
@@ -213,13 +215,13 @@ extension Engine {
     }
   }
 
-  /// What is to be sent, once, in exchange for an empty list.
+  /// Swaps the list of unsent datagrams for an empty one.
   mutating func takeOutgoing(_ list: inout [Outgoing]) {
     swap(&outgoing, &list)
     far?.takeOutgoing(&list)
   }
 
-  /// Behind what is still to be sent through it.
+  /// Closes a gateway after its unsent datagrams have left.
   mutating func close(_ gateway: GatewaySockets) {
     gateways.close(gateway)
     outgoing.append(.closed(gateway))
@@ -231,10 +233,10 @@ extension Engine {
     far?.close()
   }
 
-  /// How much waits to be sent.
+  /// The number of unsent datagrams.
   var outgoingCount: Int { outgoing.count + (far?.outgoingCount ?? 0) }
 
-  /// The host clock stands still in sleep and the session does not: its clock must be measured again.
+  /// The host clock stops during suspend, the session's time does not: the offset must be measured again.
   private mutating func noticeSleep(at now: Micros) {
     let total = HostClock.sleptMicros()
     defer { slept = total }
@@ -249,7 +251,7 @@ extension Engine {
     drain()
   }
 
-  /// To be called after each thing that happens to the session.
+  /// Takes the session's outputs; call it after each input.
   mutating func drain() {
     while true {
       switch session.nextOutput() {

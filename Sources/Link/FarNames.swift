@@ -5,7 +5,7 @@ import Glibc
 internal import Linux
 import Synchronization
 
-/// Where hosts are, by the system's resolver, which may think for half a minute: on threads of their own, one for each name.
+/// Resolves host names with the system's resolver, which may take half a minute, on one thread for each name.
 final class FarNames: Sendable {
   private struct Name {
     let host: FarHost
@@ -15,21 +15,21 @@ final class FarNames: Sendable {
   }
 
   private let names: Mutex<[Name]>
-  /// Of a name that has an answer.
+  /// Rings when a name was resolved.
   private let bell = WakeUp()
 
-  /// A name whose room is not heard may lead somewhere else by now.
+  /// Interval of new lookups: the name of a room that does not answer may have a new address.
   static var period: Micros { Micros(10_000_000) }
 
   init(_ hosts: [FarHost]) {
     names = Mutex(hosts.map { Name(host: $0) })
-    // Without it an answer waits for the thread's next turn.
+    // If it fails, a result waits for the thread's next turn.
     try? bell.open()
   }
 
   var descriptor: Int32 { bell.descriptor }
 
-  /// Asks for one, unless it was asked for lately. An address is its own answer.
+  /// Starts a lookup, unless one was started recently. An address needs none.
   func ask(_ number: Int, at now: Micros) {
     let host = names.withLock { names -> FarHost? in
       guard names.indices.contains(number), !names[number].isAsked, names[number].next <= now else {
@@ -56,7 +56,7 @@ final class FarNames: Sendable {
     if let thread { thread.detach() } else { names.withLock { $0[number].isAsked = false } }
   }
 
-  /// What has been found since.
+  /// Returns the results since the last call.
   func take() -> [(number: Int, addresses: [Endpoint])] {
     bell.drain()
     return names.withLock { names in

@@ -4,21 +4,21 @@ package import BeatMath
 package import FarLink
 internal import Linux
 
-/// Which other rooms there are to be, and what is needed to talk to them.
+/// The other rooms, and the secrets and sockets to talk to them.
 package struct FarSettings: Sendable {
   /// Rooms that we call.
   package var calls: [FarCall]
-  /// Where rooms may call us; nil: nowhere.
+  /// The port for calls of other rooms; nil: none may call.
   package var port: UInt16?
-  /// The address of this machine at which they may; nil: at each.
+  /// The local address for such calls; nil: any.
   package var door: Address?
   package var key: FarKey
   package var cipher: any FarCipher.Type
-  /// Everybody knows the key: nobody is heard but who is in a private network, as a VPN's.
+  /// The key is public: accept only senders in a private network, such as a VPN.
   package var isKeyPublic = false
-  /// How much earlier than measured the other rooms are (`FarWire.correction`).
+  /// Correction for all rooms (`FarWire.correction`): by how much they are earlier than measured.
   package var correction = Micros.zero
-  /// How much later the grids of the other rooms are (`FarWire.distance`).
+  /// Distance of the other rooms' grids (`FarWire.distance`), in beats behind ours.
   package var distance = Beats.zero
 
   package init(calls: [FarCall], port: UInt16?, key: FarKey, cipher: any FarCipher.Type) {
@@ -28,17 +28,17 @@ package struct FarSettings: Sendable {
     self.cipher = cipher
   }
 
-  /// Where rooms are called, unless somebody says otherwise: next to Link's own port, and not it.
+  /// The default port for calls: next to Link's own port, but different.
   package static var usualPort: UInt16 { 20_819 }
 }
 
-/// A room that is called, as people write it: `HOST`, or `HOST offset=3`.
+/// A called room, as users write it: `HOST`, or `HOST offset=3`.
 package struct FarCall: Hashable, Sendable {
   package var host: FarHost
-  /// How much earlier than measured it is, beside what holds for all (`FarWire.correction`).
+  /// Correction for this room alone, in addition to that for all (`FarWire.correction`).
   package var correction = Micros.zero
 
-  /// nil: it is not written so, or the offset is none of these, in milliseconds.
+  /// Returns nil if the text is malformed, or the offset in milliseconds is not within `offsets`.
   package init?(_ text: some StringProtocol, offsets: ClosedRange<Double>) {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     guard words.count <= 2, let host = FarHost(words[0]) else { return nil }
@@ -52,12 +52,13 @@ package struct FarCall: Hashable, Sendable {
   }
 }
 
-/// A host as people write it: a name or an address, and a port.
+/// A host as users write it: a name or an address, and a port.
 package struct FarHost: Hashable, Sendable, CustomStringConvertible {
   package var host: String
   package var port: UInt16
 
-  /// `HOST`, `HOST:PORT`, `[IPV6]:PORT`, `IPV6`; nil: it is none of these, or no one machine's.
+  /// `HOST`, `HOST:PORT`, `[IPV6]:PORT` or `IPV6`; nil if it is none of these, or not the address of a single
+  /// machine.
   package init?(_ text: some StringProtocol, usually port: UInt16 = FarSettings.usualPort) {
     let parts = Address(text) == nil ? Endpoint.split(text) : nil
     host = parts?.host ?? String(text)
@@ -83,39 +84,39 @@ package struct FarHost: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Another room, for a person.
+/// Another room, as users see it.
 package struct FarRoom: Hashable, Sendable {
-  /// `unknown`: its name leads nowhere; `ourselves`: it leads to this program.
+  /// `unknown`: its name has no address; `ourselves`: its address is this program's.
   package enum State: Hashable, Sendable { case unknown, waiting, ourselves, proven, away }
 
-  /// As it is called; nil: it called us.
+  /// The name that we call; nil if the room called us.
   package var host: FarHost?
-  /// Where it was heard last.
+  /// The endpoint that it spoke from last.
   package var peer: Endpoint?
   package var state: State
-  /// nil: not measured yet.
+  /// nil until measured.
   package var roundTrip: Micros?
   package var loss: Double?
   package var correction: Micros
-  /// What holds of it by now.
+  /// The correction that is in effect now, on its way to `correction`.
   package var corrected: Micros
   package var distance: Beats
-  /// Where it sees us, as it said itself.
+  /// Our endpoint as the room sees it.
   package var seen: Endpoint?
-  /// It does not answer, and somebody at its address has called us.
+  /// It does not answer, but a room at its address has called us.
   package var isCalledBack = false
 
-  /// The rooms may disagree by so much, if a datagram's whole time was spent on one of the two ways.
+  /// Largest possible error between the rooms: all of a round trip could be spent one way.
   package var bound: Micros? { roundTrip.map { Micros($0.count / 2) } }
 }
 
-/// Of all rooms together.
+/// The report on all rooms.
 package struct FarReport: Hashable, Sendable {
   package var rooms: [FarRoom] = []
-  /// Who spoke last that has another key, or none.
+  /// The last sender with a wrong key, or none.
   package var refused: Endpoint?
   package var counters = FarCounters()
-  /// Which key we have, to be compared; nil: one that everybody knows.
+  /// A short name of our key, to compare; nil if the key is public.
   package var key: String?
   /// Why there are no sockets.
   package var failure: String?

@@ -3,7 +3,7 @@ internal import Addresses
 internal import FarLink
 internal import Linux
 
-/// A socket for all rooms, of one family.
+/// The socket for all rooms, of one address family.
 final class FarSocket: Sendable {
   let isIPv6: Bool
   private let socket: UDPSocket
@@ -13,31 +13,32 @@ final class FarSocket: Sendable {
     socket = try .anywhere(Endpoint(family, port: port))
   }
 
-  /// IPv4, and IPv6 where there is such a thing.
+  /// Opens one for IPv4, and one for IPv6 if the system has it.
   static func both(port: UInt16) throws(SystemFailure) -> [FarSocket] {
     let first = try FarSocket(.v4(0), port: port)
     let second = try? FarSocket(.v6(high: 0, low: 0, scope: 0), port: port)
     return [first] + (second.map { [$0] } ?? [])
   }
 
-  /// To be waited on.
+  /// The descriptor to poll.
   var descriptor: Int32 { socket.descriptor }
 
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> UDPSocket.Arrival? {
     socket.receive(into: buffer)
   }
 
-  /// What does not get away is lost, as on any wire. False: not from this address of ours, which may be gone.
+  /// Sends a datagram; one that fails is lost, as on any network. Returns false if `own` cannot be used; the
+  /// address may be gone.
   func send(_ bytes: UnsafeRawBufferPointer, to endpoint: Endpoint, from own: Address?) -> Bool {
     if let own, socket.send(bytes, to: endpoint, from: own) == 0 { return true }
     return socket.send(bytes, to: endpoint) == 0 && own == nil
   }
 }
 
-/// By which address of ours those that call us reach us: what goes to them leaves from there. The system would take the one that it likes best, and
-/// the router of who called another one lets nothing in from that.
+/// The local address at which each calling room reaches us; replies leave from it. The system would choose an
+/// address by itself, and a caller's router lets nothing in from an address that the caller did not call.
 ///
-/// Whom we call is none of these: where our own way there leads may change, and then the system knows better.
+/// Rooms that we call are not in it: if our route to them changes, the system chooses better.
 struct FarWays: Sendable {
   private var ways: [(caller: Endpoint, own: Address)] = []
 

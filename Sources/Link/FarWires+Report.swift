@@ -4,7 +4,7 @@ internal import BeatMath
 internal import FarLink
 internal import LinkSession
 
-// What there is to show of the other rooms.
+// The report on the other rooms.
 extension FarWires {
   func report(_ measure: (GatewayID) -> FarMeasure?) -> FarReport {
     var report = FarReport()
@@ -35,7 +35,8 @@ extension FarWires {
 }
 
 extension FarWires {
-  /// We call it in vain, and somebody at its address has called us: behind a router that lets no call in, it may be the same room.
+  /// We call it in vain, but a room at its address has called us. Behind a router that blocks calls, it may
+  /// be the same room.
   private func isCalledBack(_ view: LineView) -> Bool {
     guard view.state == .waiting, let board else { return false }
     let places = view.calls.flatMap { self.places[$0] ?? [] }.map(\.address)

@@ -6,13 +6,13 @@ internal import LinkSession
 internal import LinkWire
 internal import Linux
 
-/// The wires to other rooms: two sockets, for IPv4 and IPv6, and the machine that seals what goes over them. Each line that is proven is a
-/// gateway of the session's, and stays one through a cut. [network]
+/// The wires to other rooms: two sockets, for IPv4 and IPv6, and the machine that encrypts the datagrams.
+/// Each proven line is a gateway of the session, and remains one while the connection is cut. [network]
 struct FarWires: Sendable {
   enum Event {
     case opened(Gateway)
     case closed(GatewayID)
-    /// Of an open one: another correction or distance.
+    /// An open gateway has another correction or distance.
     case changed(Gateway)
     case arrived([UInt8], on: GatewayID, via: Channel, waited: Micros)
   }
@@ -27,9 +27,9 @@ struct FarWires: Sendable {
   private var sockets: [FarSocket] = []
   private var ways = FarWays()
   private let names: FarNames
-  /// Those that we call whose names lead nowhere.
+  /// Called rooms whose names have no address.
   private(set) var unknown: Set<Int> = []
-  /// Where the rooms that we call were found last.
+  /// The last known endpoints of the called rooms.
   private(set) var places: [Int: [Endpoint]] = [:]
   let keyName: String?
   private(set) var wires: [Wire] = []
@@ -38,11 +38,11 @@ struct FarWires: Sendable {
   private var nextLook: Micros?
   private var random = SystemRandomNumberGenerator()
   private(set) var failure: SystemFailure?
-  /// What is sealed, in its order.
+  /// Unsent sealed datagrams, in order.
   private var outgoing: [Outgoing] = []
 
   static var retry: Micros { Micros(1_000_000) }
-  /// No gateway of a local address has such a number.
+  /// Larger than the id of any local gateway.
   private static var firstNumber: UInt32 { 1 << 31 }
 
   init(_ settings: FarSettings) {
@@ -53,7 +53,7 @@ struct FarWires: Sendable {
 
   var isOpen: Bool { board != nil }
 
-  /// To be waited on.
+  /// The descriptors to poll.
   var inlets: [Inlet] { isOpen ? sockets.map { .far($0) } + [.names(names.descriptor)] : [] }
 
   var nextWake: Micros? {
@@ -62,13 +62,13 @@ struct FarWires: Sendable {
 
   func owns(_ gateway: GatewayID) -> Bool { gateway.rawValue >= Self.firstNumber }
 
-  /// Where sockets are to be opened now, while we are on the network; 0: anywhere. Where the port is somebody else's, it is tried again.
+  /// The port to open sockets at, if they are due; 0: any port. If another program has the port, we retry.
   func portToOpen(at now: Micros) -> UInt16? {
     guard board == nil, nextTry.map({ $0 <= now }) ?? true else { return nil }
     return settings.port ?? 0
   }
 
-  /// What came of it.
+  /// Takes the result of opening them.
   mutating func take(_ opened: Result<[FarSocket], SystemFailure>, at now: Micros) {
     guard board == nil else { return }
     switch opened {
@@ -84,7 +84,7 @@ struct FarWires: Sendable {
     nextLook = now
   }
 
-  /// Tells all rooms that we leave; nothing is said after it. Any thread.
+  /// Says goodbye to all rooms, and nothing after. May run on any thread.
   mutating func hangUp(at now: Micros) {
     board?.hangUp(at: now)
     _ = flush()
@@ -100,7 +100,7 @@ struct FarWires: Sendable {
     (nextTry, nextLook, failure) = (nil, nil, nil)
   }
 
-  /// Takes a datagram of one of the sockets. `machine`: the addresses of all interfaces.
+  /// Takes a datagram of one of the sockets. `machine` has the addresses of all interfaces.
   mutating func hear(
     _ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival, of machine: Neighbourhood
   ) -> [Event] {
@@ -114,7 +114,7 @@ struct FarWires: Sendable {
     return flush(after: arrival)
   }
 
-  /// Whether rooms may call where this came in: at the address that was chosen, by the interface that has it.
+  /// Whether a call may come in here: at the chosen address, through the interface that has it.
   private func isAtDoor(_ arrival: UDPSocket.Arrival, of machine: Neighbourhood) -> Bool {
     guard let door = settings.door else { return true }
     guard let to = arrival.to, to.scoped(0) == door.scoped(0) else { return false }
@@ -123,13 +123,13 @@ struct FarWires: Sendable {
 
   var outgoingCount: Int { outgoing.count }
 
-  /// What is to be sent, once, behind what is there.
+  /// Moves the unsent datagrams to the end of `list`.
   mutating func takeOutgoing(_ list: inout [Outgoing]) {
     list += outgoing
     outgoing.removeAll(keepingCapacity: true)
   }
 
-  /// There was no way to these from the address of ours by which they reach us: it may be gone.
+  /// Forgets local addresses from which a datagram could not be sent; they may be gone.
   mutating func forgetWays(to endpoints: [Endpoint]) {
     for endpoint in endpoints { ways.forget(endpoint) }
   }
@@ -140,14 +140,14 @@ struct FarWires: Sendable {
     return events + flush()
   }
 
-  /// To the room at the other end, if it is there.
+  /// Sends a packet to the room behind this gateway, if it is connected.
   mutating func send(_ packet: Packet, on id: GatewayID, via channel: Channel, at now: Micros) {
     guard let wire = wires.first(where: { $0.gateway.id == id }) else { return }
     packet.withUnsafeBytes { board?.send($0, as: FarChannel(channel), on: wire.line, at: now) }
     _ = flush()
   }
 
-  /// Of rooms that we call and do not hear: where are they now?
+  /// Looks up the called rooms that do not answer.
   private mutating func look(at now: Micros) -> [Event] {
     var events: [Event] = []
     if let board, let due = nextLook, due <= now {
@@ -193,7 +193,8 @@ struct FarWires: Sendable {
     outgoing.append(.far(bytes, to: endpoint, own: own, by: socket))
   }
 
-  /// The other relay's name for the session: of the addresses that lead nowhere (RFC 6666), one for each wire.
+  /// Makes a gateway. The session knows the other relay by an address of the discard prefix (RFC 6666), one
+  /// for each wire.
   private mutating func newGateway(of calls: [Int]) -> Gateway {
     number &+= 1
     let relay = Endpoint(.v6(high: 0x0100 << 48, low: UInt64(number), scope: 0), port: 1)
@@ -202,14 +203,15 @@ struct FarWires: Sendable {
       far: FarWire(relay: relay, correction: correction(of: calls), distance: settings.distance))
   }
 
-  /// As which of those that we call this room is known.
+  /// The numbers of the calls by which this room is known.
   private func calls(on line: LineID) -> [Int] { board?.views.first { $0.id == line }?.calls ?? [] }
 
   func correction(of calls: [Int]) -> Micros {
     settings.correction + (calls.lazy.map { settings.calls[$0].correction }.first { $0 != .zero } ?? .zero)
   }
 
-  /// What holds from now on, for rooms to come, too. `calls`: what is known of each room that is called, beside it.
+  /// Sets the values for all rooms, also future ones. `calls` has an additional correction for each called
+  /// room.
   mutating func set(correction: Micros, distance: Beats, calls: [Micros]) -> [Event] {
     (settings.correction, settings.distance) = (correction, distance)
     for (number, correction) in zip(settings.calls.indices, calls) {
@@ -218,7 +220,8 @@ struct FarWires: Sendable {
     return retell()
   }
 
-  /// The ways on which something else holds than before: somebody chose it, or who called us turned out to be whom we call.
+  /// Updates the gateways whose values changed, by the user or because a caller proved to be a room that we
+  /// call.
   private mutating func retell() -> [Event] {
     var events: [Event] = []
     for place in wires.indices {
@@ -234,7 +237,7 @@ struct FarWires: Sendable {
 
   func relay(of id: GatewayID) -> Endpoint? { wires.first { $0.gateway.id == id }?.gateway.far?.relay }
 
-  /// Where somebody whom the session knows by a relay's name is; nil: it is none.
+  /// Describes the room behind a relay's address; nil if the address belongs to no relay.
   func place(of address: Address) -> String? {
     guard let wire = wires.first(where: { $0.gateway.address == address }),
       let view = board?.views.first(where: { $0.id == wire.line })
@@ -250,7 +253,7 @@ extension FarChannel {
 }
 
 extension Address {
-  /// Of networks that no router of the Internet leads to: at home, in a VPN, this machine's own.
+  /// Whether the address is private: of a home network, a VPN, or this machine.
   var isPrivate: Bool {
     switch self {
     case .v4(let bits):

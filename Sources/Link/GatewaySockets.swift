@@ -5,13 +5,13 @@ internal import LinkWire
 internal import Linux
 import Synchronization
 
-/// One local address on the network: the sockets behind a `LinkSession` gateway (facts: link 3.7).
+/// The sockets of one local address: a gateway of the `LinkSession` (facts: link 3.7).
 final class GatewaySockets: Sendable {
   let id: GatewayID
   let local: LocalAddress
-  /// Where peers find our answers to pings.
+  /// The endpoint that peers send pings to.
   let measurementEndpoint: Endpoint
-  /// A send failed in a way that only opening again can mend.
+  /// A send failed in a way that only reopening can fix.
   var isBroken: Bool { broken.load(ordering: .relaxed) }
   var failedSends: Int { failures.load(ordering: .relaxed) }
 
@@ -34,14 +34,14 @@ final class GatewaySockets: Sendable {
     Gateway(id: id, address: local.address, measurement: measurementEndpoint)
   }
 
-  /// In the order of `channel(at:)`. Measurement first: there, every microsecond of delay is an error.
+  /// In the order of `channel(at:)`. Measurement comes first: there, each microsecond of delay is an error.
   var descriptors: [Int32] { [measurement.descriptor, unicast.descriptor, group.descriptor] }
 
   static let socketCount = 3
 
   static func channel(at index: Int) -> Channel { index == 0 ? .measurement : .discovery }
 
-  /// The next datagram of the socket that is `index` in `descriptors`.
+  /// The next datagram of the socket at `index` in `descriptors`.
   func receive(
     fromSocket index: Int, into buffer: UnsafeMutableRawBufferPointer
   ) -> UDPSocket.Arrival? {
@@ -72,15 +72,15 @@ final class GatewaySockets: Sendable {
     failures.add(1, ordering: .relaxed)
     switch code {
     case ENODEV, ENXIO, EADDRNOTAVAIL, ENETDOWN, EBADF: broken.store(true, ordering: .relaxed)
-    // What a peer wrote of itself may be out of reach, and a firewall or a full queue are no reason to start over.
+    // A peer's endpoint may be unreachable; a firewall or a full queue do not need a new socket either.
     default: break
     }
   }
 
-  /// Its address was away, and is back: what failed meanwhile is no reason to open it again.
+  /// Forgets failures from the time when the address was missing.
   func forgive() { broken.store(false, ordering: .relaxed) }
 
-  /// A link-local endpoint as peers write it has no scope: it is the one of this gateway's interface.
+  /// Peers write link-local endpoints without a scope: add that of this gateway's interface.
   private func scoped(_ endpoint: Endpoint) -> Endpoint {
     guard endpoint.address.isIPv6, endpoint.address.scope == 0 else { return endpoint }
     return Endpoint(endpoint.address.scoped(local.interface), port: endpoint.port)

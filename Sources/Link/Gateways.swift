@@ -5,33 +5,33 @@ import Glibc
 internal import LinkSession
 internal import Linux
 
-/// This machine's addresses as far as Link uses them, and the sockets there: looked up again when the kernel announces a
-/// change, when sockets break, and every few seconds all the same. [network]
+/// The sockets on this machine's addresses. The addresses are scanned when the kernel announces a change,
+/// when sockets break, and every few seconds in any case. [network]
 struct Gateways: Sendable {
   private(set) var all: [GatewaySockets] = []
-  /// Addresses that could not be opened, and why; tried again at each scan.
+  /// Addresses that could not be opened, with the reasons; each scan tries them again.
   private(set) var refused: [(LocalAddress, SystemFailure)] = []
-  /// Why there is no gateway at all, or none but to this machine itself.
+  /// Why there is no gateway, or only one to this machine itself.
   private(set) var failure: SystemFailure? {
     didSet { status.isMute.store(failure != nil, ordering: .relaxed) }
   }
   private(set) var neighbours = Neighbourhood()
-  /// All interfaces, also those that Link is not to use.
+  /// The networks of all interfaces, used or not.
   private(set) var machine = Neighbourhood()
   /// nil while we are not on the network.
   private(set) var nextScan: Micros?
   let watch = AddressWatch()
 
   private let status: LinkStatus
-  /// The interfaces to be on, by name; nil: all.
+  /// Names of the interfaces to use; nil: all.
   let allowed: Set<String>?
   private var absences = Absences()
   private var lastScan: Micros?
   private var number: UInt32 = 0
 
-  /// How often the machine's addresses are looked up, whatever the kernel announces (facts: link 3.6).
+  /// Interval of scans without any announcement (facts: link 3.6).
   static var scanPeriod: Micros { Micros(5_000_000) }
-  /// And no more often than this, however many changes it announces, or sockets break as soon as they are opened.
+  /// Least time between scans, however many changes are announced; and after sockets broke.
   static var scanSpacing: Micros { Micros(50_000) }
   static var repairSpacing: Micros { Micros(1_000_000) }
 
@@ -40,7 +40,7 @@ struct Gateways: Sendable {
     self.allowed = allowed
   }
 
-  /// We are on the network from now on.
+  /// Starts scanning: Link is on the network now.
   mutating func begin(at now: Micros) { nextScan = now }
 
   mutating func closeAll() {
@@ -58,13 +58,13 @@ struct Gateways: Sendable {
     return nextScan.map { $0 <= now } ?? false
   }
 
-  /// Only while there is a scan to come, which is while we are on the network.
+  /// Moves the next scan forward. Without one, Link is not on the network, and nothing happens.
   mutating func hastenScan(at now: Micros, spacing: Micros = Self.scanSpacing) {
     let earliest = lastScan.map { max($0 + spacing, now) } ?? now
     nextScan = nextScan.map { min($0, earliest) }
   }
 
-  /// The next look is under way.
+  /// Notes that a scan starts now.
   mutating func beginScan(at now: Micros) {
     lastScan = now
     nextScan = now + Self.scanPeriod
@@ -74,12 +74,12 @@ struct Gateways: Sendable {
     if all.isEmpty { failure = reason }
   }
 
-  /// Takes over what a look around has found. Returns the gateways that are to be closed now: those whose
-  /// address is missing for too long, and those whose sockets broke at an address that is there.
+  /// Takes over the result of a scan. Returns the gateways to close: those whose address is missing for too
+  /// long, and those with broken sockets at an existing address.
   mutating func learn(_ found: AddressScan.Found, at now: Micros) -> [GatewaySockets] {
     (neighbours, machine) = (found.neighbours, found.machine)
     refused = found.left.map { ($0, SystemFailure(call: "too many addresses", code: ENOBUFS)) }
-    // Without its address no socket can send. That is over, and opening again would lose the peers.
+    // A socket cannot send while its address is missing. Do not reopen it for that: we would lose the peers.
     for back in all where absences.contains(back.local) && found.used.contains(back.local) { back.forgive() }
     let ended = absences.learn(found: found.used, open: all.map(\.local), limit: Limits.gateways, at: now)
     if let end = absences.nextEnd { nextScan = nextScan.map { min($0, end) } }
@@ -88,7 +88,7 @@ struct Gateways: Sendable {
 
   mutating func close(_ gateway: GatewaySockets) { all.removeAll { $0 === gateway } }
 
-  /// Where a gateway is missing, and the name that it will have.
+  /// The addresses that have no gateway, with ids for new ones.
   mutating func missing(of addresses: ArraySlice<LocalAddress>) -> [(LocalAddress, GatewayID)] {
     addresses.filter { local in !all.contains { $0.local == local } }.map { local in
       number &+= 1
@@ -106,7 +106,7 @@ struct Gateways: Sendable {
     failure = reason
   }
 
-  /// Why we are on no network: of what was refused, the first, unless a gateway leads further than this machine.
+  /// Why Link has no network: the first refusal, unless a gateway leads out of this machine.
   private var reason: SystemFailure? {
     if all.isEmpty, refused.isEmpty, allowed != nil {
       return SystemFailure(call: "none of the chosen interfaces", code: ENODEV)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// What the callbacks tell, as streams for tasks: what changes from the call on, and of what is not read in time, the newest. Each call
-// makes one of its own. It keeps nothing alive: it ends when the `Link` does.
+// The callbacks' values as streams for tasks. A stream has the changes after the call; of unread ones it
+// keeps only the newest. Each call returns a new stream, which does not keep the `Link` alive and ends with
+// it.
 extension Link {
   /// Tempos as ``onTempo(_:)`` tells them.
   ///
@@ -24,7 +25,8 @@ extension Link {
   public func connectionChanges() -> AsyncStream<Bool> { network.audience.stream(\.connection) }
 }
 
-/// A peer for as long as `body` runs: on the network when it begins, and gone, with a goodbye, when it returns or throws.
+/// Runs `body` with a peer that is on the network from the start, and leaves with a goodbye when `body`
+/// returns or throws.
 ///
 /// Thread-safe: yes. Real-time-safe: no.
 public func withLink<Result>(

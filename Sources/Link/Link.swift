@@ -6,13 +6,13 @@ internal import LinkWire
 internal import Linux
 import Synchronization
 
-/// A peer in an Ableton Link session: tempo, beat, phase and start/stop in common with every Link program on the
-/// network. LinkKit, for Linux and in Swift.
+/// A peer in an Ableton Link session: it shares tempo, beat, phase and start/stop with every Link program on
+/// the network. LinkKit, for Linux and in Swift.
 ///
-/// What it does not do: play, draw, remember settings. It starts disabled; the beat runs from the moment it is
-/// created, alone or not.
+/// It does not play, draw or remember settings. It starts disabled; its beats run from the moment it is
+/// created, with or without peers.
 ///
-/// A state is captured, asked, edited and committed. On an app's thread:
+/// Capture a state, read and edit it, and commit it. On an app's thread:
 ///
 ///     let link = Link(tempo: 120)
 ///     link.isEnabled = true
@@ -20,23 +20,25 @@ import Synchronization
 ///     state.setTempo(126, at: Link.clock())
 ///     link.commitAppState(state)
 ///
-/// and in the audio callback through ``takeAudio()``. All times are host times at output: when the sample is *heard*.
+/// and in the audio callback through ``takeAudio()``. All times are host times at output: when the sample is
+/// *heard*.
 ///
-/// The invariant: the audio thread touches `AudioLink` and the calls marked real-time-safe, which never wait;
-/// everything else takes a lock for as long as a datagram is worked on, and under it nothing is sent. Callbacks come on Link's own thread.
+/// The invariant: the audio thread uses `AudioLink` and the calls marked real-time-safe, which never wait.
+/// All other calls take a lock, which is held for at most one datagram, and never while sending. Callbacks
+/// come on Link's own thread.
 ///
-/// Way in: this file is the app's side, `AudioLink` the audio thread's, `NetworkThread` the loop, `Engine` what it
-/// does, `GatewaySockets` the network; the protocol itself is `LinkSession`.
+/// Start reading here for the app's side; `AudioLink` is the audio thread's side, `NetworkThread` the loop,
+/// `Engine` its work, `GatewaySockets` the network. The protocol is in `LinkSession`.
 public final class Link: Sendable {
   private let status = LinkStatus()
   let network: NetworkThread
   private let room: AudioRoom
   private let isRoomAttached = Atomic(false)
 
-  /// An instance on its own, disabled, with a beat that starts at 0 now.
+  /// Creates a disabled instance, whose beat 0 is now.
   ///
-  /// Where there is no thread or descriptor to be had it works alone, says so in ``diagnostics``, and tries again
-  /// whenever it is asked something.
+  /// If no thread or descriptor is free, it works alone, reports the reason in ``diagnostics``, and retries
+  /// at later calls.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public convenience init(configuration: Configuration) throws(ConfigurationError) {
@@ -44,14 +46,14 @@ public final class Link: Sendable {
     self.init(configuration, far: nil)
   }
 
-  /// The same on all interfaces, with a tempo that is clamped to 20...999 BPM; 120 if it is not a number.
+  /// The same on all interfaces. The tempo is clamped to 20...999 BPM; 120 replaces NaN.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public convenience init(tempo: Double) {
     self.init(Configuration(tempo: tempo), far: nil)
   }
 
-  /// With far settings: as a relay between this room and others.
+  /// With far settings, it is a relay between this room and others.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package init(_ configuration: Configuration, far: FarSettings?) {
@@ -63,13 +65,13 @@ public final class Link: Sendable {
     network.startIfNeeded(at: HostClock.micros())
   }
 
-  /// Says goodbye to the peers. After it no callback is called; one that is under way is waited for, unless it is
-  /// the one that let the last reference go.
+  /// Says goodbye to the peers. No callback is called afterwards. A running callback is awaited, unless it is
+  /// the one that released the last reference.
   deinit {
     network.end()
   }
 
-  /// Whether the user wants Link. On the network only while ``isActive`` too.
+  /// Whether the user wants Link. Link is on the network only if ``isActive`` is true, too.
   ///
   /// Thread-safe: yes. Real-time-safe: reading yes, writing no.
   public var isEnabled: Bool {
@@ -80,8 +82,8 @@ public final class Link: Sendable {
     }
   }
 
-  /// Whether the program wants Link now; a program that can't be heard should not be counted as a peer. True at
-  /// first.
+  /// Whether the program wants Link now: a program that cannot be heard should not count as a peer. Initially
+  /// true.
   ///
   /// Thread-safe: yes. Real-time-safe: reading yes, writing no.
   public var isActive: Bool {
@@ -92,8 +94,8 @@ public final class Link: Sendable {
     }
   }
 
-  /// Whether starts and stops are shared with the peers. A switch only: the state of others is followed from their
-  /// next change on. False at first.
+  /// Whether starts and stops are shared with the peers. Switching it on changes nothing by itself: the
+  /// peers' state is followed from their next change on. Initially false.
   ///
   /// Thread-safe: yes. Real-time-safe: reading yes, writing no.
   public var isStartStopSyncEnabled: Bool {
@@ -111,7 +113,7 @@ public final class Link: Sendable {
   /// Thread-safe: yes. Real-time-safe: yes.
   public var isConnected: Bool { status.isConnected.load(ordering: .relaxed) }
 
-  /// How many peers are in our session, ourselves not counted.
+  /// The number of peers in our session, without ourselves.
   ///
   /// Thread-safe: yes. Real-time-safe: yes.
   public var peerCount: Int { status.peerCount.load(ordering: .relaxed) }
@@ -122,7 +124,7 @@ public final class Link: Sendable {
   @_noLocks @_noAllocation
   public static func clock() -> Micros { HostClock.micros() }
 
-  /// The session as of now, for everything but the audio callback.
+  /// The session now, for all threads but the audio callback.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   public func captureAppState() -> SessionState {
@@ -132,9 +134,9 @@ public final class Link: Sendable {
     }
   }
 
-  /// Puts what was changed in `state` since its capture into the session, and on the network at once. An unchanged
-  /// state does nothing. A change of tempo or beat that was meant for a session which we have left since is
-  /// dropped: joining a session never changes it.
+  /// Puts the changes since the capture of `state` into the session, and sends them at once. An unchanged
+  /// state does nothing. A change of tempo or beat that was made for a session which we have left is dropped:
+  /// joining a session never changes it.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   public func commitAppState(_ state: SessionState) {
@@ -143,7 +145,7 @@ public final class Link: Sendable {
     }
   }
 
-  /// Captures, edits and commits in one, so that nothing comes between.
+  /// Captures, edits and commits in one step, without a change in between.
   ///
   /// Thread-safe: yes. Real-time-safe: no. `edit` must not call Link.
   public func updateAppState(_ edit: (inout SessionState) -> Void) {
@@ -155,7 +157,8 @@ public final class Link: Sendable {
     }
   }
 
-  /// Link for the audio callback. There is one: nil while somebody has it. Anyone who lets it go gives it back.
+  /// Link for the audio callback. There is one: nil while another part of the program has it. Releasing it
+  /// gives it back.
   ///
   /// Thread-safe: yes. Real-time-safe: no: take it before the audio starts.
   public func takeAudio() -> AudioLink? {
@@ -164,7 +167,7 @@ public final class Link: Sendable {
     return audio
   }
 
-  /// Connects a part that has an audio thread and handoffs of its own. Kept until `detach`.
+  /// Connects a part that has its own audio thread and handoffs. Kept until `detach`.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func attach(_ door: any AudioDoor) {
@@ -172,39 +175,40 @@ public final class Link: Sendable {
     network.wake()
   }
 
-  /// A door has changed its pace for the sooner.
+  /// Call it when a door's pace has become sooner.
   package func look() { network.wake() }
 
-  /// What it committed until now is worked in; nothing after.
+  /// Takes over what the door has committed until now, then disconnects it.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func detach(_ door: any AudioDoor) {
     network.withEngine { engine, now in engine.detach(door, at: now) }
   }
 
-  /// Connects who takes part in Link Audio: it is told at once what there is, and then each change. One at a time. Kept until
-  /// `stopListening`.
+  /// Connects a receiver for Link Audio. It gets the present state at once and each change after it. There is
+  /// one at a time, kept until `stopListening`.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func listen(_ listener: any AudioListener) {
     network.withEngine { engine, _ in engine.listen(listener) }
   }
 
-  /// Says that our audio sockets are closed.
+  /// Disconnects the receiver, and tells the peers that our audio sockets are closed.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func stopListening() {
     network.withEngine { engine, now in engine.stopListening(at: now) }
   }
 
-  /// The peers hear of it at once, and the listener of all who have such a socket. Nil: it is closed.
+  /// Announces our audio socket to the peers at once; the listener then gets their sightings. nil: it is
+  /// closed.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func setAudioSocket(_ endpoint: Endpoint?, on gateway: GatewayID) {
     network.withEngine { engine, now in engine.setAudioSocket(endpoint, on: gateway, at: now) }
   }
 
-  /// Everything about the session, for a view or a test.
+  /// The state of the session, for a view or a test.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   package var snapshot: SessionSnapshot {
@@ -214,17 +218,17 @@ public final class Link: Sendable {
     }
   }
 
-  /// Whether it should be on the network and can't.
+  /// Whether it should be on the network and cannot.
   package var isMute: Bool { status.isMute.load(ordering: .relaxed) }
 
-  /// How the network is doing.
+  /// The state of the network.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   public var diagnostics: Diagnostics {
     network.withEngine { engine, _ in Diagnostics(engine, network.failure) }
   }
 
-  /// The other rooms; nil: none are wanted.
+  /// The report on the other rooms; nil if none are configured.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   package var farReport: FarReport? {
@@ -235,38 +239,39 @@ public final class Link: Sendable {
 
   private func considerNetwork() {
     network.withEngine { engine, now in
-      // Read inside the lock: of two threads that change their mind at once, the last one's view is whole.
+      // Read inside the lock: if two threads change them at once, the last one sees both changes.
       engine.want(
         status.isEnabled.load(ordering: .relaxed) && status.isActive.load(ordering: .relaxed), at: now)
     }
   }
 
-  // A callback may be changed at any time, also from a callback; nil for none. It is called on Link's own thread,
-  // without a lock, and not for what happened before it was set. A call that is under way on that thread while
-  // another sets a new one is finished. It should not take long: the network waits for it.
+  // A callback may be changed at any time, also from a callback; nil for none. Link's own thread calls it,
+  // without a lock, and not for changes before it was set. Setting a new one does not interrupt a running
+  // call. It should be short: the network waits for it.
 
-  /// Called with the session's tempo in BPM when anybody has changed it. A steady value, to be shown.
+  /// Called with the session's tempo in BPM after any peer has changed it. The value is steady, fit to be
+  /// shown.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func onTempo(_ body: (@Sendable (Double) -> Void)?) {
     network.audience.parts.withLock { $0.tempo.callback = body }
   }
 
-  /// Called when this client starts or stops: by its own doing, or with start/stop sync by a peer's.
+  /// Called when this client starts or stops: by its own commit, or with start/stop sync by a peer's.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func onStartStop(_ body: (@Sendable (Bool) -> Void)?) {
     network.audience.parts.withLock { $0.startStop.callback = body }
   }
 
-  /// Called with the number of peers in our session when it has changed.
+  /// Called with the number of peers in our session after it has changed.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func onPeers(_ body: (@Sendable (Int) -> Void)?) {
     network.audience.parts.withLock { $0.peers.callback = body }
   }
 
-  /// Called when the first peer has come and when the last has gone, also when Link was disabled meanwhile.
+  /// Called when the first peer comes and when the last one goes, even if Link was disabled in between.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func onConnection(_ body: (@Sendable (Bool) -> Void)?) {

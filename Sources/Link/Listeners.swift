@@ -2,7 +2,7 @@
 internal import LinkSession
 import Synchronization
 
-/// Who is told of one kind of change: the callback, and the streams that somebody reads.
+/// The receivers of one kind of change: the callback, and all streams.
 struct Listeners<Value: Sendable>: Sendable {
   var callback: (@Sendable (Value) -> Void)?
   private var streams: [UInt64: AsyncStream<Value>.Continuation] = [:]
@@ -21,14 +21,14 @@ struct Listeners<Value: Sendable>: Sendable {
     return Array(streams.values)
   }
 
-  /// Without any lock: a callback may call everything there is.
+  /// Call it without a lock, because a callback may call any function.
   func tell(_ value: Value) {
     callback?(value)
     for stream in streams.values { stream.yield(value) }
   }
 }
 
-/// All who listen to a `Link`.
+/// All receivers of a `Link`'s changes.
 final class Audience: Sendable {
   struct Parts: Sendable {
     var tempo = Listeners<Double>()
@@ -55,7 +55,7 @@ final class Audience: Sendable {
     }
   }
 
-  /// What changes from now on; of what nobody has read, the newest. It ends with the `Link`.
+  /// A stream of changes from now on that keeps the newest unread one. It ends with the `Link`.
   func stream<Value>(_ kind: WritableKeyPath<Parts, Listeners<Value>> & Sendable) -> AsyncStream<Value> {
     let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
     let number = parts.withLock { $0.hasEnded ? nil : $0[keyPath: kind].add(continuation) }
@@ -69,7 +69,7 @@ final class Audience: Sendable {
     return stream
   }
 
-  /// Nobody is told anything any more.
+  /// Ends all streams; nothing is delivered after it.
   func end() {
     let (doubles, bools, counts) = parts.withLock { parts in
       parts.hasEnded = true
@@ -85,7 +85,7 @@ final class Audience: Sendable {
 }
 
 extension [LinkSession.Event] {
-  /// In their order.
+  /// In the original order.
   var newestOfEachKind: [LinkSession.Event] {
     let newest = [
       lastIndex { if case .tempo = $0 { true } else { false } },

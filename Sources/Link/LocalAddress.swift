@@ -2,12 +2,12 @@
 internal import Addresses
 import Glibc
 
-// Which addresses of this machine are used: decided by values alone.
+// Chooses the addresses of this machine that Link uses, from values alone.
 
-/// A local address to open a gateway on, and the interface that has it.
+/// A local address for a gateway, and the interface that has it.
 struct LocalAddress: Hashable, Comparable {
   var address: Address
-  /// 127/8; an IPv6 loopback is never used.
+  /// In 127/8; an IPv6 loopback is never used.
   var isLoopback: Bool { address.isLoopback }
   var interface: UInt32
 
@@ -17,7 +17,7 @@ struct LocalAddress: Hashable, Comparable {
 }
 
 extension Interface {
-  /// Every IPv4 address, and every link-local IPv6 address if there is an IPv4 one too (facts: link 3.6). Sorted.
+  /// All IPv4 addresses, and the link-local IPv6 ones if there is an IPv4 one (facts: link 3.6). Sorted.
   fileprivate var gateways: [LocalAddress] {
     guard addresses.contains(where: { !$0.isIPv6 }) else { return [] }
     return Set(addresses.filter { !$0.isIPv6 || $0.isIPv6LinkLocal }).map {
@@ -25,13 +25,13 @@ extension Interface {
     }.sorted()
   }
 
-  /// Where musicians are likely to be comes first: programs of this machine, sockets and radios, what is made up.
+  /// A rank by where peers are likely: first this machine, then cable and radio, then virtual interfaces.
   fileprivate var remoteness: Int { isLoopback ? 0 : !hasMulticast ? 3 : isMakers ? 1 : 2 }
 }
 
 extension LocalAddress {
-  /// The addresses to be used, sorted, and those that are too many. Each interface's first address comes before any
-  /// other's second; among equals the interface that was there earlier, as hardware is before Docker's bridges.
+  /// The addresses to use, sorted, and those over the limit. Each interface's first address ranks before any
+  /// second one; among equals the older interface wins, since hardware is older than Docker's bridges.
   static func gateways(
     on interfaces: [Interface], limit: Int
   ) -> (used: ArraySlice<LocalAddress>, left: ArraySlice<LocalAddress>) {
@@ -44,10 +44,10 @@ extension LocalAddress {
   }
 }
 
-/// Tells when the machine's addresses may have changed, without saying how: the scan finds that out.
+/// Notices that the machine's addresses may have changed; the scan then finds out how.
 ///
-/// The kernel announces changes on a netlink socket. Where it can't be had, as in some sandboxes, the scan every
-/// five seconds is all there is.
+/// The kernel announces changes on a netlink socket. Without one, as in some sandboxes, only the scan every
+/// five seconds finds changes.
 final class AddressWatch: Sendable {
   /// -1 if there is none.
   let descriptor: Int32
@@ -77,7 +77,7 @@ final class AddressWatch: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Forgets what was announced; whether anything was. An overrun counts: something was.
+  /// Drops all announcements. Returns whether there was one; an overrun counts.
   func drain() -> Bool {
     guard descriptor >= 0 else { return false }
     var buffer = [UInt8](repeating: 0, count: 4096)

@@ -5,14 +5,14 @@ internal import LinkSession
 internal import Linux
 import Synchronization
 
-/// Link's one thread: waits on the sockets, lets the engine work, delivers events. It outlives the `Link` by as
-/// long as it takes to say goodbye.
+/// Link's one thread: polls the sockets, runs the engine, delivers events. It outlives the `Link` until its
+/// goodbyes are sent.
 final class NetworkThread: Sendable {
   let engine: Mutex<Engine>
   let audience = Audience()
   let status: LinkStatus
-  /// Held while datagrams leave, so that they do in the order in which they were made. Who only asks the engine never waits for it, and
-  /// nobody who holds the engine's lock may take it.
+  /// Held while datagrams are sent, so that they leave in the order in which they were made. Calls that send
+  /// nothing never wait for it. Do not take it while holding the engine's lock.
   let sending = Mutex([Outgoing]())
   private let wakeUp = WakeUp()
   private let isStopping = Atomic(false)
@@ -26,7 +26,7 @@ final class NetworkThread: Sendable {
     engine = Mutex(Engine(configuration, seed: seed, far: far, at: HostClock.micros(), status: status))
   }
 
-  /// Where threads or descriptors have run out, Link works without a network until one of its calls has more luck.
+  /// If no thread or descriptor is free, Link works without a network, and its later calls try again.
   private struct Start {
     var thread: Thread?
     var failure: SystemFailure?
@@ -56,8 +56,8 @@ final class NetworkThread: Sendable {
     }
   }
 
-  /// After this no callback begins. The thread can't wait for itself: if a callback let the `Link` go, it ends on its
-  /// own.
+  /// Ends the thread; no callback begins after it. If a callback released the `Link`, we are on that thread:
+  /// then it ends without a join.
   func end() {
     isStopping.store(true, ordering: .releasing)
     wakeUp.signal()
@@ -65,11 +65,11 @@ final class NetworkThread: Sendable {
     audience.end()
   }
 
-  /// For app threads: what `body` has to say is sent when this returns, and whatever it leaves to be done by the network thread is done
-  /// at once. [app, may block]
+  /// Runs `body` for an app thread. Its datagrams are sent before this returns, and the network thread wakes
+  /// if it has work. [app, may block]
   func withEngine<Result>(_ body: (inout Engine, Micros) -> Result) -> Result {
     let (result, speaks, wakes) = engine.withLock { engine in
-      // What another thread has left is sent by that one.
+      // Another thread's datagrams are sent by that thread.
       let waiting = engine.outgoingCount
       // The clock is read with the lock held, so that the machine never sees time run backwards.
       let result = body(&engine, HostClock.micros())
@@ -82,11 +82,11 @@ final class NetworkThread: Sendable {
     return result
   }
 
-  /// Makes the thread look at everything again. [any but audio]
+  /// Makes the thread check everything. [any but audio]
   func wake() { wakeUp.signal() }
 
-  /// Lets the engine do something, and then sends what it has to say, and before it what others have left. Nothing that is made here waits
-  /// for a lock on its way to the socket: a pong says what time it is.
+  /// Runs `body`, then sends its datagrams, and before them those of other threads. Between making and
+  /// sending them no lock is awaited, because a pong tells the time.
   private func act<Result: Sendable>(_ body: (inout Engine) -> Result) -> Result {
     sending.withLock { datagrams in
       let result = engine.withLock { engine in
@@ -107,7 +107,7 @@ final class NetworkThread: Sendable {
     act { $0.shutDown(at: HostClock.micros()) }
   }
 
-  /// More than any message has, and than a room's datagram.
+  /// Longer than any message, and than a room's datagram.
   private static var longestDatagram: Int { 2048 }
 
   private func turn(_ buffer: inout [UInt8]) {
@@ -136,7 +136,7 @@ final class NetworkThread: Sendable {
     deliver(engine.withLock { $0.takeEvents() })
   }
 
-  /// Each datagram by itself: an app's call waits for one of them at most.
+  /// Takes the lock for each datagram, so that an app's call waits for at most one.
   private func hear(_ inlet: Inlet, _ buffer: inout [UInt8]) {
     for _ in 0..<Engine.datagramsPerTurn {
       guard let arrival = buffer.withUnsafeMutableBytes({ inlet.receive(into: $0) }) else { return }
@@ -148,7 +148,7 @@ final class NetworkThread: Sendable {
     }
   }
 
-  /// Without the lock as far as the system is asked: app threads do not wait for that.
+  /// Makes the system calls without the lock, so that app threads do not wait for them.
   private func scan() {
     do throws(SystemFailure) {
       let found = try AddressScan.look(on: engine.withLock { $0.gateways.allowed })

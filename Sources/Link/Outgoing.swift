@@ -3,16 +3,15 @@ internal import Addresses
 internal import LinkSession
 internal import LinkWire
 
-/// A datagram that is made and not sent yet: it leaves when nobody has to wait for the engine any more. Its socket stays open until then,
-/// and longer if somebody else has it.
+/// A datagram that waits until the engine's lock is released. Its socket stays open at least as long.
 enum Outgoing: Sendable {
   case near(Packet, to: LinkSession.Destination, via: Channel, on: GatewaySockets)
-  /// `own`: the address of ours that it is to come from.
+  /// `own`: the local address to send from.
   case far([UInt8], to: Endpoint, own: Address?, by: FarSocket)
-  /// Nothing more through this: it closes when this value goes.
+  /// The socket's last datagram has left; it closes with this value.
   case closed(any AnyObject & Sendable)
 
-  /// Nil, or to whom there was no way from that address of ours.
+  /// Sends it. Returns the endpoint if it could not be sent from the local address `own`.
   func leave() -> Endpoint? {
     switch self {
     case .near(let packet, let destination, let channel, let gateway):
@@ -25,12 +24,12 @@ enum Outgoing: Sendable {
   }
 }
 
-/// Where datagrams come in.
+/// A source of datagrams.
 enum Inlet: Sendable {
-  /// The socket with that number in the gateway's `descriptors`.
+  /// The socket at that index in the gateway's `descriptors`.
   case near(GatewaySockets, socket: Int)
   case far(FarSocket)
-  /// Only to be woken by: the names of other rooms are found.
+  /// Only wakes the thread: names of other rooms were resolved.
   case names(Int32)
 
   var descriptor: Int32 {

@@ -11,7 +11,7 @@ struct UDPSocket: ~Copyable, Sendable {
     let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     descriptor = socket(address.isIPv6 ? AF_INET6 : AF_INET, kind, 0)
     guard descriptor >= 0 else { throw SystemFailure(call: "socket", code: errno) }
-    // Without it the socket would take IPv4 packets too.
+    // By default the socket would take IPv4 packets, too.
     if address.isIPv6 { try set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, Int32(1), "IPV6_V6ONLY") }
   }
 
@@ -19,20 +19,20 @@ struct UDPSocket: ~Copyable, Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Hears what is sent to the group through this address's interface: nothing of other interfaces, and nothing that
-  /// is sent to an address of ours.
+  /// Receives datagrams to the group through this address's interface: none of other interfaces, and none to
+  /// an address of this machine.
   static func listening(on local: LocalAddress) throws(SystemFailure) -> UDPSocket {
     let socket = try UDPSocket(for: local.address)
     socket.makeRoom()
-    // Every Link program on this machine listens to the same port.
+    // All Link programs on this machine listen to this port.
     try socket.set(SOL_SOCKET, SO_REUSEADDR, Int32(1), "SO_REUSEADDR")
     switch local.address {
     case .v4(let bits):
-      // Else a socket hears the group on every interface that any socket has joined on (facts: link 3.7), and
-      // Responses would leave from the wrong address.
+      // Otherwise a socket gets the group's datagrams from every interface that any socket has joined on
+      // (facts: link 3.7), and Responses would leave from the wrong address.
       try socket.set(Int32(IPPROTO_IP), IP_MULTICAST_ALL, Int32(0), "IP_MULTICAST_ALL")
       try socket.noteInterfaces()
-      // To the group and not to 0.0.0.0, where whatever anybody sends to an address of ours would be heard.
+      // Bind to the group, not to 0.0.0.0, which would also receive datagrams to addresses of this machine.
       try socket.bind(to: .discoveryGroup(for: local.address))
       var request = ip_mreqn()
       request.imr_multiaddr.s_addr = Endpoint.discoveryGroup(for: local.address).address.v4Bits.bigEndian
@@ -40,7 +40,7 @@ struct UDPSocket: ~Copyable, Sendable {
       request.imr_ifindex = Int32(bitPattern: local.interface)
       try socket.set(Int32(IPPROTO_IP), IP_ADD_MEMBERSHIP, request, "IP_ADD_MEMBERSHIP")
     case .v6:
-      // Linux 4.20 has it; before, IPv6 peers may show up on several gateways, which does no harm.
+      // Linux 4.20 has it. Before, IPv6 peers may show up on several gateways, which does no harm.
       try? socket.set(Int32(IPPROTO_IPV6), ipv6MulticastAll, Int32(0), "IPV6_MULTICAST_ALL")
       try socket.bind(to: .discoveryGroup(for: local.address))
       var request = ipv6_mreq()
@@ -53,10 +53,10 @@ struct UDPSocket: ~Copyable, Sendable {
     return socket
   }
 
-  /// Sends from this address and a port of its own, to the group through this address's interface.
+  /// Sends from this address and its own port, to the group through this address's interface.
   static func sending(from local: LocalAddress) throws(SystemFailure) -> UDPSocket {
     let socket = try ownPort(on: local)
-    // Two programs on one machine find each other on the loopback gateway, not on the others.
+    // Two programs on one machine find each other on the loopback gateway only.
     let loops: Int32 = local.isLoopback ? 1 : 0
     switch local.address {
     case .v4(let bits):
@@ -74,7 +74,7 @@ struct UDPSocket: ~Copyable, Sendable {
     return socket
   }
 
-  /// From and to this address, at a port of its own, in bursts.
+  /// Sends and receives at this address and its own port, in bursts.
   static func forAudio(on local: LocalAddress) throws(SystemFailure) -> UDPSocket {
     let socket = try ownPort(on: local)
     if !local.address.isIPv6 { try socket.noteInterfaces() }
@@ -82,7 +82,7 @@ struct UDPSocket: ~Copyable, Sendable {
     return socket
   }
 
-  /// To and from wherever the system has a way.
+  /// Sends and receives by any route of the system.
   static func anywhere(_ endpoint: Endpoint) throws(SystemFailure) -> UDPSocket {
     let socket = try UDPSocket(for: endpoint.address)
     try? socket.noteArrivals()
@@ -103,7 +103,7 @@ struct UDPSocket: ~Copyable, Sendable {
     return socket
   }
 
-  /// Where it is bound.
+  /// The bound endpoint.
   func localEndpoint() throws(SystemFailure) -> Endpoint {
     guard let endpoint = Endpoint(of: descriptor) else {
       throw SystemFailure(call: "getsockname", code: errno)
@@ -124,22 +124,22 @@ struct UDPSocket: ~Copyable, Sendable {
   }
 
   struct Arrival {
-    /// Cut off at the buffer's length.
+    /// At most the buffer's length.
     var count: Int
     var from: Endpoint
-    /// Which it came through; 0 if the kernel does not say, as for IPv6 unless asked, where a neighbour's
-    /// scope says it.
+    /// The interface it came through; 0 if the kernel does not say, as for IPv6 by default, where a
+    /// neighbour's scope names it.
     var interface: UInt32
-    /// Which of ours it was sent to; nil if the kernel does not say.
+    /// Our address that it was sent to; nil if the kernel does not say.
     var to: Address?
-    /// For how long it had lain here unread; 0 if the kernel does not say.
+    /// How long it had waited unread; 0 if the kernel does not say.
     var waited: Micros
   }
 
-  /// The next datagram. Nil if there is none now.
+  /// The next datagram; nil if there is none now.
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Arrival? {
     var storage = sockaddr_storage()
-    // A time takes four of them, and where it came in four or five.
+    // A time takes four words, the interface and address four or five.
     var notes = InlineArray<10, UInt64>(repeating: 0)
     return withUnsafeMutableBytes(of: &storage) { address in
       withUnsafeMutableBytes(of: &notes) { notes in
@@ -180,7 +180,7 @@ struct UDPSocket: ~Copyable, Sendable {
     return found
   }
 
-  /// 0, or the `errno`. `own`: the address of ours that it is to come from.
+  /// 0, or the `errno`. `own`: the local address to send from.
   func send(_ bytes: UnsafeRawBufferPointer, to endpoint: Endpoint, from own: Address) -> Int32 {
     var note = SourceNote(own)
     return endpoint.withSocketAddress { address, size in
@@ -205,13 +205,15 @@ struct UDPSocket: ~Copyable, Sendable {
     try set(Int32(IPPROTO_IP), IP_PKTINFO, Int32(1), "IP_PKTINFO")
   }
 
-  /// The moment at which it reached this machine: anyone who reads it may have had to wait for a processor.
+  /// Asks for the time at which a datagram reached this machine, since the reading thread may have waited for
+  /// a processor.
   private func noteArrivals() throws(SystemFailure) {
     try set(SOL_SOCKET, SO_TIMESTAMPNS, Int32(1), "SO_TIMESTAMPNS")
   }
 
-  /// For what comes while this thread has to wait for a processor: a tempo that is lost in a flood of other packets
-  /// is heard a quarter of a second late, with the next Alive. Beyond the system's limit where we may.
+  /// Enlarges the buffer for times when this thread waits for a processor: a tempo that is lost in a flood of
+  /// packets is known only with the next Alive, a quarter of a second later. Exceeds the system's limit if
+  /// permitted.
   private func makeRoom() {
     let bytes: Int32 = 1 << 20
     try? set(SOL_SOCKET, SO_RCVBUF, bytes, "SO_RCVBUF")
