@@ -10,7 +10,7 @@ import Testing
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct BlipAudioTests {
   @Test(arguments: [150, 2_500] as [UInt32])
-  func `channels go on through a short loss of the carrier`(milliseconds: UInt32) throws {
+  func `channels survive a short loss of the carrier`(milliseconds: UInt32) throws {
     let (home, other) = (try PrivateNetwork(), try PrivateNetwork())
     try home.cable("wire", to: other, "cable")
     try home.ip("addr add 10.50.0.1/24 dev wire")
@@ -43,7 +43,7 @@ struct BlipAudioTests {
     return (link, audio)
   }
 
-  /// Whether `condition` comes true before a wait that no healthy machine needs.
+  /// Whether `condition` becomes true within a time that no healthy machine needs.
   private func happens(_ condition: () -> Bool) -> Bool {
     for _ in 0..<20_000 where !condition() { usleep(1_000) }
     return condition()

@@ -3,10 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Programs with channels of audio on hosts of their own. Each sends a pulse on every beat and hears where the others' are, in
-/// frames from the beat and the chosen delay.
+/// Programs with channels of audio, each on its own host. Each sends a pulse on every beat, and measures the
+/// distance of others' pulses from their beats plus the chosen delay, in frames.
 @Suite struct ChannelTests {
-  /// Longer than a busy machine keeps a thread waiting.
+  /// In milliseconds; longer than a busy machine delays a thread.
   static let delay = 150
 
   private func peer(_ name: String, in stage: LabStage, on host: Int, _ card: String = "") async throws
@@ -27,7 +27,7 @@ import Testing
       + "/link-peer"
   }()
 
-  /// Where most pulses are, of a stretch of so many; what was before is left out.
+  /// The median position over `count` new pulses.
   private func median(_ peer: LabPeer, of count: Int = 9) async throws -> Double {
     try await peer.ask("heard")
     for _ in 0..<100 {
@@ -45,7 +45,7 @@ import Testing
   private struct NotHeard: Error {}
 
   @Test(arguments: ["48000 0", "48000 80", "44100 -80"])
-  func `a click is heard on another machine at its beat, whatever the two cards run at`(card: String)
+  func `a click is at its beat on another machine for any card rates`(card: String)
     async throws
   {
     let stage = try await LabStage("--hosts", "2", "--no-server")
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `a channel that goes is silent, and heard again when it is back`() async throws {
+  @Test func `a channel that closes is silent and is heard again when reopened`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let rack = try await peer("Rack", in: stage, on: 1)
     let ear = try await peer("Ear", in: stage, on: 2)
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `a bad wire loses sound and moves none`() async throws {
+  @Test func `a bad network loses sound and moves none`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let rack = try await peer("Rack", in: stage, on: 1)
     let ear = try await peer("Ear", in: stage, on: 2)
@@ -113,7 +113,7 @@ import Testing
     #expect(try await ear.ask("heard")["lost"]?.number ?? 0 > 20)
   }
 
-  @Test func `while nobody listens nothing is sent, and nobody's thread looks for it`() async throws {
+  @Test func `without subscribers nothing is sent and no thread looks for audio`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let rack = try await peer("Rack", in: stage, on: 1)
     let ear = try await peer("Ear", in: stage, on: 2)
@@ -127,7 +127,7 @@ import Testing
     #expect(try await rack.ask("health")["listeners"]?.number == 0)
     let before = try await switches(of: "link-audio", on: stage)
     try await Task.sleep(for: .seconds(2))
-    // Announcements every quarter of a second, and answers to theirs; looking for audio would be another thousand.
+    // Announcements four times a second, and answers to the peer's. Looking for audio would add a thousand.
     #expect(try await switches(of: "link-audio", on: stage) - before < 400)
   }
 
@@ -147,7 +147,7 @@ import Testing
     throw NotHeard()
   }
 
-  @Test func `forged audio in a flood is heard by nobody`() async throws {
+  @Test func `forged audio in a flood is not heard`() async throws {
     let stage = try await LabStage("--hosts", "3", "--no-server")
     let rack = try await peer("Rack", in: stage, on: 1)
     let ear = try await peer("Ear", in: stage, on: 2)
@@ -159,7 +159,7 @@ import Testing
       line.split(separator: " ").dropFirst().first.flatMap { $0.split(separator: ":").last }
         .flatMap { UInt16($0, radix: 16) }
     }
-    // Of channels that nobody takes, cut off or whole.
+    // Audio of channels without a subscriber, whole or cut off.
     let forger = """
       import socket, struct, sys, time
       s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -11,7 +11,7 @@ import Testing
 @testable import LinkAudio
 @testable import LinkSession
 
-/// What Link Audio has to say leaves in its order, and nobody who only asks it something waits for a socket.
+/// Link Audio's datagrams leave in their order, and calls that send nothing do not wait for a socket.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct DeliveryTests {
   private static let gateway = AudioGateway(
@@ -43,7 +43,7 @@ struct DeliveryTests {
       gateways: isOverrun ? nil : [gateway], sightings: sightings, isOverrun: isOverrun)
   }
 
-  @Test func `The engine opens and sends nothing itself; what it has made leaves in its order`() throws {
+  @Test func `the engine opens and sends nothing itself and all leaves in order`() throws {
     try PrivateNetwork().perform {
       let ear = try AudioSocket(Self.gateway)
       var engine = Self.engine()
@@ -66,7 +66,8 @@ struct DeliveryTests {
         Issue.record("\(ping) is no ping")
         return
       }
-      // It turns out to be one, is told of the channel, and all that goes at once: the socket is there until the last word.
+      // The peer proves itself and gets the channel, then all ends at once: the socket stays until the last
+      // message has left.
       #expect({ engine.publish(SendLane(channels: 1), as: "Drums", at: Link.clock()) }() != nil)
       let isAnswered = AudioPacket.pong(echo, from: Self.peer).withUnsafeBytes {
         engine.hear($0, from: ear.endpoint, on: Self.gateway.id, waited: .zero, read: Link.clock())
@@ -80,7 +81,7 @@ struct DeliveryTests {
     }
   }
 
-  @Test func `When more came than can be kept, all sockets open anew`() throws {
+  @Test func `after an overrun of the queue all sockets are reopened`() throws {
     try PrivateNetwork().perform {
       var engine = Self.engine()
       let missing = engine.work(Self.letters(), at: Link.clock())
@@ -90,7 +91,7 @@ struct DeliveryTests {
     }
   }
 
-  @Test func `Whoever asks, sends or takes a channel is answered while a datagram leaves`() throws {
+  @Test func `calls return while a datagram is being sent`() throws {
     try PrivateNetwork().perform {
       let link = Link(tempo: 120)
       let audio = LinkAudio(link, peerName: "Rack")
@@ -106,7 +107,7 @@ struct DeliveryTests {
         _ = (audio.channels, audio.diagnostics, sink?.listenerCount, source?.isConnected, audio.isEnabled)
         answered.store(sink != nil && source != nil, ordering: .releasing)
       }
-      // As if it took its time.
+      // As if the datagram took its time.
       let worker = audio.thread.delivery.withLock { _ in
         let worker = Worker(work)
         #expect(eventually { answered.load(ordering: .acquiring) })
@@ -127,7 +128,7 @@ private enum Heard: Equatable {
   }
 }
 
-/// What has come since.
+/// All new datagrams.
 private func heard(by socket: AudioSocket) -> [Heard] {
   withUnsafeTemporaryAllocation(byteCount: 1500, alignment: 8) { buffer in
     var said: [Heard] = []
@@ -142,7 +143,7 @@ private func heard(by socket: AudioSocket) -> [Heard] {
   }
 }
 
-/// Whether it becomes so within twenty seconds.
+/// Whether the condition becomes true within twenty seconds.
 private func eventually(_ condition: () -> Bool) -> Bool {
   for _ in 0..<20_000 {
     if condition() { return true }

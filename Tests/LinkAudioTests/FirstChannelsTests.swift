@@ -3,8 +3,8 @@ import LinkAudio
 import TestSupport
 import Testing
 
-/// The article `FirstChannels` of LinkAudio's documentation: its code stands between the marks below, word for word, and is
-/// compiled and run.
+/// The article `FirstChannels` of LinkAudio's documentation. Its code stands between the marks below, word
+/// for word, and is compiled and run.
 struct FirstChannelsTests {
   // begin audio
   struct Rack: ~Copyable {
@@ -35,7 +35,7 @@ struct FirstChannelsTests {
   }
   // end audio
 
-  @Test func `the article's program compiles, and plays silence while it is alone`() {
+  @Test func `the program of the article compiles and is silent without peers`() {
     // begin peer
     let link = Link(tempo: 120)
     let audio = LinkAudio(link, peerName: "Rack")
@@ -73,7 +73,7 @@ struct FirstChannelsTests {
     #expect(source == nil && !audio.isEnabled && !link.isEnabled)
   }
 
-  @Test func `the article's code is the one that is compiled here`() throws {
+  @Test func `the code of the article is the code that is compiled here`() throws {
     let article = try Article(
       "Sources/LinkAudio/LinkAudio.docc/FirstChannels.md", compiledIn: #filePath,
       leavingOut: ["link.isEnabled = true", "audio.isEnabled = true"])

@@ -14,7 +14,7 @@ import Testing
 struct OtherInterfaceAudioTests {
   static let stage: Address = .v4(0xc0a8_0702)
 
-  @Test func `audio from an interface that was not chosen is not admitted`() throws {
+  @Test func `audio through an interface that was not chosen is refused`() throws {
     let (home, venue, band) = (try PrivateNetwork(), try PrivateNetwork(), try PrivateNetwork())
     try home.cable("stage0", to: band, "cable")
     try home.cable("wifi0", to: venue, "cable")

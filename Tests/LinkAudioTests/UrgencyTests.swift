@@ -5,9 +5,10 @@ import Testing
 
 @testable import LinkAudio
 
-/// Link Audio's thread comes before ordinary ones, where it may, and never for long if it is flooded.
+/// Link Audio's thread has real-time priority if permitted, but never for long during a flood.
 @Suite struct UrgencyTests {
-  /// Turns of a thread that gets its share of each millisecond, in parts of a thousand; whether its right was spent after each.
+  /// Runs a thread that uses these shares of each millisecond, in thousandths. Returns for each turn whether
+  /// its budget was spent.
   private func play(_ shares: [(milliseconds: Int64, share: Int64)]) -> [Bool] {
     var (now, used) = (Micros(5_000_000), Micros(77))
     var budget = UrgencyBudget(used: used, at: now)
@@ -21,25 +22,25 @@ import Testing
     }
   }
 
-  @Test func `thirty-two channels each way are within the budget for good`() {
+  @Test func `thirty-two channels each way stay within the budget`() {
     #expect(!play([(60_000, 400)]).contains(true))
   }
 
-  @Test func `a flood has the processor for a twentieth of a second, and then waits its turn`() {
+  @Test func `a flood runs in real time for 50 ms and then at normal priority`() {
     let spent = play([(1_000, 20), (10_000, 1_000)])
     let first = spent.firstIndex(of: true)
     #expect(first.map { (1_040...1_100).contains($0) } == true)
     #expect(!spent[(first ?? 0)...].contains(false))
   }
 
-  @Test func `after the flood it comes first again, a second later`() {
+  @Test func `a second after the flood the thread is in real time again`() {
     let spent = play([(1_000, 20), (2_000, 1_000), (3_000, 20)])
     let last = spent.lastIndex(of: true)
     #expect(last.map { (3_900...4_300).contains($0) } == true)
   }
 
-  /// As an ordinary thread it gets little, whatever there is to do, and so seems calm.
-  @Test func `who floods on has a twentieth of each second at most`() {
+  /// At normal priority it gets little time, whatever its load, and so seems idle.
+  @Test func `a lasting flood runs in real time for 6 % of the time at most`() {
     var (now, used) = (Micros.zero, Micros.zero)
     var budget = UrgencyBudget(used: used, at: now)
     var urgent = 0
@@ -52,7 +53,7 @@ import Testing
     #expect(urgent <= 60 * 60, "\(urgent) ms of a minute")
   }
 
-  @Test func `a thread that slept for long was not busy`() {
+  @Test func `a long sleep does not count as load`() {
     var budget = UrgencyBudget(used: .zero, at: .zero)
     budget.note(used: Micros(60_000), at: Micros(10_000_000))
     #expect(!budget.isSpent)
@@ -60,13 +61,14 @@ import Testing
     #expect(budget.isSpent)
   }
 
-  /// Of class and priority of Link Audio's thread in a program that is started so: "CLASS PRIORITY".
+  /// The scheduling class and priority of Link Audio's thread in a program that `prefix` starts: "CLASS
+  /// PRIORITY".
   private func thread(_ prefix: [String]) async throws -> String {
     let stage = try await LabStage("--no-server")
     let peer = try LabPeer(.program(prefix + [ChannelTests.program]), in: stage, on: 1)
     try await peer.ask("enable on")
     try await peer.ask("audio Rack")
-    // Field 40 and 41 of a thread, counted behind the name's bracket.
+    // Fields 40 and 41 of a thread, counted after the bracket of its name.
     let look = """
       import glob
       for path in glob.glob("/proc/[0-9]*/task/*/stat"):
@@ -79,7 +81,7 @@ import Testing
     return seen.output.split(separator: "\n").first.map(String.init) ?? "none"
   }
 
-  @Test func `the thread is in real time where it may be, and works where it may not`() async throws {
+  @Test func `the thread is in real time if permitted and works otherwise`() async throws {
     let stage = try await LabStage("--no-server")
     let mayBe = try await stage.run(on: 1, "chrt", "--rr", "1", "true").status == 0
     // SCHED_RR is 2, SCHED_OTHER 0, SCHED_IDLE 5.

@@ -2,12 +2,12 @@
 import LinkAudio
 import Testing
 
-/// What a program may say by mistake about its periods.
+/// Invalid values that a program may pass for its periods.
 struct WrongNumbersTests {
   private static let bad: [Double] = [.nan, .infinity, -.infinity, 0, -1, 1e300, -1e300, 0x1p63]
 
   @Test(arguments: bad)
-  func `a period whose times are no numbers stops no audio thread`(value: Double) {
+  func `impossible times of a period do not stop the audio thread`(value: Double) {
     let sent = SendLane(channels: 2)
     let played = ReceiveLane()
     sent.isWanted = true

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Link
 
-/// When a gateway is given up whose address is missing, by values and the time alone.
+/// When to close a gateway whose address is missing, from values and the time alone.
 struct AbsenceTests {
   let radio = LocalAddress(address: .v4(0x0a32_0001), interface: 3)
   let wire = LocalAddress(address: .v4(0xc0a8_0702), interface: 2)
@@ -28,7 +28,7 @@ struct AbsenceTests {
     }
   }
 
-  @Test func `an address that is missing for six seconds is given up`() {
+  @Test func `an address that is missing for six seconds loses its gateway`() {
     var absences = Absences()
     let open = [loopback, radio, wire]
     #expect(absences.learn(found: [loopback, wire], open: open, limit: 32, at: seconds(10)).isEmpty)
@@ -41,7 +41,7 @@ struct AbsenceTests {
     #expect(absences.nextEnd == nil)
   }
 
-  @Test func `each absence counts from its own beginning`() {
+  @Test func `each absence counts from its own start`() {
     var absences = Absences()
     let open = [loopback, radio]
     for round in 0..<20 {
@@ -52,7 +52,7 @@ struct AbsenceTests {
     }
   }
 
-  @Test func `newcomers take the place of the address missing for longest`() {
+  @Test func `newcomers replace the address that is missing for longest`() {
     var absences = Absences()
     let old = (0..<4).map { LocalAddress(address: .v4(0x0a00_0000 + UInt32($0)), interface: 2) }
     let new = (0..<4).map { LocalAddress(address: .v4(0x0b00_0000 + UInt32($0)), interface: 3) }

@@ -3,7 +3,7 @@ import Link
 import TestSupport
 import Testing
 
-/// Addresses that come and go under a running peer.
+/// Addresses that appear and disappear while a peer runs.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct AddressTests {
   let network: PrivateNetwork
@@ -12,20 +12,20 @@ struct AddressTests {
     network = try PrivateNetwork()
   }
 
-  @Test func `an address that appears is used and one that goes is let go without a restart`() throws {
+  @Test func `a new address is used and a lost one dropped without a restart`() throws {
     let link = try network.link(tempo: 120)
     link.isEnabled = true
     #expect(eventually { link.diagnostics.addresses == ["127.0.0.1"] })
     try network.ip("addr", "add", "10.99.0.1/24", "dev", "lo")
     let added = Link.clock()
     #expect(eventually { link.diagnostics.addresses == ["10.99.0.1", "127.0.0.1"] })
-    // The kernel tells; without that it would be the scan, up to five seconds later.
+    // The kernel announces it; the scan alone would take up to five seconds.
     #expect(Link.clock() - added < Micros(2_500_000))
     try network.ip("addr", "del", "10.99.0.1/24", "dev", "lo")
     #expect(eventually { link.diagnostics.addresses == ["127.0.0.1"] })
   }
 
-  @Test func `an interface that goes down is let go and comes back with its peers`() throws {
+  @Test func `an interface that goes down comes back with its peers`() throws {
     let link = try network.link(tempo: 120)
     let other = try network.link(tempo: 120)
     link.isEnabled = true

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Link
 
-/// A cable between two machines with a peer on each, and events on it that are shorter than a peer's memory.
+/// A cable between two machines with a peer on each, and faults that are shorter than a peer's memory.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct BlipTests {
   let home: PrivateNetwork, other: PrivateNetwork
@@ -20,10 +20,10 @@ struct BlipTests {
   }
 
   enum Event: String, CaseIterable {
-    /// As when a radio roams or a switch port renegotiates: the interface stays up and keeps its address.
+    /// The interface stays up and keeps its address, as when a radio roams or a switch port renegotiates.
     case carrierForAMoment, carrierForSeconds
     case interfaceDown
-    /// As some network managers do without a carrier.
+    /// Some network managers do this without a carrier.
     case addressGone
   }
 
@@ -55,7 +55,7 @@ struct BlipTests {
     let counts = Log<Int>()
     link.onPeers { counts.append($0) }
     try begin(event)
-    // The kernel's announcement and the look that follows it have to come first.
+    // Wait for the kernel's announcement and the scan that follows it.
     pause(milliseconds: event == .carrierForAMoment ? 150 : 1_500)
     link.updateAppState { $0.setTempo(133, at: Link.clock()) }
     pause(milliseconds: event == .carrierForAMoment ? 0 : 1_500)
@@ -63,7 +63,7 @@ struct BlipTests {
     #expect(
       eventually(within: 10_000) { abs(far.captureAppState().tempo - 133) < 0.001 }, "the tempo set meanwhile"
     )
-    // A peer that had left would have said so by now.
+    // By now, a peer that had left would have said so.
     pause(milliseconds: 500)
     #expect(link.snapshot.node == before.node && link.snapshot.session == before.session)
     #expect(far.snapshot.node == farBefore.node && far.snapshot.session == farBefore.session)

@@ -8,16 +8,16 @@ import Testing
 
 @testable import Link
 
-/// What a thread meets that had to wait for its processor.
+/// A thread that had to wait for its processor.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct BurstTests {
-  @Test func `four hundred packets that nobody has read yet are not lost`() throws {
+  @Test func `four hundred unread packets are kept`() throws {
     let heard = try PrivateNetwork().perform {
       let loopback = LocalAddress(address: .v4(0x7f00_0001), interface: 1)
       let listener = try UDPSocket.listening(on: loopback)
       let sender = try UDPSocket.sending(from: loopback)
       let packet = encodeByeBye(NodeID(rawValue: 1))
-      // The system's own room is for 277.
+      // The system's default buffer holds 277.
       for _ in 0..<400 { _ = sender.send(packet, to: .discoveryGroup(for: loopback.address)) }
       return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 8) { buffer in
         var count = 0
@@ -28,15 +28,15 @@ struct BurstTests {
     #expect(heard == 400)
   }
 
-  @Test func `A ping that nobody could read yet says for how long it waited`() throws {
+  @Test func `a ping that waited unread says for how long`() throws {
     let waits = try PrivateNetwork().perform {
       let loopback = LocalAddress(address: .v4(0x7f00_0001), interface: 1)
       let listener = try UDPSocket.sending(from: loopback)
       let sender = try UDPSocket.sending(from: loopback)
       let endpoint = try listener.localEndpoint()
       var waits: [Micros] = []
-      // The kernel begins to stamp a moment after the machine's first socket has asked for it; what came before is stamped when it
-      // is read.
+      // The kernel starts to stamp a moment after the machine's first socket has asked for it. Earlier
+      // packets get the time of their reading.
       while waits.count < 20 && waits.last ?? .zero < Micros(29_000) {
         _ = sender.send(encodeByeBye(NodeID(rawValue: 1)), to: endpoint)
         usleep(30_000)
@@ -51,7 +51,7 @@ struct BurstTests {
     #expect(last >= Micros(29_000), "\(waits)")
   }
 
-  @Test func `A moment that cannot be is no moment`() {
+  @Test func `an impossible timestamp counts as no wait`() {
     #expect(HostClock.since(nil) == .zero)
     for seconds in [Int.min, -1, 0, Int.max / 2, Int.max] {
       #expect(HostClock.since(timespec(tv_sec: seconds, tv_nsec: 0)) == .zero)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Link
 
-/// How often Link's thread wakes for an audio thread that cannot wake it: counted, not timed.
+/// How often Link's thread wakes for an audio thread that cannot wake it, counted in simulated time.
 struct CommitLookTests {
-  /// Looks in a second, from one to the next; `pace` answers by the millisecond.
+  /// The number of looks in a second and their interval; `pace` gives the pace at a millisecond.
   private func looks(
     hasPeers: Bool, doors: Int = 1, _ pace: (Int64) -> CommitPace
   ) -> (count: Int, gap: Int64) {
@@ -26,21 +26,21 @@ struct CommitLookTests {
   }
 
   @Test
-  func `an audio thread that may commit at any moment is looked for every five milliseconds beside peers`() {
+  func `a running audio thread is checked every 5 ms beside peers`() {
     #expect(looks(hasPeers: true) { _ in .soon } == (200, 5_000))
     #expect(looks(hasPeers: false, doors: 2) { _ in .soon } == (50, 20_000))
   }
 
-  @Test func `one that does not run is looked for ten times a second`() {
+  @Test func `an audio thread that is not running is checked ten times a second`() {
     #expect(looks(hasPeers: true) { _ in .late } == (10, 100_000))
   }
 
-  @Test func `where nobody may commit nobody wakes`() {
+  @Test func `without an audio thread that may commit Link does not wake`() {
     #expect(looks(hasPeers: true, doors: 3) { _ in .never } == (0, 0))
     #expect(looks(hasPeers: true, doors: 0) { _ in .soon } == (0, 0))
   }
 
-  @Test func `an audio thread is not lost between two long buffers`() {
+  @Test func `an audio thread still counts as running between two long buffers`() {
     // 8192 frames at 22050 Hz: a capture every 372 ms.
     let found = looks(hasPeers: true) { $0 % 372 < 6 ? .soon : .late }
     #expect(found == (200, 5_000))

@@ -16,20 +16,20 @@ import Testing
       "no interface can have the name \"sixteenletters__\""
     ),
   ])
-  func `what cannot be is refused in words, and nothing ends the program`(
+  func `an invalid configuration is refused with a reason`(
     configuration: Link.Configuration, words: String
   ) throws {
     let refusal = #expect(throws: Link.ConfigurationError.self) { try Link(configuration: configuration) }
     #expect(refusal?.description == words)
   }
 
-  @Test func `a peer begins as its configuration says`() throws {
+  @Test func `a peer starts with its configured values`() throws {
     let link = try Link(configuration: Link.Configuration(tempo: 93.5, interfaces: ["wire0"]))
     #expect(link.captureAppState().tempo == 93.5 && !link.isEnabled)
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `a peer is on the interfaces that it was given and on no other, also when one comes later`() throws {
+  func `a peer uses only its configured interfaces even if one comes later`() throws {
     let (network, neighbour) = (try PrivateNetwork(), try PrivateNetwork())
     let link = try network.perform {
       try Link(configuration: Link.Configuration(interfaces: ["wire0"]))
@@ -38,7 +38,7 @@ import Testing
     let far = try neighbour.link(tempo: 120)
     for peer in [link, beside, far] { peer.isEnabled = true }
     #expect(eventually { beside.diagnostics.addresses == ["127.0.0.1"] })
-    // And says why it is not there.
+    // The diagnostics say why it is not on the network.
     #expect(eventually { link.diagnostics.failure == "none of the chosen interfaces: No such device" })
     try network.cable("wire0", to: neighbour, "wire0")
     try network.ip("addr add 10.9.0.1/24 dev wire0")
@@ -47,7 +47,7 @@ import Testing
     try neighbour.ip("link set wire0 up")
     #expect(eventually { link.diagnostics.addresses.first == "10.9.0.1" && link.peerCount == 1 })
     #expect(link.diagnostics.failure == nil)
-    // The one beside it reaches it nowhere: loopback is not among its interfaces, and wires do not lead back.
+    // The peer on loopback does not reach it: loopback is not configured here, and a wire does not lead back.
     #expect(
       !link.diagnostics.addresses.contains("127.0.0.1") && link.diagnostics.peers.map(\.name) == ["10.9.0.2"])
     #expect(eventually { far.peerCount == 2 } && beside.peerCount == 1)

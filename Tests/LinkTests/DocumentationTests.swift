@@ -12,7 +12,7 @@ import Testing
       + "/Modules"
   }()
 
-  @Test func `the libraries' documentation is made without a warning, and every public symbol has its words`()
+  @Test func `every public symbol of the libraries is documented`()
     async throws
   {
     let folder = try ScratchFolder()

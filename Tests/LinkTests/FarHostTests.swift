@@ -22,9 +22,9 @@ struct FarHostTests {
     "", ":", "a b", "host:0", "host:65536", "host:x", "[2001:db8::1", "a/b", "--x y", "ho\u{0}st",
     "224.76.78.75", "255.255.255.255:20819", "0.0.0.0", "::", "[ff02::1]:20819",
   ])
-  func `what is no host is refused`(text: String) { #expect(FarHost(text) == nil) }
+  func `an invalid host is refused`(text: String) { #expect(FarHost(text) == nil) }
 
-  @Test func `what is known of the way to one room is written behind its name`() {
+  @Test func `the offset of a room is written behind its name`() {
     func call(_ text: String) -> FarCall? { FarCall(text, offsets: -250...250) }
     let studio = call("studio:4711 offset=-2.5")
     #expect(studio?.host == FarHost("studio:4711") && studio?.correction == Micros(-2500))
@@ -41,7 +41,7 @@ struct FarHostTests {
     }
   }
 
-  @Test func `without a key, only private addresses are heard`() {
+  @Test func `addresses of private networks are recognized`() {
     let near = [
       "10.1.2.3", "172.16.0.1", "172.31.255.1", "192.168.7.2", "100.64.0.1", "100.127.1.1", "127.0.0.1",
       "169.254.1.1", "fd00::1", "fe80::1", "::1",

@@ -8,11 +8,11 @@ import Testing
 
 struct FarSocketTests {
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `where IPv6 is missing rooms come by IPv4, and without that nobody does`() throws {
+  func `without IPv6 rooms use IPv4 and without that the sockets fail`() throws {
     try PrivateNetwork().perform {
       let every = Endpoint(.v6(high: 0, low: 0, scope: 0), port: 20_819)
       #expect(try FarSocket.both(port: 20_819).map(\.isIPv6) == [false, true])
-      // As if there were none: it cannot be had.
+      // Occupy the port for IPv6, as if IPv6 were missing.
       ChildProcess.waitForOthers()
       let other = try UDPSocket.anywhere(every)
       let sockets = try FarSocket.both(port: 20_819)

@@ -11,16 +11,16 @@ import Testing
 
 @testable import Link
 
-/// Two ends of wires between rooms, through real sockets of a network of their own.
+/// Two ends of wires between rooms, through real sockets of a private network.
 struct FarWiresTests {
-  /// What the session of one end is told of the one room that it has.
+  /// An end, with the session's view of its only room.
   private struct End {
     var wires: FarWires
     var far: FarWire?
     var opened = 0
     let machine: Neighbourhood
 
-    /// `door`: where rooms may call; nil: at each address.
+    /// `door`: the local address for calls; nil: any.
     init(_ port: UInt16, at door: Address? = nil, calls: String...) {
       var settings = FarSettings(
         calls: calls.compactMap { FarCall($0, offsets: -250...250) }, port: port,
@@ -60,7 +60,7 @@ struct FarWiresTests {
     var rooms: [FarRoom] { wires.report { _ in nil }.rooms }
   }
 
-  /// Waits for what must come; how long it takes says nothing.
+  /// Runs both ends until the condition holds; the time it takes does not matter.
   private func run(_ one: inout End, _ other: inout End, until isTrue: (End, End) -> Bool) -> Bool {
     for _ in 0..<20_000 {
       one.turn()
@@ -72,7 +72,7 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `what is known of the way to one room holds for it alone, beside what is said of all`() throws {
+  func `the offset of a room adds to that of all and moves no other`() throws {
     try PrivateNetwork().perform {
       var here = End(20_821, calls: "127.0.0.1:20822 offset=3", "127.0.0.1:9 offset=-4")
       var there = End(20_822)
@@ -83,7 +83,7 @@ struct FarWiresTests {
       #expect(here.wires.set(correction: Micros(500), distance: Beats(4), calls: calls).count == 1)
       #expect(here.wires.set(correction: Micros(500), distance: Beats(4), calls: calls).isEmpty)
       #expect(here.rooms.map(\.correction) == [Micros(3500), Micros(-3500)])
-      // Of one alone, while it plays: the wire to the other is told nothing.
+      // A change for one room alone: the wire to the other does not change.
       #expect(
         here.wires.set(correction: Micros(500), distance: Beats(4), calls: [calls[0], .zero]).isEmpty)
       #expect(here.rooms.map(\.correction) == [Micros(3500), Micros(500)])
@@ -93,10 +93,10 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `who is called in vain may be the room at its address that called, and nobody else is`() throws {
+  func `a vain call is marked if the room at its address has called us`() throws {
     try PrivateNetwork().perform {
       var here = End(20_821, calls: "127.0.0.1:9", "127.0.0.2:9")
-      // As from behind a router that lets no call in.
+      // As from behind a router that blocks calls.
       var there = End(20_822, calls: "127.0.0.1:20821")
       #expect(here.rooms.allSatisfy { !$0.isCalledBack })
       #expect(run(&here, &there) { $0.far != nil && $1.far != nil })
@@ -107,10 +107,10 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `two that call each other are one room for both, with what each knows of the way`() throws {
+  func `two rooms that call each other have one wire with both settings`() throws {
     try PrivateNetwork().perform {
       var here = End(20_821, calls: "127.0.0.1:20822 offset=3")
-      // The other one comes first, and is known as who called until ours has been answered.
+      // The other end calls first, and counts as an unknown caller until our own call is answered.
       var there = End(20_822, calls: "127.0.0.1:20821")
       #expect(
         run(&there, &here) { there, here in
@@ -124,7 +124,7 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `who calls itself, by whatever address, is told so`() throws {
+  func `a program that calls itself by any address reports it`() throws {
     try PrivateNetwork().perform {
       var here = End(20_821, calls: "127.0.0.1:20821", "[::1]:20821", "localhost:20821")
       var nobody = End(20_822)
@@ -134,7 +134,7 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"), arguments: [false, true])
-  func `at a chosen address rooms call by its own interface only`(isIPv6: Bool) throws {
+  func `with a chosen address rooms can call through its interface only`(isIPv6: Bool) throws {
     let (home, vpn, venue) = (try PrivateNetwork(), try PrivateNetwork(), try PrivateNetwork())
     try home.cable("vpn0", to: vpn, "vpn0")
     try home.cable("wifi0", to: venue, "wifi0")
@@ -148,7 +148,7 @@ struct FarWiresTests {
       try network.ip("addr add \(address)/\(words[0]) dev \(interface) \(words.dropFirst().joined())")
       try network.ip("link set \(interface) up")
     }
-    // Linux takes packets for the VPN's address from the venue, too.
+    // Linux accepts packets for the VPN's address from the venue, too.
     try venue.ip("\(isIPv6 ? "-6 " : "")route add \(door) via \(other)")
     let written = isIPv6 ? "[\(door)]:20821" : "\(door):20821"
     let otherWritten = isIPv6 ? "[\(other)]:20821" : "\(other):20821"

@@ -3,8 +3,8 @@ import Link
 import TestSupport
 import Testing
 
-/// The article `FirstSteps` of Link's documentation: its code stands between the marks below, word for word, and is
-/// compiled and run.
+/// The article `FirstSteps` of Link's documentation. Its code stands between the marks below, word for word,
+/// and is compiled and run.
 struct FirstStepsTests {
   // begin audio
   struct Metronome: ~Copyable {
@@ -38,7 +38,7 @@ struct FirstStepsTests {
   // end audio
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `the article's program does what it says`() throws {
+  func `the program of the article works as described`() throws {
     let network = try PrivateNetwork()
     let link = try network.link(tempo: 120)
     try follow(link)
@@ -86,7 +86,7 @@ struct FirstStepsTests {
     // end leave
   }
 
-  @Test func `the article's code is the one that is compiled here`() throws {
+  @Test func `the code of the article is the code that is compiled here`() throws {
     let article = try Article(
       "Sources/Link/Link.docc/FirstSteps.md", compiledIn: #filePath, leavingOut: ["link.isEnabled = true"])
     #expect(article.marks == ["peer", "change", "audio", "start", "leave"])

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Link
 
-/// What Link does without a network: nothing here opens a socket that could be heard.
+/// Link without a network: no test here opens a socket that peers could hear.
 struct LonelyTests {
-  @Test func `a new Link is active disabled alone and stopped`() {
+  @Test func `a new Link is active but disabled and stopped without peers`() {
     let link = Link(tempo: 133)
     #expect(link.isActive && !link.isEnabled && !link.isStartStopSyncEnabled)
     #expect(!link.isConnected && link.peerCount == 0)
@@ -19,14 +19,14 @@ struct LonelyTests {
   }
 
   @Test(arguments: [(1.0, 20.0), (100_000, 999), (.infinity, 999), (120.25, 120.25)])
-  func `the tempo stays within Link's range`(wanted: Double, given: Double) {
+  func `the tempo stays within the range of Link`(wanted: Double, given: Double) {
     #expect(Link(tempo: wanted).captureAppState().tempo == given)
     let link = Link(tempo: 100)
     link.updateAppState { $0.setTempo(wanted, at: Link.clock()) }
     #expect(link.captureAppState().tempo == given)
   }
 
-  @Test func `a tempo that is no number is nobodys wish`() {
+  @Test func `a tempo that is NaN is ignored`() {
     #expect(Link(tempo: .nan).captureAppState().tempo == 120)
     let link = Link(tempo: 100)
     var audio = link.takeAudio()!
@@ -39,9 +39,9 @@ struct LonelyTests {
     #expect(kept == 100 && link.captureAppState().tempo == 100)
   }
 
-  @Test func `the audio thread's handle is given once and again when it was given back`() {
+  @Test func `an AudioLink exists once and can be taken again after its end`() {
     var link: Link? = Link(tempo: 100)
-    /// Takes it, sets a tempo, and gives it back; whether nobody else could have it meanwhile.
+    /// Takes it, sets a tempo, and gives it back. Returns whether it was taken only once meanwhile.
     func set(_ tempo: Double) -> Bool {
       guard var audio = link?.takeAudio() else { return false }
       let isGivenTwice = if case .none = link?.takeAudio() { false } else { true }
@@ -77,7 +77,7 @@ struct LonelyTests {
     #expect(link.captureAppState().isPlaying)
   }
 
-  @Test func `an old capture does not undo what another thread committed meanwhile`() {
+  @Test func `an old capture does not undo later commits of other threads`() {
     let link = Link(tempo: 100)
     var old = link.captureAppState()
     link.updateAppState { $0.setTempo(150, at: Link.clock()) }
@@ -86,7 +86,7 @@ struct LonelyTests {
     #expect(link.captureAppState().tempo == 150 && link.captureAppState().isPlaying)
   }
 
-  @Test func `a start is heard by the callback even without sync`() {
+  @Test func `the callback gets a start even without sync`() {
     let link = Link(tempo: 100)
     let heard = Log<Bool>()
     link.onStartStop { heard.append($0) }
@@ -107,7 +107,7 @@ struct LonelyTests {
     #expect(eventually { heard.all == [101] })
   }
 
-  @Test func `a replaced callback is silent and the new one hears`() {
+  @Test func `a new callback replaces the old one`() {
     let link = Link(tempo: 100)
     let old = Log<Double>(), new = Log<Double>()
     link.onTempo { old.append($0) }
@@ -134,7 +134,7 @@ struct LonelyTests {
     #expect(eventually { heard.all == [101] && link.captureAppState().isPlaying })
   }
 
-  @Test func `a callback may let the last reference go`() {
+  @Test func `a callback may release the last reference`() {
     final class Owner: @unchecked Sendable { var link: Link? = Link(tempo: 100) }
     let owner = Owner()
     let heard = Log<Double>()
@@ -161,7 +161,7 @@ struct LonelyTests {
   @Test func `too many uncollected audio commits are refused and change nothing`() {
     let link = Link(tempo: 100)
     var audio = link.takeAudio()!
-    // Within one turn of Link's thread more commits than the queue holds: those that were taken all arrive.
+    // More commits than the queue holds, within one turn of Link's thread; all accepted ones must arrive.
     var taken = 100.0
     var refused = 0
     for tempo in 0..<2_000 {
@@ -175,7 +175,7 @@ struct LonelyTests {
     #expect(refused > 0)
   }
 
-  @Test func `of too many events the newest of each kind is told`() {
+  @Test func `of too many events the newest of each kind is delivered`() {
     var engine = Engine(
       Link.Configuration(tempo: 100), seed: 1, far: nil, at: Micros(1_000_000), status: LinkStatus())
     for turn in 0..<5_000 {
@@ -190,7 +190,7 @@ struct LonelyTests {
     #expect(events.last == .tempo(100 + Double(4_999 % 500)) && events.count <= Engine.eventLimit)
   }
 
-  /// An audio thread whose last word comes just before its door is taken away.
+  /// An audio thread whose last change comes just before its door is detached.
   private final class LastWord: AudioDoor {
     let change = Mutex<SessionChange?>(nil)
     let pace = CommitPace.never
@@ -203,7 +203,7 @@ struct LonelyTests {
     }
   }
 
-  @Test func `the last change of a door that is taken away counts`() {
+  @Test func `the last change of a door counts when it is detached`() {
     let link = Link(tempo: 100)
     for tempo in 101..<140 {
       let door = LastWord()

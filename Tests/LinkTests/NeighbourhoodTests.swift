@@ -5,7 +5,7 @@ import Testing
 
 @testable import Link
 
-/// Whom Link hears and where it speaks, by values alone.
+/// Which senders Link accepts and which addresses it uses, from values alone.
 struct NeighbourhoodTests {
   func v4(_ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: UInt32) -> Address {
     .v4(a << 24 | b << 16 | c << 8 | d)
@@ -27,7 +27,7 @@ struct NeighbourhoodTests {
     return lo
   }
 
-  @Test func `who sends from a network of the interface is a neighbour and nobody else`() {
+  @Test func `only senders in a network of their interface are neighbours`() {
     let home = Neighbourhood([
       loopback, interface(2, v4(192, 168, 7, 10), v4(10, 0, 5, 1), linkLocal(1)),
       interface(3, v4(203, 0, 113, 9)),
@@ -44,7 +44,7 @@ struct NeighbourhoodTests {
     #expect(home.contains(v4(192, 168, 7, 10), through: 1), "whatever comes by the loopback is ours")
   }
 
-  @Test func `at the end of a tunnel the other end is a neighbour`() {
+  @Test func `the other end of a tunnel is a neighbour`() {
     var tunnel = Interface(index: 4, addresses: [v4(10, 8, 0, 6)])
     tunnel.networks = [AddressRange(v4(10, 8, 0, 5))]
     let home = Neighbourhood([tunnel])
@@ -70,7 +70,7 @@ struct NeighbourhoodTests {
     }
   }
 
-  @Test func `forty bridges of containers do not take the studio's network its place`() {
+  @Test func `forty container bridges do not displace the studio network`() {
     let studio = interface(2, v4(192, 168, 7, 10), linkLocal(1))
     let radio = interface(3, v4(192, 168, 9, 10))
     let bridges = (0..<40).map { number in
@@ -97,7 +97,7 @@ struct NeighbourhoodTests {
     #expect(used.count == 32 && used.last?.address == v4(192, 168, 7, 10))
   }
 
-  @Test func `what cannot multicast comes last and i pv 6 alone not at all`() {
+  @Test func `interfaces without multicast come last and IPv6 needs IPv4`() {
     var tunnel = interface(2, v4(10, 0, 0, 1))
     tunnel.hasMulticast = false
     let lone = interface(3, linkLocal(1), .v6(high: 0x2001_0db8 << 32, low: 1, scope: 0))

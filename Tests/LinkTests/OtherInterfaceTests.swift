@@ -5,8 +5,8 @@ import Testing
 
 @testable import Link
 
-/// A machine on two networks, of which Link is to use one. Linux takes packets for the address on that one
-/// from the other, too.
+/// A machine on two networks, of which Link uses one. Linux accepts packets for that network's address from
+/// the other network, too.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct OtherInterfaceTests {
   static let stage: Address = .v4(0xc0a8_0702)
@@ -41,7 +41,7 @@ struct OtherInterfaceTests {
         startStop: .unset, measurement: Endpoint(address, port: 9)))
   }
 
-  @Test func `what comes by an interface that was not chosen is not looked at`() throws {
+  @Test func `datagrams through an interface that was not chosen are ignored`() throws {
     let link = try home.perform { try Link(configuration: Link.Configuration(interfaces: ["stage0"])) }
     link.isEnabled = true
     #expect(eventually { link.diagnostics.addresses.contains("192.168.7.2") })
@@ -60,7 +60,7 @@ struct OtherInterfaceTests {
       #expect(guest.heard == 0)
     }
     #expect(link.peerCount == 0 && link.captureAppState().tempo == 120)
-    // The same from the network that was chosen counts.
+    // The same datagrams from the chosen network count.
     try band.perform {
       let near = try Speaker(Self.neighbour)
       for port in ports {

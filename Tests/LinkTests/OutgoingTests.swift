@@ -6,12 +6,12 @@ import Testing
 
 @testable import Link
 
-/// What Link has to say leaves in its order, and nobody who only asks Link something waits for a socket.
+/// Link's datagrams leave in their order, and calls that send nothing do not wait for a socket.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct OutgoingTests {
   static var loopback: LocalAddress { LocalAddress(address: .v4(0x7f00_0001), interface: 1) }
 
-  @Test func `The engine sends nothing itself; what it has made leaves in its order`() throws {
+  @Test func `the engine sends nothing itself and its output leaves in order`() throws {
     let (before, after) = try PrivateNetwork().perform {
       let listener = try UDPSocket.listening(on: Self.loopback)
       var engine = Engine(
@@ -38,7 +38,7 @@ struct OutgoingTests {
   }
 
   @Test
-  func `A capture is answered while a datagram leaves, and the change in it is not heard before its turn`()
+  func `a capture returns while a datagram is being sent`()
     throws
   {
     try PrivateNetwork().perform {
@@ -48,9 +48,9 @@ struct OutgoingTests {
       #expect(eventually { !link.diagnostics.addresses.isEmpty })
       let answered = Log<Double>()
       var workers: [Worker] = []
-      // As if some other datagram took its time.
+      // As if another datagram took its time.
       link.network.sending.withLock { _ in
-        // Longer than what was said before holds the next back.
+        // Longer than the spacing after the previous message.
         pause(milliseconds: 100)
         _ = heard(by: listener)
         workers.append(Worker { link.updateAppState { $0.setTempo(125, at: Link.clock()) } })
@@ -70,7 +70,7 @@ struct OutgoingTests {
   }
 }
 
-/// The tempo of each Alive that has come since, and the goodbyes.
+/// The tempo of each new Alive, and the goodbyes.
 private func heard(by listener: borrowing UDPSocket) -> [String] {
   withUnsafeTemporaryAllocation(byteCount: 600, alignment: 8) { buffer in
     var said: [String] = []

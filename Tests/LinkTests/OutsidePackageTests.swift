@@ -3,9 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Somebody else's package takes Link by address and version, on a machine that has a compiler and nothing else of what tactus needs.
+/// Another package that uses Link by address and version, on a machine with a compiler and without tactus's
+/// dependencies.
 @Suite struct OutsidePackageTests {
-  /// A repository with what is here as a commit, and a version.
+  /// Makes a repository with this tree as a commit, and a version.
   private static let publish = """
     mkdir "$1/tactus" && cd "$1/tactus"
     tar -C "$2" --exclude './.build*' --exclude ./.git --exclude ./tools/.venv -c . | tar -x
@@ -13,7 +14,7 @@ import Testing
     cp -r "$2/Tests/Outside" "$1/outside"
     """
 
-  /// No header and no .pc file of what tactus needs can be seen from here on.
+  /// Hides the headers and .pc files of all dependencies.
   private static let hide = """
     cd "$1/outside" && mkdir "$1/nothing"
     for place in /usr/include/jack /usr/include/lo /usr/include/wslay /usr/include/sodium /usr/lib/*/pkgconfig /usr/share/pkgconfig; do
@@ -24,7 +25,7 @@ import Testing
     done
     """
 
-  /// Five beats of four, one after the other, and a line more.
+  /// Whether there are five beats of four in sequence, and one line more.
   private static func isInOrder(_ lines: [Substring]) -> Bool {
     guard let first = lines.first.flatMap({ Int($0.dropFirst("beat ".count)) }) else { return false }
     return (1...4).contains(first)
@@ -42,12 +43,12 @@ import Testing
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"), arguments: ["debug", "release"])
-  func `another package builds Link by address and version, without warnings, JACK or liblo`(
+  func `another package builds Link by version without dependencies`(
     configuration: String
   ) async throws {
     let folder = try ScratchFolder()
     _ = try await run(Self.publish, Lab.top, in: folder)
-    // One job reads each module once; nobody looks anything up in an index.
+    // One job reads each module once; no index is needed.
     let build = "nice swift build --cache-path \"$1/cache\" --disable-index-store --jobs 1 -c \"$2\" 2>&1"
     _ = try await run(Self.hide + "\n" + build, configuration, in: folder)
     let programs = "cd $1/outside/.build/\(configuration); "
@@ -55,7 +56,7 @@ import Testing
     for other in ["jack", "liblo", "sndfile", "microhttpd", "wslay", "qrencode", "sodium"] {
       #expect(!libraries.contains(other), "\(other)")
     }
-    // A machine that stalls for more than a beat makes it look for the next one: then again.
+    // A machine that stalls for more than a beat makes the program skip to the next beat; then try again.
     var said: [Substring] = []
     for _ in 0..<3 where !Self.isInOrder(said) {
       said = try await run(programs + "./follow", in: folder).split(separator: "\n")
@@ -63,7 +64,7 @@ import Testing
     #expect(Self.isInOrder(said) && said.last == "480.0 BPM", "\(said)")
     #expect(try await run(programs + "./send", in: folder) == "0 channels\n")
     #expect(try await run(programs + "./rehearse", in: folder) == "90.0 and 90.0 BPM, 1 other\n")
-    // That it opens a card and plays to its end. Not when: ALSA's card that is none takes no time.
+    // It opens a card and plays to its end. The time does not matter: ALSA's null card takes none.
     #expect(try await run(programs + "./metronome null 2", in: folder).hasSuffix(" clicks\n"))
   }
 
@@ -72,7 +73,7 @@ import Testing
     ("MetronomeWithALSA", "metronome/Metronome.swift", ["import", "open", "failure", "loop"]),
     ("SimulatedSession", "rehearse/Rehearse.swift", ["world", "ask"]),
   ])
-  func `the code of the articles is what is compiled there`(article: String, program: String, marks: [String])
+  func `the code of the articles is the code that is compiled there`(article: String, program: String, marks: [String])
     throws
   {
     let article = try Article(

@@ -3,7 +3,7 @@ import Link
 import TestSupport
 import Testing
 
-/// Peers in one process, over the loopback gateway of a network of their own.
+/// Peers in one process, over the loopback gateway of a private network.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct PeerTests {
   let network: PrivateNetwork
@@ -12,7 +12,7 @@ struct PeerTests {
     network = try PrivateNetwork()
   }
 
-  @Test func `two peers find each other and agree on the older one's tempo and beat`() throws {
+  @Test func `two peers agree on the tempo and beat of the older one`() throws {
     let older = try network.link(tempo: 100)
     older.isEnabled = true
     pause(milliseconds: 700)
@@ -22,14 +22,14 @@ struct PeerTests {
     #expect(eventually { younger.captureAppState().tempo == 100 })
     let now = Link.clock()
     #expect(older.captureAppState().beat(at: now, quantum: 4) == before.beat(at: now, quantum: 4))
-    // On one clock, what is left between two peers is what the measurement got wrong.
+    // Both peers have one clock, so what differs is the error of the measurement.
     let apart =
       older.captureAppState().phase(at: now, quantum: 4)
       - younger.captureAppState().phase(at: now, quantum: 4)
     #expect(min(abs(apart), 4 - abs(apart)) < 0.01)
   }
 
-  @Test func `a tempo goes both ways and tells both callbacks`() throws {
+  @Test func `a tempo change goes both ways and reaches both callbacks`() throws {
     let first = try network.link(tempo: 100)
     let second = try network.link(tempo: 100)
     #expect(connected(first, second))
@@ -41,13 +41,13 @@ struct PeerTests {
     #expect(eventually { second.captureAppState().tempo == 120 })
     second.updateAppState { $0.setTempo(90.5, at: Link.clock()) }
     #expect(second.captureAppState().tempo == 90.5)
-    // As it goes over the wire: whole microseconds per beat.
+    // As it is sent: in whole microseconds per beat.
     let received = 60e6 / 662_983
     #expect(eventually { first.captureAppState().tempo == received })
     #expect(eventually { heardByFirst.all == [120, received] && heardBySecond.all == [120, 90.5] })
   }
 
-  @Test func `start and stop go both ways if both want them`() throws {
+  @Test func `start and stop go both ways if both peers enable sync`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)
     #expect(connected(first, second))
@@ -63,7 +63,7 @@ struct PeerTests {
     #expect(eventually { !first.captureAppState().isPlaying })
   }
 
-  @Test func `what the audio thread commits reaches the peers`() throws {
+  @Test func `a commit of the audio thread reaches the peers`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)
     #expect(connected(first, second))
@@ -79,7 +79,7 @@ struct PeerTests {
     #expect(eventually { abs(second.captureAppState().tempo - 133) < 0.001 })
   }
 
-  @Test func `for a second the audio thread keeps its own tempo whatever a peer says`() throws {
+  @Test func `for a second the audio thread keeps its own tempo against a peer`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)
     #expect(connected(first, second))
@@ -97,7 +97,7 @@ struct PeerTests {
     #expect(abs(seenLater - 77) < 0.001)
   }
 
-  @Test func `disabling says goodbye at once and tells both sides`() throws {
+  @Test func `disabling says goodbye at once and reaches both callbacks`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 150)
     let connections = Log<Bool>(), farConnections = Log<Bool>(), peers = Log<Int>()
@@ -109,7 +109,7 @@ struct PeerTests {
     first.isEnabled = false
     let asked = Link.clock()
     #expect(eventually { second.peerCount == 0 })
-    // Long before the five seconds after which a silent peer is given up.
+    // Long before the five seconds after which a silent peer expires.
     #expect(Link.clock() - asked < Micros(2_000_000))
     #expect(eventually { !first.isConnected && first.peerCount == 0 })
     #expect(eventually { connections.all == [true, false] && farConnections.all == [true, false] })
@@ -117,14 +117,15 @@ struct PeerTests {
     #expect(first.captureAppState().tempo == tempo)
   }
 
-  @Test func `what the audio thread committed last holds for those who stay`() throws {
+  @Test func `the last commit of the audio thread reaches peers before goodbye`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)
     var audio = first.takeAudio()!
     #expect(connected(first, second))
-    // Longer than the period of Alives: who was never announced in the session says nothing on leaving (facts: link 7.6).
+    // Longer than the period of Alives: a peer that never announced itself in the session is ignored when it
+    // leaves (facts: link 7.6).
     pause(milliseconds: 300)
-    // So that the next state may not be sent at once.
+    // Then the next state may not be sent at once.
     first.updateAppState { $0.setTempo(90, at: Link.clock()) }
     var state = audio.captureAudioState()
     state.setTempo(133, at: Link.clock())
@@ -135,7 +136,7 @@ struct PeerTests {
     #expect(abs(second.captureAppState().tempo - 133) < 0.001)
   }
 
-  @Test func `both active and enabled are needed to be on the network`() throws {
+  @Test func `Link is on the network only if it is both active and enabled`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)
     first.isActive = false
@@ -150,7 +151,7 @@ struct PeerTests {
     #expect(first.isEnabled)
   }
 
-  @Test func `a peer that is given up says goodbye`() throws {
+  @Test func `a peer that is released says goodbye`() throws {
     let first = try network.link(tempo: 120)
     do {
       let second = try network.link(tempo: 120)

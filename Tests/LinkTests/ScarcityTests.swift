@@ -6,14 +6,14 @@ import Testing
 
 @testable import Link
 
-/// A machine that has run out of what Link needs.
+/// A machine that has run out of threads or descriptors.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct ScarcityTests {
-  /// Beside the test runner.
+  /// Built beside the test runner.
   static let peer =
     CommandLine.arguments[0].prefix(upTo: CommandLine.arguments[0].lastIndex(of: "/")!) + "/link-peer"
 
-  /// `link-peer` with a limit of the system's, and what it answers.
+  /// Starts `link-peer` with a limit of the system.
   private func begin(_ limit: String, in network: PrivateNetwork) throws -> ChildProcess {
     try network.perform { try ChildProcess(["prlimit", limit, "--", String(Self.peer)]) }
   }
@@ -24,7 +24,7 @@ struct ScarcityTests {
     return try #require(FlatJSON.object(answer), "\(answer)")
   }
 
-  @Test func `without descriptors Link plays alone and is on the network once there are some`() throws {
+  @Test func `without descriptors Link works alone until there are some`() throws {
     let network = try PrivateNetwork()
     let other = try network.link(tempo: 120)
     other.isEnabled = true
@@ -39,7 +39,7 @@ struct ScarcityTests {
     #expect(poor.status() == 0)
   }
 
-  /// Enough to begin, and not for a socket of each kind.
+  /// Enough to start, but not for a socket of each kind.
   @Test(arguments: [6, 8]) func `with too few descriptors Link says that it is not on the network`(
     descriptors: Int
   ) throws {
@@ -47,8 +47,8 @@ struct ScarcityTests {
     try tellsOfItsLoneliness(poor)
   }
 
-  /// Enough for the gateway to this machine's own programs, and not for the one to all others.
-  @Test(arguments: [10, 11]) func `with a gateway to itself alone Link says that it is not on the network`(
+  /// Enough for the gateway to this machine's own programs, but not for the one to all others.
+  @Test(arguments: [10, 11]) func `with only a loopback gateway Link says it is not on the network`(
     descriptors: Int
   )
     throws
@@ -57,7 +57,7 @@ struct ScarcityTests {
     let other = try PrivateNetwork()
     try network.cable("wire0", to: other, "wire0")
     try other.ip("link set wire0 up")
-    // It comes when the other is open: of two that are there at once the lower address comes first.
+    // Add it when the other is open: of two addresses the lower one is opened first.
     let poor = try begin("--nofile=\(descriptors):1024", in: network)
     try tellsOfItsLoneliness(poor) {
       #expect(eventually { (try? ask(poor, "gateways")["gateways"]) == .number(1) })
@@ -70,7 +70,7 @@ struct ScarcityTests {
     #expect(try ask(poor, "enable on")["ok"] == .boolean(true))
     try next()
     #expect(try ask(poor, "wait mute on 10")["ok"] == .boolean(true))
-    // And a look around for which there is no descriptor changes nothing.
+    // A scan that gets no descriptor changes nothing.
     usleep(300_000)
     #expect(try ask(poor, "status")["mute"] == .boolean(true))
     _ = try ChildProcess.run(["prlimit", "--pid", "\(poor.identifier)", "--nofile=1024"])
@@ -79,7 +79,7 @@ struct ScarcityTests {
     #expect(poor.status() == 0)
   }
 
-  @Test func `without a thread Link plays alone`() throws {
+  @Test func `without a thread Link works alone`() throws {
     // No thread can have a stack of 200 terabytes.
     let poor = try begin("--stack=200000000000000", in: try PrivateNetwork())
     #expect(try ask(poor, "enable on")["ok"] == .boolean(true))
@@ -89,7 +89,7 @@ struct ScarcityTests {
     #expect(poor.status() == 0)
   }
 
-  @Test func `what is missing is said`() {
+  @Test func `diagnostics name the missing resource`() {
     let failure = SystemFailure(call: "pthread_create", code: EAGAIN)
     let engine = Engine(
       Link.Configuration(tempo: 100), seed: 1, far: nil, at: Micros(1), status: LinkStatus())

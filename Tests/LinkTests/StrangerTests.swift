@@ -7,7 +7,8 @@ import Testing
 
 @testable import Link
 
-/// A machine at the other end of the cable that also sends as somebody far away, whose packets a router would bring.
+/// A machine at the other end of the cable. It also sends from a distant address, as if a router brought the
+/// packets.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct StrangerTests {
   static let here: Address = .v4(0x0a32_0001)
@@ -36,7 +37,7 @@ struct StrangerTests {
     }
   }
 
-  /// A tempo of 200, later than any other word on it.
+  /// An Alive with a tempo of 200, later than any other change.
   func alive(_ node: UInt64, in session: SessionID, from address: Address) -> Packet {
     encodeAlive(
       PeerState(
@@ -45,7 +46,7 @@ struct StrangerTests {
         startStop: .unset, measurement: Endpoint(address, port: 9)))
   }
 
-  @Test func `from another network nobody is answered or believed at any socket`() throws {
+  @Test func `datagrams from another network are ignored at every socket`() throws {
     let link = try home.link(tempo: 120)
     link.isEnabled = true
     #expect(eventually { link.diagnostics.addresses.contains("10.50.0.1") })
@@ -61,15 +62,15 @@ struct StrangerTests {
         for packet in [forged, ping] { far.send(packet, to: Endpoint(Self.here, port: port)) }
       }
       far.send(forged, to: Endpoint.discoveryGroupV4)
-      // A neighbour's, to the port where only the group is heard.
+      // A neighbour's, to the port where only the group counts.
       near.send(known, to: Endpoint(Self.here, port: Endpoint.discoveryPort))
-      // Nonsense, which is heard after all these.
+      // A malformed one, which is received after all these.
       near.send(ping, to: Endpoint.discoveryGroupV4)
       #expect(eventually { link.diagnostics.counters.malformed == 1 })
       #expect(far.heard == 0 && near.heard == 0)
       #expect(link.diagnostics.strangers == 5)
       #expect(link.peerCount == 0 && link.captureAppState().tempo == 120)
-      // All of it is heard when it comes from a neighbour as the protocol has it.
+      // From a neighbour, and to the right ports, all of them count.
       for port in ports {
         for packet in [known, ping] { near.send(packet, to: Endpoint(Self.here, port: port)) }
       }
@@ -81,7 +82,7 @@ struct StrangerTests {
     }
   }
 
-  /// Numbers at, just below and just above every limit there is, and far beyond.
+  /// Numbers at, just below and just above every limit, and far beyond.
   static let edges: [Int64] = {
     let limits: [Int64] = [
       1, 500_000, 5_000_000, 120_000_000, 100_000_000_000_000, 1 << 54, 1 << 61, 1 << 62, .max - 1 << 51,
@@ -89,7 +90,8 @@ struct StrangerTests {
     return [0, .min, .max] + limits.flatMap { limit in [limit - 1, limit, limit + 1, -limit] }
   }()
 
-  /// A neighbour's worst: ghosts of our session and others, jumps to anywhere, goodbyes in our names, half packets.
+  /// The worst a neighbour can send: states of our session and others, jumps to anywhere, forged goodbyes,
+  /// damaged packets.
   func forgery(_ dice: inout Dice, _ session: SessionID, _ names: [NodeID]) -> Packet {
     func edge() -> Int64 { Self.edges.randomElement(using: &dice)! }
     let now = Link.clock().count
@@ -110,7 +112,7 @@ struct StrangerTests {
   }
 
   @Test(arguments: [false, true])
-  func `after two seconds of four thousand forgeries each a tempo holds`(isIPv6: Bool) throws {
+  func `after thousands of forgeries in two seconds a new tempo holds`(isIPv6: Bool) throws {
     let seed = UInt64.random(in: 1...999_999)
     let link = try home.link(tempo: 120), friend = try home.link(tempo: 120)
     #expect(connected(link, friend))
@@ -131,7 +133,7 @@ struct StrangerTests {
       }
     }
     #expect(link.diagnostics.counters.received - before > 4_000, "they must have come")
-    // Whatever was believed, within ten seconds a musician has the word again.
+    // Whatever the peers believed, within ten seconds a musician's tempo must hold again.
     let wanted = 60e6 / 539_326
     func agreed() -> Bool {
       [link, friend].allSatisfy { abs($0.captureAppState().tempo - wanted) < 0.001 }
@@ -154,7 +156,7 @@ struct StrangerTests {
   }
 }
 
-/// A socket at one address, and how many datagrams have come to it.
+/// A socket at one address that counts the datagrams it receives.
 final class Speaker: Sendable {
   let group: Endpoint
   private let socket: UDPSocket

@@ -3,9 +3,9 @@ import Link
 import TestSupport
 import Testing
 
-/// What tasks are told.
+/// The streams of changes for tasks.
 @Suite struct StreamTests {
-  @Test(.timeLimit(.minutes(1))) func `a stream tells each change, and ends with the Link`() async {
+  @Test(.timeLimit(.minutes(1))) func `a stream has each change and ends with the Link`() async {
     var link: Link? = Link(tempo: 100)
     let tempos = link!.tempoChanges(), again = link!.tempoChanges(), starts = link!.startStopChanges()
     var heard: [Double] = []
@@ -24,14 +24,14 @@ import Testing
     }
     link = nil
     #expect(await starts.first { _ in true } == nil)
-    // Who has not read meanwhile finds the newest, and then the end.
+    // A stream that was not read has the newest value, then ends.
     var late: [Double] = []
     for await tempo in again { late.append(tempo) }
     #expect(late == [103])
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `a task that is cancelled hears no more, and streams keep no Link alive`() async {
+  func `a cancelled task gets no more and streams keep no Link alive`() async {
     weak var gone: Link?
     do {
       let link = Link(tempo: 100)
@@ -42,7 +42,7 @@ import Testing
       }
       task.cancel()
       #expect(await task.value)
-      // A thousand that nobody reads.
+      // A thousand streams without a reader.
       for _ in 0..<1_000 { _ = link.tempoChanges() }
       let kept = (0..<1_000).map { _ in link.connectionChanges() }
       link.updateAppState { $0.setTempo(101, at: Link.clock()) }
@@ -51,9 +51,9 @@ import Testing
     #expect(gone == nil)
   }
 
-  @Test func `a peer is there for as long as the braces last, however they are left`() async throws {
+  @Test func `withLink leaves the network on return and on throw`() async throws {
     struct Mishap: Error {}
-    // An interface that is not there: nothing is sent.
+    // The interface does not exist, so nothing is sent.
     let alone = Link.Configuration(tempo: 90, interfaces: ["nowhere0"])
     var kept: Link?
     await #expect(throws: Mishap.self) {

@@ -2,7 +2,7 @@
 import Glibc
 import Synchronization
 
-/// Whether `condition` comes true before a wait that no healthy machine needs. Looks every millisecond.
+/// Whether `condition` becomes true within a time that no healthy machine needs. Checks every millisecond.
 func eventually(within milliseconds: Int = 20_000, _ condition: () -> Bool) -> Bool {
   for _ in 0..<milliseconds {
     if condition() { return true }
@@ -11,12 +11,12 @@ func eventually(within milliseconds: Int = 20_000, _ condition: () -> Bool) -> B
   return condition()
 }
 
-/// Waits for something that should not happen to have had its chance.
+/// Gives something that should not happen the time to happen.
 func pause(milliseconds: UInt32) {
   usleep(milliseconds * 1_000)
 }
 
-/// What callbacks said, in their order.
+/// The values of callbacks, in order.
 final class Log<Value: Sendable & Equatable>: Sendable {
   private let values = Mutex<[Value]>([])
 
