@@ -2,13 +2,13 @@
 import Handoff
 import LinkAudioPath
 
-// AudioLanes: a channel of audio between an audio thread and the thread that has the network.
+// A channel of audio between an audio thread and the network's thread.
 //
-// It lacks, on purpose: sockets, names and JACK. Anyone who has an audio thread uses one end of a lane, anyone who has a socket
-// the other, and neither knows the other. What is sent and how it is played is LinkAudioPath's.
+// Deliberately absent: sockets, names and JACK. The audio thread uses one end of a lane, the network's thread
+// the other, and neither knows the other. `LinkAudioPath` decides what is sent and how it is played.
 //
-// The invariant: all memory of a lane is taken in `init`, at addresses that stay, and given back in `deinit`. The audio
-// thread gets a plain handle to it (`SendEnd`, `ReceiveEnd`), never the object: who made the lane keeps it until that
-// thread has let go.
+// The invariant: a lane allocates all its memory in `init`, at fixed addresses, and frees it in `deinit`. The
+// audio thread gets a plain handle (`SendEnd`, `ReceiveEnd`), never the object. The lane's owner keeps the
+// lane until the audio thread no longer uses the handle.
 //
-// The way in: `SendLane` for an input, `ReceiveLane` for an output.
+// Start reading at `SendLane` for an input, `ReceiveLane` for an output.

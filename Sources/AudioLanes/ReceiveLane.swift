@@ -2,21 +2,21 @@
 import Handoff
 @_exported public import LinkAudioPath
 
-/// From a channel of somebody else to an output, each sample at its beat plus the delay.
+/// Brings a peer's channel to an output, each sample at its beat plus the delay.
 public final class ReceiveLane: Sendable {
-  // At one address for their whole life: the audio thread holds them.
+  // At fixed addresses for their whole life, because the audio thread holds them.
   nonisolated(unsafe) private let shared: UnsafeMutablePointer<ReceiveShared>
   nonisolated(unsafe) private let playout: UnsafeMutablePointer<Playout>
   nonisolated(unsafe) private let memory: UnsafeMutableRawBufferPointer
 
   /// A third of a second of stereo datagrams.
   static let slots = 256
-  /// In front of the samples.
+  /// Bytes before the samples.
   static let headBytes = 48
-  /// What a delay is counted in at most: of a faster stream the longest is shorter.
+  /// The stream rate for which `longestDelay` is sized; at a higher rate the longest delay is shorter.
   private static let streamRate = 48_000.0
 
-  /// With room for a delay of so many seconds; anything up to a second costs the same.
+  /// Allocates room for a delay of up to this many seconds; all values up to one second need the same memory.
   public init(longestDelay seconds: Double = 1) {
     let frames = Int(max(0, min(60, seconds)) * Self.streamRate) + 8192
     shared = .allocate(capacity: 1)
@@ -37,14 +37,15 @@ public final class ReceiveLane: Sendable {
     shared.deallocate()
   }
 
-  /// One for all, for ever.
+  /// One table for all lanes, never freed.
   nonisolated(unsafe) private static let kernel = Kernel(
     in: UnsafeMutablePointer<Float>.allocate(capacity: Kernel.floats))
 
-  /// For the audio thread; good for as long as this lane lives.
+  /// The audio thread's end; valid as long as this lane lives.
   public var audio: ReceiveEnd { ReceiveEnd(shared: shared, playout: playout) }
 
-  /// A place for a chunk, the samples behind it as floats; false if the audio thread has not taken any for long. [network]
+  /// Stores a chunk; `write` fills in its samples as floats. Returns false if the audio thread has not
+  /// emptied the lane for long. [network]
   @discardableResult
   package func put(_ chunk: AudioChunk, _ write: (UnsafeMutableBufferPointer<Float>) -> Void) -> Bool {
     let count = Int(chunk.frames) * Int(chunk.channels)
@@ -56,7 +57,7 @@ public final class ReceiveLane: Sendable {
     return true
   }
 
-  /// As of the last period. One thread only. [control]
+  /// The figures after the last period. Call it from one thread only. [control]
   public func figures() -> PlayoutFigures { shared.pointee.figures.read() }
 
   /// The memory that the audio thread touches. [any]
@@ -79,7 +80,7 @@ public struct ReceiveEnd: @unchecked Sendable, BitwiseCopyable {
   let shared: UnsafeMutablePointer<ReceiveShared>
   let playout: UnsafeMutablePointer<Playout>
 
-  /// Fills an output's period. Without `right`, `left` is the mean of both. [audio, real-time-safe]
+  /// Fills an output's period. If `right` is nil, `left` gets the mean of both. [audio, real-time-safe]
   @_noLocks @_noAllocation
   public func render(
     _ hearing: Hearing, delay: PlayoutDelay, left: UnsafeMutablePointer<Float>,
@@ -99,8 +100,8 @@ public struct ReceiveEnd: @unchecked Sendable, BitwiseCopyable {
     shared.pointee.figures.publish(playout.pointee.figures)
   }
 
-  /// In a period without a time of its own, as when a server freewheels: silence, and what comes meanwhile is left out.
-  /// [audio, real-time-safe]
+  /// Fills a period that has no true time, for example while a server freewheels, with silence, and drops
+  /// received chunks. [audio, real-time-safe]
   @_noLocks @_noAllocation
   public func skip(frames: Int, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?) {
     var skipped = 0

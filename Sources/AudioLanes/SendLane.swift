@@ -3,24 +3,24 @@ import Handoff
 public import LinkAudioPath
 import Synchronization
 
-/// One period of an input, and the session's beats in it.
+/// A period of an input, and the session's beats in it.
 public struct Recording: Sendable, BitwiseCopyable {
-  /// In the period; of more than 8192 the rest is left out.
+  /// Frames in the period; those after 8192 are dropped.
   public var frames: Int
-  /// Nominal, of the input.
+  /// Nominal rate of the input.
   public var sampleRate: UInt32
   /// Host time at which frame 0 passes through the server, in microseconds with their fraction.
   public var start: Double
-  /// Microseconds per frame over many periods.
+  /// Mean microseconds per frame over many periods.
   public var frameMicros: Double
-  /// From the microphone to here.
+  /// Latency from the microphone to this input, in frames.
   public var captureFrames: Double
-  /// What the user says that the sound is early by, in microseconds.
+  /// The user's offset, by which the sound is early, in microseconds.
   public var offset: Double
   /// The session's beats, as they were captured for this period.
   public var grid: SessionGrid
 
-  /// To be made again for each period, from the line that the program's own beats come from. Real-time-safe.
+  /// Make a new one for each period, from the times on which the program bases its own beats. Real-time-safe.
   @_noLocks @_noAllocation
   public init(
     frames: Int, sampleRate: UInt32, start: Double, frameMicros: Double, captureFrames: Double,
@@ -41,7 +41,7 @@ public struct Recording: Sendable, BitwiseCopyable {
       ofFrame: frame, start: start, frameMicros: frameMicros, captureFrames: captureFrames, offset: offset)
   }
 
-  /// A part of it, stamped at both of its ends.
+  /// A part of the period, stamped at both ends.
   @_noLocks @_noAllocation
   fileprivate func period(_ first: Int, _ end: Int, channels: UInt8) -> SentPeriod {
     SentPeriod(
@@ -51,21 +51,21 @@ public struct Recording: Sendable, BitwiseCopyable {
   }
 }
 
-/// From an input to anyone who listens to it.
+/// Brings an input to the subscribers of its channel.
 public final class SendLane: Sendable {
-  // At one address for its whole life: the audio thread holds it.
+  // At a fixed address for its whole life, because the audio thread holds it.
   nonisolated(unsafe) private let shared: UnsafeMutablePointer<SendShared>
   /// 1 or 2.
   public let channelCount: Int
 
   /// A longer period takes several slots.
   fileprivate static let slotFrames = 256
-  /// More than a tenth of a second of short periods, and four of the longest.
+  /// More than a tenth of a second of short periods, or four of the longest.
   private static let slots = 128
-  /// In front of the samples.
+  /// Bytes before the samples.
   fileprivate static let headBytes = 48
 
-  /// Of 1 or 2 channels; their memory is taken here.
+  /// Allocates a lane for 1 or 2 channels.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public init(channels: Int) {
@@ -83,21 +83,22 @@ public final class SendLane: Sendable {
     shared.deallocate()
   }
 
-  /// For the audio thread; good for as long as this lane lives.
+  /// The audio thread's end; valid as long as this lane lives.
   public var audio: SendEnd { SendEnd(shared: shared, channelCount: channelCount) }
 
-  /// Somebody listens. The audio thread leaves nothing here before. [network]
+  /// Whether there is a subscriber. Without one the audio thread stores nothing. [network]
   package var isWanted: Bool {
     get { shared.pointee.isWanted.load(ordering: .relaxed) }
     set { shared.pointee.isWanted.store(newValue, ordering: .relaxed) }
   }
 
-  /// How often a period found no room: nobody had drained the lane for a tenth of a second. [any]
+  /// The number of periods that found the lane full, because it was not drained for a tenth of a second.
+  /// [any]
   public var refusedCount: Int { Int(clamping: shared.pointee.queue.refusedCount) }
 
-  /// Everything that waits, oldest first. [network]
+  /// Takes all that waits, oldest first. [network]
   package func drain(_ body: (SentPeriod, UnsafeBufferPointer<Float>) -> Void) {
-    // Bounded: an audio thread that is faster than this is drained the next time.
+    // Bounded: if the audio thread is faster than this, the next call takes the rest.
     for _ in 0..<shared.pointee.queue.capacity {
       guard let slot = shared.pointee.queue.front() else { return }
       let period = slot.load(as: SentPeriod.self)
@@ -125,13 +126,13 @@ public struct SendEnd: @unchecked Sendable, BitwiseCopyable {
   let shared: UnsafeMutablePointer<SendShared>
   let channelCount: Int
 
-  /// Whether anybody listens. [audio, real-time-safe]
+  /// Whether there is a subscriber. [audio, real-time-safe]
   public var isWanted: Bool {
     @_noLocks @_noAllocation get { shared.pointee.isWanted.load(ordering: .relaxed) }
   }
 
-  /// Sends this period, while somebody listens. Of a stereo lane without `right`, both are `left`; a mono lane sends `left`.
-  /// [audio, real-time-safe]
+  /// Sends this period if there is a subscriber. In a stereo lane, `right` defaults to `left`; a mono lane
+  /// sends `left`. [audio, real-time-safe]
   @_noLocks @_noAllocation
   public func send(
     _ recording: Recording, left: UnsafePointer<Float>, right: UnsafePointer<Float>?

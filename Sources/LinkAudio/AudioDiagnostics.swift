@@ -2,21 +2,21 @@
 public import LinkAudioSession
 import Linux
 
-/// How Link Audio is doing.
+/// The state of Link Audio.
 public struct AudioDiagnostics: Sendable {
-  /// Why it is not on the network where it should be; nil is good.
+  /// Why it is not on the network although it should be; nil if it is.
   public var failure: String?
-  /// How its thread has its turns on the processor.
+  /// How its thread is scheduled.
   public var urgency: AudioUrgency
-  /// The ways to the peers that take part, with round trip and jitter.
+  /// The peers that take part, with the round trip and jitter of the route to each.
   public var peers: [AudioPeer]
-  /// Datagrams that the system would not send.
+  /// Datagrams that the system refused to send.
   public var failedSends: Int
-  /// Datagrams that came from outside of the networks that Link uses, and were not looked at.
+  /// Datagrams from outside the networks that Link uses; they are ignored.
   public var strangers: Int
-  /// Chunks that found no room: their audio thread does not run.
+  /// Chunks dropped because the lane was full: its audio thread is not running.
   public var overflows: Int
-  /// What was received and what was dropped.
+  /// Counts of received and of dropped datagrams.
   public var counters: AudioCounters
   /// How full the tables are.
   public var load: AudioLoad

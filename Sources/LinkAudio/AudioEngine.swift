@@ -8,41 +8,43 @@ import LinkSession
 import LinkWire
 import Linux
 
-/// The machine and what is asked of it: everything that callers wait for.
+/// The session and all calls on it: everything behind the lock that callers wait for.
 ///
-/// App threads and Link Audio's own take turns with it, and none of them reads a socket, sends, opens, closes or calls Link
-/// meanwhile: what comes in is read before, and what comes of it waits in `errands` (see `AudioThread.deliver`).
+/// App threads and Link Audio's thread take turns. While holding the lock, no thread reads a socket, sends,
+/// opens, closes or calls Link: input is read before, and output waits in `errands` (see
+/// `AudioThread.deliver`).
 struct AudioEngine: Sendable {
   private(set) var machine: LinkAudioSession
-  /// What the user wants.
+  /// Whether the user wants Link Audio.
   private(set) var isWanted = false
   private(set) var peerName: String
-  /// As told last.
+  /// The channels that were emitted last.
   private(set) var channels: [AudioChannel] = []
   /// Why a gateway has no socket.
   private(set) var failure: SystemFailure?
   private(set) var overflows = 0
-  /// Datagrams from outside of the networks that Link uses: not looked at.
+  /// Datagrams from outside the networks that Link uses; they are ignored.
   private(set) var strangers = 0
 
-  /// Where Link is.
+  /// Link's gateways.
   private var known: [AudioGateway] = []
   private var neighbours = Neighbourhood()
-  /// Where we have a socket.
+  /// Gateways on which we have a socket.
   private var open: [GatewayID] = []
-  /// To how many each is sent.
+  /// The number of peers that each sink is sent to.
   private var listeners: [ChannelID: Int] = [:]
-  /// By number of the source.
+  /// Indexed by `SourceID`.
   private var sources: [Incoming] = []
   private var hasNews = false
   private var deadline: Micros?
-  /// When sockets that are missing are opened.
+  /// When to try again to open missing sockets.
   private var nextTry: Micros?
-  /// In their order.
+  /// Pending tasks, in order.
   private var errands: [Errand] = []
 
   private static let repairSpacing = Micros(1_000_000)
-  /// Of more, who made them does them: a callback that takes its time keeps the thread from it.
+  /// If more wait, the calling thread runs them itself. This happens only while a user callback blocks our
+  /// thread.
   static let errandLimit = 256
 
   init(node: NodeID, session: SessionID, peerName: String, at now: Micros) {
@@ -56,13 +58,13 @@ struct AudioEngine: Sendable {
 
   var errandCount: Int { errands.count }
 
-  /// What is to be done, once, in exchange for an empty list.
+  /// Swaps the list of pending tasks for an empty one.
   mutating func takeErrands(_ list: inout [Errand]) { swap(&errands, &list) }
 }
 
-// What app threads do.
+// Calls of app threads.
 extension AudioEngine {
-  /// Off leaves the goodbyes to be sent.
+  /// Turning off queues the goodbyes; the caller must deliver them.
   mutating func want(_ isWanted: Bool, at now: Micros) {
     guard isWanted != self.isWanted else { return }
     self.isWanted = isWanted
@@ -116,21 +118,21 @@ extension AudioEngine {
   func isConnected(_ source: SourceID) -> Bool { sources[source.rawValue].isConnected }
 }
 
-// What the thread does.
+// Calls of the thread.
 extension AudioEngine {
   var isSending: Bool { listeners.contains { $0.value > 0 } }
 
   var nextWake: Micros? { [deadline, nextTry].compactMap(\.self).min() }
 
-  /// Whether a datagram's sender is on the network of the interface that it came by, and Link uses that
-  /// interface. A socket is bound to an address, and Linux takes packets for that from every interface.
+  /// Whether the sender is in a network of the interface that it came through, and Link uses that interface.
+  /// A socket is bound to an address, but Linux accepts packets for an address through any interface.
   mutating func admits(_ sender: Address, through interface: UInt32) -> Bool {
     if neighbours.contains(sender, through: interface) { return true }
     strangers += 1
     return false
   }
 
-  /// A datagram that was read at `read`. Whether there is something to be done for it.
+  /// Takes a datagram that was read at `read`. Returns whether tasks are pending now.
   mutating func hear(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, waited: Micros,
     read: Micros
@@ -144,7 +146,7 @@ extension AudioEngine {
     return false
   }
 
-  /// In each turn, when all that came in is heard. Where sockets are to be opened now.
+  /// The part of a turn after all input was read. Returns the gateways for which to open sockets now.
   mutating func work(_ letters: AudioMail.Letters, at now: Micros) -> [AudioGateway] {
     take(letters, at: now)
     if let deadline, deadline <= now { feed(.deadline, at: now) }
@@ -153,7 +155,7 @@ extension AudioEngine {
     return missing
   }
 
-  /// What became of `work`'s. What nobody wants any more closes with the value.
+  /// Takes the result of opening them. A socket that is no longer needed closes with the value.
   mutating func take(_ opened: [OpenedAudioSocket], at now: Micros) {
     failure = nil
     for one in opened {
@@ -170,7 +172,7 @@ extension AudioEngine {
     }
   }
 
-  /// The list of channels, if it has changed since this was asked last.
+  /// The list of channels; nil if it has not changed since the last call.
   mutating func takeNews() -> [AudioChannel]? {
     guard hasNews else { return nil }
     hasNews = false
@@ -183,7 +185,7 @@ extension AudioEngine {
       feed(.identity(node: identity.node, session: identity.session), at: now)
     }
     if letters.isOverrun {
-      // Of sockets that close and open again Link tells everything once more.
+      // Closing and reopening the sockets makes Link report everything again.
       let gateways = known
       known.removeAll()
       considerGateways(at: now)
@@ -205,11 +207,11 @@ extension AudioEngine {
     isWanted ? known.filter { !open.contains($0.id) } : []
   }
 
-  /// Gives up sockets that are not wanted any more, and asks for those that are missing.
+  /// Closes sockets that are no longer wanted, and schedules the opening of missing ones.
   private mutating func considerGateways(at now: Micros) {
     let wanted = isWanted ? known : []
     for gateway in open where !wanted.contains(where: { $0.id == gateway }) {
-      // First, so that it says goodbye.
+      // Feed first, so that the session still says goodbye through it.
       feed(.gatewayClosed(gateway), at: now)
       errands.append(.closed(gateway))
       open.removeAll { $0 == gateway }
@@ -222,7 +224,7 @@ extension AudioEngine {
     drain()
   }
 
-  /// To be called after each thing that happens to the machine.
+  /// Takes the session's outputs; call it after each input.
   private mutating func drain() {
     while true {
       switch machine.nextOutput() {

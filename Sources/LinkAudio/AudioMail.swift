@@ -6,16 +6,16 @@ import LinkWire
 import Linux
 import Synchronization
 
-/// From Link's thread to ours: what it knows of the network. Of each thing the newest only, so it is bounded however long
-/// nobody takes it.
+/// Passes Link's knowledge of the network to our thread. It keeps only the newest value of each kind, so it
+/// is bounded however late our thread takes it.
 final class AudioMail: AudioListener {
   struct Letters {
     var gateways: [AudioGateway]?
-    /// Comes with `gateways`.
+    /// Set together with `gateways`.
     var neighbours = Neighbourhood()
     var identity: (node: NodeID, session: SessionID)?
     var sightings: [AudioSighting] = []
-    /// There were more sightings than can be kept: everybody has to be told again.
+    /// There were too many sightings to keep: Link must report everything again.
     var isOverrun = false
 
     fileprivate var isEmpty: Bool { gateways == nil && identity == nil && sightings.isEmpty && !isOverrun }
@@ -23,7 +23,7 @@ final class AudioMail: AudioListener {
 
   private struct Box {
     var letters = Letters()
-    /// Where in `letters.sightings` each peer is, by its id and our gateway.
+    /// The index of each peer in `letters.sightings`, by its id and our gateway.
     var places: [Sight: Int] = [:]
   }
 

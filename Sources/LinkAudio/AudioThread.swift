@@ -7,12 +7,12 @@ import LinkWire
 import Linux
 import Synchronization
 
-/// Link Audio's one thread: waits on the sockets, lets the engine work, tells of channels.
+/// Link Audio's one thread: polls the sockets, runs the engine, delivers the lists of channels.
 final class AudioThread: Sendable {
   let callback = Mutex((@Sendable ([AudioChannel]) -> Void)?.none)
   private let engine: Mutex<AudioEngine>
-  /// Held while datagrams leave, so that they do in the order in which they were made. Who only asks the engine never waits for it, and
-  /// nobody who holds the engine's lock may take it.
+  /// Held while datagrams are sent, so that they leave in the order in which they were made. Calls that send
+  /// nothing never wait for it. Do not take it while holding the engine's lock.
   let delivery: Mutex<Delivery>
   private let failedSends = Atomic(0)
   private let mail: AudioMail
@@ -22,10 +22,11 @@ final class AudioThread: Sendable {
   private let start = Mutex(Start())
   private let told = Mutex(AudioUrgency.ordinary)
 
-  /// Audio threads cannot wake us. While somebody listens, we look so often for what they left.
+  /// How often to look for audio in the lanes while there are subscribers, because audio threads cannot wake
+  /// us.
   private static let drainPeriod = Micros(2_000)
 
-  /// Where threads or descriptors have run out, it is tried again with each change.
+  /// If no thread or descriptor is free, each later change tries again.
   private struct Start {
     var thread: Thread?
     var failure: SystemFailure?
@@ -61,7 +62,7 @@ final class AudioThread: Sendable {
     }
   }
 
-  /// After this no callback begins.
+  /// Ends the thread; no callback begins after it.
   func end() {
     isStopping.store(true, ordering: .releasing)
     wakeUp.signal()
@@ -71,7 +72,7 @@ final class AudioThread: Sendable {
     link.stopListening()
   }
 
-  /// Datagrams that the system would not send. [any but audio]
+  /// Datagrams that the system refused to send. [any but audio]
   var failedSendCount: Int { failedSends.load(ordering: .relaxed) }
 
   /// [any but audio, may block]
@@ -79,7 +80,7 @@ final class AudioThread: Sendable {
     engine.withLock { body($0) }
   }
 
-  /// What `body` leaves to be said and done, the thread does at once. [any but audio, may block]
+  /// Runs `body` and wakes the thread for the tasks that it leaves. [any but audio, may block]
   @discardableResult
   func change<Result: Sendable>(_ body: (inout sending AudioEngine, Micros) -> Result) -> Result {
     let (result, isFull) = engine.withLock { engine in
@@ -92,7 +93,7 @@ final class AudioThread: Sendable {
     return result
   }
 
-  /// Does what the engine has left to be done. [any but audio, may block for as long as datagrams leave]
+  /// Runs the engine's pending tasks. [any but audio, may block while datagrams are sent]
   func deliver() {
     delivery.withLock { delivery in
       engine.withLock { delivery.take(&$0) }
@@ -111,7 +112,8 @@ final class AudioThread: Sendable {
     }
   }
 
-  /// At most so many datagrams are taken from a socket in one turn, so that no flood keeps the others, and what we send, waiting.
+  /// Datagrams read from a socket in one turn, so that a flood delays neither the other sockets nor what we
+  /// send.
   private static let datagramsPerTurn = 128
 
   private func turn(_ buffer: inout [UInt8]) {
@@ -120,7 +122,7 @@ final class AudioThread: Sendable {
       let drain = engine.isSending ? now + Self.drainPeriod : nil
       return [engine.nextWake, drain].compactMap(\.self).min()
     }
-    // As long as they are here none of them closes.
+    // Holding the sockets keeps them open during the poll.
     let sockets = delivery.withLock { $0.sockets }
     var list = ([wakeUp.descriptor] + sockets.map(\.socket.descriptor)).map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
@@ -138,7 +140,7 @@ final class AudioThread: Sendable {
     if let news, !isStopping.load(ordering: .acquiring) { callback.withLock { $0 }?(news) }
   }
 
-  /// Each datagram by itself: an app's call waits for one of them at most.
+  /// Takes the lock for each datagram, so that an app's call waits for at most one.
   private func hear(_ open: OpenAudioSocket, _ buffer: inout [UInt8]) {
     for _ in 0..<Self.datagramsPerTurn {
       guard let arrival = buffer.withUnsafeMutableBytes({ open.socket.receive(into: $0) }) else { return }

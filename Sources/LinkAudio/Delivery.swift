@@ -6,26 +6,26 @@ import LinkAudioSession
 import LinkWire
 import Linux
 
-/// What the engine has made and somebody has to do when nobody has to wait for the engine any more.
+/// A task from the engine that runs after the engine's lock is released.
 enum Errand: Sendable {
   case send(AudioPacket, AudioRoute)
   case opened(GatewayID, AudioSocket)
-  /// What was to be sent through it is sent.
+  /// All its datagrams have left.
   case closed(GatewayID)
-  /// As whom audio is sent from now on.
+  /// The sender's id and session in audio from now on.
   case become(NodeID, in: SessionID)
   case publish(ChannelID, SendLane)
   case routes([AudioRoute], of: ChannelID)
   case unpublish(ChannelID)
 }
 
-/// The socket of a gateway, under Link's number for that.
+/// The socket of a gateway, with the gateway's id in Link.
 struct OpenAudioSocket: Sendable {
   let id: GatewayID
   let socket: AudioSocket
 }
 
-/// What came of opening one.
+/// The result of opening a socket.
 enum OpenedAudioSocket: Sendable {
   case open(AudioGateway, AudioSocket)
   case refused(SystemFailure)
@@ -39,7 +39,7 @@ enum OpenedAudioSocket: Sendable {
   }
 }
 
-/// What leaves this machine: our sockets, and the network's ends of the channels that we send. Behind a lock of its own.
+/// The sending side: our sockets, and the network ends of our channels. It has a lock of its own.
 struct Delivery: Sendable {
   private(set) var sockets: [OpenAudioSocket] = []
   private(set) var failedSends = 0
@@ -61,7 +61,7 @@ struct Delivery: Sendable {
     errands.removeAll(keepingCapacity: true)
   }
 
-  /// Everything that waits, to everybody who listens.
+  /// Sends all waiting audio to all subscribers.
   mutating func sendAudio() {
     let (sockets, node, session) = (sockets, node, session)
     var failures = 0
@@ -91,7 +91,7 @@ struct Delivery: Sendable {
     }
   }
 
-  /// Whether the system took it, if there is such a socket.
+  /// Returns false if the system refused it; true if there is no such socket any more.
   private static func send(
     _ bytes: UnsafeRawBufferPointer, to route: AudioRoute, through sockets: [OpenAudioSocket]
   ) -> Bool {

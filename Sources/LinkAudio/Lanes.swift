@@ -5,9 +5,9 @@ import LinkAudioPath
 import LinkAudioSession
 import LinkWire
 
-// The network's ends of the lanes: samples become datagrams and datagrams samples.
+// The network ends of the lanes: turns samples into datagrams, and datagrams into samples.
 
-/// A channel of ours on its way to those who listen.
+/// A channel of ours, on its way to the subscribers.
 struct Outgoing: Sendable {
   let id: ChannelID
   let lane: SendLane
@@ -21,20 +21,20 @@ struct Outgoing: Sendable {
   }
 
   mutating func take(_ routes: [AudioRoute]) {
-    // What the audio thread left when the last listener went is old.
+    // Audio that was left when the last subscriber went is too old now.
     if self.routes.isEmpty { lane.drain { _, _ in } }
     self.routes = routes
     lane.isWanted = !routes.isEmpty
   }
 
-  /// Everything that waits, to everybody who listens.
+  /// Sends all waiting audio to all subscribers.
   mutating func send(
     from node: NodeID, in session: SessionID,
     _ body: (UnsafeRawBufferPointer, AudioRoute) -> Void
   ) {
     let (id, routes) = (id, routes)
     func send(_ datagram: AudioDatagram) {
-      // Of the session that we have just left: nobody would play it.
+      // Audio with the beats of a session that we have left would not be played.
       guard datagram.session == session.rawValue else { return }
       withUnsafeTemporaryAllocation(byteCount: Wire.maximumAudioMessageSize, alignment: 8) { memory in
         guard let size = datagram.write(as: id, from: node, to: memory) else { return }
@@ -50,7 +50,7 @@ struct Outgoing: Sendable {
 }
 
 extension AudioDatagram {
-  /// As it goes over the wire; its size.
+  /// Writes the datagram as it is sent. Returns its size.
   fileprivate func write(
     as channel: ChannelID, from node: NodeID, to memory: UnsafeMutableRawBufferPointer
   ) -> Int? {
@@ -77,13 +77,13 @@ extension AudioDatagram {
   }
 }
 
-/// A channel of somebody else on its way to our outputs.
+/// A channel of a peer, on its way to our outputs.
 struct Incoming: Sendable {
   var lanes: [ReceiveLane] = []
-  /// Its channel is there.
+  /// Whether its channel is there.
   var isConnected = false
 
-  /// How many chunks found no room.
+  /// Puts a buffer's chunks into the lanes. Returns how many were refused.
   func take(_ buffer: AudioBuffer, arrivedAt arrival: Micros) -> Int {
     var refused = 0
     var first = 0

@@ -5,35 +5,38 @@
 public import LinkWire
 import Linux
 
-/// Link Audio beside a `Link`: channels of ours for the peers of its session, and theirs for us.
+/// Link Audio beside a `Link`: sends our channels to the peers of its session, and receives theirs.
 ///
-/// What it does not do: play, record, remember. It starts disabled, and is on the network while it and its `Link` are.
+/// It does not play, record or remember. It starts disabled, and is on the network while both it and its
+/// `Link` are enabled.
 ///
 ///     let link = Link(tempo: 120)
 ///     let audio = LinkAudio(link, peerName: "Rack")
 ///     link.isEnabled = true
 ///     audio.isEnabled = true
 ///
-/// An input is sent through a `SendLane`, whose `audio` is for the audio thread, and an output is played through a
-/// `ReceiveLane`:
+/// An input is sent through a `SendLane`, whose `audio` is for the audio thread, and an output is played
+/// through a `ReceiveLane`:
 ///
 ///     let lane = SendLane(channels: 2)
-///     let sink = audio.publish(lane, as: "Drums")          // until `sink` is given up
+///     let sink = audio.publish(lane, as: "Drums")          // until `sink` is released
 ///     let source = audio.subscribe(played, to: channel.id)  // of `channels`
 ///
-/// Both sides name times and beats by a `SessionGrid`, made from a captured state. <doc:FirstChannels> has all of it.
+/// Both relate times and beats by a `SessionGrid`, which is made from a captured state. <doc:FirstChannels>
+/// shows the whole.
 ///
-/// The invariant: what audio threads do with lanes waits for nobody. Everything else here takes a lock for as long as a
-/// datagram is worked on, and nothing is read or sent meanwhile; who turns it off waits until the goodbyes are sent. It never holds
-/// Link's: the two have a thread and sockets each, so that streams do not disturb pings.
+/// The invariant: audio threads never wait for a lane. All other calls take a lock, which is held for at most
+/// one datagram, and never while reading or sending; turning it off waits until the goodbyes are sent. It
+/// never holds Link's lock: each has its own thread and sockets, so that streams do not disturb pings.
 ///
-/// Way in: this file and `AudioDiagnostics` are the app's side; `AudioThread` is the loop, `AudioEngine` what it does, `Delivery` what leaves,
-/// `AudioMail` what `Link` tells it; the protocol is `LinkAudioSession`, samples are `LinkAudioPath`'s.
+/// Start reading here and at `AudioDiagnostics` for the app's side. `AudioThread` is the loop, `AudioEngine`
+/// its work, `Delivery` sends, `AudioMail` brings news from `Link`. The protocol is in `LinkAudioSession`,
+/// samples are in `LinkAudioPath`.
 public final class LinkAudio: Sendable {
   private let link: Link
   let thread: AudioThread
 
-  /// Disabled, without channels. What is beyond 256 bytes of the name is cut.
+  /// Starts disabled and without channels. Cuts the name after 256 bytes.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public init(_ link: Link, peerName: String) {
@@ -42,11 +45,11 @@ public final class LinkAudio: Sendable {
     thread.startIfNeeded()
   }
 
-  /// Says goodbye to the peers. After it no callback is called; one that is under way is waited for, unless it is the one
-  /// that let the last reference go.
+  /// Says goodbye to the peers. No callback is called afterwards. A running callback is awaited, unless it is
+  /// the one that released the last reference.
   deinit { thread.end() }
 
-  /// Whether the user wants Link Audio. Off takes effect at once, goodbyes included.
+  /// Whether the user wants Link Audio. Turning it off takes effect at once, goodbyes included.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public var isEnabled: Bool {
@@ -57,7 +60,7 @@ public final class LinkAudio: Sendable {
     }
   }
 
-  /// What the others call us.
+  /// Our own name, as peers show it.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public var peerName: String {
@@ -65,20 +68,21 @@ public final class LinkAudio: Sendable {
     set { thread.change { engine, now in engine.rename(to: newValue, at: now) } }
   }
 
-  /// The channels of others in our session, by the names of peer and channel.
+  /// The channels of peers in our session, sorted by the names of peer and channel.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public var channels: [AudioChannel] { thread.ask { $0.channels } }
 
-  /// Called with all channels of others when any of them has changed, on Link Audio's own thread, without a lock; not for what
-  /// happened before it was set. It should not take long: audio waits for it.
+  /// Called with all channels of peers when any of them has changed, on Link Audio's own thread, without a
+  /// lock; not for changes before it was set. It should be short: audio waits for it.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func onChannels(_ body: (@Sendable ([AudioChannel]) -> Void)?) {
     thread.callback.withLock { $0 = body }
   }
 
-  /// Makes what an audio thread sends through `lane` a channel, until the sink is given up. Nil: there are too many.
+  /// Publishes the audio of `lane` as a channel until the sink is released. Returns nil if there are too
+  /// many.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func publish(_ lane: SendLane, as name: String) -> AudioSink? {
@@ -86,8 +90,8 @@ public final class LinkAudio: Sendable {
       .map { AudioSink(id: $0, thread: thread) }
   }
 
-  /// Brings a channel to `lane`, until the source is given up. The channel need not be there yet, and may go and come back.
-  /// Nil: there are too many.
+  /// Receives a channel into `lane` until the source is released. The channel need not be there yet, and may
+  /// go and come back. Returns nil if there are too many.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func subscribe(_ lane: ReceiveLane, to channel: ChannelID) -> AudioSource? {
@@ -95,7 +99,7 @@ public final class LinkAudio: Sendable {
       .map { AudioSource(channel: channel, lane: lane, id: $0, thread: thread) }
   }
 
-  /// How it goes, for a person who asks why nothing is heard.
+  /// The state of Link Audio, for a user who hears nothing.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public var diagnostics: AudioDiagnostics {
@@ -106,13 +110,13 @@ public final class LinkAudio: Sendable {
   }
 }
 
-/// The name of a channel on the network, for as long as it lives.
+/// The id of a channel on the network, as long as the channel lives.
 public typealias ChannelID = LinkWire.ChannelID
 
-/// A channel of ours: given up, with a goodbye to its listeners, when its last reference goes. It keeps its lane; so must you,
-/// as long as the audio thread has the lane's end.
+/// A channel of ours. It closes, with a goodbye to its subscribers, when its last reference is released. It
+/// keeps its lane alive. As long as the audio thread has the lane's end, keep a reference yourself.
 public final class AudioSink: Sendable {
-  /// As others ask for it.
+  /// The id by which peers subscribe.
   public let id: ChannelID
   private let thread: AudioThread
 
@@ -123,23 +127,23 @@ public final class AudioSink: Sendable {
 
   deinit { thread.change { engine, now in engine.unpublish(id, at: now) } }
 
-  /// What is beyond 256 bytes is cut.
+  /// Renames the channel; cuts the name after 256 bytes.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func rename(to name: String) {
     thread.change { engine, now in engine.rename(id, to: name, at: now) }
   }
 
-  /// How many peers it is sent to now.
+  /// The number of peers that it is sent to now.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public var listenerCount: Int { thread.ask { $0.listenerCount(of: id) } }
 }
 
-/// A channel of somebody else that we take: given up when its last reference goes. It keeps its lane; so must you, as long as
-/// the audio thread has the lane's end.
+/// A subscription to a peer's channel. It ends when its last reference is released. It keeps its lane alive.
+/// As long as the audio thread has the lane's end, keep a reference yourself.
 public final class AudioSource: Sendable {
-  /// What was subscribed to.
+  /// The channel that was subscribed to.
   public let channel: ChannelID
   private let lane: ReceiveLane
   private let id: SourceID
@@ -154,7 +158,7 @@ public final class AudioSource: Sendable {
 
   deinit { thread.change { engine, now in engine.release(id, lane, at: now) } }
 
-  /// Whether its channel is there. Whether it is heard say the lane's figures.
+  /// Whether its channel is there. The lane's figures say whether it is played.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public var isConnected: Bool { thread.ask { $0.isConnected(id) } }

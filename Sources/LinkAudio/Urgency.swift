@@ -2,38 +2,38 @@
 import BeatMath
 import Glibc
 
-/// How Link Audio's thread has its turns on the processor.
+/// How Link Audio's thread is scheduled.
 public enum AudioUrgency: Hashable, Sendable {
-  /// Before all that is not real time, after JACK's and PipeWire's own threads.
+  /// In real time: before all normal threads, after those of JACK and PipeWire.
   case realTime
-  /// As everybody: the system grants no more, or the program was started with a class of its own.
+  /// Normally: the system does not permit real time, or the program was started in a class of its own.
   case ordinary
-  /// As everybody for a while: more came than a thread with such a right may take.
+  /// Normally for a while: the thread has used up its budget for real time.
   case slowed
 }
 
-/// The calling thread's place in the queue for the processor.
+/// The scheduling class of the calling thread.
 ///
-/// What comes in while a compiler has every processor waits for milliseconds if its thread waits in the same queue. So it takes the least of
-/// all real-time priorities, where there is one to be had: those of JACK and PipeWire have five and more. A thread with such a
-/// right takes the processor from everybody, though, and strangers may send it whatever the wire carries: it has a budget.
+/// At normal priority, incoming audio can wait milliseconds behind CPU-bound programs. So the thread takes
+/// the lowest real-time priority, if permitted; JACK and PipeWire have five and more. But a real-time thread
+/// takes the processor from all others, and any peer can load it with a flood. So it has a budget.
 struct Urgency {
   private(set) var state = AudioUrgency.ordinary
   private var budget: UrgencyBudget
   private var isGranted = false
 
   private static let priority: Int32 = 1
-  /// SCHED_RESET_ON_FORK, which glibc shows to C alone.
+  /// SCHED_RESET_ON_FORK, which glibc offers only to C.
   private static let resetOnFork: Int32 = 0x4000_0000
 
   init(at now: Micros) {
     budget = UrgencyBudget(used: Self.used, at: now)
-    // Who was started in another class was put there by somebody.
+    // A program in another class was put there on purpose.
     isGranted = Self.policy == SCHED_OTHER && Self.take(SCHED_RR, Self.priority)
     if isGranted { state = .realTime }
   }
 
-  /// After each turn.
+  /// Call it after each turn.
   mutating func look(at now: Micros) {
     guard isGranted else { return }
     budget.note(used: Self.used, at: now)
@@ -49,14 +49,14 @@ struct Urgency {
 
   private static var policy: Int32 { sched_getscheduler(0) & ~Self.resetOnFork }
 
-  /// For this thread; whatever it starts has none of it.
+  /// Applies to this thread only; threads that it starts do not inherit it.
   private static func take(_ policy: Int32, _ priority: Int32) -> Bool {
     var wanted = sched_param()
     wanted.sched_priority = priority
     return sched_setscheduler(0, policy | Self.resetOnFork, &wanted) == 0
   }
 
-  /// The processor's time that this thread has had.
+  /// The processor time that this thread has used.
   private static var used: Micros {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -64,7 +64,8 @@ struct Urgency {
   }
 }
 
-/// Who uses half of a tenth of a second has no right for at least a second, and until it needs a quarter at most.
+/// Ends real time for a thread that uses half of 100 ms, for at least a second, and until it uses a quarter
+/// at most.
 struct UrgencyBudget {
   private(set) var isSpent = false
   private var spent: Micros
