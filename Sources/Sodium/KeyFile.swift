@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// A file with a key's text in its first line, that nobody else on this machine can read.
+/// A file with a key's text in its first line, readable only by its owner.
 public enum KeyFile {
   public enum Failure: Error, Hashable, Sendable {
     /// The call that failed, and why.
     case system(String, Int32)
-    /// Others may read it, or write it: its mode.
+    /// Other users may read or write it; its mode.
     case notPrivate(mode: UInt32)
-    /// It belongs to somebody else than us and root.
+    /// It belongs to another user, not to us or root.
     case notOurs
     case notAFile
     case unusable(KeyText.Refusal)
@@ -18,7 +18,7 @@ public enum KeyFile {
     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .system("open", errno) }
     defer { close(descriptor) }
-    // Of what is open, not of what has this name by now.
+    // Check the open file, because its name may have been reused.
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw .system("fstat", errno) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
@@ -35,10 +35,10 @@ public enum KeyFile {
     }
   }
 
-  /// Writes a new file; never over one that is there, which the other rooms may have the key of.
+  /// Writes a new file, and never replaces one, because other rooms may have its key.
   ///
-  /// The file gets its name when it is complete and on the disk. A full disk or an end of the program in
-  /// between so leaves no file without a key, which the next try would take for one that is there.
+  /// The file gets its name when it is complete and on the disk. If the disk is full or the program ends, no
+  /// file without a key is left, which the next call would refuse to replace.
   public static func write(_ text: String, to path: String) throws(Failure) {
     var template = "\(path).XXXXXX".utf8CString
     let descriptor = template.withUnsafeMutableBufferPointer { mkstemp($0.baseAddress!) }
@@ -48,13 +48,13 @@ public enum KeyFile {
       _ = template.withUnsafeBufferPointer { unlink($0.baseAddress!) }
     }
     let line = [UInt8]("\(text)\n".utf8)
-    // Whatever the mask for new files takes away, the owner may read it.
+    // The owner may read it, whatever the umask.
     guard fchmod(descriptor, 0o600) == 0 else { throw .system("fchmod", errno) }
     let count = Glibc.write(descriptor, line, line.count)
     guard count == line.count else { throw .system("write", count < 0 ? errno : ENOSPC) }
     guard fsync(descriptor) == 0 else { throw .system("fsync", errno) }
     let linked = template.withUnsafeBufferPointer { link($0.baseAddress!, path) }
-    // As `open` would say it of a name that is taken.
+    // The error that `open` would give for an existing name.
     guard linked == 0 else { throw .system(errno == EEXIST ? "open" : "link", errno) }
   }
 }

@@ -2,16 +2,16 @@
 internal import CSodium
 public import FarLink
 
-/// A key as people hold it: words or letters that both rooms type.
+/// A key as users write it: words or letters that are typed in both rooms.
 ///
-/// Who records one hello can try words at home for as long as it likes. Argon2id makes each try cost 64 MB and a tenth of a second, and what is too
-/// short is refused: 25 letters that `tactus far-key` draws are 125 bits, which nobody tries; twenty that somebody thinks up are four
-/// words or more.
+/// An attacker who records one hello can test keys offline without limit. Argon2id makes each test cost 64 MB
+/// and a tenth of a second, and short keys are refused. The 25 letters of `tactus far-key` are 125 bits,
+/// which cannot be searched; twenty letters of a user's own are four words or more.
 public struct KeyText: Sendable {
   public enum Refusal: Error, Hashable, Sendable {
-    /// Fewer letters and digits than this.
+    /// Fewer letters and digits than `least`.
     case tooShort(least: Int)
-    /// As `aaaa...`: hardly any two differ.
+    /// Too few different letters, as in `aaaa...`.
     case tooEven
     case tooLong(most: Int)
     /// Argon2id did not get its 64 MB.
@@ -22,7 +22,7 @@ public struct KeyText: Sendable {
   static let leastDifferent = 8
   static let most = 1024
 
-  /// Without what is lost when it is read out aloud: small letters, and one hyphen for whatever stands between.
+  /// The text without what speech does not transmit: in small letters, with one hyphen for each separator.
   let text: [UInt8]
 
   public init(_ typed: some StringProtocol) throws(Refusal) {
@@ -35,8 +35,8 @@ public struct KeyText: Sendable {
     text = [UInt8](words.joined(separator: "-").utf8)
   }
 
-  /// The letter and its accent as one scalar, if Unicode has one: some keyboards write "e" and an accent, others "é", and both look
-  /// the same.
+  /// The letter and its accent as one scalar, if Unicode has one. Some keyboards write "e" and an accent,
+  /// others "é", and both look the same.
   private static func composed(_ letter: Character) -> Character {
     letter.unicodeScalars.count == 1 ? letter : accented[letter] ?? letter
   }
@@ -48,10 +48,10 @@ public struct KeyText: Sendable {
     return Dictionary(letters.map { ($0, $0) }) { first, _ in first }
   }()
 
-  /// As it is kept.
+  /// The text as it is stored.
   public var written: String { String(decoding: text, as: UTF8.self) }
 
-  /// A new one: five groups of five letters and digits, without those that are taken for another.
+  /// Draws a new one: five groups of five letters and digits, without those that are easily confused.
   public static func drawn() -> String {
     _ = Sodium.isReady
     let alphabet = [Character]("23456789abcdefghjkmnpqrstuvwxyz0")
@@ -61,10 +61,10 @@ public struct KeyText: Sendable {
     return groups.joined(separator: "-")
   }
 
-  /// Takes a tenth of a second, on purpose.
+  /// Takes a tenth of a second on purpose.
   public func key() throws(Refusal) -> FarKey {
     _ = Sodium.isReady
-    // The same on both sides, so it cannot be a random one.
+    // Both sides must use the same salt, so it cannot be random.
     let salt = [UInt8]("tactus far key 1".utf8)
     var bytes = [UInt8](repeating: 0, count: FarKey.size)
     let result = text.withUnsafeBytes { text in
@@ -80,7 +80,8 @@ public struct KeyText: Sendable {
 }
 
 extension FarKey {
-  /// For a wire that others keep private, as a VPN's: anyone who can reach it is one of us. The same in every room.
+  /// The public key for a network that is already private, such as a VPN: any program that can reach us is
+  /// trusted. It is the same in every room.
   public static var ofNobody: FarKey {
     Sodium.derive([UInt8]("no key".utf8), from: FarKey([UInt8](repeating: 0, count: FarKey.size))!)
   }

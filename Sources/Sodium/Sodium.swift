@@ -2,16 +2,18 @@
 internal import CSodium
 public import FarLink
 
-/// libsodium as the cipher of a far wire, and how people hold its keys.
+/// libsodium as the cipher of a far wire, and the keys as users hold them.
 ///
-/// XChaCha20-Poly1305 seals, X25519 makes the secret of a handshake, BLAKE2b derives keys, Argon2id stretches what people type
-/// (`FarKey.init(typed:)`). It lacks a protocol on purpose: who talks to whom, and under which number, is `FarLink`'s.
+/// XChaCha20-Poly1305 seals, X25519 makes the secret of a handshake, BLAKE2b derives keys, Argon2id stretches
+/// what users type (`KeyText.key()`). There is no protocol here: `FarLink` decides which sides talk, and
+/// numbers the datagrams.
 ///
-/// The invariant: every function is total; what does not fit opens to nil.
+/// The invariant: all functions are total; an invalid input opens to nil.
 ///
-/// The way in: `Sodium`, what `FarLink` asks for; `KeyFile`, what the user has.
+/// Start reading at `Sodium`, which `FarLink` calls; `KeyFile` is the user's file.
 public enum Sodium: FarCipher {
-  /// libsodium looks for what this processor can do, once. Without it all of it works, more slowly; -1 is said only where there is no source of chance.
+  /// Lets libsodium detect the processor's features, once. Without it everything works, more slowly. It fails
+  /// only if the system has no source of randomness.
   static let isReady = sodium_init() >= 0
 
   public static func publicHalf(of secret: FarKey) -> FarKey {
@@ -59,7 +61,8 @@ public enum Sodium: FarCipher {
     return result == 0 ? plain : nil
   }
 
-  /// No key seals two datagrams under one number, so the number alone will do; the rest of 24 bytes is empty.
+  /// A key never seals two datagrams with one number, so the number alone is enough; the rest of the 24 bytes
+  /// is zero.
   private static func nonce(_ number: UInt64) -> [UInt8] {
     [UInt8](repeating: 0, count: 16) + withUnsafeBytes(of: number.littleEndian) { [UInt8]($0) }
   }
