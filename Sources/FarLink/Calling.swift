@@ -2,9 +2,10 @@
 public import Addresses
 public import BeatMath
 
-// The caller's half of a handshake.
+// The caller's part of a handshake.
 extension Switchboard {
-  /// Whom we call, and where that is by now. For a `number` that is called already only the addresses are new; an empty list stands for a name that leads nowhere.
+  /// Calls another side, or updates the addresses of a call. An empty list means that its name has no
+  /// address.
   public mutating func call(_ number: Int, at addresses: [Endpoint], at now: Micros) {
     let addresses = Array(addresses.prefix(FarLimits.addresses))
     if let place = lines.firstIndex(where: { $0.hasCall(number) }) {
@@ -16,7 +17,7 @@ extension Switchboard {
     }
   }
 
-  /// Says hello, with a secret of its own each time.
+  /// Sends a hello, with a new secret each time.
   mutating func call(_ place: Int, at now: Micros, using random: inout some RandomNumberGenerator) {
     let secret = FarKey(using: &random)
     let attempt = Line.Attempt(
@@ -30,7 +31,8 @@ extension Switchboard {
     emit(.send(hello, to: lines[place].nextAddress(at: now)))
   }
 
-  /// The side that was called has the key, if its answer opens: it is bound to the hello that was just made. The way there is proven by the next that comes.
+  /// Takes an answer. If it opens, the called side has the key, because the answer is bound to our hello. Its
+  /// next datagram proves the return path.
   mutating func hear(_ answer: Datagram.Answer, from sender: Endpoint, at now: Micros) {
     guard
       let place = lines.firstIndex(where: { $0.attempts.contains { $0.introduction.index == answer.index } }),
@@ -41,7 +43,7 @@ extension Switchboard {
     }
     let header = [Datagram.Kind.answer.rawValue] + answer.index.bigEndianBytes + answer.half.bytes
     let key = answerKey(attempt.half, answer.half)
-    // The cheap question first: only who has the key costs us more.
+    // Check the seal first: only a sender with the key causes the expensive step.
     guard let plain = cipher.open(answer.sealed, key, number: 0, header: header),
       let theirs = Datagram.Introduction(plain)
     else { return refuse(sender, at: now) }
@@ -69,13 +71,13 @@ extension Switchboard {
     refused = (sender, now)
   }
 
-  /// The oldest makes room: a handshake that is meant takes one round trip.
+  /// If there is no room, the oldest candidate goes: an honest handshake takes one round trip.
   mutating func enlist(_ candidate: Candidate) {
     if candidates.count == FarLimits.candidates { candidates.removeFirst() }
     candidates.append(candidate)
   }
 
-  /// One that leads to no keys yet.
+  /// An index that leads to no keys yet.
   func freeIndex(using random: inout some RandomNumberGenerator) -> UInt32 {
     while true {
       let index = UInt32.random(in: .min ... .max, using: &random)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// 32 bytes that nobody else should know. It does not say what it is when it is printed.
+/// A secret of 32 bytes. Its description does not reveal it.
 public struct FarKey: Sendable, BitwiseCopyable, CustomStringConvertible {
   package var storage = InlineArray<32, UInt8>(repeating: 0)
 
   public static var size: Int { 32 }
 
-  /// nil: these are not 32 bytes.
+  /// Returns nil if these are not 32 bytes.
   public init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count == FarKey.size else { return nil }
     for (place, byte) in bytes.enumerated() { storage[place] = byte }
@@ -21,15 +21,16 @@ public struct FarKey: Sendable, BitwiseCopyable, CustomStringConvertible {
   public var description: String { "a key" }
 }
 
-/// The arithmetic that a `Switchboard` needs. It keeps nothing, and is the same on both sides.
+/// The arithmetic that a `Switchboard` needs. It has no state, and both sides must use the same.
 public protocol FarCipher: Sendable {
   static func publicHalf(of secret: FarKey) -> FarKey
-  /// What both sides get from their own secret and the other's public half; nil: the other half gives everybody the same.
+  /// The secret shared by both sides, from one side's secret and the other's public half. Returns nil if that
+  /// half gives everyone the same result.
   static func shared(_ secret: FarKey, with publicHalf: FarKey) -> FarKey?
-  /// A key that tells nothing of `key`, for one purpose.
+  /// Derives a key for one purpose; it reveals nothing about `key`.
   static func derive(_ text: [UInt8], from key: FarKey) -> FarKey
-  /// Longer than `plain` by `FarLimits.tag`. No number may be used twice with one key.
+  /// Seals `plain`, which grows by `FarLimits.tag`. Never use a number twice with one key.
   static func seal(_ plain: [UInt8], _ key: FarKey, number: UInt64, header: [UInt8]) -> [UInt8]
-  /// nil: it was not sealed so, or not with this header.
+  /// Returns nil if this was not sealed with this key, number and header.
   static func open(_ sealed: [UInt8], _ key: FarKey, number: UInt64, header: [UInt8]) -> [UInt8]?
 }

@@ -8,12 +8,13 @@ internal import Addresses
 //   answer   2, index of the hello (4), public half (32), sealed: name (8), index (4)   65 bytes
 //   sealed   3, index (4), number (8), sealed: channel (1), a datagram of Link's         30 to 542 bytes
 //
-// A keep-alive has no datagram of Link's, but where it is sent to: 4 or 16 bytes of an address, and a port (2).
+// A keep-alive carries no datagram of Link, but the endpoint that it is sent to: an address of 4 or 16 bytes,
+// and a port (2).
 //
-// An index is chosen by the side that will read it, to find its keys by. A hello is longer than its answer, so that nobody can
-// have us send more than it sent itself.
+// The side that reads an index has chosen it, to find its keys. A hello is longer than its answer, so that an
+// attacker cannot make us send more than it sends.
 
-/// A datagram whose seal nobody has looked at yet.
+/// A datagram whose seal has not been checked yet.
 enum Datagram {
   case hello(Hello)
   case answer(Answer)
@@ -44,7 +45,7 @@ enum Datagram {
     case answer, sealed
   }
 
-  /// Who speaks, and by which index it wants to be spoken to.
+  /// The sender's name, and the index that it wants to receive.
   struct Introduction {
     var name: UInt64
     var index: UInt32
@@ -65,7 +66,7 @@ enum Datagram {
     }
   }
 
-  /// Link's longest message.
+  /// The longest message of Link.
   static let longestPayload = 512
   static let helloFilling = 20
   static let helloSize = 1 + FarKey.size + Introduction.size + helloFilling + FarLimits.tag
@@ -74,7 +75,7 @@ enum Datagram {
   static let sealedSizes =
     sealedHeaderSize + 1 + FarLimits.tag...sealedHeaderSize + 1 + longestPayload + FarLimits.tag
 
-  /// nil: no datagram of a far wire has this form.
+  /// Returns nil if the bytes have no form of a far wire.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard let kind = bytes.first.flatMap(Kind.init) else { return nil }
     switch kind {
@@ -96,7 +97,7 @@ enum Datagram {
 }
 
 extension Endpoint {
-  /// As a keep-alive says it.
+  /// The bytes in a keep-alive.
   var told: [UInt8] {
     switch address {
     case .v4(let bits): bits.bigEndianBytes + port.bigEndianBytes
@@ -104,7 +105,7 @@ extension Endpoint {
     }
   }
 
-  /// nil: a keep-alive says nothing like this.
+  /// Returns nil if the length is not that of an address in a keep-alive.
   init?(told bytes: ArraySlice<UInt8>) {
     let (address, end) = (bytes.dropLast(2), bytes.suffix(2))
     switch bytes.count {
@@ -121,7 +122,7 @@ extension Endpoint {
 extension FixedWidthInteger {
   var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { [UInt8]($0) } }
 
-  /// The caller knows that they are as many as this type has.
+  /// `bytes` must have this type's size.
   init(bigEndianBytes bytes: some Collection<UInt8>) {
     self = bytes.reduce(0) { $0 << 8 | Self($1) }
   }

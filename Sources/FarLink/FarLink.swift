@@ -2,27 +2,31 @@
 public import Addresses
 public import BeatMath
 
-/// The wire between two rooms, as a machine: who may talk, under which keys, and where the other side is at the moment.
+/// The wire between rooms as a state machine: it knows the lines, their keys, and the current endpoint of
+/// each other side.
 ///
-/// One `Switchboard` has all lines of a socket. It calls others, or accepts who calls, or both; a line carries Link's datagrams in
-/// both directions, each sealed. It lacks on purpose a socket, a clock, chance and the arithmetic of ciphers: datagrams, the time, a generator
-/// and a `FarCipher` come in as arguments. What the datagrams of Link say is not its concern.
+/// One `Switchboard` has all lines of a socket. It calls other sides, accepts calls, or both. A line carries
+/// Link's datagrams in both directions, each sealed; it does not look into them. Deliberately absent: a
+/// socket, a clock, randomness and the arithmetic of ciphers. Datagrams, the time, a generator and a
+/// `FarCipher` come in as arguments.
 ///
-/// The invariant: who has not shown that it has the key, and has it now, changes nothing, and gets at most one datagram, shorter than
-/// the one it sent.
+/// The invariant: a sender that has not proven to have the key now changes nothing, and gets at most one
+/// datagram, shorter than its own.
 ///
-/// Every handshake makes new keys, from two secrets that nobody keeps. So nothing of an earlier life is worth anything in this one, and who
-/// learns the key later cannot read what was recorded. A handshake counts once something sealed with its keys has come: only then does
-/// anything change. Anyone who has the key is trusted: it is one of the band.
+/// Every handshake makes new keys from two secrets that are not kept. So nothing recorded earlier is valid
+/// later, and an attacker who learns the key later cannot read what was recorded. A handshake changes
+/// something only when a datagram sealed with its keys has come. Every program that has the key is trusted:
+/// it belongs to the band.
 ///
 /// **After each call, take `nextOutput` until it is nil.**
 ///
-/// The way in: `receive` in `Receiving.swift`, `Calling.swift` for who calls, `Line.swift` for what is proven, `Datagram.swift` for the
-/// bytes, `FarLimits` for what nobody can make it do.
+/// Start reading at `receive` in `Receiving.swift`. `Calling.swift` is the caller's side, `Line.swift` a
+/// line, `Datagram.swift` the bytes, `FarLimits` the limits.
 public struct Switchboard: Sendable {
   public enum Output: Sendable {
     case send([UInt8], to: Endpoint)
-    /// The other side is proven. After a `closed` of the same line it is another program, or has been away for long.
+    /// The other side is proven. After a `closed` of the same line, it is another program, or was away for
+    /// long.
     case opened(LineID)
     case arrived([UInt8], FarChannel, on: LineID)
     case closed(LineID)
@@ -30,7 +34,7 @@ public struct Switchboard: Sendable {
 
   let key: FarKey
   let cipher: any FarCipher.Type
-  /// Of this program's life; by it others know us again when we come from another address.
+  /// A random name of this run of the program. It identifies us when we come from another address.
   let name: UInt64
   let accepts: Bool
 
@@ -38,17 +42,17 @@ public struct Switchboard: Sendable {
   var candidates: [Candidate] = []
   var heardHellos = RecentHellos()
   var strangers: StrangersAllowance
-  /// Where the last datagram came from that was made with another key, or with none.
+  /// The source of the last datagram made with another key, or without one.
   public internal(set) var refused: (from: Endpoint, at: Micros)?
   public internal(set) var counters = FarCounters()
 
-  /// What came last is authentic, and somebody that called us is where it came from.
+  /// The last datagram was authentic, and shows where a caller is.
   var isCallerHeard = false
   private var lastLine: UInt32 = 0
   private var outputs: [Output] = []
   private var outputHead = 0
 
-  /// `key`: what all rooms have in common. `random` must be one that nobody can guess.
+  /// `key`: the key that all rooms share. `random` must be unpredictable.
   public init(
     key: FarKey, cipher: any FarCipher.Type, accepts: Bool, using random: inout some RandomNumberGenerator,
     at now: Micros
@@ -60,7 +64,7 @@ public struct Switchboard: Sendable {
     strangers = StrangersAllowance(salt: random.next(), at: now)
   }
 
-  /// What is left of its work; nil when it is done.
+  /// The next output; nil if there is none left.
   public mutating func nextOutput() -> Output? {
     if outputHead < outputs.count {
       outputHead += 1
@@ -71,7 +75,7 @@ public struct Switchboard: Sendable {
     return nil
   }
 
-  /// Everything on this line goes to the other side, if it is proven and heard; else it is lost, as on any wire.
+  /// Sends a payload if the other side is proven and heard; otherwise it is lost, as on any network.
   public mutating func send(
     _ payload: UnsafeRawBufferPointer, as channel: FarChannel, on id: LineID, at now: Micros
   ) {
@@ -84,7 +88,7 @@ public struct Switchboard: Sendable {
     transmit([channel.rawValue] + payload, on: place, at: now)
   }
 
-  /// Tells all who are there that we leave.
+  /// Says goodbye on all lines, and closes them.
   public mutating func hangUp(at now: Micros) {
     for place in lines.indices { transmit([FarChannel.farewell.rawValue], on: place, at: now) }
     for line in lines where line.isOpen { emit(.closed(line.id)) }
@@ -92,7 +96,7 @@ public struct Switchboard: Sendable {
     candidates.removeAll()
   }
 
-  /// How the lines are, for a person: those we call in their order, then those that called.
+  /// The state of the lines for the user: first our calls in order, then callers.
   public var views: [LineView] {
     lines.map(\.view).sorted {
       ($0.calls.first ?? .max, $0.id.rawValue) < ($1.calls.first ?? .max, $1.id.rawValue)
@@ -111,7 +115,7 @@ public struct Switchboard: Sendable {
         close(place)
       } else if lines[place].isKeepAliveDue(at: now) {
         keepAlive(place, at: now)
-        // Whether or not it was sent: the next one is due later.
+        // Even if it was not sent, the next one is due later.
         lines[place].keptAlive = now
       }
     }
@@ -140,7 +144,7 @@ public struct Switchboard: Sendable {
     emit(.send(datagram, to: peer))
   }
 
-  /// We are there; and what the other side looks like from here, which a router between us may have made of it.
+  /// Sends a keep-alive with the other side's endpoint as we see it; a router between us may have changed it.
   mutating func keepAlive(_ place: Int, at now: Micros) {
     transmit([FarChannel.keepAlive.rawValue] + (lines[place].peer?.told ?? []), on: place, at: now)
     lines[place].toldPeer = lines[place].peer
@@ -152,39 +156,39 @@ public struct Switchboard: Sendable {
   }
 }
 
-/// A line, as long as it is there.
+/// Identifies a line as long as it exists.
 public struct LineID: Hashable, Sendable, BitwiseCopyable {
   public let rawValue: UInt32
 }
 
-/// What a sealed datagram is for: its first byte.
+/// The purpose of a sealed datagram: its first byte.
 public enum FarChannel: UInt8, Sendable {
-  /// Nothing: the other side and the routers between see that we are there.
+  /// Shows the other side, and the routers between, that we are there.
   case keepAlive
   case discovery, measurement
   case farewell
 }
 
-/// Where a line stands.
+/// The state of a line.
 public enum LineState: Hashable, Sendable {
-  /// Nobody has answered yet who has the key.
+  /// No side with the key has answered yet.
   case waiting
-  /// What was called is this program.
+  /// The called address is this program's own.
   case ourselves
   case proven(since: Micros)
-  /// Nothing has been heard since then.
+  /// Not heard since this time.
   case away(since: Micros)
 }
 
 public struct LineView: Hashable, Sendable {
   public var id: LineID
-  /// Which of those that we call it is; none: it called.
+  /// Our calls that lead to it; empty: it called us.
   public var calls: [Int]
-  /// Where the other side was last.
+  /// The last endpoint of the other side.
   public var peer: Endpoint?
   public var state: LineState
-  /// Of the last thousand datagrams that were sent here, how many parts of one are missing; nil: too few have come.
+  /// Missing part of the last thousand datagrams to us, 0 to 1; nil if too few have come.
   public var loss: Double?
-  /// Where the other side sees us, as it said itself.
+  /// Our endpoint, as the other side reports it.
   public var seen: Endpoint?
 }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// What one handshake made: two keys, one for each direction, with the numbers of what was sent and heard under them.
+/// The result of a handshake: a key for each direction, with the numbers that were sent and received.
 struct Keys: Sendable {
   let born: Micros
-  /// The other side writes this so that we find these keys, and we write theirs.
+  /// The index by which we find these keys in the other side's datagrams; ours carry `theirIndex`.
   let ourIndex: UInt32
   private let theirIndex: UInt32
   private let sealing: FarKey
   private let opening: FarKey
-  /// Whose call made them. Only the caller renews them in time, so that two that call each other do not do so at once.
+  /// Whether our call made them. Only the caller renews keys early, so that two sides that call each other do
+  /// not both do it.
   let areWeCaller: Bool
   private(set) var sent: UInt64 = 0
   private(set) var window = ReplayWindow()
 
-  /// The two halves tie the keys to this one handshake, the names to these two programs.
+  /// The two halves bind the keys to this handshake, the introductions to these two programs.
   init(
     _ handshake: Handshake, shared: FarKey, key: FarKey, areWeCaller: Bool, at now: Micros,
     by cipher: any FarCipher.Type
@@ -33,14 +34,14 @@ struct Keys: Sendable {
   }
 
   var isSpent: Bool { sent >= FarLimits.lastNumber }
-  /// When there should be new ones.
+  /// When to make new keys.
   var renewal: Micros {
     guard sent < FarLimits.renewalNumber else { return born }
     return born + (areWeCaller ? FarLimits.renewal : FarLimits.lateRenewal)
   }
   func isDead(at now: Micros) -> Bool { now - born >= FarLimits.keyLife }
 
-  /// nil: these keys have sealed as much as they may.
+  /// Returns nil if these keys have sealed as many datagrams as they may.
   mutating func seal(_ plain: [UInt8], by cipher: any FarCipher.Type) -> [UInt8]? {
     guard !isSpent else { return nil }
     sent += 1
@@ -50,7 +51,7 @@ struct Keys: Sendable {
   }
 
   enum Opened {
-    /// Newer than all before, or one that was overtaken.
+    /// `isNewest`: newer than all before; false if it was overtaken.
     case plain([UInt8], isNewest: Bool)
     case replayed, forged
   }
@@ -64,11 +65,11 @@ struct Keys: Sendable {
     return .plain(plain, isNewest: window.take(datagram.number))
   }
 
-  /// For a test that cannot wait for it: as if so many had been sent.
+  /// For a test: pretends that this many datagrams were sent.
   package mutating func pretend(sent: UInt64) { self.sent = sent }
 }
 
-/// Both sides know all of it, and nobody else the keys that it makes.
+/// The values that both sides know after a handshake. Without the secrets they do not give the keys.
 struct Handshake {
   var callerHalf: FarKey
   var acceptorHalf: FarKey
@@ -76,7 +77,8 @@ struct Handshake {
   var acceptor: Datagram.Introduction
 }
 
-/// What a key is derived for. A change of the bytes on the wire changes these words, so that old and new do not understand each other by half.
+/// The purposes of derived keys. If the bytes of the protocol change, change these texts, so that old and new
+/// programs refuse each other.
 enum Purpose: String {
   case hello = "tactus far wire 1: hello "
   case answer = "tactus far wire 1: answer"
@@ -88,8 +90,9 @@ enum Purpose: String {
 }
 
 extension FarKey {
-  /// Four letters to compare over the telephone: two keys that have the same are the same, but for one in a million. They tell twenty bits of what
-  /// the key was stretched to, and who would try words by them has to stretch each.
+  /// Four letters to compare over the telephone. Equal letters mean equal keys, except for one in a million.
+  /// They reveal twenty bits of the stretched key; but to test words against them, an attacker must stretch each
+  /// word.
   public func name(by cipher: any FarCipher.Type) -> String {
     let alphabet = [Character]("23456789abcdefghjkmnpqrstuvwxyz0")
     return String(
@@ -97,13 +100,13 @@ extension FarKey {
   }
 }
 
-/// Which numbers have come, of the last 1024: each is taken once. What is older is taken never.
+/// The last 1024 numbers: each is accepted once. Older ones are refused.
 struct ReplayWindow: Sendable {
   private var words = InlineArray<16, UInt64>(repeating: 0)
   private(set) var highest: UInt64 = 0
 
   static let size: UInt64 = 1024
-  /// The newest of them may still be on their way: they are not missing yet.
+  /// The newest of them may still be on their way, and do not count as missing.
   private static let late: UInt64 = 64
 
   func isNew(_ number: UInt64) -> Bool {
@@ -112,7 +115,7 @@ struct ReplayWindow: Sendable {
     return highest - number < ReplayWindow.size && !contains(number)
   }
 
-  /// Whether it is the highest so far. Only for one that `isNew`.
+  /// Marks a number that `isNew`. Returns whether it is the highest so far.
   mutating func take(_ number: UInt64) -> Bool {
     let isHighest = number > highest
     if isHighest {
@@ -127,7 +130,7 @@ struct ReplayWindow: Sendable {
     return isHighest
   }
 
-  /// What part of those that should have come is missing; nil: too few were sent to say so.
+  /// The missing part of the expected numbers; nil if too few were sent.
   var loss: Double? {
     guard highest >= 4 * ReplayWindow.late else { return nil }
     let numbers = max(1, highest &- min(highest, ReplayWindow.size) + 1)...highest - ReplayWindow.late

@@ -2,83 +2,86 @@
 import Addresses
 public import BeatMath
 
-/// What no network and no stranger can make it exceed, and how long it waits for what.
+/// Limits that no network and no stranger can exceed, and the timing of the protocol.
 public enum FarLimits {
-  /// What a seal adds to a datagram.
+  /// Bytes that a seal adds to a datagram.
   public static var tag: Int { 16 }
-  /// Others that we call, and others that call us.
+  /// Lines that we call, and lines that call us.
   public static var lines: Int { 8 }
   /// Addresses of one name.
   static var addresses: Int { 4 }
-  /// A line on which nothing was to be sent says so this often: the shortest memory of a router is thirty seconds, and the other side should notice a cut soon.
+  /// Interval of keep-alives on an idle line. Routers forget a flow after thirty seconds at the earliest, and
+  /// the other side should notice a cut soon.
   public static var keepAlive: Micros { Micros(1_000_000) }
-  /// Who was not heard for so long is away.
+  /// A side that was not heard for this time is away.
   public static var silence: Micros { Micros(4_000_000) }
-  /// Who called and was away for so long is forgotten, and its place is free.
+  /// A caller that was away for this time is forgotten, and its line is free.
   public static var memory: Micros { Micros(600_000_000) }
-  /// So often is somebody called who does not answer; a while later, less often.
+  /// Interval of calls to a side that does not answer: `callSpacing` for the first `eagerCalls`, then
+  /// `patience`.
   public static var callSpacing: Micros { Micros(1_000_000) }
   static var eagerCalls: Int { 60 }
   static var patience: Micros { Micros(3_000_000) }
-  /// Calls that may still be answered.
+  /// Calls that can still be answered.
   static var attempts: Int { 3 }
-  /// Handshakes that wait for a first word, and for how long.
+  /// Handshakes that wait for a first sealed datagram, and how long they wait.
   static var candidates: Int { 64 }
   static var candidateLife: Micros { Micros(5_000_000) }
-  /// The caller makes new keys after so long or so many datagrams; those of before are still read for a moment. Without new ones they end.
+  /// The caller renews the keys after this time or number of datagrams. The former keys still open datagrams
+  /// for `overlap`. Keys end after `keyLife`.
   public static var renewal: Micros { Micros(1_800_000_000) }
-  /// Who was called, and calls, too, does it only if the other side has not.
+  /// A side that was called, and calls as well, renews only if the other side has not.
   static var lateRenewal: Micros { Micros(3_600_000_000) }
   static var renewalNumber: UInt64 { 1 << 40 }
   static var overlap: Micros { Micros(5_000_000) }
   public static var keyLife: Micros { Micros(7_200_000_000) }
-  /// No key seals more.
+  /// Most datagrams that a key seals.
   static var lastNumber: UInt64 { 1 << 48 }
-  /// So many datagrams go to where the other side was heard last: five seconds of pings.
+  /// Datagrams that may be sent to the address where the other side was heard last: five seconds of pings.
   static var credit: Int { 128 }
-  /// From one address: hellos that are looked at in a second, and that are answered. A look is a hash and a
-  /// cipher of some dozens of bytes, a few microseconds: all strangers together cost less than a tenth of a
-  /// core.
+  /// Hellos from one address that are opened in a second (`knocks`), and that are answered (`entries`).
+  /// Opening one takes a hash and a cipher of some dozens of bytes, a few microseconds. All strangers
+  /// together cost less than a tenth of a core.
   static var knocks: Int { 400 }
   static var entries: Int { 2 }
-  /// Of hellos that were good: their repetition is not.
+  /// Accepted hellos that are remembered, because a repeated one must be refused.
   static var hellos: Int { 1024 }
-  /// Outputs that wait when a caller does not drain them.
+  /// Outputs that wait if the caller does not take them.
   static var outputs: Int { 1024 }
 }
 
-/// What came, and what was not taken for which reason.
+/// Counts what was received, and what was dropped for which reason.
 public struct FarCounters: Hashable, Sendable, BitwiseCopyable {
   public var received = 0
-  /// Not a far wire's.
+  /// Datagrams that have no form of a far wire.
   public var malformed = 0
-  /// Made with another key, or with none.
+  /// Datagrams made with another key, or without one.
   public var refused = 0
-  /// Seals of a proven line that do not fit.
+  /// Datagrams of a proven line whose seal does not fit.
   public var forged = 0
-  /// Heard before, or too old to know.
+  /// Datagrams that were received before, or are too old to know.
   public var replayed = 0
-  /// Our own, sent back.
+  /// Our own hellos, sent back to us.
   public var reflected = 0
-  /// Nobody asked for it: for keys that are not there any more, or calls where none are accepted.
+  /// Datagrams for keys that no longer exist, or calls where none are accepted.
   public var unasked = 0
-  /// More calls from there than anybody needs.
+  /// More calls from an address than any honest side makes.
   public var flooded = 0
-  /// More lines than there may be.
+  /// Lines over the limit.
   public var crowdedOut = 0
-  /// To a side that is not heard, or too much at once.
+  /// Datagrams for a side that is not heard, or too many outputs at once.
   public var unsent = 0
   public var handshakes = 0
 
   public init() {}
 }
 
-/// Public halves of the last hellos that were good.
+/// The public halves of recently accepted hellos.
 struct RecentHellos: Sendable {
   private var halves: [UInt64] = []
   private var next = 0
 
-  /// 64 bits of them will do: a hello that is taken for another by chance is followed by the next.
+  /// Compares 64 bits. If two hellos collide by chance, the next hello succeeds.
   mutating func isNew(_ half: FarKey) -> Bool {
     let mark = UInt64(bigEndianBytes: half.bytes.prefix(8))
     guard !halves.contains(mark) else { return false }
@@ -88,7 +91,7 @@ struct RecentHellos: Sendable {
   }
 }
 
-/// The hellos from one place that are still looked at, and those that are still answered.
+/// Allowances for hellos from one place: those to open, and those to answer.
 struct Purse: Sendable {
   var knocks: Allowance
   var entries: Allowance
@@ -99,9 +102,9 @@ struct Purse: Sendable {
   }
 }
 
-/// How often unproven addresses may knock: addresses share 64 purses by a rule that nobody outside knows, so
-/// that one who floods takes the turn of one in 64 others at most, and all together cost little, however many
-/// they pretend to be.
+/// Limits hellos from unproven addresses. Addresses share 64 purses by a secret rule: a flood from one
+/// address uses up the allowance of one in 64 others, and all addresses together cost little, however many an
+/// attacker forges.
 struct StrangersAllowance: Sendable {
   private var purses: [Purse]
   private let salt: UInt64
@@ -119,7 +122,7 @@ struct StrangersAllowance: Sendable {
     purses[purse(of: address)].entries.take(at: now)
   }
 
-  /// Of IPv6 the network counts: who has one has all its addresses.
+  /// For IPv6 only the network counts, because its owner has all its addresses.
   private func purse(of address: Address) -> Int {
     let number: UInt64 =
       switch address {

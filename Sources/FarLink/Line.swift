@@ -2,31 +2,32 @@
 import Addresses
 import BeatMath
 
-/// One other side, proven or called. By however many names we call it, and whether or not it calls us, too, it has one line.
+/// Another side, proven or called. It has one line, whatever number of names we call it by, and even if it
+/// calls us, too.
 struct Line: Sendable {
   let id: LineID
-  /// Whom we call, and where it may be, in the order in which we were told to; empty: it called us.
+  /// Our calls to it with their addresses, in the order of the settings; empty: it called us.
   private(set) var calls: [Call]
-  /// Hellos since it was heard last: each address has its turn.
+  /// Hellos since it was heard last; they go to its addresses in turn.
   private var hellos = 0
   var attempts: [Attempt] = []
-  /// How many of those there were when one came back to ourselves.
+  /// The value of `hellos` when one of them came back to us.
   private var ownHello: Int?
   private var called: Micros?
 
-  /// The other program's life. Known once it is proven.
+  /// The random name of the other program; known once it is proven.
   private(set) var peerName: UInt64?
   private(set) var peer: Endpoint?
   private(set) var current: Keys?
-  /// What was under way when the keys were changed is still heard.
+  /// Opens datagrams that were on their way when the keys were renewed.
   private(set) var previous: Keys?
-  /// Datagrams that may be sent to `peer` until it is heard again: somebody may have pretended that it is there, and must not be able to have
-  /// a stranger showered.
+  /// Datagrams that may go to `peer` until it is heard again. An attacker may forge its address, and must not
+  /// be able to direct a flood at a stranger.
   private(set) var credit = 0
-  /// Hellos from where the other side was last, or is called. A flood from other addresses must not keep it
-  /// from coming back.
+  /// Allowance for hellos from the addresses where the other side was last, or is called. With it, a flood
+  /// from other addresses cannot keep it from returning.
   var purse: Purse
-  /// Where the other side sees us, and what we have told it of itself.
+  /// Our endpoint as the other side sees it, and the one that we have reported to it.
   var seen: Endpoint?
   var toldPeer: Endpoint?
   private var proven: Micros?
@@ -56,15 +57,15 @@ struct Line: Sendable {
     for place in calls.indices where calls[place].number == number { calls[place].addresses = addresses }
   }
 
-  /// What these lead to has turned out to be the same program.
+  /// Adds calls that turned out to reach the same program.
   mutating func join(_ others: [Call]) {
     calls = (calls + others).sorted { $0.number < $1.number }
   }
 
-  /// One of our own hellos has come to us.
+  /// Notes that one of our own hellos came back to us.
   mutating func noteOwnHello() { ownHello = hellos }
 
-  /// A caller's handshake under way.
+  /// A call of ours that can still be answered.
   struct Attempt: Sendable {
     let introduction: Datagram.Introduction
     let secret: FarKey
@@ -91,9 +92,9 @@ struct Line: Sendable {
   /// As of the last deadline.
   private var isSilent = false
 
-  // MARK: What comes
+  // MARK: Received
 
-  /// The keys that another side has shown to have. What was agreed before goes on beside them for a moment.
+  /// Takes the keys that the other side has proven to have. The former keys stay valid for a moment.
   mutating func adopt(_ candidate: Candidate, from sender: Endpoint, at now: Micros) {
     let isThere = sender == peer && credit > 0
     previous = current
@@ -102,12 +103,12 @@ struct Line: Sendable {
     peer = sender
     attempts.removeAll()
     proven = proven.flatMap { isAway(at: now) ? nil : $0 } ?? now
-    // Who called is where it says as soon as it speaks again; whom we called has spoken twice from there.
+    // A caller's address is sure when it speaks again; a side that we called has spoken from there twice.
     credit = isThere || candidate.line != nil && candidate.peer == sender ? FarLimits.credit : 1
     note(at: now)
   }
 
-  /// Something under these keys has come: the address of the newest is where the other side is.
+  /// Notes a datagram under these keys. The newest one shows where the other side is.
   mutating func hear(_ keys: Keys, isCurrent: Bool, isNewest: Bool, from sender: Endpoint, at now: Micros) {
     if isCurrent { current = keys } else { previous = keys }
     note(at: now)
@@ -123,16 +124,17 @@ struct Line: Sendable {
     (hellos, ownHello) = (0, nil)
   }
 
-  /// It is somewhere else than we have told it, and has been heard there twice.
+  /// Whether to report its endpoint: it differs from the one reported last, and was confirmed by a second
+  /// datagram.
   var owesSight: Bool { toldPeer != peer && credit > 1 }
 
   func isOverlapping(at now: Micros) -> Bool {
     current.map { now - $0.born < FarLimits.overlap } ?? false
   }
 
-  // MARK: What goes
+  // MARK: Sent
 
-  /// nil: there is nobody, or it was not heard for too long, or the keys are worn out.
+  /// Returns nil if there are no keys, the credit is used up, or the keys are worn out.
   mutating func seal(_ plain: [UInt8], by cipher: any FarCipher.Type, at now: Micros) -> [UInt8]? {
     guard credit > 0, let datagram = current?.seal(plain, by: cipher) else { return nil }
     credit -= 1
@@ -154,7 +156,7 @@ struct Line: Sendable {
     return all
   }
 
-  /// What is too old is gone.
+  /// Drops expired keys, and notes whether the side is away.
   mutating func letGo(at now: Micros) {
     isSilent = heard != nil && isAway(at: now)
     if !isOverlapping(at: now) { previous = nil }
@@ -175,7 +177,7 @@ struct Line: Sendable {
     return current.map { isSilent || now >= $0.renewal } ?? true
   }
 
-  /// While nobody is there, and to renew the keys.
+  /// When to call: while the side is away, and to renew the keys.
   private var callDue: Micros? {
     guard calls.contains(where: { !$0.addresses.isEmpty }) || !calls.isEmpty && peer != nil else {
       return nil
@@ -187,7 +189,7 @@ struct Line: Sendable {
     return max(next ?? current.renewal, current.renewal)
   }
 
-  /// Where to call now: where it was last, and where its name leads.
+  /// The address to call now: its last endpoint and the addresses of its names, in turn.
   mutating func nextAddress(at now: Micros) -> Endpoint {
     called = now
     defer { hellos += 1 }
@@ -198,11 +200,11 @@ struct Line: Sendable {
   package mutating func pretend(sent: UInt64) { current?.pretend(sent: sent) }
 }
 
-/// A handshake that only the other side's first word can complete.
+/// A handshake that the other side's first sealed datagram completes.
 struct Candidate: Sendable {
   var keys: Keys
   let name: UInt64
   let peer: Endpoint
-  /// Which of ours called; nil: we were called.
+  /// The line of our call; nil: the other side called.
   let line: LineID?
 }

@@ -2,11 +2,12 @@
 public import Addresses
 public import BeatMath
 
-// What a datagram does.
+// The effects of a received datagram.
 extension Switchboard {
-  /// `mayCall`: false where no room may call us, which then changes nothing.
+  /// Takes a datagram. `mayCall`: false at an address where rooms may not call; then a hello changes nothing.
   ///
-  /// Returns whether somebody that called us has shown with it that it is there: by which of our addresses it reaches us is known then.
+  /// Returns whether it shows that a caller is there. Then the caller's way to us is known: our address that
+  /// received it.
   @discardableResult
   public mutating func receive(
     _ bytes: UnsafeRawBufferPointer, from sender: Endpoint, mayCall: Bool = true, at now: Micros,
@@ -24,7 +25,7 @@ extension Switchboard {
     return isCallerHeard
   }
 
-  // MARK: Who calls us
+  // MARK: Callers
 
   private mutating func hear(
     _ hello: Datagram.Hello, from sender: Endpoint, at now: Micros,
@@ -45,7 +46,7 @@ extension Switchboard {
     guard let plain = cipher.open(hello.sealed, helloKey(hello.half), number: 0, header: header),
       let theirs = Datagram.Introduction(plain)
     else { return refuse(sender, at: now) }
-    // It has the key. Or somebody says again what it said, or what we said ourselves.
+    // The sender has the key, or replays a hello: another side's, or our own.
     guard theirs.name != name else {
       counters.reflected += 1
       for place in lines.indices
@@ -83,7 +84,7 @@ extension Switchboard {
     emit(.send(header + sealed, to: sender))
   }
 
-  // MARK: Who is proven, or is now
+  // MARK: Proven sides
 
   private mutating func hear(_ datagram: Datagram.SealedPayload, from sender: Endpoint, at now: Micros) {
     for place in lines.indices {
@@ -132,7 +133,8 @@ extension Switchboard {
     return nil
   }
 
-  /// The place of its line: of one that we called, of one that called before from wherever it was, or of a new one.
+  /// Adopts a candidate. Returns the index of its line: that of our call, that of a known caller at any
+  /// address, or a new one.
   private mutating func adopt(_ candidate: Candidate, from sender: Endpoint, at now: Micros) -> Int? {
     guard let place = place(for: candidate, at: now) else {
       counters.crowdedOut += 1
@@ -147,13 +149,14 @@ extension Switchboard {
       if known != nil { emit(.closed(lines[place].id)) }
       emit(.opened(lines[place].id))
     }
-    // The caller waits for a first word under the new keys, and who was called for one that proves the way back.
+    // The caller waits for a first datagram under the new keys, the called side for one that proves the
+    // return path.
     keepAlive(place, at: now)
     return place
   }
 
-  /// Of two handshakes under way the later one counts, whichever ends first; but of two calls that crossed that of the side with the lower
-  /// name: both sides know that, and when each made its keys only that side knows.
+  /// The later of two overlapping handshakes wins. If both sides called at once, the call of the side with
+  /// the lower name wins: both sides know the names, but each knows only its own times.
   private func isBetter(_ candidate: Candidate, than line: Line, at now: Micros) -> Bool {
     guard let current = line.current else { return true }
     if line.peerName == candidate.name, current.areWeCaller != candidate.keys.areWeCaller,
@@ -182,7 +185,7 @@ extension Switchboard {
     return lines.count - 1
   }
 
-  /// What we called is somebody whom we know already, because it called us, or by another of its names: one line will do.
+  /// Joins our call with the line of a known side, which called us or has several names.
   private mutating func join(_ called: Int, _ known: Int) -> Int {
     let calls = lines[called].calls
     close(called)
@@ -203,7 +206,8 @@ extension Switchboard {
     }
   }
 
-  /// Whom we call is called on, each by itself: names that were one machine's may be two by now.
+  /// Closes the line. Our calls go on, each on a line of its own: names of one machine may lead to two by
+  /// now.
   private mutating func leave(_ place: Int, at now: Micros) {
     let calls = lines[place].calls
     close(place)
