@@ -91,8 +91,8 @@ enum Purpose: String {
 
 extension FarKey {
   /// Four letters to compare over the telephone. Equal letters mean equal keys, except for one in a million.
-  /// They reveal twenty bits of the stretched key; but to test words against them, an attacker must stretch each
-  /// word.
+  /// They reveal twenty bits of the stretched key: an attacker can test words against them, but must stretch
+  /// each.
   public func name(by cipher: any FarCipher.Type) -> String {
     let alphabet = [Character]("23456789abcdefghjkmnpqrstuvwxyz0")
     return String(

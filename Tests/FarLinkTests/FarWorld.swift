@@ -4,7 +4,7 @@ import BeatMath
 import FarLink
 import Sodium
 
-/// Switchboards on a wire that delays, loses, is cut, and remembers everything for who wants to say it again.
+/// Switchboards on a simulated network that delays, loses and is cut, and keeps a recording for replays.
 struct FarWorld {
   struct Side {
     var board: Switchboard
@@ -13,7 +13,7 @@ struct FarWorld {
     var opened: [LineID] = []
     var closed: [LineID] = []
     var sent: [Flight] = []
-    /// Of what came last: is it from where somebody that called is?
+    /// Whether the last datagram showed where a caller is.
     var isCallerHeard = false
   }
 
@@ -33,13 +33,13 @@ struct FarWorld {
   var jitter: Int64 = 0
   var loss = 0.0
   var isCut = false
-  /// Whoever is there has no cable.
+  /// Endpoints that are disconnected.
   var off: Set<Endpoint> = []
   var dice: SeededDice
   private(set) var flights: [Flight] = []
-  /// All that was ever sent.
+  /// All datagrams that were sent.
   private(set) var recording: [Flight] = []
-  /// Of these, what came to where it was sent.
+  /// Those of them that arrived.
   private(set) var delivered: [Flight] = []
 
   init(seed: UInt64 = 1, at now: Micros = Micros(1_000_000)) {
@@ -58,7 +58,7 @@ struct FarWorld {
     return sides.count - 1
   }
 
-  /// The same machine with the program started again.
+  /// Restarts the program on the same machine.
   mutating func restart(_ side: Int, accepts: Bool, key: FarKey = FarWorld.key) {
     sides[side].board = Switchboard(key: key, cipher: Sodium.self, accepts: accepts, using: &dice, at: now)
   }
@@ -68,7 +68,7 @@ struct FarWorld {
     settle(side)
   }
 
-  /// Two that are proven to each other, the caller first.
+  /// Two proven sides, the caller first.
   static func pair(seed: UInt64 = 1, at now: Micros = Micros(1_000_000)) -> FarWorld {
     var world = FarWorld(seed: seed, at: now)
     world.add()
@@ -93,7 +93,7 @@ struct FarWorld {
     settle(side)
   }
 
-  /// Straight into a machine, from wherever.
+  /// Hands bytes to a machine, with any sender.
   mutating func inject(_ bytes: [UInt8], into side: Int, from: Endpoint) {
     sides[side].isCallerHeard = bytes.withUnsafeBytes {
       sides[side].board.receive($0, from: from, at: now, using: &dice)
@@ -101,7 +101,7 @@ struct FarWorld {
     settle(side)
   }
 
-  /// Deadlines and arrivals in their order.
+  /// Runs deadlines and arrivals in order.
   mutating func run(for duration: Micros, _ each: (inout FarWorld) -> Void = { _ in }) {
     let end = now + duration
     while true {
@@ -151,7 +151,7 @@ struct FarWorld {
   }
 }
 
-/// Chance that can be played again.
+/// A random generator with a seed.
 struct SeededDice: RandomNumberGenerator {
   private var state: UInt64
 

@@ -6,11 +6,11 @@ import Testing
 
 @testable import FarLink
 
-/// Somebody on the wire who hears everything, sends anything from any address, and knows the code.
+/// An attacker on the network who hears everything, sends anything from any address, and knows the code.
 struct HostileTests {
   static let stranger = Endpoint(.v4(0xc0a8_0101), port: 666)
 
-  /// What must be the same after an attack as before.
+  /// The state that an attack must not change.
   private struct Standing: Equatable {
     let views: [LineView]
     let arrived, opened, closed, handshakes: Int
@@ -23,7 +23,7 @@ struct HostileTests {
     }
   }
 
-  @Test func `whatever was recorded and is said again, at any moment, by anybody, changes nothing`() {
+  @Test func `no replay at any moment from any address changes anything`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -59,13 +59,13 @@ struct HostileTests {
     #expect(world.isProven(0))
   }
 
-  @Test func `hellos of an earlier life open nothing in this one, and their answers are shorter and few`() {
+  @Test func `hellos of an earlier run open nothing and get few short answers`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
     world.isCut = true
     world.call(0, 1)
-    // A night of calls that nobody heard.
+    // Hours of calls that were never answered.
     world.run(for: Micros(20_000_000_000))
     let hellos = world.recording.map(\.bytes)
     #expect(hellos.count > 2 * FarLimits.hellos)
@@ -86,11 +86,11 @@ struct HostileTests {
     #expect(answers.allSatisfy { $0.bytes.count < hellos[0].count })
     #expect(Double(answers.count) <= 64 * 2 * (seconds + 1))
     #expect(world.sides[1].board.candidates.count <= FarLimits.candidates)
-    // Who calls now gets in beside them.
+    // An honest caller gets in beside them.
     #expect(world.sides[1].board.views.count == 1 && world.isProven(0))
   }
 
-  @Test func `what we said ourselves and comes back is not somebody else`() {
+  @Test func `our own datagrams that come back are not another side`() {
     var world = FarWorld()
     world.add(accepts: true)
     let mirror = FarWorld.place(40)
@@ -102,7 +102,7 @@ struct HostileTests {
     #expect(world.sides[0].opened.isEmpty && world.sides[0].board.counters.handshakes == 0)
     #expect(world.sides[0].sent.allSatisfy { $0.bytes[0] == 1 })
     #expect(world.sides[0].board.counters.reflected > 0)
-    // And of a proven line.
+    // The same for a proven line.
     world = FarWorld.pair()
     for word in 0..<20 { world.send("\(word)", from: word % 2) }
     for side in 0..<2 {
@@ -112,13 +112,13 @@ struct HostileTests {
     }
   }
 
-  @Test func `no datagram with another bit, or shorter, or longer, is taken`() {
+  @Test func `a datagram that is changed or cut or extended is refused`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
     world.call(0, 1)
     var kinds: Set<UInt8> = []
-    // Each is forged just before it comes.
+    // Forge each kind of datagram just before the true one comes.
     world.run(for: Micros(1_500_000)) { world in
       for flight in world.flights where kinds.insert(flight.bytes[0]).inserted {
         let side = world.sides.firstIndex { $0.address == flight.to }!
@@ -142,7 +142,7 @@ struct HostileTests {
     #expect(world.isProven(0) && world.isProven(1))
   }
 
-  @Test func `a flood of hellos costs little, and a room that calls gets in beside it`() {
+  @Test func `a flood of hellos costs little and a caller gets in beside it`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -166,7 +166,7 @@ struct HostileTests {
     #expect(world.sides[1].sent.allSatisfy { $0.to == world.sides[0].address })
   }
 
-  @Test func `a room that was known comes back through a flood at its first call`() {
+  @Test func `a known room gets in through a flood with its first call`() {
     for seed in 1...5 as ClosedRange<UInt64> {
       // The room called us before, or we call it.
       for isCalled in [false, true] {
@@ -193,7 +193,7 @@ struct HostileTests {
           flood(&world)
           world.run(for: Micros(1_000))
         }
-        // At another moment of the purses each time.
+        // Each seed meets the allowances at another moment.
         world.delay = Micros(15_000 + 1_000 * Int64(seed))
         world.call(0, 1)
         for _ in 0..<160 {
@@ -206,7 +206,7 @@ struct HostileTests {
     }
   }
 
-  @Test func `a flood from one address leaves the others their turn`() {
+  @Test func `a flood from one address leaves other callers their turn`() {
     var world = FarWorld()
     world.add(accepts: true)
     for number in 0..<60_000 {
@@ -224,11 +224,11 @@ struct HostileTests {
     #expect(rooms >= 6)
   }
 
-  @Test func `who is faster with a copy is followed for no longer than it is`() {
+  @Test func `a faster copy moves our peer only while it stays faster`() {
     var world = FarWorld.pair()
     for word in 0..<50 {
       world.send("\(word)", from: 0)
-      // It sees what is sent, and has it there first, from its own address.
+      // The attacker's copy arrives first, from its own address.
       let copy = world.flights.last!
       world.inject(copy.bytes, into: 1, from: HostileTests.stranger)
       #expect(world.sides[1].board.views[0].peer == HostileTests.stranger)
@@ -243,7 +243,7 @@ struct HostileTests {
     #expect(world.heard(by: 0).last == "for you")
   }
 
-  @Test func `nobody is showered because somebody pretended that a room is there`() {
+  @Test func `a forged address gets at most one datagram`() {
     var world = FarWorld.pair()
     world.send("moved", from: 0)
     let copy = world.flights.last!
@@ -261,7 +261,7 @@ struct HostileTests {
     #expect(world.isProven(0) && world.isProven(1))
   }
 
-  @Test func `an old datagram that was held back is too old to move anybody`() {
+  @Test func `a datagram that was held back moves no peer`() {
     var world = FarWorld.pair()
     world.send("held", from: 0)
     let held = world.flights.last!
@@ -273,7 +273,7 @@ struct HostileTests {
     let before = Standing(world, 1)
     world.inject(held.bytes, into: 1, from: HostileTests.stranger)
     #expect(Standing(world, 1) == before)
-    // One that is only late is taken, and moves nobody either.
+    // A late one is accepted, but moves no peer either.
     world.loss = 1
     world.send("late", from: 0)
     let late = world.recording.last!
@@ -287,7 +287,7 @@ struct HostileTests {
   }
 
   @Test(arguments: campaign(0..<8))
-  func `whatever comes, and in whatever order, nothing breaks and nothing grows`(
+  func `random traffic in any order breaks nothing and grows no table`(
     seed: Int
   ) {
     var world = FarWorld.pair(seed: UInt64(seed) + 1)
@@ -322,7 +322,7 @@ struct HostileTests {
     }
   }
 
-  @Test func `the keys of a life are of no use to read another, and both directions have their own`() {
+  @Test func `keys differ between runs and between directions`() {
     var texts: Set<[UInt8]> = []
     for seed in 1...20 {
       var world = FarWorld.pair(seed: UInt64(seed))

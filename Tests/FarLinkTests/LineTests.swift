@@ -6,9 +6,9 @@ import Testing
 
 @testable import FarLink
 
-/// Two rooms and the wire between them, with nobody who means harm.
+/// Two rooms and the network between them, without an attacker.
 struct LineTests {
-  @Test func `two that have one key can talk after two and a half round trips`() {
+  @Test func `two sides with one key can talk after two and a half round trips`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -24,7 +24,7 @@ struct LineTests {
     #expect(world.sides[0].arrived.first?.channel == .measurement)
   }
 
-  @Test func `with another key, nothing at all is answered`() {
+  @Test func `a caller with another key gets no answer`() {
     var world = FarWorld()
     world.add(key: FarWorld.anotherKey)
     world.add(accepts: true)
@@ -37,7 +37,7 @@ struct LineTests {
     #expect(world.sides[0].board.views[0].state == .waiting)
   }
 
-  @Test func `who does not accept calls answers nobody`() {
+  @Test func `a side that does not accept calls answers none`() {
     var world = FarWorld()
     world.add()
     world.add()
@@ -46,7 +46,7 @@ struct LineTests {
     #expect(world.sides[1].sent.isEmpty && world.sides[1].board.counters.unasked > 5)
   }
 
-  @Test(arguments: 1...20) func `a wire that loses every third datagram joins them all the same`(seed: Int) {
+  @Test(arguments: 1...20) func `two sides connect although every third datagram is lost`(seed: Int) {
     var world = FarWorld(seed: UInt64(seed))
     (world.loss, world.jitter) = (0.33, 40_000)
     world.add()
@@ -57,9 +57,7 @@ struct LineTests {
   }
 
   @Test
-  func
-    `by which address a caller reaches us is learned from what is authentic, and new, and from nothing else`()
-  {
+  func `only authentic and new datagrams show where a caller is`() {
     var world = FarWorld.pair()
     world.send("here I am", from: 0)
     world.run(for: Micros(100_000))
@@ -71,13 +69,13 @@ struct LineTests {
       world.inject(bytes, into: 1, from: word.from)
       #expect(!world.sides[1].isCallerHeard)
     }
-    // Our own way to whom we call is the system's affair.
+    // The system chooses the route to a side that we call.
     world.send("and I am here", from: 1)
     world.run(for: Micros(100_000))
     #expect(world.heard(by: 0).last == "and I am here" && !world.sides[0].isCallerHeard)
   }
 
-  @Test func `while nothing is said, a router's hole is held open, and nobody is taken for gone`() {
+  @Test func `an idle line is kept open in routers and stays proven`() {
     var world = FarWorld.pair()
     let start = world.recording.count
     world.run(for: Micros(600_000_000))
@@ -91,7 +89,7 @@ struct LineTests {
     }
   }
 
-  @Test func `a cut is told and heals, and the line is the same`() {
+  @Test func `a cut is reported and heals on the same line`() {
     var world = FarWorld.pair()
     world.isCut = true
     world.run(for: Micros(30_000_000))
@@ -111,7 +109,7 @@ struct LineTests {
     #expect(world.heard(by: 0) == ["again"] && world.heard(by: 1) == ["again"])
   }
 
-  @Test func `who called and stays away for ten minutes is forgotten`() {
+  @Test func `a caller that is away for ten minutes is forgotten`() {
     var world = FarWorld.pair()
     world.isCut = true
     world.run(for: Micros(590_000_000))
@@ -121,7 +119,7 @@ struct LineTests {
     #expect(world.sides[0].closed.isEmpty)
   }
 
-  @Test(arguments: [0, 1]) func `a program that is started again is another, and found again`(side: Int) {
+  @Test(arguments: [0, 1]) func `a restarted program opens a new connection`(side: Int) {
     var world = FarWorld.pair()
     world.restart(side, accepts: side == 1)
     if side == 0 { world.call(0, 1) }
@@ -135,7 +133,7 @@ struct LineTests {
     }
   }
 
-  @Test func `who leaves says so, and is called on`() {
+  @Test func `a side that leaves says so and is called again`() {
     var world = FarWorld.pair()
     world.hangUp(1)
     world.run(for: Micros(100_000))
@@ -148,7 +146,7 @@ struct LineTests {
     #expect(world.sides[1].board.views.isEmpty && world.sides[1].closed.count == 2)
   }
 
-  @Test func `whoever moves is followed with its first word from there`() {
+  @Test func `a side that moves is followed from its first datagram`() {
     var world = FarWorld.pair()
     for (moving, staying) in [(0, 1), (1, 0), (0, 1)] {
       world.sides[moving].address.port += 1
@@ -158,13 +156,13 @@ struct LineTests {
       world.send("there", from: staying)
       world.run(for: Micros(100_000))
       #expect(world.heard(by: moving).last == "there")
-      // One word may be somebody's trick; with the next, the way is known.
+      // One datagram may be forged; the next one confirms the address.
       world.run(for: Micros(1_500_000))
     }
     #expect(world.sides.allSatisfy { $0.opened.count == 1 })
   }
 
-  @Test func `whoever moves during a cut is found where its name leads then`() {
+  @Test func `a side that moves during a cut is found by its name`() {
     var world = FarWorld.pair()
     world.isCut = true
     world.run(for: Micros(10_000_000))
@@ -178,7 +176,7 @@ struct LineTests {
     #expect(world.sides[0].opened.count == 1)
   }
 
-  @Test func `keys are renewed while it plays, and no datagram is lost by it`() {
+  @Test func `keys are renewed without losing a datagram`() {
     var world = FarWorld.pair()
     world.jitter = 30_000
     var said = 0
@@ -197,7 +195,7 @@ struct LineTests {
     }
   }
 
-  @Test func `eight rooms call one, a ninth is refused until a place is free`() {
+  @Test func `eight rooms call one and a ninth waits for a free line`() {
     var world = FarWorld()
     let hub = world.add(accepts: true)
     for _ in 1...9 {
@@ -219,7 +217,7 @@ struct LineTests {
     #expect(world.sides[hub].closed.count == 1)
   }
 
-  @Test func `one that accepts calls others, too`() {
+  @Test func `a side that accepts calls may also call others`() {
     var world = FarWorld()
     for _ in 0..<3 { world.add(accepts: true) }
     world.call(0, 1, number: 0)
@@ -230,10 +228,10 @@ struct LineTests {
     #expect(world.sides.indices.allSatisfy { world.isProven($0) && world.isProven($0, line: 1) })
   }
 
-  @Test func `after ninety years of one host clock it is as on the first day`() {
+  @Test func `the host clock may be ninety years old`() {
     var world = FarWorld.pair(at: Micros(3_000_000_000_000_000))
     #expect(world.isProven(0) && world.isProven(1))
-    // A night in which nobody ran us, and another ninety years.
+    // A suspend of some hours, then another ninety years.
     for pause in [Int64(30_000_000_000), 3_000_000_000_000_000] {
       world.now = world.now + Micros(pause)
       world.run(for: Micros(10_000_000))
@@ -244,7 +242,7 @@ struct LineTests {
     }
   }
 
-  @Test func `before a key's numbers end it is renewed, and it never seals one more`() {
+  @Test func `keys are renewed before their numbers end and never exceed them`() {
     var world = FarWorld.pair()
     let handshakes = world.sides[0].board.counters.handshakes
     world.sides[0].board.lines[0].pretend(sent: FarLimits.renewalNumber - 1)
@@ -252,7 +250,7 @@ struct LineTests {
     world.run(for: Micros(3_000_000))
     #expect(world.sides[0].board.counters.handshakes > handshakes)
     #expect(world.heard(by: 1) == ["the last before"])
-    // On a wire on which no handshake comes through.
+    // On a network that lets no handshake through.
     world.sides[0].board.lines[0].pretend(sent: FarLimits.lastNumber - 2)
     world.isCut = true
     for word in ["one", "two", "three", "four"] { world.send(word, from: 0) }
@@ -266,7 +264,7 @@ struct LineTests {
     #expect(world.heard(by: 1).last == "under new keys")
   }
 
-  @Test func `what is lost on the way is told`() throws {
+  @Test func `the view tells how much is lost`() throws {
     var world = FarWorld.pair()
     world.loss = 0.05
     for _ in 0..<4000 {
@@ -277,7 +275,7 @@ struct LineTests {
     #expect((0.03...0.07).contains(loss), "\(loss)")
   }
 
-  @Test func `more than fits is not sent, and channels of our own are nobody's`() {
+  @Test func `payloads that are too long or on internal channels are not sent`() {
     var world = FarWorld.pair()
     world.send(String(repeating: "x", count: 512), from: 0)
     world.send(String(repeating: "x", count: 513), from: 0)
@@ -287,7 +285,7 @@ struct LineTests {
     #expect(world.sides[0].board.counters.unsent == 2)
   }
 
-  @Test func `each side is told where the other sees it, and again when it has moved`() {
+  @Test func `each side learns its own endpoint and again after a move`() {
     var world = FarWorld.pair()
     world.run(for: Micros(2_000_000))
     for side in 0..<2 { #expect(world.sides[side].board.views[0].seen == world.sides[side].address) }
@@ -310,7 +308,7 @@ struct LineTests {
     }
   }
 
-  @Test func `what was under way when the keys changed is heard, and once only`() {
+  @Test func `a datagram sent before new keys is received once`() {
     var world = FarWorld.pair()
     let handshakes = world.sides[1].board.counters.handshakes
     world.run(for: FarLimits.renewal - Micros(2_100_000))
@@ -326,7 +324,7 @@ struct LineTests {
     #expect(world.heard(by: 1) == ["held up"])
   }
 
-  @Test func `no secret of a handshake is kept once the other side is proven`() {
+  @Test func `secrets of a handshake are dropped once the other side is proven`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -336,7 +334,7 @@ struct LineTests {
     #expect(world.isProven(0) && world.sides[0].board.lines[0].attempts.isEmpty)
   }
 
-  @Test func `four letters tell one key from another, and nothing of it`() {
+  @Test func `four letters distinguish keys`() {
     let names = [FarWorld.key, FarWorld.anotherKey].map { $0.name(by: Sodium.self) }
     #expect(names[0] != names[1] && names.allSatisfy { $0.count == 4 })
     #expect(FarWorld.key.name(by: Sodium.self) == names[0])

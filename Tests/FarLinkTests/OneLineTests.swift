@@ -6,9 +6,9 @@ import Testing
 
 @testable import FarLink
 
-/// Who calls whom, by how many names, and itself: each other program has one line all the same.
+/// However two programs call each other, by several names, or themselves: each other program has one line.
 struct OneLineTests {
-  /// Both accept and both call.
+  /// Both sides accept and call.
   private func mutual(seed: UInt64, apart: Int64 = 0, _ change: (inout FarWorld) -> Void = { _ in })
     -> FarWorld
   {
@@ -34,21 +34,21 @@ struct OneLineTests {
     }
   }
 
-  @Test(arguments: 1...40) func `two that call each other have one line, whoever was first`(seed: Int) {
+  @Test(arguments: 1...40) func `two sides that call each other have one line`(seed: Int) {
     let dice = Int64(seed * 7919 % 40)
     var world = mutual(seed: UInt64(seed), apart: dice * dice * 1000)
     world.run(for: Micros(8_000_000))
     #expect(isOne(&world))
-    // As much goes over it as over that of two of whom one calls: in ten silent seconds ten words of each side.
+    // It carries as much as a line with one caller: ten datagrams from each side in ten idle seconds.
     let sent = world.recording.count
     world.run(for: Micros(10_000_000))
     #expect((18...22).contains(world.recording.count - sent))
-    // Each was heard at once, and no line was opened twice for it, but for those that were two before it was known.
+    // Each opens one line, and at most a second one before the sides know each other.
     #expect(world.sides.allSatisfy { $0.opened.count <= 2 })
   }
 
   @Test(arguments: campaign(1...8))
-  func `on a bad wire, through cuts and through new keys, it stays one line with the keys of one call`(
+  func `a mutual line survives loss and cuts and new keys`(
     seed: Int
   ) {
     var world = mutual(seed: UInt64(seed), apart: Int64(seed % 5) * 100_000) {
@@ -65,7 +65,7 @@ struct OneLineTests {
       world.run(for: Micros(12_000_000))
       #expect(isOne(&world))
     }
-    // Forty minutes, in which keys are made anew: no word is lost, and nobody seems away.
+    // Forty minutes with new keys: no datagram is lost, and no side seems away.
     world.jitter = 30_000
     for word in 0..<240 {
       for side in 0..<2 { world.send("\(side) \(word)", from: side) }
@@ -80,8 +80,7 @@ struct OneLineTests {
   }
 
   @Test(arguments: [0, 1])
-  func `of two that call each other one is started again, or leaves and comes back: it is one line`(side: Int)
-  {
+  func `a mutual line is one line again after a restart or a goodbye`(side: Int) {
     var world = mutual(seed: 3)
     world.run(for: Micros(5_000_000))
     #expect(isOne(&world))
@@ -100,19 +99,19 @@ struct OneLineTests {
     #expect(isOne(&world))
   }
 
-  @Test func `of two that call each other one can only be called: the other one's calls are enough`() {
+  @Test func `in a mutual line the calls of one side are enough`() {
     var world = FarWorld()
     world.add(accepts: true)
     world.add(accepts: true)
     world.call(0, 1)
-    // Behind a router that lets no call in: the address that is called is not where the other one is.
+    // Behind a router that blocks calls: the called address is not the other side's.
     world.sides[1].board.call(0, at: [FarWorld.place(50)], at: world.now)
     world.run(for: Micros(10_000_000))
     #expect(world.isProven(0))
     #expect(world.sides[1].board.views.map(\.state.isProven) == [false, true])
   }
 
-  @Test func `two names of one room are one room, and two again once it has left`() {
+  @Test func `two names of one room share a line until it leaves`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -125,7 +124,7 @@ struct OneLineTests {
       }
     }
     #expect(world.sides[1].board.views.count == 1)
-    // Where a name leads by now is where it is called, and no other is forgotten for it.
+    // A name with a new address is called there, and no other call is lost.
     world.sides[0].board.call(1, at: [FarWorld.place(30)], at: world.now)
     world.hangUp(1)
     world.run(for: Micros(200_000))
@@ -133,14 +132,14 @@ struct OneLineTests {
     world.restart(1, accepts: true)
     world.run(for: Micros(5_000_000))
     #expect(world.isProven(0) && !world.isProven(0, line: 1))
-    // No more than eight are called, however many are one.
+    // At most eight calls, even if all lead to one room.
     for number in 2..<12 { world.sides[0].board.call(number, at: [world.sides[1].address], at: world.now) }
     world.run(for: Micros(5_000_000))
     #expect(world.sides[0].board.views.reduce(0) { $0 + $1.calls.count } == FarLimits.lines)
     #expect(world.sides[0].board.counters.crowdedOut == 4)
   }
 
-  @Test func `who calls itself is told so, and no longer than it is so`() {
+  @Test func `a program that calls itself reports it until the loop is gone`() {
     var world = FarWorld()
     world.add(accepts: true)
     world.add(accepts: true)
@@ -150,14 +149,14 @@ struct OneLineTests {
     #expect(world.sides[0].opened.isEmpty)
     world.run(for: Micros(200_000_000))
     #expect(world.sides[0].board.views.map(\.state) == [.ourselves])
-    // Its name leads to somebody else now.
+    // Its name now leads to another address.
     world.sides[0].board.call(0, at: [FarWorld.place(60)], at: world.now)
     world.run(for: Micros(20_000_000))
     #expect(world.sides[0].board.views.map(\.state) == [.waiting])
     world.sides[0].board.call(0, at: [world.sides[1].address], at: world.now)
     world.run(for: Micros(6_000_000))
     #expect(world.isProven(0))
-    // A hello of ours that is nobody's call any more says nothing.
+    // An old hello of ours changes nothing.
     for flight in world.sides[0].sent where flight.bytes[0] == 1 {
       world.inject(flight.bytes, into: 0, from: flight.to)
     }
