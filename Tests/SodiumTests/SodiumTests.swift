@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sodium
 
-/// The ciphers against what others compute, and keys as people write them.
+/// The ciphers against values from other implementations, and keys as users write them.
 struct SodiumTests {
   private func bytes(_ hex: String) -> [UInt8] {
     let digits = [UInt8](hex.utf8).map { UInt8($0 < 0x61 ? $0 - 0x30 : $0 - 0x57) }
@@ -15,7 +15,7 @@ struct SodiumTests {
 
   private func key(_ hex: String) -> FarKey { FarKey(bytes(hex))! }
 
-  @Test func `two secrets make what RFC 7748 (6.1) says`() throws {
+  @Test func `the shared secret is that of RFC 7748 section 6.1`() throws {
     let bob = key("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb")
     let alices = key("8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a")
     #expect(
@@ -24,18 +24,18 @@ struct SodiumTests {
     #expect(
       try #require(Sodium.shared(bob, with: alices)).bytes
         == bytes("4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742"))
-    // Halves with which everybody would have the same secret.
+    // Public halves that would give everyone the same secret.
     #expect(Sodium.shared(bob, with: FarKey([UInt8](repeating: 0, count: 32))!) == nil)
     #expect(Sodium.shared(bob, with: FarKey([1] + [UInt8](repeating: 0, count: 31))!) == nil)
   }
 
-  @Test func `keys are derived as Python's BLAKE2b does`() {
+  @Test func `derived keys match BLAKE2b of Python`() {
     #expect(
       Sodium.derive([UInt8]("tactus".utf8), from: FarKey((0..<32).map { UInt8($0) })!).bytes
         == bytes("5e2b941bd38af3da9323ff112c2b5ea11da51a9164699236d10632c6b09fb09d"))
   }
 
-  @Test(arguments: [0, 1, 30, 512]) func `only what was sealed so opens`(count: Int) throws {
+  @Test(arguments: [0, 1, 30, 512]) func `a seal opens only with its key and number and header`(count: Int) throws {
     let (one, other) = (FarKey((0..<32).map { UInt8($0) })!, FarKey((1..<33).map { UInt8($0) })!)
     let plain = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
     let sealed = Sodium.seal(plain, one, number: 7, header: [3, 1])
@@ -54,13 +54,13 @@ struct SodiumTests {
     }
   }
 
-  @Test func `a key does not tell what it is`() {
+  @Test func `the description of a key does not reveal it`() {
     #expect("\(FarKey((65..<97).map { UInt8($0) })!)" == "a key")
   }
 
-  // MARK: As people write it
+  // MARK: Text
 
-  @Test func `what two people write down differently is one key`() throws {
+  @Test func `different spellings of one text give one key`() throws {
     let written = [
       "correct horse battery staple", "Correct-Horse  battery\tSTAPLE\n", " correct_horse-battery staple ",
     ]
@@ -70,18 +70,18 @@ struct SodiumTests {
     #expect(!(another == keys[0]))
   }
 
-  @Test func `a letter with an accent is one letter, however the keyboard writes it`() throws {
+  @Test func `a letter with an accent is one letter for every keyboard`() throws {
     let typed = "Caf\u{E9} \u{DC}bung stra\u{DF}e fu\u{308}nf \u{3AC}\u{439}"
     let apart = "Cafe\u{301} U\u{308}bung stra\u{DF}e fu\u{308}nf \u{3B1}\u{301}\u{438}\u{306}"
     #expect(typed.utf8.count != apart.utf8.count)
     let keys = [try KeyText(typed), try KeyText(apart)].map { Array($0.written.utf8) }
     #expect(keys[0] == keys[1])
-    // A key of before is the same key.
+    // A key written by an earlier version stays the same.
     let before = try KeyText("\u{E9}tude for twenty pianos")
     #expect(Array(before.written.utf8) == Array("\u{E9}tude-for-twenty-pianos".utf8))
   }
 
-  @Test func `what is short or even is refused`() {
+  @Test func `a text that is short or too even is refused`() {
     #expect(throws: KeyText.Refusal.tooShort(least: 20)) { try KeyText("nineteen letters as") }
     #expect(throws: KeyText.Refusal.tooShort(least: 20)) { try KeyText("a - b - c - d - e - f - g - h") }
     #expect(throws: KeyText.Refusal.tooShort(least: 20)) { try KeyText("") }
@@ -91,22 +91,22 @@ struct SodiumTests {
     }
   }
 
-  @Test func `those that are drawn are usable, all different, and easy to read`() throws {
+  @Test func `drawn keys are usable and different and easy to read`() throws {
     let drawn = (0..<1000).map { _ in KeyText.drawn() }
     #expect(Set(drawn).count == 1000)
     for text in drawn {
       #expect(text.utf8.count == 29 && text.split(separator: "-").count == 5)
       #expect(!text.contains { "1lio".contains($0) } && text == text.lowercased())
-      // One in many millions would be too even.
+      // One in many millions would be refused as too even.
       _ = try KeyText(text)
     }
-    // Each of the 32 is there.
+    // All 32 characters occur, and the hyphen.
     #expect(Set(drawn.joined()).count == 33)
   }
 
-  // MARK: In a file
+  // MARK: Files
 
-  @Test func `a file is written for us alone, is not written over, and is read back`() throws {
+  @Test func `a key file is private and never overwritten and can be read back`() throws {
     let directory = try ScratchFolder()
     let path = directory.path + "/key"
     umask(0)
@@ -142,7 +142,7 @@ struct SodiumTests {
     #expect(throws: KeyFile.Failure.notPrivate(mode: mode)) { try KeyFile.read(path) }
   }
 
-  @Test func `what is no file, not there or holds no key is told apart`() throws {
+  @Test func `a missing file and a non-file and an unusable key are distinguished`() throws {
     let directory = try ScratchFolder()
     #expect(throws: KeyFile.Failure.system("open", ENOENT)) { try KeyFile.read(directory.path + "/none") }
     #expect(throws: KeyFile.Failure.notAFile) { try KeyFile.read(directory.path) }
