@@ -205,7 +205,7 @@ extension Playout {
   private mutating func noteArrival(_ chunk: AudioChunk, at seat: Seat, _ hearing: Hearing) {
     let time = course.time(at: seat.place)
     var arrival = Double(chunk.arrival)
-    // An impossible time.
+    // Do not trust an impossible time.
     if abs(arrival - hearing.start) > 2e6 { arrival = hearing.start }
     let offset = arrival - time
     heardOfAt = hearing.start
@@ -237,8 +237,8 @@ extension Playout {
   }
 
   /// Takes a chunk that does not fit the stream. A second one that continues it begins a new stream. The
-  /// first alone does not: it may be old, because the reference, after a pause, sends up to a second with
-  /// stamps in the past.
+  /// first alone does not: it may be old, because the reference, after a pause, sends up to a second of
+  /// audio with stamps in the past.
   private mutating func audition(
     _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, _ hearing: Hearing
   ) {
