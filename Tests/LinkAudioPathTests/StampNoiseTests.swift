@@ -38,10 +38,7 @@ struct StampNoiseTests {
   }
 
   @Test(arguments: campaign(cases))
-  func `30 ms of jitter and a corrected clock conceal nothing`(
-      this: Case
-    )
-  {
+  func `30 ms of jitter and a corrected clock conceal nothing`(this: Case) {
     jitter(world(this), this.testDescription)
   }
 

@@ -73,7 +73,7 @@ struct FirstChannelsTests {
     #expect(source == nil && !audio.isEnabled && !link.isEnabled)
   }
 
-  @Test func `the code of the article is the code that is compiled here`() throws {
+  @Test func `the code of the article is compiled here`() throws {
     let article = try Article(
       "Sources/LinkAudio/LinkAudio.docc/FirstChannels.md", compiledIn: #filePath,
       leavingOut: ["link.isEnabled = true", "audio.isEnabled = true"])

@@ -86,7 +86,7 @@ struct FirstStepsTests {
     // end leave
   }
 
-  @Test func `the code of the article is the code that is compiled here`() throws {
+  @Test func `the code of the article is compiled here`() throws {
     let article = try Article(
       "Sources/Link/Link.docc/FirstSteps.md", compiledIn: #filePath, leavingOut: ["link.isEnabled = true"])
     #expect(article.marks == ["peer", "change", "audio", "start", "leave"])

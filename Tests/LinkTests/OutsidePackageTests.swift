@@ -73,7 +73,7 @@ import Testing
     ("MetronomeWithALSA", "metronome/Metronome.swift", ["import", "open", "failure", "loop"]),
     ("SimulatedSession", "rehearse/Rehearse.swift", ["world", "ask"]),
   ])
-  func `the code of the articles is the code that is compiled there`(article: String, program: String, marks: [String])
+  func `the code of the articles is compiled there`(article: String, program: String, marks: [String])
     throws
   {
     let article = try Article(

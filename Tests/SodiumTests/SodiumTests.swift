@@ -35,7 +35,7 @@ struct SodiumTests {
         == bytes("5e2b941bd38af3da9323ff112c2b5ea11da51a9164699236d10632c6b09fb09d"))
   }
 
-  @Test(arguments: [0, 1, 30, 512]) func `a seal opens only with its key and number and header`(count: Int) throws {
+  @Test(arguments: [0, 1, 30, 512]) func `a seal needs its key and number and header`(count: Int) throws {
     let (one, other) = (FarKey((0..<32).map { UInt8($0) })!, FarKey((1..<33).map { UInt8($0) })!)
     let plain = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
     let sealed = Sodium.seal(plain, one, number: 7, header: [3, 1])
