@@ -2,16 +2,16 @@
 import BeatMath
 public import LinkWire
 
-/// Where a peer says that it takes part in Link Audio, as seen through one gateway (facts: link-audio 1). What comes of it is
-/// for `LinkAudioSession`.
+/// A peer's announcement of Link Audio, as seen through one gateway (facts: link-audio 1). `LinkAudioSession`
+/// acts on it.
 public struct AudioSighting: Hashable, Sendable, BitwiseCopyable {
-  /// The peer that says so.
+  /// The announcing peer.
   public var node: NodeID
-  /// The one that the peer is in, which may be another than ours.
+  /// The session of that peer, which may differ from ours.
   public var session: SessionID
-  /// nil: it does not any more, or is gone.
+  /// The peer's audio socket; nil: it stopped taking part, or is gone.
   public var endpoint: Endpoint?
-  /// Ours, through which it was heard; a peer on two networks is seen once on each.
+  /// Our gateway that heard it. A peer on two networks has a sighting on each.
   public var gateway: GatewayID
 
   init(_ sighting: Sighting) {
@@ -23,7 +23,7 @@ public struct AudioSighting: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension LinkSession {
-  /// The others hear of our socket at once, and no matter which of those that have one opened it.
+  /// Announces our socket at once. When it opens, all known audio peers of the gateway come as outputs.
   mutating func setAudioSocket(_ endpoint: Endpoint?, on id: GatewayID) {
     guard let place = index(of: id), gateways[place].audio != endpoint else { return }
     let wasOpen = gateways[place].audio != nil

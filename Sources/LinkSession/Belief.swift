@@ -2,47 +2,49 @@
 import BeatMath
 import LinkWire
 
-/// What is believed, of whom, and for how long: everything that a datagram says is judged here, before it can do
-/// anything.
+/// Judges each statement of a datagram before it has an effect: whether it is believed, of which peer, and
+/// for how long.
 ///
-/// Nobody on a Link network proves who he is, so anybody may set a tempo, and what is believed can't be what is true.
-/// Two things are asked of it instead:
+/// A Link network has no authentication: any host may set a tempo, so we cannot ask whether a statement is
+/// true. We demand two things instead:
 ///
-/// **All peers judge alike.** By what the packet says and by the session's measured time, never by what they heard
-/// before: those who took a timeline and those who did not would not agree again. Peers' clocks differ by
-/// milliseconds, and so may their judgement at the very limit; what is refused is not remembered, and a moment later
-/// it is within the limit for all.
+/// **All peers judge alike**: by the content of the packet and by the session's measured time, never by
+/// earlier packets. Otherwise peers that took a timeline and peers that did not would never agree again.
+/// Peers' clocks differ by milliseconds, so at the very limit their judgement may differ. But no peer
+/// remembers a refusal, and a moment later the statement is within the limit for all.
 ///
-/// **After anything that is believed, an honest change still fits.** A change keeps the session's beat at that moment
-/// and begins a microbeat after the old origin or later (facts: link 7.7). So the limit on both grows faster than any
-/// tempo: no line that is within it ever leaves it. And how far an origin may lie ahead is counted in the line's own
-/// beats: a few microseconds later the lead has shrunk by the microbeat that the next change needs, whatever its tempo.
+/// **After any believed statement an honest change still fits.** A change keeps the session's beat at that
+/// moment and begins a microbeat after the old origin or later (facts: link 7.7). So the limit on both grows
+/// faster than any tempo: no timeline within it ever leaves it. And the lead of an origin is counted in the
+/// timeline's own beats: after a few microseconds it has shrunk by the microbeat that the next change needs,
+/// at any tempo.
 ///
-/// **What the reference's peers can go on from, ours can, too**, or they would be parted for good: the limits are those
+/// **We can go on from any state from which the reference's peers can**, or we would be parted from them for
+/// good: the limits are those of the numbers themselves.
 /// of the numbers themselves.
 enum Belief {
   // MARK: Time
 
-  /// Whether a session may be so old, or so young. One that outlives it is left by all its members at once; were
-  /// it only not joined any more, it would be divided from its newcomers for good.
+  /// Whether a session may have this age. All members leave a session that outlives it at once. If we only
+  /// stopped joining it, its newcomers would stay apart from its members for good.
   static func isPlausible(age: Micros) -> Bool {
     age >= -Rules.joinTolerance && age <= Limits.farthestTime
   }
 
-  /// Whether a machine may have been up for so long: what is added to it must fit.
+  /// Whether a machine may have been up for this long, so that sums with this time fit in 64 bits.
   static func isPossible(hostTime: Micros) -> Bool {
     hostTime >= -Limits.farthestTime && hostTime <= Limits.farthestTime
   }
 
   // MARK: Timelines
 
-  /// Whether a timeline can be believed at any time: all that can be said of a session that was not measured.
+  /// Whether a timeline is believable at any time; for a session without a measurement we cannot say more.
   static func isPossible(_ timeline: Timeline) -> Bool {
     let tempo = timeline.tempo.beatsPerMinute
     return tempo > 0 && tempo.isFinite && isPossible(timeline.beatOrigin)
   }
 
-  /// Whether it can be believed now, in the session's time.
+  /// Whether a timeline is believable now, in the session's time.
   static func isPlausible(_ timeline: Timeline, at now: Micros) -> Bool {
     guard isPossible(timeline) else { return false }
     let farthest = farthestBeat(at: now)
@@ -60,8 +62,9 @@ enum Belief {
     beat >= -Limits.farthestBeat && beat <= farthestBeat(at: Limits.farthestTime)
   }
 
-  /// The one that begins later wins (facts: link 7.3). Two that begin in the same microbeat, and both were set
-  /// before their peers heard of the other, would divide the session for good: of these, any fixed order will do.
+  /// The timeline with the later beat origin wins (facts: link 7.3). If two begin in the same microbeat, both
+  /// made before their peers heard of the other, the session would be split for good; any fixed order
+  /// prevents that.
   static func overrides(_ incoming: Timeline, _ current: Timeline) -> Bool {
     if incoming.beatOrigin != current.beatOrigin { return incoming.beatOrigin > current.beatOrigin }
     let (new, old) = (incoming.clamped.tempo.microsPerBeat, current.tempo.microsPerBeat)
@@ -75,7 +78,7 @@ enum Belief {
       && startStop.timestamp <= Limits.farthestTime + Limits.startStopLead
   }
 
-  /// One that is stamped long after now would bar all others until then.
+  /// A stop or start stamped far in the future would block all others until then.
   static func isPlausible(_ startStop: SessionStartStop, at now: Micros) -> Bool {
     isPossible(startStop) && startStop.timestamp <= now + Limits.startStopLead
   }
@@ -88,11 +91,12 @@ enum Belief {
 
   /// The older session wins; of two equally old ones, the one with the smaller id (facts: link 7.4).
   ///
-  /// Both sides measure, and at the very border each may find the other one better, or neither. So the border moves with
-  /// each look at a session that stayed beside ours, and soon both are on the same side of it.
+  /// Both sides measure, and close to the border each may find the other session better, or neither. So the
+  /// border moves with each look at a session that stayed beside ours, and soon both sides agree.
   ///
-  /// The reference looks once, and its border stays where it is. With one of its peers in either session ours hardly moves, and towards the smaller
-  /// id: else we leave for the older session for good where it stays in the other.
+  /// The reference looks once, with a border that stays. If a peer of the reference is in either session, our
+  /// border moves only a little, and in favour of the smaller id. Otherwise we might leave for the older
+  /// session for good while that peer stays in the other.
   static func isBetter(
     _ other: SessionID, olderBy lead: Micros, than own: SessionID, looks: Int, isMixed: Bool = false
   ) -> Bool {
@@ -104,15 +108,15 @@ enum Belief {
     return lead < border && lead > -border && other < own
   }
 
-  /// Whether peers of the reference's, each with its own error, may have taken either side for good: who is in the one with the smaller id
-  /// sees the other one's lead.
+  /// Whether peers of the reference may be split for good, each by its own error of measurement. Asked in the
+  /// session with the smaller id, which sees the other one's lead.
   static func isStuck(olderBy lead: Micros, afterLooks looks: Int) -> Bool {
     let most = Micros(Limits.mixedBorderStep.count * Int64(Limits.borderSteps))
     return looks >= Limits.looksInVain && lead <= Rules.joinTolerance + most
       && lead >= Rules.joinTolerance - most
   }
 
-  /// Whether peers may differ in which of two sessions is the better one.
+  /// Whether peers may disagree about which of the two sessions is better.
   static func isAtTheBorder(_ lead: Micros) -> Bool {
     let age = Micros(abs(lead.count))
     return age < Rules.joinTolerance + Limits.borderStep
@@ -125,22 +129,23 @@ enum Belief {
 
   // MARK: Peers
 
-  /// How long a peer counts as there. Everybody's time to live is five seconds (facts: link 3.2); who claims minutes
-  /// would stay for minutes.
+  /// Time for which a peer counts as present. Every implementation announces five seconds (facts: link 3.2);
+  /// without a limit a peer could announce minutes.
   static func lifetime(_ timeToLive: UInt8) -> Micros {
     Micros(Int64(min(timeToLive, Wire.timeToLive)) * 1_000_000)
   }
 
-  /// Whether a known name stays with the host that has it: the word is from another host, and the known one
-  /// is still there. A peer that stalls for a while must not lose its name, and all of us its clock, to an
-  /// attacker who waits for that. A peer that has two addresses on our wire says everything from both. What a
-  /// peer that moved says about tempo and start counts even so (`LinkSession.hearElsewhere`).
+  /// Whether a packet with a known id comes from another host while the known host still counts as present. A
+  /// peer that stalls must not lose its id, and we must not lose its clock, to an attacker who waits for
+  /// that. A peer with two addresses on our wire sends each packet from both. Tempo and start of a peer that
+  /// moved still count (`LinkSession.hearElsewhere`).
   static func isForged(from source: Address, of known: Sighting, at now: Micros) -> Bool {
     source != known.source && now < known.expiry
   }
 
-  /// Where a peer can be measured, if it says so: all its sockets are bound to one address (facts: link 3.7), so
-  /// it can't make us ping a third machine, a group, ourselves, or nobody.
+  /// The endpoint at which a peer can be measured, if it is on the sender's own address: a peer binds all its
+  /// sockets to one address (facts: link 3.7). So no packet can make us ping a third machine, a group or
+  /// ourselves.
   static func measurable(_ endpoint: Endpoint?, from source: Address, on gateway: Gateway) -> Endpoint? {
     guard let endpoint, endpoint.port != 0, endpoint.address.isIPv6 == gateway.address.isIPv6 else {
       return nil
@@ -152,8 +157,8 @@ enum Belief {
     return scoped
   }
 
-  /// Whose clock it says it has. Its own is no step away, and everybody else's is: who says otherwise would be in
-  /// front of the founder itself.
+  /// The announced clock origin. Only a peer's own clock may have zero steps: otherwise any peer could claim
+  /// to be as near to the founder's clock as the founder.
   static func origin(of state: PeerState) -> ClockOrigin? {
     guard let said = state.clock, (said.steps == 0) == (said.root == state.node) else { return nil }
     return said

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// How far a relay's host clock is from ours, over a wire on which a datagram may need anything.
+/// The offset of a relay's host clock from ours, measured over a wire with any delay.
 ///
-/// It compares the two *host clocks*, and never ends: crystals run evenly, whatever sessions come and go and however often a session's time is
-/// corrected on the other side. The relay says with each answer what its session's time is by its clock, so that this is known to the microsecond.
+/// It compares the two *host clocks* and never ends: crystals run evenly, however many sessions come and go,
+/// and however often the other side corrects its session's time. Each answer also gives the relay's session
+/// time by the relay's clock, so that we know it to the microsecond.
 ///
-/// The network only ever adds time, and what it adds on one way alone is half of it error. So the fastest quarter of two
-/// minutes counts, the faster the more, and a line through it: 100 ppm between two crystals are 6 ms a minute. A sample says within half of
-/// what its round trip took above the fastest how far the clocks are apart; if many in a row contradict the line, a clock has
-/// stepped and all starts over. Nothing is repeated and nothing given up: pings go out in their rhythm for as long as the wire is there.
+/// The network only adds time, and half of what it adds on one way alone becomes an error. So only the
+/// fastest quarter of the last two minutes counts, the faster the more, and we fit a line through it: two
+/// crystals that differ by 100 ppm drift 6 ms a minute. A sample is exact within half of the time by which
+/// its round trip exceeded the fastest one. If many samples in a row contradict the line, a clock has stepped
+/// and we start over. No ping is repeated: pings go out in their rhythm as long as the wire is there.
 struct FarClock {
   private struct Exchange {
-    /// The middle of our round trip, in host time from the first ping on: small numbers, so that nothing is lost in a `Double`.
+    /// Middle of our round trip: host time since the first ping, so that no precision is lost in a `Double`.
     let time: Double
-    /// The relay's clock ahead of ours, from the first exchange on.
+    /// The relay's clock ahead of ours, relative to the first exchange.
     let offset: Double
     let roundTrip: Double
-    /// It may be off by half of what the network added, beside what even the fastest are off by.
+    /// The error is at most half of the time that the network added, plus the error of the fastest samples.
     func weight(fastest: Double, grain: Double) -> Double {
       let error = grain + (roundTrip - fastest) / 2
       return 1 / (error * error)
@@ -34,14 +36,15 @@ struct FarClock {
     func offset(at time: Double) -> Double { offset + slope * (time - self.time) }
   }
 
-  /// What the samples of the best network are off by, in microseconds; and how many of the fastest show how much faster one could have been.
+  /// Error of the best network's samples, in microseconds, and the number of fastest samples that show how
+  /// much faster a round trip could have been.
   private static let grain = 100.0
   private static let fastFew = 3
-  /// A new line is drawn when this part of the samples is new: one more of thousands changes nothing.
+  /// A new line is fitted when one in this many samples is new: a single one of thousands changes nothing.
   private static let refit = 64
-  /// How far two crystals are apart, as long as we know nothing.
+  /// Assumed difference in rate between two crystals until we have measured it.
   private static let usualSlope = 50e-6
-  /// More than a wandering crystal and a bent line can explain.
+  /// Microseconds: more than a wandering crystal and a bent line explain.
   private static let steppedBy = 5_000.0
 
   private var exchanges: [Exchange] = []
@@ -61,16 +64,16 @@ struct FarClock {
     nextPing = uptime
   }
 
-  /// Enough is known to go by it.
+  /// Whether enough samples are known to use the offset.
   var isReady: Bool { exchanges.count >= Limits.farEnough }
 
-  /// Whether there is any use in waiting for an answer.
+  /// Whether it is worth waiting for an answer.
   func isAlive(at uptime: Micros) -> Bool { uptime - (heard ?? opened) < Limits.farSilence }
 
-  /// The least round trip that counts at the moment: the clocks may be apart by half of it, and nobody who only measures can know better.
+  /// The least round trip in use. The clocks may be apart by half of it, and no measurement can show it.
   var roundTrip: Micros? { line.map { Micros(rounding: $0.fastest) } }
 
-  /// Less often if nobody answers.
+  /// Registers a ping and sets the time of the next one, which is later while the relay does not answer.
   mutating func ping(at host: Micros, uptime: Micros) -> Micros {
     nextPing = uptime + (isAlive(at: uptime) ? Limits.farPings : Limits.farLook)
     if outstanding.count == Limits.farOutstanding { outstanding.removeFirst() }
@@ -78,7 +81,8 @@ struct FarClock {
     return host
   }
 
-  /// An answer to the ping of `host`, in which the relay's clock shows `relay`. Whether it is one.
+  /// Takes the answer to the ping sent at `host`, with the relay's clock in `relay`. Returns whether it is
+  /// one.
   mutating func hear(host: Micros, relay: Micros, at now: Micros, uptime: Micros) -> Bool {
     guard let place = outstanding.firstIndex(of: host), now >= host else { return false }
     outstanding.remove(at: place)
@@ -93,7 +97,7 @@ struct FarClock {
     return true
   }
 
-  /// Either clock may have stepped: what was measured is worth nothing.
+  /// Drops all samples, because either clock may have stepped.
   mutating func forget() {
     exchanges.removeAll()
     next = 0
@@ -103,7 +107,7 @@ struct FarClock {
     outstanding.removeAll()
   }
 
-  /// How far the relay's clock is ahead of ours now; nil as long as too little is known.
+  /// The relay's clock ahead of ours now; nil until enough is known.
   func offset(at now: Micros) -> Micros? {
     guard isReady, let line, let origin else { return nil }
     return origin.offset + Micros(rounding: line.offset(at: Double((now - origin.host).count)))
@@ -131,7 +135,7 @@ struct FarClock {
     return abs(exchange.offset - line.offset(at: exchange.time)) > excess / 2 + FarClock.steppedBy
   }
 
-  /// The weighted line of least squares; its slope begins at none.
+  /// The weighted least-squares line. Its slope starts at zero and grows with evidence.
   private mutating func fitted() -> Line {
     sinceFit = 0
     let trips = exchanges.map { $0.roundTrip }.sorted()

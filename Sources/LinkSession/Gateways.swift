@@ -2,26 +2,26 @@
 import BeatMath
 public import LinkWire
 
-/// Which of a gateway's sockets a datagram came in by, or goes out by.
+/// The socket of a gateway by which a datagram comes in or goes out.
 public enum Channel: Hashable, Sendable, BitwiseCopyable {
-  /// Who is there and what each has: Alives, Responses, ByeByes.
+  /// Presence and state of peers: Alives, Responses, ByeByes.
   case discovery
   /// Pings and pongs, by which a session's clock is measured.
   case measurement
 }
 
-/// A local address of this machine that Link is on.
+/// A local address of this machine that Link uses.
 public struct Gateway: Hashable, Sendable, BitwiseCopyable {
-  /// Never one that an earlier gateway had.
+  /// Unique: no earlier gateway had this id.
   public var id: GatewayID
-  /// With the interface's scope, if it is a link-local one.
+  /// Includes the interface's scope if the address is link-local.
   public var address: Address
-  /// Where this gateway's measurement socket is reached: it answers pings there and sends ours.
+  /// The endpoint of this gateway's measurement socket, which answers pings and sends ours.
   public var measurement: Endpoint
-  /// A wire to another relay; only for a machine that is one.
+  /// The wire to another relay; only a relay may have one.
   public var far: FarWire?
 
-  /// With its sockets open already: the machine speaks as soon as it is told of it.
+  /// The sockets must be open already: the machine sends as soon as it learns of the gateway.
   public init(id: GatewayID, address: Address, measurement: Endpoint, far: FarWire? = nil) {
     self.id = id
     self.address = address
@@ -30,26 +30,26 @@ public struct Gateway: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// A gateway and what it has sent.
+/// A gateway and the record of our sending on it.
 struct OpenGateway {
   private(set) var gateway: Gateway
-  /// Of a far one.
+  /// Only for a far gateway.
   var farClock: FarClock?
-  /// Of what is wanted, what holds by now (`FarWire.correction`), and when it was moved there last, in uptime.
+  /// The part of `FarWire.correction` in effect, and the uptime of its last move.
   private(set) var correction = Micros.zero
   private var corrected: Micros
-  /// Where our audio socket on this address is reached, while we take part in Link Audio.
+  /// The endpoint of our audio socket on this address, while we take part in Link Audio.
   var audio: Endpoint?
-  /// In uptime; of the last Alive or Response.
+  /// Uptime of the last Alive or Response.
   var lastState: Micros?
   private var lastAlive: Micros?
   private(set) var nextAlive: Micros
   var responses: Allowance
   var respondents: Respondents
   var pongs: Allowance
-  /// Our state as it was last encoded, and which revision of it that was.
+  /// Our encoded state, and its revision.
   var encoded: (revision: UInt64, alive: Packet, response: Packet)?
-  /// What the last Alive said.
+  /// Content of the last Alive.
   var announced: (revision: UInt64, session: SessionID)?
 
   init(_ gateway: Gateway, at now: Micros) {
@@ -68,8 +68,9 @@ struct OpenGateway {
     gateway.far?.distance = distance
   }
 
-  /// Towards what is wanted, so slowly that anyone who goes by it can follow as slowly as ever, even if the other side does the same. Only while
-  /// the other relay is heard: nobody could follow through a cut.
+  /// Moves the correction slowly towards the wanted one. A peer that follows this clock can follow the move
+  /// even if both sides make one. It moves only while the other relay is heard: no peer could follow through
+  /// a cut.
   mutating func moveCorrection(at now: Micros) {
     guard let wanted = gateway.far?.correction else { return }
     let most = min((now - corrected).count, Limits.farLook.count) / Limits.farCorrectionSlew
@@ -78,7 +79,8 @@ struct OpenGateway {
     correction = correction + Micros(max(-most, min((wanted - correction).count, most)))
   }
 
-  /// Whether an Alive may go now; either way `nextAlive` says when to ask again (facts: link 3.2).
+  /// Returns whether an Alive may go now; in both cases `nextAlive` is the time of the next try (facts: link
+  /// 3.2).
   mutating func takeTurn(at now: Micros) -> Bool {
     if let wait = spacingLeft(at: now), wait > .zero, !isOverdue(at: now) {
       nextAlive = now + wait
@@ -96,7 +98,8 @@ struct OpenGateway {
     return Rules.stateSpacing - Micros(wholeMillis)
   }
 
-  /// With a hundred peers there is always a Response less than a spacing ago, and Alives would hardly ever go out.
+  /// With a hundred peers there is always a recent Response, and without this Alives would hardly ever go
+  /// out.
   private func isOverdue(at now: Micros) -> Bool {
     guard let lastAlive else { return false }
     return now - lastAlive >= Limits.longestSilence
@@ -108,7 +111,7 @@ extension LinkSession {
     gateways.firstIndex { $0.gateway.id == gateway }
   }
 
-  /// Sorted by address, the far ones last: among several ways to one peer, the first is the one that is measured.
+  /// Inserts by address, far gateways last: among several ways to one peer, the first one is measured.
   mutating func open(_ gateway: Gateway) {
     guard isEnabled, index(of: gateway.id) == nil, gateways.count < Limits.gateways,
       gateway.far == nil || isRelay
@@ -130,10 +133,12 @@ extension LinkSession {
     abandonMeasurements(on: id)
   }
 
-  /// After what the spacing still held back: a change that is made just before we leave holds for those who stay.
+  /// Says goodbye, after a state that the spacing still held back: our last change holds for the peers that
+  /// stay.
   ///
-  /// Not where we were not yet heard as a member: gone on one way and new on another, we would be a peer for ever to a
-  /// reference that starts a session of its own in between, since it then forgets us without counting (facts: link 7.6).
+  /// The state is not sent to peers that never heard of us as a member. If we left on one gateway and
+  /// appeared on another, a reference peer that founds a session in between would count us for ever, since it
+  /// then forgets peers without counting (facts: link 7.6).
   mutating func sayGoodbye(on place: Int) {
     if let last = gateways[place].announced, last.session == session, last.revision != revision {
       sayState(on: place)
@@ -141,7 +146,7 @@ extension LinkSession {
     emit(.send(encodeByeBye(node), to: .group, on: gateways[place].gateway.id, via: .discovery))
   }
 
-  /// Everybody hears our state now, or as soon as the spacing allows.
+  /// Sends our state on all gateways now, or as soon as the spacing allows.
   mutating func broadcast() {
     for place in gateways.indices { announce(on: place) }
   }
@@ -156,7 +161,7 @@ extension LinkSession {
     emit(.send(packet, to: .group, on: gateways[place].gateway.id, via: .discovery))
   }
 
-  /// A Response is due at once, whatever was sent before; it counts as a state sent.
+  /// Answers an Alive at once, whatever was sent before. The Response counts as a state for the spacing.
   mutating func respond(to sender: Endpoint, on place: Int) {
     guard gateways[place].respondents.take(sender.address, at: uptime.now),
       gateways[place].responses.take(at: uptime.now)

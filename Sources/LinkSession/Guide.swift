@@ -2,8 +2,8 @@
 import BeatMath
 import LinkWire
 
-/// Who told us a time, and how often its clock had jumped by then. Somebody else may have told it under that name, but
-/// not from there.
+/// A peer that gave us a time, at one endpoint, and its clock's jump count then. Another host may use the
+/// peer's id, but not from that endpoint.
 struct Source: Equatable, Sendable {
   let node: NodeID
   let endpoint: Endpoint?
@@ -16,29 +16,32 @@ struct Source: Equatable, Sendable {
   }
 }
 
-/// Whom we ask for a session's time.
+/// A peer that we could ask for a session's time, and its rank.
 ///
-/// Everybody in a session must go by one clock, and who asks whom decides it: were two to ask each other, or three in a
-/// ring, they would be a clock of their own that drifts away from the session's. The reference's peers ask the founder, or
-/// the lowest id that they see (facts: link 4.5), which is one clock on one wire while the founder is there, and none along
-/// a chain of wires. So ours say in their state whose clock they tell the time by and how many measurements lie between
-/// (`ClockOrigin`), and each asks the peer that is nearest to the best clock: a tree, whatever the wires.
+/// All members of a session must go by one clock, and the choice of the peer to ask decides it: two peers
+/// that ask each other, or three in a ring, would form a clock of their own that drifts away from the
+/// session's. Peers of the reference ask the founder, or the lowest id that they see (facts: link 4.5). That
+/// gives one clock on one wire while the founder is there, and none along a chain of wires. So our peers
+/// announce the root of their clock and the measurements in between (`ClockOrigin`), and each asks the peer
+/// nearest to the best clock: a tree, whatever the wires.
 ///
-/// The best clock is the founder's, then one that seems to be, then that of the lowest id. A clock whose owner is gone is passed from peer to peer
-/// with more steps each time, until it is out of reach.
+/// The founder's clock is the best, then one that seems to be the founder's, then that of the lowest id. A
+/// clock whose owner is gone is passed from peer to peer with more steps each time, until it is out of reach.
 struct Guide {
   let sighting: Sighting
   let origin: ClockOrigin
-  /// It was asked in vain lately.
+  /// The peer did not answer lately.
   let isAvoided: Bool
-  /// Its clock is ours, which we do not doubt, or one that goes round in a circle.
+  /// The peer's clock comes from ours, which we do not doubt, or goes round in a circle.
   fileprivate let isFollower: Bool
-  /// Among several ways to one peer, the one by which it told us the time, else the first: its name may be another's on the others.
+  /// Rank among several ways to one peer: first the way by which it last gave us the time (-1), then the
+  /// first gateway. On the others another host may use its id.
   fileprivate let way: Int
 
   private var hasFoundersClock: Bool { origin.root == sighting.state.session }
 
-  /// A peer that doubts its own clock asks anybody, a founder its followers first; else one that did not answer is waited for, rather than to follow in a circle.
+  /// A peer that doubts its own clock takes any peer that answers, even one of its followers. Otherwise
+  /// followers come last: rather wait for a peer that does not answer than follow in a circle.
   fileprivate func isBetter(than other: Guide, toDoubters: Bool) -> Bool {
     if toDoubters && isAvoided != other.isAvoided { return other.isAvoided }
     if isFollower != other.isFollower { return other.isFollower }
@@ -49,7 +52,7 @@ struct Guide {
       < (other.origin.root, other.origin.steps, other.sighting.state.node, other.way)
   }
 
-  /// Whether its clock is better than that of `node`, which is in the same session.
+  /// Whether the peer's clock is better than that of `node`, a member of the same session.
   fileprivate func leads(_ node: NodeID) -> Bool {
     guard !isFollower, origin.root != node, node != sighting.state.session else { return false }
     return hasFoundersClock || origin.isInferred || origin.root < node
@@ -57,7 +60,7 @@ struct Guide {
 }
 
 extension LinkSession {
-  /// The best to ask for the time of `target`; nil if nobody that we can hear announces it.
+  /// The best peer to ask for the time of `target`; nil if we hear no member.
   func guide(to target: SessionID) -> Guide? {
     let isOurs = target == session
     let usher = isOurs && peers.isBetweenWires(session) ? usher : nil
@@ -75,8 +78,9 @@ extension LinkSession {
     return best
   }
 
-  /// What was said long ago may not be so any more, and who says it is gone as a rule. But the peer that told us the time is followed while
-  /// its name is kept: its clock is ours, and who stalls for a while must not lose it to a liar.
+  /// Old claims are stale and their sender is usually gone, so after `crowdedExpiry` a claim counts as out of
+  /// reach. The peer that gave us the time is followed until its sighting expires: its clock is ours, and if
+  /// it stalls, a liar must not take its place.
   private func origin(of sighting: Sighting, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
     var origin =
       Belief.origin(of: sighting.state) ?? inferredOrigin(of: sighting, isUsher: isUsher, isLowest: isLowest)
@@ -85,17 +89,18 @@ extension LinkSession {
     return origin
   }
 
-  /// A peer of the reference's does not say where its clock comes from. It is its own, or the founder's whom we do not see:
-  /// if it brought us into the session from another wire, or if everybody on ours ought to ask us and it does not.
+  /// The likely origin for a peer of the reference, which announces none. Its clock is its own or that of a
+  /// founder that we do not see. We assume the founder's if it brought us in from another wire, or if it does
+  /// not ask us although we have the lowest id on its wire.
   private func inferredOrigin(of sighting: Sighting, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
     ClockOrigin(
       root: sighting.state.node, steps: 0,
-      // Anyone who does not see the founder asks a relay, no matter which brought it in.
+      // A peer that does not see the founder asks a relay, even one that it brought in itself.
       isInferred: (isUsher && !isRelay)
         || (isUsher || isLowest) && peers.isIndependent(sighting, at: uptime.now))
   }
 
-  /// Looks around, four times a second: whose clock is ours from now on?
+  /// Chooses the peer to ask, four times a second, and announces the origin of our clock.
   mutating func chooseGuide() {
     if let gone = usher, !peers.announces(gone, session) { usher = nil }
     let best = guide(to: session).flatMap { $0.leads(node) ? $0 : nil }

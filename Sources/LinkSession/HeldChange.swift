@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// A change by our user that waits while the session's clock is in doubt, as after a laptop's sleep.
+/// A user's change that waits while the session's clock is in doubt, as after a laptop's sleep.
 ///
-/// By the doubted clock the change would lie seconds beside the peers' beat, and would move the beat of the whole session.
+/// By the doubted clock the change would lie seconds beside the peers' beat, and would move the whole
+/// session's beat.
 struct HeldChange {
   /// The user's newest change. The timeline and the start or stop may come from two commits.
   private var change: SessionChange
@@ -15,7 +16,7 @@ struct HeldChange {
     keepShift(of: change, to: client)
   }
 
-  /// A later change replaces what it changes and keeps the rest.
+  /// Merges a later change: it replaces only the parts that it sets.
   mutating func add(_ later: SessionChange, to client: Timeline) {
     change.timeline = later.timeline ?? change.timeline
     change.startStop = later.startStop ?? change.startStop

@@ -2,62 +2,64 @@
 public import BeatMath
 public import LinkWire
 
-/// Ableton Link as a machine: who is in the session, whose time and tempo we follow, what we tell the others.
+/// The Ableton Link protocol as a machine: it knows the peers and keeps a session's clock and tempo.
 ///
-/// It has no socket, no clock, no thread and no randomness of its own: datagrams, the host time and a seed come in as
-/// arguments, datagrams and a deadline come out as values. The same inputs give the same outputs, so a thousand of
-/// these run in one simulation and every failure can be played again.
+/// It has no socket, no clock, no thread and no randomness of its own. Datagrams, the host time and a seed
+/// come in as arguments; datagrams and a deadline come out as values. The same inputs give the same outputs,
+/// so a thousand machines run in one simulation and every failure can be replayed.
 ///
-/// **After every `handle` or `receive`, call `nextOutput` until it says `.sleep`.** Only then is the machine at
-/// rest, and only then is what it says complete.
+/// **After every `handle` or `receive`, call `nextOutput` until it returns `.sleep`.** Only then is the
+/// machine at rest and its state complete.
 ///
-/// The way in: `receive` and `handle` are all that happens to it; `Peers` is who is out there, `Sessions` whom we
-/// join, `Measurement` how a clock is measured (`Relay` and `FarClock`: one in another room), `Timing` what a timeline or a
-/// start does to us, `Gateways` when we speak, `Limits` what nobody can make it do. The rules are those of the protocol's fact sheet, sections 3, 4, 7, 8.
+/// Start reading here: `receive` and `handle` are the only inputs. `Peers` remembers the peers, `Sessions`
+/// decides which session we join, `Measurement` measures a clock (`Relay` and `FarClock`: a clock in another
+/// room), `Timing` applies timelines, starts and stops, `Gateways` decides when we send, `Limits` bounds
+/// everything. The rules are the protocol's (facts: link 3, 4, 7, 8). "The reference" in these files is
+/// Ableton's own library.
 public struct LinkSession: Sendable {
-  /// What happens to a session, other than that a datagram comes.
+  /// An input other than a datagram.
   public enum Input: Sendable {
-    /// The time that `.sleep` named has come. Early or late does no harm.
+    /// The time that `.sleep` named has come. An early or late call does no harm.
     case deadline
-    /// Only while enabled. After a `gatewayClosed` the same address gets a new id.
+    /// Only while enabled. After a `gatewayClosed` the same address needs a new id.
     case gatewayOpened(Gateway)
-    /// Says goodbye there: its sockets have to stay open until the outputs are taken and sent.
+    /// A gateway closes, with a goodbye: keep its sockets open until you have taken and sent the outputs.
     case gatewayClosed(GatewayID)
-    /// What is known of the way to another room, and how much later its grid is to be, while it is open. The correction is slewed, never
-    /// stepped. A distance moves the beats of one of the two rooms forward, at once.
+    /// New values for an open far gateway. The correction is slewed, never stepped; a distance moves one
+    /// room's beats forward at once.
     case farWire(correction: Micros, distance: Beats, on: GatewayID)
-    /// Our audio socket beside this gateway's is open and reached there; nil: closed. Closing the gateway closes it, too.
+    /// The endpoint of our audio socket on this gateway; nil: it is closed, as it is when the gateway closes.
     case audioSocket(Endpoint?, on: GatewayID)
-    /// On: found a session, then gateways may be opened. Off: says goodbye and forgets all gateways.
+    /// On: founds a session; then gateways may be opened. Off: says goodbye and forgets all gateways.
     case enable(Bool)
-    /// Whether starts and stops are shared. Nobody is told and nothing adopted before the next one.
+    /// Whether starts and stops are shared. The switch alone sends and adopts nothing.
     case enableStartStopSync(Bool)
-    /// What somebody changed in a captured state. What was meant for a session that we have left since is dropped.
+    /// A user's change to a captured state; dropped if made for a session that we have left.
     case commit(SessionChange)
-    /// The host clock may have lost touch with the session's, as after a suspend: measure it now.
+    /// The host clock may have lost the session's time, as after a suspend: measure it now.
     case clockDisturbed
   }
 
-  /// What the caller has to do, in the order in which it comes.
+  /// An action for the caller. The order of the outputs counts.
   public enum Output: Sendable {
-    /// To be sent now, from that gateway's socket: pongs carry the time at which they were made.
+    /// Send this datagram now, from that gateway's socket: a pong carries the time at which it was made.
     case send(Packet, to: Destination, on: GatewayID, via: Channel)
-    /// What audio and app threads are to see from now on.
+    /// The state that audio and app threads read from now on.
     case publish(SessionSnapshot)
-    /// To be told to the user. The state that was published before it has the change.
+    /// A change to show to the user. The published state already has it.
     case event(Event)
-    /// Of a gateway with an audio socket: first of all who is there, then of each change. After a gateway closed or all was switched
-    /// off, nobody is there any more, without a word of each.
+    /// A peer's part in Link Audio, for gateways with an audio socket: at first every known peer, then
+    /// changes. A closed gateway's peers are gone without further outputs.
     case audioPeer(AudioSighting)
-    /// At rest until then; nil if only an input can change anything.
+    /// The machine rests until this host time; nil: until the next input.
     case sleep(until: Micros?)
   }
 
-  /// Whom a datagram is for.
+  /// The recipient of a datagram.
   public enum Destination: Hashable, Sendable {
-    /// Everybody on the gateway's network: `Endpoint.discoveryGroup(for:)` of its address.
+    /// All peers on the gateway's network: `Endpoint.discoveryGroup(for:)` of its address.
     case group
-    /// One peer. A link-local address may come without a scope: it is then the gateway's.
+    /// One peer. A link-local address may lack its scope; use the gateway's.
     case endpoint(Endpoint)
   }
 
@@ -65,9 +67,9 @@ public struct LinkSession: Sendable {
   public enum Event: Hashable, Sendable {
     /// The session's tempo, in beats per minute.
     case tempo(Double)
-    /// Whether this peer plays. It is told when the change comes in, which may be before the start is heard.
+    /// Whether this peer plays. The event may come before the start is heard.
     case startStop(Bool)
-    /// How many others are in our session.
+    /// The number of other peers in our session.
     case peers(Int)
   }
 
@@ -78,7 +80,7 @@ public struct LinkSession: Sendable {
   var startStop = SessionStartStop.unset
   var client: Timeline
   var clientStartStop: ClientStartStop
-  /// Whether it takes part: only then it hears, speaks and has gateways.
+  /// Whether Link is on. Only then the machine receives, sends and has gateways.
   public internal(set) var isEnabled = false
   /// Whether starts and stops are shared with the peers.
   public internal(set) var isStartStopSyncEnabled = false
@@ -86,45 +88,45 @@ public struct LinkSession: Sendable {
   var gateways: [OpenGateway] = []
   var peers = Peers()
   var measurements: [Measurement] = []
-  /// Whose clock is our session's, as far as we are concerned.
+  /// The origin of the clock by which we tell our session's time.
   var clock: ClockOrigin
-  /// Whom we ask for it; nobody if it is ours.
+  /// The peer that we ask for the session's time; nil if we go by our own clock.
   var guide: Source?
-  /// Who told us the time last.
+  /// The peer that gave us the session's time last.
   var source: Source? { didSet { hasSourceFailed = false } }
-  /// It did not answer when it was asked last, though it spoke.
+  /// `source` did not answer our last measurement, though we still hear its Alives.
   var hasSourceFailed = false
-  /// Who brought us into our session, while it is there.
+  /// The peer that gave us our session's time when we joined it, while it is there.
   var usher: NodeID?
   var nextRemeasurement: Micros?
-  /// Between rooms, and named so: lower than everybody else in its own.
+  /// Whether this peer connects rooms. Its id is then the lowest in its room.
   let isRelay: Bool
-  /// Sessions whose time another relay will tell us with its next answer.
+  /// Sessions whose time comes with another relay's next answer.
   var awaited: [SessionID] = []
-  /// When our clock was last moved towards a relay's, in uptime, and how many microseconds since our followers were told.
+  /// Uptime of our clock's last move towards a relay's, and microseconds moved since we announced a jump.
   var steered = Micros.zero
   var slewed: Int64 = 0
-  /// It may have lost touch with the session's, even if we are the session's reference.
+  /// Our clock may have lost the session's time, even if the session goes by our clock.
   var isClockDoubted = false
   var heldChange: HeldChange?
   /// The uptime until which changes by our user wait for the measurement after a sleep.
   var changesWaitUntil = Micros.zero
   var formerNodes: [NodeID] = []
-  /// Sessions that our own one carries on: a commit meant for one of them is meant for it.
+  /// Sessions that our session continues: a commit made for one of them still counts.
   var formerSessions: [SessionID] = []
 
   var dice: Dice
   var uptime: Uptime
-  /// Host time of the input being worked on.
+  /// Host time of the current input.
   var now: Micros
-  /// Since it was made; switching it off and on does not set them back.
+  /// Counters since the machine was made; switching it off and on does not reset them.
   public internal(set) var counters = Counters()
-  /// The first addresses of the others in our session, and how many are at each.
+  /// The lowest addresses of the other peers in our session, and the number of peers at each.
   package func peerPlaces(atMost most: Int) -> [(address: Address, count: Int)] {
     peers.places(of: session, atMost: most)
   }
 
-  /// Of what a packet of ours says, so that it is encoded once.
+  /// Number of the state that our packets announce: while it stays, a packet is not encoded again.
   var revision: UInt64 = 0
   var isBroadcastDue = false
   var isPublishDue = true
@@ -132,7 +134,7 @@ public struct LinkSession: Sendable {
   private var outputs: [Output] = []
   private var outputHead = 0
 
-  /// Disabled, alone, stopped; the beat runs from `now` on. The same seed gives the same ids. Only a relay may open far gateways.
+  /// Disabled, alone and stopped; the beat runs from `now` on. Only a relay may open far gateways.
   public init(tempo: Tempo, seed: UInt64, isRelay: Bool = false, at now: Micros) {
     dice = Dice(seed: seed)
     self.isRelay = isRelay
@@ -149,7 +151,7 @@ public struct LinkSession: Sendable {
     reported = (tempo.beatsPerMinute, false, 0)
   }
 
-  /// Something happens at the host time `now`, in microseconds. Take the outputs after it.
+  /// Works in an input at the host time `now`, in microseconds. Take the outputs afterwards.
   public mutating func handle(_ input: Input, at now: Micros) {
     advance(to: now)
     switch input {
@@ -168,7 +170,7 @@ public struct LinkSession: Sendable {
     settle()
   }
 
-  /// A datagram has come to the gateway's socket for `channel`. `waited`: for how long it had lain unread. Take the outputs after it.
+  /// Works in a datagram from the gateway's socket for `channel`; it lay unread for `waited`.
   public mutating func receive(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, via channel: Channel,
     waited: Micros = .zero, at now: Micros
@@ -179,7 +181,7 @@ public struct LinkSession: Sendable {
       counters.closedGateway += 1
       return
     }
-    // Wherever the other relay has moved to.
+    // A far wire has one peer, known by one endpoint wherever its datagrams really come from.
     let source = gateways[place].gateway.far?.relay ?? source
     switch channel {
     case .discovery: receiveDiscovery(bytes, from: source, on: place, arrived: uptime.now - waited)
@@ -188,7 +190,7 @@ public struct LinkSession: Sendable {
     settle()
   }
 
-  /// Publishes first: a listener that is told of an event finds it in the published state.
+  /// The next output. `publish` precedes events, so that a listener finds an event's change in the state.
   public mutating func nextOutput() -> Output {
     if isPublishDue {
       isPublishDue = false
@@ -203,7 +205,7 @@ public struct LinkSession: Sendable {
     return .sleep(until: nextDeadline.map { uptime.host(of: $0) })
   }
 
-  /// The state as the next `publish` would tell it.
+  /// The state that the next `publish` will carry.
   public var snapshot: SessionSnapshot {
     SessionSnapshot(
       state: SessionState(
@@ -213,7 +215,7 @@ public struct LinkSession: Sendable {
       isEnabled: isEnabled, isStartStopSyncEnabled: isStartStopSyncEnabled)
   }
 
-  /// How full the tables are; `Limits` says how full they can get.
+  /// Present sizes of the tables; `Limits` has their maxima.
   package var load: Load {
     Load(
       gateways: gateways.count, sightings: peers.count, sessions: peers.sessions.compared,
@@ -255,14 +257,13 @@ public struct LinkSession: Sendable {
     isEnabled = false
   }
 
-  /// Only a switch: nothing is sent and nothing adopted until the next change (facts: link 8.3).
+  /// Only a switch: we send and adopt nothing until the next change (facts: link 8.3).
   private mutating func enableStartStopSync(_ isOn: Bool) {
     isStartStopSyncEnabled = isOn
     isPublishDue = true
   }
 
-  /// What every input ends with: the peers are counted, a session that everybody left is founded again, the state is
-  /// sent, and changes are reported.
+  /// Ends every input: counts peers, founds a session if all others left, reports changes, sends our state.
   private mutating func settle() {
     releaseHeldChange()
     startWaitingMeasurements()
@@ -283,7 +284,7 @@ public struct LinkSession: Sendable {
     }
   }
 
-  /// Whether it is another number than before.
+  /// Returns whether the number has changed.
   @discardableResult
   mutating func tellPeers(_ count: Int) -> Bool {
     guard count != reported.peers else { return false }

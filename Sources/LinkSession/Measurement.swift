@@ -2,28 +2,30 @@
 import BeatMath
 import LinkWire
 
-/// How far another session's clock is from our host clock, found by asking one of its peers about a hundred times
-/// (facts: link 4.3).
+/// Measures the offset of another session's clock from our host clock, by about a hundred pings to one of its
+/// peers (facts: link 4.3).
 ///
-/// Each pong compares the peer's time with the middle of our round trip, and from the second on our time with the
-/// middle of the peer's. A datagram's way ends where the kernel has it, not where a busy machine lets us read it. The answer is the median. A pong counts only if it comes from the peer we asked and repeats
-/// a ping that it has not answered yet: duplicates, replays and strangers change nothing.
+/// Each pong compares the peer's time with the middle of our round trip and, from the second one on, our time
+/// with the middle of the peer's. A datagram's way ends in the kernel, not when a busy machine reads it. The
+/// result is the median. A pong counts only if it comes from the measured peer and repeats an unanswered
+/// ping: duplicates, replays and strangers change nothing.
 ///
-/// The reference gives up after five lost datagrams in all, and so can hardly ever join over a network that loses
-/// one in ten. Here five in a row are too many, up to a limit in all, and a measurement that had got far counts.
+/// The reference gives up after five lost datagrams in total, and so can hardly ever join over a network that
+/// loses one in ten. We give up after five in a row, or a limit in total, and use what a long measurement has
+/// collected.
 struct Measurement {
   struct Ping: Equatable {
     let host: Micros
     let previousGhost: Micros?
-    /// For how long the pong that it follows had lain unread: the peer's middle is that of our whole stay.
+    /// Time for which the pong before it had lain unread: the peer's middle is that of our whole stay.
     var waited = Micros.zero
   }
 
   enum Step {
-    /// Not an answer to anything that was asked.
+    /// The pong answers none of our pings.
     case stray
     case ask(Ping)
-    /// The last ping is sent even so, as the reference does.
+    /// The last ping is sent all the same, as the reference does.
     case finished(GhostMap, Ping)
     case failed
   }
@@ -37,7 +39,7 @@ struct Measurement {
   let session: SessionID
   let source: Source
   let gateway: GatewayID
-  /// Pings go there, and pongs are expected from there.
+  /// The peer's endpoint: pings go there and pongs come from there.
   let endpoint: Endpoint
   /// In uptime.
   private(set) var deadline: Micros
@@ -57,7 +59,7 @@ struct Measurement {
     deadline = uptime + Rules.pingTimeout
   }
 
-  /// The ping that opens a chain, at the start or after a silence.
+  /// The ping that opens a chain, at the start or after a timeout.
   mutating func open(at now: Micros) -> Ping {
     ask(Ping(host: now, previousGhost: nil))
   }
@@ -68,7 +70,7 @@ struct Measurement {
     return ping
   }
 
-  /// `now` is host time; the pong has been here since `waited` before.
+  /// `now` is host time; the pong arrived `waited` earlier.
   mutating func hear(_ pong: Pong, waited: Micros = .zero, at now: Micros, uptime: Micros) -> Step {
     let answered = outstanding.firstIndex {
       $0.host == pong.host && ($0.previousGhost ?? .zero) == pong.previousGhost
@@ -93,7 +95,7 @@ struct Measurement {
     points.append((Double(pong.previousGhost.count) + ghost) / 2 - middle)
   }
 
-  /// What to do when nothing came until the deadline.
+  /// The next step when no pong came before the deadline.
   mutating func timeOut(at now: Micros, uptime: Micros) -> AfterTimeout {
     if retriesInARow < Rules.retryBudget && retries < Limits.retries {
       retriesInARow += 1
@@ -110,7 +112,7 @@ struct Measurement {
 }
 
 extension [Double] {
-  /// The middle one in order, or the mean of the two middle ones; zero of nothing.
+  /// The middle value, or the mean of the two middle ones; zero if empty.
   var median: Double {
     guard !isEmpty else { return 0 }
     let ordered = sorted()
@@ -120,14 +122,14 @@ extension [Double] {
 }
 
 extension LinkSession {
-  /// Starts what waits in line, as far as the limit allows.
+  /// Starts queued measurements, up to the limit.
   mutating func startWaitingMeasurements() {
     while measurements.count < Limits.measurements, let session = peers.sessions.takeWaiting(at: uptime.now) {
       measure(session)
     }
   }
 
-  /// A running measurement of the same session is replaced.
+  /// Starts a measurement; it replaces a running one of the same session.
   mutating func measure(_ target: SessionID) {
     let asked = guide(to: target)?.sighting
     if let asked, isFar(asked.gateway) { return awaitRelay(target, asked) }

@@ -2,16 +2,16 @@
 import BeatMath
 import LinkWire
 
-/// Who is out there, and what they say (facts: link 7.2).
+/// The known peers and their announced states (facts: link 7.2).
 ///
-/// Every question asked for each packet is answered without walking the table: each session keeps count of
-/// who announces it and of the distinct timelines and start/stop states they announce.
+/// The questions that come up with every packet are answered without walking the table: each session counts
+/// its members, and their distinct timelines and start/stop states.
 struct Peers: Sendable {
   enum Seen {
     case known
     case news(timeline: Bool, startStop: Bool)
     case refused
-    /// Said in the name of a peer by another host. With the peer's own last state.
+    /// Another host used the peer's id. `known` is the peer's own last state.
     case forged(known: PeerState)
   }
 
@@ -19,17 +19,18 @@ struct Peers: Sendable {
   private(set) var count = 0
   var sessions = SessionTable()
   private var hosts: [Address: Host] = [:]
-  /// In uptime; no peer can be silent for too long before this.
+  /// In uptime; no peer expires earlier.
   private(set) var nextPrune: Micros?
   private var nextClearance = Micros.zero
-  /// Who takes part in Link Audio, or no more: what changed since it was taken.
+  /// Changes of peers' audio endpoints since the last `takeAudioNews`.
   private var audioNews: [AudioSighting] = []
 
-  /// How many different peers announce `session`, however many ways each is seen.
+  /// The number of peers that announce `session`; a peer seen in several ways counts once.
   func members(of session: SessionID) -> Int { sessions[session]?.members ?? 0 }
 
-  /// The first `most` addresses of its members in their order, and how many members are at each; a member counts once, however
-  /// many ways it is seen. Anybody can invent thousands of members: each costs a comparison, and only those of the answer more.
+  /// The lowest `most` addresses of the session's members, in order, and the members at each; a member counts
+  /// once. An attacker can invent thousands of members: each costs one comparison, and only those in the
+  /// answer cost more.
   func places(of session: SessionID, atMost most: Int) -> [(address: Address, count: Int)] {
     var places: [(address: Address, count: Int)] = []
     for sightings in nodes.values {
@@ -39,7 +40,7 @@ struct Peers: Sendable {
       if place < places.count, places[place].address == address {
         places[place].count += 1
       } else {
-        // An address that left for a smaller one stays behind: the smaller one is in its place.
+        // An address that was cut off cannot come back: a lower one has its place.
         if places.count == most { places.removeLast() }
         places.insert((address, 1), at: place)
       }
@@ -47,10 +48,10 @@ struct Peers: Sendable {
     return places
   }
 
-  /// What its members say, each different one once.
+  /// The members' timelines, each different one once.
   func timelines(of session: SessionID) -> [Timeline] { sessions[session]?.timelines.values ?? [] }
 
-  /// News is what nobody in that session, as far as we remember, has said before.
+  /// Records a state. It is news if no remembered member of that session announced it before.
   mutating func see(
     _ state: PeerState, claiming claim: Timeline, on gateway: GatewayID, from source: Address,
     arrived: Micros, at now: Micros, until expiry: Micros, in own: SessionID
@@ -124,7 +125,7 @@ struct Peers: Sendable {
     (hosts[source]?.sightings ?? 0) < Limits.sightingsPerAddress
   }
 
-  /// Under a flood this walks the table; not more often than it walks it for expiry.
+  /// Walks the table, so a flood may cause it no more often than expiry does.
   private mutating func clearRoom(at now: Micros) -> Bool {
     guard now >= nextClearance else { return false }
     nextClearance = now + Limits.pruneSpacing
@@ -136,7 +137,7 @@ struct Peers: Sendable {
     nodes[node]?.contains { $0.state.session == session } ?? false
   }
 
-  /// Its sighting says something else now, or is gone.
+  /// Takes a sighting's former state out of its session's counts.
   private mutating func leave(_ old: PeerState) {
     sessions.remove(old, isLastOfNode: !announces(old.node, old.session))
   }
@@ -165,7 +166,7 @@ struct Peers: Sendable {
     return audioNews
   }
 
-  /// In their order.
+  /// Sorted by node id.
   func audioSightings(on gateway: GatewayID) -> [AudioSighting] {
     nodes.values.joined().filter { $0.gateway == gateway && $0.state.audio != nil }.map { AudioSighting($0) }
       .sorted { $0.node < $1.node }
@@ -180,12 +181,13 @@ struct Peers: Sendable {
 
   enum Farewell { case gone, leaving, unknown, forged }
 
-  /// A ByeBye counts only from where the peer last spoke: anybody can write another's name on one.
+  /// A ByeBye counts only from the address where the peer was last heard, because any host can put another
+  /// peer's id on one.
   ///
-  /// In our own session it is believed after a moment, unless the peer speaks again. Versions before 3.1.2 say it four times a second on
-  /// the loopback gateway, which they close and open again whenever they fail to answer another host through it
-  /// (facts: link 3.6, 3.7). Who forgot them at once would lose a session that only the two of them are in, and
-  /// whatever tempo it was given.
+  /// In our own session it takes effect after `Limits.farewellGrace`, unless the peer speaks again. Versions
+  /// before 3.1.2 send one four times a second on the loopback gateway, which they close and reopen whenever
+  /// a reply to another host fails there (facts: link 3.6, 3.7). If we forgot such a peer at once, a session
+  /// of the two of us would end, and its tempo with it.
   mutating func takeByeBye(
     _ node: NodeID, on gateway: GatewayID, from source: Address, arrived: Micros, at now: Micros,
     in own: SessionID
@@ -207,7 +209,7 @@ struct Peers: Sendable {
     removeAll { $0.gateway == gateway }
   }
 
-  /// The session could not be measured: all who announce it are forgotten, so that their next word is news
+  /// Forgets all peers that announce a session whose measurement failed, so that their next Alive is news
   /// again.
   mutating func fail(_ session: SessionID, at now: Micros) {
     guard sessions[session] != nil else { return }
@@ -216,14 +218,14 @@ struct Peers: Sendable {
     removeAll { $0.state.session == session }
   }
 
-  /// It answered there.
+  /// Remembers that the peer answered at `endpoint`.
   mutating func prove(_ node: NodeID, on gateway: GatewayID, at endpoint: Endpoint) {
     guard let place = nodes[node]?.firstIndex(where: { $0.gateway == gateway }) else { return }
     nodes[node]![place].proven = endpoint
   }
 
-  /// Is not asked until then while there is anybody else to ask. Who did not answer where it used to, and says that it is elsewhere
-  /// now, is asked there first.
+  /// Prefers other peers until `time`. A peer that announced a new endpoint and did not answer at its old one
+  /// is asked at the new one first.
   mutating func avoid(_ node: NodeID, until time: Micros) {
     for place in nodes[node]?.indices ?? 0..<0 {
       let sighting = nodes[node]![place]
@@ -243,7 +245,7 @@ struct Peers: Sendable {
     nextPrune = earliest.map { max($0 + Rules.expiryGrace, now + Limits.pruneSpacing) }
   }
 
-  /// After a local change we expect everybody in our session to follow: a peer that says something else is news.
+  /// After our own change, all members are expected to follow: a peer that announces something else is news.
   mutating func expect(_ timeline: Timeline, in session: SessionID) {
     guard sessions[session] != nil else { return }
     sessions.expect(timeline, in: session)
@@ -254,10 +256,10 @@ struct Peers: Sendable {
     }
   }
 
-  /// Somebody asked us for the time; what counts is who of those we know.
+  /// Notes a ping from a host; only known hosts count.
   mutating func noteQuestion(from source: Address, at now: Micros) { hosts[source]?.lastFollowed = now }
 
-  /// Whether somebody who is there does not follow our clock, though everybody should.
+  /// Whether the peer lives and has not measured our clock, though every peer without a better one should.
   func isIndependent(_ peer: Sighting, at now: Micros) -> Bool {
     hosts[peer.source].map { now - $0.lastFollowed > Limits.independence } ?? false
   }
@@ -268,16 +270,16 @@ struct Peers: Sendable {
     }
   }
 
-  /// Whether we see members of it through more than one gateway.
+  /// Whether we see members of the session through more than one gateway.
   func isBetweenWires(_ session: SessionID) -> Bool {
     let seen = nodes.values.lazy.joined().filter { $0.state.session == session }.map { $0.gateway }
     return seen.contains { $0 != seen.first }
   }
 }
 
-/// What we know of a machine, whatever peers it claims to be.
+/// State for one address, whatever peers it claims to be.
 private struct Host: Sendable {
   var sightings = 0
-  /// In uptime, when it last measured us, or was first seen.
+  /// Uptime at which it last measured us, or was first seen.
   var lastFollowed: Micros
 }

@@ -2,9 +2,9 @@
 import BeatMath
 import LinkWire
 
-// What a datagram does, and what the passing of time does (facts: link 3.3, 3.4, 4.2).
+// Handles datagrams and deadlines (facts: link 3.3, 3.4, 4.2).
 extension LinkSession {
-  /// `arrived` is in uptime.
+  /// `arrived`: the uptime at which the datagram reached the socket.
   mutating func receiveDiscovery(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on place: Int, arrived: Micros
   ) {
@@ -14,7 +14,7 @@ extension LinkSession {
         counters.own += 1
         return
       }
-      // Answered before the rest is looked at: it may be broken, the asker is there all the same.
+      // Answered before the rest is decoded: even if that is broken, the sender is there.
       if header.kind == .alive { respond(to: source, on: place) }
       switch try decodeDiscovery(bytes) {
       case .alive(let state, let ttl), .response(let state, let ttl):
@@ -38,18 +38,19 @@ extension LinkSession {
       state.audio = nil
     } else {
       state.measurement = Belief.measurable(state.measurement, from: source.address, on: gateway)
-      // It, too, is on the host that speaks.
+      // The audio socket, too, must be on the sender's address.
       state.audio = Belief.measurable(state.audio, from: source.address, on: gateway)
     }
     let isOurs = state.session == session
     let time = ghost.ghost(atHost: now)
-    // Whom we can't measure we can't join either.
+    // We cannot join a session that we cannot measure.
     guard Belief.isPossible(state.timeline), isOurs || state.measurement != nil else {
       counters.implausible += 1
       return
     }
     let claim = state.timeline
-    // What is not believed is not news, and is as soon as it can be.
+    // An implausible timeline is not recorded as announced, so that it is news as soon as it becomes
+    // plausible.
     if isOurs && !Belief.isPlausible(state.timeline, at: time) {
       counters.implausible += 1
       state.timeline = timeline
@@ -70,16 +71,16 @@ extension LinkSession {
     case .refused:
       counters.crowdedOut += 1
     case .news(let isTimelineNews, let isStartStopNews):
-      // In this order: the timeline may lead us into the session that the start/stop is then judged by.
+      // The timeline goes first: it maps the beat of a start to its time.
       if isTimelineNews { consider(state.timeline, of: state.session, from: source.address) }
       if isStartStopNews { consider(state.startStop, of: state.session) }
     }
   }
 
-  /// A known name spoke from another address, and the known address has not expired. The peer may have moved,
-  /// or another host borrows its name. Any host may set a tempo or a start under a name of its own, so the
-  /// words count at once. All that belongs to the name stays with the known address: whether the peer is
-  /// there, in which session, and where its clock is asked for.
+  /// Handles a known id that speaks from another address while the known address has not expired: either the
+  /// peer moved or another host uses its id. Any host may set a tempo or a start under an id of its own, so
+  /// both count at once. Everything else stays with the known address: whether the peer is there, its
+  /// session, and the endpoint of its clock.
   private mutating func hearElsewhere(_ state: PeerState, since known: PeerState, from host: Address) {
     if Belief.overrides(state.timeline, timeline) { consider(state.timeline, of: session, from: host) }
     // As of every peer, only a change counts: a start from before we joined starts nothing.
@@ -97,9 +98,10 @@ extension LinkSession {
     }
   }
 
-  /// A ping is answered with the middle of its stay here, so that the asker's middle is the same moment however long we kept
-  /// it; a pong's way ends when it gets here. But every peer's thread needs a moment to wake up, and what both sides need
-  /// cancels: only a longer wait is taken off.
+  /// Answers a ping or takes a pong. A pong carries the time at the middle of the ping's stay here, so that
+  /// the asker's middle is the same moment, however long we kept the ping. A pong's way ends at our socket.
+  /// Only a wait longer than `Limits.wakeUp` is subtracted: both sides need time to wake up, and that cancels
+  /// out.
   mutating func receiveMeasurement(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on place: Int, waited: Micros
   ) {
@@ -136,7 +138,7 @@ extension LinkSession {
     for place in gateways.indices where gateways[place].nextAlive <= uptime.now { announce(on: place) }
   }
 
-  /// In uptime. Every deadline there is, is one of these.
+  /// The earliest of all deadlines, in uptime.
   var nextDeadline: Micros? {
     guard isEnabled else { return nil }
     var earliest: Micros?

@@ -2,33 +2,38 @@
 public import BeatMath
 public import LinkWire
 
-/// What makes a gateway a far one: a wire to one other relay, in another room.
+/// A wire to one other relay, in another room. A gateway with one is a far gateway.
 ///
-/// To the session such a wire is a wire like any other, with one peer on it: by the rules for chains of wires (`Guide`) both rooms find one
-/// session, and each has its clock from the room that is nearer to the founder. Only three things are different. Its clock is measured by
-/// `FarClock`. No endpoint of ours is told there, and none is taken from there, so that none ever gets from one room into the other. And
-/// a relay is named so that it has the lowest id of its room: the reference's peers ask the founder, or the lowest id that they
-/// see (facts: link 4.5), and the founder may be in the other room.
+/// To the session it is a wire like any other, with one peer on it. By the rules for chains of wires
+/// (`Guide`) both rooms find one session, and each takes its clock from the room nearer to the founder. Three
+/// things differ:
+/// - `FarClock` measures its clock.
+/// - No endpoint crosses it in either direction, so that none gets from one room into another.
+/// - A relay draws the lowest id of its room: peers of the reference ask the founder or the lowest id that
+///   they see (facts: link 4.5), and the founder may be in the other room.
 public struct FarWire: Hashable, Sendable, BitwiseCopyable {
-  /// Stands for the other relay, wherever it is reached at the moment: whatever comes in is from there.
+  /// The name of the other relay, wherever it is reached at the moment: all that comes in counts as its own.
   public var relay: Endpoint
-  /// How much earlier than measured the other room is. Where the way there is known to take longer than the way back, half of the
-  /// difference. Either side may set it, and what both set adds up with opposite signs.
+  /// Microseconds by which the other room is earlier than measured: half of the difference if the way there
+  /// is known to take longer than the way back. The values that the two sides set add up with opposite signs.
   public var correction: Micros
-  /// So many beats later than ours is the other room's grid: what is beat 16 here is heard there as 12, if it is 4. Sound that takes so long on
-  /// its way is then in time where it arrives. Either side may set it, and what both set adds up with opposite signs.
+  /// Beats by which the other room's grid runs behind ours: with 4, our beat 16 is their beat 12. Sound that
+  /// takes this long on its way then arrives in time. The values that the two sides set add up with opposite
+  /// signs.
   ///
-  /// Both rooms are in one session and have one tempo all the same. A start is for a beat, and so is heard there that much later.
+  /// Both rooms are in one session and have one tempo all the same. A start names a beat, so the other room
+  /// hears it that much later.
   public var distance: Beats
 
-  /// Both rooms hear one beat at one time, unless a correction or a distance is given.
+  /// Without a correction and a distance both rooms hear a beat at the same time.
   public init(relay: Endpoint, correction: Micros = .zero, distance: Beats = .zero) {
     self.relay = relay
     self.correction = correction
     self.distance = distance
   }
 
-  /// A timeline of ours, as the other room counts; and back. The other room may say anything: what is wrapped around is not believed.
+  /// `there` turns our timeline into the other room's count, `here` turns theirs into ours. Their beat may be
+  /// any number and wrap around; `Belief` then refuses it.
   func there(_ timeline: Timeline) -> Timeline { shifted(timeline, to: timeline.beatOrigin - distance) }
   func here(_ timeline: Timeline) -> Timeline { shifted(timeline, to: timeline.beatOrigin + distance) }
 
@@ -37,18 +42,19 @@ public struct FarWire: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// How well a far wire is measured.
+/// The quality of a far wire's measurement.
 public struct FarMeasure: Hashable, Sendable, BitwiseCopyable {
-  /// The fastest that counts. The rooms agree within half of it at the worst, if all of it is spent on one way.
+  /// The fastest round trip that counts. The rooms agree within half of it at worst, if all of it is spent on
+  /// one way.
   public var roundTrip: Micros
-  /// The other relay's host clock ahead of ours.
+  /// Microseconds by which the other relay's host clock is ahead of ours.
   public var offset: Micros
-  /// Of `FarWire.correction`, what holds by now.
+  /// The part of `FarWire.correction` in effect so far.
   public var correction: Micros
 }
 
 extension LinkSession {
-  /// nil while too little is known, or for a gateway that is not a far one.
+  /// The far gateway's measurement; nil for another gateway, or while too little is known.
   public func farMeasure(of gateway: GatewayID, at now: Micros) -> FarMeasure? {
     guard let place = index(of: gateway), let clock = gateways[place].farClock,
       let offset = clock.offset(at: now), let roundTrip = clock.roundTrip
@@ -60,7 +66,8 @@ extension LinkSession {
     guard let place = index(of: id), let far = gateways[place].gateway.far else { return }
     gateways[place].setFarWire(correction: correction, distance: distance)
     guard distance != far.distance else { return }
-    // What we said is another timeline there now. What they said is another one here, as soon as they say it again.
+    // The other room sees another timeline of ours now. We see another one of theirs when they announce it
+    // again.
     revision += 1
     isBroadcastDue = true
   }
@@ -69,7 +76,7 @@ extension LinkSession {
     index(of: gateway).map { gateways[$0].gateway.far != nil } ?? false
   }
 
-  /// Its session's time is known with its next answer, or not at all if it does not answer.
+  /// Waits for the relay's next answer, which has the session's time; fails if the relay does not answer.
   mutating func awaitRelay(_ target: SessionID, _ asked: Sighting) {
     guard let place = index(of: asked.gateway),
       gateways[place].farClock?.isAlive(at: uptime.now) ?? false
@@ -77,7 +84,7 @@ extension LinkSession {
     if !awaited.contains(target) { awaited.append(target) }
   }
 
-  /// Pings are due, and who waits for an answer may have waited long enough.
+  /// Sends the pings that are due, and measures again for sessions whose relay has not answered.
   mutating func pingRelays() {
     for place in gateways.indices {
       guard let far = gateways[place].gateway.far, let due = gateways[place].farClock?.nextPing,
@@ -132,7 +139,8 @@ extension LinkSession {
     }
   }
 
-  /// Our session's time, measured again: we go there slowly, so that nobody hears it. What is too far for that is another clock.
+  /// Moves our session's clock slowly to the newly measured one, so that the move is inaudible. A difference
+  /// too large for that means another clock.
   private mutating func steer(_ told: Source, _ map: GhostMap) {
     let left = (map.intercept - ghost.intercept).count
     guard !isClockDoubted, source == told || guide == told, abs(left) <= Limits.clockTolerance.count else {
@@ -147,7 +155,7 @@ extension LinkSession {
     guard step != 0 else { return }
     slewed += abs(step)
     if slewed >= Limits.farNews.count {
-      // Who asked us long ago is that much behind, and asks again.
+      // Followers that measured us earlier are this far off now; a jump makes them measure again.
       slewed = 0
       clock.jumps &+= 1
       isBroadcastDue = true
@@ -157,7 +165,7 @@ extension LinkSession {
 }
 
 extension Peers {
-  /// Who spoke last through it of those in that session.
+  /// The member of the session that spoke last through this gateway.
   func latest(on gateway: GatewayID, in session: SessionID) -> Sighting? {
     nodes.values.lazy.joined().filter { $0.gateway == gateway && $0.state.session == session }
       .max { ($0.heard, $1.state.node) < ($1.heard, $0.state.node) }

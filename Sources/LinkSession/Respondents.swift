@@ -2,11 +2,12 @@
 import BeatMath
 import LinkWire
 
-/// Limits the Responses for one host within a second, so that a forged source is sent little: a Response is
-/// six times as long as the shortest Alive. A host that gets no Response hears the same in our next Alive.
+/// Limits the Responses for one host within a second, so that a forged source address receives little: a
+/// Response is six times as long as the shortest Alive. A host that gets no Response learns the same from our
+/// next Alive.
 struct Respondents: Sendable {
   private var counts: [Address: Int] = [:]
-  /// The beginning of the second that is counted, in uptime.
+  /// Start of the current second, in uptime.
   private var began: Micros
 
   init(at now: Micros) { began = now }

@@ -2,33 +2,35 @@
 public import BeatMath
 public import LinkWire
 
-/// Everything that another thread may want to know, as one plain value.
+/// State of the machine for other threads, as one plain value.
 public struct SessionSnapshot: Hashable, Sendable, BitwiseCopyable {
-  /// What a capture returns.
+  /// The state that a capture returns.
   public var state: SessionState
-  /// Our own id, until we found a session anew.
+  /// Our own id, until we found a new session.
   public var node: NodeID
-  /// The session that we are in, by its founder's id.
+  /// The id of our session, which is its founder's.
   public var session: SessionID
-  /// In ghost time, as peers are told it.
+  /// The session's timeline in ghost time, as we announce it.
   public var sessionTimeline: Timeline
   /// From this machine's host time to the session's ghost time.
   public var ghost: GhostMap
-  /// Different peers in our session, ourselves not counted.
+  /// The number of other peers in our session.
   public var peerCount: Int
-  /// Whether we take part; if not, the beat runs for us alone.
+  /// Whether Link is on; if not, the beat runs for us alone.
   public var isEnabled: Bool
-  /// Whether our starts and stops are the peers', and theirs ours.
+  /// Whether starts and stops are shared with the peers.
   public var isStartStopSyncEnabled: Bool
-  /// The last of an audio thread's commits that is worked in; the thread that works them in counts them.
+  /// Number of the last commit from an audio thread that has been worked in; the thread that works them in
+  /// counts them.
   public var audioSequence: UInt64 = 0
 }
 
-/// Randomness that a seed repeats (SplitMix64): enough to draw ids, to keep peers from moving in step, and for simulations.
+/// Random numbers from a seed (SplitMix64), good enough for ids, for timing that keeps peers out of step, and
+/// for simulations.
 public struct Dice: RandomNumberGenerator, Sendable {
   @usableFromInline var state: UInt64
 
-  /// With the same seed the same numbers come, on every machine.
+  /// The same seed gives the same numbers on every machine.
   @inlinable
   public init(seed: UInt64) {
     state = seed

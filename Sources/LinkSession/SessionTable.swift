@@ -2,18 +2,18 @@
 import BeatMath
 import LinkWire
 
-/// A session that somebody announces: who, what they say of it, and how far we are with measuring it.
+/// An announced session: its members, their states, and the progress of its measurement.
 struct KnownSession: Sendable {
   enum Standing: Equatable {
-    /// In the queue to be measured.
+    /// In the queue for a measurement.
     case waiting
     case measuring
-    /// Measured, and we stayed where we were; or not measured in vain again before this. In uptime, when to
+    /// Measured, and we stayed where we were; or paused after failures. `reconsiderAt`, in uptime: when to
     /// look again.
     case known(reconsiderAt: Micros)
   }
 
-  /// Nil for our own, and for one that was only just heard of.
+  /// nil for our own session, and for one that was not queued yet.
   fileprivate(set) var standing: Standing?
   private(set) var members = 0
   private(set) var sightings = 0
@@ -35,25 +35,24 @@ struct KnownSession: Sendable {
   }
 }
 
-/// All sessions around us, ours among them. One that nobody announces any more is not in here.
+/// All announced sessions, ours among them. A session that no peer announces any more is removed.
 struct SessionTable: Sendable {
   private var table: [SessionID: KnownSession] = [:]
-  /// How often each was measured, and stayed beside ours; it may be gone in between.
+  /// Looks at each session that stayed beside ours. An entry outlives its session.
   private var looks: [SessionID: Int] = [:]
-  /// Sessions that could not be measured, and the times at which hosts announced one of those; all may be
-  /// gone in between.
+  /// Failed sessions, and the times at which hosts announced one. Entries outlive their sessions.
   private var failures: [SessionID: Failures] = [:]
   private var failedHosts: [Address: Micros] = [:]
-  /// Sessions to be measured: those without a failure first, so that invented ones, which fail, delay no
-  /// honest one for long.
+  /// Sessions to measure: `first` has those without a failure, so that invented sessions, which fail, don't
+  /// delay honest ones for long.
   private var first = Queue()
   private var again = Queue()
-  /// No known session is due for another look before this.
+  /// The earliest uptime at which a known session is due for another look.
   private(set) var nextReconsideration: Micros?
 
   subscript(session: SessionID) -> KnownSession? { table[session] }
   var count: Int { table.count }
-  /// Those that we have measured, or are about to.
+  /// The number of sessions that were measured or are about to be.
   var compared: Int { table.values.count { $0.standing != nil } }
 
   mutating func add(_ state: PeerState, isNewMember: Bool) {
@@ -65,12 +64,12 @@ struct SessionTable: Sendable {
     if table[state.session]?.sightings == 0 { table[state.session] = nil }
   }
 
-  /// All its members are taken to say this.
+  /// Records that all members announce this timeline.
   mutating func expect(_ timeline: Timeline, in session: SessionID) {
     table[session]?.timelines.replaceAll(by: timeline)
   }
 
-  /// Puts a session in line to be measured. `host` announced it.
+  /// Queues a session for measurement. `host` announced it.
   mutating func enqueue(_ session: SessionID, by host: Address? = nil, at now: Micros) {
     if let failed = failures[session], failed.pauseEnd > now {
       table[session]?.standing = .known(reconsiderAt: failed.pauseEnd)
@@ -82,10 +81,10 @@ struct SessionTable: Sendable {
     if failures[session] == nil { first.append(entry, in: table) } else { again.append(entry, in: table) }
   }
 
-  /// The next session in line; it is being measured from now on.
+  /// Takes the next session to measure from the queue.
   mutating func takeWaiting(at now: Micros) -> SessionID? {
     while let entry = first.take(from: table) {
-      // If a session of this host has failed since, its other sessions wait for those of all other hosts.
+      // After a failure of this host, its other sessions wait for those of all other hosts.
       if let host = entry.host, let failed = failedHosts[host], now - failed < Limits.failureMemory {
         again.append(entry, in: table)
       } else {
@@ -124,7 +123,7 @@ struct SessionTable: Sendable {
     nextReconsideration = min(reconsiderAt, nextReconsideration ?? reconsiderAt)
   }
 
-  /// `left` was ours, and `joined` is.
+  /// Records that we went from session `left` to `joined`.
   mutating func change(from left: SessionID, to joined: SessionID, reconsiderAt: Micros) {
     table[joined]?.standing = nil
     guard table[left] != nil else { return }
@@ -134,7 +133,7 @@ struct SessionTable: Sendable {
 
   func looks(at session: SessionID) -> Int { looks[session] ?? 0 }
 
-  /// Puts every known session whose time has come in line again.
+  /// Queues every known session that is due for another look.
   mutating func reconsider(at now: Micros) {
     guard let due = nextReconsideration, due <= now else { return }
     nextReconsideration = nil
@@ -151,7 +150,7 @@ struct SessionTable: Sendable {
   }
 }
 
-/// How often a session could not be measured, and until when it is left alone.
+/// Failed measurements of one session, and the end of the pause after them.
 private struct Failures: Sendable {
   private var count = 0
   private var last = Micros.zero
@@ -162,21 +161,22 @@ private struct Failures: Sendable {
   mutating func note(at now: Micros) {
     count = isForgotten(at: now) ? 1 : count + 1
     last = now
-    // A single failure may come from a peer that left or from a poor wire: we measure again at the next word,
-    // as the reference does.
+    // A single failure may come from a peer that left or from a poor network: we measure again at the next
+    // announcement, as the reference does.
     guard count > 1 else { return }
     let doubled = Limits.firstPause.count << Int64(min(count - 2, 20))
     pauseEnd = now + min(Micros(doubled), Limits.longestPause)
   }
 }
 
-/// First come, first measured. May name sessions that are gone; they are skipped.
+/// A first-in, first-out queue. It may name sessions that are gone; they are skipped.
 private struct Queue: Sendable {
   typealias Entry = (session: SessionID, host: Address?)
   private var entries: [Entry] = []
   private var head = 0
 
-  /// Sessions that come and go while nothing is measured must not make it grow.
+  /// Compacts the queue from time to time: sessions that come and go while nothing is measured must not make
+  /// it grow.
   mutating func append(_ entry: Entry, in table: [SessionID: KnownSession]) {
     entries.append(entry)
     guard entries.count > 4 * Limits.sessions else { return }

@@ -2,9 +2,9 @@
 import BeatMath
 import LinkWire
 
-/// Which session is ours.
+/// The choice of our session.
 extension LinkSession {
-  /// Somebody announced a timeline that nobody in that session had announced before (facts: link 7.3).
+  /// Handles a timeline that no known peer of that session had announced before (facts: link 7.3).
   mutating func consider(_ incoming: Timeline, of target: SessionID, from host: Address) {
     if target == session {
       if Belief.overrides(incoming, timeline) { apply(incoming, ghost) }
@@ -25,12 +25,12 @@ extension LinkSession {
     }
   }
 
-  /// Somebody told us our own session's time.
+  /// Takes our own session's time as a peer measured it for us.
   mutating func follow(_ told: Source, _ map: GhostMap) {
-    // Meanwhile it is by our own that everybody goes.
+    // If the clock is ours by now, the measurement is of no use.
     guard isClockDoubted || guide != nil else { return }
     let time = map.ghost(atHost: now)
-    // A clock by which our timeline can't be brings a timeline of its own.
+    // If the measured clock makes our timeline implausible, the measured peer's own timeline may fit.
     let claims = [timeline] + (peers.nodes[told.node]?.first.map { [$0.claim] } ?? [])
     guard Belief.isPlausible(age: time),
       let fitting = claims.first(where: { Belief.isPlausible($0, at: time) })
@@ -38,28 +38,29 @@ extension LinkSession {
       counters.implausible += 1
       avoid(told.node)
       measurementFailed(of: session, node: told.node)
-      // Nobody tells a time that our timeline fits: it is we who are wrong.
+      // No peer's time fits our timeline, so our timeline is wrong.
       if hasAskedAll(session) { startOwnSession() }
       return
     }
     isClockDoubted = false
     source = told
     if abs((time - ghost.ghost(atHost: now)).count) > Limits.clockTolerance.count {
-      // One of the two is wrong, or was. It may be the new one.
+      // One of the two clocks is wrong or was, perhaps the new one.
       remeasureSoon()
       clock.jumps &+= 1
     }
-    // Somebody else was the best while it was asked.
+    // During the measurement another peer became the best one to ask.
     if guide != nil && guide != source { remeasureSoon() }
     if fitting != timeline { peers.expect(fitting, in: session) }
     apply(fitting, map)
     isBroadcastDue = true
   }
 
-  /// Whether another session is better than ours, now that we know its time.
+  /// Joins another session, whose time we know now, if it is better than ours.
   mutating func weigh(_ target: SessionID, _ map: GhostMap, by told: Source) {
     let time = map.ghost(atHost: now)
-    // Of what its members say, the latest that can be: one of them may say something else for good.
+    // Only the latest plausible timeline of its members counts: a single member may announce nonsense for
+    // good.
     let believed = peers.timelines(of: target).filter { Belief.isPlausible($0, at: time) }
     guard Belief.isPlausible(age: time), let latest = believed.max(by: { Belief.overrides($1, $0) }) else {
       counters.implausible += 1
@@ -87,7 +88,7 @@ extension LinkSession {
   mutating func measurementFailed(of target: SessionID, node: NodeID?) {
     counters.measurementsFailed += 1
     if target == session {
-      // Next time somebody else is asked, if there is anybody. If there is not, our clock is as good as any.
+      // Ask another peer next time, if there is one. If there is none, our own clock is as good as any.
       if let node, !isExcused(node) { avoid(node) }
       if hasAskedAll(target) { isClockDoubted = false }
       let retry = uptime.now + (isClockDoubted ? Rules.pingTimeout : Limits.remeasureRetry)
@@ -97,8 +98,9 @@ extension LinkSession {
     }
   }
 
-  /// Who told us the time may fail once, and as long as it says nothing at all: it is stalled, and an attacker who waits for that told
-  /// another time. The reference never asks anybody else while the founder is there.
+  /// A peer that gave us the time before may fail once, and again while it is completely silent: it has
+  /// stalled, and an attacker who waits for that would offer another time. The reference never asks another
+  /// peer while the founder is there.
   private mutating func isExcused(_ node: NodeID) -> Bool {
     guard node == source?.node, !isClockDoubted else { return false }
     if peers.nodes[node]?.allSatisfy({ uptime.now - $0.heard > Limits.farewellGrace }) ?? true { return true }
@@ -106,7 +108,8 @@ extension LinkSession {
     return !hasSourceFailed
   }
 
-  /// The old session's start/stop is not carried over and the new one's is not taken until it changes (8.3).
+  /// The old session's start/stop is dropped. The new session's counts from its next change on (facts: link
+  /// 8.3).
   private mutating func join(
     _ target: SessionID, timeline new: Timeline, _ map: GhostMap, by source: Source
   ) {
@@ -114,7 +117,8 @@ extension LinkSession {
     session = target
     formerSessions.removeAll()
     startStop = .unset
-    // What was not believed of another session is news in ours as soon as it can be.
+    // A timeline that we did not believe while it was another session's must be news as soon as it is
+    // plausible.
     peers.expect(new, in: target)
     usher = source.node
     self.source = source
@@ -128,7 +132,8 @@ extension LinkSession {
     isClockDoubted = false
   }
 
-  /// Not at the same moment as the peer on the other side, lest we swap sessions for ever.
+  /// Random, so that we and a peer in the other session don't look at the same moment and swap sessions for
+  /// ever.
   private mutating func nextLook(isDoubtful: Bool = false) -> Micros {
     let period = isDoubtful ? Limits.doubtfulPeriod : Limits.reconsiderPeriod
     return uptime.now + period + Micros(Int64.random(in: 0...period.count, using: &dice))
@@ -137,13 +142,13 @@ extension LinkSession {
   mutating func remeasure() {
     guard let due = nextRemeasurement, due <= uptime.now else { return }
     scheduleRemeasurement()
-    // Alone there is nobody to doubt by.
+    // Without other members there is no other clock.
     if peers.members(of: session) == 0 { isClockDoubted = false }
     guard isClockDoubted || guide != nil, !isAskingGuide else { return }
     measure(session)
   }
 
-  /// A peer that makes us start over all the time must not keep us from coming to an end.
+  /// A measurement under way is not restarted: a peer that keeps giving us reasons would keep it from ending.
   private var isAskingGuide: Bool {
     guard let guide else { return false }
     return measurements.contains { $0.session == session && $0.source.node == guide.node }
@@ -153,15 +158,15 @@ extension LinkSession {
     peers.avoid(node, until: uptime.now + Limits.remeasureRetry)
   }
 
-  /// The reference measures every 30 seconds. Two peers that ask each other, at one moment and for a second on a poor
-  /// network, would swap their clocks and go on swapping them, so ours do not keep step: a little sooner.
+  /// Up to five seconds earlier than the reference, which measures every 30 seconds. Two peers that measure
+  /// each other at the same moment would swap their clocks, and in step they would do so every time.
   mutating func scheduleRemeasurement() {
     nextRemeasurement =
       uptime.now + Rules.remeasurePeriod
       - Micros(Int64.random(in: 0...Limits.remeasureSpread.count, using: &dice))
   }
 
-  /// Not before everybody has heard whose clock everybody goes by, and not all at the same moment.
+  /// Waits until all members know the clock origin, then spreads their measurements.
   mutating func remeasureSoon() {
     let members = Int64(peers.members(of: session))
     let spread = min(Limits.remeasureRetry, Micros(Limits.remeasureSpacing.count * members))
@@ -175,11 +180,11 @@ extension LinkSession {
     nextRemeasurement = uptime.now
   }
 
-  /// Whether nobody is left to ask who was not asked in vain.
+  /// Whether every peer that could tell this session's time has failed lately.
   private func hasAskedAll(_ target: SessionID) -> Bool { guide(to: target)?.isAvoided ?? true }
 
-  /// Whatever made our session's age or beat one that we would not believe of another (somebody's lie, a clock that
-  /// stepped, three years): we leave it. All its members do, and find together again.
+  /// Leaves our session if its age or beat became one that we would not believe of another session: by a lie,
+  /// by a step of a clock, or after three years. All members do so and find each other again.
   mutating func leaveAbsurdSession() {
     let time = ghost.ghost(atHost: now)
     if time > Limits.farthestTime, Belief.isPlausible(age: time - Limits.yearsLeftBehind) {
@@ -189,7 +194,7 @@ extension LinkSession {
     }
   }
 
-  /// A new session of our own that goes on where we are, so that nothing is heard of it (facts: link 7.6).
+  /// Founds a session in which our beat goes on unbroken (facts: link 7.6).
   mutating func startOwnSession() {
     var beatsNow = timeline.exactBeats(at: ghost.ghost(atHost: now))
     if isFar(beatsNow) { beatsNow = Beats(micros: beatsNow.micros % Timeline.round.micros) }
@@ -198,8 +203,9 @@ extension LinkSession {
       GhostMap(startingAt: now), .unset)
   }
 
-  /// A session that got too old goes on in one that all its members know: by the same clock, some years less, with the same
-  /// timeline. They come there within milliseconds, and what one of them set or started meanwhile is everybody's there.
+  /// Continues a session that got too old in one that every member computes alike: the same clock less some
+  /// years, the same timeline. The members arrive within milliseconds, and their changes meanwhile count for
+  /// all.
   private mutating func startNextSession() {
     let years = Limits.yearsLeftBehind
     let beat = timeline.exactBeats(at: Limits.farthestTime)
@@ -207,7 +213,7 @@ extension LinkSession {
     let next = Timeline(
       tempo: timeline.tempo, beatOrigin: timeline.beatOrigin - rounds, timeOrigin: timeline.timeOrigin - years
     )
-    // What was started long ago is not news for a peer that has joined since.
+    // An old start is not news for a peer that has joined since.
     var started = SessionStartStop.unset
     if startStop.timestamp > Limits.farthestTime - Limits.startStopLead {
       started = startStop
@@ -218,9 +224,10 @@ extension LinkSession {
     begin(NodeID(using: &dice), next, GhostMap(intercept: ghost.intercept - years), started)
   }
 
-  /// Peers of the reference's look at another session once. Two sessions whose ages differ by just as much as it tolerates so stay side by side for good, some of
-  /// its peers in either. A session that is older than both brings all together: it goes on where we are, and its name follows from ours, so that whoever of
-  /// us begins it too is in the same.
+  /// Unites two sessions that peers of the reference keep apart: the reference measures a foreign session
+  /// only once, so if the ages differ by almost exactly its tolerance, its peers stay split for ever. We
+  /// continue in a third session that is older than both. Its id follows from ours, so that all of us who
+  /// begin it meet there.
   private mutating func startMeeting() {
     let lead = Limits.leadOfMeeting
     guard Belief.isPlausible(age: ghost.ghost(atHost: now) + lead) else { return }
@@ -234,12 +241,12 @@ extension LinkSession {
 
   private func isFar(_ beat: Beats) -> Bool { beat > Limits.beatsCarriedOn || beat < -Limits.beatsCarriedOn }
 
-  /// Of our own, unless another is named; nobody that we know is in it.
+  /// Begins `target`, or a session of our own, in which we know no other peer yet.
   private mutating func begin(
     _ target: SessionID?, _ new: Timeline, _ map: GhostMap, _ started: SessionStartStop
   ) {
     counters.resets += 1
-    // Whom we leave behind, and who may leave as we do, need not wait until we expire.
+    // With a goodbye the peers that stay need not wait until we expire.
     if peers.members(of: session) > 0 { for place in gateways.indices { sayGoodbye(on: place) } }
     remember(node)
     node = isRelay ? NodeID(ofRelayUsing: &dice) : NodeID(using: &dice)
@@ -270,7 +277,7 @@ extension LinkSession {
 }
 
 extension Peers {
-  /// Whether a peer of the reference's is in one of them: it says nothing of its clock (facts: link 1.1).
+  /// Whether a peer of the reference is in one of the sessions: it announces no clock (facts: link 1.1).
   func haveReference(in sessions: [SessionID]) -> Bool {
     nodes.values.lazy.joined().contains { $0.state.clock == nil && sessions.contains($0.state.session) }
   }

@@ -5,31 +5,33 @@ import LinkWire
 /// A peer as seen through one gateway.
 struct Sighting {
   let gateway: GatewayID
-  /// Where its last word came from; what one host may claim to be is counted by this.
+  /// The address of its last packet, for the limit of peers at one address.
   var source: Address
   var state: PeerState
-  /// Its timeline in its own words, which we may not believe by our clock.
+  /// The timeline that it announced, even if we did not believe it.
   var claim: Timeline
-  /// In uptime.
+  /// Uptime of the last packet.
   var heard: Micros
-  /// Still believed for a grace after.
+  /// Uptime when its time to live ends. It is kept for `Rules.expiryGrace` longer.
   var expiry: Micros
-  /// In uptime. It did not answer when it was asked for its session's time, or told one that can't be: until then it is
-  /// asked only if there is nobody else.
+  /// Uptime until which we ask it only if there is no other peer: it did not answer, or gave an impossible
+  /// time.
   var avoidedUntil = Micros.zero
-  /// In uptime, when it said goodbye. What it had said before may be read later: answers come to another socket.
+  /// Uptime of its goodbye. Packets that arrived before may be read after it: Responses come to another
+  /// socket.
   var goodbye: Micros?
-  /// Where it has answered. Anybody can write another place into a packet in its name, so that one goes as long as it answers.
+  /// The endpoint at which it answered. We prefer it as long as it answers, since any host can announce
+  /// another endpoint in the peer's name.
   var proven: Endpoint?
 
-  /// Where it is asked for the time, if it can be.
+  /// The endpoint to ping; nil if there is none.
   var endpoint: Endpoint? { proven ?? state.measurement }
 }
 
 extension Sighting {
   func isAvoided(at now: Micros) -> Bool { avoidedUntil > now }
 
-  /// Returns what it said until now.
+  /// Returns the former state.
   mutating func renew(
     _ claim: Timeline, from source: Address, arrived: Micros, at now: Micros, until expiry: Micros
   ) -> PeerState {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How often each of a few values occurs. Usually there is one; there are never more than sightings.
+/// Counts of a few distinct values. Usually there is one; there are never more than sightings.
 struct Tally<Value: Equatable & Sendable>: Sendable {
   private var entries: [(value: Value, count: Int)] = []
 

@@ -3,22 +3,22 @@ import BeatMath
 import LinkWire
 
 extension LinkSession {
-  /// Our session's timeline or clock is now this: the client's beat runs on unbroken (facts: link 7.5).
+  /// Adopts the session's timeline or clock; the client's beat runs on unbroken (facts: link 7.5).
   mutating func apply(_ incoming: Timeline, _ map: GhostMap) {
     let incoming = incoming.clamped
     guard incoming != timeline || map != ghost else { return }
     timeline = incoming
     ghost = map
     client = client.following(session: incoming, at: now, by: map)
-    // By another clock it may be stamped in the future.
+    // By another clock its stamp may be in the future.
     if !Belief.isPlausible(startStop, at: map.ghost(atHost: now)) { startStop = .unset }
     if isStartStopSyncEnabled && startStop != .unset { followStartStop() }
     revision += 1
     isPublishDue = true
   }
 
-  /// A peer's start or stop counts if it is later than the one we know; it is passed on even if we do not follow
-  /// it (facts: link 8.3).
+  /// Takes a peer's start or stop if it is later than ours, and passes it on even if we do not follow it
+  /// (facts: link 8.3).
   mutating func consider(_ incoming: SessionStartStop, of target: SessionID) {
     guard target == session, incoming.timestamp > startStop.timestamp else { return }
     startStop = incoming
@@ -29,8 +29,8 @@ extension LinkSession {
     isPublishDue = true
   }
 
-  /// The peer that said it may be ahead of us by seconds. To our own users it was said now at the latest, so that what they do
-  /// next is later.
+  /// The stamp may be seconds ahead of our clock. For our own users it is at most now, so that their next
+  /// action is later.
   private mutating func followStartStop() {
     clientStartStop = startStop.client(on: timeline, by: ghost)
     clientStartStop.timestamp = min(clientStartStop.timestamp, now)
@@ -63,7 +63,7 @@ extension LinkSession {
     if changed { isBroadcastDue = true }
   }
 
-  /// Meant for a session that we have left since it is dropped, so that joining never changes the joined session.
+  /// Drops a change made for a session that we have left, so that joining never changes the joined session.
   private mutating func commitTimeline(_ edited: Timeline, _ change: SessionChange) -> Bool {
     let meant = SessionID(rawValue: change.session)
     if change.session != 0, meant != session, !formerSessions.contains(meant) {
@@ -89,7 +89,8 @@ extension LinkSession {
     isPublishDue = true
     guard isStartStopSyncEnabled else { return false }
     var shared = edited.session(on: timeline, by: ghost)
-    // A stamp ahead of our clock would bar our users until then, and the later one wins (facts: link 8.3).
+    // A stamp ahead of our clock would block our users until then, because the later one wins (facts: link
+    // 8.3).
     if startStop.timestamp > ghost.ghost(atHost: now) {
       shared.timestamp = max(shared.timestamp, startStop.timestamp + Micros(1))
     }
