@@ -6,9 +6,9 @@ import Testing
 @testable import LinkSession
 @testable import LinkWorld
 
-/// What becomes of a session that is as old as one can be: in three years, or because somebody said that it is.
+/// The end of a session's greatest age: after three years, or because a peer lied about it.
 @Suite struct AgeTests {
-  /// Three peers in one session whose three years are over in half a second.
+  /// Three peers in a session that reaches its greatest age in half a second.
   private func oldWorld(beat: Int64) -> LinkWorld {
     let world = LinkWorld(seed: 3)
     world.conditions.delay = Micros(3_000)
@@ -31,7 +31,7 @@ import Testing
       world.peers[peer].machine.timeline = timeline
       world.peers[peer].machine.revision += 1
     }
-    // Everybody says so now.
+    // All peers announce the changed state now.
     for peer in world.peers.indices {
       world.peers[peer].machine.isBroadcastDue = true
       world.handle(.deadline, by: peer)
@@ -40,9 +40,9 @@ import Testing
     return world
   }
 
-  /// Some milliseconds before or after, when some are in the next session and some are not.
+  /// Around the end some peers are in the next session and some are not.
   @Test(arguments: [0, 1 << 60] as [Int64])
-  func `what is set and started while a session ends is everybody's`(beat: Int64) {
+  func `a change made while a session ends reaches all peers`(beat: Int64) {
     for early in stride(from: Int64(-12_000), through: 12_000, by: 1_000) {
       let world = oldWorld(beat: beat)
       let session = world.peers[0].snapshot.session
@@ -66,8 +66,8 @@ import Testing
     }
   }
 
-  /// It has not heard the start that was before it came, and must not begin to play because three years are over.
-  @Test func `who joined a playing session does not start when it goes on in the next`() {
+  /// The newcomer has not heard the earlier start. It must not begin to play because the session ends.
+  @Test func `a late member does not start when its session continues in the next`() {
     let world = oldWorld(beat: 0)
     world.setCable(false, of: 2)
     for peer in 0..<2 {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkSession
 
-/// What Link says and hears of Link Audio: facts: link-audio 1.
+/// Link's announcements of Link Audio: facts: link-audio 1.
 @Suite struct AudioSightingTests {
   let socket = Endpoint(.v4(0x0a00_0001), port: 60_000)
 
@@ -15,7 +15,7 @@ import Testing
     return peer
   }
 
-  @Test func `our socket is said at once in every state and not after it closed`() {
+  @Test func `our audio socket is announced at once until it closes`() {
     var bench = Bench()
     bench.wait(100_000)
     #expect(bench.takeAlives().allSatisfy { $0.audio == nil })
@@ -32,7 +32,7 @@ import Testing
     #expect(bench.takeSent().isEmpty)
   }
 
-  @Test func `who opens a socket hears who is there and then of each change`() {
+  @Test func `an opened audio socket learns of all peers and then of changes`() {
     var bench = Bench()
     var peer = peer(7, in: bench)
     bench.meet(peer)
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  /// All of a peer's sockets are bound to one address: it cannot have us send to a third.
+  /// A peer binds all its sockets to one address, so it cannot make us send to a third machine.
   @Test func `a socket on another host is not believed`() {
     var bench = Bench()
     bench.handle(.audioSocket(socket, on: Bench.gateway.id))
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `a crowd of peers with sockets leaves nothing behind`() {
+  @Test func `a crowd of peers with audio sockets is reported and reported gone`() {
     var bench = Bench()
     for round in 0..<5 {
       for number in 0..<2_000 {
@@ -101,7 +101,7 @@ import Testing
       if round == 2 { bench.handle(.audioSocket(socket, on: Bench.gateway.id)) }
       bench.wait(8_000_000)
     }
-    // Whom it was told of, it was also told that he is gone.
+    // Every peer that was reported is also reported gone.
     var there = Set<NodeID>()
     for sighting in bench.audioPeers {
       if sighting.endpoint == nil { there.remove(sighting.node) } else { there.insert(sighting.node) }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import LinkSession
 
-/// Whatever was believed, an honest change fits afterwards.
+/// After any believed statement an honest change still fits.
 @Suite struct BeliefTests {
-  /// Every tempo can be set, and stays.
+  /// Expects that any tempo can be set and stays.
   private func expectFreedom(_ bench: inout Bench, _ comment: Comment) {
     for tempo in [20.0, 999, 87.5, 130] {
       bench.wait(1_000)
@@ -34,8 +34,8 @@ import Testing
     }
   }
 
-  /// What is just believed is found by trying: as an attacker would, without asking the code.
-  @Test func `the farthest timeline that is believed leaves room for honest changes`() {
+  /// The border is found by trial, as an attacker would find it, not from the code's limits.
+  @Test func `the farthest believed timeline leaves room for honest changes`() {
     func isTaken(_ timeline: Timeline, after age: Int64) -> Bench? {
       var bench = Bench(tempo: 130)
       bench.now = bench.now + Micros(age)
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `a session just below the farthest time is left again and tempo stays free`() {
+  @Test func `a session just below the greatest age is left and tempo stays free`() {
     for below in [1, 1_000_000, 3_000_000] as [Int64] {
       var bench = Bench(tempo: 130)
       var rogue = Stranger(7)
@@ -98,20 +98,20 @@ import Testing
     forged.state.measurement = Stranger(8).state.measurement
     bench.meet(forged)
     #expect(bench.snapshot.peerCount == 1)
-    // Nor does it take the peer's place first, and then move it.
+    // It cannot take the peer's place first and move it afterwards either.
     forged.state.session = friend.state.session
     bench.meet(forged)
     forged.state.session = NodeID(rawValue: 99)
     bench.meet(forged)
     #expect(bench.snapshot.peerCount == 1)
     #expect(bench.machine.counters.forged == 3)
-    // Once the peer is silent from there, it may have another address.
+    // Once the known address has been silent for long enough, the peer may have another one.
     bench.wait(5_000_000)
     bench.meet(forged)
     #expect(bench.snapshot.peerCount == 0)
   }
 
-  @Test func `a peer that got another address sets tempo and start at once`() {
+  @Test func `a peer with a new address sets tempo and start at once`() {
     var bench = Bench(tempo: 120)
     bench.handle(.enableStartStopSync(true))
     let friend = Stranger(7, memberOf: bench)
@@ -128,8 +128,7 @@ import Testing
     bench.meet(moved)
     #expect(bench.machine.timeline == moved.state.timeline && bench.snapshot.state.isPlaying)
     #expect(bench.snapshot.peerCount == 1)
-    // The peer goes on speaking from the new address only: we pass the change on, and then have nothing new
-    // to say.
+    // The peer goes on from the new address only. We pass the change on once.
     _ = bench.takeAlives()
     for _ in 0..<17 {
       bench.wait(250_000)
@@ -137,7 +136,7 @@ import Testing
     }
     #expect(bench.takeAlives().count <= 18, "no more Alives than without it")
     #expect(bench.snapshot.peerCount == 1)
-    // Its old address expires, and it is there all the time.
+    // Its old address expires, and all the time the peer counts as present.
     for _ in 0..<20 {
       bench.wait(250_000)
       bench.meet(moved)
@@ -146,14 +145,14 @@ import Testing
     #expect(bench.machine.peers.nodes[friend.state.node]?.map(\.source) == [moved.source.address])
   }
 
-  @Test func `a name borrowed from another address gives nothing but a voice`() {
+  @Test func `a borrowed id can set a tempo but moves no peer and no clock`() {
     var bench = Bench(tempo: 120)
     var friend = Stranger(7, memberOf: bench)
     bench.meet(friend)
     var thief = friend
     thief.source = Stranger(8).source
     thief.state.measurement = Stranger(8).state.measurement
-    // The friend stalls for almost as long as its name is kept, and the thief speaks all the time.
+    // The friend stalls for almost as long as its id is kept, and the thief speaks all the time.
     for round in 0..<19 {
       bench.wait(250_000)
       thief.state.timeline.beatOrigin = thief.state.timeline.beatOrigin + Beats(micros: Int64(round + 1))
@@ -164,7 +163,7 @@ import Testing
     #expect(known?.map(\.source) == [friend.source.address])
     #expect(known?.first?.endpoint == friend.state.measurement, "its clock is asked for where it was")
     #expect(bench.machine.counters.forged == 38 && bench.snapshot.peerCount == 1)
-    // The friend is back, with the same name and the same right.
+    // The friend is back, with the same id and the same rights.
     friend.state.timeline = Timeline(
       tempo: Tempo(90), beatOrigin: bench.machine.timeline.beatOrigin + Beats(1), timeOrigin: .zero)
     bench.meet(friend)
@@ -182,7 +181,7 @@ import Testing
     #expect(bench.sent.allSatisfy { $0.ping == nil })
   }
 
-  @Test func `a doubted clock is not told to others`() {
+  @Test func `a doubted clock is not given to other peers`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -192,7 +191,7 @@ import Testing
     _ = bench.takeSent()
     bench.hear(bytes: ping, from: Stranger(8).source, via: .measurement)
     #expect(!bench.takeSent().contains { $0.destination == .endpoint(Stranger(8).source) })
-    // Nobody answers. It is the session's clock then, and doubting it for ever helps nobody.
+    // No peer answers. Then ours is the session's clock, and doubting it for ever is of no use.
     for _ in 0..<48 {
       bench.wait(250_000)
       bench.meet(stranger)
@@ -202,7 +201,7 @@ import Testing
     #expect(bench.takeSent().contains { $0.destination == .endpoint(Stranger(8).source) })
   }
 
-  @Test func `who is alone has nobody to doubt by`() {
+  @Test func `a lonely peer does not doubt its clock`() {
     var bench = Bench()
     bench.handle(.clockDisturbed)
     bench.wait(20_000_000)
@@ -217,7 +216,7 @@ import Testing
     #expect(bench.takeSent().allSatisfy { $0.ping == nil }, "it is our session and our clock")
   }
 
-  @Test func `of several members that do not answer each is asked once`() {
+  @Test func `each of several silent members is asked once`() {
     var bench = Bench()
     let founder = Stranger(7)
     bench.meet(founder)
@@ -234,8 +233,8 @@ import Testing
     #expect(Array(asked.prefix(4)) == members.map { .endpoint($0.state.measurement!) })
   }
 
-  /// Told by one member, then by nobody: only our own machine is wrong, or that member lies.
-  @Test func `a clock that puts the timeline in the future is not taken`() {
+  /// One member gives this clock: either that member lies, or only our own machine is wrong.
+  @Test func `a clock by which our timeline starts in the future is refused`() {
     var bench = Bench()
     let founder = Stranger(7)
     let honest = Stranger(9, session: 7)
@@ -259,8 +258,8 @@ import Testing
     expectFreedom(&bench, "")
   }
 
-  /// Reference peers that an attack has thrown off stay in a session and go on saying what nobody can believe.
-  @Test func `what a member says that cannot be by its own clock either is no reason to take its clock`() {
+  /// Peers of the reference that an attack has misled stay in a session and repeat an implausible timeline.
+  @Test func `a clock is refused if even its own timeline does not fit it`() {
     var bench = Bench()
     let founder = Stranger(7)
     bench.meet(founder)
@@ -278,8 +277,8 @@ import Testing
     #expect(bench.machine.counters.measurementsDone == 1, "nor to ask for it")
   }
 
-  /// A member's timeline lay too far ahead when we joined its session. A second later it does not.
-  @Test func `what cannot be yet when we join is news when it can`() {
+  /// A member's timeline starts too far ahead when we join, and is plausible a second later.
+  @Test func `a timeline that was too far ahead when we joined counts later`() {
     var bench = Bench()
     let founder = Stranger(7)
     var ahead = Stranger(8, session: 7)
@@ -295,8 +294,8 @@ import Testing
     #expect(bench.machine.timeline.beatOrigin == ahead.state.timeline.beatOrigin)
   }
 
-  /// Mostly it was a liar.
-  @Test func `when who told us the time leaves another is asked soon`() {
+  /// The new guide may be a better source: often the old one was a liar.
+  @Test func `another member is measured soon after the old guide leaves`() {
     var bench = Bench()
     let founder = Stranger(7)
     let member = Stranger(9, session: 7)
@@ -313,7 +312,7 @@ import Testing
       bench.takeSent().contains { $0.ping != nil && $0.destination == .endpoint(member.state.measurement!) })
   }
 
-  @Test func `a clock that jumped is measured once more soon`() {
+  @Test func `a clock that jumped is measured again soon`() {
     var bench = Bench()
     let founder = Stranger(7)
     bench.meet(founder)
@@ -336,8 +335,8 @@ import Testing
     #expect(bench.machine.ghost == founder.ghost)
   }
 
-  /// What a peer of the reference's that looks once decides, ours decide at each look.
-  @Test func `beside the reference's peers the border hardly moves`() {
+  /// A reference peer looks once and decides. Our peers decide the same at each look.
+  @Test func `beside reference peers the border hardly moves`() {
     let (low, high) = (NodeID(rawValue: 1), NodeID(rawValue: 2))
     for looks in [0, 1, 5, 1_000] {
       for lead in [-480_000, -499_000, 0, 480_000] as [Int64] {
@@ -348,7 +347,7 @@ import Testing
       #expect(!Belief.isBetter(low, olderBy: Micros(-511_000), than: high, looks: looks, isMixed: true))
     }
     #expect(Belief.isBetter(high, olderBy: Micros(480_000), than: low, looks: 1))
-    // Never both better, and never neither: we would go to and fro for good.
+    // Exactly one of the two is better: otherwise we would go to and fro for ever.
     for looks in 0...7 {
       for lead in stride(from: Int64(-520_000), through: 520_000, by: 333) {
         let there = Belief.isBetter(high, olderBy: Micros(lead), than: low, looks: looks, isMixed: true)

@@ -4,7 +4,7 @@ import LinkWire
 
 @testable import LinkSession
 
-/// One machine on the bench: time moves only when a test says so, and everything it says is kept.
+/// One machine under test: only the test moves time, and every output is kept.
 struct Bench {
   struct Sent {
     let packet: Packet
@@ -29,7 +29,7 @@ struct Bench {
     id: GatewayID(rawValue: 2), address: .v4(0x0a00_0101),
     measurement: Endpoint(.v4(0x0a00_0101), port: 50_000))
 
-  /// Enabled, with a gateway, unless told otherwise.
+  /// By default the machine is enabled and has a gateway.
   init(
     tempo: Double = 120, at now: Micros = Micros(50_000_000), seed: UInt64 = 1, isEnabled: Bool = true
   ) {
@@ -65,7 +65,7 @@ struct Bench {
     }
   }
 
-  /// Lets time pass; every deadline is met when it comes.
+  /// Lets time pass; every deadline is met on time.
   mutating func wait(_ micros: Int64, answering stranger: Stranger? = nil) {
     let end = now + Micros(micros)
     while let deadline, deadline <= end {
@@ -96,7 +96,7 @@ struct Bench {
     drain()
   }
 
-  /// Tests speak of what was sent since they last asked.
+  /// Returns the datagrams sent since the last call.
   mutating func takeSent() -> [Sent] {
     defer { sent = [] }
     return sent
@@ -131,7 +131,7 @@ extension Bench.Sent {
     return node
   }
 
-  /// Of a ping, the host time and the previous ghost time.
+  /// The host time and the previous ghost time of a ping.
   var pong: Pong? {
     guard channel == .measurement, case .pong(let pong)? = try? packet.withUnsafeBytes(decodeMeasurement)
     else {
@@ -156,7 +156,7 @@ extension Bench.Sent {
 struct Stranger {
   var state: PeerState
   var source: Endpoint
-  /// From the bench's host time to the stranger's ghost time.
+  /// The map from the bench's host time to the stranger's ghost time.
   var ghost: GhostMap
 
   init(
@@ -174,7 +174,7 @@ struct Stranger {
     ghost = GhostMap(intercept: Micros(intercept))
   }
 
-  /// A peer of the machine's own session that says what it says.
+  /// A member of the machine's own session that announces the same state.
   init(_ name: UInt64, memberOf bench: Bench) {
     self.init(name)
     state.session = bench.snapshot.session
@@ -203,7 +203,7 @@ extension Bench {
     hear(bytes: packet, from: stranger.state.measurement!, on: gateway, via: .measurement)
   }
 
-  /// Answers all pings to the stranger, and those that the answers bring about; no time passes.
+  /// Answers all pings to the stranger and those that follow from the answers; no time passes.
   mutating func answerPings(
     as stranger: Stranger, atMost limit: Int = 200, on gateway: Gateway = Bench.gateway
   ) {
@@ -222,7 +222,7 @@ extension Bench {
   }
 }
 
-/// As the wire has it: session, ghost time, and the echo of our own entries.
+/// A pong as bytes: session, ghost time, and the echo of our own entries.
 func makePong(session: SessionID, ghost: Micros, host: Micros, previousGhost: Micros) -> [UInt8] {
   func entry(_ key: String, _ value: UInt64) -> [UInt8] {
     Array(key.utf8) + [0, 0, 0, 8] + (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * UInt64($0))) }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import LinkSession
 
-/// The session between LinkHut 3.0.6 and the reference library that was recorded, as a third peer hears it: every
-/// Alive and ByeBye at its time, with the two peers answering our pings by the clocks their own pongs show.
+/// The recorded session of LinkHut 3.0.6 and the reference library, as a third peer hears it: every Alive and
+/// ByeBye at its time. The two peers answer our pings by the clocks that their own pongs show.
 @Suite struct CapturedSessionTests {
   private struct Datagram {
     let at: Micros
@@ -26,7 +26,7 @@ import Testing
     }
   }()
 
-  /// What each measurement endpoint's pongs say of its clock, for each session that it answered for.
+  /// The clock of each measurement endpoint, by session, as its recorded pongs show it.
   private func clocks() -> [Endpoint: [SessionID: GhostMap]] {
     var offsets: [Endpoint: [SessionID: [Double]]] = [:]
     for datagram in Self.recording {
@@ -46,7 +46,7 @@ import Testing
     let gateway = Gateway(
       id: GatewayID(rawValue: 1), address: .v4(0x7f00_0001),
       measurement: Endpoint(.v4(0x7f00_0001), port: 1))
-    // After LinkHut and before the reference library, so that LinkHut's session is the oldest.
+    // We come after LinkHut and before the reference library, so that LinkHut's session is the oldest.
     var bench = Bench(tempo: 77, at: recording[0].at + Micros(1_500_000), isEnabled: false)
     bench.handle(.enable(true))
     bench.handle(.enableStartStopSync(true))

@@ -18,7 +18,7 @@ import Testing
     #expect(state.measurement == Bench.gateway.measurement)
   }
 
-  @Test func `the members of the session are listed where they are and the others are not`() {
+  @Test func `only members of our session are listed with their addresses`() {
     var bench = Bench()
     for name: UInt64 in [9, 7] { bench.meet(Stranger(name, memberOf: bench)) }
     var neighbour = Stranger(11, memberOf: bench)
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: 0..<20 as Range<UInt64>)
-  func `the first addresses of any number of peers are listed and counted`(seed: UInt64) {
+  func `the lowest addresses of any number of peers are listed and counted`(seed: UInt64) {
     var dice = Dice(seed: seed), bench = Bench()
     var counts: [Address: Int] = [:]
     for name in 1...UInt64.random(in: 1...300, using: &dice) {
@@ -55,7 +55,7 @@ import Testing
     #expect(times == (0...8).map { Int64($0) * 250_000 })
   }
 
-  @Test func `a disabled machine says nothing and waits for nothing`() {
+  @Test func `a disabled machine sends nothing and has no deadline`() {
     var bench = Bench(isEnabled: false)
     bench.handle(.gatewayOpened(Bench.gateway))
     bench.wait(10_000_000)
@@ -64,7 +64,7 @@ import Testing
     #expect(bench.deadline == nil)
   }
 
-  @Test func `a change is sent at once and the next not before 50 milliseconds have passed`() {
+  @Test func `a change is sent at once and the next one 50 milliseconds later`() {
     var bench = Bench()
     bench.wait(100_000)
     _ = bench.takeSent()
@@ -136,7 +136,7 @@ import Testing
     #expect(bench.sent.filter { $0.alive != nil }.map { ($0.at - start).count } == [290_000])
   }
 
-  @Test func `a crowd cannot keep a peer from announcing itself for more than a second`() {
+  @Test func `a crowd delays our Alive by at most a second`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     let start = bench.now
@@ -150,7 +150,7 @@ import Testing
     #expect(gaps.allSatisfy { $0 <= 1_050_000 })
   }
 
-  @Test func `own datagrams are ignored also under an earlier name`() throws {
+  @Test func `own datagrams are ignored even under a former id`() throws {
     var bench = Bench()
     let first = try #require(bench.takeSent().first?.packet)
     bench.hear(first, from: Bench.gateway.measurement)
@@ -201,11 +201,11 @@ import Testing
     #expect(bench.events == [.peers(1), .peers(0)])
   }
 
-  /// Answers come to a socket of their own, which may be read after the one that the goodbye came to.
+  /// Responses come to another socket, which may be read after the socket of the goodbye.
   @Test(arguments: [
     (answerWaited: 900, peers: 0), (answerWaited: 800, peers: 1), (answerWaited: 0, peers: 1),
   ])
-  func `an answer that came before the goodbye and is read after it keeps nobody here`(
+  func `a response from before the goodbye does not bring the peer back`(
     answerWaited: Int64, peers: Int
   ) {
     var bench = Bench()
@@ -217,7 +217,8 @@ import Testing
     #expect(bench.snapshot.peerCount == peers)
   }
 
-  /// Link 3.0.6 beside us on a host whose wire has other peers: captured, goodbye and next word are 0.1 ms apart.
+  /// Link 3.0.6 on our host, with other peers on its network. In a capture 0.1 ms lie between goodbye and
+  /// next Alive.
   @Test func `a peer that says goodbye four times a second and stays is not lost`() {
     var bench = Bench()
     var neighbour = Stranger(7, memberOf: bench)
@@ -228,7 +229,7 @@ import Testing
       bench.hear(neighbour.byeBye, from: neighbour.source)
       neighbour.source.port += 1
       neighbour.state.measurement!.port += 1
-      // Rarely the new gateway's first word is late.
+      // Now and then the reopened gateway's first Alive is late.
       bench.wait(turn % 5 == 0 ? 250_000 : 100)
       bench.meet(neighbour)
       bench.wait(250_000)
@@ -262,7 +263,7 @@ import Testing
     }
   }
 
-  @Test func `every word of a peer extends its life`() {
+  @Test func `every packet from a peer extends its life`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     for _ in 0..<10 {
@@ -298,8 +299,9 @@ import Testing
     #expect(bench.snapshot.peerCount == 1)
   }
 
-  /// A reference peer that has just counted its last peer out would count it for ever if it came back for a moment.
-  @Test func `who leaves right after joining is not heard as a member for the first time`() {
+  /// A reference peer that has just lost its last member would count a member that reappears for a moment for
+  /// ever.
+  @Test func `a peer that leaves right after joining is not announced as member`() {
     var bench = Bench()
     bench.wait(1_000_000)
     let stranger = Stranger(7)
@@ -314,7 +316,7 @@ import Testing
     #expect(sent.compactMap(\.alive).isEmpty && sent.compactMap(\.farewell).count == 1)
   }
 
-  @Test func `a change that the spacing held back is said before the goodbye`() {
+  @Test func `a change held back by the spacing is sent before the goodbye`() {
     var bench = Bench()
     bench.meet(Stranger(7, memberOf: bench))
     bench.wait(1_000_000)

@@ -5,11 +5,11 @@ import Testing
 
 @testable import LinkSession
 
-/// The reference's peers go on from any beat that somebody says; ours must, too, and hear it where it is.
+/// The reference follows any beat that a peer announces. So must we, and place it in time correctly.
 @Suite struct FarBeatTests {
   static let origins: [Int64] = [1 << 50, 1 << 54, 1 << 60, 1 << 62, .max - 1 << 52, -1 << 62]
 
-  /// Microbeats from a line, without the code under test.
+  /// Microbeats by a timeline, without the code under test.
   private func beat(of line: Timeline, at time: Micros) -> Int64 {
     let elapsed = Int128(time.count) - Int128(line.timeOrigin.count)
     return Int64(Int128(line.beatOrigin.micros) + elapsed * 1_000_000 / Int128(line.tempo.microsPerBeat))
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// By the reference's rule (facts: link 7.7).
+  /// A change by the reference's rule (facts: link 7.7).
   private func change(of line: Timeline, toMicrosPerBeat tempo: Int64, at time: Micros) -> Timeline {
     let current = beat(of: line, at: time)
     let origin = max(current, line.beatOrigin.micros + 1)
@@ -44,7 +44,7 @@ import Testing
     bench.handle(.enableStartStopSync(true))
     bench.wait(3_000_000)
     var stranger = Stranger(7, memberOf: bench)
-    // Told before, so that any beat may win.
+    // In one session a lower origin never wins, so the stranger has an older session that we join.
     if line.beatOrigin < .zero {
       stranger.state.session = NodeID(rawValue: 7)
       stranger.ghost.intercept = stranger.ghost.intercept + Micros(1_000_000_000)
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: origins)
-  func `a beat however far is followed and heard where it is`(origin: Int64) {
+  func `a beat however far from zero is followed at its time`(origin: Int64) {
     for tempo in [60_061, 500_000, 3_000_000] as [Int64] {
       let line = Timeline(
         tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: origin), timeOrigin: Micros(2_000_000))
@@ -92,9 +92,9 @@ import Testing
     }
   }
 
-  /// The line begins far ahead of the beat that is heard.
+  /// The timeline begins far ahead of the current beat.
   @Test(arguments: [1 << 40, 1 << 50, 1 << 58, 1 << 61] as [Int64])
-  func `a line however far ahead it begins is followed and heard where it is`(lead: Int64) {
+  func `a timeline however far ahead it begins is followed at its time`(lead: Int64) {
     let line = Timeline(
       tempo: Tempo(microsPerBeat: 500_000), beatOrigin: Beats(micros: lead),
       timeOrigin: Micros(1_000_000 + lead / 2))
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: origins.filter { $0 > 0 })
-  func `a start at a far beat is at its time`(origin: Int64) {
+  func `a start at a far beat happens at its time`(origin: Int64) {
     let line = Timeline(
       tempo: Tempo(microsPerBeat: 500_000), beatOrigin: Beats(micros: origin), timeOrigin: Micros(2_000_000))
     var (bench, stranger) = meeting(line)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LinkWorld
 
-/// What is known of the way to another room, and how much later its grid is, changed while everybody plays.
+/// Changes of `FarWire.correction` and `FarWire.distance` during play.
 @Suite struct FarChoiceTests {
   /// Two rooms with a relay and a peer each: relays 0 and 1, peers 2 and 3.
   private func rooms(seed: UInt64, jitter: Int64 = 4_000) -> LinkWorld {
@@ -30,7 +30,7 @@ import Testing
       .farWire(correction: Micros(correction), distance: Beats(distance), on: gateway), by: side)
   }
 
-  /// The beat of the session that each peer is at now.
+  /// Each peer's beat of the session now.
   private func beats(_ world: LinkWorld) -> [Double] {
     world.peers.map { peer in
       let snapshot = peer.snapshot
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// How much later the second room is, in microseconds.
+  /// Microseconds by which the second room is later.
   private func later(_ world: LinkWorld) -> Double {
     let heard = beats(world)
     return (heard[0] - heard[1]) * 500_000
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 1.0), (1, -1)])
-  func `an offset that is set while it plays comes in slowly, from either side`(side: Int, sign: Double) {
+  func `an offset set during play comes in slowly on either side`(side: Int, sign: Double) {
     let world = rooms(seed: 11)
     let before = later(world)
     #expect(abs(before) < 500)
@@ -67,9 +67,9 @@ import Testing
     #expect(abs(later(world) - before) > 2_000 && abs(later(world) - before) < 5_500)
     #expect(largestStep(world, seconds: 40) < 400)
     #expect(abs(abs(later(world) - before) - 8_000) < 500)
-    // Of the two rooms, the other one is earlier.
+    // The other room becomes the earlier one.
     #expect((later(world) - before) * sign < 0)
-    // Everybody else in the room came along.
+    // All other peers in the room followed.
     let heard = beats(world)
     for room in [(0, 2), (1, 3)] { #expect(abs(heard[room.0] - heard[room.1]) * 500_000 < 2_500) }
     choose(correction: 0, at: side, in: world)
@@ -77,7 +77,7 @@ import Testing
     #expect(abs(later(world) - before) < 500)
   }
 
-  @Test func `the largest offsets on both sides at once are no jump either`() {
+  @Test func `the largest offsets on both sides at once cause no jump`() {
     let world = rooms(seed: 12, jitter: 0)
     let before = later(world)
     choose(correction: 250_000, at: 0, in: world)
@@ -93,7 +93,7 @@ import Testing
     world.run(for: Micros(2_000_000))
     world.setWhole(false, segment: 8)
     world.run(for: Micros(300_000_000))
-    // Two crystals, for five minutes without a word.
+    // Two crystals drift for five minutes without a packet.
     let drifted = abs(later(world) - before)
     #expect(drifted < 15_000, "\(drifted)")
     world.setWhole(true, segment: 8)
@@ -101,9 +101,9 @@ import Testing
     #expect(abs(abs(later(world) - before) - 200_000) < 1_000)
   }
 
-  /// A room's beats go forward, never back, and the beat stays where it is heard.
+  /// A room's beats go forward, never back, and the phase within a beat stays.
   @Test(arguments: [0, 1])
-  func `a distance that is changed while it plays moves whole beats, and no beat`(side: Int) {
+  func `a distance changed during play moves by whole beats only`(side: Int) {
     let world = rooms(seed: 14)
     var phases: [(peer: Int, gap: Double)] = []
     world.onPublish = { peer, before, after, _ in
@@ -125,13 +125,13 @@ import Testing
     #expect(phases.allSatisfy { $0.gap < 0.01 })
     #expect(Set(world.peers.map(\.snapshot.session)).count == 1)
     world.onPublish = nil
-    // A tempo holds in both as ever.
+    // A tempo still holds in both rooms.
     world.edit(3) { $0.setTempo(97, at: $1) }
     world.run(for: Micros(3_000_000))
     #expect(world.peers.allSatisfy { abs($0.snapshot.state.tempo - 97) < 0.001 })
   }
 
-  @Test func `what is chosen for a wire that is gone, or is none, changes nothing`() {
+  @Test func `changes for a missing wire or a near gateway have no effect`() {
     let world = rooms(seed: 15)
     let before = beats(world)
     for gateway in [GatewayID(rawValue: UInt32(world.peers[0].interfaces[0])), GatewayID(rawValue: 999)] {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import LinkSession
 
-/// Two host clocks and a network between them: what the far clock makes of it, against the truth.
+/// The far clock's estimate against the truth: two host clocks and a network between them.
 @Suite struct FarClockTests {
-  /// Pings for so long in its rhythm; `delay` says how long each way takes.
+  /// A simulation of pings in their rhythm; `delay` gives the time of each way.
   private struct Wire {
     var clock = FarClock(at: .zero)
     var here = DriftingClock(host: Micros(7_000_000), at: .zero, partsPerMillion: 30)
@@ -15,7 +15,7 @@ import Testing
     var now = Micros.zero
     var dice = Dice(seed: 1)
 
-    /// In microseconds, how far the answer is from the truth.
+    /// The error of the offset, in microseconds.
     var error: Int64? {
       clock.offset(at: here.host(at: now)).map { (there.host(at: now) - here.host(at: now) - $0).count }
     }
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `delays without an end do no more harm`() throws {
+  @Test func `unbounded delays do no more harm`() throws {
     var wire = Wire()
     wire.run(seconds: 60, loss: 0.1) { dice in
       func way() -> Int64 { 10_000 + Int64(48_000 * (1 / (1 - dice.fraction()).squareRoot() - 1)) }
@@ -67,7 +67,7 @@ import Testing
     #expect(abs(try #require(wire.error)) < 1_000)
   }
 
-  @Test func `what one way takes longer is half of it an error`() throws {
+  @Test func `an asymmetry of the ways becomes an error by half of it`() throws {
     var wire = Wire()
     wire.run(seconds: 30) { _ in (80_000, 20_000) }
     let error = abs(try #require(wire.error))
@@ -81,14 +81,14 @@ import Testing
     #expect(abs(try #require(wire.error)) < 100)
   }
 
-  @Test func `during a cut it goes on by the rates that it knows`() throws {
+  @Test func `during a cut the clock goes on at its measured rate`() throws {
     var wire = Wire()
     wire.run(seconds: 120, delay: uniform(30_000, 5_000))
     wire.run(seconds: 30, loss: 1, delay: uniform(30_000, 5_000))
     #expect(abs(try #require(wire.error)) < 500)
   }
 
-  @Test func `a clock that stepped is measured anew within seconds`() throws {
+  @Test func `a clock that stepped is measured again within seconds`() throws {
     var wire = Wire()
     wire.run(seconds: 60, delay: uniform(30_000, 5_000))
     wire.there.step(by: Micros(20_000), at: wire.now)
@@ -96,7 +96,7 @@ import Testing
     #expect(abs(try #require(wire.error)) < 1_500)
   }
 
-  @Test func `what answers no ping of ours changes nothing`() {
+  @Test func `a pong that answers no ping changes nothing`() {
     var wire = Wire()
     wire.run(seconds: 10, delay: uniform(30_000, 0))
     let before = wire.error
@@ -106,7 +106,7 @@ import Testing
     #expect(wire.error == before)
   }
 
-  @Test func `nobody answers and it asks four times a second`() {
+  @Test func `a relay that does not answer is asked four times a second`() {
     var wire = Wire()
     wire.run(seconds: 60, loss: 1, delay: uniform(30_000, 0))
     #expect(wire.clock.nextPing - wire.now <= Limits.farLook)

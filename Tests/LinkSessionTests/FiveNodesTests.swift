@@ -4,7 +4,7 @@ import LinkWorld
 import TestSupport
 import Testing
 
-/// Riley's experiment, some cells of it.
+/// Some cells of Riley's experiment.
 @Suite struct FiveNodesTests {
   @Test(arguments: campaign(FiveNodes.Topology.allCases))
   func `without delays both are together`(topology: FiveNodes.Topology) {
@@ -14,9 +14,10 @@ import Testing
     }
   }
 
-  /// What the wire adds on one way for half a minute is half of it error to who measures then, and forgets what was before.
+  /// A one-way delay gives a peer that measures at that moment an error of half of it; the reference forgets
+  /// earlier measurements.
   @Test(arguments: campaign(FiveNodes.Topology.allCases))
-  func `delays on one way that come and go throw the reference off and not us`(topology: FiveNodes.Topology) {
+  func `passing one-way delays disturb the reference and not us`(topology: FiveNodes.Topology) {
     let nodes = FiveNodes(topology, Micros(48_000), .constant)
     let ours = nodes.run(seed: 1, byReference: false)
     let theirs = nodes.run(seed: 1, byReference: true)

@@ -5,16 +5,16 @@ import Testing
 
 @testable import LinkSession
 
-/// Whose clock a session goes by, however its peers are wired: what ours tell each other of it.
+/// The announced origins of our peers' clocks, and the choice of the peer to ask, for any wiring.
 @Suite struct GuideTests {
-  /// A member that says whose clock it tells the time by.
+  /// A member that announces the origin of its clock.
   private func member(_ name: UInt64, of root: UInt64, steps: UInt8, jumps: UInt32 = 0) -> Stranger {
     var member = Stranger(name, session: 7)
     member.state.clock = ClockOrigin(root: NodeID(rawValue: root), steps: steps, jumps: jumps)
     return member
   }
 
-  /// A bench that `first` brought into session 7.
+  /// A bench that joined session 7 through `first`.
   private func bench(joining first: Stranger) -> Bench {
     var bench = Bench()
     bench.meet(first)
@@ -24,7 +24,7 @@ import Testing
     return bench
   }
 
-  /// What we say after everybody has been heard for so long.
+  /// Our announced clock origin after `members` have been heard for some seconds.
   private func word(_ bench: inout Bench, among members: [Stranger], seconds: Int = 1) -> ClockOrigin? {
     for _ in 0..<4 * seconds {
       for member in members { bench.meet(member) }
@@ -40,7 +40,7 @@ import Testing
     clock.map { [$0.root.rawValue, UInt64($0.steps)] }
   }
 
-  @Test func `who is alone or has founded the session goes by its own clock`() {
+  @Test func `a lonely peer and a founder go by their own clock`() {
     var bench = Bench()
     bench.wait(300_000)
     let node = bench.snapshot.node.rawValue
@@ -50,7 +50,7 @@ import Testing
     #expect(told(word(&bench, among: [stranger])) == origin(node, 0))
   }
 
-  @Test func `each measurement is a step and the nearest to the best clock is asked`() {
+  @Test func `the peer nearest to the best clock is asked and adds a step`() {
     let near = member(9, of: 7, steps: 1)
     let far = member(8, of: 7, steps: 3)
     let lowest = member(2, of: 2, steps: 0)
@@ -64,8 +64,9 @@ import Testing
     }
   }
 
-  /// Two of ours, each behind a peer of the reference's that may have the founder's clock: both must choose the same one.
-  @Test func `one of two inferred clocks is everybody's`() {
+  /// Two of our peers, each behind a reference peer that may have the founder's clock, must choose the same
+  /// clock.
+  @Test func `all peers choose the same one of two inferred clocks`() {
     for (other, isFollowed) in [(UInt64(3), true), (12, false)] {
       let bridge = Stranger(9, session: 7)
       var bench = bench(joining: bridge)
@@ -85,8 +86,8 @@ import Testing
     }
   }
 
-  /// An attacker that claims the founder's clock as its own, under a lower id than the founder's.
-  @Test func `nobody is asked before the founder`() {
+  /// An attacker with a lower id than the founder's claims the founder's clock as its own.
+  @Test func `no peer is asked before the founder`() {
     for (steps, isInferred) in [(UInt8(0), false), (0, true), (1, false), (1, true), (5, true), (255, false)]
     {
       let founder = Stranger(7)
@@ -98,7 +99,7 @@ import Testing
       #expect(told(word(&bench, among: [founder, liar], seconds: 40)) == origin(7, 1))
       #expect(bench.machine.source == Source(founder) && bench.machine.ghost == founder.ghost)
     }
-    // Nor is its word taken where the founder is on another wire.
+    // Its claim does not count either if the founder is on another wire.
     var liar = member(1, of: 7, steps: 0)
     let honest = member(9, of: 7, steps: 2)
     var bench = bench(joining: honest)
@@ -107,7 +108,7 @@ import Testing
     #expect(told(word(&bench, among: [honest, liar], seconds: 2)) == origin(7, 3))
   }
 
-  /// The founder's clock goes round among those who followed it, a step farther each time.
+  /// The founder's clock is passed around among its followers, one step farther each time.
   @Test func `a clock whose owner is gone is out of reach after six steps`() {
     for (steps, isFollowed) in [(UInt8(5), true), (6, false), (7, false), (255, false)] {
       let other = member(.max, of: 7, steps: steps)
@@ -118,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `who follows us is not followed`() {
+  @Test func `a follower of ours is not followed`() {
     let first = member(9, of: 9, steps: 0)
     var bench = bench(joining: first)
     let node = bench.snapshot.node
@@ -133,15 +134,15 @@ import Testing
     #expect(bench.takeSent().allSatisfy { $0.ping == nil })
   }
 
-  /// Its last word says whose clock it had, not whose it has.
-  @Test func `who has fallen silent is not followed`() {
+  /// Its last packet describes its clock at that time only.
+  @Test func `a member that fell silent is not followed`() {
     for (first, followed) in [(member(9, of: 2, steps: 1), origin(2, 2)), (Stranger(7), origin(7, 1))] {
       let other = member(11, of: 11, steps: 0)
       var bench = bench(joining: first)
       let silent = member(12, of: 1, steps: 1)
       for one in [first, other] { bench.meet(one) }
       bench.meet(silent)
-      // Nor was it asked yet, before it fell silent.
+      // It was not asked before it fell silent either.
       #expect(told(word(&bench, among: [first, other], seconds: 2)) == followed)
       #expect(
         told(word(&bench, among: [other], seconds: 4)) == followed, "who told us the time is waited for")
@@ -150,8 +151,8 @@ import Testing
     }
   }
 
-  /// A liar has spoken in the founder's name where the founder itself was not heard.
-  @Test func `the same name at another address is asked again soon`() {
+  /// A liar used the founder's id where the founder itself was not heard.
+  @Test func `the same id at another address is measured again soon`() {
     let liar = Stranger(7)
     var founder = liar
     founder.source.address = .v4(0x0a00_0242)
@@ -165,8 +166,8 @@ import Testing
     #expect(bench.machine.ghost == founder.ghost)
   }
 
-  /// What it did not answer in the attack must not count against it for long, nor against whoever really has its name.
-  @Test(arguments: [false, true]) func `who did not answer is asked again`(isFromElsewhere: Bool) {
+  /// A missed answer during the attack must not count for long, nor against the id's true owner.
+  @Test(arguments: [false, true]) func `a peer that did not answer is asked again`(isFromElsewhere: Bool) {
     let friend = member(9, of: 9, steps: 0)
     var founder = Stranger(7)
     founder.ghost.intercept = friend.ghost.intercept - Micros(3_600_000)
@@ -188,8 +189,8 @@ import Testing
     #expect(bench.machine.ghost == founder.ghost)
   }
 
-  /// By whoever waits for that: a host that stalls, a cable that comes loose, a socket that a flood fills.
-  @Test(arguments: [2, 4]) func `who is silent for a while does not lose its name`(seconds: Int) {
+  /// A host may stall, a cable may come loose, a flood may fill a socket: attackers wait for that.
+  @Test(arguments: [2, 4]) func `a peer that is silent for a while keeps its id`(seconds: Int) {
     let founder = Stranger(7)
     let liar = impostor(of: founder)
     var bench = bench(joining: founder)
@@ -200,9 +201,10 @@ import Testing
     #expect(bench.machine.ghost == founder.ghost && bench.machine.counters.forged > 0)
   }
 
-  /// By packets in its name that say so, from its own address; a liar beside it has the lowest id.
+  /// Forged packets from the peer's own address announce another endpoint; a liar beside it has the lowest
+  /// id.
   @Test(arguments: [Endpoint(Stranger(7).source.address, port: 9), nil])
-  func `who answers is not asked elsewhere`(instead: Endpoint?) {
+  func `a peer that answers is not asked at another endpoint`(instead: Endpoint?) {
     let founder = Stranger(7)
     var forged = founder
     forged.state.measurement = instead
@@ -217,8 +219,8 @@ import Testing
     }
   }
 
-  /// Its sockets are opened anew, at another port.
-  @Test func `who does not answer where it used to is asked where it says that it is`() {
+  /// The peer reopened its sockets at another port.
+  @Test func `a peer that stops answering is asked at its new endpoint`() {
     var founder = Stranger(7)
     var bench = bench(joining: founder)
     _ = word(&bench, among: [founder], seconds: 2)
@@ -228,8 +230,8 @@ import Testing
     #expect(bench.machine.ghost == founder.ghost)
   }
 
-  /// On a wire where the founder is not.
-  @Test func `the same name on another wire is not asked`() {
+  /// The founder is on another wire.
+  @Test func `the same id on another wire is not asked`() {
     let founder = Stranger(7)
     let liar = impostor(of: founder)
     var bench = Bench()
@@ -247,7 +249,7 @@ import Testing
     }
   }
 
-  /// Somebody else under its name, with another clock.
+  /// Another host under the founder's id, with another clock.
   private func impostor(of founder: Stranger) -> Stranger {
     var liar = founder
     liar.source.address = .v4(0x0a00_0242)
@@ -257,7 +259,7 @@ import Testing
   }
 
   @Test func `a guide whose clock has jumped is asked again soon`() {
-    // 256 times, too: nobody counts in so few.
+    // The jump counter must not repeat after 256 jumps.
     for jumped in [0, 1, 256] as [UInt32] {
       let hasJumped = jumped > 0
       var first = member(9, of: 2, steps: 1, jumps: 255)
@@ -270,22 +272,22 @@ import Testing
       }
       let jumps = bench.machine.clock.jumps
       _ = word(&bench, among: [first], seconds: 2)
-      // Twice: which of its two clocks was wrong is not known.
+      // Two measurements: one of the two clocks was wrong, and we don't know which.
       #expect(bench.machine.counters.measurementsDone == (hasJumped ? done + 2 : done))
       #expect(bench.machine.ghost == first.ghost)
       #expect(bench.machine.clock.jumps == (hasJumped ? jumps &+ 1 : jumps), "and so is whoever asks us")
     }
   }
 
-  /// By an attacker that speaks in its name, four times a second.
-  @Test func `a guide that says all the time that its clock has jumped is measured all the same`() {
+  /// An attacker sends in the guide's name four times a second.
+  @Test func `a guide that keeps announcing jumps is measured all the same`() {
     var first = member(9, of: 2, steps: 1)
     var bench = bench(joining: first)
     let done = bench.machine.counters.measurementsDone
     for _ in 0..<40 {
       first.state.clock!.jumps &+= 1
       bench.meet(first)
-      // Its answers take their time: one ping in 5 ms, fifty for a measurement.
+      // One ping in 5 ms, fifty for a measurement.
       for _ in 0..<50 {
         bench.wait(5_000)
         bench.answerPings(as: first, atMost: 1)
@@ -294,7 +296,7 @@ import Testing
     #expect(bench.machine.counters.measurementsDone >= done + 5)
   }
 
-  @Test func `news of a clock is said to everybody though nothing else changed`() {
+  @Test func `a change of the clock origin alone is announced`() {
     let near = member(9, of: 7, steps: 1)
     let far = member(8, of: 7, steps: 3)
     var bench = bench(joining: far)
@@ -302,8 +304,8 @@ import Testing
     #expect(told(word(&bench, among: [far, near])) == origin(7, 2))
   }
 
-  /// The best one is heard of while another one is being asked.
-  @Test func `who brought us in is not asked on if there is a better one`() {
+  /// The better peer appears while the first one is measured.
+  @Test func `a better peer replaces the peer that brought us in`() {
     let better = member(8, of: 7, steps: 1)
     var bench = Bench()
     let first = member(9, of: 7, steps: 3)
@@ -315,8 +317,8 @@ import Testing
     #expect(bench.machine.source == Source(better))
   }
 
-  /// All its members do, and find together again: none should be counted twice until it expires.
-  @Test func `who leaves a session that cannot be says goodbye`() {
+  /// All members leave and find each other again. Without goodbyes each would count twice until it expires.
+  @Test func `a peer that leaves an implausible session says goodbye`() {
     var first = Stranger(9, session: 7)
     first.ghost.intercept = Limits.farthestTime - Micros(52_000_000)
     first.state.timeline.timeOrigin = first.ghost.ghost(atHost: Micros(50_000_000))
@@ -330,10 +332,10 @@ import Testing
     #expect(bench.takeSent().contains { $0.farewell == node })
   }
 
-  /// Each half of a session that an attack divided has a clock of its own and a timeline that fits it.
+  /// After an attack has split a session, each half has its own clock and a timeline that fits it.
   @Test func `a clock that our timeline does not fit brings a timeline that does`() {
     var first = Stranger(9, session: 7, intercept: 10_000_000_000_000)
-    // As far as a beat can be by a clock that is four months on; by a young one it can't be.
+    // The farthest beat for a session four months old; implausible in a younger one.
     first.state.timeline.beatOrigin = Beats(micros: .max - 1 << 51 + 100_000_000_000_000)
     first.state.timeline.timeOrigin = first.ghost.ghost(atHost: Micros(50_000_000))
     var bench = bench(joining: first)
@@ -350,15 +352,15 @@ import Testing
     func joins(_ lead: Int64, _ other: SessionID, _ own: SessionID, looks: Int) -> Bool {
       Belief.isBetter(other, olderBy: Micros(lead), than: own, looks: looks)
     }
-    // At first exactly as everybody else judges.
+    // The first look judges as the reference does.
     #expect(joins(500_001, high, low, looks: 0) && !joins(500_000, high, low, looks: 0))
     #expect(joins(-499_999, low, high, looks: 0) && !joins(-500_000, low, high, looks: 0))
-    // Measured in vain or joined by mistake, both sides agree at the second look, though each is off by 20 ms.
+    // At the second look both sides agree, even if each is off by 20 ms and the first look was in vain.
     for error in stride(from: Int64(-20_000), through: 20_000, by: 1_000) {
       #expect(joins(500_000 + error, high, low, looks: 1))
       #expect(!joins(-500_000 + error, low, high, looks: 1))
     }
-    // Never both better, never neither, where both measure alike.
+    // If both sides measure alike, exactly one session is the better one.
     for looks in 0...7 {
       for lead in stride(from: Int64(-600_000), through: 600_000, by: 9_999) {
         #expect(joins(lead, high, low, looks: looks) != joins(-lead, low, high, looks: looks), "\(lead)")

@@ -5,8 +5,8 @@ import Testing
 
 @testable import LinkSession
 
-/// Changes by our user between the end of a laptop's sleep and the new measurement of the session's clock. A suspended machine's
-/// host time stands still, so that the peer's clock is 9.1 s ahead of what the old measurement says.
+/// A user's changes between the end of a laptop's sleep and the new measurement of the session's clock. The
+/// host time of a suspended machine stands still: the peer's clock is 9.1 s ahead of the old measurement.
 @Suite("Changes while the clock is in doubt")
 struct HeldChangeTests {
   private var bench = Bench()
@@ -30,7 +30,7 @@ struct HeldChangeTests {
 
   private var alives: [PeerState] { bench.sent.compactMap(\.alive) }
 
-  /// The peer's beat now by a session timeline.
+  /// The peer's current beat by a session timeline.
   private func beat(by timeline: Timeline) -> Beats {
     timeline.exactBeats(at: peer.ghost.ghost(atHost: bench.now))
   }
@@ -45,7 +45,7 @@ struct HeldChangeTests {
     #expect(abs(bench.snapshot.state.tempo - 150) < 0.001)
   }
 
-  @Test mutating func `of several tempos set after a sleep the last counts`() throws {
+  @Test mutating func `the last of several tempos set after a sleep counts`() throws {
     commit(tempo: 150)
     commit(tempo: 90)
     bench.wait(1, answering: peer)

@@ -11,7 +11,7 @@ import Testing
     Endpoint(.v4(0x0b00_0000 | number & 0xff_ffff), port: 40_000)
   }
 
-  @Test func `a flood of invented peers fills no memory and pushes nobody out`() {
+  @Test func `a flood of invented peers fills no memory and displaces no peer`() {
     var bench = Bench()
     let friends = (1...20).map { Stranger(UInt64($0), memberOf: bench) }
     for friend in friends { bench.meet(friend) }
@@ -34,7 +34,7 @@ import Testing
     for friend in friends {
       #expect(bench.machine.peers.nodes[friend.state.node]?.first?.state.session == bench.snapshot.session)
     }
-    // A friend who comes later finds room: whoever spoke only once makes way.
+    // A friend that comes later finds room, because peers that spoke only once make way.
     for _ in 0..<8 {
       bench.wait(250_000)
       for friend in friends { bench.hear(friend.response, from: friend.source) }
@@ -44,7 +44,7 @@ import Testing
     for friend in friends + [late] { #expect(bench.machine.peers.nodes[friend.state.node] != nil) }
   }
 
-  @Test func `one host is believed to be only so many peers`() {
+  @Test func `one host counts as a limited number of peers`() {
     var bench = Bench()
     for number in 0..<1_000 {
       var fake = Stranger(UInt64(number) + 1_000, memberOf: bench)
@@ -68,7 +68,7 @@ import Testing
     #expect(bench.machine.load.sessions == 0)
   }
 
-  @Test func `a flood of questions is answered at a bounded rate`() {
+  @Test func `a flood of Alives and pings is answered at a bounded rate`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     let ping: [UInt8] = Array("_link_v".utf8) + [1, 1]
@@ -87,7 +87,7 @@ import Testing
     #expect(bench.takeSent().contains { $0.response != nil }, "a second later all is well")
   }
 
-  @Test func `one host gets few Responses, whatever ports and names it has`() {
+  @Test func `one host gets few Responses, whatever its ports and ids`() {
     var bench = Bench()
     let victim = Endpoint(.v4(0x0a00_0042), port: 53)
     var short: [UInt8] = Array("_asdp_v".utf8) + [1, 1, 5, 0, 0] + Array("12345678".utf8)
@@ -101,7 +101,7 @@ import Testing
     let answers = bench.takeSent().filter { $0.response != nil }
     #expect(answers.count <= 3 * Limits.responsesPerHost, "in two seconds")
     #expect(answers.reduce(0) { $0 + $1.packet.withUnsafeBytes(\.count) } < asked / 20)
-    // Another host is answered at once, and this one after a second.
+    // Another host is answered at once, and the first one after a second.
     bench.hear(bytes: short, from: Stranger(7).source)
     #expect(bench.takeSent().contains { $0.response != nil })
     bench.wait(1_000_000)
@@ -123,14 +123,14 @@ import Testing
     #expect(alives.count <= 1 + Int((bench.now - start).count / 50_000))
   }
 
-  @Test func `timelines that nobody can have are refused`() {
+  @Test func `impossible timelines are refused`() {
     let now = Micros(50_000_000)
     let absurd: [Timeline] = [
       Timeline(tempo: Tempo(120), beatOrigin: Beats(micros: .max), timeOrigin: .zero),
       Timeline(tempo: Tempo(120), beatOrigin: Beats(micros: .min), timeOrigin: .zero),
       Timeline(tempo: Tempo(120), beatOrigin: Beats(1), timeOrigin: Micros(.max)),
       Timeline(tempo: Tempo(120), beatOrigin: Beats(1), timeOrigin: Micros(.min)),
-      // What is left of 64 bits would not last for three years.
+      // The rest of 64 bits would not last for three years.
       Timeline(tempo: Tempo(120), beatOrigin: Beats(micros: .max - 1 << 50), timeOrigin: .zero),
       Timeline(tempo: Tempo(20), beatOrigin: Beats(1), timeOrigin: Micros(.max / 4 * 3 + 1 << 60)),
     ]
@@ -152,7 +152,7 @@ import Testing
       #expect(bench.machine.peers.count == 0)
     }
     #expect(bench.machine.counters.malformed == 2)
-    // Without the timeline entry at all.
+    // A packet without the timeline entry.
     bytes.removeSubrange(20..<52)
     bench.hear(bytes: bytes, from: stranger.source)
     #expect(bench.machine.peers.count == 0)
@@ -178,7 +178,7 @@ import Testing
   }
 
   @Test(arguments: 0..<8 as Range<UInt64>)
-  func `random and wounded packets never break the beat`(seed: UInt64) {
+  func `random and damaged packets never break the beat`(seed: UInt64) {
     var dice = Dice(seed: seed)
     var bench = Bench(seed: seed)
     bench.handle(.enableStartStopSync(true))
@@ -213,7 +213,7 @@ import Testing
     }
   }
 
-  @Test func `a peer that answers without a time does not keep us asking for ever`() {
+  @Test func `a peer that answers without a time is not asked for ever`() {
     var bench = Bench()
     let stranger = Stranger(7, intercept: -bench.now.count)
     bench.meet(stranger)
@@ -237,7 +237,7 @@ import Testing
 }
 
 @Suite struct ClockStepTests {
-  @Test func `a clock that steps back does not silence us`() {
+  @Test func `after a backward step of the host clock we still send`() {
     var bench = Bench()
     bench.wait(30_000_000)
     bench.meet(Stranger(7, memberOf: bench))
@@ -251,7 +251,7 @@ import Testing
     #expect(bench.machine.counters.clockSteps == 1)
   }
 
-  @Test func `time in which we were stopped is not held against our peers`() {
+  @Test func `the peers survive a time in which we did not run`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkSession
 
-/// Sessions that an attacker announces and no peer is in, beside a real one that is older than ours.
+/// Sessions without peers, announced by an attacker, beside a real session that is older than ours.
 @Suite struct InventedSessionTests {
   /// Sessions that answer no ping, from `hosts` addresses.
   private func invented(_ count: Int, hosts: Int) -> [Stranger] {
@@ -17,8 +17,8 @@ import Testing
     }
   }
 
-  /// Seconds until the machine joins the honest session, which appears after `delay`; all announce themselves
-  /// four times a second.
+  /// Seconds until the machine joins the honest session, which appears after `delay`. All sessions are
+  /// announced four times a second.
   private func join(beside fakes: [Stranger], after delay: Int) -> Double? {
     var bench = Bench()
     let honest = Stranger(7, intercept: 500_000_000)
@@ -37,14 +37,14 @@ import Testing
     #expect(seconds.map { $0 < 0.7 } == true, "\(seconds as Any)")
   }
 
-  @Test func `invented sessions of a thousand hosts delay a join at first only`() {
+  @Test func `invented sessions of a thousand hosts delay a join only at first`() {
     let fakes = invented(1_000, hosts: 1_000)
-    // All have failed by then, and wait for longer from time to time.
+    // All have failed by then and have growing pauses.
     let seconds = join(beside: fakes, after: 3_000)
     #expect(seconds.map { $0 < 0.7 } == true, "\(seconds as Any)")
   }
 
-  @Test func `a session that is not measured is tried ever more seldom`() {
+  @Test func `a session that fails to be measured is tried less and less often`() {
     var bench = Bench()
     let silent = invented(1, hosts: 1)[0]
     var tries: [Micros] = []
@@ -77,7 +77,7 @@ import Testing
     #expect(waited <= 20, "within five seconds")
   }
 
-  @Test func `the tables of failures do not outgrow their limit`() {
+  @Test func `the tables of failures stay within their limit`() {
     var bench = Bench()
     for round in 0..<40 {
       for number in 0..<500 {

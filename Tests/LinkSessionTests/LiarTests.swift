@@ -6,10 +6,11 @@ import Testing
 
 @testable import LinkSession
 
-/// A member of our session with the lowest id of all and a clock of its own: whoever loses the founder for a while must not
-/// take it. The reference asks the founder until it has expired, and nobody when it does not answer.
+/// A member with the lowest id and a clock of its own must not become the guide of a peer that loses the
+/// founder for a while. The reference asks the founder until it has expired, and no other peer if it does not
+/// answer.
 @Suite struct LiarTests {
-  /// What a liar may say of its clock; nothing, as the reference's peers do, too.
+  /// Claims of a liar about its clock. nil: none, as by peers of the reference.
   private static let claims: [ClockOrigin?] = [
     nil, ClockOrigin(root: NodeID(rawValue: 1), steps: 0),
     ClockOrigin(root: NodeID(rawValue: 1), steps: 0, isInferred: true),
@@ -28,7 +29,8 @@ import Testing
     bench.answerPings(as: founder)
   }
 
-  /// For so many quarters of a second these speak, and answer. Returns whether the founder's clock was kept all the time.
+  /// Lets `speakers` send and answer for some quarters of a second. Returns whether the founder's clock was
+  /// kept throughout.
   private mutating func listen(to speakers: [Stranger], quarters: Int, answering: [Stranger]? = nil) -> Bool {
     var isKept = true
     for _ in 0..<quarters {
@@ -42,7 +44,7 @@ import Testing
     return isKept
   }
 
-  /// At all times of a round of measurements: the silence may be when the founder is to be asked.
+  /// The silence comes at every phase of the measurement period, also when the founder is due to be asked.
   @Test(arguments: campaign(claims)) mutating func `a founder that falls silent for a while is not replaced`(
     claim: ClockOrigin?
   ) {
@@ -57,9 +59,9 @@ import Testing
     #expect(bench.snapshot.session == NodeID(rawValue: 7))
   }
 
-  /// It is drowned by a flood of pings just when we ask.
+  /// A flood of pings hides our pings from the founder just when we ask.
   @Test(arguments: campaign(claims))
-  mutating func `a founder that speaks and does not answer for a while is not replaced`(
+  mutating func `a founder that speaks without answering for a while is not replaced`(
     claim: ClockOrigin?
   ) {
     liar.state.clock = claim
@@ -69,7 +71,8 @@ import Testing
     }
   }
 
-  /// When it has gone for good somebody else is asked, whoever that is, as the reference does; and the founder as soon as it is back.
+  /// Once the founder has gone for good, any other member is asked, as by the reference. The founder is asked
+  /// again as soon as it is back.
   @Test(arguments: campaign(claims)) mutating func `a founder that is back is followed again`(
     claim: ClockOrigin?
   ) {
@@ -82,8 +85,8 @@ import Testing
     #expect(listen(to: [founder, liar], quarters: 120))
   }
 
-  /// It comes and goes, once in its own name and once in the founder's.
-  @Test(arguments: campaign(claims)) mutating func `a liar that comes back again and again changes nothing`(
+  /// The liar comes and goes, once under its own id and once under the founder's.
+  @Test(arguments: campaign(claims)) mutating func `a liar that keeps coming back changes nothing`(
     claim: ClockOrigin?
   ) {
     liar.state.clock = claim
@@ -96,7 +99,7 @@ import Testing
     }
   }
 
-  /// The founder is on both of our wires, and a liar on one of them: in a name of its own, or in the founder's.
+  /// The founder is on both of our wires. A liar on one of them uses its own id or the founder's.
   @Test(arguments: [UInt64(1), 7])
   mutating func `a liar on one of two wires is not asked while the founder is silent`(
     name: UInt64
@@ -116,7 +119,8 @@ import Testing
     }
   }
 
-  /// Its clock may have stood still meanwhile, as in a suspend: its followers know the session's, and the lowest id does not.
+  /// The founder's clock may have stood still, as in a suspend. Its followers know the session's time; the
+  /// lowest id does not.
   @Test(
     arguments: [nil, ClockOrigin(root: NodeID(rawValue: 1), steps: 0)] as [ClockOrigin?], [0, 7_000_000])
   mutating func `a founder that stalled asks its followers for the time`(

@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: [0, 3_000, 40_000] as [Int64])
-  func `on a machine that lets us read late, a clock is measured as well as on an idle one`(
+  func `a clock is measured as well by a machine that reads late`(
     _ mostMicros: Int64
   ) {
     var bench = Bench()
@@ -81,7 +81,7 @@ import Testing
     #expect(abs((bench.machine.ghost.ghost(atHost: .zero) - stranger.ghost.ghost(atHost: .zero)).count) <= 1)
   }
 
-  @Test func `A ping that was read late is answered with the middle of its stay`() throws {
+  @Test func `a ping that was read late is answered with the middle of its stay`() throws {
     var bench = Bench()
     let asker = Stranger(7, memberOf: bench)
     bench.meet(asker)
@@ -139,7 +139,7 @@ import Testing
     #expect(bench.machine.measurements.first?.points.count == 1)
   }
 
-  @Test func `a pong from elsewhere or heard before changes nothing`() throws {
+  @Test func `a pong from another endpoint or heard before changes nothing`() throws {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -154,11 +154,11 @@ import Testing
     #expect(bench.machine.counters.strayPongs == 5)
   }
 
-  @Test func `five lost pings in a row are forgiven as often as they happen`() {
+  @Test func `five lost pings in a row are forgiven every time`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)
-    // The sixth of every six gets through.
+    // Every sixth ping gets through.
     for _ in 0..<15 {
       bench.wait(250_000)
       let last = bench.takeSent().compactMap(\.ping).last!
@@ -168,7 +168,7 @@ import Testing
     #expect(bench.machine.measurements.first?.points.count ?? 0 >= 15)
   }
 
-  @Test func `a measurement that breaks off late counts with what it has`() {
+  @Test func `a measurement that breaks off late uses its points`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -210,10 +210,10 @@ import Testing
     #expect(bench.takeSent().isEmpty)
   }
 
-  @Test func `the founder is asked if it is there else the lowest id`() {
+  @Test func `the founder is measured, or else the lowest id`() {
     for (names, asked) in [([9, 5, 7], UInt64(7)), ([9, 5], 5), ([9], 9)] as [([UInt64], UInt64)] {
       var bench = Bench()
-      // The line is full of measurements that nobody answers, so that all three are known when it's their turn.
+      // The queue is full of unanswered measurements, so that all three peers are known before their turn.
       for blocker in 0..<UInt64(Limits.measurements) { bench.meet(Stranger(1000 + blocker)) }
       for name in names { bench.meet(Stranger(name, session: 7)) }
       bench.wait(299_999)
@@ -224,7 +224,7 @@ import Testing
     }
   }
 
-  @Test func `at most sixteen sessions are measured at once and the rest in their turn`() {
+  @Test func `at most sixteen sessions are measured at once`() {
     var bench = Bench()
     for name in 0..<UInt64(40) { bench.meet(Stranger(100 + name)) }
     #expect(bench.machine.measurements.count == 16)
@@ -245,7 +245,7 @@ import Testing
     #expect(bench.machine.load.sessions == 0)
   }
 
-  @Test func `endpoints that nobody can have are not pinged`() {
+  @Test func `impossible endpoints are not pinged`() {
     let absurd: [Endpoint?] = [
       nil, Endpoint(.v4(0), port: 5), Endpoint(.v4(0x0a00_0002), port: 0),
       .discoveryGroupV4, Endpoint(.v4(0xffff_ffff), port: 5), Bench.gateway.measurement,
@@ -328,8 +328,9 @@ import Testing
     }
   }
 
-  /// The founder is alive on a wire that we are not on: F - X - P. Who does not ask us has it to ask.
-  @Test func `the lowest id measures who does not measure it`() {
+  /// The founder is on a wire that we are not on: F - X - P. A peer that never asks us must have the founder
+  /// to ask.
+  @Test func `the lowest id measures a peer that does not measure it`() {
     var bench = Bench()
     let bridge = Stranger(.max, session: 7)
     bench.meet(bridge)
@@ -342,8 +343,8 @@ import Testing
     #expect(bench.takeSent().contains { $0.ping != nil })
   }
 
-  /// Somebody else had said the bridge's name first, and it is that one who asks us for the time.
-  @Test func `who follows us is known by where it speaks now not by where its name was first heard`() {
+  /// Another host had used the bridge's id first, and that host asks us for the time.
+  @Test func `a follower is known by its latest address`() {
     var bench = Bench()
     let ping: [UInt8] = Array("_link_v".utf8) + [1, 1]
     let bridge = Stranger(.max, session: 7)
@@ -365,8 +366,8 @@ import Testing
     #expect(bench.machine.counters.measurementsFailed == 0)
   }
 
-  /// F - X - P - Q, where the lowest id is that of Q, which asks P.
-  @Test func `between two wires we ask whoever brought us into the session`() {
+  /// F - X - P - Q, where Q has the lowest id and asks P.
+  @Test func `between two wires we ask the peer that brought us in`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     let bridge = Stranger(.max, session: 7)
@@ -384,7 +385,7 @@ import Testing
     #expect(asked == [.endpoint(bridge.state.measurement!)])
   }
 
-  @Test func `a peer that moves on while it is measured does not leave its old session unmeasured`() {
+  @Test func `a peer that changes session while measured does not block its old one`() {
     var bench = Bench()
     let left = Stranger(9, session: 5)
     var mover = Stranger(7, session: 5)
@@ -393,7 +394,7 @@ import Testing
     mover.state.session = NodeID(rawValue: 7)
     bench.meet(mover)
     #expect(bench.machine.measurements.count == 2)
-    // The mover answers for neither any more.
+    // The peer answers for neither session any more.
     bench.wait(400_000)
     bench.meet(left)
     bench.answerPings(as: left)
@@ -422,7 +423,7 @@ import Testing
     #expect(bench.machine.ghost == stranger.ghost)
   }
 
-  @Test func `an absurd ghost time is not believed`() {
+  @Test func `an absurd ghost time is refused`() {
     for ghost in [Int64.max, .min, 2_000_000_000_000_000, -2_000_000_000_000_000] {
       var bench = Bench()
       var stranger = Stranger(7)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkSession
 
-/// One relay on the bench, and what comes in over its far wire.
+/// A relay on the bench, and the input from its far wire.
 @Suite struct RelayTests {
   private static let far = Gateway(
     id: GatewayID(rawValue: 7), address: .v4(0x0a00_0701),
@@ -29,7 +29,7 @@ import Testing
         measurement: Endpoint(.v4(0xc0a8_0105), port: 4_000), audio: audio))
   }
 
-  @Test func `a relay that moves to another address is the same relay`() {
+  @Test func `a relay that moves to another address stays the same relay`() {
     var bench = relay()
     let session = bench.snapshot.session.rawValue
     for address in [0xc000_0201, 0xcb00_7105, 0x0808_0808] as [UInt32] {
@@ -40,7 +40,7 @@ import Testing
     #expect(bench.machine.load.sightings == 1)
   }
 
-  /// It would have us send our pings wherever it likes, and audio, too.
+  /// The other room could make us send pings and audio anywhere.
   @Test func `an endpoint from the other room is not even remembered`() {
     var bench = relay()
     bench.hear(
@@ -56,7 +56,7 @@ import Testing
     #expect(bench.audioPeers.isEmpty)
   }
 
-  @Test func `nonsense instead of times changes nothing`() throws {
+  @Test func `nonsense times from the other relay change nothing`() throws {
     var bench = relay()
     let session = bench.snapshot.session
     bench.hear(alive(session.rawValue), from: RelayTests.far.far!.relay, on: RelayTests.far)
@@ -82,7 +82,7 @@ import Testing
     #expect(bench.machine.counters.outputsDropped == 0)
   }
 
-  @Test func `a relay's name is low after each reset`() {
+  @Test func `a relay draws a low id after each reset`() {
     var bench = relay()
     for _ in 0..<5 {
       #expect(bench.snapshot.node.rawValue >> 56 == 0x20)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LinkWorld
 
-/// Rooms far apart, each with a relay, peers of ours and peers by the reference's rules.
+/// Distant rooms, each with a relay, our peers and reference peers.
 @Suite struct RoomTests {
   private func wire(_ there: Int64, _ back: Int64, jitter: Int64 = 0, loss: Double = 0) -> FarConditions {
     var wire = FarConditions()
@@ -35,12 +35,12 @@ import Testing
     #expect(outcome.violations.isEmpty)
   }
 
-  @Test func `a quarter of a second each way is as good`() {
+  @Test func `a quarter of a second each way does no harm`() {
     let (outcome, _) = outcome([wire(250_000, 250_000, loss: 0.1)])
     #expect(outcome.violations.isEmpty)
   }
 
-  @Test func `rooms disagree by half of what one way takes longer`() throws {
+  @Test func `rooms disagree by half of the asymmetry`() throws {
     let (outcome, _) = outcome([wire(60_000, 20_000)])
     #expect(outcome.violations.isEmpty)
     let worst = try #require(outcome.phaseErrors.maximum)
@@ -66,16 +66,16 @@ import Testing
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 
-  /// Of ten thousand these had peers of the reference's that stayed in a session which all of ours had left.
-  /// In 2402 theirs were on both sides of their border, and ours went to and fro.
+  /// Of ten thousand seeds, these left reference peers in a session that all our peers had left. In 2402
+  /// reference peers were on both sides of their border, and our peers went to and fro.
   @Test(arguments: campaign([1052, 2103, 2402, 3330, 9655, 9870] as [UInt64]))
-  func `nobody of the reference's stays behind in a session of its own`(seed: UInt64) {
+  func `no reference peer stays behind in a session of its own`(seed: UInt64) {
     var simulation = Simulation(Scenario.rooms(from: seed, upTo: Scenario.Severity()))
     #expect(simulation.run().violations.isEmpty)
   }
 
-  /// Everything that a relay sends, in rooms and between them.
-  @Test func `no endpoint of one room is ever said in the other`() {
+  /// Everything that a relay sends, within rooms and between them.
+  @Test func `no endpoint of one room is announced in the other`() {
     let world = LinkWorld(seed: 3)
     for room in 0...1 {
       let relay = world.addPeer(isRelay: true)
@@ -102,7 +102,8 @@ import Testing
     #expect(world.disagreement() == nil)
   }
 
-  /// In the middle room the reference's peers ask the lower of its two relays, whichever of them is nearer to the founder.
+  /// In the middle room reference peers ask the lower of its two relays, even if the other is nearer to the
+  /// founder.
   @Test(arguments: campaign(1...6 as ClosedRange<UInt64>))
   func `a room with two relays passes the founder's clock on`(seed: UInt64) {
     let world = LinkWorld(seed: seed)
@@ -119,11 +120,11 @@ import Testing
     world.run(for: Micros(180_000_000))
     #expect(world.disagreement() == nil && world.disagreementOfReferences == nil)
     let errors = world.phaseErrors() + world.phaseErrorsOfReferences()
-    // Two far wires, and 20 ppm between measurements.
+    // Two far wires, and a drift of 20 ppm between measurements.
     #expect(errors.allSatisfy { abs($0) < 3_500 }, "\(errors)")
   }
 
-  @Test func `a peer that is no relay opens no far gateway`() {
+  @Test func `a peer that is not a relay opens no far gateway`() {
     let world = LinkWorld(seed: 4)
     world.addPeer()
     world.addPeer(isRelay: true)
@@ -134,12 +135,12 @@ import Testing
     #expect(world.peers[1].machine.load.gateways == 1)
   }
 
-  @Test func `a known asymmetry is taken off on either side`() {
+  @Test func `a known asymmetry is corrected on either side`() {
     for side in 0...1 {
       let world = LinkWorld(seed: 5)
       for room in 0...1 { world.plug(world.addPeer(isRelay: true), intoSegment: 2 * room) }
       world.join(0, 1, bySegment: 8, wire(50_000, 10_000))
-      // From the first room to the other it takes 40 ms longer.
+      // The way from the first room to the other takes 40 ms longer.
       let end = world.peers[side].interfaces[1]
       world.interfaces[end].correction = Micros(side == 0 ? 20_000 : -20_000)
       for peer in 0...1 { world.setEnabled(true, peer: peer) }
@@ -149,7 +150,7 @@ import Testing
     }
   }
 
-  /// The beat of the session that each peer is at now.
+  /// Each peer's beat of the session now.
   private func beats(_ world: LinkWorld) -> [Double] {
     world.peers.indices.map {
       let snapshot = world.peers[$0].snapshot
@@ -157,9 +158,9 @@ import Testing
     }
   }
 
-  /// Room 1 is so many beats later than room 0, whichever of the two relays was told.
+  /// Room 1 is this many beats later than room 0, set at either relay.
   @Test(arguments: [(0, 4), (1, -4), (0, 3)])
-  func `a distance of beats is kept through tempi starts and cuts`(side: Int, distance: Int) throws {
+  func `a distance of beats survives tempo changes, starts and cuts`(side: Int, distance: Int) throws {
     let world = LinkWorld(seed: 6)
     for room in 0...1 {
       world.plug(world.addPeer(partsPerMillion: Double(room) * 20, isRelay: true), intoSegment: 2 * room)
@@ -186,7 +187,7 @@ import Testing
       #expect(world.peers.allSatisfy { abs($0.snapshot.state.tempo - tempo) < 0.001 })
       check("at \(tempo)")
     }
-    // What begins at a beat begins there at its own.
+    // A start names a beat, and begins in each room at its own.
     world.edit(2) { $0.setPlaying(true, at: $1) }
     world.run(for: Micros(2_000_000))
     #expect(world.peers.allSatisfy { $0.snapshot.state.isPlaying })

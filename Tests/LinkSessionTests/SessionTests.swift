@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `two changes in the same microbeat do not divide the session`() {
+  @Test func `two changes in the same microbeat do not split the session`() {
     let first = Timeline(
       tempo: Tempo(microsPerBeat: 400_000), beatOrigin: Beats(8), timeOrigin: Micros(1_000))
     let second = Timeline(tempo: Tempo(microsPerBeat: 600_000), beatOrigin: Beats(8), timeOrigin: Micros(500))
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func `what is not new is not told again`() {
+  @Test func `a state that is not new is not sent again`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -122,7 +122,7 @@ import Testing
     #expect(bench.takeEvents() == [.tempo(121), .peers(1)])
   }
 
-  @Test func `a peer that missed a change is told again at once`() {
+  @Test func `a peer that missed a change gets the change again at once`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -136,7 +136,7 @@ import Testing
     #expect(bench.snapshot.state.tempo == 140)
   }
 
-  @Test func `two changes in one microsecond still follow each other`() {
+  @Test func `two changes in one microsecond still have an order`() {
     var bench = Bench()
     bench.commitTempo(130)
     let first = bench.machine.timeline.beatOrigin
@@ -144,7 +144,7 @@ import Testing
     #expect(bench.machine.timeline.beatOrigin == first + Beats(micros: 1))
   }
 
-  @Test func `an unchanged timeline keeps its anchors but is told again`() {
+  @Test func `an unchanged timeline keeps its anchors but is sent again`() {
     var bench = Bench()
     let before = bench.machine.timeline
     bench.wait(100_000)
@@ -157,7 +157,7 @@ import Testing
     #expect(bench.takeAlives().count == 1)
   }
 
-  @Test func `when the last peer leaves a session is founded that goes on where we are`() {
+  @Test func `a session founded when the last peer leaves continues the beat`() {
     var bench = Bench(tempo: 100)
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -198,7 +198,7 @@ import Testing
     #expect(bench.takeEvents().isEmpty)
   }
 
-  @Test func `enabling takes a new name each time`() {
+  @Test func `enabling draws a new id each time`() {
     var bench = Bench(isEnabled: false)
     var names: Set<UInt64> = [bench.snapshot.node.rawValue]
     for _ in 0..<20 {
@@ -220,7 +220,7 @@ import Testing
     #expect(!bench.snapshot.state.isConnected)
   }
 
-  @Test func `a session that lost is left alone for three seconds however its timeline changes`() {
+  @Test func `a session that lost waits for three seconds before another look`() {
     var bench = Bench()
     var stranger = stranger(UInt64.max, olderBy: -10_000_000, than: bench)
     bench.meet(stranger)
@@ -241,7 +241,7 @@ import Testing
       bench.takeSent().contains { $0.ping != nil }, "should have yielded by now, so it is measured again")
   }
 
-  @Test func `a session is joined with the latest timeline that was heard of it`() {
+  @Test func `a session is joined with its latest known timeline`() {
     var bench = Bench()
     var stranger = Stranger(7)
     bench.meet(stranger)
@@ -265,7 +265,7 @@ import Testing
     #expect(bench.machine.load.sessions == 0)
   }
 
-  @Test func `peers are counted by the session they announce`() {
+  @Test func `peers are counted by their announced session`() {
     var bench = Bench()
     for name in 1...5 { bench.meet(Stranger(UInt64(name), memberOf: bench)) }
     #expect(bench.snapshot.peerCount == 5)
@@ -279,7 +279,7 @@ import Testing
     #expect(bench.events == [1, 2, 3, 4, 5, 4, 5].map { .peers($0) })
   }
 
-  @Test func `a tempo outside of Link's range is brought into it`() {
+  @Test func `a tempo outside of the range of Link is clamped`() {
     for (microsPerBeat, tempo) in [(Int64(1), 999.0), (1_000_000_000, 20), (60_060, 999)] {
       var bench = Bench()
       var stranger = Stranger(7, memberOf: bench)
@@ -295,7 +295,7 @@ import Testing
     #expect(Bench(tempo: .nan, isEnabled: false).snapshot.state.tempo == 20)
   }
 
-  @Test func `a change meant for a session that was left is dropped`() {
+  @Test func `a change made for a session that we left is dropped`() {
     var bench = Bench(tempo: 100)
     let captured = bench.snapshot
     let stranger = Stranger(7)
@@ -311,7 +311,7 @@ import Testing
     #expect(bench.machine.counters.staleCommits == 1)
   }
 
-  @Test func `a change meant for the session that ours carries on is kept`() {
+  @Test func `a change made for a session that ours continues is kept`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -328,7 +328,7 @@ import Testing
     #expect(bench.snapshot.state.tempo == 150)
   }
 
-  @Test func `every event is found in the state published before it`() {
+  @Test func `the published state already has the change of each event`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.published = []

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LinkWorld
 
-/// Whole worlds from seeds: a short batch, and the ones that once went wrong.
+/// Whole worlds from seeds: a short batch, and the seeds that failed before.
 @Suite struct SimulationTests {
   private func world(
     _ seed: UInt64, isHostile: Bool = false, stepsClocks: Bool = false, wires: Int = 1,
@@ -35,14 +35,15 @@ import Testing
   }
 
   @Test(arguments: campaign(1...3 as ClosedRange<UInt64>))
-  func `an attacked world is of one mind when the attack is over`(seed: UInt64) {
+  func `the peers of an attacked world agree after the attack`(seed: UInt64) {
     let outcome = outcome(world(seed, isHostile: true))
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 
-  /// Between its visits it is silent for as long as it takes to agree; the names that it had are then nobody's, or expired.
+  /// Between two visits the attacker is silent long enough for the peers to agree; its old ids are then
+  /// unused or expired.
   @Test(arguments: campaign([3, 4, 8] as [UInt64]))
-  func `an attacker that comes back three times finds them of one mind`(seed: UInt64) {
+  func `the peers agree after each of three visits of an attacker`(seed: UInt64) {
     let first = world(seed, isHostile: true, wires: 3, turmoil: 4_000_000)
     let acts = (1...3 as ClosedRange<UInt64>).map { visit in
       var act = first
@@ -55,18 +56,18 @@ import Testing
     #expect(outcome.convergences.count == 4)
   }
 
-  /// Liars told each half of a session another time, an hour apart, on 3 wires.
+  /// Liars gave each half of a session another time, an hour apart, on 3 wires.
   @Test(arguments: [529] as [UInt64])
-  func `a session that was told two times is one again`(seed: UInt64) {
+  func `a session with two different times becomes one again`(seed: UInt64) {
     let outcome = outcome(world(seed, isHostile: true, stepsClocks: true, wires: 3, turmoil: 10_000_000))
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 
-  @Test func `a session is still measured when the peer that was asked moved on`() {
+  @Test func `a session is measured though its measured peer moved on`() {
     #expect(outcome(world(3019, isHostile: true, stepsClocks: true)).violations.isEmpty)
   }
 
-  @Test func `a timeline that only some heard does not divide a session`() {
+  @Test func `a timeline that only some peers heard does not split a session`() {
     #expect(outcome(world(7240, isHostile: true, stepsClocks: true)).violations.isEmpty)
   }
 
@@ -78,7 +79,7 @@ import Testing
     #expect(outcome(world(968, turmoil: 20_000_000)).violations.isEmpty)
   }
 
-  @Test func `a world repeats from its seed`() {
+  @Test func `a world is the same for the same seed`() {
     let scenario = world(5)
     let (first, second) = (outcome(scenario), outcome(scenario))
     #expect(first.datagramsSent == second.datagramsSent)
@@ -87,7 +88,7 @@ import Testing
     #expect(first.portrait == second.portrait)
   }
 
-  @Test func `two halves of a session that was cut agree again when it is healed`() {
+  @Test func `two halves of a session that was cut agree after the cut`() {
     let world = LinkWorld(seed: 9)
     for _ in 0..<4 {
       let peer = world.addPeer(tempo: 120)
@@ -122,7 +123,7 @@ import Testing
     }
   }
 
-  @Test func `a clock that steps goes on from there`() {
+  @Test func `a clock that steps goes on from its new time`() {
     var clock = DriftingClock(host: .zero, at: .zero, partsPerMillion: 100)
     clock.step(by: Micros(-5_000), at: Micros(1_000_000))
     #expect(clock.host(at: Micros(2_000_000)) == Micros(1_995_200))
@@ -139,7 +140,7 @@ import Testing
     #expect(taken == expected.map(\.offset))
   }
 
-  @Test func `quantiles are of the ordered values`() {
+  @Test func `quantiles refer to the sorted values`() {
     var samples = Samples()
     for value in [5.0, 1, 4, 2, 3] { samples.add(value) }
     #expect(samples.median == 3)

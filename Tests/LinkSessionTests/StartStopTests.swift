@@ -95,11 +95,12 @@ import Testing
     #expect(bench.takeEvents() == [.startStop(false)])
   }
 
-  @Test func `our stop loses to a later one of the session`() {
+  @Test func `a later stop of the session replaces ours`() {
     var (bench, stranger) = connected()
     start(&stranger, stamp: 1_200_000)
     bench.meet(stranger)
-    // Later than what the client has is needed for the client, later than the session's for the session.
+    // A commit must be later than the client's last one for the client, and later than the session's for the
+    // session.
     bench.now = bench.now + Micros(300_000)
     bench.commitPlaying(false)
     #expect(!bench.machine.startStop.isPlaying)
@@ -148,7 +149,7 @@ import Testing
     #expect(abs((state.timeline.beats(at: state.timeOfPlaying) - Beats(8)).micros) <= 1)
   }
 
-  @Test func `with sync on a later timing change imports what was only passed on`() {
+  @Test func `with sync on a later timing change imports a start passed on before`() {
     var (bench, stranger) = connected(follows: false)
     start(&stranger, stamp: 900_000)
     bench.meet(stranger)
@@ -159,7 +160,7 @@ import Testing
     #expect(bench.takeEvents() == [.tempo(60), .startStop(true)])
   }
 
-  @Test func `an old peer without start stop never stops anybody`() {
+  @Test func `a peer that lacks start and stop stops no other peer`() {
     var (bench, stranger) = connected()
     bench.commitPlaying(true)
     stranger.state.startStop = .unset
@@ -167,7 +168,7 @@ import Testing
     #expect(bench.snapshot.state.isPlaying)
   }
 
-  @Test func `a stamp from the future does not bar later starts`() {
+  @Test func `a stamp from the future does not block later starts`() {
     for stamp in [Int64.max, 999_999_999_999_999, 6_100_000] {
       var (bench, stranger) = connected()
       start(&stranger, stamp: stamp)
@@ -179,8 +180,9 @@ import Testing
     }
   }
 
-  /// Two clocks may be seconds apart for a while, after a lie or on a poor network. Whoever presses a key last counts.
-  @Test func `who is ahead of our clock does not bar our users`() {
+  /// Two clocks may differ by seconds for a while, after a lie or on a poor network. The last key press
+  /// counts.
+  @Test func `a peer ahead of our clock does not block our users`() {
     for ahead in [Int64(2), 4_000_000] {
       var (bench, stranger) = connected()
       start(&stranger, stamp: 1_000_000 + ahead)
@@ -196,7 +198,7 @@ import Testing
     }
   }
 
-  @Test func `a stamp that was only ahead of a wrong clock counts once the clock is right`() {
+  @Test func `a stamp ahead of a wrong clock counts once the clock is right`() {
     var (bench, stranger) = connected()
     start(&stranger, stamp: 9_000_000)
     bench.meet(stranger)
