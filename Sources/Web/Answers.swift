@@ -6,7 +6,7 @@ import JSON5
 import Linux
 import OSC
 
-/// What each request gets: the page, who one is, the pairing, OSCQuery. It has no socket.
+/// The answer to each request: the page, the browser's rights, the pairing, OSCQuery. It has no socket.
 struct Answers {
   private let settings: WebSettings
   private var tree = QueryTree()
@@ -14,7 +14,7 @@ struct Answers {
 
   init(_ settings: WebSettings) { self.settings = settings }
 
-  /// Of what may not even be looked at.
+  /// The refusal of a request that may not be looked at further.
   func refusal(_ request: Request, at door: Visitor.Door) -> Response? {
     if request.hosts > 1 || request.path.isEmpty { return Response(400, "not a request\n") }
     guard request.isFor(machine) else {
@@ -46,7 +46,7 @@ struct Answers {
     }
     if request.path == "/session" { return session(isPaired) }
     if request.path == "/doctor" { return Response(403, "only for paired browsers\n") }
-    // OSCQuery's programs ask here, too, and have no use for the page.
+    // OSCQuery programs ask at this path, too, and have no use for the page.
     let isRootOfTree = request.path == "/" && (request.query != nil || !request.wantsPage)
     if !isRootOfTree, let file = PageFiles.response(request.path) { return file }
     return query(request, from: visitor, surface, isPaired: isPaired)
@@ -101,7 +101,8 @@ struct Answers {
     }
   }
 
-  /// For all: nothing is loaded from elsewhere, nothing of ours is framed, kept or guessed at.
+  /// Headers of every response: the page loads nothing from elsewhere, and no other site may frame, keep or
+  /// sniff it.
   static let guards: [(name: String, value: String)] = [
     (
       "Content-Security-Policy",

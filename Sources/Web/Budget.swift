@@ -4,12 +4,14 @@ import BeatMath
 import ControlSurface
 import Glibc
 
-/// What browsers may cost the web thread, in microseconds of its own processor time: together less than a tenth of a core.
+/// Limits on the processor time that browsers may cost the web thread, in microseconds: together less than a
+/// tenth of a core.
 ///
-/// Measured, unlike the surface's costs: here a library does most of the work, and nothing of music waits for this thread.
+/// Unlike the surface's costs these are measured: here a library does most of the work, and no music depends
+/// on this thread.
 struct Budget {
-  /// Who pays. What paired browsers say has a purse of its own: no crowd of strangers empties it. So have the doors: a browser is let in
-  /// and reset no matter what requests have cost.
+  /// The account that pays. Paired browsers have their own, so that no crowd of strangers can empty it. So
+  /// has accepting: a browser is accepted or reset no matter what requests have cost.
   enum Purse: CaseIterable {
     case doors, requests, strangers, paired
   }
@@ -30,12 +32,13 @@ struct Budget {
     case .paired: Share(perSecond: 20_000, atOnce: 20_000)
     }
   }
-  /// Of any, what those at one address may have.
+  /// The share of one address.
   private static let host = Share(perSecond: 20_000, atOnce: 40_000)
-  /// The debt from which on a host's connections are reset. The pages of some phones behind one router, loaded at once, cost less.
+  /// Debt at which a host's new connections are reset. The pages of some phones behind one router, loaded at
+  /// once, cost less.
   private static let hostDebt = 100_000.0
   private static let hostLimit = 256
-  /// How often is looked again while somebody has to wait: looking costs, too.
+  /// Least time between two looks while a connection has to wait: looking costs time, too.
   static let pace = Micros(10_000)
 
   private var purses: [Purse: TokenBucket]
@@ -45,7 +48,7 @@ struct Budget {
     purses = Dictionary(uniqueKeysWithValues: Purse.allCases.map { ($0, Self.share(of: $0).bucket(at: now)) })
   }
 
-  /// Of this thread.
+  /// Processor time of this thread so far.
   static func spent() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -64,18 +67,18 @@ struct Budget {
 
   mutating func charge(_ host: Address, _ cost: Double, at now: Micros) {
     if hosts[host] == nil, hosts.count >= Self.hostLimit {
-      // Those that have spent nothing lately are as good as new.
+      // Hosts that have spent nothing lately are forgotten.
       for (host, bucket) in hosts {
         var bucket = bucket
         if bucket.has(Self.host.atOnce, at: now) { hosts[host] = nil }
       }
-      // A crowd: its newest member pays with all of them.
+      // The table is full. Further hosts pay from the common purses only.
       guard hosts.count < Self.hostLimit else { return }
     }
     hosts[host, default: Self.host.bucket(at: now)].spend(cost, at: now)
   }
 
-  /// When something that has to wait now may go on.
+  /// The earliest time at which a purse or host that is empty now has something again.
   mutating func deadline(at now: Micros) -> Micros? {
     var waits: [Micros] = []
     for purse in Purse.allCases where !has(purse, at: now) {

@@ -3,11 +3,11 @@ import BeatMath
 import ControlSurface
 import OSC
 
-/// From what a browser says to packets for the surface, and back.
+/// Turns a browser's messages into packets for the surface, and the surface's packets into messages.
 enum Conversation {
   enum Word {
     case packet([UInt8])
-    /// It was told so.
+    /// The message was malformed; the browser has been answered.
     case fault
   }
 
@@ -20,7 +20,7 @@ enum Conversation {
       socket.form = socket.form ?? .binary
       return [.packet(bytes)]
     case .text(let bytes) where bytes.first == UInt8(ascii: "{"):
-      // Who listens as OSCQuery has it is told in packets; whoever only means to is answered in kind.
+      // An OSCQuery listener gets packets. Other text that begins with a brace is answered as text.
       socket.form = socket.form ?? (Listening.wish(bytes) == nil ? .text : .binary)
       return listen(bytes, socket, snapshot(), at: now)
     case .text(let bytes):
@@ -44,7 +44,7 @@ enum Conversation {
     return Bundle.pack(packets).map { .packet($0) } + faults
   }
 
-  /// One clear error, as the surface would say it.
+  /// Sends one error message, in the form that the surface uses.
   private static func refuse(_ fault: JSONLine.Fault, _ socket: WebSocket, at now: Micros) {
     guard socket.errors.take(at: now) else { return }
     let shown = printable(fault.address, limit: 80)
@@ -84,7 +84,7 @@ enum Conversation {
           ? Message(Table.address("unsubscribe")) : Message(Table.address("subscribe"), .string(groups.words))
       )
     }
-    // What it is now.
+    // The present value.
     if command == "LISTEN", row.isReadable { messages.append(Message(path)) }
     return Bundle.pack(messages.map(LibloCodec.encode)).map { .packet($0) }
   }
@@ -104,7 +104,7 @@ enum Conversation {
     guard !messages.isEmpty else { return [] }
     switch form {
     case .text: return [Array(messages.map(JSONLine.text).joined(separator: "\n").utf8)]
-    // Of a program that listens few take bundles apart.
+    // Few listening programs can take bundles apart.
     case .binary: return messages.map(LibloCodec.encode)
     }
   }

@@ -3,8 +3,9 @@ import BeatMath
 import Linux
 import Synchronization
 
-/// What is wrong with JACK, the network and the machine, for paired browsers. To find that out takes seconds, or hangs with the
-/// server: so it is done on a thread that runs only then, once for all who ask, and what was found is good for a moment.
+/// Examines JACK, the network and the machine for paired browsers. An examination takes seconds, or hangs
+/// with the server. So it runs on a thread of its own, once for all waiting requests, and its report stays
+/// valid for three seconds.
 final class Doctor: Sendable {
   private struct Practice {
     var isOut = false
@@ -17,13 +18,13 @@ final class Doctor: Sendable {
   private let bell: WakeUp
   private let practice = Mutex(Practice())
 
-  /// - Parameter examine: as JSON; nil: without a result in time. Rings the bell afterwards.
+  /// - Parameter examine: returns the report as JSON; nil: not finished in time. The bell rings afterwards.
   init(_ examine: @escaping @Sendable () -> [UInt8]?, bell: WakeUp) {
     self.examine = examine
     self.bell = bell
   }
 
-  /// Whether `report` is of now; if not, he is sent for.
+  /// Whether `report` is fresh; if not, an examination is started.
   func hasReport(at now: Micros) -> Bool {
     let isWanted = practice.withLock { practice in
       if let until = practice.until, now < until { return false }
@@ -34,7 +35,7 @@ final class Doctor: Sendable {
     return practice.withLock { !$0.isOut }
   }
 
-  /// nil: it did not finish.
+  /// The report; nil if the examination did not finish.
   var report: [UInt8]? { practice.withLock { $0.report } }
 
   private func sendFor() {

@@ -5,7 +5,7 @@ import CMicrohttpd
 import Glibc
 import Linux
 
-/// What is sent back.
+/// An HTTP response.
 struct Response {
   var status: Int
   var type = "text/plain; charset=utf-8"
@@ -18,26 +18,27 @@ struct Response {
   }
 }
 
-/// Who knows the answers.
+/// The owner of the server: answers its requests and gets its events.
 protocol HTTPAnswering: AnyObject {
-  /// Before the body, which is taken for `POST` alone. nil: go on.
+  /// A refusal before the body is read; nil: go on. Only `POST` may have a body.
   func refusal(_ request: Request, from visitor: Visitor) -> Response?
-  /// Whether its host has something left to spend, and the answer is there; else it waits.
+  /// Whether the visitor's host has budget left and the answer is ready; otherwise the request waits.
   func mayAsk(_ request: Request, from visitor: Visitor) -> Bool
   func answer(_ request: Request, body: [UInt8], from visitor: Visitor) -> Response
-  /// It speaks WebSocket from now on, and has said so much already.
+  /// The connection speaks WebSocket from now on; `early` holds bytes that it has already sent.
   func upgraded(_ visitor: Visitor, _ request: Request, handle: OpaquePointer, early: [UInt8])
   func gone(_ visitor: Visitor)
-  /// The library's work since the last call, or since it began to run, was for this visitor.
+  /// Called after library work for this visitor, to charge its host for the time since the last call.
   func worked(for visitor: Visitor)
 }
 
-/// libmicrohttpd's daemon: it is given connections, reads requests and sends answers, without a thread of its own.
+/// libmicrohttpd's daemon without a thread of its own: it takes connections, reads requests and sends
+/// answers.
 final class HTTPServer {
   private var daemon: OpaquePointer?
   private unowned let answerer: any HTTPAnswering
-  /// Connections that the library was given and does not serve yet, by their sockets: until 0.9 it begins with a
-  /// connection in `MHD_add_connection`, from 1.0 on in `MHD_run`.
+  /// Connections that we gave to the library and that it does not serve yet, by socket: up to 0.9
+  /// libmicrohttpd begins with a connection in `MHD_add_connection`, from 1.0 on in `MHD_run`.
   private var arriving: [Int32: Visitor] = [:]
   private var isClosing = false
   private var waiting: [(connection: OpaquePointer, exchange: Exchange)] = []
@@ -64,10 +65,10 @@ final class HTTPServer {
     guard daemon != nil else { return nil }
   }
 
-  /// To be waited on: readable when there is something to do.
+  /// A descriptor to poll: readable if there is something to do.
   var descriptor: Int32 { daemon.map { web_descriptor($0) } ?? -1 }
 
-  /// In milliseconds. nil: never.
+  /// Milliseconds until the library wants to run again; nil: no deadline.
   var patience: Int? {
     var time: UInt64 = 0
     return MHD_get_timeout(daemon, &time) == .YES ? Int(clamping: time) : nil
@@ -75,7 +76,7 @@ final class HTTPServer {
 
   func run() {
     _ = MHD_run(daemon)
-    // The library closes a connection that it cannot begin with, and calls nothing.
+    // The library closes a connection that it cannot begin with, without a callback.
     let refused = arriving.values
     arriving = [:]
     for visitor in refused { answerer.gone(visitor) }
@@ -90,15 +91,15 @@ final class HTTPServer {
     return isTaken
   }
 
-  /// Those that had to wait, as far as they may ask now.
+  /// Resumes the suspended requests that may go on now.
   func resume() {
-    // Judged once: by the next look another one may ask.
+    // One decision for each: asked twice, `mayGoOn` could give two answers.
     let may = waiting.map { mayGoOn($0.exchange) }
     for (entry, may) in zip(waiting, may) where may { MHD_resume_connection(entry.connection) }
     waiting = zip(waiting, may).filter { !$0.1 }.map(\.0)
   }
 
-  /// Nothing speaks WebSocket any more.
+  /// Stops the daemon. No connection may speak WebSocket any more.
   func close() {
     guard let running = daemon else { return }
     isClosing = true
@@ -132,7 +133,7 @@ final class HTTPServer {
     return Unmanaged.passRetained(Exchange(visitor, request)).toOpaque()
   }
 
-  /// Called until there is an answer.
+  /// Called until the request has an answer.
   fileprivate func go(
     on connection: OpaquePointer, with place: UnsafeMutableRawPointer, isFirst: Bool,
     body: UnsafeRawBufferPointer
@@ -261,7 +262,7 @@ private func takeHeader(
   return .YES
 }
 
-/// OSCQuery's question is one word without a value; what is more is none of ours.
+/// An OSCQuery query is one word without a value; any other query is joined here and matches nothing.
 private func takeArgument(
   _ context: UnsafeMutableRawPointer?, _ kind: MHD_ValueKind, _ name: UnsafePointer<CChar>?,
   _ value: UnsafePointer<CChar>?

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How a request becomes a WebSocket (RFC 6455, section 4.2).
+/// The handshake that turns a request into a WebSocket (RFC 6455, section 4.2).
 enum Handshake {
   static func isAsked(_ request: Request) -> Bool {
     request.headers["upgrade", default: ""].lowercased().split(separator: ",").contains {
@@ -8,7 +8,7 @@ enum Handshake {
     }
   }
 
-  /// What shows that we understood; nil: it did not ask as it should.
+  /// The value of `Sec-WebSocket-Accept`; nil if the request is not a valid handshake.
   static func accept(_ request: Request) -> String? {
     let wishes = request.headers["connection", default: ""].lowercased().split(separator: ",")
     guard request.method == "GET", request.version == "HTTP/1.1",

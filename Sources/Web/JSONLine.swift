@@ -4,12 +4,12 @@ import OSC
 
 /// An OSC message as a line of JSON: `["/tactus/tempo", 128]`. Strict, total on every input, and bounded by what it is given.
 enum JSONLine {
-  /// As many as a packet may have.
+  /// The maximum of a packet.
   static let argumentLimit = 64
 
   struct Fault: Error, Equatable {
     let words: String
-    /// As far as it is known.
+    /// Empty if the address is not known.
     var address = ""
   }
 
@@ -23,7 +23,7 @@ enum JSONLine {
     switch argument {
     case .int32(let value): "\(value)"
     case .int64(let value): "\(value)"
-    // As few digits as say which float it is: 0.1, not 0.10000000149.
+    // Shortest digits that identify the float: 0.1, not 0.10000000149.
     case .float32(let value): number(value.isFinite, "\(value)")
     case .float64(let value): number(value.isFinite, "\(value)")
     case .string(let text): JSON5.quoted(text)

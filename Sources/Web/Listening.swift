@@ -3,11 +3,11 @@ import ControlSurface
 import JSON5
 import OSC
 
-/// OSCQuery's LISTEN and IGNORE: a subscription to some rows alone. The surface has only one to groups of them; of what that brings,
-/// the rest is left out here.
+/// OSCQuery's LISTEN and IGNORE: subscriptions to single rows. The surface only knows subscriptions to groups
+/// of rows; here we remove the other rows of a group.
 enum Listening {
 
-  /// `{"COMMAND":"LISTEN","DATA":"/tactus/tempo"}`. nil: it is none.
+  /// The command in `{"COMMAND":"LISTEN","DATA":"/tactus/tempo"}`; nil if the text is not a command.
   static func wish(_ text: [UInt8]) -> (command: String, path: String)? {
     guard let element = try? JSON5.read(text), case .object(let members) = element.value else { return nil }
     func word(_ name: String) -> String? {
@@ -20,13 +20,13 @@ enum Listening {
     return (command, data)
   }
 
-  /// The row that can be told, and the group with which it is. nil: there is none at this path.
+  /// The row and the group that delivers it; nil if no row at this path can be subscribed to.
   static func row(_ address: String, in snapshot: SurfaceSnapshot) -> (row: Node, group: Group)? {
     guard let row = snapshot.row(address) else { return nil }
     return row.isReadable ? (row, .state) : row.kind == .feed ? (row, row.group) : nil
   }
 
-  /// What is left of a packet for one who listens to some rows only: those, and what is said to it alone.
+  /// The messages for a client that listens to some rows: those rows, and messages to this client alone.
   static func filtered(_ messages: [Message], _ listened: [String: Group]) -> [Message] {
     messages.filter { listened[$0.address] != nil || isForItself($0.address) }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CPage
 
-/// The page as it lies in `Page`, embedded in the program: `CPage/page.c` lists its files.
+/// The files of `Page`, embedded in the program; `CPage/page.c` lists them.
 enum PageFiles {
   private static let files: [String: (type: String, bytes: [UInt8])] = {
     var files: [String: (type: String, bytes: [UInt8])] = [:]
@@ -18,7 +18,8 @@ enum PageFiles {
     return files
   }()
 
-  /// What stands in lines of its own for anyone who reads the source. The lines stay, so that a browser's messages name the right ones.
+  /// Empties the comment lines, which only readers of the source need. Line numbers in a browser's messages
+  /// stay right.
   private static func withoutComments(_ script: some Collection<UInt8>) -> [UInt8] {
     let newline = UInt8(ascii: "\n")
     let lines = script.split(separator: newline, omittingEmptySubsequences: false)

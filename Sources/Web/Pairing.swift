@@ -2,32 +2,34 @@
 public import Addresses
 public import BeatMath
 
-/// Who may change something: browsers that have shown the secret's code once, and show its token from then on.
+/// The rights of browsers: a browser shows the secret's code once, and from then on its token.
 ///
-/// Its attacker is on the same network, and can do two things: guess, and keep the owner out by guessing. Against the first there
-/// is the length of the code; the five wrong codes a minute only keep him from making noise. The same wrong code
-/// counts once a minute, so that a script with an old code shuts nobody out. They are counted so that the
-/// second does not work: each neighbour has five of his own, and of those all together can only use five after their
-/// first. So a phone that comes with the right code at its first try is let in, no matter who else guesses, from however many addresses.
+/// An attacker on the same network can do two things: guess the code, or lock the owner out by guessing. The
+/// length of the code prevents the first; the five wrong tries a minute only limit the noise. The same wrong
+/// code counts once a minute, so that a script with an old code locks nothing. The counting prevents the
+/// second: each neighbour has five tries of its own, and only tries after a neighbour's first one draw on the
+/// five that all share. So a phone whose first try has the right code gets in, whatever else is guessed, from
+/// any number of addresses.
 public struct Pairing: Sendable {
   public static let wrongTries = 5
   public static let period = Micros(60_000_000)
-  /// Whose tries are remembered, more than a usual network has; after so many others somebody is new again.
+  /// Neighbours with remembered tries, more than a usual network has. Beyond it the oldest is forgotten and
+  /// counts as new.
   static let neighbours = 1024
 
   public enum Answer: Hashable, Sendable {
-    /// With what the browser shows from now on.
+    /// Paired; the browser shows the secret's token from now on.
     case paired(Secret)
     case wrong
     /// Seconds until the next try.
     case tooMany(wait: Int)
   }
 
-  /// From which pages of others try, wherever they are shown.
+  /// The common address of tries from other sites' pages, whatever browser shows them.
   static let elsewhere = Address.v6(high: .max, low: .max, scope: 0)
 
   public private(set) var secret: Secret
-  /// Since the start.
+  /// Counts since the start.
   public private(set) var wrong = 0
   public private(set) var refused = 0
   private var all = Tries()
@@ -35,12 +37,12 @@ public struct Pairing: Sendable {
 
   public init(_ secret: Secret) { self.secret = secret }
 
-  /// All who were paired are strangers.
+  /// Replaces the secret, so that no browser is paired any more.
   public mutating func forget(for secret: Secret) { self.secret = secret }
 
   /// A try to pair.
   ///
-  /// - Parameter code: as it came, of any length.
+  /// - Parameter code: the bytes as received, of any length.
   public mutating func answer(_ code: some Collection<UInt8>, from address: Address, at now: Micros) -> Answer
   {
     let neighbour = Neighbour(address)
@@ -62,7 +64,7 @@ public struct Pairing: Sendable {
     return .paired(secret)
   }
 
-  /// Whether a browser shows the token: the value of its cookie.
+  /// Whether the token, the value of a browser's cookie, is right.
   public func isPaired(token: some Sequence<UInt8>) -> Bool { secret.token.utf8.equals(token.prefix(64)) }
 
   private mutating func remember(_ tries: Tries, of neighbour: Neighbour) {
@@ -75,9 +77,9 @@ public struct Pairing: Sendable {
   }
 }
 
-/// Wrong ones of the last minute, the oldest first.
+/// Wrong tries of the last minute, the oldest first.
 private struct Tries: Sendable {
-  /// As much of a code as is compared; of a longer one each try is a new one.
+  /// Bytes of a code that we compare. Each try with a longer code counts as a new one.
   private static let codeLimit = 64
 
   private var tries: [(time: Micros, code: [UInt8])] = []
@@ -95,12 +97,13 @@ private struct Tries: Sendable {
 
   var isFirst: Bool { tries.isEmpty }
   var latest: Micros { tries.last?.time ?? .zero }
-  /// When there is one again. nil: there is one.
+  /// When the next try is free; nil: now.
   var free: Micros? { tries.count < Pairing.wrongTries ? nil : tries[0].time + Pairing.period }
 }
 
-/// Who shares an allowance: an address. In IPv6 everybody on a network can have as many as he likes, and look at a first guess from
-/// each; but all phones have addresses of the same network, and one guesser would keep them out. The code is long enough for it.
+/// The unit that has its own tries: one address. In IPv6 a host can have any number of addresses, and each
+/// has a first try. But all phones have addresses in the same network, so by network one guesser would lock
+/// them all out. The code is long enough for it.
 private struct Neighbour: Hashable, Sendable {
   let high: UInt64
   let low: UInt64
@@ -108,7 +111,7 @@ private struct Neighbour: Hashable, Sendable {
   init(_ address: Address) {
     switch address {
     case .v4(let bits): (high, low) = (0, 0xffff_0000_0000 | UInt64(bits))
-    // IPv4 seen through a socket of IPv6 is the same.
+    // The same host seen through an IPv6 socket.
     case .v6(let high, let low, _): (self.high, self.low) = (high, low)
     }
   }

@@ -2,19 +2,19 @@
 import Addresses
 import Linux
 
-/// A request as the library took it apart, and what can be said of it alone: whether it is for us, and from where a browser sends it.
+/// A parsed request, and what follows from it alone: whether it is meant for us, and which page sent it.
 struct Request: Equatable {
   var method = "GET"
   var version = "HTTP/1.1"
-  /// Unescaped.
+  /// Without percent escapes.
   var path = "/"
   var query: String?
-  /// Whom it is for, as the browser sees it: `localhost:20880`.
+  /// Our name as the browser knows it: `localhost:20880`.
   var host = ""
-  /// By small names; of two with one name, what came last, but of two hosts both.
+  /// By lowercase name; of two headers with one name the last counts. `hosts` counts `Host` headers.
   var headers: [String: String] = [:]
   var hosts = 0
-  /// Our address as the asker reached it.
+  /// Our address, as the client reached it.
   var reached = Address.loopback
 
   static let heard: Set = [
@@ -29,7 +29,7 @@ struct Request: Equatable {
     headers[name] = value
   }
 
-  /// What is asked for, and of whom, if that is said: `/path` or `http://host:port/path`. Nil: something else.
+  /// The path and, if named, the host of `/path` or `http://host:port/path`; nil: another form.
   static func target(_ text: String) -> (authority: String?, path: String)? {
     let scheme = "http://"
     guard text.prefix(scheme.count).lowercased() == scheme else {
@@ -48,10 +48,10 @@ struct Request: Equatable {
 
   var wantsPage: Bool { headers["accept", default: ""].contains("text/html") }
 
-  /// Some tactus has paired this browser, perhaps another one.
+  /// Whether the browser is paired with a tactus, perhaps another one.
   var showsCookie: Bool { headers["cookie", default: ""].contains(Secret.cookies) }
 
-  /// What the browser shows under this name; of two the first, so that a request is one try.
+  /// The cookie of this name; of two the first, so that one request is one try.
   func cookie(_ name: String) -> Substring? {
     for part in headers["cookie", default: ""].split(separator: ";") {
       let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
@@ -60,8 +60,9 @@ struct Request: Equatable {
     return nil
   }
 
-  /// A web page elsewhere can make a browser ask us under its own name; it may not read the answer. So of names only
-  /// this machine's are ours: without a dot, any other is the local network's to give.
+  /// Whether the request names this machine. A page elsewhere can make a browser ask us under the page's own
+  /// name (DNS rebinding). So only names of this machine count; any other name without a dot is the local
+  /// network's to assign.
   func isFor(_ machine: String) -> Bool {
     var name = host[...]
     if let colon = name.lastIndex(of: ":"), name[colon...].dropFirst().allSatisfy(\.isNumber) {
@@ -78,10 +79,11 @@ struct Request: Equatable {
     return address.isLoopback || address.scoped(0) == reached.scoped(0)
   }
 
-  /// The code in the address of a socket, by which a program and a page from elsewhere show that they may: `/osc?K7QM-3XPA-...`.
+  /// The code in a socket's address, by which a program or a page from elsewhere shows its right:
+  /// `/osc?K7QM-3XPA-...`.
   var socketCode: String? { path == "/osc" && Handshake.isAsked(self) ? query : nil }
 
-  /// Browsers say which page asks. One of ours, or no browser.
+  /// Whether the request comes from our page or from a program; browsers name the page that asks.
   var isFromOurPage: Bool { headers["origin"].map { $0 == "http://\(host)" } ?? true }
   var namesOrigin: Bool { headers["origin"] != nil }
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What pairs a browser with us: a code that people see, scan or type, and the token that a paired browser shows from then
-/// on. Both are new at once.
+/// The secret that pairs browsers with us: a code that people see, scan or type, and a token that a paired
+/// browser shows from then on. Both are renewed together.
 ///
-/// The code has 80 bits: anyone who tries a thousand codes a second needs ten thousand times the age of the earth. It is written as
-/// Crockford's base 32, in which nothing looks like anything else.
+/// The code has 80 bits: trying a thousand codes a second takes ten thousand times the age of the earth. It
+/// uses Crockford's base 32, which has no letters that look alike.
 public struct Secret: Hashable, Sendable {
-  /// Letters of five bits each.
+  /// Letters, five bits each.
   static let codeLetters = 16
   static let tokenLetters = 32
 
-  /// As it is in the address: letters without hyphens.
+  /// The code as in an address: letters without hyphens.
   public let code: String
   public let token: String
 
@@ -19,7 +19,7 @@ public struct Secret: Hashable, Sendable {
     token = Self.letters(Self.tokenLetters, using: &chance)
   }
 
-  /// As it was written down. nil: that was not written by us.
+  /// A secret from a file; nil if the text is not one of ours.
   public init?(code: String, token: String) {
     guard let code = Self.canonical(code.utf8), code.count == Self.codeLetters,
       let token = Self.canonical(token.utf8), token.count == Self.tokenLetters
@@ -28,11 +28,12 @@ public struct Secret: Hashable, Sendable {
   }
 
   static let cookies = "tactus-"
-  /// A browser shows its cookies to every port of a machine. So each secret's has a name of its own, and who pairs with somebody
-  /// else's tactus there stays paired with this one. The name says no more than the cookie does.
+  /// A browser sends its cookies to every port of a machine. So each secret has its own cookie name: pairing
+  /// with another user's tactus there does not end the pairing with this one. The name tells no more than the
+  /// cookie.
   var cookie: String { Self.cookies + token.prefix(6) }
 
-  /// As people read it: in groups of four.
+  /// The code as people read it, in groups of four.
   public var groups: String {
     stride(from: 0, to: Self.codeLetters, by: 4).map { start in
       let from = code.utf8.index(code.utf8.startIndex, offsetBy: start)
@@ -46,8 +47,8 @@ public struct Secret: Hashable, Sendable {
     String(decoding: (0..<count).map { _ in alphabet[Int(chance.next() as UInt64 >> 59)] }, as: UTF8.self)
   }
 
-  /// What somebody typed, as it is meant: big letters, 0 for O, 1 for I and L, without hyphens and spaces. nil: another letter, or
-  /// far too many.
+  /// The meaning of a typed code: capital letters, 0 for O, 1 for I and L, no hyphens and spaces. nil: it has
+  /// another letter, or far too many.
   static func canonical(_ typed: some Collection<UInt8>) -> [UInt8]? {
     guard typed.count <= 2 * tokenLetters else { return nil }
     var letters: [UInt8] = []
@@ -73,7 +74,7 @@ public struct Secret: Hashable, Sendable {
 }
 
 extension Sequence<UInt8> {
-  /// In a time that says nothing about where they differ, only whether they are as long.
+  /// Compares in a time that depends on the lengths only, not on the first difference.
   func equals(_ other: some Sequence<UInt8>) -> Bool {
     let (mine, others) = (Array(self), Array(other))
     guard mine.count == others.count else { return false }

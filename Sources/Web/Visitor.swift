@@ -3,7 +3,7 @@ import Addresses
 import BeatMath
 import Glibc
 
-/// One TCP connection, from when it was taken until it is closed.
+/// One TCP connection, from accept to close.
 final class Visitor {
   enum Door: Sendable {
     case page, query
@@ -12,20 +12,20 @@ final class Visitor {
   let number: Int
   let descriptor: Int32
   let endpoint: Endpoint
-  /// Our own address, as it was reached.
+  /// Our own address, as the client reached it.
   let reached: Endpoint
   let door: Door
-  /// What it does, and since when.
+  /// Start of the present state: waiting for a request, answering, or idle.
   private(set) var since: Micros
   private(set) var isAnswered = true
   private(set) var hasAsked = false
-  /// It speaks WebSocket now.
+  /// The socket, once the connection speaks WebSocket.
   var socket: WebSocket?
-  /// When it was listened to last.
+  /// Time of the last read from its socket.
   var heard = Micros.zero
-  /// Whose code it had in the address of its socket.
+  /// The secret whose code was in its socket's address.
   var shown: Secret?
-  /// It has been told to go.
+  /// The connection was shut down and waits for the library to close it.
   private(set) var isEnding = false
 
   init(
@@ -40,46 +40,46 @@ final class Visitor {
     since = now
   }
 
-  /// What pays for its words.
+  /// The purse that pays for its messages.
   var purse: Budget.Purse { socket?.peer.isPairedBrowser == true ? .paired : .strangers }
 
-  /// Whose costs are its costs: this machine has many names.
+  /// The address that pays: all local addresses count as one.
   var host: Address { Self.host(of: endpoint) }
 
   static func host(of endpoint: Endpoint) -> Address {
     endpoint.address.isLoopback ? .loopback : endpoint.address
   }
 
-  /// A request has come, whole.
+  /// A complete request has come.
   func asks(at now: Micros) {
     hasAsked = true
     isAnswered = false
     since = now
   }
 
-  /// Its answer has gone.
+  /// The answer has been sent.
   func rests(at now: Micros) {
     isAnswered = true
     since = now
   }
 
-  /// When it has been too slow: anyone who sends a byte now and then as well as who sends nothing.
+  /// The time at which the connection is too slow, whether it sends a byte now and then or nothing.
   var deadline: Micros {
     if let socket { return socket.deadline }
     return since
       + Micros(Int64(isAnswered ? (hasAsked ? WebLimits.idle : WebLimits.firstWord) : WebLimits.answer))
   }
 
-  /// What its place means to it: nothing to who came and says nothing, little to who has got its answer a while ago, some to who
-  /// watches, and most to who loads a page. A browser does that with half a dozen connections at once, of which each asks again
-  /// and again: else each would put out the one before.
+  /// Eviction priority: 0 silent, 1 answered a while ago, 2 WebSocket, 3 loading a page. A browser loads a
+  /// page with half a dozen connections that ask again and again; with a lower priority each would evict the
+  /// one before.
   func claim(at now: Micros) -> Int {
     if socket != nil { return 2 }
     if hasAsked, !isAnswered { return 3 }
     return now - since < WebLimits.grace ? 3 : hasAsked ? 1 : 0
   }
 
-  /// The library sees the end of it, and closes it.
+  /// Shuts the connection down; the library then closes it.
   func end() {
     guard !isEnding else { return }
     isEnding = true
@@ -87,7 +87,7 @@ final class Visitor {
   }
 }
 
-/// All connections, and who makes room when there are too many.
+/// All connections, and the choice of one to close when there are too many.
 struct Crowd {
   private(set) var visitors: [Int: Visitor] = [:]
   private var counted = 0
@@ -100,16 +100,17 @@ struct Crowd {
   mutating func add(_ visitor: Visitor) { visitors[visitor.number] = visitor }
   mutating func remove(_ number: Int) { visitors[number] = nil }
 
-  /// Those who were told to go are not closed at once: nobody is taken before they are.
+  /// Connections that were shut down are not closed at once; no more are accepted until some are.
   var takesMore: Bool { visitors.count < WebLimits.connections + WebLimits.leaving }
 
   private var present: [Visitor] { visitors.values.filter { !$0.isEnding } }
 
-  /// A newcomer takes the place of the one whose place means least; of its own, when its address has many. Those of paired browsers
-  /// stay. False: there is no room.
+  /// Makes room for a newcomer by closing the connection with the lowest priority; if the newcomer's address
+  /// has its maximum, one of its own. Sockets of paired browsers stay. False: there is no room.
   ///
-  /// Its attackers have some addresses, fill all places, and come back as often as they are put out. So whose address has more than
-  /// one browser needs gives way first, the one with most of them before all others: a phone that comes to pair keeps its few.
+  /// An attacker has some addresses, fills all places, and comes back whenever it is evicted. So addresses
+  /// with more connections than one browser needs lose first, the one with the most before all others: a
+  /// phone that comes to pair keeps its few.
   func makeRoom(for host: Address, at now: Micros) -> Bool {
     let own = present.filter { $0.endpoint.address == host }
     let isOwnFull = own.count >= WebLimits.ofOneHost
@@ -126,9 +127,9 @@ struct Crowd {
     return true
   }
 
-  /// When the next one has been too slow.
+  /// The earliest deadline of a connection.
   var deadline: Micros? { present.map(\.deadline).min() }
 
-  /// Those who have been.
+  /// Connections past their deadline.
   func late(at now: Micros) -> [Visitor] { present.filter { $0.deadline <= now } }
 }

@@ -8,19 +8,23 @@ import Synchronization
 
 /// The page for every phone, its socket, and OSCQuery: HTTP and WebSocket on a thread of their own.
 ///
-/// A browser is one more controller of the surface's: what it may, what it is told, and what it is refused is decided there. Here is only how
-/// it comes in. libmicrohttpd reads requests, libwslay frames; both are called from one loop around our own sockets, which has every
-/// bound (`WebLimits`, `Budget`). It lacks TLS, on purpose: no phone believes a certificate that we made ourselves.
+/// To the surface a browser is one more controller: the surface decides its rights, its updates and its
+/// refusals. This module only connects it. libmicrohttpd reads requests, libwslay frames; one loop around our
+/// own sockets calls both and enforces every limit (`WebLimits`, `Budget`). It lacks TLS on purpose: no phone
+/// trusts a certificate that we made ourselves.
 ///
-/// One invariant: nobody waits for this thread, and it waits for nobody but its sockets. Way in: `WebLoop`.
+/// One invariant: no other thread waits for this one, and this one waits for its sockets only. Start reading
+/// at `WebLoop`.
 public final class Web: Sendable {
   let shared: WebShared
   private let surface: OSCSurface
   private let thread: Mutex<Thread?>
 
-  /// Opens what can be opened and starts the thread, which looks after the rest and calls `notice`, and, again and again, `secret`.
+  /// Opens the available addresses and starts the thread, which retries the others and calls `notice` and,
+  /// repeatedly, `secret`.
   ///
-  /// - Parameter doctor: finds out what is wrong, as JSON, for paired browsers; it may take its time, on a thread of its own.
+  /// - Parameter doctor: examines the system and returns JSON, for paired browsers. It may take long; it runs
+  ///   on a thread of its own.
   public init(
     _ settings: WebSettings, secret: @escaping @Sendable () -> Secret, surface: OSCSurface,
     doctor: @escaping @Sendable () -> [UInt8]?, notice: @escaping @Sendable (Notice) -> Void
@@ -39,20 +43,20 @@ public final class Web: Sendable {
     surface.post { [shared] packet, browser in shared.post(packet, to: browser) }
   }
 
-  /// Where the page answers at this moment; the first is the one to tell people.
+  /// Endpoints where the page answers now; show people the first.
   public var endpoints: [Endpoint] { shared.mailbox.withLock { $0.endpoints } }
-  /// Where OSCQuery answers without it.
+  /// Endpoint of OSCQuery if it runs without the page.
   public var queryEndpoint: Endpoint? { shared.mailbox.withLock { $0.queryEndpoint } }
-  /// Why the page is not where it should be.
+  /// Reasons why the page is missing at some addresses.
   public var missing: [String] { shared.mailbox.withLock { $0.missing } }
   public var counters: WebCounters { shared.mailbox.withLock { $0.counters } }
 
-  /// Whether the networks that this machine is on can reach the page, besides where it was told to listen. [any]
+  /// Whether the machine's networks can reach the page, in addition to the configured addresses. [any]
   public func open(toNetworks isOpen: Bool) {
     shared.change { $0.isOpenToNetworks = isOpen }
   }
 
-  /// Says goodbye to all and ends the thread. [control]
+  /// Says goodbye to all browsers and ends the thread. [control]
   public func close() {
     guard let running = thread.withLock({ $0.take() }) else { return }
     surface.post(nil)
@@ -63,39 +67,39 @@ public final class Web: Sendable {
   deinit { close() }
 }
 
-/// What happened since the start; for read-outs and tests.
+/// Counts since the start, for displays and tests.
 public struct WebCounters: Hashable, Sendable {
   public var connections = 0
-  /// Open at this moment.
+  /// Connections open now.
   public var open = 0
   public var sockets = 0
   public var requests = 0
-  /// Packets from browsers to the surface, and back.
+  /// Packets from browsers to the surface, and from the surface to browsers.
   public var received = 0
   public var sent = 0
-  /// From addresses that are not served, or for which there was no room.
+  /// Connections from addresses that are not served, and connections for which there was no room.
   public var strangers = 0
   public var crowded = 0
-  /// Connections of hosts that had spent more than is theirs.
+  /// Connections of hosts that had overspent their budget.
   public var overdrawn = 0
-  /// With another machine's name, or from another's page.
+  /// Requests for another machine's name or from another site's page.
   public var foreign = 0
-  /// What was no message.
+  /// Malformed messages.
   public var malformed = 0
   public var wrongSecrets = 0
-  /// Too slow to ask, or to take what they were told.
+  /// Connections that were too slow to ask, and that were too slow to take their output.
   public var late = 0
   public var slow = 0
-  /// Of a processor's time, that the thread took.
+  /// Processor time of the thread, in microseconds.
   public var microseconds = 0
 }
 
-/// What other threads leave for the web thread.
+/// Data that other threads leave for the web thread.
 final class WebShared: Sendable {
   struct Outbox {
     var packets: [[UInt8]] = []
     var bytes = 0
-    /// It was told more than it took.
+    /// The browser got more than it took.
     var isOver = false
   }
 
@@ -107,12 +111,12 @@ final class WebShared: Sendable {
     var missing: [String] = []
     var counters = WebCounters()
     var outboxes: [Int: Outbox] = [:]
-    /// Those with something in them.
+    /// The numbers of outboxes that are not empty.
     var full: Set<Int> = []
   }
 
   let mailbox: Mutex<Mailbox>
-  /// Rings where the web thread waits: look at the mailbox.
+  /// Wakes the web thread: look at the mailbox.
   let bell = WakeUp()
 
   init(isOpenToNetworks: Bool) { mailbox = Mutex(Mailbox(isOpenToNetworks: isOpenToNetworks)) }
@@ -138,7 +142,7 @@ final class WebShared: Sendable {
     if isFirst { bell.signal() }
   }
 
-  /// Silences the bell first, and nobody else does: anyone who rings from here on is heard. [web]
+  /// Drains the bell first, so that no later ring is lost; only this thread drains it. [web]
   func takePosts() -> [(number: Int, outbox: Outbox)] {
     bell.drain()
     return mailbox.withLock { mailbox in

@@ -6,7 +6,8 @@ import Glibc
 import Linux
 import OSC
 
-/// Where browsers can come in. Each address opens, fails and returns alone, and says so; all are looked at again, every two seconds.
+/// The listening sockets. Each address opens, fails and returns on its own, with a notice; all are checked
+/// again every two seconds.
 final class WebDoors {
   final class Door {
     let descriptor: Int32
@@ -40,9 +41,9 @@ final class WebDoors {
   private let settings: WebSettings
   private let notice: (Notice) -> Void
   private var places: [Place] = []
-  /// Of OSCQuery without the page.
+  /// Listeners for OSCQuery without the page.
   private var queries: [Place] = []
-  /// That all addresses have.
+  /// The common port of all addresses.
   private var port: UInt16
   private var isOpenToNetworks = false
   private var due = Micros.zero
@@ -62,21 +63,21 @@ final class WebDoors {
   var endpoints: [Endpoint] { places.compactMap { $0.door?.endpoint } }
   var queryEndpoint: Endpoint? { queries.lazy.compactMap { $0.door?.endpoint }.first }
 
-  /// Of OSCQuery, for people: where it is, or why it is not there.
+  /// OSCQuery's address for display, or the reason why it has none.
   var words: String {
     queryEndpoint.map { "http://\($0)/" } ?? queries.lazy.compactMap(\.failure).first ?? ""
   }
 
-  /// Why the page is not where it should be.
+  /// Reasons why the page is missing at some addresses.
   var missing: [String] { places.compactMap(\.failure) }
 
-  /// What is served beyond this machine.
+  /// Ports that other machines can reach.
   var announced: (query: UInt16?, page: UInt16?) {
     let page = endpoints.first { !$0.address.isLoopback }?.port
     return (queryEndpoint?.port ?? page, settings.isAnnounced ? page : nil)
   }
 
-  /// All addresses of a family have each of them.
+  /// The wildcard address of a family replaces the family's other addresses.
   private var wanted: [Address] {
     let hosts = settings.listen.map(\.address)
     guard isOpenToNetworks, !hosts.isEmpty, !hosts.contains(.v4(0)) else { return hosts }
@@ -102,7 +103,7 @@ final class WebDoors {
 
   // MARK: what comes and goes
 
-  /// At once. True: that is otherwise than before.
+  /// Takes effect at once. Returns whether it changed anything.
   func open(toNetworks isOpen: Bool) -> Bool {
     guard isOpen != isOpenToNetworks else { return false }
     isOpenToNetworks = isOpen
@@ -112,7 +113,7 @@ final class WebDoors {
     return true
   }
 
-  /// Whether the page is to be reached at this address of ours.
+  /// Whether the page should be reachable at this local address.
   func wants(_ reached: Address) -> Bool {
     wanted.contains {
       $0 == reached || ($0.isEvery && $0.isIPv6 == reached.isIPv6) || ($0.isLoopback && reached.isLoopback)
@@ -121,7 +122,7 @@ final class WebDoors {
 
   var deadline: Micros? { places.isEmpty && settings.query == nil ? nil : due }
 
-  /// true: something was looked at again.
+  /// Checks all listeners if it is time; returns whether it did.
   func look(at now: Micros, beside surface: Address?) -> Bool {
     guard let due = deadline, now >= due else { return false }
     self.due = now + Doorway.interval
@@ -147,7 +148,7 @@ final class WebDoors {
     }
   }
 
-  /// Beside the first address that the surface has; and on this machine, where it is as well, at the same port.
+  /// OSCQuery listens at the surface's first address, and on this machine at the same port.
   private func lookAtQuery(_ address: Address?) {
     guard let port = settings.query, let address else {
       queries = []

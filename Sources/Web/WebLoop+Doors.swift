@@ -6,9 +6,9 @@ import Glibc
 import Linux
 import OSC
 
-// Who comes in, and who does not.
+// Accepting and refusing connections.
 extension WebLoop {
-  /// The queue of each door is emptied before any request is looked at: one address may fill it as fast as it can.
+  /// Empties each listener's queue before any request is served: one address may fill it as fast as it can.
   func accept(at now: Micros) {
     guard now >= acceptingAgain else { return }
     for door in doors.doors {
@@ -47,7 +47,7 @@ extension WebLoop {
     }
     setOption(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     crowd.add(visitor)
-    // It closes what it does not take.
+    // A refused connection is closed by the server itself.
     if server?.take(visitor) != true { crowd.remove(visitor.number) }
   }
 
@@ -65,7 +65,7 @@ extension WebLoop {
       Glibc.accept(door.descriptor, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
     }
     guard descriptor >= 0 else {
-      // Out of descriptors: it is there still, and poll would spin on it.
+      // Out of descriptors: the connection stays in the queue, and poll would spin on it.
       if errno == EMFILE || errno == ENFILE { acceptingAgain = now + Micros(1_000_000) }
       return nil
     }
@@ -76,11 +76,11 @@ extension WebLoop {
     return (descriptor, source)
   }
 
-  /// The page serves the networks that this machine is on; what OSC's port obeys is OSCQuery's, too.
+  /// The page serves the networks of this machine; OSCQuery's own port obeys the same rules as OSC's port.
   private func serves(_ host: Address, at door: WebDoors.Door, reached: Address) -> Bool {
     var rules = SurfaceSettings()
     if door.kind == .query { rules.allow = settings.allow }
-    // An address that came since the last look is nobody's yet.
+    // An address that is newer than our last look has no interface yet.
     return rules.obeys(host, at: reached, by: near.interface(of: reached) ?? 0, near: near)
   }
 }

@@ -4,7 +4,7 @@ import ControlSurface
 import Linux
 import OSC
 
-// What is asked by HTTP, and a socket's beginning.
+// HTTP requests and the beginning of a socket.
 extension WebLoop: HTTPAnswering {
   func refusal(_ request: Request, from visitor: Visitor) -> Response? {
     counters.requests += 1
@@ -18,7 +18,7 @@ extension WebLoop: HTTPAnswering {
     return budget.has(visitor.host, at: now) && (!wantsDoctor(request, visitor) || doctor.hasReport(at: now))
   }
 
-  /// A visit costs the machine more than a request: only for those who may change it.
+  /// An examination costs more than any other request, so only paired browsers may ask for it.
   private func wantsDoctor(_ request: Request, _ visitor: Visitor) -> Bool {
     visitor.door == .page && request.path == "/doctor" && isPaired(request)
   }
@@ -57,7 +57,7 @@ extension WebLoop: HTTPAnswering {
     }
     if let code = request.socketCode {
       heedSecret(at: now)
-      // A page from elsewhere has its own wrong tries: it must not use up those of whom it was shown to.
+      // A page from elsewhere has its own wrong tries: it must not use up those of the browser that shows it.
       let from = request.isFromOurPage ? visitor.host : Pairing.elsewhere
       let answer = pairing.answer(code.utf8, from: from, at: now)
       guard case .paired = answer else { return Answers.paired(answer) }

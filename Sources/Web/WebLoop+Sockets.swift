@@ -4,9 +4,9 @@ import ControlSurface
 import Glibc
 import OSC
 
-// What the surface tells browsers, and what they say to it.
+// Messages from the surface to browsers, and from browsers to the surface.
 extension WebLoop {
-  /// What the surface has told browsers, in the form in which each speaks.
+  /// Sends the surface's packets to the browsers, to each in its form.
   func deliver(at now: Micros) {
     var lines: [[UInt8]: [UInt8]] = [:]
     for (number, outbox) in shared.takePosts() {
@@ -38,7 +38,7 @@ extension WebLoop {
       guard let socket = visitor.socket else { continue }
       let events = watched[index + 2].revents
       if events & Int16(POLLOUT) != 0 { socket.write() }
-      // Who had to wait was not asked, and comes before all requests.
+      // A socket that had to wait was not polled; it is read before any request is served.
       let hadToWait = watched[index + 2].events & Int16(POLLIN) == 0
       let isThere = events & Int16(POLLIN | POLLHUP | POLLERR) != 0 || socket.hasEarly || hadToWait
       if isThere, mayListen(to: visitor, at: now) {

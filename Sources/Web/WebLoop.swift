@@ -6,7 +6,7 @@ import Glibc
 import Linux
 import OSC
 
-/// The server's thread: wait for its sockets, its bell and the next deadline, and see to what came.
+/// The server's thread: it waits for its sockets, its bell and the next deadline, and handles them.
 final class WebLoop {
   let settings: WebSettings
   let shared: WebShared
@@ -14,7 +14,7 @@ final class WebLoop {
   let doors: WebDoors
   var answers: Answers
   let doctor: Doctor
-  /// The one that holds; asked often, for it may change at any moment.
+  /// Returns the present secret, which may change at any time.
   let secret: @Sendable () -> Secret
   var secretDue = Micros.zero
   var pairing: Pairing
@@ -24,13 +24,14 @@ final class WebLoop {
   var budget = Budget(at: HostClock.micros())
   var near = Neighbourhood()
   var acceptingAgain = Micros.zero
-  /// Of the thread's time: at the last turn's end, and what of this turn is paid or goes to those who are told.
+  /// Processor time at the end of the last turn, and the part of this turn that is already charged or is
+  /// output to browsers.
   private var turned = 0.0
   var billed = 0.0
-  /// The thread's time up to which requests have been charged to their hosts.
+  /// Processor time up to which requests have been charged to their hosts.
   var worked = 0.0
   var watched: [pollfd] = []
-  /// What each place in `watched` is, from the third on.
+  /// The visitors in `watched`, from its third place on.
   var watchedSockets: [Visitor] = []
 
   init(
@@ -65,7 +66,7 @@ final class WebLoop {
     close()
   }
 
-  /// What it takes to look, to wait and to find pays who woke us.
+  /// Charges the loop's own overhead to the caller that woke it: a socket, a new connection or a request.
   private func billTurn(at now: Micros) {
     let spent = Budget.spent()
     defer { (turned, billed) = (spent, 0) }
@@ -83,7 +84,7 @@ final class WebLoop {
 
   // MARK: what others left
 
-  /// true: the end.
+  /// Reads and updates the mailbox. Returns true if the loop must end.
   func lookAround() -> Bool {
     let now = HostClock.micros()
     let (isClosing, isOpen) = shared.mailbox.withLock { ($0.isClosing, $0.isOpenToNetworks) }
@@ -107,7 +108,7 @@ final class WebLoop {
     return isClosing
   }
 
-  /// Who came in by a door that is closed now.
+  /// Closes connections that came in at an address which is not served any more.
   func sendStrangersAway() {
     for visitor in crowd.visitors.values where visitor.door == .page && !doors.wants(visitor.reached.address)
     {
@@ -116,7 +117,7 @@ final class WebLoop {
     }
   }
 
-  /// With another secret all who were paired are strangers, and what they have open ends.
+  /// A new secret ends every pairing and every paired browser's socket.
   func heedSecret(at now: Micros) {
     secretDue = now + WebLimits.secretInterval
     let secret = secret()
@@ -161,7 +162,7 @@ final class WebLoop {
         let time = max(socket.mayReadAgain(at: now), now + Budget.pace)
         again = min(again ?? time, time)
       }
-      // poll tells of an end whether it is asked or not, again and again.
+      // poll reports a hang-up even if no event was asked for, again and again.
       watched.append(pollfd(fd: events == 0 ? -1 : socket.descriptor, events: events, revents: 0))
       watchedSockets.append(visitor)
     }
@@ -176,7 +177,7 @@ final class WebLoop {
     Linux.wait(for: &watched, from: now, until: deadline)
   }
 
-  /// Who was not heard for longest is listened to first: what there is to spend goes to all in turn.
+  /// Visitors with a socket, the one read longest ago first, so that all share the budget in turn.
   private func turns() -> [Visitor] {
     crowd.visitors.values.filter { $0.socket != nil }.sorted { $0.heard < $1.heard }
   }
@@ -211,7 +212,7 @@ final class WebLoop {
     visitor.end()
   }
 
-  /// Its socket; the surface forgets it, too.
+  /// Forgets the visitor's socket; so does the surface.
   func forget(_ visitor: Visitor) {
     guard let socket = visitor.socket, let number = socket.peer.browserNumber else { return }
     visitor.socket = nil

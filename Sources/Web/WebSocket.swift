@@ -7,8 +7,8 @@ import Glibc
 import Linux
 import OSC
 
-/// One WebSocket: wslay takes its frames apart and makes ours, the bytes are read and written here. It never waits, and keeps
-/// no more for the other side than `WebLimits.outbox`.
+/// One WebSocket: wslay parses and builds frames; the bytes are read and written here. It never blocks, and
+/// buffers at most `WebLimits.outbox` for the other side.
 final class WebSocket {
   enum Form {
     case text, binary
@@ -21,11 +21,11 @@ final class WebSocket {
 
   let peer: Peer
   let descriptor: Int32
-  /// As it spoke first.
+  /// The form of its first message.
   var form: Form?
-  /// What it asked OSCQuery to be told, and the groups that this takes.
+  /// Rows that it listens to by OSCQuery, and the groups that deliver them.
   var listened: [String: Group] = [:]
-  /// From then on it is told nothing else.
+  /// It has sent a LISTEN or IGNORE; from then on it gets only the rows that it listens to.
   var isListener = false
   var groups: Group = []
   var errors: TokenBucket
@@ -39,9 +39,9 @@ final class WebSocket {
   private var room = 0
   private var heard: Micros
   private var isAsked = false
-  /// Nobody is there any more.
+  /// The connection is lost.
   private(set) var isBroken = false
-  /// It was too slow for what it is told.
+  /// It did not take its output fast enough.
   private(set) var isSlow = false
 
   init?(_ peer: Peer, _ descriptor: Int32, handle: OpaquePointer, early: [UInt8], at now: Micros) {
@@ -78,12 +78,12 @@ final class WebSocket {
   var wantsToWrite: Bool { written < outbox.count }
   var waits: Int { outbox.count - written + wslay_event_get_queued_msg_length(context) }
 
-  /// Whether it may say more at the moment; then it is read.
+  /// Whether more input is allowed now; only then the socket is read.
   func mayRead(at now: Micros) -> Bool { packets.has(1, at: now) && waits < WebLimits.outbox / 2 }
   func mayReadAgain(at now: Micros) -> Micros { packets.time(of: 1) }
   var hasEarly: Bool { !early.isEmpty }
 
-  /// What has come, a few frames at a time.
+  /// Reads the input that has come, at most `WebLimits.bytesAtOnce`.
   func read(at now: Micros) -> [Heard] {
     room = WebLimits.bytesAtOnce
     inbox = []
@@ -104,7 +104,7 @@ final class WebSocket {
     if waits > WebLimits.outbox { isSlow = true }
   }
 
-  /// As much as the kernel takes.
+  /// Writes all that the kernel takes.
   func write() {
     if wslay_event_want_write(context) != 0, wslay_event_send(context) != 0 { isBroken = true }
     while written < outbox.count {
@@ -128,7 +128,7 @@ final class WebSocket {
 
   var deadline: Micros { heard + Micros(Int64(isAsked ? WebLimits.silence : WebLimits.ping)) }
 
-  /// True: it has gone.
+  /// Pings the silent socket; true: the last ping was not answered.
   func isGone(at now: Micros) -> Bool {
     guard !isAsked else { return true }
     isAsked = true
@@ -138,7 +138,7 @@ final class WebSocket {
     return false
   }
 
-  /// "Going away", and no more.
+  /// Sends a close frame with this code.
   func sayGoodbye(_ code: UInt16) {
     _ = wslay_event_queue_close(context, code, nil, 0)
     write()

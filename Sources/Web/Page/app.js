@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The page: puts the parts together, and says how the connection is.
+// The page: connects its parts and shows the state of the connection.
 import { Awake } from "./awake.js";
 import { PhoneClick } from "./click.js";
 import { Clock } from "./clock.js";
@@ -15,8 +15,8 @@ import { Trouble } from "./trouble.js";
 const alone = 10_000;
 const goesOn = "The beat goes on by itself; nothing you touch is sent.";
 const notPaired = 7; // an error's code
-const screenTurn = 1000 / 60; // milliseconds; some turn faster, and some browsers draw less often
-const longestFrame = 40; // a longer one was missed, or nobody looks
+const screenTurn = 1000 / 60; // milliseconds; some screens refresh faster, and some browsers draw less often
+const longestFrame = 40; // a longer one was dropped, or the page is hidden
 
 const desk = new Desk();
 const session = new Session();
@@ -25,8 +25,8 @@ const click = new PhoneClick(clock, session);
 const awake = new Awake();
 const play = new Play(desk, session, clock);
 let lostAt = null;
-let known = null; // whose page this is, by name and version
-let met = null; // who answers now
+let known = null; // the tactus that sent this page: name and version
+let met = null; // the tactus that answers now
 
 function message(path, values) {
 	if (path === "timeline") {
@@ -60,7 +60,7 @@ function setPaired(isPaired) {
 	sayConnection();
 }
 
-// One line below the head, for as long as something is to be said.
+// Shows one line below the head while there is something to say.
 function sayConnection() {
 	const banner = $("connection");
 	const { state } = connection;
@@ -84,7 +84,7 @@ function sayConnection() {
 	$("other").textContent = desk.warning;
 }
 
-// At one address there may be another tactus after a restart, or another version of it.
+// After a restart another tactus may be at this address, or another version.
 function meet(name, version) {
 	met = { name, version };
 	known ??= met;
@@ -92,7 +92,7 @@ function meet(name, version) {
 	desk.warning = name === known.name ? "" : `Here is ${name} now, not ${known.name}. Touch this line to go on with ${name}.`;
 	if (desk.warning) return tell(desk.warning);
 	if (version === known.version) return;
-	// A page that begins anew does not sound before it is touched.
+	// A reloaded page is silent until it is touched.
 	if (!click.isOn) return location.reload();
 	toast("tactus has another version now: load this page again when its click may pause.");
 }
@@ -165,7 +165,8 @@ setInterval(() => {
 	if (connection.isLive) sections.build();
 }, 1000);
 
-// What is drawn now is seen from the screen's next turn on, for as long as a frame lasts: it is of the middle of that time.
+// A frame appears at the screen's next refresh and lasts for one refresh period, so it shows the middle of
+// that time.
 let drawn = 0;
 let each = screenTurn;
 function frame(at) {
@@ -181,8 +182,8 @@ function frame(at) {
 }
 requestAnimationFrame(frame);
 
-// The QR code carries a secret behind the #, which browsers send to nobody. It leaves the address, and is exchanged for a cookie, with
-// which the socket opens anew.
+// The QR code has a secret behind the #, which browsers send to no server. We take it out of the address and
+// exchange it for a cookie, with which the socket is opened again.
 async function pairByAddress() {
 	const body = location.hash.slice(1);
 	if (!body) return;
@@ -202,7 +203,7 @@ async function pairByAddress() {
 addEventListener("hashchange", pairByAddress);
 pairByAddress();
 
-// For tests and the curious. Times are performance.now()'s, beats the session's.
+// For tests and for curious users. Times are those of performance.now(), beats the session's.
 window.tactus = Object.freeze({
 	beatAt(at) {
 		const host = clock.hostAt(at);

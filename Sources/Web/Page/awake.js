@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Keeps the screen on. Over plain HTTP no browser gives a wake lock, but none darkens a screen on which a video plays: a silent one,
-// as large as the page: small ones do not count.
+// Keeps the screen on. Over plain HTTP no browser grants a wake lock, but none darkens a screen that plays a
+// video. It is silent and as large as the page, because small videos do not count.
 import { on } from "./hands.js";
 
 export class Awake {
@@ -9,7 +9,7 @@ export class Awake {
 
 	constructor() {
 		on(document, "visibilitychange", () => this.play());
-		// Where a video may only begin at a touch.
+		// Some browsers let a video begin only at a touch.
 		on(window, "pointerdown keydown", () => this.play());
 	}
 
@@ -30,7 +30,7 @@ export class Awake {
 	}
 }
 
-// As a blob: some browsers want parts of a file that comes over HTTP.
+// As a blob, because some browsers request ranges of a file over HTTP.
 async function film() {
 	const video = document.createElement("video");
 	Object.assign(video, { muted: true, loop: true, playsInline: true });
@@ -41,7 +41,7 @@ async function film() {
 	} catch {
 		return null;
 	}
-	// The loop of some browsers lets the screen dim; a seek does not.
+	// In some browsers the screen dims when a video loops by itself, but not after a seek.
 	on(video, "timeupdate", () => {
 		if (video.currentTime > video.duration - 0.4) video.currentTime = 0;
 	});

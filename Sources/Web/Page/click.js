@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// This device as a click: placed on the audio clock ahead, and anew when the session changes; none is missing and none comes twice.
+// The click on this device: clicks are placed ahead on the audio clock, and again when the session changes.
+// None is missing and none comes twice.
 import { on } from "./hands.js";
 import { letterOf } from "./session.js";
 
-const ahead = 2.6; // seconds that are placed: a page in the background, or on a busy device, gets its timers once a second
-const late = 0.03; // a click that a change made late by this much is still played
+const ahead = 2.6; // seconds placed ahead: in the background or on a busy device timers may run only once a second
+const late = 0.03; // seconds by which a click may be late after a change and still be played
 const step = 50;
 
 export class PhoneClick {
 	isOn = false;
 	isMuted = false;
 	volume = 0.8;
-	offset = 0; // milliseconds earlier
+	offset = 0; // milliseconds by which we play early
 	settings = { pattern: "", subdivision: 1, when: "always" };
 	scheduled = [];
 	missed = 0;
 	readings = [];
 	lastBeat = -Infinity;
-	spacing = 0; // to the one after it
+	spacing = 0; // beats from the last click to the next
 
 	constructor(clock, session) {
 		Object.assign(this, { clock, session });
 		on(document, "visibilitychange", () => this.context?.state !== "running" && this.isOn && this.context?.resume());
 	}
 
-	// Only in answer to a touch or a key: browsers let no page sound by itself.
+	// Only in response to a touch or a key: browsers let no page sound by itself.
 	async turn(isOn) {
 		this.isOn = isOn;
 		if (!isOn) {
@@ -49,7 +50,7 @@ export class PhoneClick {
 		return context;
 	}
 
-	// The audio clock's reading when something is heard at this browser's time.
+	// The audio clock's time at which a sound is heard at this browser's time.
 	audioTime(local) {
 		return (local + this.base - this.offset) / 1000;
 	}
@@ -65,7 +66,7 @@ export class PhoneClick {
 			stamp && stamp.performanceTime > 0 && stamp.contextTime > 0
 				? stamp.contextTime * 1000 - stamp.performanceTime
 				: (context.currentTime - (context.outputLatency || context.baseLatency || 0)) * 1000 - performance.now();
-		// Another output, or a sleep: what was read before is of no use.
+		// After a change of output or a sleep, earlier readings are of no use.
 		if (this.readings.length > 0 && Math.abs(base - this.readings[this.readings.length - 1]) > 40) this.readings = [];
 		this.readings.push(base);
 		if (this.readings.length > 40) this.readings.shift();
@@ -101,7 +102,7 @@ export class PhoneClick {
 		}
 	}
 
-	// Nobody was here to place them.
+	// Counts the clicks for which the page did not run in time.
 	countMissed(beat, spacing) {
 		const away = beat - this.lastBeat;
 		if (this.lastBeat > -Infinity && away > 1.5 * spacing) this.missed += Math.round(away / spacing) - 1;
@@ -115,7 +116,8 @@ export class PhoneClick {
 		this.scheduled.push({ node, beat, at });
 	}
 
-	// The session, the clock or the pattern is otherwise now. `isOther`: the beats are counted from elsewhere.
+	// Places the clicks again after a change of the session, the clock or the pattern. `isOther`: the beats were
+	// renumbered.
 	revise(isOther = false) {
 		if (!this.isOn || !this.context) return;
 		this.takeBack(this.context.currentTime + 0.004);
@@ -131,7 +133,7 @@ export class PhoneClick {
 	}
 }
 
-// A short tone with a sharp beginning.
+// A short tone with a sharp attack.
 function blip(context, frequency, level) {
 	const rate = context.sampleRate;
 	const buffer = context.createBuffer(1, Math.ceil(rate * 0.06), rate);
@@ -143,8 +145,8 @@ function blip(context, frequency, level) {
 	return buffer;
 }
 
-// How late one hears this device, by tapping: first with the sound in the room, then with this device. What the finger and the
-// glass add is in both, and falls out.
+// Measures how late this device is heard, by tapping: first to the sound in the room, then to this device.
+// The delay of finger and glass is in both steps and cancels out.
 export class Calibration {
 	static taps = 24;
 	static unused = 4;
@@ -159,29 +161,30 @@ export class Calibration {
 		return Calibration.taps - this.steps[this.step].length;
 	}
 
-	// `at`: this browser's time. true when the step is complete.
+	// `at`: this browser's time. Returns true when the step is complete.
 	tap(at) {
 		const { session, clock } = this;
 		const taps = this.steps[this.step];
 		this.length = 60e3 / session.timeline.tempo;
-		// Beside the one before: the late half of them is not early for the next beat.
+		// Relative to the tap before: a late tap must not count as early for the next beat.
 		taps.push(near(session.beatAt(clock.hostAt(at)) * this.length, taps[taps.length - 1] ?? 0, this.length));
 		return this.left === 0;
 	}
 
-	// Milliseconds by which this device, early by `offset`, has to be early: from -1/4 to 3/4 of a beat.
+	// Milliseconds by which this device must play early, given that it now does by `offset`: from -1/4 to 3/4 of
+	// a beat.
 	result(offset) {
 		const [room, device] = this.steps.map((taps) => steady(taps.slice(Calibration.unused)));
 		return near(offset + device - room, this.length / 4, this.length);
 	}
 }
 
-// So many whole lengths away, it is nearest to the place.
+// The value, shifted by whole lengths to be nearest to the place.
 function near(value, place, length) {
 	return value - Math.round((value - place) / length) * length;
 }
 
-// The mean without the furthest: a finger is always a little off, and seldom far.
+// The mean without outliers: a finger is always a little off, and seldom far.
 function steady(values) {
 	const sorted = values.slice().sort((a, b) => a - b);
 	const cut = sorted.length >> 3;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tactus' clock as this browser knows it, from pings. Pure: times come in, nothing is read here.
+// An estimate of tactus' clock, from pings. Pure: times come in as arguments.
 //
-// tactus reads its clock, `host`, between `sent` and `heard` of ours: the smallest host - sent and the largest host - heard are the
-// walls of a corridor. Its middle is the difference of the clocks, half its width the bound of the error; their rates differ, so it may lean.
+// tactus reads its clock, `host`, between our `sent` and `heard`. The smallest host - sent and the largest
+// host - heard are the walls of a corridor. Its middle is the difference of the clocks, half its width bounds
+// the error. The clocks' rates differ, so the corridor may lean.
 
 export const limits = {
 	samples: 90,
@@ -14,7 +15,7 @@ export const limits = {
 	blend: 1000,
 };
 
-// The corridor's two walls at the time `at`, if it leans by `lean` (milliseconds a millisecond).
+// The corridor's walls at the time `at`, if it leans by `lean` (milliseconds per millisecond).
 function walls(samples, lean, at) {
 	let upper = Infinity;
 	let lower = -Infinity;
@@ -26,7 +27,8 @@ function walls(samples, lean, at) {
 	return { upper, lower, width: upper - lower };
 }
 
-// The lean with the widest corridor, found by thirds. A steep one must be worth it: else a few quick pings would turn it.
+// The lean with the widest corridor, by ternary search. A steep lean must gain enough: otherwise a few quick
+// pings would cause one.
 function bestLean(samples, at) {
 	if (samples[samples.length - 1].heard - samples[0].sent < limits.leanFrom) return 0;
 	const usual = Math.max(walls(samples, 0, at).width, 0) / limits.usualLean ** 2 / 4;
@@ -62,14 +64,14 @@ export class Clock {
 		this.samples = this.samples.filter((one) => heard - one.heard < limits.age).slice(-limits.samples);
 		let next = estimate(this.samples, heard);
 		if (!next.fits) {
-			// No straight line fits: one of the clocks slept, or this is another machine. Only the newest tells.
+			// No straight line fits: one of the clocks slept, or this is another machine. Keep the newest sample only.
 			this.samples = this.samples.slice(-1);
 			next = estimate(this.samples, heard);
 		}
 		this.follow(next, heard);
 	}
 
-	// What is shown does not jump: a small correction is made in a second.
+	// The shown time does not jump: a small correction is spread over a second.
 	follow(next, now) {
 		const was = this.line && this.offsetAt(now);
 		this.line = next;
@@ -93,20 +95,20 @@ export class Clock {
 		return offset === null ? null : (now + offset) * 1000;
 	}
 
-	// This browser's time of a moment of tactus'.
+	// This browser's time for a time of tactus.
 	localOf(host) {
 		let local = host / 1000 - this.line.offset;
 		for (let round = 0; round < 2; round += 1) local = host / 1000 - this.offsetAt(local);
 		return local;
 	}
 
-	// What the shown time may be off by, in milliseconds; it grows while nothing is heard.
+	// Possible error of the shown time in milliseconds; it grows while no answer comes.
 	errorAt(now) {
 		if (!this.line) return null;
 		return this.line.error + Math.abs(this.blended(now)) + Math.max(0, now - this.line.at) * 20e-6;
 	}
 
-	// A new connection may be another machine; what is known holds until it has answered.
+	// A new connection may lead to another machine. The old estimate holds until that has answered.
 	renew() {
 		this.samples = [];
 	}

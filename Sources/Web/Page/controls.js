@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One control for each row of tactus' table, by its type, range, unit and words.
+// A control for each row of tactus' table, by the row's type, range, unit and words.
 import { make, refuse, short } from "./desk.js";
 import { on, whileHeld } from "./hands.js";
 
-const hold = 1000; // a control is not moved under the finger, nor so soon after
+const hold = 1000; // milliseconds after a touch during which a control is not moved
 
 let number = 0;
 
 const locked = /^(tempo|quantum)(\/|$)/;
 
-// A row of a list: name, control, help.
+// A line of a list: name, control, help.
 export function lineOf(desk, row, { name = row.path, open = false, shows = null } = {}) {
 	const id = `c${(number += 1)}`;
 	const head = make("span.name", {}, make("span", { id }, name));
@@ -38,10 +38,10 @@ function controlOf(desk, row, about) {
 	return numeric(desk, row, about);
 }
 
-// What one touches, with its row's name.
+// An input element, labelled with its row's name.
 const control = (kind, id, more) => make(kind, { "aria-labelledby": id, "data-control": "", ...more });
 
-// Shows what tactus says, but never under the finger; then what it says last.
+// Shows tactus' value, except under the finger; then it shows the last one.
 function follow(desk, path, show) {
 	let until = 0;
 	let timer = 0;
@@ -58,7 +58,7 @@ function follow(desk, path, show) {
 	};
 	const back = () => turn(0);
 	const touch = () => turn(performance.now() + hold);
-	// A refusal puts the control back.
+	// After a refusal the control returns to tactus' value.
 	const choose = (values, by) => {
 		touch();
 		if (!desk.order(path, values, by)) back();
@@ -90,7 +90,7 @@ function segments(desk, row, { id }) {
 	return box;
 }
 
-// A number as it is typed; null if it is none or out of range, which is said.
+// The typed number; null after a message if it is not a number or out of range.
 function typed(box, { least, most, unit, kind }) {
 	if (kind === "text") return box.value;
 	const value = Number(box.value.trim().replace(",", ".").replace("−", "-"));
@@ -109,13 +109,14 @@ function numberBox(parameter, label) {
 	return make(isText ? "input.box text" : "input.box", { inputmode, autocomplete: "off", autocapitalize: "off", spellcheck: false, "data-control": "", ...label });
 }
 
-// Typed; with plus and minus if it is whole or milliseconds; with a fader, which sends thirty times a second at most.
+// A number: typed, with plus and minus if it is whole or in milliseconds, with a fader, which sends at most
+// thirty times a second.
 function numeric(desk, row, { id, name, shows }) {
 	const [parameter] = row.parameters;
 	const { least, most, unit, kind } = parameter;
 	const span = most - least;
 	const isWhole = kind === "whole" || unit === "beats"; // in steps of one; but 3.5 beats may be typed
-	const isFader = span <= 1; // its place says more than its number
+	const isFader = span <= 1; // the handle's position says more than the number
 	const box = isFader ? make("output") : numberBox(parameter, { "aria-labelledby": id });
 	const parts = [box];
 	const range = !isWhole && span <= 1000 && control("input", id, { type: "range", min: String(least), max: String(most), step: span <= 1 ? "0.005" : span <= 200 ? "0.1" : "0.5" });
@@ -173,7 +174,8 @@ function numeric(desk, row, { id, name, shows }) {
 	return make("span.slide", {}, make("span.several counter", {}, ...parts), range || "");
 }
 
-// A text; 7 and 8 for the meter, two tempos for a range: sent together. An order is sent by its button.
+// Several fields that are sent together: text, 7 and 8 for the meter, two tempos for a range. A command has a
+// button that sends.
 function several(desk, row, { name }) {
 	const { path, parameters } = row;
 	const boxes = parameters.map((parameter, n) =>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the page knows and how it speaks: the last value of each address, who wants to hear of it, and orders, which are never lost
-// in silence.
+// The page's store: the last value of each address, its watchers, and orders, which never fail silently.
 
 export const watching = "Watching only. To change things, scan the code that tactus shows.";
 
@@ -10,18 +9,18 @@ export class Desk {
 	values = new Map();
 	watchers = new Map();
 	isPaired = true;
-	// Why nothing is ordered although tactus hears it.
+	// The reason why orders are blocked although tactus hears us.
 	warning = "";
 	connection = null;
 
-	// fn(values, path) with what is known now, and whenever it changes.
+	// Calls fn(values, path) with the known values, and on each change.
 	watch(path, fn) {
 		if (!this.watchers.has(path)) this.watchers.set(path, new Set());
 		this.watchers.get(path).add(fn);
 		if (this.values.has(path)) fn(this.values.get(path), path);
 	}
 
-	// Whoever watches what is gone.
+	// Also forgets the watchers of a removed address.
 	forget(isGone) {
 		for (const paths of [this.values, this.watchers]) for (const path of paths.keys()) if (isGone(path)) paths.delete(path);
 	}
@@ -35,14 +34,14 @@ export class Desk {
 		return this.values.get(path)?.[0] ?? otherwise;
 	}
 
-	// false: that is said. `by`: the control that was touched, which shows it.
+	// Returns false after showing the reason, at the touched control `by`.
 	mayOrder(by = null) {
 		if (this.isPaired && this.connection.isLive && !this.warning) return true;
 		refuse(by, !this.isPaired ? watching : this.connection.isLive ? this.warning : "Not connected: nothing was changed.");
 		return false;
 	}
 
-	// true: it is on its way.
+	// Returns true if the order was sent.
 	order(path, values = [], by = null) {
 		return this.mayOrder(by) && this.connection.send(path, values);
 	}
@@ -50,7 +49,7 @@ export class Desk {
 
 const toasts = [];
 
-// Seen for a while, and read out once.
+// Shown for a while, and read out once.
 export function toast(text) {
 	const place = $("toasts");
 	const last = toasts[toasts.length - 1];
@@ -66,7 +65,7 @@ export function toast(text) {
 let telling = 0;
 let toldLast = "";
 
-// For screen readers: the newest only.
+// Tells screen readers the newest message only.
 export function tell(text) {
 	clearTimeout(telling);
 	telling = setTimeout(() => {
@@ -85,7 +84,7 @@ export function refuse(element, words) {
 	setTimeout(() => element.classList.remove("refused"), 1200);
 }
 
-// What this browser remembers by itself; some do not let it.
+// The browser's storage, which some browsers refuse.
 export const memory = {
 	get(name, otherwise) {
 		try {
@@ -98,12 +97,12 @@ export const memory = {
 		try {
 			localStorage.setItem(`tactus ${name}`, JSON.stringify(value));
 		} catch {
-			// Then it holds until the page is closed.
+			// Without storage it holds until the page is closed.
 		}
 	},
 };
 
-// "kind.its classes", attributes or properties, children.
+// Makes an element from "kind.classes", attributes or properties, and children.
 export function make(kind, attributes = {}, ...children) {
 	const [name, classes = ""] = kind.split(".");
 	const element = document.createElement(name);
@@ -116,7 +115,7 @@ export function make(kind, attributes = {}, ...children) {
 	return element;
 }
 
-// Without digits for nothing.
+// Without trailing zeros.
 export function short(number, digits = 2) {
 	return String(Number(Number(number).toFixed(digits))).replace("-", "−");
 }

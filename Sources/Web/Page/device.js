@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is this device's and not tactus': its click, its screen, how it looks. Rows like tactus' own, at a desk of its own.
+// The settings of this device, not of tactus: its click, its screen, its look. They look like tactus' rows
+// and have a desk of their own.
 import { Calibration } from "./click.js";
 import { lineOf } from "./controls.js";
 import { Desk, make, memory, short, tell, toast } from "./desk.js";
 import { on, struck } from "./hands.js";
 
-// Nobody else is asked; what is chosen is kept by this browser.
+// No order leaves the browser, which keeps the chosen values.
 class Device extends Desk {
 	order(path, [value]) {
 		memory.set(path, value);
@@ -102,7 +103,7 @@ export function cardOf(title, rows) {
 	return make("div.card", {}, make("h3", {}, title), ...rows);
 }
 
-// How the page sees tactus, and how it behaves.
+// The page's connection to tactus, and its behaviour.
 export function pageCard(clock, connection, awake) {
 	const ms = { unit: "ms" };
 	const told = (path, name, words = "") => device.line(path, name, words, "", ms, "reading");

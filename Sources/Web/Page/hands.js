@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How a control is touched: by finger, mouse, key, or a screen reader's click, which has neither beginning nor end.
+// Touches of a control: by finger, mouse, key, or a screen reader's click, which has neither beginning nor
+// end.
 
 export const on = (element, kinds, fn) => kinds.split(" ").forEach((kind) => element.addEventListener(kind, fn));
 
-const echo = 400; // a click so soon after a touch is the same touch
+const echo = 400; // milliseconds after a touch in which a click is the same touch
 const repeat = { first: 400, then: 110, fast: 45, fastAfter: 16 };
 
-// fn(isHeld, event) when it begins and when it ends. A click alone is both.
+// Calls fn(isHeld, event) at the beginning and the end. A click alone counts as both.
 export function held(element, fn) {
 	let isHeld = false;
 	let isDone = false;
@@ -43,12 +44,12 @@ export function held(element, fn) {
 	on(element, "contextmenu", (event) => event.preventDefault());
 }
 
-// fn(this browser's time of the touch, not of its handling)
+// Calls fn with this browser's time of the touch, not of its handling.
 export function struck(element, fn) {
 	held(element, (isHeld, event) => isHeld && fn(event.timeStamp));
 }
 
-// Again and again while held, faster after a while. fn returns false: no more.
+// Repeats while held, faster after a while, until fn returns false.
 export function whileHeld(element, fn) {
 	let timer = 0;
 	let count = 0;

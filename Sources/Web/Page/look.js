@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Before the first paint: light or dark, as this browser was told, else as the device is.
+// Chooses light or dark before the first paint: this browser's setting, or else the device's.
 "use strict";
 {
 	const light = matchMedia("(prefers-color-scheme: light)");

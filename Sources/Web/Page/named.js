@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What comes and goes by its name: channels of Link Audio, the user's own outputs, and songs.
+// Rows that come and go by name: channels of Link Audio, the user's own outputs, and songs.
 import { lineOf } from "./controls.js";
 import { make, short } from "./desk.js";
 import { on } from "./hands.js";
@@ -12,7 +12,7 @@ const button = (desk, verb, what, path, values) => {
 
 const entry = (name, told, ...inside) => make("details.named", {}, make("summary", {}, make("b", {}, name), ...told), ...inside);
 
-// Asked for while somebody looks.
+// Asks for the list while it is visible.
 export function channelList(desk) {
 	const list = make("div", { id: "channels" });
 	const shown = new Map();
@@ -65,7 +65,7 @@ function channel(desk, [name, kind]) {
 
 export const outputOf = (path) => /^out\/(.+)\//.exec(path)?.[1];
 
-// Each with its rows: offset, rate, play, jitter ...
+// Each output with its rows: offset, rate, play, jitter ...
 export function outputList(desk, rows) {
 	const outputs = new Map();
 	for (const row of rows) {
@@ -87,7 +87,7 @@ export function outputList(desk, rows) {
 	return [...outputs.values()];
 }
 
-// The song that was taken, the one that comes, and the ways on.
+// The current song, the next one, and the buttons to move on.
 export function setList(desk) {
 	const told = (path, word) => {
 		const text = make("small");

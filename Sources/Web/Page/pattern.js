@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The click's pattern: drawn slot by slot, or tapped in while the bar goes round. tactus plays it at once.
+// The click's pattern: drawn slot by slot, or tapped while the bar goes round. tactus plays it at once.
 import { make } from "./desk.js";
 import { on, struck } from "./hands.js";
 import { letterOf, modulo } from "./session.js";
@@ -23,14 +23,14 @@ export function patternEditor(desk, session, clock) {
 	const length = () => Math.min(64, Math.max(1, desk.value("meter", 4)) * each());
 	const letters = () => Array.from({ length: length() }, (_, slot) => letterOf(pattern(), slot));
 
-	// The shortest that means the same.
+	// Sends the shortest text with the same meaning.
 	const send = (row, by) => {
 		const text = row.join("");
 		const isPlain = row.every((letter, slot) => letter === letterOf("", slot));
 		desk.order("click/pattern", [isPlain ? "" : text], by);
 	};
 
-	// The click that is nearest to the moment of the touch.
+	// Sets the slot nearest to the time of the touch.
 	const strike = (letter, at, pad) => {
 		const host = clock.hostAt(at);
 		if (host === null || !session.timeline) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The page for the stage: tempo, beat, transport. Everything that moves is drawn from the clock, frame by frame.
+// The page for the stage: tempo, beat, transport. All motion is drawn from the clock, frame by frame.
 import { $, make, memory, refuse, short, tell, toast } from "./desk.js";
 import { held, on, struck, whileHeld } from "./hands.js";
 
@@ -16,7 +16,7 @@ export class Play {
 	taps = 0;
 	was = {};
 
-	// clock: for the moment of a tap.
+	// The clock gives the time of a tap.
 	constructor(desk, session, clock) {
 		Object.assign(this, { desk, session, clock });
 		this.tempo();
@@ -25,7 +25,7 @@ export class Play {
 		this.locks();
 	}
 
-	// Typed.
+	// The field for a typed tempo.
 	tempo() {
 		const box = $("tempo");
 		const show = () => {
@@ -64,7 +64,7 @@ export class Play {
 		this.change("tempo", [tempo], $("tempo"));
 	}
 
-	// Plus and minus, tapped, pushed and pulled.
+	// Plus, minus, tap, push and pull.
 	hands() {
 		whileHeld($("tempo-up"), () => this.change("tempo/up", [1], $("tempo-up")));
 		whileHeld($("tempo-down"), () => this.change("tempo/down", [1], $("tempo-down")));
@@ -79,7 +79,7 @@ export class Play {
 		held($("pull"), (isHeld) => this.bendBy(isHeld ? 1 - bend : 0, $("pull")));
 	}
 
-	// `at`: this browser's time, of the touch and not of its handling.
+	// `at`: this browser's time of the touch, not of its handling.
 	tap(at) {
 		const pad = $("tap");
 		const host = this.clock.hostAt(at);
@@ -94,13 +94,14 @@ export class Play {
 		pad.classList.add("struck");
 	}
 
-	// An order for the tempo: until it is told back, the shown one is of before.
+	// Sends a tempo order. Until tactus confirms it, the shown tempo is the old one.
 	change(path, values, by) {
 		if (path.startsWith("tempo")) this.orderedAt = performance.now();
 		return this.desk.order(path, values, by);
 	}
 
-	// Faster or slower while held, to meet a drummer; then the tempo of before, unless somebody chose another meanwhile.
+	// Faster or slower while held, to meet a drummer. Afterwards the old tempo returns, unless another user has
+	// chosen one meanwhile.
 	bendBy(factor, button) {
 		button.classList.toggle("held", factor !== 0);
 		clearTimeout(this.bendTimer);
@@ -122,7 +123,7 @@ export class Play {
 		}
 	}
 
-	// A release that was refused is made up for, if the tempo is still ours.
+	// If a release was refused, we send it again, as long as the bent tempo is still ours.
 	connected() {
 		const button = this.bent && $("push");
 		if (button && !$("push").classList.contains("held") && !$("pull").classList.contains("held")) this.bendBy(0, button);
@@ -165,7 +166,7 @@ export class Play {
 		return wait > 0 ? `after ${bars(wait)}` : `on the ${launch}`;
 	}
 
-	// A sleeve does not unlock: it takes half a second of holding, or a key.
+	// A sleeve does not unlock: unlocking takes half a second of holding, or a key.
 	locks() {
 		const lock = $("lock");
 		const show = () => {
@@ -200,7 +201,7 @@ export class Play {
 		show();
 	}
 
-	// Also what was built later, in the other sections.
+	// Includes controls that other sections built later.
 	applyLock(within = document) {
 		for (const control of within.querySelectorAll("[data-locks]")) {
 			if (control.id === "tempo") control.readOnly = this.isLocked;
@@ -208,7 +209,7 @@ export class Play {
 		}
 	}
 
-	// A frame. Nothing is touched that is as it was.
+	// Draws a frame, and touches only elements that changed.
 	draw(moment) {
 		const { was } = this;
 		const row = $("beats");
@@ -224,7 +225,7 @@ export class Play {
 			$("beat-number").textContent = moment.beat + 1;
 			was.beat = moment.beat;
 		}
-		// Never so dim that the number is lost on it.
+		// Bright enough to read the number.
 		const glow = slow ? 1 : Math.round((1 - 0.38 * Math.min(1, 2 * moment.part)) * 50) / 50;
 		if (was.glow !== glow || was.glowing !== moment.beat) {
 			row.children[moment.beat]?.style.setProperty("--glow", glow);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Sound, Link and All settings, made from the table's rows.
+// Sound, Link and All settings, built from the table's rows.
 import { lineOf } from "./controls.js";
 import { $, make, refuse, tell } from "./desk.js";
 import { channelList, outputList, outputOf, setList } from "./named.js";
@@ -8,7 +8,7 @@ import { on } from "./hands.js";
 import { patternEditor } from "./pattern.js";
 import { findingElement } from "./trouble.js";
 
-// Title: address Name, address Name. A function makes what has no title.
+// Title: address Name, address Name. A function builds an entry without a title.
 const soundCards = `
 Click: click Click, click/volume Volume, click/sound Sound, pattern, click/subdivision Clicks per note, click/when It plays, count/in Count-in
 phone
@@ -46,7 +46,7 @@ export class Sections {
 		on($("search"), "input", (event) => this.search(event.target.value));
 	}
 
-	// Of the tree that OSCQuery tells; once.
+	// Builds the sections once, from OSCQuery's tree.
 	async build() {
 		if (this.isBuilt || this.isBuilding) return;
 		this.isBuilding = true;
@@ -61,7 +61,7 @@ export class Sections {
 			this.play.applyLock();
 			this.isBuilt = true;
 		} catch (error) {
-			console.warn(error); // and later again
+			console.warn(error); // tried again later
 		} finally {
 			this.isBuilding = false;
 		}
@@ -143,14 +143,14 @@ export class Sections {
 		cards.get("Your own outputs")?.box.append(make("div.outputs"));
 	}
 
-	// They come and go, and with them their rows.
+	// Removes the rows of all outputs and fetches them again, since outputs come and go.
 	fillOutputs(list) {
 		this.desk.forget(outputOf);
 		for (const row of list) if (row.value && outputOf(row.path)) this.desk.take(row.path, row.value);
 		for (const place of document.querySelectorAll(".outputs")) place.replaceChildren(...outputList(this.desk, list));
 	}
 
-	// Until it is answered; an answer that comes after a later question is old.
+	// Repeats until it is answered. An answer that comes after a newer question is dropped.
 	async followOutputs() {
 		const asked = (this.outputsAsked += 1);
 		for (;;) {
@@ -164,7 +164,7 @@ export class Sections {
 		}
 	}
 
-	// Each word must be somewhere in the address or the help.
+	// Each word must occur in the address or the help.
 	search(text) {
 		const words = text.toLowerCase().split(/\s+/).filter(Boolean);
 		let count = 0;
@@ -190,8 +190,8 @@ export class Sections {
 	}
 }
 
-// tactus' table below an address: the tree that is told there as rows. A browser may keep a request for a minute whose connection
-// is gone.
+// Rows of tactus' table below an address, from OSCQuery's tree. A browser may keep a request on a dead
+// connection for a minute, so we abort it earlier.
 async function rowsOf(path) {
 	const patience = new AbortController();
 	const bell = setTimeout(() => patience.abort(), 5000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The session's line of beats and the song on it, as the feeds `timeline` and `song` tell them. Pure.
+// The session's timeline and the song on it, from the feeds `timeline` and `song`. Pure.
 
 export class Session {
 	timeline = null;
@@ -11,7 +11,8 @@ export class Session {
 		this.timeline = { tempo, beat, moment, quantum };
 	}
 
-	// Behind a change of meter with where its bars are counted from and what they are of; while one waits for its line, with both.
+	// After a change of meter the message has the beat from which bars are counted, and the meter. While a meter
+	// waits for its bar line, it has that line and the next meter, too.
 	setSong([state, beats, from, count, unit, line, nextCount, nextUnit]) {
 		const bars = from === undefined ? null : { from, count, unit };
 		const next = line === undefined ? null : { line, count: nextCount, unit: nextUnit };
@@ -23,7 +24,7 @@ export class Session {
 		this.unit = unit;
 	}
 
-	// The session's beat at tactus' time, in microseconds.
+	// The session's beat at a time of tactus, in microseconds.
 	beatAt(host) {
 		const { tempo, beat, moment } = this.timeline;
 		return beat + ((host - moment) * tempo) / 60e6;
@@ -38,8 +39,9 @@ export class Session {
 		return this.song.state !== "stopped";
 	}
 
-	// The bars of what is shown at a session's beat: the song's while it moves, else those that fit the grid which all share. From where they
-	// are counted, how many of which notes they have, and how many of those are in a beat, which is a quarter.
+	// The bars at a beat of the session: the song's while it moves, otherwise those of the common grid. `from`:
+	// the beat from which they are counted. `count` notes make a bar, and `unit` is the note's value; a beat is
+	// a quarter.
 	barsAt(beat) {
 		const bars = this.isMoving ? this.songBarsAt(beat) : this.standingBars;
 		return { ...bars, perBeat: bars.unit / 4 };
@@ -49,7 +51,7 @@ export class Session {
 		const { beats, bars, next } = this.song;
 		const here = bars ?? { from: beats, count: this.meter, unit: this.unit };
 		if (!next || beat < next.line - 1e-6) return here;
-		// They keep their numbers.
+		// The bars keep their numbers.
 		const before = Math.round(((next.line - here.from) * here.unit) / 4 / here.count);
 		return { from: next.line - (before * next.count * 4) / next.unit, count: next.count, unit: next.unit };
 	}
@@ -62,7 +64,8 @@ export class Session {
 		return fits ? { from: 0, count: this.meter, unit: this.unit } : { from: 0, count: grid / note, unit: 32 / note };
 	}
 
-	// The first click from this beat on, `each` a note: its beat, its place in the bar, and how far the next one is.
+	// The first click from this beat on, with `each` clicks to a note: its beat, its slot in the bar, and the
+	// distance to the next click.
 	clickAt(from, each) {
 		const bars = this.barsAt(from);
 		const rate = bars.perBeat * each;
@@ -73,7 +76,7 @@ export class Session {
 		return { beat, slot: modulo(number, bars.count * each), spacing: 1 / rate };
 	}
 
-	// All that is drawn of a moment.
+	// All values to draw at a time of tactus.
 	at(host) {
 		const now = this.beatAt(host);
 		const { from, count: length, perBeat } = this.barsAt(now);
@@ -97,7 +100,7 @@ export function modulo(value, length) {
 	return ((value % length) + length) % length;
 }
 
-// One letter for each click of the bar; fewer letters repeat, and begin again with each bar.
+// The letter for a click of the bar. A short pattern repeats, and starts again with each bar.
 export function letterOf(pattern, slot) {
 	if (!pattern) return slot === 0 ? "X" : "x";
 	return pattern[slot % pattern.length];

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The way to tactus: lines of JSON, each one OSC message. It comes back by itself, and says what did not get through.
+// The connection to tactus: lines of JSON, one OSC message each. It reconnects by itself and reports lost
+// orders.
 import { on } from "./hands.js";
 
 const timing = {
-	probe: 1200, // a try that has no answer by then is given up
-	again: 400, // between two tries while somebody looks
-	hidden: 5000, // and while nobody does
-	ping: 700, // and a look late: well before it would seem stale
-	stale: 1300, // without an answer for so long, nothing is sent any more
-	dead: 2600, // and the connection is given up
+	probe: 1200, // an attempt without an answer is given up
+	again: 400, // between two attempts while the page is visible
+	hidden: 5000, // and while it is hidden
+	ping: 700, // even one check late this is well before `stale`
+	stale: 1300, // without an answer: nothing is sent any more
+	dead: 2600, // without an answer: the connection is given up
 	burst: 10,
-	full: 2000, // between two wishes to be told what changes
-	knock: 2600, // one keeps the next waiting
+	full: 2000, // between two attempts to subscribe
+	knock: 2600, // a WebSocket attempt is given up, since it delays the next one
 };
-// Its fetch waits for the connection of one that was given up, for many seconds; its sockets do not.
+// After a timeout Chromium's next fetch waits for the abandoned connection for many seconds; its sockets do
+// not.
 const isChromium = /Chrome\//.test(navigator.userAgent);
 
 export class Connection {
@@ -24,10 +26,10 @@ export class Connection {
 	lastPing = 0;
 	isStuck = false;
 	isDeaf = false;
-	// Sent since the last ping that was answered: these may not have arrived.
+	// Orders since the last answered ping, which may not have arrived.
 	unanswered = [];
 
-	// `hears`: session, message, pong, state and lost
+	// `hears`: handlers for session, message, pong, state and lost.
 	constructor(hears) {
 		this.hears = hears;
 		on(window, "online pageshow", () => this.hurry());
@@ -40,7 +42,7 @@ export class Connection {
 		return this.state === "live" && this.socket?.readyState === WebSocket.OPEN;
 	}
 
-	// Asks by HTTP first: browsers make whoever fails often at WebSockets wait for seconds.
+	// Asks by HTTP first: browsers delay WebSockets that fail often by seconds.
 	async open() {
 		clearTimeout(this.timer);
 		const number = (this.number = (this.number ?? 0) + 1);
@@ -75,7 +77,7 @@ export class Connection {
 
 	later() {
 		clearTimeout(this.timer);
-		// Sixteen phones do not come all at once.
+		// A random wait, so that sixteen phones don't come at the same time.
 		const wait = document.hidden ? timing.hidden : timing.again * (0.75 + Math.random() / 2);
 		this.timer = setTimeout(() => this.open(), wait);
 	}
@@ -104,7 +106,7 @@ export class Connection {
 		};
 	}
 
-	// Asked again until it is granted: too many may be told already, and a refusal may be lost.
+	// Repeats until granted: the limit of subscribers may be reached, or the refusal lost.
 	subscribe() {
 		clearTimeout(this.again);
 		if (this.socket?.readyState !== WebSocket.OPEN) return;
@@ -112,7 +114,7 @@ export class Connection {
 		this.again = setTimeout(() => this.subscribe(), timing.full);
 	}
 
-	// Deaf: what changes is told to others.
+	// Deaf: tactus refused our subscription, because it has too many subscribers. We keep asking.
 	hear(isDeaf) {
 		clearTimeout(this.again);
 		if (isDeaf) this.again = setTimeout(() => this.subscribe(), timing.full);
@@ -137,7 +139,7 @@ export class Connection {
 		if (this.state === "stale") this.become("live");
 	}
 
-	// false: refused, because nobody would hear it.
+	// Returns false if the message could not be heard.
 	send(path, values = []) {
 		if (!this.isLive) return false;
 		this.count = (this.count ?? 0) + 1;
@@ -157,7 +159,7 @@ export class Connection {
 		this.put("ping", [`${this.lastPing} ${this.count ?? 0}`]);
 	}
 
-	// Four times a second: is it still there?
+	// Checks the connection four times a second.
 	look() {
 		const now = performance.now();
 		const socket = this.socket;
@@ -167,7 +169,7 @@ export class Connection {
 			return;
 		}
 		if (now - this.lastPing > timing.ping) {
-			// After a sleep of the page the first word is ours, not a verdict.
+			// After a sleep of the page, ping first and judge later.
 			if (now - this.lastPing > timing.dead) this.lastHeard = now - timing.ping;
 			this.ping();
 		}
@@ -190,7 +192,7 @@ export class Connection {
 		this.open();
 	}
 
-	// With another cookie, for instance.
+	// Opens a new socket, for instance with another cookie.
 	renew() {
 		if (this.socket) this.drop();
 		else this.hurry();

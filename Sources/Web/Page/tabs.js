@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// On a wide screen Play stays, and the others are beside it.
+// On a wide screen Play stays visible beside another section.
 import { $ } from "./desk.js";
 import { on } from "./hands.js";
 
@@ -16,7 +16,7 @@ export function show(name) {
 		tab.tabIndex = one === current ? 0 : -1;
 		$(one).hidden = one !== current && !(wide.matches && one === "play");
 	}
-	// Where it comes and goes without moving what is under a finger.
+	// A place where news come and go without moving a control under a finger.
 	($("play").hidden ? document.querySelector("header") : document.querySelector(".beat-box")).append($("news"));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is wrong, in plain words, from what tactus tells.
+// Finds faults in tactus' values and describes them in plain words.
 import { make } from "./desk.js";
 
 const recent = 60_000;
@@ -8,7 +8,7 @@ export class Trouble {
 	counted = new Map();
 	found = [];
 
-	// shown(findings): when they change.
+	// Calls shown(findings) on each change.
 	constructor(desk, shown) {
 		Object.assign(this, { desk, shown });
 		for (const path of ["jack/connected", "osc/str", "web/str", "lead", "lead/str", "lead/midi/str", "jack/timebase/str", "link", "link/active"]) {
@@ -18,7 +18,7 @@ export class Trouble {
 		setInterval(() => this.look(), 5000);
 	}
 
-	// What matters is the last minute.
+	// Only events of the last minute count.
 	count(path, count) {
 		const one = this.counted.get(path) ?? { last: count, times: [] };
 		if (count > one.last) one.times.push([performance.now(), count - one.last]);
@@ -51,7 +51,7 @@ export class Trouble {
 		if (leads === "link" && !["", "nobody"].includes(master) && !master.startsWith("tactus")) {
 			say(`The session leads, but ${master} is timebase master: JACK's programs get its bars and tempo.`, "Take the timebase over, or let auto lead.");
 		}
-		// What is open comes first; behind a semicolon, what is missing.
+		// The open addresses come first; the missing ones follow behind semicolons.
 		for (const path of ["osc/str", "web/str"])
 			for (const part of String(value(path, "")).split("; ").slice(1))
 				if (!part.startsWith("http")) say(`An address is missing: ${part}.`, "tactus tries again every two seconds.");
