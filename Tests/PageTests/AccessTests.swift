@@ -3,14 +3,14 @@ import Glibc
 import TestSupport
 import Testing
 
-/// For those who do not see it, do not use a mouse, or have it small.
+/// Use without sight, without a mouse, or on a small screen.
 @Suite struct AccessTests {
   static let screens = [
     (name: "phone", width: 390, height: 844), (name: "small-phone", width: 320, height: 568),
     (name: "tablet", width: 820, height: 1180), (name: "laptop", width: 1366, height: 768),
   ]
 
-  /// PAGE_PICTURES names a folder that keeps what each view looked like.
+  /// PAGE_PICTURES names a folder in which pictures of all views are kept.
   private static let pictures = getenv("PAGE_PICTURES").map { String(cString: $0) }
 
   @Test(arguments: ["dark", "light"])
@@ -34,9 +34,9 @@ import Testing
     try await visit.end()
   }
 
-  /// What is there only at times, on the phone that is most likely to be looked at then.
+  /// Parts that are visible only at times, on the phone on which they are most likely seen.
   @Test(arguments: ["dark", "light"])
-  func `axe-core finds nothing in what comes and goes on a stage`(scheme: String) async throws {
+  func `axe-core accepts the temporary parts of the page`(scheme: String) async throws {
     let visit = try await Visit()
     try await visit.ask("media prefers-color-scheme \(scheme)")
     try await visit.ask("size 390 844 touched")
@@ -53,12 +53,12 @@ import Testing
     try await visit.until("!!document.querySelector('.toast')")
     try await look("refused")
     try await visit.arrive()
-    // A MIDI clock is to lead, and there is none.
+    // A MIDI clock should lead, and there is none.
     try await visit.send("lead", "midi")
     try await visit.until("!document.querySelector('#trouble').hidden")
     try await look("trouble")
     try await visit.send("lead", "link")
-    // A bar that takes its time, and one with more beats than fit beside each other.
+    // A slow bar, and one with more beats than fit in a row.
     for (quantum, tempo) in [(16, 20), (7, 120)] {
       try await visit.send("quantum", "\(quantum)")
       try await visit.send("tempo", "\(tempo)")
@@ -95,7 +95,8 @@ import Testing
     try await visit.end()
   }
 
-  /// The least contrast of a beat's number with its ground, of many frames. axe does not look at what it is told to leave out.
+  /// The least contrast of a beat's number with its background in many frames. axe skips the elements that it
+  /// is told to leave out.
   private static let contrast = """
     new Promise((done) => { \
     const numbers = (colour) => colour.match(/[0-9.]+/g).map(Number).slice(0, 3); \
@@ -113,7 +114,7 @@ import Testing
     """
 
   @Test(arguments: ["dark", "light"])
-  func `a beat's number can be read in every light that its beat gives it`(scheme: String) async throws {
+  func `the number of a beat is readable at every brightness of the beat`(scheme: String) async throws {
     let visit = try await Visit("--tempo=60")
     try await visit.ask("media prefers-color-scheme \(scheme)")
     try await visit.ask("size 390 844 touched")
@@ -127,13 +128,11 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `everything can be done with the keyboard alone, and it is always seen where it is`()
-    async throws
-  {
+  @Test func `the keyboard alone can do everything, and the focus is visible`() async throws {
     let visit = try await Visit()
     try await visit.ask("size 1366 768")
     try await visit.arrive()
-    // Around once: every control of the view comes, each with an outline, and the way leads out again.
+    // Once around: every control of the view gets the focus with an outline, and the order leads out again.
     var met: [String] = []
     for _ in 0..<80 {
       try await visit.ask("press Tab")
@@ -148,7 +147,7 @@ import Testing
     for control in ["#tempo", "#tempo-up", "#tap", "#toggle", "#lock"] {
       #expect(met.contains(control), "\(control) is not on the way: \(met)")
     }
-    // The tempo, by its name, typed; then start and stop.
+    // Types the tempo into the focused field; then start and stop.
     try await visit.ask("evaluate \"document.querySelector('#tempo').focus(), 0\"")
     try await visit.until("document.body.dataset.connection === 'live'")
     try await visit.ask("press Control+a")
@@ -160,7 +159,7 @@ import Testing
     try await visit.until("document.querySelector('#toggle').dataset.song !== 'stopped'")
     try await visit.touch("press Space")
     try await visit.until("document.querySelector('#toggle').dataset.song === 'stopped'")
-    // The tabs are one stop, the arrows go through them.
+    // The tabs are one stop; the arrow keys move between them.
     try await visit.ask("size 390 844")
     try await visit.ask("evaluate \"document.querySelector('#tab-play').focus(), 0\"")
     try await visit.ask("press ArrowRight")
@@ -172,7 +171,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `what a sleeve could touch is locked, and opens for who means it`() async throws {
+  @Test func `controls that a sleeve could touch are locked until a hold`() async throws {
     let visit = try await Visit()
     try await visit.ask("size 390 844 touched")
     try await visit.arrive()
@@ -191,7 +190,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `who wants less motion has less, and a screen reader is told what happens`() async throws {
+  @Test func `reduced motion is respected, and screen readers get the news`() async throws {
     let visit = try await Visit()
     try await visit.ask("media prefers-reduced-motion reduce")
     try await visit.arrive()

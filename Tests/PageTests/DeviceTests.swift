@@ -2,9 +2,10 @@
 import TestSupport
 import Testing
 
-/// What belongs to the phone itself, and what the page says of tactus.
+/// Settings of the phone itself, and the page's view of tactus.
 @Suite struct DeviceTests {
-  /// Of somebody whose finger is 30 ms early, in milliseconds: what the phone is late by, and what the page makes of it.
+  /// Milliseconds that the calibration finds for a phone that is late by `late`, if the finger is 30 ms
+  /// early.
   private static func calibrated(_ late: Double, early offset: Double, at tempo: Double) -> String {
     """
     import('/click.js').then(({Calibration}) => { \
@@ -18,9 +19,7 @@ import Testing
     """
   }
 
-  @Test func `a calibration by tapping finds how late a phone is, up to three quarters of a beat`()
-    async throws
-  {
+  @Test func `a calibration by tapping finds a lateness up to 3/4 of a beat`() async throws {
     let visit = try await Visit()
     try await visit.arrive()
     for (late, offset, tempo) in [
@@ -35,9 +34,7 @@ import Testing
   }
 
   @Test
-  func `the phone's offset is set by its buttons, its fader and the keyboard, and is still there tomorrow`()
-    async throws
-  {
+  func `the offset of the phone can be set in several ways and is kept`() async throws {
     let visit = try await Visit()
     try await visit.ask("size 390 844 touched")
     try await visit.arrive()
@@ -50,7 +47,7 @@ import Testing
     try await visit.ask("press ArrowRight")
     try await visit.until("tactus.click.offset === 0.5")
     try await visit.ask("drag #phone-offset 30")
-    // A fader is heard thirty times a second: until it is where it was left.
+    // A fader sends thirty times a second: wait for its last value.
     try await visit.until(
       "tactus.click.offset > 20 && tactus.click.offset === Number(document.querySelector('#phone-offset').value)"
     )
@@ -60,7 +57,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `the doctor is asked from the page, by who is paired`() async throws {
+  @Test func `a paired browser can ask for an examination on the page`() async throws {
     let visit = try await Visit()
     try await visit.arrive(unpaired: true)
     try await visit.show("link")
@@ -75,9 +72,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `what tactus refuses is said once, with its address, and the control shows what is true`()
-    async throws
-  {
+  @Test func `a refusal is shown once, and the control shows the true value`() async throws {
     let visit = try await Visit()
     try await visit.ask("size 1366 768")
     try await visit.arrive()
@@ -89,7 +84,7 @@ import Testing
     #expect(
       try await visit.evaluate("document.querySelector('#toasts').textContent.split('click/pattern').length")
         == "2")
-    // What was typed stays to be corrected, as long as the keyboard is there.
+    // The typed text stays for a correction as long as the field has the focus.
     try await visit.ask("press Tab")
     try await visit.until(
       "document.querySelector('#all [data-address=\\\"click/pattern\\\"] input').value === ''")

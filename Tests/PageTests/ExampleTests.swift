@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What docs/page.md shows live coders, as it stands there but for the code.
+/// The example for live coders in docs/page.md, verbatim except for the code.
 @Suite struct ExampleTests {
   private func example(_ visit: Visit) throws -> String {
     let here = String(#filePath)
@@ -19,10 +19,7 @@ import Testing
   }
 
   @Test
-  func
-    `the ten lines of JavaScript know the session's beat and set its tempo, from a page of another origin`()
-    async throws
-  {
+  func `the JavaScript example works from a page of another origin`() async throws {
     let visit = try await Visit()
     let scratch = try ScratchFolder()
     let page = try scratch.write(
@@ -33,7 +30,7 @@ import Testing
     try await visit.until("Math.abs(session[0] - 133) < 0.001")
     _ = try await visit.evaluate("say('/tactus/tempo', 99)")
     try await visit.until("Math.abs(session[0] - 99) < 0.001")
-    // The clocks are far apart; what is compared is beats at the same moment.
+    // The clocks are far apart, so we compare beats at the same time.
     let timeline = try await visit.evaluate("session.join(' ')").split(separator: " ").compactMap {
       Double($0)
     }

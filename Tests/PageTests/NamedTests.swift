@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What comes and goes by its name: the peers' channels, and outputs of one's own.
+/// Rows that come and go by name: the peers' channels, and the user's own outputs.
 @Suite struct NamedTests {
   @Test func `a channel of a peer is seen, taken, delayed and left from the page`() async throws {
     let visit = try await Visit("--link-audio", "--name", "here")
@@ -37,7 +37,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `what many were taken by is what is left, and the page says so`() async throws {
+  @Test func `a wildcard that took channels is left as a whole, as the page says`() async throws {
     let visit = try await Visit("--link-audio", "--name", "here", "--receive=*/*")
     let other = try ChildProcess(
       visit.stage.command([Visit.program, "--link-audio", "--name", "there", "--send=Drums", "--no-tui"]))
@@ -50,9 +50,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `outputs of one's own come and go on the page, are stopped alone, and are found among all`()
-    async throws
-  {
+  @Test func `own outputs come and go on the page and can be stopped alone`() async throws {
     let visit = try await Visit("--out=drums=clock offset=4 when=always")
     try await visit.ask("size 390 844 touched")
     try await visit.arrive()
@@ -76,8 +74,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `offsets of clock and pulses have beside them how far off their places they were`() async throws
-  {
+  @Test func `offsets of clock and pulses show the measured lateness`() async throws {
     let visit = try await Visit("--clock", "--clock-when=always", "--pulse")
     try await visit.arrive()
     try await visit.show("sound")

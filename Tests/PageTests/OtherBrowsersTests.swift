@@ -2,14 +2,14 @@
 import TestSupport
 import Testing
 
-/// What somebody does on a stage whose phone has no Chromium.
+/// A short set on a phone without Chromium.
 @Suite(.serialized) struct OtherBrowsersTests {
   private static let browsers: [(name: String, kind: LabPeer.Kind)] = [
     ("Firefox", .firefox), ("WebKit", .webkit),
   ]
 
   @Test(arguments: ["Firefox", "WebKit"])
-  func `the page is opened by its code, plays, and is back after tactus was killed, in every browser`(
+  func `every browser pairs, plays, and reconnects after tactus was killed`(
     name: String
   ) async throws {
     let kind = try #require(Self.browsers.first { $0.name == name }).kind
@@ -20,14 +20,14 @@ import Testing
     try await visit.touch("fill #tempo 97")
     try await visit.until("tempo", is: "97")
     #expect(try await visit.tells("tempo").contains("97"))
-    // Held, it goes on by itself.
+    // While held it repeats by itself.
     try await visit.touch("hold #tempo-up 1")
     try await visit.until("tactus.state.values.tempo[0] >= 99")
     try await visit.touch("fill #tempo 240")
     try await visit.until("tempo", is: "240")
     try await visit.touch("click #toggle")
     try await visit.until("document.querySelector('#toggle').dataset.song === 'rolling'", seconds: 60)
-    // The row of beats, as it is drawn, goes through the bar.
+    // The row of beats, as drawn, goes through the bar.
     try await visit.ask(
       "evaluate \"window.seen = '', new MutationObserver(() => window.seen += document.querySelector('#beats').dataset.beat).observe(document.querySelector('#beats'), {attributes: true, attributeFilter: ['data-beat']}), 0\""
     )
@@ -44,7 +44,7 @@ import Testing
     try await visit.until("document.body.dataset.paired === 'true'")
     try await visit.touch("fill #tempo 141")
     try await visit.until("tempo", is: "141")
-    // Of nobody but tactus was anything asked.
+    // Requests go to tactus only.
     #expect(
       try await visit.evaluate(
         "performance.getEntriesByType('resource').filter((each) => !each.name.startsWith(location.origin + '/') && !each.name.startsWith('blob:')).map((each) => each.name).join()"

@@ -3,17 +3,15 @@ import TestSupport
 import Testing
 
 @Suite struct PairingTests {
-  @Test func `the address in the QR code opens the page and pairs it, and the secret does not stay in sight`()
-    async throws
-  {
+  @Test func `the address in the QR code pairs the page and is hidden at once`() async throws {
     let visit = try await Visit()
     try await visit.arrive()
     #expect(try await visit.evaluate("location.hash") == "")
     #expect(try await visit.evaluate("document.cookie") == "", "scripts can read the pairing")
-    // The view opens with what is true now.
+    // The view opens with the present values.
     try await visit.until("tempo", is: "120")
     #expect(try await visit.value("value #tempo").hasPrefix("120"))
-    // Paired it stays, also without the fragment and after a reload.
+    // The page stays paired without the fragment and after a reload.
     try await visit.arrive(unpaired: false)
     try await visit.ask("open \(visit.address)")
     try await visit.until("document.body.dataset.paired === 'true'")
@@ -22,7 +20,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `whoever is not paired sees everything and changes nothing, and is told`() async throws {
+  @Test func `an unpaired browser sees everything, and its changes are refused`() async throws {
     let visit = try await Visit()
     try await visit.arrive(unpaired: true)
     try await visit.send("tempo", "133")
@@ -34,7 +32,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `a wrong secret does not pair, and tactus web --forget unpairs who was`() async throws {
+  @Test func `a wrong secret does not pair, and tactus web --forget unpairs`() async throws {
     let visit = try await Visit()
     try await visit.ask("open \(visit.address)#AAAA-BBBB-CCCC-DDDD")
     try await visit.until("document.body.dataset.connection === 'live'")
@@ -48,9 +46,7 @@ import Testing
   }
 
   @Test
-  func `the first view is one that a phone can use: nothing is cut off, nothing has to be scrolled sideways`()
-    async throws
-  {
+  func `the first view fits on a phone without cuts or sideways scrolling`() async throws {
     let visit = try await Visit()
     for (width, height) in [(320, 568), (390, 844), (820, 1180), (1366, 768)] {
       try await visit.ask("size \(width) \(height)\(width < 1000 ? " touched" : "")")

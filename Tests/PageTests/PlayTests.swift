@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct PlayTests {
-  @Test func `the tempo is typed, stepped, doubled, halved and bent, and the session follows`() async throws {
+  @Test func `the tempo is typed, stepped, doubled, halved and bent`() async throws {
     let visit = try await Visit()
     let peer = try LabPeer(.reference, in: visit.stage)
     try await peer.ask("enable on")
@@ -17,7 +17,7 @@ import Testing
     try await visit.touch("click #tempo-down")
     try await visit.touch("click #tempo-down")
     try await peer.wait("tempo", "127.5")
-    // Held, it goes on by itself.
+    // While held it repeats by itself.
     try await visit.touch("hold #tempo-up 1.5")
     try await visit.until("tactus.state.values.tempo[0] > 129")
     try await visit.touch("fill #tempo 64")
@@ -26,7 +26,7 @@ import Testing
     try await peer.wait("tempo", "128")
     try await visit.touch("click #half")
     try await peer.wait("tempo", "64")
-    // Bent while it is held, and then as before.
+    // Bent while held, then back to the old tempo.
     for way in ["push", "pull"] {
       try await visit.ask(
         "evaluate \"globalThis.seen = new Set(), setInterval(() => seen.add(Math.sign(tactus.state.values.tempo[0] - 64)), 5), 0\""
@@ -35,7 +35,7 @@ import Testing
       try await peer.wait("tempo", "64")
       try await visit.until("seen.has(\(way == "push" ? 1 : -1))")
     }
-    // Bent at once after another tempo was ordered, which is not shown yet: it goes back to that one.
+    // A bend right after another order that is not shown yet returns to the ordered tempo.
     try await visit.ask(
       "evaluate \"document.querySelector('#double').click(), document.querySelector('#push').dispatchEvent(new PointerEvent('pointerdown', {button: 0})), 0\""
     )
@@ -44,13 +44,13 @@ import Testing
       "evaluate \"document.querySelector('#push').dispatchEvent(new PointerEvent('pointerup', {button: 0})), 0\""
     )
     try await peer.wait("tempo", "128")
-    // What others set is shown.
+    // Changes by other peers are shown.
     try await peer.ask("tempo 171.25")
     try await visit.until("document.querySelector('#tempo').value.startsWith('171.25')")
     try await visit.end()
   }
 
-  @Test func `what is no tempo is refused in sight, and the shown one is true`() async throws {
+  @Test func `an invalid tempo is refused visibly and the true one stays`() async throws {
     let visit = try await Visit()
     try await visit.arrive()
     for nonsense in ["5000", "0", "banana", "-1", "1e9"] {
@@ -67,7 +67,7 @@ import Testing
     let visit = try await Visit()
     try await visit.ask("size 390 844 touched")
     try await visit.arrive()
-    // Whatever the pace of this machine: the tempo is that of the taps, as the page itself timed them.
+    // The tempo follows the taps as the page timed them, whatever the speed of this machine.
     try await visit.ask(
       "evaluate \"globalThis.taps = [], document.querySelector('#tap').addEventListener('pointerdown', (e) => taps.push(e.timeStamp)), 0\""
     )
@@ -85,9 +85,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `a start waits for the bar, is shown to wait, and stops again, with LinkHut beside`()
-    async throws
-  {
+  @Test func `a start waits for the bar visibly and stops again with LinkHut`() async throws {
     let visit = try await Visit("--startstop")
     let linkhut = try LabPeer(.linkhut, in: visit.stage)
     for line in ["enable on", "sync on"] { try await linkhut.ask(line) }
@@ -97,11 +95,11 @@ import Testing
     try await visit.until("tempo", is: "60")
     try await visit.touch("choose #launch bar")
     try await visit.until("launch", is: "bar")
-    // In which order the states come.
+    // The order in which the states come.
     try await visit.ask(
       "evaluate \"globalThis.songs = [], new MutationObserver(() => { const now = document.querySelector('#toggle').dataset.song; if ((songs.at(-1) ?? 'stopped') !== now) songs.push(now) }).observe(document.querySelector('#toggle'), {attributeFilter: ['data-song']}), 0\""
     )
-    // Just after a bar's beginning: there is something to wait for.
+    // Just after a bar's beginning, so that there is a wait.
     try await visit.until("((tactus.beatAt(performance.now()) % 4) + 4) % 4 < 1")
     try await visit.touch("click #toggle")
     try await visit.until("songs.at(-1) === 'rolling'")
@@ -111,7 +109,7 @@ import Testing
     try await visit.touch("click #toggle")
     try await visit.until("songs.at(-1) === 'stopped'")
     try await linkhut.wait("playing", "false")
-    // And from the other side.
+    // From the other side.
     try await linkhut.ask("play")
     try await visit.until("songs.at(-1) === 'rolling'")
     try await linkhut.ask("stop")
@@ -119,7 +117,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `the beat row goes through the bar in its order, at the session's beat`() async throws {
+  @Test func `the beat row follows the beats of the session through the bar`() async throws {
     let visit = try await Visit()
     let peer = try LabPeer(.reference, in: visit.stage)
     try await peer.ask("enable on")
@@ -127,7 +125,7 @@ import Testing
     try await peer.wait("peers", "1")
     try await visit.touch("click #toggle")
     try await visit.until("document.querySelector('#toggle').dataset.song === 'rolling'")
-    // The number that is shown, and the session's beat when it came.
+    // The shown number, and the session's beat at that time.
     try await visit.ask(
       "evaluate \"globalThis.beats = [], new MutationObserver(() => { const now = Number(document.querySelector('#beats').dataset.beat); if (beats.at(-1)?.[0] !== now) beats.push([now, tactus.beatAt(performance.now())]) }).observe(document.querySelector('#beats'), {attributeFilter: ['data-beat']}), 0\""
     )
@@ -136,14 +134,14 @@ import Testing
       $0.split(separator: ",").compactMap { Double($0) }
     }
     try #require(beats.count == 12 && beats.allSatisfy { $0.count == 2 })
-    // A full machine draws late, or leaves a beat out; the next number is still that beat's.
+    // A busy machine draws late or skips a beat; the next number still belongs to its beat.
     let off = zip(beats, beats.dropFirst()).map { before, next in
       let turn = ((next[1] - before[1]) - (next[0] - before[0])).remainder(dividingBy: 4)
       #expect(abs(turn) < 1, "\(beats)")
       return abs(turn)
     }
     #expect(off.sorted()[off.count / 2] < 0.5, "\(beats)")
-    // Half of a beat at most, whatever the machine does: a bar off, or a clock of its own, is more.
+    // At most half a beat on any machine: a wrong bar or another clock would be further off.
     let time = try await PeerStatus(peer.ask("clock")).time
     let seen = try await visit.ask("frames 0.2 tactus.beatAt(T)")
     let first =
@@ -153,7 +151,7 @@ import Testing
     #expect(abs(first[0] - Double(time)) < 30e6, "the page's clock is not ours")
     let phase = try await PeerStatus(peer.ask("beat \(Int64(first[0]))")).phase
     #expect(abs((first[1] - phase).remainder(dividingBy: 4)) < 0.5, "\(first), \(phase)")
-    // Seven eighths: two of them in a beat of the session's.
+    // Seven eighths: two of them in a beat of the session.
     try await visit.send("meter", "7", "8")
     try await visit.until("quantum", is: "3.5")
     try await visit.until("document.querySelectorAll('#beats .beat').length === 7")
@@ -167,7 +165,8 @@ import Testing
       abs((2 * (next[1] - before[1]) - (next[0] - before[0])).remainder(dividingBy: 7))
     }
     #expect(away.sorted()[away.count / 2] < 0.5, "\(sevens)")
-    // A change that is told ahead is drawn and clicked from its line on: two bars of four quarters, then of seven eighths.
+    // A change that is announced ahead is drawn and clicked from its bar line on: two bars of four quarters,
+    // then of seven eighths.
     let session =
       "const session = new Session(); session.setTimeline([60, 0, 0, 4]); session.setMeter([7, 8]);"
     func judged(_ words: String) async throws -> String {
@@ -183,7 +182,7 @@ import Testing
       try await judged(
         "\(change) const heard = []; for (let from = 6.5; heard.length < 10; ) { const one = session.clickAt(from, 1); heard.push(one.beat, one.slot); "
           + "from = one.beat + one.spacing / 2; } return heard.join()") == "7,3,8,0,8.5,1,9,2,9.5,3")
-    // While nothing rolls: the meter, if it fits the grid.
+    // While stopped: the meter, if it fits the grid.
     #expect(
       try await judged(
         "return [4, 3.5, 7, 2.25, 0].map((quantum) => { session.setTimeline([60, 0, 0, quantum]); const { count, perBeat } = session.barsAt(1); "

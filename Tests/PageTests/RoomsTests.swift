@@ -3,13 +3,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Rooms far apart, on the page.
+/// Distant rooms on the page.
 @Suite struct RoomsTests {
   @Test
-  func
-    `another room is shown with its round trip and how far its beat may be off, and its grid is moved by a finger`()
-    async throws
-  {
+  func `another room is shown with its delay, and a finger moves its grid`() async throws {
     let folder = try ScratchFolder()
     let key = try folder.write("2345-6789-abcd-efgh-jkmn-pqrs\n".utf8, to: "key")
     chmod(key, 0o600)
@@ -27,7 +24,7 @@ import Testing
     try await visit.until("/10.77.0.2:[0-9]+ in 3[0-9.]+ ms \\\\(±1[0-9.]+ ms\\\\)/.test(\(row("far/str")))")
     try await visit.until("/3[0-9.]+ ms/.test(\(row("far/roundtrip")))")
     try await visit.until("/1[0-9.]+ ms/.test(\(row("far/bound")))")
-    // Sound is late over a distance, the beat is not.
+    // Over a distance the sound is late, the beat is not.
     try await visit.until("\(row("far"))?.includes('Their beat is in time; sound from there takes its way')")
     try await visit.touch("fill \"#link [data-address='link/distance'] input\" 1bar")
     try await visit.until("link/distance", is: "1bar")

@@ -3,11 +3,9 @@ import TestSupport
 import Testing
 
 @Suite struct SettingsTests {
-  @Test func `every row of the table is found, has a name and its words, and can be set from here`()
-    async throws
-  {
+  @Test func `every row of the table has a labelled control on the page`() async throws {
     let visit = try await visit()
-    // What can be written there is here.
+    // Every writable row is on the page.
     let missing = try await visit.evaluate(
       "[...table].filter(([path, node]) => node.ACCESS & 2 && !document.querySelector('#all [data-address=' + CSS.escape(path) + ']')).map(([path]) => path).join()"
     )
@@ -19,12 +17,12 @@ import Testing
     try await visit.end()
   }
 
-  /// Those that take the page or the session away from others come last.
+  /// Rows that take the page or the session away from other browsers come last.
   private static let atTheEnd = [
     "record", "playing", "jack/rolling", "jack/timebase", "lead", "link", "web/open",
   ]
 
-  /// What somebody would do at a row's control to have it otherwise, as lines for the browser.
+  /// Changes a row's value at its control, as commands for the browser.
   private static let hand = """
     globalThis.hand = (path) => {
       const at = '#all [data-address="' + path + '"]', row = document.querySelector(at);
@@ -43,7 +41,7 @@ import Testing
       return 'fill ' + quoted(' input:not([type=range])') + ' ' + (up <= MAX ? up : value - 1) };
     """
 
-  /// The page with all settings in sight, as the table that every OSCQuery browser gets has them.
+  /// The page with all settings visible, and the table as every OSCQuery browser gets it.
   private func visit() async throws -> Visit {
     let songs = ["One", "Two", "Three"].map { "--song=\($0) = click/offset 0" }
     let visit = try await Visit(songs[0], songs[1], songs[2])
@@ -63,7 +61,7 @@ import Testing
     ).split(separator: ",").map(String.init)
   }
 
-  /// Does it, and waits until the page is told so.
+  /// Acts, and waits until the page shows the change.
   private func set(_ path: String, by order: String, on visit: Visit, until isSet: String? = nil) async throws
   {
     let value = "JSON.stringify(tactus.state.values['\(path)'] ?? null)"
@@ -76,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `whatever is set here is set there, of each kind of control`() async throws {
+  @Test func `each kind of control sets its value in tactus`() async throws {
     let visit = try await visit()
     try await visit.ask(
       "evaluate \"\(Self.hand.split(separator: "\n").joined(separator: " ").replacing("\"", with: "\\\"")) 0\""
@@ -89,13 +87,13 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `every button of the table does there what it says here`() async throws {
+  @Test func `every button of the table has its effect in tactus`() async throws {
     let visit = try await visit()
     let buttons = try await rows("trigger", visit).filter { $0 != "quit" }
     try await visit.ask(
       "evaluate \"document.querySelectorAll('#all details').forEach((each) => each.open = true), 0\"")
     #expect(buttons.count > 45, "\(buttons)")
-    // In the middle of the set there is a way on and a way back.
+    // In the middle of the set list, so that there is a next and a previous song.
     try await visit.send("set/go", "2")
     try await visit.until("tactus.state.values['set/song'][0] === 'Two'")
     for path in buttons {
@@ -103,7 +101,7 @@ import Testing
       let parts = path.split(separator: "/").map(String.init)
       let (owner, word) = (parts.dropLast().joined(separator: "/"), parts.last ?? "")
       switch word {
-      // Of the session's transport PlayTests knows more.
+      // PlayTests tests the session's transport.
       case "tap", "align", "start", "stop", "rewind", "takeover": try await visit.touch(press)
       case "home": try await visit.comeHome(press)
       case "bar" where owner == "quantum":
@@ -118,7 +116,7 @@ import Testing
         try await set(
           owner, by: press, on: visit, until: "String(tactus.state.values['\(owner)'][0]) === '\(word)'")
       }
-      // Who leads says at which tempo, and alone there is no session.
+      // A leader would set the tempo, and alone there is no session.
       if owner == "lead" { try await visit.send("lead", "link") }
       if owner == "link" { try await visit.send("link", "1") }
     }
@@ -127,12 +125,12 @@ import Testing
 }
 
 extension Visit {
-  /// Beside somebody else our outputs can be ahead of the session; alone nothing is.
+  /// Only beside another peer can our outputs be ahead of the session.
   fileprivate func comeHome(_ press: String) async throws {
     let peer = try LabPeer(.reference, in: stage)
     try await peer.ask("enable on")
     try await until("tactus.state.values['peers'][0] === 1")
-    // Who is the clock would move the session.
+    // If we lead, a jog would move the session.
     try await send("lead/grid", "0")
     try await send("bend/jog", "20")
     try await until("tactus.state.values['bend/ahead'][0] === 20")

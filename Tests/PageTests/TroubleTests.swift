@@ -2,11 +2,9 @@
 import TestSupport
 import Testing
 
-/// What happens on a stage.
+/// Failures on a stage.
 @Suite struct TroubleTests {
-  @Test func `a tactus that is killed and started again is found again, with all that is true then`()
-    async throws
-  {
+  @Test func `after a restart of tactus the page reconnects with true values`() async throws {
     let visit = try await Visit()
     try await visit.arrive()
     try await visit.touch("fill #tempo 97")
@@ -26,9 +24,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `another tactus at the same address is named, and changed only by who agrees to it`()
-    async throws
-  {
+  @Test func `another tactus at the same address is named and must be confirmed`() async throws {
     let visit = try await Visit("--name=one", "--web=20890")
     try await visit.arrive()
     try await visit.touch("fill #tempo 97")
@@ -50,9 +46,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `a tactus that came back at another address is looked for in words, and found by its code`()
-    async throws
-  {
+  @Test func `a tactus at a new address is found again by its code`() async throws {
     let visit = try await Visit("--web=20890")
     try await visit.arrive()
     let before = visit.address
@@ -64,24 +58,22 @@ import Testing
     try await visit.arrive()
     try await visit.touch("fill #tempo 141")
     try await visit.until("tempo", is: "141")
-    // And its own address, typed, is as good: the browser is paired with this machine's.
+    // The page's own address works, too: the browser is paired with this machine's tactus.
     try await visit.ask("open \(visit.address)")
     try await visit.until("document.body.dataset.paired === 'true'")
     try await visit.end()
   }
 
-  @Test func `after tactus was renewed the page renews itself, unless it is somebody's click just then`()
-    async throws
-  {
+  @Test func `the page reloads for a new version, unless its click is on`() async throws {
     let visit = try await Visit()
-    // What a newer one would say.
+    // The answer of a newer version.
     let renewed =
       "globalThis.mark = 1, globalThis.theirs = fetch, globalThis.fetch = async (...words) => words[0] === '/session' ? new Response(JSON.stringify({...await (await theirs(...words)).json(), version: 'newer'})) : theirs(...words), 0"
     try await visit.arrive()
     try await visit.show("sound")
     try await visit.ask("click #phone-click")
     try await visit.ask("evaluate \"\(renewed)\"")
-    // It is shown for some seconds only, in which a full machine may still be at its start.
+    // The toast is visible for some seconds only, and a busy machine may still be starting.
     try await visit.ask(
       "evaluate \"globalThis.toasted = '', new MutationObserver(() => toasted += document.querySelector('#toasts').textContent).observe(document.querySelector('#toasts'), {childList: true}), 0\""
     )
@@ -100,7 +92,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `what is said when the connection goes moves nothing that a finger may be on`() async throws {
+  @Test func `the message about a lost connection moves no control`() async throws {
     let visit = try await Visit()
     let places =
       "['tempo-down', 'tempo-up', 'pull', 'push', 'lock', 'quantum-down', 'quantum-up', 'tap', 'toggle', 'rewind'].map((id) => Object.values(document.getElementById(id).getBoundingClientRect().toJSON()).map(Math.round).join(' ')).join()"
@@ -123,9 +115,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `after a cut the page is back by itself; what was touched meanwhile is refused in sight`()
-    async throws
-  {
+  @Test func `the page reconnects after a cut and refuses orders meanwhile`() async throws {
     let visit = try await Visit(isFar: true)
     try await visit.arrive()
     try await visit.stage.wire("cut", "2")
@@ -135,7 +125,7 @@ import Testing
     )
     try await visit.ask("click #tempo-up")
     try await visit.until("told > 0 || document.querySelector('#tempo-up').disabled")
-    // The session goes on without it.
+    // The session goes on without the page.
     try await visit.send("tempo", "88")
     try await visit.until("document.body.dataset.connection === 'alone'", seconds: 60)
     try await visit.stage.wire("heal")
@@ -144,13 +134,11 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `sixteen who only watch do not blind a paired phone, and who is blind says so and sees again`()
-    async throws
-  {
+  @Test func `sixteen watchers do not block a paired phone`() async throws {
     let visit = try await Visit()
     try await visit.ask("page 2")
     try await visit.arrive(unpaired: true)
-    // Everybody in the first row.
+    // Fills all places of subscribers.
     try await visit.ask(
       "evaluate \"globalThis.told = 0, globalThis.crowd = Array.from({length: 15}, () => { const one = new WebSocket('ws://' + location.host + '/osc'); one.onopen = () => one.send(JSON.stringify(['/tactus/subscribe', 'state'])); one.onmessage = ({data}) => told += data.includes('/tactus/subscribed'); return one }), 0\""
     )
@@ -160,7 +148,7 @@ import Testing
     try await visit.until("document.querySelectorAll('#beats .beat').length === 4")
     try await visit.send("tempo", "99")
     try await visit.until("tempo", is: "99")
-    // One more that only watches.
+    // One more watcher.
     try await visit.ask("page 3")
     try await visit.ask("open \(visit.address)")
     try await visit.until("document.body.dataset.connection === 'deaf'")
@@ -174,7 +162,7 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `two phones that move the same fader end alike, and do not go on by themselves`() async throws {
+  @Test func `two phones on the same fader end with the same value`() async throws {
     let visit = try await Visit()
     for page in 1...2 {
       try await visit.ask("page \(page)")
@@ -188,7 +176,7 @@ import Testing
         try await visit.ask("drag \(fader) \((round + page) % 2 == 0 ? 60 : -60) 0 20")
       }
     }
-    // Nobody touches it any more: it comes to rest, in the same place on both and at tactus.
+    // After the last touch the fader comes to rest, at the same value on both phones and in tactus.
     let deadline = ContinuousClock.now + .seconds(30)
     var places: [Double] = []
     repeat {

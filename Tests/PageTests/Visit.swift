@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// tactus with its page, and somebody with a browser: a real Chromium unless said, which is touched, typed into and looked at. Nobody
-/// asserts how long anything took: what is to come is waited for, what is in the end is judged.
+/// tactus with its page, and a browser, by default a real Chromium, which is touched, typed into and looked
+/// at. No test asserts a duration: it waits for the expected state and judges the result.
 final class Visit {
   static let program: String = {
     var path = [UInt8](repeating: 0, count: 4096)
@@ -19,11 +19,11 @@ final class Visit {
   private let options: [String]
   private let isFar: Bool
   private(set) var tactus: ChildProcess
-  /// What the QR code says: where the page is, and in the fragment the secret.
+  /// The content of the QR code: the page's address, and the secret in the fragment.
   private(set) var invitation = ""
   var address: String { String(invitation.prefix { $0 != "#" }) }
 
-  /// - Parameter isFar: the browser is another machine, at the other end of the wire.
+  /// - Parameter isFar: the browser is on another machine, at the other end of the wire.
   init(_ options: String..., isFar: Bool = false, by kind: LabPeer.Kind = .browser) async throws {
     self.isFar = isFar
     self.options = options + (isFar ? ["--web-listen=10.77.0.1"] : [])
@@ -56,13 +56,13 @@ final class Visit {
     }
   }
 
-  /// As after a power cut: the same tactus, at the same address, without a goodbye.
+  /// Like a power cut: the page loses tactus without a goodbye.
   func kill() async {
     tactus.signal(SIGKILL)
     await tactus.status()
   }
 
-  /// Perhaps with others than before, which win.
+  /// Starts tactus again, perhaps with other options, which win.
   func restart(_ others: String...) async throws {
     tactus = try await Self.start(options + others, in: stage)
     if !others.isEmpty { invitation = try await Self.invitation(in: stage) }
@@ -75,9 +75,9 @@ final class Visit {
     #expect(await tactus.status() == 0)
   }
 
-  // What a visitor does.
+  // Actions of a visitor.
 
-  /// Points the phone at the code.
+  /// Opens the address of the QR code.
   func arrive(unpaired: Bool = false) async throws {
     try await ask("open \(unpaired ? address : invitation)")
     try await until("document.body.dataset.connection === 'live'")
@@ -89,8 +89,8 @@ final class Visit {
     try await browser.ask(line, within: .seconds(90))
   }
 
-  /// What somebody does who sees that the page is connected; and again, when it says that nothing was changed: a browser that has
-  /// to wait for its processor may take tactus for lost.
+  /// Touches when the page shows that it is connected, and again if the page refused. A browser that waits
+  /// for its processor may take tactus for lost.
   func touch(_ line: String) async throws {
     for _ in 1...10 {
       try await until("document.body.dataset.connection === 'live'", seconds: 60)
@@ -120,12 +120,12 @@ final class Visit {
 
   func evaluate(_ expression: String) async throws -> String { try await value("evaluate \"\(expression)\"") }
 
-  /// The page's view of an address, the first argument.
+  /// Waits for the first argument that the page has for an address.
   func until(_ path: String, is value: String, seconds: Int = 30) async throws {
     try await until("String(tactus.state.values['\(path)']?.[0]) === '\(value)'", seconds: seconds)
   }
 
-  /// By its tab; on a wide screen Play is always there.
+  /// Selects a section by its tab; on a wide screen Play is always visible.
   func show(_ view: String) async throws {
     if view == "play", try await evaluate("document.querySelector('#play').checkVisibility()") == "true" {
       return
@@ -134,10 +134,10 @@ final class Visit {
     try await until("document.querySelector('#\(view)').checkVisibility()")
   }
 
-  /// What its console had to say: a script that failed, something that the page's own policy forbids.
+  /// The browser's console: failed scripts, or violations of the page's own policy.
   func isWithoutComplaints(_ location: SourceLocation = #_sourceLocation) async throws {
     let heard = try await ask("complaints")
-    // While tactus is away, the browser says so itself.
+    // While tactus is away, the browser itself logs failures.
     let lines = text(heard["value"]).split(separator: "\n").filter {
       !$0.contains("net::ERR_") && !$0.contains("WebSocket")
     }
@@ -146,9 +146,9 @@ final class Visit {
 
   func text(_ field: FlatJSON?) -> String { if case .text(let text)? = field { text } else { "" } }
 
-  // What tactus itself says, and others of it.
+  // Values from tactus itself and from other peers.
 
-  /// Asked by `tactus send`: not through the page.
+  /// The value from `tactus send`, not from the page.
   func tells(_ path: String) async throws -> String {
     try await stage.run(Self.program, "send", path).output.trimmed
   }

@@ -10,7 +10,7 @@ struct CodecTests {
   private func message(_ text: String) -> Message? { try? JSONLine.message(text.utf8) }
 
   @Test
-  func `what is written in JSON is the message that it looks like`() {
+  func `a line of JSON becomes the message that it shows`() {
     #expect(message("[\"/tactus/tempo\", 128]") == Message("/tactus/tempo", .int32(128)))
     #expect(
       message(" [ \"/a\" ,true,false , null,\"x\\u00e9\\n\\ud83c\\udfb5\\/\",-0,1e2,0.5 ] \r")
@@ -30,12 +30,12 @@ struct CodecTests {
     "[\"/a\",\"\t\"]", "[\"/a b\"]", "[\"/\u{e9}\"]", "[\"/a\"] 1", "[\"/a\"]]", "['/a']", "[\"/a\",0x10]",
     "[\"/a\",\"\\ud83c\\u0041\"]",
   ])
-  func `what is not such a line is none`(_ text: String) {
+  func `other text is refused as a line`(_ text: String) {
     #expect(message(text) == nil)
   }
 
   @Test
-  func `a line has no more than a packet may`() {
+  func `a line has no more arguments than a packet may have`() {
     let many = String(repeating: ",1", count: 64)
     #expect(message("[\"/a\"\(many)]")?.arguments.count == 64 && message("[\"/a\"\(many),1]") == nil)
     let long = "/" + String(repeating: "a", count: 254)
@@ -43,7 +43,7 @@ struct CodecTests {
   }
 
   @Test
-  func `numbers are told as numbers, with as few digits as say which; what JSON has not is null`() {
+  func `numbers have the fewest digits, and what JSON lacks becomes null`() {
     let message = Message(
       "/a", .float32(0.1), .float32(120), .float64(.nan), .float32(.infinity), .int64(1 << 40), .impulse,
       .null,
@@ -53,7 +53,7 @@ struct CodecTests {
   }
 
   @Test
-  func `whatever bytes come, they are a message that survives its way back, or none`() {
+  func `any bytes become a message that survives the way back, or a fault`() {
     var dice = Dice(seed: 7)
     let words = [
       "[", "]", "\"/tactus/tempo\"", "\"/", ",", "1", "-", ".5", "e9", "\"", "\\u", "d83c", "\\", "null",
@@ -85,7 +85,7 @@ struct CodecTests {
 @Suite("A WebSocket's beginning")
 struct HandshakeTests {
   @Test
-  func `SHA-1 as its standard's examples have it, and base 64`() {
+  func `SHA-1 matches the examples of its standard, and base 64 works`() {
     func hex(_ text: String) -> String {
       Handshake.sha1(Array(text.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
         .joined()
@@ -102,7 +102,7 @@ struct HandshakeTests {
   }
 
   @Test
-  func `its key is answered as the standard says; without version, key or wish there is none`() {
+  func `a handshake key gets the answer of the standard or none`() {
     var request = Request()
     for (name, value) in [
       ("Connection", "keep-alive, Upgrade"), ("Upgrade", "WebSocket"), ("Sec-WebSocket-Version", "13"),
@@ -128,7 +128,7 @@ struct HandshakeTests {
 @Suite("For whom a request is")
 struct RequestTests {
   @Test
-  func `a web page elsewhere cannot ask through a browser`() {
+  func `a page elsewhere cannot send requests through a browser`() {
     for (host, isForUs) in [
       ("localhost:8080", true), ("192.168.1.2:1", true), ("[::1]:1", true), ("studio.local", true),
       ("Studio", true), ("studio.lan:80", true), ("evil.example:80", false), ("", false), (":80", false),
@@ -144,7 +144,7 @@ struct RequestTests {
   }
 
   @Test
-  func `a whole URI is asked for as a path is, and names the host`() {
+  func `a whole URI counts as its path and names the host`() {
     for (uri, authority, path) in [
       ("http://localhost:8080/tactus/tempo", "localhost:8080", "/tactus/tempo"),
       ("HTTP://[::1]:80", "[::1]:80", "/"),
@@ -157,7 +157,7 @@ struct RequestTests {
   }
 
   @Test
-  func `an origin is ours to the letter, and our cookie is found among others`() {
+  func `an origin must match exactly, and our cookie is found among others`() {
     var request = Request(host: "localhost:20880")
     #expect(request.isFromOurPage && !request.namesOrigin)
     for (origin, isOurs) in [
@@ -170,7 +170,7 @@ struct RequestTests {
     }
     for (cookie, token) in [
       ("tactus-K7QM3X=abc", "abc"), ("a=b; tactus-K7QM3X=abc; c=d", "abc"),
-      // Of two tactus of two people on one machine the cookies come to both.
+      // Two tactus of two people on one machine: the browser sends both cookies.
       ("tactus-0BCDEF=def; tactus-K7QM3X=abc", "abc"), ("tactus-K7QM3X=abc; tactus-K7QM3X=def", "abc"),
       ("tactus-0BCDEF=def", nil), ("xtactus-K7QM3X=abc", nil), ("tactus-K7QM3X", nil), ("tactus=abc", nil),
       ("", nil),

@@ -11,7 +11,7 @@ import Testing
 @Suite("Where browsers come in")
 struct DoorTests {
   @Test
-  func `a busy OSCQuery port is waited for, and nothing else with it`() throws {
+  func `a busy OSCQuery port is waited for without delaying the rest`() throws {
     var settings = WebSettings.queryAlone
     let first = try PageStudio(settings)
     settings.query = try #require(first.web.queryEndpoint).port
@@ -33,9 +33,7 @@ struct DoorTests {
   }
 
   @Test
-  func `if another program has the usual port, the next one is taken; one that was chosen is waited for`()
-    throws
-  {
+  func `a busy default port moves on, and a chosen one is waited for`() throws {
     let first = try PageStudio()
     var settings = WebSettings.page
     settings.listen = [Endpoint(.loopback, port: first.port)]
@@ -54,7 +52,7 @@ struct DoorTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `an address that the machine gets later is served then, and again whenever it returns`() throws {
+  func `an address that comes later is served, and again when it returns`() throws {
     let network = try PrivateNetwork()
     let late = Address.v4(0xc633_6401)
     try network.perform {
@@ -70,7 +68,7 @@ struct DoorTests {
         _ = try ChildProcess.run(["ip", "address", "add", "198.51.100.1/32", "dev", "lo"])
         #expect(studio.wait { studio.web.endpoints.map(\.address) == [late, .loopback] })
         #expect(studio.wait { studio.web.queryEndpoint?.address == late })
-        // On this machine itself it stays, at the same port.
+        // OSCQuery stays on this machine at the same port.
         let query = try #require(studio.web.queryEndpoint).port
         #expect(try Caller(query).ask("/tactus/tempo?VALUE").status == 200)
         #expect(
@@ -87,10 +85,7 @@ struct DoorTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func
-    `open to the networks, it serves neighbours and nobody whom a router brings; closed again, it sends them away`()
-    throws
-  {
+  func `open to the networks it serves neighbours only, until it is closed`() throws {
     let (here, near, far) = (Address.v4(0x0a32_0001), Address.v4(0x0a32_0002), Address.v4(0xcb00_7107))
     let (home, other) = (try PrivateNetwork(), try PrivateNetwork())
     try home.cable("wire", to: other, "cable")

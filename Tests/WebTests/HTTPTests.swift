@@ -12,7 +12,7 @@ import Testing
 @Suite("The page and OSCQuery by HTTP")
 struct HTTPTests {
   @Test
-  func `the page, its files and who one is, under guards that let it load nothing else`() throws {
+  func `the page, its files and the session have strict security headers`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let caller = try Caller(studio.port)
@@ -37,17 +37,14 @@ struct HTTPTests {
   }
 
   @Test
-  func
-    `the page is below a hundred kilobytes in all, asks no other host, and needs no browser of these five years`()
-    throws
-  {
+  func `the page is small, self-contained and needs no new browser`() throws {
     #expect(PageFiles.paths.reduce(0) { $0 + (PageFiles.response($1)?.body.count ?? 0) } < 100_000)
-    // Comments stay in the source, and every line keeps its number.
+    // Comments are stripped, and every line keeps its number.
     let script = String(decoding: PageFiles.response("/app.js")?.body ?? [], as: UTF8.self)
     #expect(!script.contains("\n//") && !script.contains("SPDX") && script.contains("import "))
     let lines = try ChildProcess.run(["wc", "-l", Lab.top + "/Sources/Web/Page/app.js"]).output
     #expect(lines.hasPrefix("\(script.count { $0 == "\n" }) "))
-    // What Safari 15.1, Firefox 94 and Chrome 96 of November 2021 do not have.
+    // Features missing in Safari 15.1, Firefox 94 and Chrome 96 of November 2021.
     let tooNew = [
       ".at(-", ".findLast", ".toSorted(", ".toReversed(", ".with(", "structuredClone", "Object.hasOwn",
       ":has(", "@layer", "@container", "color-mix(", "<dialog", "(?<=", "(?<!", "requestSubmit",
@@ -64,7 +61,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `the doctor comes to paired browsers, once for all who ask, and nobody else waits for him`() throws {
+  func `one examination serves all paired browsers and delays no request`() throws {
     let practice = Mutex((visits: 0, isDone: false))
     let studio = try PageStudio(doctor: {
       let number = practice.withLock { practice in
@@ -89,13 +86,13 @@ struct HTTPTests {
       #expect(answer.status == 200 && answer.body == "{\"wrong\":0}")
     }
     #expect(practice.withLock { $0.visits } == 1)
-    // Later he comes again; where he has not come back, that is said.
+    // Later a new examination runs. If it does not finish, the answer tells so.
     #expect(studio.wait { (try? patients[0].ask("/doctor", Phone.cookie).status) == 503 })
     #expect(practice.withLock { $0.visits } == 2)
   }
 
   @Test
-  func `programs that ask for the tree get it where browsers get the page`() throws {
+  func `OSCQuery programs get the tree at the path of the page`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let caller = try Caller(studio.port)
@@ -108,9 +105,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `pairing: the code gets a cookie that no script reads; five wrong tries a minute; only from the page`()
-    throws
-  {
+  func `pairing gives a hidden cookie and allows five wrong tries a minute`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let caller = try Caller(studio.port)
@@ -126,7 +121,7 @@ struct HTTPTests {
     #expect(try status("Origin: http://evil.example\r\n", PageStudio.secret.code) == 403)
     #expect(try status(origin, String(repeating: "A", count: 5000)) == 413)
     #expect(studio.web.counters.wrongSecrets == 0)
-    // Five codes. A script with an old code that comes back again and again is one guess.
+    // Five distinct codes. A script that repeats an old code counts as one guess.
     for _ in 1...8 { #expect(try status(origin, "FEDCBA9876543211") == 403) }
     for digit in 2...5 { #expect(try status(origin, "FEDCBA987654321\(digit)") == 403) }
     #expect(try status(origin, "FEDCBA9876543216") == 429)
@@ -135,15 +130,12 @@ struct HTTPTests {
   }
 
   @Test
-  func
-    `two people's tactus on one machine: who pairs with both is paired with both, and a request is one try, however many cookies it has`()
-    throws
-  {
+  func `a browser stays paired with both of two tactus on one machine`() throws {
     let studios = try [PageStudio(), PageStudio()]
     defer { for studio in studios { studio.close() } }
     studios[1].forget()
     let callers = try studios.map { try Caller($0.port) }
-    // A browser knows machines and names, and no ports.
+    // A browser's cookies depend on the host, not on the port.
     var jar: [String: String] = [:]
     func cookies() -> String { "Cookie: \(jar.map { "\($0.key)=\($0.value)" }.joined(separator: "; "))\r\n" }
     for (studio, caller) in zip(studios, callers) {
@@ -165,7 +157,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `what is not asked of us, or not as one asks, is refused`() throws {
+  func `foreign and malformed requests are refused`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     for (request, status) in [
@@ -193,7 +185,7 @@ struct HTTPTests {
   // MARK: OSCQuery's own port
 
   @Test
-  func `at OSCQuery's own port there is no page, no pairing and nobody's name`() throws {
+  func `the separate OSCQuery port has no page, pairing or session`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     #expect(studio.web.endpoints.isEmpty)
@@ -204,8 +196,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `who is asked by whatever address tells that one; a hundred idle connections lock nobody out`() throws
-  {
+  func `HOST_INFO names the reached address despite a hundred connections`() throws {
     let studio = try PageStudio(.queryAlone, surface: [Endpoint(Address.v4(0), port: 0)])
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port
@@ -217,10 +208,7 @@ struct HTTPTests {
   }
 
   @Test
-  func
-    `one more than there is room for takes the place of the one that has been silent for longest, and of nobody who asked`()
-    throws
-  {
+  func `a full server drops only the connection that never asked`() throws {
     let studio = try PageStudio(.queryAlone, surface: [Endpoint(Address.v4(0), port: 0)])
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port
@@ -229,11 +217,11 @@ struct HTTPTests {
       (try? callers[caller].ask("/tactus/tempo?VALUE").body.contains("[120.0]")) == true
     }
     for number in 0..<WebLimits.connections {
-      // From four addresses, so that no one of them has too many.
+      // Four addresses, so that none has too many connections.
       callers.append(try Caller(port, from: .v4(0x7f00_0001 + UInt32(number % 4))))
       if number != 5 { #expect(ask(number)) }
     }
-    // It has had the time to ask.
+    // Connection 5 has used up its grace.
     usleep(UInt32(WebLimits.grace.count))
     callers.append(try Caller(port, from: .v4(0x7f00_0009)))
     #expect(ask(WebLimits.connections))
@@ -241,7 +229,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `requests in a row, in one packet or byte by byte, are each answered, in their order`() throws {
+  func `pipelined requests are answered in order, whole or byte by byte`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let caller = try Caller(try #require(studio.web.queryEndpoint).port)
@@ -255,9 +243,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `a real HTTP client reads the whole tree, as JSON, and it holds every row that can be set or asked`()
-    throws
-  {
+  func `a real HTTP client reads the whole tree with every row`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port

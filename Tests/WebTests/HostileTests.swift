@@ -9,10 +9,10 @@ import Testing
 
 @testable import Web
 
-/// What must never do harm: refused, counted, bounded, and everybody else is served meanwhile.
+/// Input that must never do harm: it is refused, counted and bounded, and other clients are served meanwhile.
 @Suite("Hostile browsers")
 struct HostileTests {
-  /// Somebody honest is there, too, and is answered.
+  /// Each test also has an honest client, which must be answered.
   static let frames: [(what: String, bytes: [UInt8], code: UInt16)] = [
     ("without a mask", Phone.frame([0x5b], opcode: 1, isMasked: false), 1002),
     ("a ping in pieces", Phone.frame([1], opcode: 9, isLast: false), 1002),
@@ -37,7 +37,7 @@ struct HostileTests {
   ]
 
   @Test(arguments: 0..<HostileTests.frames.count)
-  func `a frame that may not be ends its own connection and no other`(_ number: Int) throws {
+  func `a bad frame ends its own connection and no other`(_ number: Int) throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -46,7 +46,7 @@ struct HostileTests {
     #expect(try hostile.line("[\"/tactus/update\",0]") != nil)
     let (what, bytes, code) = Self.frames[number]
     hostile.caller.send(bytes)
-    // wslay ends some without a word.
+    // wslay ends some connections without a close frame.
     let farewell = try hostile.farewell()
     #expect(farewell == code || farewell == nil, "\(what): \(farewell.map { "\($0)" } ?? "none")")
     #expect(hostile.caller.isSentAway(), "\(what)")
@@ -55,7 +55,7 @@ struct HostileTests {
   }
 
   @Test
-  func `whatever bytes come, before and after the handshake, nobody else notices`() throws {
+  func `random bytes before and after the handshake disturb no other client`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -78,9 +78,9 @@ struct HostileTests {
     #expect(studio.commands.isEmpty)
   }
 
-  /// Behind one router, or of one browser that was opened again and again.
+  /// Browsers behind one router, or a browser opened again and again.
   @Test
-  func `one more browser than have room at an address is served, and all of its six connections`() throws {
+  func `a browser beyond the limit of one address is served all the same`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let before = try (0..<WebLimits.ofOneHost).map { _ in
@@ -88,7 +88,7 @@ struct HostileTests {
       #expect(try caller.ask("/session").status == 200)
       return caller
     }
-    // As browsers do: all of them, and then the first word.
+    // Like a browser: all connections first, then the first request.
     let newcomer = try (0..<6).map { _ in try Caller(studio.port) }
     #expect(studio.wait { studio.web.counters.connections == WebLimits.ofOneHost + 6 })
     for caller in newcomer { #expect((try? caller.ask("/session").status) == 200) }
@@ -96,9 +96,7 @@ struct HostileTests {
   }
 
   @Test
-  func `a thousand connections: so many have room as may, nobody who is paired leaves, and memory stays`()
-    throws
-  {
+  func `of a thousand connections the limit stays, and paired ones stay`() throws {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     limit.rlim_cur = min(limit.rlim_max, 8192)
@@ -124,7 +122,7 @@ struct HostileTests {
   }
 
   @Test
-  func `who sends his request a byte at a time is sent away in time, however busy he seems`() throws {
+  func `a request sent byte by byte is ended in time`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -152,8 +150,7 @@ struct HostileTests {
   }
 
   @Test
-  func `who does not take what he is told leaves when a quarter of a megabyte waits, and is counted`() throws
-  {
+  func `a client that reads nothing is dropped and counted`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let slow = try Phone(studio.port)
@@ -173,12 +170,12 @@ struct HostileTests {
     #expect(try honest.isServed())
   }
 
-  /// As much as goes at once of something that is sent again and again, and not a byte between.
+  /// Sends the same bytes again and again, as many at once as the socket takes.
   final class Flood {
     let caller: Caller
     private let bytes: [UInt8]
     private var rest: ArraySlice<UInt8> = []
-    /// For an answer, before it is sent again.
+    /// Whether it waits for an answer before it sends again.
     private let waits: Bool
     private var isAnswered = true
 
@@ -202,7 +199,7 @@ struct HostileTests {
       Flood(phone.caller, Phone.frame(Array(String(repeating: "x\n", count: 4000).utf8), opcode: 1))
     }
 
-    /// All of them, again and again; how long that was in microseconds.
+    /// Runs all floods for three seconds; returns the true time in microseconds.
     static func threeSeconds(of floods: [Flood]) -> Double {
       let start = ContinuousClock.now
       while start.duration(to: .now) < .seconds(3) {
@@ -234,9 +231,7 @@ struct HostileTests {
   }
 
   @Test
-  func `eight that ask for the tree all the time, and a flood of messages, cost a tenth of a core at most`()
-    throws
-  {
+  func `eight tree readers and a flood of messages cost a tenth of a core`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -247,15 +242,13 @@ struct HostileTests {
     let after = studio.web.counters
     let cost = Double(after.microseconds - before.microseconds)
     #expect(after.requests > before.requests + 3 && after.received > before.received + 100)
-    // What may be saved up for a burst comes on top.
+    // The burst that the budget allows comes on top.
     #expect(cost < elapsed / 10 + 100_000, "\(cost / elapsed) of a core")
     #expect(try honest.isServed())
   }
 
   @Test
-  func `whoever floods from the same address, and takes no answers, does not keep a phone from being heard`()
-    throws
-  {
+  func `a flood from its own address does not silence a phone`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -268,11 +261,9 @@ struct HostileTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `a crowd of strangers that floods from many addresses does not keep a paired phone from being heard`()
-    throws
-  {
+  func `a flood from many addresses does not silence a paired phone`() throws {
     let unheard = try Neighbours.visit { studio in
-      // Between those who come before it and after it.
+      // Places the phone between earlier and later attackers.
       func strangers(_ addresses: some Sequence<Address>) throws -> [Flood] {
         try addresses.map {
           .ofNonsense(try Phone(studio.port, isPaired: false, from: $0, to: Neighbours.tactus))

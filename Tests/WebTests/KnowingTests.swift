@@ -7,21 +7,19 @@ import Testing
 
 @testable import Web
 
-/// Attackers who have read the code, and stay within every single limit.
-@Suite("Who knows the limits")
+/// Attackers that have read the code and keep within each single limit.
+@Suite("Attackers that know the limits")
 struct KnowingTests {
-  /// Shares of a core that a flood takes, for three seconds.
+  /// Share of a core that the floods cost in three seconds.
   private func share(of floods: [HostileTests.Flood], at studio: PageStudio) -> Double {
     let before = studio.web.counters.microseconds
     let elapsed = HostileTests.Flood.threeSeconds(of: floods)
-    // What may be saved up for a burst is not counted.
+    // The burst that the budget allows is not counted.
     return (Double(studio.web.counters.microseconds - before) - 100_000) / elapsed
   }
 
   @Test(arguments: ["audio/list", "query\",\"*"])
-  func `the shortest questions with the longest answers cost a tenth of a core at most`(_ question: String)
-    throws
-  {
+  func `short requests with long answers cost a tenth of a core at most`(_ question: String) throws {
     let studio = try PageStudio()
     defer { studio.close() }
     studio.change { $0.audio.offered = (0..<1000).map { "Studio/a channel with a name of its own \($0)" } }
@@ -39,16 +37,14 @@ struct KnowingTests {
   }
 
   @Test
-  func `requests full of cookies that are nearly ours cost a tenth of a core at most, and pair nobody`()
-    throws
-  {
+  func `requests full of almost right cookies stay cheap and pair nothing`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
-    // As many as the library has memory for.
+    // As many cookies as fit in the library's memory for a request.
     let guesses = (0..<100).map { "tactus-012345=\($0)" }.joined(separator: "; ")
     let request = "GET /session HTTP/1.1\r\nHost: localhost\r\nCookie: \(guesses)\r\n\r\n"
-    // One at a time: of what follows at once the library would have no memory left, and would send us away.
+    // One at a time: for pipelined requests the library would lack memory and close the connection.
     let floods = try (0..<WebLimits.ofOneHost - 4).map { _ in
       HostileTests.Flood(try Caller(studio.port), Array(request.utf8), waits: true)
     }
@@ -61,9 +57,7 @@ struct KnowingTests {
   }
 
   @Test
-  func `connections that come and say nothing, more than there is room for, do not keep a new browser out`()
-    throws
-  {
+  func `silent connections beyond the limit do not keep a new browser out`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -74,7 +68,7 @@ struct KnowingTests {
         if let caller = try? Caller(studio.port, from: address) { silent.append(caller) }
       }
       if silent.count > 300 { silent.removeFirst(silent.count - 300) }
-      // Half a dozen at once, as browsers do.
+      // Half a dozen at once, like a browser.
       let newcomer = try (0..<6).map { _ in try Caller(studio.port, from: .v4(0x7f00_0100 + UInt32(round))) }
       for caller in newcomer { #expect((try? caller.ask("/session").status) == 200, "round \(round)") }
     }
@@ -82,7 +76,7 @@ struct KnowingTests {
   }
 
   @Test
-  func `a new browser's half dozen of connections find room among those that asked once and stay`() throws {
+  func `a new browser finds room among idle connections`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -98,10 +92,7 @@ struct KnowingTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func
-    `watchers at some addresses who take all places, and come back whenever they are put out, keep no new phone from pairing`()
-    throws
-  {
+  func `attackers with watchers at many addresses keep no new phone out`() throws {
     let refused = try Neighbours.visit { studio in
       let paired = try Phone(studio.port, from: Neighbours.theirs[0], to: Neighbours.tactus)
       return try Watchers.crowd(Neighbours.theirs[1...4], studio.port) { crowd -> [String] in
@@ -113,7 +104,7 @@ struct KnowingTests {
     #expect(refused == [])
   }
 
-  /// As a browser does: all of its connections at once, and on each one file after the other. What did not work.
+  /// Acts as a browser: all connections at once, and on each one file after the other. Returns the failures.
   private func pair(from address: Address, with studio: PageStudio) throws -> [String] {
     var refused: [String] = []
     let callers = try (0..<6).map { _ in

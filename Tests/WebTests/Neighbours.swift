@@ -7,13 +7,14 @@ import Testing
 
 @testable import Web
 
-/// Another machine with many addresses, and where it reaches the page.
+/// Another machine with many addresses, and the endpoint at which it reaches the page.
 struct Neighbours: Sendable {
   static let tactus = Address.v4(0x0a32_0001)
-  /// From 10.50.0.2 on.
+  /// The other machine's addresses, from 10.50.0.2 on.
   static let theirs = (2...32).map { Address.v4(0x0a32_0000 + UInt32($0)) }
 
-  /// On that machine, with a studio at the other end of its cable; on a thread of its own, on which nothing can be expected.
+  /// Runs `body` on that machine, with a studio at the other end of its cable, on a thread of its own, where
+  /// `#expect` does not work.
   static func visit<Result: Sendable>(_ body: @escaping @Sendable (PageStudio) throws -> Result) throws
     -> Result
   {
@@ -34,13 +35,13 @@ struct Neighbours: Sendable {
   }
 }
 
-/// Each of some addresses has as many sockets as it may have, and opens one more, again and again.
+/// From each of some addresses, opens the maximum of sockets and then one more, again and again.
 final class Watchers: Sendable {
   private let isOver = Atomic(false)
   private let count = Atomic(0)
   var came: Int { count.load(ordering: .relaxed) }
 
-  /// While `body` runs.
+  /// Runs the crowd during `body`.
   static func crowd<Result>(
     _ addresses: some Sequence<Address>, _ port: UInt16, _ body: (Watchers) throws -> Result
   ) rethrows -> Result {

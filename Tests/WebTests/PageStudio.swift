@@ -9,7 +9,7 @@ import Testing
 
 @testable import Web
 
-/// A surface and its server with real sockets on loopback, and a program that agrees to everything.
+/// A surface and its server with real sockets on loopback, and a handler that accepts every command.
 final class PageStudio: Sendable {
   private struct Shelf {
     var state: SurfaceState
@@ -76,7 +76,7 @@ final class PageStudio: Sendable {
 
   var present: Secret { box.shelf.withLock { $0.secret } }
 
-  /// As `tactus web --forget` does.
+  /// Like `tactus web --forget`.
   func forget() {
     var dice = SystemRandomNumberGenerator()
     box.shelf.withLock { $0.secret = Secret(using: &dice) }
@@ -90,7 +90,7 @@ final class PageStudio: Sendable {
     surface.update { $0 = state }
   }
 
-  /// Waits for what must come; how long it takes says nothing.
+  /// Waits until the condition holds; the time that it takes does not matter.
   func wait(seconds: Double = 20, until isTrue: () -> Bool) -> Bool {
     let end = ContinuousClock.now + .seconds(seconds)
     while !isTrue() {
@@ -116,10 +116,10 @@ extension WebSettings {
   }
 }
 
-/// Nothing more came.
+/// Thrown if no more data comes.
 struct Silence: Error {}
 
-/// A TCP client by hand.
+/// A TCP client without a library.
 final class Caller {
   let descriptor: Int32
   private(set) var heard: [UInt8] = []
@@ -141,7 +141,7 @@ final class Caller {
 
   deinit { close(descriptor) }
 
-  /// How much of it left.
+  /// Returns the number of bytes sent.
   @discardableResult
   func send(_ bytes: [UInt8], _ flags: Int32 = 0) -> Int {
     Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | flags)
@@ -149,7 +149,7 @@ final class Caller {
 
   func send(_ text: String) { send(Array(text.utf8)) }
 
-  /// More of what comes. False: the end, or too long a wait.
+  /// Reads more data. False: the end, or too long a wait.
   func hear() -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65_536)
     let count = recv(descriptor, &chunk, chunk.count, 0)
@@ -163,7 +163,7 @@ final class Caller {
 
   func drop(_ count: Int) { heard.removeFirst(count) }
 
-  /// One answer: its status, head and body.
+  /// Reads one answer: its status, head and body.
   func answer() throws -> (status: Int, head: String, body: String) {
     let gap = Array("\r\n\r\n".utf8)
     while true {
@@ -193,14 +193,14 @@ final class Caller {
     return try answer()
   }
 
-  /// Until it is closed by the other side.
+  /// Whether the other side closes the connection.
   func isSentAway() -> Bool {
     while hear() {}
     return isEnded
   }
 }
 
-/// A WebSocket client by hand, which can also do what none may.
+/// A WebSocket client without a library, which can also break the rules.
 final class Phone {
   static let key = "dGhlIHNhbXBsZSBub25jZQ=="
   static let cookie = "Cookie: a=b; tactus-012345=\(PageStudio.secret.token)\r\n"
@@ -254,13 +254,13 @@ final class Phone {
     }
   }
 
-  /// A ping is answered.
+  /// Whether a ping is answered.
   func isServed() throws -> Bool {
     say("[\"/tactus/ping\"]")
     return try line("[\"/tactus/pong\"") != nil
   }
 
-  /// The next lines, until one begins so.
+  /// The next line that begins like this.
   func line(_ beginning: String, limit: Int = 3000) throws -> String? {
     for _ in 0..<limit {
       let (opcode, payload) = try hear()
@@ -273,7 +273,7 @@ final class Phone {
     return nil
   }
 
-  /// All messages up to this one.
+  /// All messages up to and including this one.
   func messages(until last: Message, limit: Int = 3000) throws -> [Message] {
     var seen: [Message] = []
     for _ in 0..<limit where seen.last != last {
@@ -292,7 +292,7 @@ final class Phone {
     return nil
   }
 
-  /// The code with which it was closed; nil: without one.
+  /// The code of the close frame; nil: there was no frame.
   func farewell() throws -> UInt16? {
     while true {
       guard let (opcode, payload) = try? hear() else { return nil }

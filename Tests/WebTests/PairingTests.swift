@@ -19,7 +19,7 @@ struct PairingTests {
   private func guesser(_ number: Int) -> Address { .v4(0x0a00_0000 + UInt32(number)) }
 
   @Test
-  func `the code as it was scanned, and as people type it`() {
+  func `a code counts as scanned and as people type it`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     let lower = secret.groups.lowercased()
@@ -35,7 +35,7 @@ struct PairingTests {
   }
 
   @Test
-  func `every letter counts, of the code and of the token`() {
+  func `every letter of the code and of the token counts`() {
     let secret = fresh()
     var other: [UInt8] { Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8) }
     for place in 0..<16 {
@@ -59,7 +59,7 @@ struct PairingTests {
   }
 
   @Test(arguments: [0, 1, 15, 17, 64, 65, 100_000])
-  func `nonsense of any length is wrong, and so is nothing`(length: Int) {
+  func `nonsense of any length is wrong, and so is an empty code`(length: Int) {
     var pairing = Pairing(fresh())
     #expect(
       pairing.answer(Array(repeating: UInt8(ascii: "A"), count: length), from: owner, at: .zero) == .wrong)
@@ -67,7 +67,7 @@ struct PairingTests {
   }
 
   @Test
-  func `after five wrong tries in a minute not even the right one counts, until the first is a minute old`() {
+  func `after five wrong tries even the right code waits for a minute`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     for number in 0..<5 {
@@ -81,27 +81,27 @@ struct PairingTests {
   }
 
   @Test
-  func `a script that repeats an old code shuts nobody out`() {
+  func `a script that repeats an old code locks out no phone`() {
     let secret = fresh(), old = Array("FEDC-BA98-7654-3210".utf8)
     var pairing = Pairing(secret)
     for second in 0..<600 {
       #expect(pairing.answer(old, from: owner, at: Micros(Int64(second) * 1_000_000)) == .wrong)
     }
     let now = Micros(600_000_000)
-    // The user may even mistype it.
+    // The user may even mistype the code.
     for number in 0..<4 { #expect(pairing.answer([UInt8(number)], from: owner, at: now) == .wrong) }
     var copy = pairing
     #expect(copy.answer(Array(secret.code.utf8), from: guesser(1), at: now) == .paired(secret))
     #expect(copy.answer([7], from: guesser(1), at: now) == .wrong)
     #expect(copy.answer(Array(secret.code.utf8), from: guesser(1), at: now) == .paired(secret))
-    // A code that is too long to be kept is a new one each time.
+    // A code that is too long to remember counts as a new one each time.
     let long = [UInt8](repeating: 65, count: 100)
     for _ in 0..<5 { _ = copy.answer(long, from: guesser(2), at: now) }
     #expect(copy.answer(Array(secret.code.utf8), from: guesser(2), at: now) == .tooMany(wait: 61))
   }
 
   @Test
-  func `right ones are not counted`() {
+  func `right codes are not counted`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     for _ in 0..<100 {
@@ -110,7 +110,7 @@ struct PairingTests {
   }
 
   @Test
-  func `guessers at a thousand addresses, day and night, do not keep out a phone with the right code`() {
+  func `guessers at a thousand addresses keep out no phone`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     var now = Micros.zero
@@ -125,12 +125,12 @@ struct PairingTests {
       var copy = pairing
       #expect(copy.answer(Array(secret.code.utf8), from: owner, at: now) == .paired(secret))
     }
-    // In each of four minutes a first try of everyone, and five of all together.
+    // In each of four minutes every neighbour's first try, and five shared ones.
     #expect(tried <= 4 * (1000 + 5))
   }
 
   @Test
-  func `all together have five wrong tries a minute beyond each one's first`() {
+  func `beyond first tries all neighbours share five wrong tries a minute`() {
     var pairing = Pairing(fresh())
     var wrong = 0
     for round in 0..<10 {
@@ -140,15 +140,13 @@ struct PairingTests {
       }
     }
     #expect(wrong == 20 + 5)
-    // Who mistyped once has a new first try after a minute, whatever the others do.
+    // A neighbour that mistyped once has a new first try after a minute, whatever the others do.
     var copy = pairing
     #expect(copy.answer([1], from: guesser(0), at: Micros(60_000_000)) == .wrong)
   }
 
   @Test
-  func
-    `a guesser with a whole network of IPv6 does not keep out a phone of the same network, and IPv4 is the same through either socket`()
-  {
+  func `a guesser with a whole IPv6 network keeps out no phone`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     func neighbour(_ number: UInt64) -> Address { .v6(high: 0xfe80_0000_0000_0000, low: number, scope: 3) }
@@ -175,7 +173,7 @@ struct PairingTests {
   }
 
   @Test
-  func `after forgetting, code and cookies of before are worth nothing`() {
+  func `after forgetting, the old code and cookie are worthless`() {
     let (before, after) = (fresh(1), fresh(2))
     var pairing = Pairing(before)
     pairing.forget(for: after)
@@ -184,8 +182,7 @@ struct PairingTests {
   }
 
   @Test
-  func `a secret has eighty bits of chance, each letter all five; its token has a hundred and sixty others`()
-  {
+  func `a secret has 80 random bits and its token 160 others`() {
     var chance = Dice(seed: 7)
     var seen = Array(repeating: Set<Character>(), count: 48)
     for _ in 0..<600 {
@@ -197,7 +194,7 @@ struct PairingTests {
   }
 
   @Test
-  func `written down it is read again, and anything else is not`() {
+  func `a written secret is read again, and other text is refused`() {
     let secret = fresh()
     #expect(Secret(code: secret.groups, token: secret.token) == secret)
     #expect(Secret(code: String(secret.code.dropLast()), token: secret.token) == nil)

@@ -11,9 +11,7 @@ import Testing
 @Suite("The socket")
 struct SocketTests {
   @Test
-  func `a paired browser sets, asks and is told in lines of JSON, and its ping comes back with the clock`()
-    throws
-  {
+  func `a paired browser sets, asks and subscribes in lines of JSON`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let phone = try Phone(studio.port, headers: "Origin: http://localhost\r\n")
@@ -40,7 +38,7 @@ struct SocketTests {
   }
 
   @Test
-  func `the same in packets of OSC, of which several may be in a bundle`() throws {
+  func `a browser can speak OSC packets and bundles instead`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let phone = try Phone(studio.port)
@@ -49,16 +47,13 @@ struct SocketTests {
     for packet in Bundle.pack([click, ask]) { phone.caller.send(Phone.frame(packet, opcode: 2)) }
     #expect(try phone.message("/tactus/tempo") == Message("/tactus/tempo", .float32(120)))
     #expect(studio.commands.count == 1)
-    // Then JSON is understood, too, and answered as it began.
+    // Afterwards JSON is understood, too, and answered in the first form.
     phone.say("[\"/tactus/peers\"]")
     #expect(try phone.message("/tactus/peers") == Message("/tactus/peers", .int32(0)))
   }
 
   @Test
-  func
-    `without the cookie it watches, and what it would change is refused in words; a new secret ends what was paired`()
-    throws
-  {
+  func `without a cookie a browser watches, and a new secret unpairs all`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let watcher = try Phone(studio.port, isPaired: false)
@@ -79,7 +74,7 @@ struct SocketTests {
   }
 
   @Test
-  func `LISTEN tells one value when it changes, IGNORE no longer, and nothing else is told`() throws {
+  func `LISTEN reports one value on each change until IGNORE`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port
@@ -100,7 +95,7 @@ struct SocketTests {
     #expect(try reader.message("/tactus/pong") != nil)
     studio.change { $0.peers = 2 }
     reader.say(Message("/tactus/ping", .int32(2)))
-    // Nor that all lights are out, as a controller is told that leaves.
+    // It is not told either that all lights are out, as a leaving controller is.
     #expect(try reader.hear().payload.starts(with: LibloCodec.encode(Message("/tactus/pong")).prefix(12)))
     for command in [
       "{\"COMMAND\":\"LISTEN\",\"DATA\":\"/nothing\"}", "{\"COMMAND\":\"DANCE\",\"DATA\":\"/\"}", "{",
@@ -111,7 +106,7 @@ struct SocketTests {
   }
 
   @Test
-  func `outputs of one's own are listened to like all else, from their arrival to their end`() throws {
+  func `own outputs can be listened to from arrival to end`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let reader = try Phone(try #require(studio.web.queryEndpoint).port, path: "/", isPaired: false)
@@ -127,7 +122,7 @@ struct SocketTests {
     studio.change { $0.outputs = [late] }
     let seen = try other.messages(until: Message("/tactus/out/dr/offset", .float32(4)))
     #expect(seen.allSatisfy { $0.address == "/tactus/out/dr/offset" })
-    // Of a clock, no pulse's address.
+    // The output is a clock, and this address belongs to a pulse.
     other.say("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/out/dr/width\"}")
     #expect(try other.message("/tactus/error") != nil)
     studio.change { $0.outputs = [] }
@@ -135,7 +130,7 @@ struct SocketTests {
   }
 
   @Test
-  func `sixteen phones see what one of them does; who hangs up is no longer told`() throws {
+  func `sixteen phones see the change of one, until they hang up`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     var phones = try (0..<16).map { _ in try Phone(studio.port) }
@@ -147,7 +142,7 @@ struct SocketTests {
     phones.removeLast(12)
     var areGone = false
     for _ in 0..<8 where !areGone {
-      // On a busy machine the others may have been silent for so long that they would be taken for gone.
+      // On a busy machine the other phones could be silent for too long and be dropped.
       for phone in phones { phone.say("[\"/tactus/ping\"]") }
       areGone = studio.wait(seconds: 10) {
         studio.surface.counters.subscribers == 4 && studio.web.counters.sockets == 4
@@ -157,7 +152,7 @@ struct SocketTests {
   }
 
   @Test
-  func `at the end browsers are told, and the sockets close as they should`() throws {
+  func `at the end browsers get a goodbye and a proper close`() throws {
     let studio = try PageStudio()
     let phone = try Phone(studio.port)
     phone.say("[\"/tactus/subscribe\"]")

@@ -9,11 +9,11 @@ import Testing
 
 @testable import Web
 
-/// Connections that are let in, and floods that keep others out.
-@Suite("Crowded doors", .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+/// Connections that are accepted, and floods that keep others out.
+@Suite("Crowded listeners", .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct StampedeTests {
   @Test
-  func `a machine that floods the door with connections keeps no phone out`() throws {
+  func `a machine that floods the server with connections locks out no phone`() throws {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     limit.rlim_cur = min(limit.rlim_max, 8192)
@@ -31,7 +31,7 @@ struct StampedeTests {
       }
     }
     #expect(answered == 30)
-    // On a machine that is too busy to open so many connections the flood never costs more than its share.
+    // A machine too busy to open so many connections never makes the flood cost more than its share.
     if overdrawn == 0 { notJudged("a flood of connections: this machine was too busy to make one") }
   }
 
@@ -59,7 +59,7 @@ struct StampedeTests {
       let caller = try Caller(port, from: .v4(0x0a32_0042), to: here)
       #expect((try? caller.ask("/session", host: host)) == nil)
     }
-    // The web thread counts behind the caller's back.
+    // The web thread updates its counters asynchronously.
     let end = ContinuousClock.now + .seconds(10)
     while studio.web.counters.strangers == 0, ContinuousClock.now < end { usleep(1_000) }
     #expect(studio.web.counters.strangers == 1)
@@ -74,13 +74,14 @@ struct StampedeTests {
   }
 }
 
-/// Six hundred connections at a time from one address, of which each asks for what is refused, and is opened again at once.
+/// Six hundred connections at a time from one address. Each sends a request that is refused, and is opened
+/// again at once.
 private final class Stampede: Sendable {
   private static let width = 600
   private static let words = Array("GET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8)
   private let isOver = Atomic(false)
 
-  /// While `body` runs.
+  /// Runs the stampede during `body`.
   static func run<Result>(
     from own: Address, _ port: UInt16, _ body: () throws -> Result
   ) rethrows -> Result {

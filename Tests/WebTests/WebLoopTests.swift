@@ -13,9 +13,10 @@ struct WebLoopTests {
     return poll(&bell, 1, 0) == 1
   }
 
-  /// Between the last delivery and the next wait the thread looks at much else. What came then waited for the next ping.
+  /// The thread does much between its delivery and its wait. A packet that came in between once waited for
+  /// the next ping.
   @Test
-  func `what browsers are to be told wakes the thread, whenever it comes`() throws {
+  func `a packet for a browser wakes the thread at any time`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let loop = WebLoop(
