@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// What all chunks of a datagram have in common.
+/// Properties common to all chunks of a datagram.
 public struct AudioFormat: Hashable, Sendable, BitwiseCopyable {
-  /// Which of its peer's channels is heard.
+  /// The sender's channel.
   public var channel: ChannelID
-  /// Whose beats its chunks begin at.
+  /// The session whose beats the chunks name.
   public var session: SessionID
   /// Frames per second, from `slowest` to `fastest`.
   public var sampleRate: Int
-  /// 1 or 2; the samples of a frame stand beside each other.
+  /// 1 or 2; the samples of a frame are adjacent.
   public var channelCount: Int
 
-  /// Not checked here: `encodeAudioBuffer` refuses what no receiver would take.
+  /// Not checked here: `encodeAudioBuffer` refuses a format that receivers refuse.
   @_noLocks @_noAllocation
   public init(channel: ChannelID, session: SessionID, sampleRate: Int, channelCount: Int) {
     self.channel = channel
@@ -21,35 +21,36 @@ public struct AudioFormat: Hashable, Sendable, BitwiseCopyable {
     self.channelCount = channelCount
   }
 
-  /// Frames per second that are heard and sent; a card with another rate does not exist.
+  /// The lowest accepted rate, in frames per second; no sound card is outside these limits.
   public static var slowest: Int { @_noLocks @_noAllocation get { 8_000 } }
-  /// The highest of these rates.
+  /// The highest accepted rate.
   public static var fastest: Int { @_noLocks @_noAllocation get { 384_000 } }
 }
 
-/// A datagram of audio, read in place: it holds only while the bytes do that it was decoded from (facts: link-audio 5).
+/// A datagram of audio, read in place: a view of the decoded bytes, valid only as long as they are (facts:
+/// link-audio 5).
 public struct AudioBuffer: BitwiseCopyable {
-  /// Within the limits: what is not is refused when it is decoded.
+  /// The format; decoding has checked its limits.
   public let format: AudioFormat
   /// 1 or more.
   public let chunkCount: Int
-  /// Of all chunks together.
+  /// Frames of all chunks together.
   public let frameCount: Int
   private let reader: Reader
 
   static var codec: UInt8 { @_noLocks @_noAllocation get { 1 } }
-  /// A stretch of audio without a seam: so many frames from a beat on.
+  /// Seamless audio: frames from a beat on.
   public struct Chunk: Hashable, Sendable, BitwiseCopyable {
-    /// Its sender's chunks are numbered from 1 on.
+    /// The sender numbers its chunks from 1 on.
     public var number: UInt64
-    /// 1 to `Wire.maximumChunkFrames`; each has a sample of every channel.
+    /// 1 to `Wire.maximumChunkFrames`; each frame has a sample of every channel.
     public var frames: Int
     /// The session's beat of the first frame.
     public var begin: Beats
-    /// At which beats go on from its first frame; none of 0 is decoded or encoded.
+    /// The tempo from the first frame on. A tempo of 0 is neither decoded nor encoded.
     public var tempo: Tempo
 
-    /// Not checked here: `encodeAudioBuffer` refuses what no receiver would take.
+    /// Not checked here: `encodeAudioBuffer` refuses a chunk that receivers refuse.
     @_noLocks @_noAllocation
     public init(number: UInt64, frames: Int, begin: Beats, tempo: Tempo) {
       self.number = number
@@ -59,16 +60,17 @@ public struct AudioBuffer: BitwiseCopyable {
     }
   }
 
-  /// What stands before the samples of so many chunks.
+  /// Bytes before the samples, with this number of chunks.
   @_noLocks @_noAllocation
   public static func headSize(chunks: Int) -> Int { frameSize &+ chunkSize &* chunks }
 
-  /// Without the chunks and the samples: the header, two ids, how many chunks, codec, rate, channels and how many bytes.
+  /// Bytes without chunks and samples: header, two ids, number of chunks, codec, rate, channels, and size of
+  /// the samples.
   private static var frameSize: Int { @_noLocks @_noAllocation get { 48 } }
   private static var chunkSize: Int { @_noLocks @_noAllocation get { 26 } }
   private static var firstChunk: Int { @_noLocks @_noAllocation get { 40 } }
 
-  /// Of a datagram whose header was read.
+  /// Decodes the rest of a datagram whose header was read.
   @_noLocks @_noAllocation
   init(_ reader: Reader) throws(DecodingFailure) {
     let size = reader.bytes.count
@@ -101,7 +103,7 @@ public struct AudioBuffer: BitwiseCopyable {
     else { throw .wrongAudioSize }
   }
 
-  /// The chunk at `index`; the last one beyond. Its samples follow those of the chunks before.
+  /// The chunk at `index`, the last one if `index` is beyond. Its samples follow those of the chunks before.
   @_noLocks @_noAllocation
   public func chunk(at index: Int) -> Chunk {
     let place = Swift.max(0, Swift.min(index, chunkCount &- 1))
@@ -129,8 +131,9 @@ public struct AudioBuffer: BitwiseCopyable {
   }
 }
 
-/// Writes all of a datagram of audio but its samples, and says where those go, the most significant byte first: behind
-/// `AudioBuffer.headSize`, and the datagram ends with them. nil if a receiver would not take it, or there is no room.
+/// Writes a datagram of audio without its samples, and returns the place for them: they come after
+/// `AudioBuffer.headSize`, most significant byte first, and end the datagram. nil: a receiver would refuse
+/// it, or there is no room.
 @_noLocks @_noAllocation
 public func encodeAudioBuffer(
   _ format: AudioFormat, from node: NodeID, chunks: UnsafeBufferPointer<AudioBuffer.Chunk>,

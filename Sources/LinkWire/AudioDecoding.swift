@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Whatever an audio socket hears. Lists and audio are checked whole before anything of them is given out.
+/// Decodes any datagram of an audio socket. Lists and audio are checked as a whole before any part is
+/// returned.
 @_noLocks @_noAllocation
 public func decodeAudio(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) -> AudioMessage {
   let reader = Reader(bytes, from: Wire.discoveryHeaderSize)
@@ -39,7 +40,7 @@ private func decode(_ kind: AudioKind, _ reader: Reader) throws(DecodingFailure)
   }
 }
 
-/// What the payload of a message that is not audio has. The rules of entries are those of discovery (facts: link 1).
+/// The payload of a message without audio. The rules of entries are those of discovery (facts: link 1).
 private struct AudioEntries {
   var hasSession = false
   var announcement = AudioAnnouncement()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A channel of audio bears the name that it was given when it was opened, drawn like a node's.
+/// A channel's id, drawn like a node's when the channel is opened.
 public typealias ChannelID = NodeID
 
 /// The types of messages of an audio socket (facts: link-audio 2).
@@ -34,29 +34,29 @@ enum AudioKind {
   }
 }
 
-/// A whole datagram of an audio socket, read in place: lists, names and samples are views of the bytes it was decoded
-/// from, and hold only while those do.
+/// A datagram of an audio socket, read in place: lists, names and samples are views of the decoded bytes, and
+/// valid only as long as they are.
 public struct AudioMessage: BitwiseCopyable {
-  /// The sender's node id, as it says.
+  /// The node id that the sender claims.
   public var node: NodeID
   /// Seconds.
   public var timeToLive: UInt8
-  /// What it says, as the type in its header tells.
+  /// The content, by the type in the header.
   public var body: Body
 
-  /// What peers say on their audio sockets.
+  /// The messages of audio sockets.
   public enum Body: BitwiseCopyable {
-    /// Who the peer is, and what it sends to those who ask.
+    /// The peer's name, and the channels that others may request.
     case announcement(AudioAnnouncement)
-    /// These channels are no more.
+    /// These channels were closed.
     case byes(ChannelIDs)
-    /// The answer to an announcement that had something to echo.
+    /// The answer to an announcement with a ping.
     case pong(AudioEcho)
-    /// Send me this channel, for as long as the message's time to live says.
+    /// Requests this channel for the message's time to live.
     case request(ChannelID)
-    /// Send me this channel no longer.
+    /// Ends a request.
     case stop(ChannelID)
-    /// Sound of a channel that we asked for.
+    /// Audio of a channel that we requested.
     case audio(AudioBuffer)
   }
 
@@ -68,28 +68,29 @@ public struct AudioMessage: BitwiseCopyable {
   }
 }
 
-/// What an announcement may carry for its receiver to send back: a time, by its key, but only its sender need know which.
+/// Data in an announcement for its receiver to send back. Its key says that it is a host time, but only its
+/// sender needs to know.
 public struct AudioEcho: Hashable, Sendable, BitwiseCopyable {
-  /// Eight bytes of which only their sender knows the meaning.
+  /// Eight bytes whose meaning only the sender knows.
   public var rawValue: UInt64
 
-  /// Something to be sent back, for somebody who will know it again.
+  /// Data that the receiver will send back.
   @_noLocks @_noAllocation
   public init(rawValue: UInt64) {
     self.rawValue = rawValue
   }
 }
 
-/// Who a peer is and what it sends. A long list comes in several of these, each with a part of the channels.
+/// A peer's name and channels. A long list is split over several announcements.
 public struct AudioAnnouncement: BitwiseCopyable {
-  /// The one that the peer is in, as it says.
+  /// The session that the peer claims to be in.
   public var session: SessionID
-  /// At most `Wire.maximumNameSize` bytes of UTF-8, which the sender may have cut within a character; nothing checks them. Of a longer
-  /// name, what fits.
+  /// UTF-8, not checked; at most `Wire.maximumNameSize` bytes, to which longer names are cut. The sender may
+  /// have cut it within a character.
   public var peerName: UnsafeRawBufferPointer
-  /// Those in this datagram; the rest of a long list is in others.
+  /// The channels in this datagram; others may have the rest of a long list.
   public var channels: ChannelList
-  /// To be sent back in a pong; nil: no answer is wanted.
+  /// To send back in a pong; nil: no answer is wanted.
   public var ping: AudioEcho?
 
   @_noLocks @_noAllocation
@@ -101,18 +102,18 @@ public struct AudioAnnouncement: BitwiseCopyable {
   }
 }
 
-/// One channel as its peer announces it.
+/// A channel as its peer announces it.
 public struct ListedChannel: BitwiseCopyable {
-  /// By which it is asked for: two channels may have one name.
+  /// The id for requests; names need not be unique.
   public var channel: ChannelID
-  /// At most `Wire.maximumNameSize` bytes of UTF-8, which the sender may have cut within a character; nothing checks them. Of a longer
-  /// name, what fits.
+  /// UTF-8, not checked; at most `Wire.maximumNameSize` bytes, to which longer names are cut. The sender may
+  /// have cut it within a character.
   public var name: UnsafeRawBufferPointer
 }
 
-/// The channels in an announcement, each read when it is asked for. The whole list was checked when it was decoded.
+/// The channels in an announcement, decoded one by one. Decoding the message has checked the whole list.
 public struct ChannelList: Sequence, IteratorProtocol, BitwiseCopyable {
-  /// How many are left.
+  /// The number of channels left.
   public private(set) var count: Int
   private var reader: Reader
 
@@ -122,7 +123,7 @@ public struct ChannelList: Sequence, IteratorProtocol, BitwiseCopyable {
     reader = Reader(UnsafeRawBufferPointer(start: nil, count: 0), from: 0)
   }
 
-  /// Of the vector that fills this entry.
+  /// Checks the list that fills this entry.
   @_noLocks @_noAllocation
   init(_ entry: Entry, of reader: Reader) throws(DecodingFailure) {
     guard entry.size >= 4 else { throw .brokenList }
@@ -131,7 +132,7 @@ public struct ChannelList: Sequence, IteratorProtocol, BitwiseCopyable {
     self.reader.position = entry.start &+ 4
     var walk = self.reader
     let end = entry.start &+ entry.size
-    // Bounded by the bytes, not by the number that the sender wrote.
+    // The bytes bound the loop, not the number that the sender wrote.
     guard count <= (entry.size &- 4) / 12 else { throw .brokenList }
     var index = 0
     while index < count {
@@ -154,7 +155,7 @@ public struct ChannelList: Sequence, IteratorProtocol, BitwiseCopyable {
   }
 }
 
-/// Ids, one after the other.
+/// A list of ids.
 public struct ChannelIDs: BitwiseCopyable {
   /// At most `Wire.maximumByes`.
   public let count: Int
@@ -168,7 +169,7 @@ public struct ChannelIDs: BitwiseCopyable {
     self.reader = Reader(reader.bytes, from: entry.start &+ 4)
   }
 
-  /// Zero outside.
+  /// The id at `index`, zero outside.
   public subscript(index: Int) -> ChannelID {
     @_noLocks @_noAllocation get {
       guard index >= 0 && index < count else { return NodeID(rawValue: 0) }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A datagram of an audio socket ready to be sent, without heap memory; those that carry audio are made in their sender's
-/// memory, by `encodeAudioBuffer`. Not one generic type with `Packet`: of generic calls the compiler does not know that they
-/// take no lock and no memory.
+/// A datagram of an audio socket ready to be sent, without heap memory. Audio itself is encoded into the
+/// sender's memory, by `encodeAudioBuffer`. `Packet` and this type are not one generic type, because the
+/// compiler cannot prove that generic calls are free of locks and allocations.
 public struct AudioPacket: Sendable, BitwiseCopyable {
   var storage = InlineArray<1200, UInt8>(repeating: 0)
   /// Bytes, at most `Wire.maximumAudioMessageSize`.
@@ -17,13 +17,13 @@ public struct AudioPacket: Sendable, BitwiseCopyable {
     append(node.rawValue)
   }
 
-  /// Any bytes, for those who forge packets; nil if they are too many.
+  /// Any bytes, for tests with forged packets; nil if there are too many.
   public init?(copying bytes: UnsafeRawBufferPointer) {
     guard bytes.count <= 1200 else { return nil }
     for byte in bytes { append(byte) }
   }
 
-  /// What is to be sent; the bytes are there only while `body` runs.
+  /// The bytes to send, valid only while `body` runs.
   public func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -75,7 +75,7 @@ public struct AudioPacket: Sendable, BitwiseCopyable {
     }
   }
 
-  /// Puts a number where one was left out.
+  /// Fills in a number that was left out.
   @_noLocks @_noAllocation
   fileprivate mutating func write(_ value: Int, at place: Int) {
     storage[place] = UInt8(truncatingIfNeeded: value >> 24)
@@ -85,7 +85,8 @@ public struct AudioPacket: Sendable, BitwiseCopyable {
   }
 }
 
-/// An announcement in the making: channels are added until one does not fit, which then begins the next.
+/// Builds an announcement: add channels until one does not fit, and begin the next announcement with that
+/// one.
 public struct AnnouncementWriter {
   private var packet: AudioPacket
   private let ping: AudioEcho?
@@ -97,7 +98,7 @@ public struct AnnouncementWriter {
   private let listStart: Int
   private var channelCount = 0
 
-  /// Names longer than a name may be are cut. Only the first of a long list has a ping.
+  /// Cuts names that are too long. Give a ping only to the first announcement of a long list.
   @_noLocks @_noAllocation
   public init(from node: NodeID, in session: SessionID, named name: UnsafeRawBufferPointer, ping: AudioEcho?)
   {
@@ -113,7 +114,7 @@ public struct AnnouncementWriter {
     packet.append(0, size: 4)
   }
 
-  /// Whether there was room for it.
+  /// Returns whether the channel fitted.
   @_noLocks @_noAllocation
   public mutating func add(_ channel: ChannelID, named name: UnsafeRawBufferPointer) -> Bool {
     let size = Wire.nameSize(name)
@@ -140,7 +141,7 @@ public struct AnnouncementWriter {
 }
 
 extension AudioPacket {
-  /// Farewells to the first of these channels, as many as fit: at most `Wire.maximumByes`.
+  /// Says goodbye for the first `Wire.maximumByes` of these channels.
   @_noLocks @_noAllocation
   public static func byes(_ channels: UnsafeBufferPointer<ChannelID>, from node: NodeID) -> AudioPacket {
     let count = Swift.min(channels.count, Wire.maximumByes)
@@ -155,7 +156,7 @@ extension AudioPacket {
     return packet
   }
 
-  /// What came with an announcement, back to where that came from.
+  /// Sends an announcement's echo data back.
   @_noLocks @_noAllocation
   public static func pong(_ echo: AudioEcho, from node: NodeID) -> AudioPacket {
     var packet = AudioPacket(.pong, from: node)
@@ -164,7 +165,7 @@ extension AudioPacket {
     return packet
   }
 
-  /// Asks for a channel, for `ttl` seconds; who wants it longer asks again before.
+  /// Requests a channel for `ttl` seconds. Request it again before they end to keep it.
   @_noLocks @_noAllocation
   public static func request(
     _ channel: ChannelID, from node: NodeID, ttl: UInt8 = Wire.timeToLive
@@ -175,7 +176,7 @@ extension AudioPacket {
     return packet
   }
 
-  /// Takes a request back: the channel is wanted no longer.
+  /// Ends a request.
   @_noLocks @_noAllocation
   public static func stop(_ channel: ChannelID, from node: NodeID) -> AudioPacket {
     var packet = AudioPacket(.stop, ttl: 0, from: node)

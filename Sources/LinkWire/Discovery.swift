@@ -2,7 +2,7 @@
 @_exported public import Addresses
 import BeatMath
 
-/// The header alone. What follows may still be broken.
+/// Decodes the header alone. The rest may still be broken.
 @_noLocks @_noAllocation
 public func decodeDiscoveryHeader(
   _ bytes: UnsafeRawBufferPointer
@@ -17,7 +17,7 @@ public func decodeDiscoveryHeader(
     kind: kind, timeToLive: reader.uint8(at: 9), node: NodeID(rawValue: reader.uint64(at: 12)))
 }
 
-/// The whole datagram. A ByeBye's payload, which should be empty, is not looked at.
+/// Decodes the whole datagram. A ByeBye's payload, which should be empty, is ignored.
 @_noLocks @_noAllocation
 public func decodeDiscovery(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) -> DiscoveryMessage {
   let header = try decodeDiscoveryHeader(bytes)
@@ -43,7 +43,7 @@ private func decodePeerState(
   return state
 }
 
-/// The value of a known entry must fill its window exactly; the last of a repeated key wins.
+/// A known entry's value must fill the entry exactly; of a repeated key the last counts.
 @_noLocks @_noAllocation
 private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState) throws(DecodingFailure) {
   let start = entry.start
@@ -75,7 +75,7 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
     guard entry.size == 18 else { throw .wrongEntrySize }
     state.audio = reader.endpointV6(at: start)
   case .clock:
-    // Somebody else's entry may bear our name.
+    // Another program may use our key for its own entry.
     guard entry.size == 14 else { return }
     state.clock = ClockOrigin(
       root: NodeID(rawValue: reader.uint64(at: start)), steps: reader.uint8(at: start &+ 8),
@@ -86,7 +86,7 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
   }
 }
 
-/// A short session id is accepted by the reference and filled with zeros (facts: link 1 rule 8); a long one is not.
+/// The reference accepts a short session id and fills it with zeros (facts: link 1 rule 8), but no long one.
 @_noLocks @_noAllocation
 func readSession(_ entry: Entry, of reader: Reader) throws(DecodingFailure) -> SessionID {
   guard entry.size <= 8 else { throw .wrongEntrySize }
@@ -99,19 +99,19 @@ func readSession(_ entry: Entry, of reader: Reader) throws(DecodingFailure) -> S
   return NodeID(rawValue: value)
 }
 
-/// "Here I am": to the group.
+/// Announces a state, to the group.
 @_noLocks @_noAllocation
 public func encodeAlive(_ state: PeerState, ttl: UInt8 = Wire.timeToLive) -> Packet {
   encode(state, kind: .alive, ttl: ttl)
 }
 
-/// The answer to an Alive: to its sender.
+/// The answer to an Alive, to its sender.
 @_noLocks @_noAllocation
 public func encodeResponse(_ state: PeerState, ttl: UInt8 = Wire.timeToLive) -> Packet {
   encode(state, kind: .response, ttl: ttl)
 }
 
-/// "I am gone": to the group.
+/// Announces that a peer leaves, to the group.
 @_noLocks @_noAllocation
 public func encodeByeBye(_ node: NodeID) -> Packet {
   var packet = Packet()
@@ -119,7 +119,7 @@ public func encodeByeBye(_ node: NodeID) -> Packet {
   return packet
 }
 
-/// Any message, as its decoder would read it.
+/// Encodes a message that `decodeDiscovery` returned.
 @_noLocks @_noAllocation
 public func encode(_ message: DiscoveryMessage) -> Packet {
   switch message {
@@ -191,15 +191,15 @@ extension Packet {
 }
 
 extension Endpoint {
-  /// UDP's port on which all peers hear the group.
+  /// The UDP port of the discovery group.
   public static let discoveryPort: UInt16 = 20808
-  /// 224.76.78.75, to which every peer announces itself.
+  /// 224.76.78.75, where every peer announces itself.
   public static let discoveryGroupV4 = Endpoint(.v4(0xe04c_4e4b), port: discoveryPort)
-  /// ff12::8080; to be scoped to the interface it leaves by.
+  /// ff12::8080; needs the scope of the interface that sends.
   public static let discoveryGroupV6 = Endpoint(
     .v6(high: 0xff12_0000_0000_0000, low: 0x8080, scope: 0), port: discoveryPort)
 
-  /// The group that a gateway with this address announces itself to.
+  /// The discovery group for a gateway with this address.
   public static func discoveryGroup(for gateway: Address) -> Endpoint {
     switch gateway {
     case .v4: discoveryGroupV4

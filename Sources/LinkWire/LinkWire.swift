@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Link's datagrams: bytes to values, values to bytes, nothing else. No socket, no clock, no memory of earlier
-// packets, no heap: a decoder reads a borrowed buffer, an encoder fills a `Packet`.
+// Turns Link's datagrams into values and back, and nothing else. It has no socket, no clock, no memory of
+// earlier packets, and no heap: a decoder reads a borrowed buffer, an encoder fills a `Packet`.
 //
-// The invariant: every function is total. Whatever the bytes are, decoding returns a value or throws a
-// `DecodingFailure`; it never traps, never reads outside the buffer and takes time bounded by its length.
-// What a value means (an absurd tempo, a forged node) is for `LinkSession` to judge.
+// The invariant: every function is total. For any bytes, decoding returns a value or throws a
+// `DecodingFailure`. It never traps, never reads outside the buffer, and takes time bounded by the buffer's
+// length. `LinkSession` judges the meaning of a value (an absurd tempo, a forged node).
 //
-// The way in: `decodeDiscoveryHeader`, `decodeDiscovery`, `encodeAlive`, `encodeResponse`, `encodeByeBye`,
-// for the measurement sockets `decodeMeasurement`, `encodePing`, `encodePong`, and for the audio sockets `decodeAudio`,
-// `AudioPacket` and `encodeAudioBuffer`.
+// Start reading at `decodeDiscoveryHeader`, `decodeDiscovery`, `encodeAlive`, `encodeResponse` and
+// `encodeByeBye`; for the measurement sockets at `decodeMeasurement`, `encodePing` and `encodePong`; for the
+// audio sockets at `decodeAudio`, `AudioPacket` and `encodeAudioBuffer`.
 //
 // facts: link 1 (payloads), 2 (discovery), 4.1 (measurement); link-audio 2 (audio sockets), 5 (audio).
 
 /// Sizes and fixed bytes of the three protocols.
 public enum Wire {
-  /// No message is longer; the reference encodes fewer than this many bytes and receives at most as many.
+  /// Longest message. The reference encodes fewer bytes than this and receives at most this many.
   public static var maximumMessageSize: Int { @_noLocks @_noAllocation get { 512 } }
   /// Protocol header, type, ttl, group, node.
   public static var discoveryHeaderSize: Int { @_noLocks @_noAllocation get { 20 } }
   /// Protocol header, type.
   public static var measurementHeaderSize: Int { @_noLocks @_noAllocation get { 9 } }
-  /// A ping's payload is echoed only up to here: two entries of eight bytes.
+  /// Bytes of a ping's payload that are echoed: two entries of eight bytes.
   public static var maximumEchoSize: Int { @_noLocks @_noAllocation get { 32 } }
-  /// Seconds a peer is remembered after its last word, as the reference sends it.
+  /// Seconds for which a peer is kept after its last packet, as the reference sends it.
   public static var timeToLive: UInt8 { @_noLocks @_noAllocation get { 5 } }
 
-  /// No message of an audio socket is longer (facts: link-audio 2).
+  /// Longest message of an audio socket (facts: link-audio 2).
   public static var maximumAudioMessageSize: Int { @_noLocks @_noAllocation get { 1200 } }
-  /// Of these, what an announcement's entries may take: the reference counts four bytes more for the header than it has.
+  /// Bytes for an announcement's entries: the reference counts four bytes more for the header than it has.
   static var announcementRoom: Int { @_noLocks @_noAllocation get { 1176 } }
   /// Bytes of UTF-8 in the name of a peer or a channel.
   public static var maximumNameSize: Int { @_noLocks @_noAllocation get { 256 } }
   /// Farewells of channels in one datagram.
   public static var maximumByes: Int { @_noLocks @_noAllocation get { 146 } }
-  /// Longer chunks overrun buffers of others (facts: link-audio 7.3).
+  /// Longer chunks overrun buffers of other implementations (facts: link-audio 7.3).
   public static var maximumChunkFrames: Int { @_noLocks @_noAllocation get { 512 } }
-  /// Bytes of audio that everybody puts into a datagram: 251 frames of one channel or 125 of two.
+  /// Bytes of audio that all implementations put into a datagram: 251 frames of one channel or 125 of two.
   public static var customaryAudioSize: Int { @_noLocks @_noAllocation get { 502 } }
 
   /// `_asdp_v` and version 1, first byte most significant.
@@ -47,7 +47,7 @@ public enum Wire {
   static var audioProtocol: UInt64 { @_noLocks @_noAllocation get { 0x6368_6e6e_6c73_7601 } }
 }
 
-/// Why a datagram was refused. A closed list, so that a counter per reason is possible.
+/// The reason why a datagram was refused. The list is closed, so that each reason can have a counter.
 public enum DecodingFailure: Error, Hashable, Sendable, BitwiseCopyable, CaseIterable {
   /// Too short for the header, or not the protocol's first eight bytes.
   case notLink
@@ -57,28 +57,28 @@ public enum DecodingFailure: Error, Hashable, Sendable, BitwiseCopyable, CaseIte
   case unknownType
   /// A session group other than 0.
   case otherGroup
-  /// Fewer than eight bytes where an entry's header should be, or an entry longer than what is left.
+  /// Fewer than eight bytes for an entry's header, or an entry longer than the rest.
   case brokenPayload
   /// A known entry whose value has the wrong size.
   case wrongEntrySize
-  /// A timeline whose beats would last no time or a negative one.
+  /// A timeline whose beats take no time or a negative one.
   case impossibleTempo
-  /// A ping with more to echo than the protocol answers.
+  /// A ping with more bytes than the protocol echoes.
   case pingTooLong
-  /// An entry is missing without which the message says nothing.
+  /// The message lacks an entry that it needs.
   case missingEntry
   /// A list or a text that is longer or shorter than its entry.
   case brokenList
-  /// Audio without a chunk, or with more chunks than there are bytes.
+  /// Audio without a chunk, or with more chunks than its bytes can hold.
   case wrongChunkCount
-  /// A chunk of no frames, or of more than others can take.
+  /// A chunk without frames, or with more than other implementations can take.
   case wrongChunkSize
   /// Audio that is not PCM of 16 bits.
   case unknownCodec
-  /// Audio of no channel, or of more than two.
+  /// Audio without a channel, or with more than two.
   case wrongChannelCount
   /// Audio at a rate that no sound card has.
   case wrongSampleRate
-  /// More or fewer bytes of audio than its frames and channels make, or than there are.
+  /// The size of the audio does not match its frames and channels, or the datagram.
   case wrongAudioSize
 }

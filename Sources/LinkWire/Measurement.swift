@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// A ping's payload is kept as bytes, to be echoed; a pong's is read.
+/// Decodes a measurement datagram. A ping's payload is kept as bytes, for its echo; a pong's is decoded.
 @_noLocks @_noAllocation
 public func decodeMeasurement(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) -> MeasurementMessage {
   var reader = Reader(bytes, from: Wire.measurementHeaderSize)
@@ -31,7 +31,7 @@ private func read(_ entry: Entry, of reader: Reader, into pong: inout Pong) thro
   case .hostTime: pong.host = try readTime(entry, of: reader)
   case .previousGhostTime: pong.previousGhost = try readTime(entry, of: reader)
   case .relayTime:
-    // Somebody else's entry may bear our name.
+    // Another program may use our key for its own entry.
     if entry.size == 8 { pong.relay = try readTime(entry, of: reader) }
   case .timeline, .startStop, .measurementV4, .measurementV6, .clock, .audioV4, .audioV6, .peerName,
     .channels,
@@ -46,8 +46,8 @@ private func readTime(_ entry: Entry, of reader: Reader) throws(DecodingFailure)
   return Micros(reader.int64(at: entry.start))
 }
 
-/// The first ping of a chain, and every retry, carries our host time alone; a follow-up also the ghost time of the
-/// pong that it follows.
+/// A ping. The first one of a chain and every retry carry our host time only; a follow-up also carries the
+/// ghost time of the pong that it follows.
 @_noLocks @_noAllocation
 public func encodePing(host: Micros, previousGhost: Micros?) -> Packet {
   var packet = Packet()
@@ -62,7 +62,8 @@ public func encodePing(host: Micros, previousGhost: Micros?) -> Packet {
   return packet
 }
 
-/// The answer to a ping: our session, our ghost time now, and the ping's bytes. A relay tells another its host time, too.
+/// The answer to a ping: our session, our ghost time now, and the ping's bytes. To another relay a relay adds
+/// its host time.
 @_noLocks @_noAllocation
 public func encodePong(
   session: SessionID, ghost: Micros, relay host: Micros? = nil, echoing echo: EchoPayload

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// What a peer says about itself and its session in every Alive and Response.
+/// The state of a peer and its session, as in every Alive and Response.
 ///
-/// An entry that the packet lacks leaves its zero here: that is not an error. A state without a timeline has the
-/// tempo 0, which nobody may adopt.
+/// A missing entry is not an error and leaves zeros here. A state without a timeline has the tempo 0, which
+/// no peer may adopt.
 public struct PeerState: Hashable, Sendable, BitwiseCopyable {
-  /// The peer itself; it has another id after each reset.
+  /// The peer's id, which changes with each reset.
   public var node: NodeID
-  /// The session that it is in; its own id if it founded it.
+  /// The peer's session: its own id if it founded it.
   public var session: SessionID
-  /// In the session's ghost time.
+  /// The session's timeline, in ghost time.
   public var timeline: Timeline
   /// The last start or stop in the session, in its ghost time; `.unset` if there was none.
   public var startStop: SessionStartStop
-  /// Where it answers pings; an IPv6 one comes without a scope.
+  /// The endpoint that answers pings; an IPv6 one has no scope.
   public var measurement: Endpoint?
-  /// Only tactus says it; the reference's peers skip it.
+  /// Sent by tactus only; peers of the reference skip it.
   public var clock: ClockOrigin?
-  /// Where its audio socket is reached, while it takes part in Link Audio; an IPv6 one comes without a scope.
+  /// The peer's audio socket while it takes part in Link Audio; an IPv6 one has no scope.
   public var audio: Endpoint?
 
-  /// What is nil is not sent.
+  /// nil values are not sent.
   @_noLocks @_noAllocation
   public init(
     node: NodeID, session: SessionID, timeline: Timeline, startStop: SessionStartStop,
@@ -37,18 +37,19 @@ public struct PeerState: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// Whose clock a peer tells its session's time by, and how many measurements lie between: 0, its own.
+/// The origin of a peer's clock: by whose clock it tells its session's time, and over how many measurements.
 public struct ClockOrigin: Hashable, Sendable, BitwiseCopyable {
-  /// The peer by whose clock it goes in the end.
+  /// The peer whose clock it is.
   public var root: NodeID
-  /// Measurements between that peer and this one, each with its error.
+  /// Measurements from that peer to this one, each with an error; 0: the peer's own clock.
   public var steps: UInt8
-  /// Counts, so far that it never comes round to what somebody has seen: a peer that asked before this changed has to ask again.
+  /// Counts jumps of the clock: a peer that measured it before a jump must measure again. It is wide enough
+  /// never to repeat.
   public var jumps: UInt32
-  /// The root is a peer of the reference's, which says nothing of its clock, and seems to have the founder's.
+  /// The root is a peer of the reference, which announces no clock, and seems to have the founder's.
   public var isInferred: Bool
 
-  /// The clock of `root`, by so many measurements.
+  /// The clock of `root`, over `steps` measurements.
   @_noLocks @_noAllocation
   public init(root: NodeID, steps: UInt8, jumps: UInt32 = 0, isInferred: Bool = false) {
     self.root = root
@@ -61,13 +62,13 @@ public struct ClockOrigin: Hashable, Sendable, BitwiseCopyable {
 /// The first twenty bytes of a discovery datagram. Decoded on its own because an Alive is answered even when the
 /// rest of it is broken (facts: link 1 rule 7, 3.3).
 public struct DiscoveryHeader: Hashable, Sendable, BitwiseCopyable {
-  /// The three things that peers say in discovery.
+  /// The three kinds of discovery datagrams.
   public enum Kind: Hashable, Sendable, BitwiseCopyable {
-    /// A peer is here: to all, and all answer.
+    /// A peer is present: to all peers, which all answer.
     case alive
-    /// The answer to an Alive, to its sender alone.
+    /// The answer to an Alive: to its sender alone.
     case response
-    /// A peer leaves: to all.
+    /// A peer leaves: to all peers.
     case byeBye
 
     @_noLocks @_noAllocation
@@ -91,11 +92,11 @@ public struct DiscoveryHeader: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// Whether a state follows, and whether an answer is due.
+  /// The kind, which decides whether a state follows and an answer is due.
   public var kind: Kind
   /// Seconds.
   public var timeToLive: UInt8
-  /// Who sent it, as it says: nothing proves that.
+  /// The sender's id as claimed; there is no proof.
   public var node: NodeID
 
   @_noLocks @_noAllocation
@@ -108,9 +109,9 @@ public struct DiscoveryHeader: Hashable, Sendable, BitwiseCopyable {
 
 /// A whole discovery datagram.
 public enum DiscoveryMessage: Hashable, Sendable, BitwiseCopyable {
-  /// A peer's state, told to all; to be believed for `ttl` seconds.
+  /// A peer's state, sent to all; valid for `ttl` seconds.
   case alive(PeerState, ttl: UInt8)
-  /// A peer's state, in answer to an Alive; to be believed for `ttl` seconds.
+  /// A peer's state in answer to an Alive; valid for `ttl` seconds.
   case response(PeerState, ttl: UInt8)
   /// This peer has left.
   case byeBye(NodeID)
@@ -120,17 +121,17 @@ public enum DiscoveryMessage: Hashable, Sendable, BitwiseCopyable {
 public enum MeasurementMessage: Sendable, BitwiseCopyable {
   /// Asks for the session's time.
   case ping(EchoPayload)
-  /// Tells the session's time to who asked.
+  /// Gives the session's time to the peer that asked.
   case pong(Pong)
 }
 
-/// What a ping carries. It is not looked into: the answer repeats it byte for byte, whatever it is.
+/// The payload of a ping. It is not decoded: the answer repeats it byte for byte.
 public struct EchoPayload: Sendable, BitwiseCopyable {
   var storage: InlineArray<32, UInt8>
   /// Bytes, at most `Wire.maximumEchoSize`.
   public private(set) var count: Int
 
-  /// At most `Wire.maximumEchoSize` bytes: more are not taken.
+  /// Keeps the first `Wire.maximumEchoSize` bytes.
   @_noLocks @_noAllocation
   init(copying bytes: UnsafeRawBufferPointer, from start: Int) {
     storage = InlineArray(repeating: 0)
@@ -150,7 +151,7 @@ public struct EchoPayload: Sendable, BitwiseCopyable {
   }
 }
 
-/// The answer to a ping. A time that is 0 was not given.
+/// The answer to a ping. A time of 0 was not given.
 public struct Pong: Hashable, Sendable, BitwiseCopyable {
   /// The session that the answering peer is in.
   public var session: SessionID
@@ -160,10 +161,10 @@ public struct Pong: Hashable, Sendable, BitwiseCopyable {
   public var host: Micros
   /// The ghost time of the pong before, as our ping carried it.
   public var previousGhost: Micros
-  /// The answering peer's own host time when it answered: only a relay says it, to another.
+  /// The answering peer's own host time when it answered; only relays send it, to each other.
   public var relay: Micros
 
-  /// All times in microseconds; only to another relay with `relay`.
+  /// All times are in microseconds. Give `relay` only to another relay.
   @_noLocks @_noAllocation
   public init(
     session: SessionID, ghost: Micros, host: Micros, previousGhost: Micros, relay: Micros = .zero

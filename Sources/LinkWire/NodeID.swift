@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Eight bytes that name a peer until its next reset. The order is that of the bytes, unsigned, the first most
-/// significant: it decides ties between sessions (facts: link 2.1, 7.4).
+/// Eight bytes that identify a peer until its next reset. Ids compare as unsigned bytes, the first one most
+/// significant; the order decides between equally old sessions (facts: link 2.1, 7.4).
 public struct NodeID: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// The first byte on the wire is the most significant.
   public var rawValue: UInt64
 
-  /// An id that somebody has already; a new one is drawn by `init(using:)`.
+  /// An existing id; `init(using:)` draws a new one.
   @_noLocks @_noAllocation
   public init(rawValue: UInt64) {
     self.rawValue = rawValue
   }
 
-  /// A fresh one: each byte drawn evenly from 33...126, printable without the space.
+  /// A new id: each byte is drawn evenly from 33...126, which are printable without the space.
   public init(using generator: inout some RandomNumberGenerator) {
     var value: UInt64 = 0
     for _ in 0..<8 {
@@ -21,7 +21,8 @@ public struct NodeID: Hashable, Comparable, Sendable, BitwiseCopyable {
     rawValue = value
   }
 
-  /// A fresh one for a relay between rooms: a space before it, so that it is lower than every ordinary peer's.
+  /// A new id for a relay between rooms: it begins with a space, so that it is lower than that of any
+  /// ordinary peer.
   public init(ofRelayUsing generator: inout some RandomNumberGenerator) {
     rawValue = NodeID(using: &generator).rawValue & ~(0xff << 56) | 0x20 << 56
   }
@@ -33,11 +34,11 @@ public struct NodeID: Hashable, Comparable, Sendable, BitwiseCopyable {
   public static func == (left: NodeID, right: NodeID) -> Bool { left.rawValue == right.rawValue }
 }
 
-/// A session bears the name that its founder had when it founded it.
+/// A session's id is its founder's id at that time.
 public typealias SessionID = NodeID
 
 extension NodeID: CustomStringConvertible {
-  /// As the reference prints it: `0x` and sixteen hexadecimal digits.
+  /// The form that the reference prints: `0x` and sixteen hexadecimal digits.
   public var description: String {
     let digits = String(rawValue, radix: 16)
     return "0x" + String(repeating: "0", count: 16 - digits.count) + digits

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A datagram of discovery or measurement ready to be sent, without heap memory. The longest that we ever send has 167 bytes:
-/// the state of a peer with two IPv6 endpoints and whose clock it has.
+/// A datagram of discovery or measurement ready to be sent, without heap memory. The longest that we send has
+/// 167 bytes: a peer's state with two IPv6 endpoints and a clock origin.
 public struct Packet: Sendable, BitwiseCopyable {
-  /// Bytes that it has room for.
+  /// Bytes that fit.
   public static let capacity = 167
 
   var storage = InlineArray<167, UInt8>(repeating: 0)
-  /// Bytes of it that are sent, at most `capacity`.
+  /// Bytes to send, at most `capacity`.
   public private(set) var count = 0
 
   @_noLocks @_noAllocation
   init() {}
 
-  /// Any bytes, for those who forge packets; nil if they are too many.
+  /// Any bytes, for tests with forged packets; nil if there are too many.
   public init?(copying bytes: UnsafeRawBufferPointer) {
     guard bytes.count <= Packet.capacity else { return nil }
     for byte in bytes { append(byte) }
   }
 
-  /// What is to be sent; the bytes are there only while `body` runs.
+  /// The bytes to send, valid only while `body` runs.
   public func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {

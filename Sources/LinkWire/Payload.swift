@@ -55,13 +55,14 @@ enum EntryKey {
 
 /// One entry of a payload: the bytes of its value lie in `start ..< start + size` of the datagram.
 struct Entry {
-  /// nil for a key that we do not know.
+  /// nil for an unknown key.
   var key: EntryKey?
   var start: Int
   var size: Int
 }
 
-/// A borrowed datagram and a place in it. Reads outside give zero, so a mistake can't become an over-read.
+/// A borrowed datagram and a position in it. Reading outside gives zero, so that a mistake cannot become an
+/// over-read.
 struct Reader {
   let bytes: UnsafeRawBufferPointer
   var position: Int
@@ -119,7 +120,7 @@ struct Reader {
     Endpoint(.v4(uint32(at: offset)), port: uint16(at: offset &+ 4))
   }
 
-  /// Without a scope.
+  /// An IPv6 address without a scope.
   @_noLocks @_noAllocation
   func endpointV6(at offset: Int) -> Endpoint {
     Endpoint(

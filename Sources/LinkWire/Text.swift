@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 extension Wire {
-  /// How many bytes of this text are a name: all, or as many whole characters of Unicode as fit. No decoder would take half a
-  /// character. Of what is no text, about as many.
+  /// The bytes of this text that fit in a name, cut before a whole character: no decoder accepts half a
+  /// character. Text that is not UTF-8 is cut at about the same place.
   @_noLocks @_noAllocation
   public static func nameSize(_ utf8: UnsafeRawBufferPointer) -> Int {
     guard utf8.count > maximumNameSize else { return utf8.count }
@@ -14,9 +14,9 @@ extension Wire {
 }
 
 extension Reader {
-  /// The text that begins here, as much of it as is a name, checked: it ends before `end`. Whether it is UTF-8 is left to who
-  /// shows it: the reference cuts names within a character (facts: link-audio 2), and the others in the list are not to blame. Nor are
-  /// they if one has more bytes than a name may have.
+  /// Reads and checks a text that must end before `end`; a longer one is cut to a name. Whether it is UTF-8
+  /// matters only for display: the reference cuts names within a character (facts: link-audio 2), and a list
+  /// must not fail for one name, or for one that is too long.
   @_noLocks @_noAllocation
   mutating func nextText(before end: Int) throws(DecodingFailure) -> UnsafeRawBufferPointer {
     guard end &- position >= 4 else { throw .brokenList }
@@ -25,7 +25,7 @@ extension Reader {
     return text()
   }
 
-  /// The same again, of what was checked.
+  /// Reads a text that was checked before.
   @_noLocks @_noAllocation
   mutating func text() -> UnsafeRawBufferPointer {
     let start = position &+ 4
