@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// IP addresses as values, and who is a neighbour, for Link and for OSC. What the system has to say of them, and how they
-// are written, is `Linux`.
+// IP addresses as values, and the notion of a neighbour, for Link and for OSC. `Linux` has the system's part,
+// and addresses as text.
 
 /// An IP address. IPv4 sorts before IPv6, then by number, then by scope: the order of Link's gateways.
 public enum Address: Hashable, Sendable, BitwiseCopyable {
   /// First byte most significant.
   case v4(UInt32)
-  /// First byte most significant; `scope` is the interface's index, needed for link-local ones, 0 if unknown.
-  /// It is never on the wire: the receiver of the packet knows it.
+  /// First byte most significant. `scope` is the interface's index, which link-local addresses need, 0 if
+  /// unknown. It is not on the wire: the receiver of a packet knows it.
   case v6(high: UInt64, low: UInt64, scope: UInt32)
 
   /// IPv4 loopback, all of 127/8, or ::1.
@@ -27,7 +27,7 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// Which family it is of; a socket is for one of them.
+  /// The family; a socket has one of the two.
   public var isIPv6: Bool {
     switch self {
     case .v4: false
@@ -46,7 +46,7 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
   /// 127.0.0.1.
   public static let loopback = Address.v4(0x7f00_0001)
 
-  /// Of a group (multicast), or of everybody (broadcast).
+  /// Whether it is a group (multicast) or all hosts (broadcast).
   package var isOfMany: Bool {
     switch self {
     case .v4(let bits): bits >> 28 == 14 || bits == UInt32.max
@@ -90,14 +90,14 @@ extension Address: Comparable {
   }
 }
 
-/// Where a datagram comes from or goes to.
+/// The source or destination of a datagram.
 public struct Endpoint: Hashable, Comparable, Sendable, BitwiseCopyable {
-  /// A machine's, or a group's.
+  /// The address of a machine or a group.
   public var address: Address
-  /// As a number, in no network's order of bytes. 0: the system chooses one when a socket is bound.
+  /// The port in host byte order. 0: the system chooses one when a socket is bound.
   public var port: UInt16
 
-  /// A port at an address, whether anybody is there or not.
+  /// A port at an address; no host need be there.
   @_noLocks @_noAllocation
   public init(_ address: Address, port: UInt16) {
     self.address = address
@@ -109,12 +109,13 @@ public struct Endpoint: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 }
 
-/// One local address in use. The caller opens its sockets, names it, and then tells the machine.
+/// The id of a gateway: one local address in use. The caller opens its sockets, draws an id, and then adds
+/// the gateway to the machine.
 public struct GatewayID: Hashable, Sendable, BitwiseCopyable {
-  /// Any number that no gateway of the same machine had before.
+  /// A number that no gateway of the same machine had before.
   public var rawValue: UInt32
 
-  /// A name for a gateway that is about to be opened.
+  /// An id for a gateway that is about to be opened.
   public init(rawValue: UInt32) {
     self.rawValue = rawValue
   }
@@ -127,20 +128,20 @@ public struct AddressRange: Hashable, Sendable {
 
   package var isIPv6: Bool { address.isIPv6 }
 
-  /// nil: the address has not so many bits.
+  /// nil: the address has fewer bits.
   public init?(_ address: Address, bits: Int) {
     guard (0...(address.isIPv6 ? 128 : 32)).contains(bits) else { return nil }
     self.address = address
     self.bits = bits
   }
 
-  /// That one address alone.
+  /// The range of this one address.
   public init(_ address: Address) {
     self.address = address
     bits = address.isIPv6 ? 128 : 32
   }
 
-  /// Whether the address is in it; one of the other family never is.
+  /// Whether the range contains the address; false for the other family.
   public func contains(_ other: Address) -> Bool {
     switch (address, other) {
     case (.v4(let ours), .v4(let other)): (ours ^ other) >> UInt32(32 - bits) == 0

@@ -4,14 +4,15 @@
 package struct Interface: Equatable, Sendable {
   package var index: UInt32
   package var name = ""
-  /// With a cable in, or a radio that has found its like.
+  /// A cable is connected, or a radio has joined a network.
   package var isRunning = true
   package var isLoopback = false
   package var hasMulticast = true
-  /// Its hardware's address is a maker's; bridges for containers, tunnels and virtual machines invent theirs.
+  /// The hardware address is a manufacturer's. Container bridges, tunnels and virtual machines invent theirs.
   package var isMakers = false
   package var addresses: [Address] = []
-  /// What is reached through it directly; one address alone is a network, too, if it is not our own.
+  /// Networks that are reached directly. The single address at the other end of a cable or tunnel counts as
+  /// one.
   package var networks: [AddressRange] = []
 
   package init(
@@ -26,14 +27,14 @@ package struct Interface: Equatable, Sendable {
   }
 }
 
-/// Which addresses are this machine's, and which are on its own networks.
+/// This machine's addresses and the networks that it is on.
 package struct Neighbourhood: Equatable, Sendable {
   let interfaces: [Interface]
 
   package init(_ interfaces: [Interface] = []) { self.interfaces = interfaces }
 
-  /// Whether nobody else can send from there: Linux drops what comes from outside and says that it comes from this
-  /// machine, but of IPv6 only where it says ::1.
+  /// Whether only this machine can send from this address: Linux drops packets from outside that claim a
+  /// local source, but for IPv6 only the source ::1.
   package func isOwn(_ address: Address) -> Bool {
     address.isLoopback || (!address.isIPv6 && isOurs(address))
   }
@@ -47,28 +48,27 @@ package struct Neighbourhood: Equatable, Sendable {
       || interfaces.contains { $0.networks.contains { $0.contains(address) } }
   }
 
-  /// Whether a packet for this address of ours came by the interface that has it, or from this machine
-  /// itself. Linux takes packets for an address from every interface.
+  /// Whether a packet for this local address came by the interface that has the address, or from this
+  /// machine. Linux accepts packets for an address on every interface.
   package func owns(_ address: Address, through index: UInt32) -> Bool {
     guard let interface = interfaces.first(where: { $0.index == index }) else { return false }
     return interface.isLoopback || interface.addresses.contains { $0.scoped(0) == address.scoped(0) }
   }
 
-  /// Whether a sender at this address can be on the network of the interface that its packet came by. Link is
-  /// spoken among
-  /// neighbours: all else came through a router, or pretends.
+  /// Whether the sender can be on the network of the packet's interface. Link is for neighbours: other
+  /// packets came through a router, or are forged.
   ///
-  /// An interface that is not in here is not wanted, or came up since the last scan: then a peer's next
-  /// packet counts.
+  /// An unknown interface is unwanted, or newer than the last scan; in that case the peer's next packet
+  /// counts.
   package func contains(_ source: Address, through index: UInt32) -> Bool {
     guard let interface = interfaces.first(where: { $0.index == index }) else { return false }
-    // The kernel lets nothing of others onto a loopback.
+    // The kernel accepts only this machine's packets on a loopback.
     if interface.isLoopback { return true }
     switch source {
     case .v6: return source.isIPv6LinkLocal && source.scope == index
     case .v4(let bits):
-      // Routers do not forward 169.254/16. Beside that an interface with a single address has the other end
-      // of its cable or tunnel for a neighbour, if it has one: the Internet may lead to that address.
+      // Routers do not forward 169.254/16. An interface with a single address has no other neighbours than
+      // the other end of its cable or tunnel, if known: its address may lead to the Internet.
       return bits >> 16 == 0xa9fe || interface.networks.contains { $0.contains(source) }
     }
   }

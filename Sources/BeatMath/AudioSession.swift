@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A change that an app or an audio thread made to a captured state, on its way to the session.
+/// A change that an app or an audio thread made to a captured state, to be applied to the session.
 public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
-  /// In host time; nil if it was not changed.
+  /// The new timeline, in host time; nil: unchanged.
   public var timeline: Timeline?
-  /// Nil: left as it was.
+  /// nil: unchanged.
   public var startStop: ClientStartStop?
   /// Host time of the commit.
   public var at: Micros
-  /// The session that the edited timeline belongs to; 0 if that is of no concern.
+  /// The session of the edited timeline; 0 if it does not matter.
   public var session: UInt64
-  /// The audio thread's commits are counted, and the thread that works them in says how far it is; 0 for others.
+  /// Number of an audio thread's commit, so that the applying thread can report its progress; 0 for other
+  /// threads.
   public var sequence: UInt64
 
-  /// With what is to be changed; nil for what is not.
+  /// nil parts stay unchanged.
   @_noLocks @_noAllocation
   public init(
     timeline: Timeline?, startStop: ClientStartStop?, at: Micros, session: UInt64 = 0, sequence: UInt64 = 0
@@ -36,23 +37,23 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
 
 /// The audio thread's own copy of the session (facts: link 9.2).
 ///
-/// What it committed it sees again at once, and for a second after, whatever the network or the app thread say
-/// meanwhile: the timeline and the start/stop each for themselves. Later it sees what everybody sees.
+/// For a second after a commit the thread sees its own values, whatever the network or the app thread set
+/// meanwhile; the timeline and the start/stop count separately. Later it sees the shared state.
 ///
-/// A plain value that one thread owns. A commit that could not be handed on is undone by putting the earlier copy
-/// back. [audio]
+/// A plain value that one thread owns. If a commit could not be handed over, put the earlier copy back to
+/// undo it. [audio]
 public struct AudioSession: Sendable, BitwiseCopyable {
-  /// Of the last commit.
+  /// Number of the last commit.
   public private(set) var sequence: UInt64 = 0
   @usableFromInline var timeline: Timeline
   @usableFromInline var startStop: ClientStartStop
-  /// To which `timeline` belongs.
+  /// The session of `timeline`.
   @usableFromInline var session: UInt64
   @usableFromInline var lastCommit: Micros?
   @usableFromInline var timelineChanged: Micros?
   @usableFromInline var startStopChanged: Micros?
 
-  /// For so long after a commit an audio thread sees its own values, whatever the network says.
+  /// Time after a commit during which an audio thread sees its own values.
   public static var grace: Micros {
     @inlinable @_noLocks @_noAllocation get { Micros(1_000_000) }
   }
@@ -65,7 +66,7 @@ public struct AudioSession: Sendable, BitwiseCopyable {
     session = shared.session
   }
 
-  /// `shared` is what was published last, `workedIn` the last commit that it contains.
+  /// Captures the state. `shared` was published last, and `workedIn` is the last commit that it contains.
   @inlinable @_noLocks @_noAllocation
   public mutating func capture(
     _ shared: SessionState, workedIn: UInt64, at now: Micros
@@ -81,14 +82,14 @@ public struct AudioSession: Sendable, BitwiseCopyable {
       timeline: timeline, startStop: startStop, isConnected: shared.isConnected, session: session)
   }
 
-  /// Whether this thread sees what everybody sees, and will until it commits again.
+  /// Whether this thread sees the shared state, and will until its next commit.
   @inlinable @_noLocks @_noAllocation
   public func isSettled(at now: Micros) -> Bool {
     !AudioSession.isRecent(lastCommit, at: now)
   }
 
-  /// Nil if nothing was changed since `edited` was captured. While Link is disabled there is nobody to defend the
-  /// change against.
+  /// Commits `edited`; nil if nothing has changed since the capture. While Link is disabled no peer's change
+  /// competes, so that the shared state counts as soon as it has the commit.
   @_noLocks @_noAllocation
   public mutating func commit(_ edited: SessionState, at now: Micros, isEnabled: Bool) -> SessionChange? {
     guard var change = edited.change(at: now) else { return nil }

@@ -4,7 +4,7 @@
 ///
 /// Sums wrap instead of trapping, so a forged packet can make a wrong number but not end the program.
 public struct Beats: Hashable, Comparable, Sendable, BitwiseCopyable {
-  /// How many, in millionths of a beat.
+  /// Millionths of a beat.
   public var micros: Int64
 
   /// From millionths of a beat.
@@ -24,12 +24,12 @@ public struct Beats: Hashable, Comparable, Sendable, BitwiseCopyable {
     @inlinable @_noLocks @_noAllocation get { Double(micros) / 1e6 }
   }
 
-  /// No beats.
+  /// Zero beats.
   public static var zero: Beats {
     @inlinable @_noLocks @_noAllocation get { Beats(micros: 0) }
   }
 
-  // All of them by hand: the generic defaults make metadata at run time in debug builds.
+  // Written out, because the generic defaults make metadata at run time in debug builds.
   @_noLocks @_noAllocation
   public static func < (left: Beats, right: Beats) -> Bool { left.micros < right.micros }
 
@@ -53,7 +53,7 @@ public struct Beats: Hashable, Comparable, Sendable, BitwiseCopyable {
   @inlinable @_noLocks @_noAllocation
   public static func - (left: Beats, right: Beats) -> Beats { Beats(micros: left.micros &- right.micros) }
 
-  /// As many the other way.
+  /// The same length in the other direction.
   @_noLocks @_noAllocation
   public static prefix func - (beats: Beats) -> Beats { Beats(micros: 0 &- beats.micros) }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Between a client's own timeline (host time, any magnitude) and the session's (ghost time, shared):
-// facts: link 7.5 and 7.7.
+// Mappings between a client's own timeline (host time, any beat numbers) and the session's (ghost time,
+// shared): facts: link 7.5 and 7.7.
 
 extension Timeline {
   /// This client timeline after the session's timeline or clock changed: the beat at `now` stays, the tempo and
@@ -16,14 +16,14 @@ extension Timeline {
 
   /// This session timeline after a client committed `client` at host time `now`.
   ///
-  /// The new beat origin is the old session's beat at the commit, at least one microbeat after the old origin:
-  /// that is what makes the later of two changes win everywhere. Nothing changed keeps the anchors.
+  /// The new beat origin is the old session's beat at the commit, at least one microbeat after the old
+  /// origin, so that the later of two changes wins everywhere. An unchanged timeline keeps its anchors.
   public func committing(client: Timeline, at now: Micros, by map: GhostMap) -> Timeline {
     let sessionStart = map.ghost(atHost: client.timeOrigin)
     let time = map.ghost(atHost: now)
     let current = exactBeats(at: time)
     var changed = Timeline(tempo: client.tempo, beatOrigin: .zero, timeOrigin: sessionStart)
-    // Of a far session the client does not know how many rounds were left out.
+    // Far from the origins the client's timeline lacks whole rounds; add them again.
     if !isNear(time) { changed.beatOrigin = (current - changed.exactBeats(at: time)).wholeRounds }
     if exactBeats(at: sessionStart) == changed.beatOrigin && client.tempo == tempo { return self }
     let lowest = beatOrigin + Beats(micros: 1)

@@ -5,40 +5,40 @@
 /// On jack2 they are the same clock; PipeWire's runs hundreds of milliseconds apart and drifts (facts: jack
 /// 2). Anchored at a recent pair of readings, so that the slope's error stays small.
 public struct ClockMap: Hashable, Sendable, BitwiseCopyable {
-  /// A moment on JACK's clock, and
+  /// A time on JACK's clock.
   public var jackAnchor: Micros
-  /// the same moment on Link's.
+  /// The same moment on Link's clock.
   public var linkAnchor: Micros
   /// Link microseconds per JACK microsecond, less one: 130e-6 is 130 ppm fast.
   public var skew: Double
 
-  /// Of one moment on both clocks, and how much faster Link's runs.
+  /// A map from readings of both clocks at one moment, and from the excess of Link's rate.
   public init(jackAnchor: Micros, linkAnchor: Micros, skew: Double = 0) {
     self.jackAnchor = jackAnchor
     self.linkAnchor = linkAnchor
     self.skew = skew
   }
 
-  /// Both clocks are one.
+  /// The map of two equal clocks.
   public static var identity: ClockMap { ClockMap(jackAnchor: .zero, linkAnchor: .zero) }
 
-  /// What Link's clock shows at a moment of JACK's.
+  /// Link's time at a time of JACK's clock.
   public func link(fromJACK jack: Micros) -> Micros {
     let elapsed = jack - jackAnchor
     return linkAnchor + elapsed + Micros(rounding: Double(elapsed.count) * skew)
   }
 
-  /// What JACK's clock shows at a moment of Link's.
+  /// JACK's time at a time of Link's clock.
   public func jack(fromLink link: Micros) -> Micros {
     let elapsed = link - linkAnchor
     return jackAnchor + elapsed - Micros(rounding: Double(elapsed.count) * (skew / (1 + skew)))
   }
 }
 
-/// From this machine's host time to the session's common clock, and back. Measured against a peer; both count the same
-/// microseconds.
+/// The map from this machine's host time to the session's ghost time and back, found by measuring a peer.
+/// Both clocks count the same microseconds.
 public struct GhostMap: Hashable, Sendable, BitwiseCopyable {
-  /// What is added to host time.
+  /// Microseconds to add to host time.
   public var intercept: Micros
 
   /// Ghost time is host time and this.
@@ -51,9 +51,9 @@ public struct GhostMap: Hashable, Sendable, BitwiseCopyable {
     self.init(intercept: -now)
   }
 
-  /// The session's clock at a moment of this machine's.
+  /// The ghost time at a host time.
   public func ghost(atHost host: Micros) -> Micros { host + intercept }
 
-  /// This machine's clock at a moment of the session's.
+  /// The host time at a ghost time.
   public func host(atGhost ghost: Micros) -> Micros { ghost - intercept }
 }

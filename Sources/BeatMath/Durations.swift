@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// The way to `Task.sleep(for:)`, `ContinuousClock` and their like, and back. For app threads: in debug builds these allocate.
+// Conversion to and from the durations of `Task.sleep(for:)`, `ContinuousClock` and so on. For app threads
+// only: in debug builds these allocate.
 extension Micros {
-  /// The nearest microsecond, halves away from zero; of more than 292,000 years, as many as there are.
+  /// The nearest microsecond, halves away from zero. More than 292,000 years saturate.
   public init(_ duration: Duration) {
     let (whole, rest) = duration.attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000)
     let half: Int128 = 500_000_000_000

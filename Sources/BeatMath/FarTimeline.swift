@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// A session's beats may be so many that a Double does not tell one from the next: any peer may say so, and the
-// reference's peers go on from there. Here whole numbers are used then. Nearer lines are left to `Timeline`, which does
-// to the bit what the reference does.
+// Beats so far from zero that a `Double` cannot tell neighbours apart. Any peer may announce such a beat, and
+// the reference's peers go on from there, so we compute with whole numbers. `Timeline` handles nearer beats
+// and gives the same bits as the reference.
 
 extension Timeline {
   /// A whole number of bars of any length up to sixteen beats: a beat that is rounds away has the same phase.
   public static var round: Beats { Beats(micros: 720_720_000_000) }
 
-  /// What a Double holds with room to spare: 35 years, and as many at 60 BPM.
+  /// Whether a `Double` is precise enough, with room to spare: 35 years, and as many beats at 60 BPM.
   func isNear(_ time: Micros) -> Bool {
     beatOrigin.micros.magnitude < 1 << 50 && timeOrigin.count.magnitude < 1 << 50
       && time.count.magnitude < 1 << 50
   }
 
-  /// As `beats(at:)`, and to the microbeat wherever that is; out of range lands on the nearest bound.
+  /// Like `beats(at:)`, but exact to the microbeat everywhere; out of range saturates.
   public func exactBeats(at time: Micros) -> Beats {
     if isNear(time) { return beats(at: time) }
     let elapsed = Int128(time.count) - Int128(timeOrigin.count)
@@ -22,15 +22,15 @@ extension Timeline {
       micros: Int64(clamping: Int128(beatOrigin.micros) + scaled(elapsed, by: 1_000_000, over: length)))
   }
 
-  /// As `time(at:)`, and to the microsecond wherever that is; out of range lands on the nearest bound.
+  /// Like `time(at:)`, but exact to the microsecond everywhere; out of range saturates.
   public func exactTime(at beats: Beats) -> Micros {
     let apart = Int128(beats.micros) - Int128(beatOrigin.micros)
     if isNear(timeOrigin) && apart.magnitude < 1 << 50 { return time(at: beats) }
     return Micros(Int64(clamping: Int128(timeOrigin.count) + scaled(apart, by: length, over: 1_000_000)))
   }
 
-  /// A line of the same phases with small numbers: its origin is whole beats from this one's and less than one from
-  /// `time`, and whole rounds are left out. A near one is itself.
+  /// A timeline with the same phases and small numbers: its origin lies whole beats from this one's and less
+  /// than one beat from `time`, and lacks whole rounds. A near timeline is returned as it is.
   func near(_ time: Micros) -> Timeline {
     if isNear(time) { return self }
     let elapsed = Int128(time.count) - Int128(timeOrigin.count)
@@ -40,11 +40,11 @@ extension Timeline {
       timeOrigin: time - Micros(Int64(elapsed % length)))
   }
 
-  /// Whatever the tempo: never zero, and no product of it too large.
+  /// Microseconds per beat, never zero and small enough that products fit.
   private var length: Int128 { Int128(min(max(1, tempo.microsPerBeat), 1 << 40)) }
 }
 
-/// Nearest; halves away from zero.
+/// Rounds to nearest, halves away from zero.
 private func scaled(_ value: Int128, by factor: Int128, over divisor: Int128) -> Int128 {
   let product = value * factor
   return (product + (product < 0 ? -divisor : divisor) / 2) / divisor

@@ -2,12 +2,12 @@
 
 /// Whole microseconds: an instant on some clock, or the distance between two.
 ///
-/// Which clock is said by the name of the value (`host`, `ghost`, `jack`). Sums wrap instead of trapping.
+/// The name of the value tells the clock (`host`, `ghost`, `jack`). Sums wrap instead of trapping.
 public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// In microseconds.
   public var count: Int64
 
-  /// So many.
+  /// From a number of microseconds.
   @inlinable @_noLocks @_noAllocation
   public init(_ count: Int64) {
     self.count = count
@@ -19,12 +19,12 @@ public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
     count = Int64(rounding: value)
   }
 
-  /// No time, or where the clock began.
+  /// No time, or the start of a clock.
   public static var zero: Micros {
     @_noLocks @_noAllocation get { Micros(0) }
   }
 
-  // All of them by hand: the generic defaults make metadata at run time in debug builds.
+  // Written out, because the generic defaults make metadata at run time in debug builds.
   @inlinable @_noLocks @_noAllocation
   public static func < (left: Micros, right: Micros) -> Bool { left.count < right.count }
 
@@ -48,7 +48,7 @@ public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
   @inlinable @_noLocks @_noAllocation
   public static func - (left: Micros, right: Micros) -> Micros { Micros(left.count &- right.count) }
 
-  /// As long the other way.
+  /// The same distance in the other direction.
   @_noLocks @_noAllocation
   public static prefix func - (time: Micros) -> Micros { Micros(0 &- time.count) }
 }

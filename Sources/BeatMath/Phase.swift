@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Where in a quantum a beat lies, and which beat nearby lies at a wanted place (facts: link 6).
-// A quantum of zero means "no grid"; a negative one has no meaning and counts as zero.
+// The position of a beat within a quantum, and the nearby beat with a wanted phase (facts: link 6). A quantum
+// of zero means "no grid"; a negative one has no meaning and counts as zero.
 
 extension Beats {
   /// The position within the quantum, in 0 ..< quantum, also for negative beats.
@@ -12,17 +12,17 @@ extension Beats {
     return Beats(micros: remainder < 0 ? remainder &+ quantum.micros : remainder)
   }
 
-  /// The first beat from here on, here included, that has `target`'s phase.
+  /// The first beat with `target`'s phase at or after this beat.
   @inlinable @_noLocks @_noAllocation
   public func nextMatchingPhase(of target: Beats, quantum: Beats) -> Beats {
     guard quantum.micros > 0 else { return self }
-    // One division instead of three; only the farthest beats have no difference in 64 bits.
+    // One division instead of three. Only the farthest beats have no difference in 64 bits.
     let (distance, overflows) = target.micros.subtractingReportingOverflow(micros)
     if !overflows { return self + Beats(micros: distance).phase(in: quantum) }
     return self + (target.phase(in: quantum) - phase(in: quantum)).phase(in: quantum)
   }
 
-  /// The beat nearest to here that has `target`'s phase; of two equally near, the earlier.
+  /// The nearest beat with `target`'s phase; of two equally near ones the earlier.
   @inlinable @_noLocks @_noAllocation
   public func closestMatchingPhase(of target: Beats, quantum: Beats) -> Beats {
     guard quantum.micros > 0 else { return self }
@@ -38,7 +38,7 @@ extension Timeline {
     return raw.closestMatchingPhase(of: raw - beatOrigin, quantum: quantum)
   }
 
-  /// The inverse of `phaseEncodedBeats`; the half-quantum tie is mirrored so that it comes back too.
+  /// The inverse of `phaseEncodedBeats`. The half-quantum tie is mirrored, so that the inverse is exact.
   @_noLocks @_noAllocation
   public func time(atPhaseEncoded beats: Beats, quantum: Beats) -> Micros {
     let fromOrigin = beats - beatOrigin

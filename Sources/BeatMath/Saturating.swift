@@ -2,7 +2,7 @@
 
 // Numbers from outside must not trap: a trap on the audio thread ends the program.
 extension Int64 {
-  /// Out of range lands on the nearest bound, NaN on zero. Rounds toward zero. [any]
+  /// Rounds toward zero. Out of range becomes the nearest bound, NaN zero. [any]
   @inlinable @_noLocks @_noAllocation
   public init(saturating value: Double) {
     if value >= 0x1p63 {
@@ -16,7 +16,7 @@ extension Int64 {
     }
   }
 
-  /// Out of range lands on the nearest bound, NaN on zero. Halves go away from zero, as Link's do. [any]
+  /// Rounds halves away from zero, as Link does. Out of range becomes the nearest bound, NaN zero. [any]
   @inlinable @_noLocks @_noAllocation
   public init(rounding value: Double) {
     let whole = Int64(saturating: value)
@@ -25,12 +25,12 @@ extension Int64 {
     if whole == .max || whole == .min {
       self = whole
     } else {
-      // Without a branch: which way a beat is rounded is chance, and a wrong guess costs more than all the rest.
+      // Without a branch: the direction is random, and a wrong prediction costs more than all the rest.
       self = whole &+ (fraction >= 0.5 ? 1 : 0) &- (fraction <= -0.5 ? 1 : 0)
     }
   }
 
-  /// Out of range lands on the nearest bound, NaN on zero. Rounds down. [any]
+  /// Rounds down. Out of range becomes the nearest bound, NaN zero. [any]
   @inlinable @_noLocks @_noAllocation
   public init(flooring value: Double) {
     let whole = Int64(saturating: value)

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What a client sees of the session at one moment, and edits before it commits: LinkKit's "session state".
+/// A client's view of the session at one moment, which it edits and then commits: LinkKit's "session state".
 ///
-/// A plain value: every function here is real-time-safe, and thread-safe as long as each thread has its own
-/// copy. Its calls do to the microbeat what the reference does (facts: link 9.4).
+/// A plain value: every function is real-time-safe, and thread-safe as long as each thread has its own copy.
+/// Its calls match the reference to the microbeat (facts: link 9.4).
 public struct SessionState: Hashable, Sendable, BitwiseCopyable {
-  /// In host time; its origin carries the session's grid.
+  /// The timeline in host time; its origin carries the session's grid.
   public var timeline: Timeline
-  /// Whether this client plays, and since when.
+  /// Whether this client plays, and from which time on.
   public var startStop: ClientStartStop
-  /// Whether there were peers when the state was captured: decides what `requestBeat` may do.
+  /// Whether there were peers at the capture; `requestBeat` depends on it.
   public var isConnected: Bool
-  /// The id of the session that the timeline belongs to, as a number; 0 if that is of no concern. A change that
-  /// was meant for another session than the current one is not worked in.
+  /// The session of the timeline, as a number; 0 if it does not matter. A change made for another session
+  /// than the current one is dropped.
   public let session: UInt64
   @usableFromInline let capturedTimeline: Timeline
   @usableFromInline let capturedStartStop: ClientStartStop
 
-  /// As captured: `change(at:)` tells what was changed since.
+  /// A captured state: `change(at:)` compares with it later.
   @inlinable @_noLocks @_noAllocation
   public init(timeline: Timeline, startStop: ClientStartStop, isConnected: Bool, session: UInt64 = 0) {
     self.timeline = timeline
@@ -28,8 +28,8 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
     capturedStartStop = startStop
   }
 
-  /// What has changed since the capture, as of a commit at `now`; nil if nothing has. An unchanged part is not
-  /// in it, so that a commit does not undo what a peer changed meanwhile (facts: link 9.1).
+  /// The changes since the capture, for a commit at `now`; nil if there are none. It contains changed parts
+  /// only, so that a commit does not undo a peer's change (facts: link 9.1).
   @_noLocks @_noAllocation
   public func change(at now: Micros) -> SessionChange? {
     let isTurned = !(timeline == capturedTimeline) && timeline.tempo.isNumber
@@ -49,7 +49,7 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
     hasher.combine(isConnected)
   }
 
-  /// Whether they say the same; how they came about does not matter.
+  /// Compares the present values, not the edits.
   public static func == (left: SessionState, right: SessionState) -> Bool {
     left.timeline == right.timeline && left.startStop == right.startStop
       && left.isConnected == right.isConnected
@@ -57,26 +57,26 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension SessionState {
-  /// Beats per minute, steady enough to show.
+  /// The set tempo in beats per minute, without rounding noise.
   public var tempo: Double {
     @_noLocks @_noAllocation get { timeline.tempo.beatsPerMinute }
   }
 
-  // What nobody can mean, NaN or a time in another century, changes nothing: one client's mistake must not become
-  // everybody's tempo. The session's own limits are not known here.
+  // Absurd arguments, NaN or a time in another century, change nothing: one client's mistake must not become
+  // every peer's tempo. The session's own limits are not known here.
 
-  /// More than six hundred years from the session's beat 0.
+  /// Whether the time lies within six hundred years of the session's beat 0.
   @_noLocks @_noAllocation
   private func isMeant(_ time: Micros) -> Bool {
     let (distance, overflows) = time.count.subtractingReportingOverflow(timeline.timeOrigin.count)
     return !overflows && distance.magnitude <= 20_000_000_000_000_000
   }
 
-  /// Ten years at 999 BPM; of NaN it is false.
+  /// Whether the beat lies within ten years at 999 BPM; false for NaN.
   @_noLocks @_noAllocation
   private func isMeant(_ beat: Double) -> Bool { beat.magnitude <= 5e9 }
 
-  /// The tempo from `time` on; the beat at `time` stays. Clamped to 20...999.
+  /// Sets the tempo, clamped to 20...999, from `time` on; the beat at `time` stays.
   @_noLocks @_noAllocation
   public mutating func setTempo(_ beatsPerMinute: Double, at time: Micros) {
     guard Tempo(beatsPerMinute).isNumber, isMeant(time) else { return }
@@ -86,13 +86,13 @@ extension SessionState {
     timeline.tempo = turned.tempo
   }
 
-  /// The beat at `time`: its magnitude is this client's own, its phase within `quantum` the session's.
+  /// The beat at `time`: its number is this client's own, its phase within `quantum` the session's.
   @inlinable @_noLocks @_noAllocation
   public func beats(at time: Micros, quantum: Beats) -> Beats {
     timeline.phaseEncodedBeats(at: time, quantum: quantum)
   }
 
-  /// The beat at `time`: its magnitude is this client's own, its phase within `quantum` the session's.
+  /// The beat at `time`: its number is this client's own, its phase within `quantum` the session's.
   @inlinable @_noLocks @_noAllocation
   public func beat(at time: Micros, quantum: Double) -> Double {
     beats(at: time, quantum: Beats(quantum)).value
@@ -116,7 +116,8 @@ extension SessionState {
     time(at: Beats(beat), quantum: Beats(quantum))
   }
 
-  /// Wishes for `beat` at `time`. Alone it is so; with peers it comes at the next time that has its phase.
+  /// Requests `beat` at `time`. Without peers it comes then; with peers it comes at the next time with its
+  /// phase.
   @_noLocks @_noAllocation
   public mutating func requestBeat(_ beat: Double, at time: Micros, quantum: Double) {
     guard isMeant(beat), isMeant(time) else { return }
@@ -129,12 +130,12 @@ extension SessionState {
     forceBeat(beat, at: when, quantum: quantum)
   }
 
-  /// Makes it `beat` at `time` and moves everybody's grid to fit: for bridging an outside clock only.
+  /// Forces `beat` at `time` and moves all peers' grid: only to follow an external clock.
   @_noLocks @_noAllocation
   public mutating func forceBeat(_ beat: Double, at time: Micros, quantum: Double) {
     guard isMeant(beat), isMeant(time) else { return }
     force(Beats(beat), at: time, quantum: Beats(quantum))
-    // Rounding may leave the beat a microbeat past at its own time; Link 3.1 and later then take one more
+    // By rounding the beat may lie a microbeat past at its own time. Link 3.1 and later then take one more
     // microsecond, 3.0.6 does not (facts: link 9.4).
     if beats(at: time, quantum: Beats(quantum)) > Beats(beat) {
       force(Beats(beat), at: time + Micros(1), quantum: Beats(quantum))
@@ -156,7 +157,7 @@ extension SessionState {
     @_noLocks @_noAllocation get { startStop.isPlaying }
   }
 
-  /// When playing starts or started, or stops or stopped.
+  /// The time of the start or stop, in the future or the past.
   public var timeOfPlaying: Micros {
     @_noLocks @_noAllocation get { startStop.time }
   }
@@ -169,13 +170,13 @@ extension SessionState {
     startStop.time = time
   }
 
-  /// While playing, wishes for `beat` at the moment of the start: a quantised launch. Else nothing.
+  /// While playing, requests `beat` at the time of the start (a quantised launch); otherwise does nothing.
   @_noLocks @_noAllocation
   public mutating func requestBeatAtStart(_ beat: Double, quantum: Double) {
     if startStop.isPlaying { requestBeat(beat, at: startStop.time, quantum: quantum) }
   }
 
-  /// `setPlaying` and `requestBeatAtStart` in one.
+  /// Calls `setPlaying` and then `requestBeatAtStart`.
   @_noLocks @_noAllocation
   public mutating func setPlaying(
     _ isPlaying: Bool, at time: Micros, requestingBeat beat: Double, quantum: Double

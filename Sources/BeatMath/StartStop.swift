@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Whether the session plays, as peers tell each other: since which beat, and when (ghost time) the user asked.
+/// A start or stop as peers share it: its beat, and the ghost time of the user's action.
 public struct SessionStartStop: Hashable, Sendable, BitwiseCopyable {
   /// Started, or stopped.
   public var isPlaying: Bool
-  /// At which beat of the session.
+  /// The session's beat of the start or stop.
   public var beats: Beats
-  /// When that was said, in the session's time: of two the later one counts.
+  /// Ghost time of the action: of two starts or stops the later one counts.
   public var timestamp: Micros
 
-  /// As the session has it.
+  /// A start or stop in the session's terms.
   @_noLocks @_noAllocation
   public init(isPlaying: Bool, beats: Beats, timestamp: Micros) {
     self.isPlaying = isPlaying
@@ -17,7 +17,7 @@ public struct SessionStartStop: Hashable, Sendable, BitwiseCopyable {
     self.timestamp = timestamp
   }
 
-  /// Nobody ever pressed start or stop; peers older than Link 3 always say this.
+  /// No peer ever pressed start or stop; peers older than Link 3 always send this.
   public static var unset: SessionStartStop {
     SessionStartStop(isPlaying: false, beats: .zero, timestamp: .zero)
   }
@@ -30,16 +30,16 @@ public struct SessionStartStop: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// Whether this client plays: from which host time on, and when (host time) that was committed.
+/// A start or stop as a client sees it, in host time.
 public struct ClientStartStop: Hashable, Sendable, BitwiseCopyable {
   /// Started, or stopped.
   public var isPlaying: Bool
-  /// At which host time.
+  /// The host time of the start or stop.
   public var time: Micros
-  /// When that was said, in host time: of two the later one counts.
+  /// Host time of the action: of two starts or stops the later one counts.
   public var timestamp: Micros
 
-  /// As a client has it.
+  /// A start or stop in a client's terms.
   @_noLocks @_noAllocation
   public init(isPlaying: Bool, time: Micros, timestamp: Micros) {
     self.isPlaying = isPlaying
@@ -47,7 +47,7 @@ public struct ClientStartStop: Hashable, Sendable, BitwiseCopyable {
     self.timestamp = timestamp
   }
 
-  /// The same as peers are told it (facts: link 8.2).
+  /// The same in the form that peers share (facts: link 8.2).
   public func session(on session: Timeline, by map: GhostMap) -> SessionStartStop {
     SessionStartStop(
       isPlaying: isPlaying, beats: session.exactBeats(at: map.ghost(atHost: time)),

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Beats per minute as the user set it, acting as whole microseconds per beat.
+/// Beats per minute as the user set them, with the effect of whole microseconds per beat.
 ///
-/// Link keeps the Double for display and equality but calculates with the rounded integer, so that a peer
-/// that received 120.99994 agrees to the bit with the one that holds 121.
+/// Link keeps the `Double` for display and equality but computes with the rounded integer, so that a peer
+/// that received 120.99994 agrees to the bit with a peer that holds 121.
 public struct Tempo: Hashable, Sendable, BitwiseCopyable {
   /// In BPM.
   public var beatsPerMinute: Double
 
-  /// In BPM, of any size: ``clamped`` is what a session takes.
+  /// Any number of BPM; ``clamped`` limits it to a session's range.
   @_noLocks @_noAllocation
   public init(_ beatsPerMinute: Double) {
     self.beatsPerMinute = beatsPerMinute
   }
 
-  /// As decoded from the wire. Not positive gives an infinite or negative tempo: callers refuse it first.
+  /// A tempo decoded from the wire. A number that is not positive gives an infinite or negative tempo:
+  /// callers refuse it before.
   @_noLocks @_noAllocation
   public init(microsPerBeat: Int64) {
     beatsPerMinute = 60e6 / Double(microsPerBeat)
@@ -30,7 +31,7 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { 999 }
   }
 
-  /// Whole microseconds, as they go over the network.
+  /// Microseconds per beat, as sent over the network.
   public var microsPerBeat: Int64 {
     @inlinable @_noLocks @_noAllocation get { Int64(rounding: 60e6 / beatsPerMinute) }
   }
@@ -50,13 +51,13 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public static func == (left: Tempo, right: Tempo) -> Bool { left.beatsPerMinute == right.beatsPerMinute }
 
-  /// How many pass in this time.
+  /// The beats that pass in this time.
   @inlinable @_noLocks @_noAllocation
   public func beats(in duration: Micros) -> Beats {
     Beats(Double(duration.count) / Double(microsPerBeat))
   }
 
-  /// How long so many take.
+  /// The time that these beats take.
   @_noLocks @_noAllocation
   public func micros(in beats: Beats) -> Micros {
     Micros(rounding: beats.value * Double(microsPerBeat))

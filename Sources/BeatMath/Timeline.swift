@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A straight line between time and beats: at `timeOrigin` it is `beatOrigin`, from there on it runs at `tempo`.
+/// A straight line between time and beats: it has `beatOrigin` at `timeOrigin` and runs at `tempo`.
 ///
 /// On the wire the time is the session's ghost time. A client's own timeline is in host time and carries the
-/// quantisation grid in its origin: `timeOrigin` is the moment of session beat 0 and `beatOrigin` the client's
+/// quantisation grid in its origin: `timeOrigin` is the time of session beat 0 and `beatOrigin` the client's
 /// beat then (facts: link 6).
 public struct Timeline: Hashable, Sendable, BitwiseCopyable {
-  /// How fast.
+  /// Speed of the beats.
   public var tempo: Tempo
   /// The beat at ``timeOrigin``.
   public var beatOrigin: Beats
-  /// When it was ``beatOrigin``.
+  /// The time of ``beatOrigin``.
   public var timeOrigin: Micros
 
-  /// Through a beat at a time.
+  /// The line through a beat at a time.
   @_noLocks @_noAllocation
   public init(tempo: Tempo, beatOrigin: Beats, timeOrigin: Micros) {
     self.tempo = tempo
@@ -26,13 +26,13 @@ public struct Timeline: Hashable, Sendable, BitwiseCopyable {
     left.tempo == right.tempo && left.beatOrigin == right.beatOrigin && left.timeOrigin == right.timeOrigin
   }
 
-  /// Which beat is at this time.
+  /// The beat at a time.
   @inlinable @_noLocks @_noAllocation
   public func beats(at time: Micros) -> Beats {
     beatOrigin + tempo.beats(in: time - timeOrigin)
   }
 
-  /// When this beat is.
+  /// The time of a beat.
   @_noLocks @_noAllocation
   public func time(at beats: Beats) -> Micros {
     timeOrigin + tempo.micros(in: beats - beatOrigin)

@@ -12,10 +12,10 @@ package struct Uptime: Sendable {
     self.host = host
   }
 
-  /// If we run this much later than we asked for, we were stopped, and nobody had a chance to be heard.
+  /// If we run later than requested by more than this, the machine was stopped, and we could hear no peer.
   private static var oversleep: Micros { Micros(1_000_000) }
 
-  /// Returns whether the clock jumped. `deadline` is when we had asked to be run.
+  /// Returns whether the clock jumped. `deadline` is the time at which we had asked to run.
   package mutating func advance(toHost time: Micros, deadline: Micros?) -> Bool {
     let elapsed = time - host
     host = time
@@ -35,13 +35,13 @@ package struct Uptime: Sendable {
   }
 }
 
-/// So many per second and no more: a bucket that refills with time.
+/// A limit of events per second, as a bucket that refills with time.
 package struct Allowance: Sendable {
   private let perSecond: Int
   private var available: Micros
   private var refilled: Micros
 
-  /// In units of a microsecond's worth: one event costs a million divided by the rate.
+  /// The cost of an event in microseconds' worth: a million divided by the rate.
   private var cost: Micros { Micros(1_000_000 / Int64(perSecond)) }
 
   package init(perSecond: Int, at now: Micros) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// One value, or a queue of values or of blocks of memory, from one thread to one other: the only ways in which state
-// crosses threads here.
+// Hands one value, or a queue of values or of memory blocks, from one thread to another: the only ways in
+// which state crosses threads here.
 //
-// What it lacks: locks, waiting, waking. Nothing tells the other side that something has arrived; each side
-// looks when its own time comes. Two writers need two queues, two readers two `Latest`s.
+// It lacks locks, waiting and waking. No side is notified of an arrival: each looks in its own time. Two
+// writers need two queues, two readers two `Latest`s.
 //
 // The invariant: each end belongs to one thread at a time. The types can't check that, which is why they are
-// `@unchecked Sendable`; whatever else is in the product says beside it which one thread owns it.
+// `@unchecked Sendable`; other types in the product state beside it which thread owns them.
 //
-// The way in: `Latest` for "how it stands", where only the newest value counts; `SPSCQueue` for "do this",
-// where every value counts; `SlotQueue` for audio, which is written and read in place. Elements are `BitwiseCopyable`:
-// that keeps reference counting off the audio thread. Memory is taken in `init` and given back in `deinit`, never between.
+// Start reading at `Latest` for a state, of which only the newest value counts; at `SPSCQueue` for commands,
+// of which every one counts; at `SlotQueue` for audio, which is written and read in place. Elements are
+// `BitwiseCopyable`: that keeps reference counting off the audio thread. Memory is allocated in `init` and
+// freed in `deinit`, never between.

@@ -6,10 +6,10 @@ public import Synchronization
 /// Three slots: one is the writer's, one the reader's, one lies between them. Publishing and reading each
 /// swap their own slot with the one between, so neither can touch what the other holds.
 @safe public struct Latest<Value: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
-  /// The slot between the two, plus `fresh` if the writer was the last to put it there.
+  /// The index of the middle slot, plus `fresh` if the writer put it there last.
   @usableFromInline let between = Atomic<UInt8>(1)
   @usableFromInline let slots: UnsafeMutablePointer<Value>
-  /// Which slot the writer holds, and which the reader, with `readings` behind it: a cache line each.
+  /// The writer's slot index, and the reader's with `readings` behind it: a cache line each.
   @usableFromInline let ends: UnsafeMutablePointer<UInt8>
 
   @usableFromInline static var fresh: UInt8 { @inlinable get { 4 } }
@@ -31,7 +31,7 @@ public import Synchronization
     unsafe ends.deallocate()
   }
 
-  /// The blocks of memory behind it, for its owner to keep them from being paged out. [any]
+  /// Passes the memory blocks, so that their owner can lock them in RAM. [any]
   public func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
     unsafe body(UnsafeRawBufferPointer(UnsafeBufferPointer(start: slots, count: 3)))
     unsafe body(UnsafeRawBufferPointer(UnsafeBufferPointer(start: ends, count: 2 * Self.cacheLine)))
@@ -45,7 +45,7 @@ public import Synchronization
     unsafe ends[0] = between.exchange(mine | Self.fresh, ordering: .acquiringAndReleasing) & 3
   }
 
-  /// The newest published value; the same again if nothing came since. [the reader's thread]
+  /// The newest published value; the same again if there is no newer one. [the reader's thread]
   @inlinable
   public func read() -> Value {
     if between.load(ordering: .relaxed) & Self.fresh != 0 {
@@ -56,7 +56,8 @@ public import Synchronization
     return unsafe slots[Int(ends[Self.cacheLine])]
   }
 
-  /// Counts the published values that were read, round: where it is the same, a read gave the same value. [the reader's thread]
+  /// Counts the published values that were read, and wraps. If it is unchanged, a read gave the same value.
+  /// [the reader's thread]
   @inlinable
   public var readings: UInt8 { unsafe ends[Self.cacheLine + 1] }
 

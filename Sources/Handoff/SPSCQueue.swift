@@ -3,7 +3,7 @@ public import Synchronization
 
 /// A bounded queue from one producer to one consumer, in order. Neither ever waits.
 ///
-/// A full queue refuses, and counts what it refused; the producer decides what that means.
+/// A full queue refuses an element and counts it; the producer decides what to do then.
 @safe public struct SPSCQueue<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
   @usableFromInline let head = Atomic<UInt>(0)  // written by the consumer
   @usableFromInline let headLine = InlineArray<15, UInt>(repeating: 0)  // keeps the ends' cache lines apart
@@ -13,7 +13,8 @@ public import Synchronization
   @usableFromInline let slots: UnsafeMutablePointer<Element>
   @usableFromInline let mask: UInt  // the capacity, a power of two, minus one
 
-  /// `capacity` is raised to a power of two. The memory is touched before it matters. [any]
+  /// `capacity` is rounded up to a power of two. The memory is touched here, so that no page fault comes
+  /// later. [any]
   @inlinable
   public init(capacity: Int) {
     var size = 1
@@ -33,17 +34,17 @@ public import Synchronization
     @inlinable get { Int(truncatingIfNeeded: mask &+ 1) }
   }
 
-  /// How many elements were refused because the queue was full. [any]
+  /// The number of elements refused because the queue was full. [any]
   public var refusedCount: UInt {
     @inlinable get { refusals.load(ordering: .relaxed) }
   }
 
-  /// The block of memory behind it, for its owner to keep it from being paged out. [any]
+  /// Passes the memory block, so that its owner can lock it in RAM. [any]
   public func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
     unsafe body(UnsafeRawBufferPointer(UnsafeBufferPointer(start: slots, count: capacity)))
   }
 
-  /// False when full: the element is not taken. [the producer's thread]
+  /// Returns false when full: the element is not taken. [the producer's thread]
   @inlinable
   @discardableResult
   public func push(_ element: Element) -> Bool {

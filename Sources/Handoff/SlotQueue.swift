@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import Synchronization
 
-/// A bounded queue of blocks of memory, from one producer to one consumer, in order. Neither ever waits, and nothing is
-/// copied: the producer writes into the slot that it reserves, the consumer reads it where it lies.
+/// A bounded queue of memory blocks, from one producer to one consumer, in order. Neither ever waits, and
+/// nothing is copied: the producer writes into a reserved slot, and the consumer reads it in place.
 ///
-/// For what is too large, or too varied in size, to be an element of an `SPSCQueue`: audio. A full queue refuses, and counts
-/// what it refused; the producer decides what that means.
+/// It is for data too large or too variable in size for an `SPSCQueue`: audio. A full queue refuses a slot
+/// and counts it; the producer decides what to do then.
 @safe public struct SlotQueue: ~Copyable, @unchecked Sendable {
   @usableFromInline let head = Atomic<UInt>(0)  // written by the consumer
   @usableFromInline let headLine = InlineArray<15, UInt>(repeating: 0)  // keeps the ends' cache lines apart
@@ -14,14 +14,15 @@ public import Synchronization
   @usableFromInline let tailLine = InlineArray<14, UInt>(repeating: 0)
   @usableFromInline let memory: UnsafeMutableRawPointer
   @usableFromInline let mask: UInt  // the number of slots, a power of two, minus one
-  /// From one slot to the next: whole cache lines, so that the two ends never share one.
+  /// Bytes from one slot to the next: whole cache lines, so that the two ends never share one.
   @usableFromInline let stride: Int
-  /// What a slot holds.
+  /// Usable bytes of a slot.
   public let slotBytes: Int
 
   @usableFromInline static var cacheLine: Int { @inlinable get { 64 } }
 
-  /// `slots` is raised to a power of two. The memory is touched before it matters. [any]
+  /// `slots` is rounded up to a power of two. The memory is touched here, so that no page fault comes later.
+  /// [any]
   @inlinable
   public init(slots: Int, bytes: Int) {
     var size = 1
@@ -42,12 +43,12 @@ public import Synchronization
     @inlinable get { Int(truncatingIfNeeded: mask &+ 1) }
   }
 
-  /// How often a slot was refused because the queue was full. [any]
+  /// The number of slots refused because the queue was full. [any]
   public var refusedCount: UInt {
     @inlinable get { refusals.load(ordering: .relaxed) }
   }
 
-  /// How many slots wait to be read; the other end may be changing it. [any]
+  /// The number of slots to read; the other thread may be changing it. [any]
   public var count: Int {
     @inlinable get {
       let start = head.load(ordering: .acquiring)
@@ -55,12 +56,12 @@ public import Synchronization
     }
   }
 
-  /// The block of memory behind it, for its owner to keep it from being paged out. [any]
+  /// Passes the memory block, so that its owner can lock it in RAM. [any]
   public func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
     unsafe body(UnsafeRawBufferPointer(start: memory, count: capacity * stride))
   }
 
-  /// The next slot to write; the same one again until it is committed. Nil when full. [the producer's thread]
+  /// The next slot to write; the same one again until it is committed. nil when full. [the producer's thread]
   @inlinable
   public func reserve() -> UnsafeMutableRawBufferPointer? {
     let end = tail.load(ordering: .relaxed)
@@ -71,7 +72,7 @@ public import Synchronization
     return unsafe UnsafeMutableRawBufferPointer(start: slot(end), count: slotBytes)
   }
 
-  /// Hands over the slot that was reserved. Without one it does nothing. [the producer's thread]
+  /// Hands over the reserved slot. Without one it does nothing. [the producer's thread]
   @inlinable
   public func commit() {
     let end = tail.load(ordering: .relaxed)
@@ -87,7 +88,7 @@ public import Synchronization
     return unsafe UnsafeRawBufferPointer(start: slot(start), count: slotBytes)
   }
 
-  /// Gives the oldest slot back to be written. Of an empty queue it does nothing. [the consumer's thread]
+  /// Releases the oldest slot for writing. If the queue is empty it does nothing. [the consumer's thread]
   @inlinable
   public func release() {
     let start = head.load(ordering: .relaxed)

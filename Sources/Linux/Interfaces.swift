@@ -3,7 +3,7 @@ package import Addresses
 internal import Glibc
 
 extension Interface {
-  /// Those that are up. Nil if the system would not say. [any but audio]
+  /// The interfaces that are up; nil if the system call failed. [any but audio]
   package static func up() -> [Interface]? {
     var first: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&first) == 0 else { return nil }
@@ -32,7 +32,8 @@ extension Interface {
 
   private mutating func learn(_ entry: ifaddrs, _ socketAddress: UnsafeRawPointer) {
     if Int32(socketAddress.loadUnaligned(as: sa_family_t.self)) == AF_PACKET {
-      // struct sockaddr_ll: the address's length is its twelfth byte. The second bit says that it is made up.
+      // struct sockaddr_ll: byte 12 is the address's length. The second bit of the address marks an invented
+      // one.
       let bytes = UnsafeRawBufferPointer(start: socketAddress, count: 18)
       isMakers = bytes[11] == 6 && bytes[12] & 2 == 0 && bytes[12..<18].contains { $0 != 0 }
       return
@@ -44,7 +45,7 @@ extension Interface {
     {
       networks.append(network)
     }
-    // At the other end of a cable or tunnel; some say ourselves.
+    // The other end of a cable or tunnel; some systems give our own address.
     if entry.ifa_flags & UInt32(IFF_POINTOPOINT) != 0, let other = Self.address(entry.ifa_ifu.ifu_dstaddr),
       other != own
     {
@@ -58,7 +59,7 @@ extension Interface {
 }
 
 extension Address {
-  /// Of a mask: how long its network is.
+  /// The length of a network mask.
   fileprivate var oneBits: Int {
     switch self {
     case .v4(let bits): bits.nonzeroBitCount

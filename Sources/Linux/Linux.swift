@@ -2,11 +2,12 @@
 package import BeatMath
 package import Glibc
 
-// What several modules ask of the system, in one place: Link's clock (`HostClock`), the machine's addresses and how they
-// are written (`Interface.up`, `Address.init(_:)`), threads (`Thread`), and a wake-up for one that waits (`WakeUp`). It decides nothing.
+// System calls of several modules, in one place: Link's clock (`HostClock`), the machine's addresses and
+// their text (`Interface.up`, `Address.init(_:)`), threads (`Thread`), and a wake-up for a waiting thread
+// (`WakeUp`). It decides nothing.
 
-/// Link's host clock on Linux: `CLOCK_MONOTONIC_RAW` in whole microseconds, truncated (facts: link 10). It is not
-/// steered by anybody, starts somewhere, and stands still while the machine sleeps.
+/// Link's host clock on Linux: `CLOCK_MONOTONIC_RAW` in whole microseconds, truncated (facts: link 10). No
+/// time service adjusts it, its start is arbitrary, and it stands still while the machine sleeps.
 package enum HostClock {
   /// [any] Real-time-safe: the kernel serves it without a system call.
   @_noLocks @_noAllocation
@@ -14,13 +15,13 @@ package enum HostClock {
     Micros(read(CLOCK_MONOTONIC_RAW))
   }
 
-  /// How long this machine has slept since it was started. Grows only in sleep.
+  /// Microseconds that this machine has slept since its start. Grows only in sleep.
   package static func sleptMicros() -> Int64 {
     read(CLOCK_BOOTTIME) &- read(CLOCK_MONOTONIC)
   }
 
-  /// How long ago that was by the wall's clock, which is the one that the kernel notes arrivals by. Zero if it was not noted,
-  /// or if that clock has been set since.
+  /// Time since the kernel noted a datagram's arrival, by the wall clock, which the kernel uses. Zero if
+  /// there is no note, or if that clock has been set since.
   package static func since(_ moment: timespec?) -> Micros {
     guard let moment, let seconds = Int64(exactly: moment.tv_sec), (0..<1 << 40).contains(seconds) else {
       return .zero
@@ -29,7 +30,7 @@ package enum HostClock {
     return (0..<longestWait).contains(age) ? Micros(age) : .zero
   }
 
-  /// No datagram that still matters has waited longer.
+  /// The longest plausible wait of a datagram that still matters.
   private static var longestWait: Int64 { 1_000_000 }
 
   // clock_gettime is served by the vDSO, in the process: no lock, no allocation, no system call.

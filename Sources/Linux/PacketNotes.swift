@@ -2,7 +2,8 @@
 package import Addresses
 internal import Glibc
 
-/// The notes that the kernel puts beside a datagram, each with its level and kind. Swift has no `CMSG_NXTHDR`.
+/// Calls a function for each control message (cmsg) of a datagram, with its level and kind. Swift has no
+/// `CMSG_NXTHDR`.
 package func forEachPacketNote(
   in notes: UnsafeRawBufferPointer, _ body: (_ level: Int32, _ kind: Int32, UnsafeRawBufferPointer) -> Void
 ) {
@@ -18,12 +19,13 @@ package func forEachPacketNote(
   }
 }
 
-/// The interface that a datagram came through, and the address of ours that it was sent to (`IP_PKTINFO`, `IPV6_RECVPKTINFO`).
+/// The interface that a datagram came through, and its local destination address (`IP_PKTINFO`,
+/// `IPV6_RECVPKTINFO`).
 package struct PacketInfo: Hashable, Sendable {
   package let interface: UInt32
   package let to: Address
 
-  /// Nil: the note says something else.
+  /// nil for another kind of control message.
   package init?(_ level: Int32, _ kind: Int32, _ value: UnsafeRawBufferPointer) {
     if level == Int32(IPPROTO_IP), kind == IP_PKTINFO, value.count >= MemoryLayout<in_pktinfo>.size {
       let info = value.loadUnaligned(as: in_pktinfo.self)
@@ -41,7 +43,7 @@ package struct PacketInfo: Hashable, Sendable {
   }
 }
 
-/// A note to the kernel beside a datagram: the address of ours that the datagram is to leave from.
+/// A control message for sending: the local address that a datagram is to leave from.
 package struct SourceNote {
   private var length: Int
   private var level: Int32
@@ -51,7 +53,7 @@ package struct SourceNote {
   package static func size(_ own: Address) -> Int { own.isIPv6 ? 40 : 32 }
 
   package init(_ own: Address) {
-    // An address, and the interface, which the kernel finds: in front of an IPv4 one, behind an IPv6 one.
+    // An IPv4 address comes after the interface, an IPv6 one before it; the kernel finds the interface.
     switch own {
     case .v4(let bits):
       (length, level, kind) = (28, Int32(IPPROTO_IP), Int32(IP_PKTINFO))

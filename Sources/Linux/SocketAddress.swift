@@ -3,7 +3,7 @@ package import Addresses
 package import Glibc
 
 extension Endpoint {
-  /// Nil if it is neither IPv4 nor IPv6.
+  /// nil if it is neither IPv4 nor IPv6.
   package init?(socketAddress: UnsafeRawPointer) {
     switch Int32(socketAddress.loadUnaligned(as: sa_family_t.self)) {
     case AF_INET:
@@ -24,7 +24,7 @@ extension Endpoint {
     }
   }
 
-  /// Calls `body` with this endpoint as the system wants it.
+  /// Calls `body` with this endpoint as a socket address.
   package func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
     switch address {
     case .v4(let bits):
@@ -50,7 +50,7 @@ extension Endpoint {
     }
   }
 
-  /// Where the system's resolver finds this host, which may take half a minute; an address is its own answer.
+  /// Asks the system's resolver, which may take half a minute; an address needs no question.
   package static func named(_ host: String, port: UInt16) -> [Endpoint] {
     var wanted = addrinfo()
     wanted.ai_socktype = Int32(SOCK_DGRAM.rawValue)
@@ -69,7 +69,7 @@ extension Endpoint {
     return found
   }
 
-  /// Where a socket is bound; nil, and `errno`, if that cannot be told.
+  /// The endpoint to which a socket is bound; nil, with `errno`, if the system call fails.
   package init?(of descriptor: Int32) {
     var storage = sockaddr_storage()
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)

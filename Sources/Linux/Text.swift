@@ -2,7 +2,7 @@
 public import Addresses
 internal import Glibc
 
-// Addresses as people write and read them, by the C library's own rules. No names: nothing here waits for a resolver.
+// Addresses as text, by the C library's rules. Names are not accepted: nothing here waits for a resolver.
 
 extension Address {
   /// `192.168.7.20`, `fe80::1`, `fe80::1%eth0`; IPv4 written as IPv6 (`::ffff:127.0.0.1`) is IPv4.
@@ -56,7 +56,7 @@ extension Endpoint: CustomStringConvertible {
     self.init(address, port: port)
   }
 
-  /// Host and port, whatever the host is; what has colons itself stands in brackets.
+  /// Splits a host and its port; a host with colons must be in brackets.
   package static func split(_ text: some StringProtocol) -> (host: String, port: UInt16)? {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
       return nil
@@ -69,7 +69,7 @@ extension Endpoint: CustomStringConvertible {
   public var description: String { address.isIPv6 ? "[\(address)]:\(port)" : "\(address):\(port)" }
 }
 
-/// As this machine calls itself; nil: it does not.
+/// This machine's name; nil if it has none.
 package var hostName: String? {
   var name = [CChar](repeating: 0, count: 256)
   guard gethostname(&name, name.count - 1) == 0 else { return nil }

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 internal import Glibc
 
-/// A thread of ours. Signals are the program's business, and none is delivered here; only its own mistakes end it as they
-/// end everything.
+/// A thread. It blocks all signals but those of its own faults, which end the program as usual.
 package struct Thread: Sendable {
   private static let mistakes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
   private let identifier: pthread_t
 
-  /// If there is none to be had, `body` is not called.
+  /// If the system refuses the thread, `body` is not called.
   ///
-  /// - Parameter name: as `top -H` and debuggers show it, up to 15 letters.
+  /// - Parameter name: shown by `top -H` and debuggers, up to 15 letters.
   package init(_ name: String, _ body: sending @escaping () -> Void) throws(SystemFailure) {
     var identifier = pthread_t()
     let context = Unmanaged.passRetained(Body(name, body))
-    // A new thread inherits the mask.
+    // A new thread inherits the signal mask.
     var others = sigset_t()
     var before = sigset_t()
     sigfillset(&others)
@@ -28,7 +27,7 @@ package struct Thread: Sendable {
     self.identifier = identifier
   }
 
-  /// Waits for its end; from itself, it ends on its own. Once, or `detach`.
+  /// Waits for the thread's end; from the thread itself it only detaches. Call either this or `detach`, once.
   package func join() {
     if pthread_equal(identifier, pthread_self()) != 0 { detach() } else { pthread_join(identifier, nil) }
   }

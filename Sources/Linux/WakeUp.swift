@@ -3,7 +3,7 @@ package import BeatMath
 package import Glibc
 import Synchronization
 
-/// What the system refused: the call that failed and its `errno`.
+/// A failed system call and its `errno`.
 package struct SystemFailure: Error, CustomStringConvertible {
   package var call: StaticString
   package var code: Int32
@@ -16,24 +16,24 @@ package struct SystemFailure: Error, CustomStringConvertible {
   package var description: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
-/// Waits until one of these has something to say, but not beyond `deadline`; nil: for ever. Whole milliseconds, rounded up: a
-/// deadline that is not quite there would only cost another turn.
+/// Waits until one of these descriptors is ready, but not beyond `deadline`; nil: for ever. The wait is
+/// rounded up to whole milliseconds, because waking just before the deadline would cost another turn.
 package func wait(for watched: inout [pollfd], from now: Micros, until deadline: Micros?) {
   let milliseconds = deadline.map { Int32(clamping: max(0, ($0 - now).count + 999) / 1000) } ?? -1
   poll(&watched, nfds_t(watched.count), milliseconds)
 }
 
-/// A line to oneself: what one thread writes wakes the other from its wait.
+/// Wakes one waiting thread from any other: a pair of connected sockets.
 package final class WakeUp: Sendable {
   private let reading = Atomic<Int32>(-1)
   private let writing = Atomic<Int32>(-1)
 
   package init() {}
 
-  /// To be waited on; -1 until it is open.
+  /// The descriptor to poll; -1 until it is open.
   package var descriptor: Int32 { reading.load(ordering: .relaxed) }
 
-  /// Until then nobody is woken. Only one thread at a time may call it.
+  /// Before this call no signal arrives. Only one thread at a time may call it.
   package func open() throws(SystemFailure) {
     guard descriptor < 0 else { return }
     var ends: [Int32] = [-1, -1]
@@ -49,7 +49,7 @@ package final class WakeUp: Sendable {
     for end in [descriptor, writing.load(ordering: .relaxed)] where end >= 0 { close(end) }
   }
 
-  /// A full line will wake the thread as well. [any but audio]
+  /// Wakes the thread, even if the socket's buffer is full. [any but audio]
   package func signal() {
     var byte: UInt8 = 1
     send(writing.load(ordering: .relaxed), &byte, 1, Int32(MSG_NOSIGNAL))
