@@ -2,7 +2,7 @@
 import BeatMath
 import Testing
 
-/// Numbers that nobody can mean, in every place that takes one: nothing traps, and no edit becomes anybody's news.
+/// Absurd numbers in every place that takes one: nothing traps, and no edit reaches the peers.
 struct AbsurdArgumentTests {
   static let doubles: [Double] = [
     .nan, .signalingNaN, .infinity, -.infinity, .greatestFiniteMagnitude, -.greatestFiniteMagnitude, 1e300,
@@ -22,7 +22,7 @@ struct AbsurdArgumentTests {
       isConnected: isConnected)
   }
 
-  /// Nothing is committed by this edit.
+  /// Whether the edit commits nothing.
   func changesNothing(_ edit: (inout SessionState) -> Void) -> Bool {
     [false, true].allSatisfy { isConnected in
       var state = state(isConnected: isConnected)
@@ -31,7 +31,7 @@ struct AbsurdArgumentTests {
     }
   }
 
-  @Test func `a tempo or beat that is no number changes nothing`() {
+  @Test func `a tempo or beat that is not a number changes nothing`() {
     #expect(changesNothing { $0.setTempo(.nan, at: Self.now) })
     for beat in Self.doubles where !(beat.magnitude <= 5e9) {
       for quantum in Self.doubles {
@@ -55,7 +55,7 @@ struct AbsurdArgumentTests {
     }
   }
 
-  @Test(arguments: doubles) func `a quantum that is none leaves a working state`(quantum: Double) {
+  @Test(arguments: doubles) func `an absurd quantum leaves a working state`(quantum: Double) {
     for isConnected in [false, true] {
       var edited = state(isConnected: isConnected)
       edited.requestBeat(3, at: Self.now, quantum: quantum)
@@ -67,7 +67,7 @@ struct AbsurdArgumentTests {
     }
   }
 
-  @Test func `every question is answered`() {
+  @Test func `every query gives an answer for absurd arguments`() {
     let state = state(isConnected: true)
     for quantum in Self.doubles {
       for time in Self.times + [Self.now] {

@@ -22,7 +22,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   return audio
 }
 
-@Test func `the audio thread sees its own change for a second whatever others say`() {
+@Test func `the audio thread sees its own change for a second`() {
   var audio = sessionWithOwnChange()
   let others = sharedState(tempo: 70)
   for elapsed: Int64 in [0, 1, 500_000, 1_000_000] {
@@ -35,7 +35,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   #expect(!later.isPlaying)
 }
 
-@Test func `a change of tempo does not hold back the other's start`() {
+@Test func `a tempo change does not hold back the start of a peer`() {
   var audio = AudioSession(sharedState(tempo: 120))
   let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   var edited = captured
@@ -47,7 +47,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   #expect(seen.isPlaying)
 }
 
-@Test func `while disabled the shared state is seen as soon as the change is worked in`() {
+@Test func `while disabled the shared state is seen as soon as it is current`() {
   var audio = sessionWithOwnChange(isEnabled: false)
   let stale = sharedState(tempo: 120)
   #expect(audio.capture(stale, workedIn: 0, at: start + Micros(10)).tempo == 50)
@@ -79,7 +79,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   #expect(change?.startStop?.isPlaying == false)
 }
 
-@Test func `the audio thread's tempo stays in range`() {
+@Test func `the tempo of the audio thread stays in range`() {
   var audio = AudioSession(sharedState(tempo: 120))
   let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   var edited = captured
@@ -90,7 +90,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
 
 @Test func `a change names the session whose timeline was edited`() {
   var audio = sessionWithOwnChange()
-  // A join within the second: the copy is still the old session's.
+  // A join within the second: the copy still belongs to the old session.
   let kept = audio.capture(sharedState(tempo: 70, session: 2), workedIn: 1, at: start + Micros(500_000))
   var edited = kept
   edited.setTempo(51, at: start + Micros(500_000))

@@ -4,7 +4,7 @@ import TestSupport
 
 typealias Dice = TestSupport.Dice
 
-/// Random inputs as sessions have them.
+/// Random inputs with the distribution of real sessions.
 extension Dice {
   mutating func bits() -> UInt64 { next() }
 
@@ -33,7 +33,7 @@ extension Dice {
     }
   }
 
-  /// None, whole, fractional, and down to one microbeat.
+  /// Zero, whole, fractional, and down to one microbeat.
   mutating func quantum() -> Int64 {
     switch bits() % 8 {
     case 0: 0
@@ -43,7 +43,7 @@ extension Dice {
     }
   }
 
-  /// As typed, as dragged, as received from the wire.
+  /// Typed, dragged, or received from the wire.
   mutating func tempo() -> Double {
     switch bits() % 3 {
     case 0: Double(integer(20...999))

@@ -7,7 +7,7 @@ import Testing
 @Suite struct DifferentialTests {
   static let cases = 1_000_000
 
-  /// Draws cases until one differs; says which, so that it can become a test of its own.
+  /// Draws cases until one differs, and prints it, so that it can become a test.
   func expectNoDifference(
     seed: UInt64, _ name: String, _ ours: (inout Dice) -> String?
   ) {
@@ -103,7 +103,7 @@ import Testing
   @Test func `committing to a session matches the reference`() {
     expectNoDifference(seed: 8, "session from client") { dice in
       let session = dice.timeline(), now = dice.micros(), map = dice.map()
-      // Half of the clients are in time with the session, so that "nothing changed" is met too.
+      // Half of the clients match the session, so that "nothing changed" occurs, too.
       let client =
         dice.bits() % 2 == 0
         ? dice.timeline() : dice.timeline().following(session: session, at: Micros(now), by: map)
@@ -151,8 +151,8 @@ import Testing
     }
   }
 
-  /// 3.0.6 may leave the forced beat a microbeat past at its own time; 3.1 then forces once more, a microsecond
-  /// later, and that is what we do.
+  /// 3.0.6 may leave the forced beat a microbeat past at its own time. 3.1 then forces once more, a
+  /// microsecond later, and so do we.
   private func forced(_ state: OracleState, _ beat: Double, _ time: Int64, _ quantum: Double) -> OracleState {
     let once = oracle_force_beat(state, beat, time, quantum)
     return oracle_beat_at_time(once, time, quantum) > Beats(beat).value
@@ -179,7 +179,7 @@ import Testing
       let quantum = Beats(micros: dice.quantum()).value, beat = Beats(micros: dice.beats()).value
       var ours = before
       ours.requestBeat(beat, at: Micros(time), quantum: quantum)
-      // Where 3.0.6's own last step left the beat past its time, the wanted time is known only inside.
+      // If the last step of 3.0.6 left the beat past its time, only the library knows the wanted time.
       let old = oracle_request_beat(before.oracle, beat, time, quantum)
       if ours.sameAs(old) { return nil }
       var when = time

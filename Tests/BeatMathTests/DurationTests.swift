@@ -12,11 +12,11 @@ import Testing
   }
 
   @Test(arguments: [0, 1, -1, 999_999, -86_400_000_000, .max, .min])
-  func `there and back is where it was`(count: Int64) {
+  func `converting to a duration and back is the identity`(count: Int64) {
     #expect(Micros(Micros(count).duration) == Micros(count))
   }
 
-  @Test func `what is longer than microseconds can count is as long as they can`() {
+  @Test func `a duration beyond the range of microseconds saturates`() {
     #expect(Micros(.seconds(Int64.max)) == Micros(.max) && Micros(.seconds(Int64.min)) == Micros(.min))
     #expect(Micros(Duration(attoseconds: .max)) == Micros(.max))
     #expect(Micros(Duration(attoseconds: .min)) == Micros(.min))

@@ -2,7 +2,7 @@
 import BeatMath
 import Testing
 
-/// What a commit of an app's captured state consists of (facts: link 9.1).
+/// The content of a commit of an app's captured state (facts: link 9.1).
 struct SessionChangeTests {
   static let captured = SessionState(
     timeline: Timeline(tempo: Tempo(100), beatOrigin: .zero, timeOrigin: .zero),
@@ -16,7 +16,7 @@ struct SessionChangeTests {
     #expect(same.change(at: Micros(9)) == nil)
   }
 
-  @Test func `a changed tempo leaves start and stop to others`() throws {
+  @Test func `a changed tempo leaves start and stop unchanged`() throws {
     var edited = Self.captured
     edited.setTempo(5000, at: Micros(5_000_000))
     let change = try #require(edited.change(at: Micros(9)))
@@ -24,7 +24,7 @@ struct SessionChangeTests {
     #expect(change.startStop == nil && change.at == Micros(9) && change.session == 7)
   }
 
-  @Test func `a start leaves the tempo to others`() throws {
+  @Test func `a start leaves the tempo unchanged`() throws {
     var edited = Self.captured
     edited.setPlaying(true, at: Micros(5_000_000))
     let change = try #require(edited.change(at: Micros(9)))
@@ -33,7 +33,7 @@ struct SessionChangeTests {
       change.startStop == ClientStartStop(isPlaying: true, time: Micros(5_000_000), timestamp: Micros(9)))
   }
 
-  @Test func `two states are equal if they say the same`() {
+  @Test func `two states with the same values are equal`() {
     var edited = Self.captured
     edited.setPlaying(true, at: Micros(5))
     #expect(edited != Self.captured)

@@ -2,7 +2,7 @@
 import BeatMath
 import Testing
 
-/// The worked numbers of the protocol, one test a rule.
+/// The worked numbers of the protocol, one test for each rule.
 private func line(_ bpm: Double, _ beat: Double, _ time: Int64) -> Timeline {
   Timeline(tempo: Tempo(bpm), beatOrigin: Beats(beat), timeOrigin: Micros(time))
 }
@@ -46,7 +46,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     #expect(abs(Tempo(microsPerBeat: wire).beatsPerMinute - received) < 1e-11)
   }
 
-  @Test func `tempo stays within Link's range`() {
+  @Test func `tempo stays within the range of Link`() {
     #expect(Tempo(1).clamped == Tempo(20))
     #expect(Tempo(100_000).clamped == Tempo(999))
     #expect(Tempo(.nan).clamped == Tempo(20))
@@ -122,7 +122,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     #expect(joined.following(session: session, at: now + Micros(6_849_353), by: map) == joined)
   }
 
-  @Test func `a tempo set after joining wins over the session's own`() {
+  @Test func `a tempo set after joining wins over that of the session`() {
     var joined = state(client.following(session: session, at: now, by: map), connected: true)
     joined.setTempo(140, at: now + Micros(20_000))
     #expect(joined.timeline == line(140, -18.925929, 50_462_346))
@@ -180,7 +180,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     arguments: [
       (60.0, 10_000_000, 60.0, -10_000_000), (5, 1_000_000, 20, -5_000_000), (5000, 1_000_000, 999, 879_880),
     ] as [(Double, Int64, Double, Int64)])
-  func `a tempo turns the line at its time`(asked: Double, time: Int64, tempo: Double, origin: Int64) {
+  func `a tempo change pivots at its time`(asked: Double, time: Int64, tempo: Double, origin: Int64) {
     var changed = state(line(120, 0, 0))
     changed.setTempo(asked, at: Micros(time))
     #expect(changed.timeline == line(tempo, 0, origin))
@@ -193,7 +193,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     #expect(changed.beat(at: Micros(20_000_000), quantum: 0) == 20.38212)
   }
 
-  @Test func `alone the requested beat comes at once`() {
+  @Test func `without peers the requested beat comes at once`() {
     var alone = state(line(120, 0, 0))
     alone.requestBeat(0, at: Micros(5_300_000), quantum: 4)
     #expect(alone.timeline == line(120, -12, -700_000))
@@ -240,7 +240,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
 }
 
 @Suite struct ClockMapExamples {
-  @Test func `the map goes both ways within a microsecond`() {
+  @Test func `the map is invertible within a microsecond`() {
     let map = ClockMap(jackAnchor: Micros(1_000_000), linkAnchor: Micros(752_000), skew: 130e-6)
     for time in stride(from: Int64(0), through: 10_000_000_000, by: 99_999_999) {
       let there = map.link(fromJACK: Micros(time))

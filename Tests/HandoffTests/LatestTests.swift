@@ -9,15 +9,15 @@ import Testing
     #expect(seen == [7, nil, 7])
   }
 
-  @Test func `the reader sees the newest value, once as new and then always`() {
+  @Test func `the reader sees the newest value, as new only once`() {
     let latest = Latest(0)
     for value in 1...5 { latest.publish(value) }
     let seen = [latest.readIfNew(), latest.readIfNew(), latest.read()]
     #expect(seen == [5, nil, 5])
   }
 
-  /// Who compares it with that of the cycle before, far past the number's end, too.
-  @Test func `the number of readings is another after each new value, and after nothing else`() {
+  /// A reader compares the number with that of its last cycle. It must also work after the number wraps.
+  @Test func `the number of readings changes with each new value only`() {
     let latest = Latest(0)
     for value in 1...600 {
       let before = latest.readings

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct SPSCQueueTests {
   @Test(arguments: [1, 2, 4, 8], 0..<24)
-  func `what goes in comes out in order, from any starting place`(capacity: Int, offset: Int) {
+  func `elements come out in order, from any starting position`(capacity: Int, offset: Int) {
     let queue = SPSCQueue<Int>(capacity: capacity)
     for number in 0..<offset {
       queue.push(number)
@@ -18,7 +18,7 @@ import Testing
     #expect(refused == 0)
   }
 
-  @Test func `a full queue refuses, counts it and keeps what it has`() {
+  @Test func `a full queue refuses, counts the refusal and keeps its elements`() {
     let queue = SPSCQueue<Int>(capacity: 4)
     let taken = (1...6).map { queue.push($0) }
     let refused = queue.refusedCount
@@ -38,7 +38,7 @@ import Testing
     #expect(capacity == given)
   }
 
-  @Test func `between two threads nothing is lost, doubled or out of order`() async {
+  @Test func `between two threads no element is lost, doubled or out of order`() async {
     let rounds = 200_000
     let (firstWrong, count) = await Pipe.run(rounds: rounds)
     #expect(firstWrong == nil)

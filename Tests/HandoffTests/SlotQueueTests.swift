@@ -13,7 +13,7 @@ extension SlotQueue {
     return true
   }
 
-  /// The number of the oldest slot, if all of its words belong to it.
+  /// The number of the oldest slot, if all its words have the same number.
   fileprivate func get() -> UInt64? {
     guard let slot = front() else { return nil }
     let number = slot.loadUnaligned(as: UInt64.self)
@@ -29,7 +29,7 @@ extension SlotQueue {
 
 @Suite struct SlotQueueTests {
   @Test(arguments: [1, 2, 4, 8], 0..<24)
-  func `blocks come out as they went in, in order, from any starting place`(slots: Int, offset: Int) {
+  func `blocks come out unchanged and in order, from any position`(slots: Int, offset: Int) {
     let queue = SlotQueue(slots: slots, bytes: 40)
     for number in 0..<offset {
       _ = queue.put(UInt64(number))
@@ -45,7 +45,7 @@ extension SlotQueue {
     #expect(refused == 0)
   }
 
-  @Test func `a full queue refuses, counts it and keeps what it has`() {
+  @Test func `a full queue refuses, counts the refusal and keeps its blocks`() {
     let queue = SlotQueue(slots: 4, bytes: 8)
     let taken = (1...6).map { queue.put($0) }
     let refused = queue.refusedCount
@@ -59,7 +59,7 @@ extension SlotQueue {
     #expect(rest == [2, 3, 4, 7, nil])
   }
 
-  @Test func `a slot that is reserved and not committed is not seen, and given again`() {
+  @Test func `a slot reserved but not committed is not seen and is given again`() {
     let queue = SlotQueue(slots: 2, bytes: 8)
     let first = queue.reserve()?.baseAddress
     let again = queue.reserve()?.baseAddress
@@ -74,7 +74,7 @@ extension SlotQueue {
     #expect(readAgain == read)
   }
 
-  @Test func `who commits or releases once too often breaks nothing`() {
+  @Test func `a superfluous commit or release breaks nothing`() {
     let queue = SlotQueue(slots: 2, bytes: 8)
     queue.release()
     let taken = [queue.put(1), queue.put(2)]
@@ -88,7 +88,7 @@ extension SlotQueue {
   }
 
   @Test(arguments: [(0, 0, 1), (3, 1, 4), (4, 64, 4), (5, 65, 8)])
-  func `slots are a power of two, and each begins a cache line`(slots: Int, bytes: Int, given: Int) {
+  func `slots are a power of two, and each starts a cache line`(slots: Int, bytes: Int, given: Int) {
     let queue = SlotQueue(slots: slots, bytes: bytes)
     let capacity = queue.capacity
     let held = queue.slotBytes
@@ -105,7 +105,7 @@ extension SlotQueue {
   }
 
   @Test(arguments: [1, 4, 64])
-  func `between two threads no block is lost, doubled, torn or out of order`(slots: Int) async {
+  func `between two threads no block is lost, torn or out of order`(slots: Int) async {
     let rounds = 100_000
     let (firstWrong, count) = await Hammer.run(rounds: rounds, slots: slots)
     #expect(firstWrong == nil)

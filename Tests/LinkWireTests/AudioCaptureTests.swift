@@ -3,9 +3,9 @@ import BeatMath
 import LinkWire
 import Testing
 
-/// What the reference really sends on its audio sockets.
+/// Datagrams that the reference sent on its audio sockets.
 struct AudioCaptureTests {
-  @Test func `every captured datagram of Link audio is read and written back to the same bytes`() throws {
+  @Test func `every captured datagram of Link audio survives a round trip`() throws {
     var kinds = [UInt8: Set<Int>]()
     for datagram in Capture.audio.joined() {
       if datagram[0] == UInt8(ascii: "c") {
@@ -31,7 +31,7 @@ struct AudioCaptureTests {
     #expect(endpoints.map(\.port).sorted() == [36_800, 41_256])
   }
 
-  @Test func `sixty channels come in two parts of which only the first pings`() throws {
+  @Test func `sixty channels take two announcements, and only the first pings`() throws {
     var channels: [[String]] = []
     var pings: [Bool] = []
     for datagram in Capture.audio[2] where datagram[0] == UInt8(ascii: "c") && datagram[8] == 1 {

@@ -28,7 +28,7 @@ struct AudioExampleTests {
   static let all = [announcement, byes, pong, request, stop, audio]
   static let sizes = [99, 40, 36, 36, 36, 82]
 
-  @Test func `an announcement says who and what`() throws {
+  @Test func `an announcement has the name, session and channels of a peer`() throws {
     #expect(Self.all.map(\.count) == Self.sizes)
     try decodingAudio(Self.announcement) { datagram in
       #expect(datagram.node == Self.node && datagram.timeToLive == 5)
@@ -47,7 +47,7 @@ struct AudioExampleTests {
     }
   }
 
-  @Test func `audio has its place in the session`() throws {
+  @Test func `audio has a beat and a tempo of the session`() throws {
     try decodingAudio(Self.audio) { datagram in
       guard case .audio(let buffer) = datagram.body else {
         Issue.record("not audio")
@@ -66,12 +66,12 @@ struct AudioExampleTests {
   }
 
   @Test(arguments: zip(all.indices, all))
-  func `each is written as it was read`(index: Int, example: [UInt8]) throws {
+  func `each example is written as it was read`(index: Int, example: [UInt8]) throws {
     #expect(try rewritten(example) == example)
   }
 }
 
-/// Read, and written again by our encoders.
+/// Decodes a datagram and encodes it again.
 func rewritten(_ bytes: [UInt8]) throws -> [UInt8] {
   try decodingAudio(bytes) { datagram in
     switch datagram.body {
@@ -96,7 +96,7 @@ func rewritten(_ bytes: [UInt8]) throws -> [UInt8] {
   }
 }
 
-/// In place, as a sender does it: the head first, then the samples where the encoder says.
+/// Encodes in place, as a sender does: the head first, then the samples at the returned place.
 private func rewritten(_ buffer: AudioBuffer, from node: NodeID) -> [UInt8] {
   let chunks = (0..<buffer.chunkCount).map { buffer.chunk(at: $0) }
   var datagram = [UInt8](repeating: 0xee, count: 1200)

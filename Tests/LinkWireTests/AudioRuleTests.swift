@@ -3,7 +3,7 @@ import BeatMath
 import LinkWire
 import Testing
 
-/// What is refused on an audio socket, and as what.
+/// Datagrams that an audio socket refuses, and the reasons.
 struct AudioRuleTests {
   static let node = AudioExampleTests.node
   static let session = entry("sess", bytes(of: 7))
@@ -23,7 +23,7 @@ struct AudioRuleTests {
     }
   }
 
-  @Test func `what is no message is refused`() {
+  @Test func `bytes that are not a message are refused`() {
     #expect(Self.refusal([]) == .notLink)
     #expect(Self.refusal([UInt8](repeating: 0, count: 10)) == .notLink)
     #expect(Self.refusal([UInt8](repeating: 0, count: 1200)) == .notLink)
@@ -51,21 +51,21 @@ struct AudioRuleTests {
     #expect(Self.refusal(longest + [0]) == .tooLong)
   }
 
-  @Test func `messages without what they are for are refused`() {
+  @Test func `messages without a required entry are refused`() {
     for type in 1...5 as ClosedRange<UInt8> { #expect(Self.refusal(Self.header(type)) == .missingEntry) }
     #expect(Self.refusal(Self.header(1) + entry("__pi", Self.text([65]))) == .missingEntry)
-    // Of a peer without a name or channels, the session is enough.
+    // The session is enough for a peer without a name or channels.
     #expect(Self.refusal(Self.header(1) + Self.session) == nil)
   }
 
   @Test(arguments: ["chid", "__ht"], [0, 7, 9])
-  func `values have their size`(key: String, size: Int) {
+  func `a value of another size is refused`(key: String, size: Int) {
     let type: UInt8 = key == "chid" ? 4 : 3
     #expect(
       Self.refusal(Self.header(type) + entry(key, [UInt8](repeating: 1, count: size))) == .wrongEntrySize)
   }
 
-  @Test func `a list is all or nothing`() {
+  @Test func `a list is refused as a whole if one part is wrong`() {
     let item = Self.text(Array("x".utf8)) + bytes(of: 5)
     func refusal(_ value: [UInt8]) -> DecodingFailure? {
       Self.refusal(Self.header(1) + Self.session + entry("auca", value))
@@ -81,7 +81,7 @@ struct AudioRuleTests {
     #expect(refusal(Self.list(1, bytes("00000006") + [1] + bytes(of: 5))) == .brokenList)
   }
 
-  @Test func `a farewell is all or nothing`() {
+  @Test func `a goodbye is refused as a whole if one part is wrong`() {
     func refusal(_ value: [UInt8]) -> DecodingFailure? { Self.refusal(Self.header(2) + entry("aucb", value)) }
     let ids = bytes(of: 1) + bytes(of: 2)
     #expect(refusal(Self.list(2, ids)) == nil)
@@ -95,7 +95,7 @@ struct AudioRuleTests {
     #expect(Self.header(2).count + entry("aucb", Self.list(Wire.maximumByes, full)).count == 1200)
   }
 
-  @Test func `a name ends where its entry does`() {
+  @Test func `a name ends at the end of its entry`() {
     func refusal(_ name: [UInt8]) -> DecodingFailure? {
       let asPeer = Self.refusal(Self.header(1) + Self.session + entry("__pi", Self.text(name)))
       let asChannel = Self.refusal(
@@ -113,10 +113,11 @@ struct AudioRuleTests {
     #expect(Self.refusal(Self.header(1) + Self.session + entry("__pi", Self.text([65]) + [0])) == .brokenList)
   }
 
-  /// Cut within a character, of another encoding, or anything: the bytes are given out as they came, and so are its neighbours.
+  /// A name cut within a character, in another encoding, or of random bytes is returned as it came, and so
+  /// are its neighbours.
   @Test(
     arguments: [[0x42, 0xe4, 0x73], [0xe2, 0x82], [0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80]] as [[UInt8]])
-  func `a name that is no text hides nothing`(name: [UInt8]) throws {
+  func `a name that is not UTF-8 hides no other entry`(name: [UInt8]) throws {
     let names = [Array("Good1".utf8), name, Array("Good2".utf8)]
     var items: [UInt8] = []
     for (id, name) in names.enumerated() { items += Self.text(name) + bytes(of: Int64(id)) }
@@ -133,8 +134,8 @@ struct AudioRuleTests {
     }
   }
 
-  /// As betas of the reference send them (facts: link-audio 2): such a name is cut, and its neighbours stand.
-  @Test func `a name that is too long hides nothing`() throws {
+  /// Betas of the reference send such names (facts: link-audio 2): the name is cut, and its neighbours stay.
+  @Test func `a name that is too long hides no other entry`() throws {
     let long = Array(("ab" + String(repeating: "가", count: 100)).utf8)
     for (name, size) in [
       (long, 254), ([UInt8](repeating: 65, count: 257), 256), ([UInt8](repeating: 0x80, count: 400), 252),
@@ -185,19 +186,19 @@ struct AudioRuleTests {
     return datagram + [UInt8](repeating: 1, count: sent ?? size)
   }
 
-  @Test func `audio is taken as peers send it`() {
+  @Test func `audio is accepted as peers send it`() {
     #expect(Self.refusal(Self.audio(chunks: [(251, 500_000)])) == nil)
     #expect(
       Self.refusal(Self.audio(chunks: [(64, 500_000), (61, 450_000)], rate: 44_100, channels: 2)) == nil)
     #expect(Self.refusal(Self.audio(chunks: [(512, 500_000)])) == nil)
-    // 1126 bytes: all the room there is.
+    // 1126 bytes: the maximum.
     #expect(Self.refusal(Self.audio(chunks: [(281, 500_000)], channels: 2)) == nil)
     for rate in [8_000, 32_000, 384_000] as [Int64] {
       #expect(Self.refusal(Self.audio(chunks: [(1, 1)], rate: rate)) == nil)
     }
   }
 
-  @Test func `audio that is not what it says is refused`() {
+  @Test func `audio that contradicts its head is refused`() {
     let good = [(frames: 5, tempo: Int64(500_000)), (frames: 2, tempo: 500_000)]
     for codec in [0, 2, 255] as [UInt8] {
       #expect(Self.refusal(Self.audio(chunks: good, codec: codec)) == .unknownCodec)
@@ -225,7 +226,7 @@ struct AudioRuleTests {
     for size in 20..<whole.count { #expect(Self.refusal(Array(whole[..<size])) != nil) }
   }
 
-  @Test func `audio that nobody would take is not written`() {
+  @Test func `audio that receivers refuse is not written`() {
     func isWritten(
       _ chunks: [AudioBuffer.Chunk], rate: Int = 48_000, channels: Int = 1, room: Int = 1200
     ) -> Bool {
@@ -252,8 +253,8 @@ struct AudioRuleTests {
     #expect(!isWritten([chunk(.max), chunk(.max)]))
   }
 
-  /// As the reference splits them: 1176 bytes of entries, those of the ping included.
-  @Test func `an announcement takes what fits`() throws {
+  /// As the reference splits them: 1176 bytes of entries, including the ping's.
+  @Test func `an announcement takes as many channels as fit`() throws {
     for ping in [nil, AudioExampleTests.echo] {
       let writer = [UInt8]().withUnsafeBytes {
         AnnouncementWriter(from: Self.node, in: Self.node, named: $0, ping: ping)
@@ -296,24 +297,24 @@ struct AudioRuleTests {
     }
   }
 
-  @Test func `nothing of it allocates`() throws {
+  @Test func `audio messages are handled without allocation`() throws {
     #expect(
       try AudioExampleTests.all.map { try $0.withUnsafeBytes { try walk($0) } } == [5, 1, 36, 36, 36, 16_388])
   }
 
-  @Test func `wounded audio messages are refused or read the same twice`() {
+  @Test func `damaged audio messages are refused or read the same twice`() {
     var generator = MutationTests.Seeded(state: 1200)
     var accepted = 0, refused = [DecodingFailure: Int]()
     let seeds = AudioExampleTests.all + Capture.audio.flatMap { $0.filter { $0[0] == UInt8(ascii: "c") } }
     for _ in 0..<40_000 {
       var packet = MutationTests.wounded(seeds.randomElement(using: &generator) ?? [], using: &generator)
-      // Nothing but the head of audio can be wrong: hit it more often than chance would.
+      // Only the head of an audio message can be wrong: hit it more often than chance would.
       if packet.count > 80, packet[8] == 6, Bool.random(using: &generator) {
         packet[Int.random(in: 36..<74, using: &generator)] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
       }
       do {
         let again = try rewritten(packet)
-        // Entries that nobody knows are not written again; a name, a list and bytes of a session that were left out are.
+        // Unknown entries are not written again. An omitted name, list or bytes of a session are written.
         if again.count > packet.count + 24 + 8 { Issue.record("\(packet)") }
         if try rewritten(again) != again { Issue.record("\(packet)") }
         accepted += 1
@@ -333,14 +334,14 @@ struct AudioRuleTests {
     }
   }
 
-  @Test func `chance is refused`() {
+  @Test func `random bytes are refused`() {
     var generator = MutationTests.Seeded(state: 7)
     for _ in 0..<10_000 {
       let noise = (0..<Int.random(in: 0..<300, using: &generator)).map { _ in
         UInt8.random(in: 0...255, using: &generator)
       }
       if Self.refusal(noise) == nil { Issue.record("\(noise)") }
-      // Behind a head that is right, it may be anything; it must end.
+      // After a correct head the rest may be anything; decoding must end.
       _ = Self.refusal(Self.header(UInt8.random(in: 1...6, using: &generator)) + noise)
     }
   }

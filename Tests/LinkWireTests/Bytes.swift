@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkWire
 
-/// Bytes from hexadecimal digits; spaces and line ends are for the reader only.
+/// Bytes from hexadecimal digits; spaces and line ends are ignored.
 func bytes(_ hex: String) -> [UInt8] {
   let digits = hex.compactMap { $0.hexDigitValue }
   return stride(from: 0, to: digits.count - 1, by: 2).map { (place: Int) -> UInt8 in
@@ -27,7 +27,7 @@ extension AudioPacket {
   var array: [UInt8] { withUnsafeBytes { Array($0) } }
 }
 
-/// The decoders over bytes that end exactly where their allocation ends, so that a sanitizer sees over-reads.
+/// Decodes bytes that end exactly at the end of their allocation, so that a sanitizer sees over-reads.
 func decodeDiscovery(_ bytes: [UInt8]) throws -> DiscoveryMessage {
   try borrowing(bytes) { try LinkWire.decodeDiscovery($0) }
 }
@@ -40,7 +40,7 @@ func decodeMeasurement(_ bytes: [UInt8]) throws -> MeasurementMessage {
   try borrowing(bytes) { try LinkWire.decodeMeasurement($0) }
 }
 
-/// What it gives out is looked at while the bytes are there.
+/// Calls the closure with the message while its bytes are valid.
 @discardableResult
 func decodingAudio<Result>(_ bytes: [UInt8], _ look: (AudioMessage) throws -> Result) throws -> Result {
   try borrowing(bytes) { try look(LinkWire.decodeAudio($0)) }

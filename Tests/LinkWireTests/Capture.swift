@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TestSupport
 
-/// What real peers sent, in its order.
+/// Datagrams of real peers, in order.
 enum Capture {
   static let datagrams = CapturedDatagram.recorded(as: "linkhut").map(\.bytes)
   static let audio = ["mono-resubscribed", "stereo-tempo", "sixty-channels"].map {

@@ -3,9 +3,9 @@ import BeatMath
 import LinkWire
 import Testing
 
-/// What the reference really sends must come out of our decoder and go back to the same bytes.
+/// Datagrams of the reference must survive decoding and encoding to the byte.
 struct CaptureTests {
-  @Test func `every captured datagram is read and written back to the same bytes`() throws {
+  @Test func `every captured datagram survives a round trip to the byte`() throws {
     var counts = [Int: Int]()
     for datagram in Capture.datagrams {
       counts[datagram.count, default: 0] += 1
@@ -19,7 +19,7 @@ struct CaptureTests {
     if datagram[1] == UInt8(ascii: "a") { return encode(try decodeDiscovery(datagram)).array }
     switch try decodeMeasurement(datagram) {
     case .ping(let echo):
-      // A ping is its echo after nine bytes; the host time in it must be what our encoder would write.
+      // A ping is its echo after nine bytes. Its host time must match our encoder's.
       let host = (8..<16).reduce(Int64(0)) { $0 << 8 | Int64(echo.byte(at: $1)) }
       let ghost = (24..<32).reduce(Int64(0)) { $0 << 8 | Int64(echo.byte(at: $1)) }
       return encodePing(host: Micros(host), previousGhost: echo.count == 32 ? Micros(ghost) : nil).array
@@ -31,7 +31,7 @@ struct CaptureTests {
     }
   }
 
-  @Test func `the capture holds the session that its description says`() throws {
+  @Test func `the capture contains the session of its description`() throws {
     var tempos = Set<Int64>()
     var nodes = Set<NodeID>()
     var sawPlaying = false

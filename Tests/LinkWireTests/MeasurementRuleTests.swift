@@ -3,13 +3,13 @@ import BeatMath
 import LinkWire
 import Testing
 
-/// Link-protocol 4.1-4.3.
+/// The rules of facts: link 4.1, 4.2, 4.3.
 struct MeasurementRuleTests {
   static let ping = Array(WorkedExampleTests.ping1[..<9])
   static let pong = Array(WorkedExampleTests.pong1[..<9])
 
   @Test(arguments: [0, 1, 7, 16, 31, 32])
-  func `a ping of up to thirty two bytes is echoed verbatim even if malformed`(count: Int) throws {
+  func `a ping of up to 32 bytes is echoed verbatim even if malformed`(count: Int) throws {
     let payload = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 1) }
     guard case .ping(let echo) = try decodeMeasurement(Self.ping + payload) else {
       Issue.record("not a ping")
@@ -44,7 +44,7 @@ struct MeasurementRuleTests {
     #expect(try readPong([]) == empty)
   }
 
-  @Test func `a relay tells another its host time and nobody else minds`() throws {
+  @Test func `a relay sends another its host time, and other peers ignore it`() throws {
     guard case .ping(let echo) = try decodeMeasurement(Self.ping + entry("__ht", bytes(of: 5))) else {
       Issue.record("not a ping")
       return

@@ -3,10 +3,10 @@ import BeatMath
 import LinkWire
 import Testing
 
-/// A short run of what `tools/bench fuzz` does for long: packets with wounds must not end the program, and what
-/// is still accepted must survive being written and read again.
+/// A short run of `tools/bench fuzz`: damaged packets must not end the program, and an accepted one must
+/// survive being written and read again.
 struct MutationTests {
-  /// splitmix64: the seed is the whole world.
+  /// splitmix64: the seed decides everything.
   struct Seeded: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {
@@ -36,7 +36,7 @@ struct MutationTests {
     return packet
   }
 
-  @Test func `wounded packets are refused or read the same twice`() {
+  @Test func `damaged packets are refused or read the same twice`() {
     var generator = Seeded(state: 20808)
     var accepted = 0, refused = [DecodingFailure: Int]()
     let seeds = Array(Capture.datagrams.prefix(60)) + [WorkedExampleTests.alive, WorkedExampleTests.pong2]
@@ -59,7 +59,7 @@ struct MutationTests {
         Issue.record("\(error)")
       }
     }
-    // The wounds must not be so deep that the decoder is never reached, nor so shallow that nothing breaks.
+    // The damage must reach the decoder and must break something.
     #expect(accepted > 5_000)
     for failure in [.brokenPayload, .wrongEntrySize, .impossibleTempo, .pingTooLong] as [DecodingFailure] {
       #expect(refused[failure, default: 0] > 10, "\(failure)")
@@ -68,7 +68,7 @@ struct MutationTests {
 
   func checkDiscovery(_ packet: [UInt8]) throws {
     var first = try decodeDiscovery(packet)
-    // A tempo beyond any musician's is not exact in a Double; it is never sent on, so it need not survive.
+    // An absurdly slow tempo is not exact in a Double. It is never sent on, so it need not survive.
     if case .alive(let state, let ttl) = first, state.timeline.tempo.beatsPerMinute < 1 {
       var other = state
       other.timeline.tempo = Tempo(120)

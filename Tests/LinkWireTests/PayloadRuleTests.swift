@@ -3,7 +3,7 @@ import BeatMath
 import LinkWire
 import Testing
 
-/// The payload parser's rules, facts: link 1, by their numbers; and the headers', 2 and 4.1.
+/// The rules of payloads by their numbers (facts: link 1), and of headers (facts: link 2, 4.1).
 struct PayloadRuleTests {
   static let header = Array(WorkedExampleTests.alive[..<20])
   static let node = WorkedExampleTests.node
@@ -38,8 +38,8 @@ struct PayloadRuleTests {
     }
   }
 
-  /// What tactus says of its clock is no part of the protocol: somebody else's entry may bear the name.
-  @Test func `our own entry is read only if it is ours`() throws {
+  /// Our clock entry is not part of the protocol: another program may use the same key.
+  @Test func `our own entry is read only if it has our size`() throws {
     let value = bytes(of: 0x0102_0304_0506_0708) + [5, 1, 2, 3, 4, 1]
     let expected = ClockOrigin(
       root: NodeID(rawValue: 0x0102_0304_0506_0708), steps: 5, jumps: 0x0102_0304, isInferred: true)
@@ -118,7 +118,7 @@ struct PayloadRuleTests {
     }
   }
 
-  @Test func `a bye bye's payload is not looked at`() throws {
+  @Test func `the payload of a bye bye is ignored`() throws {
     var message = Self.header + [9, 9, 9]
     message[8] = 3
     #expect(try decodeDiscovery(message) == .byeBye(Self.node))
@@ -139,7 +139,7 @@ struct PayloadRuleTests {
     }
   }
 
-  @Test func `what is too short or of another protocol is not Link`() {
+  @Test func `a short datagram or another protocol is not Link`() {
     for count in 0..<20 {
       #expect(throws: DecodingFailure.notLink) { try decodeDiscovery(Array(Self.header[..<count])) }
     }

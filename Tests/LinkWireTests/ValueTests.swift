@@ -24,7 +24,7 @@ struct ValueTests {
     #expect(seen == Set(33...126))
   }
 
-  @Test func `a relay's name is printable and lower than everybody else's`() {
+  @Test func `the id of a relay is printable and lower than all others`() {
     var generator = MutationTests.Seeded(state: 2)
     for _ in 0..<1_000 {
       let relay = NodeID(ofRelayUsing: &generator)
@@ -42,7 +42,7 @@ struct ValueTests {
     for (left, right) in zip(ordered, ordered.dropFirst()) { #expect(left < right && !(right < left)) }
   }
 
-  @Test func `the group is the gateway's family and interface`() {
+  @Test func `the group matches the family and interface of the gateway`() {
     #expect(Endpoint.discoveryGroup(for: .v4(1)) == Endpoint(.v4(0xe04c_4e4b), port: 20808))
     let gateway = Address.v6(high: 0xfe80 << 48, low: 5, scope: 4)
     let group = Address.v6(high: 0xff12 << 48, low: 0x8080, scope: 4)
@@ -51,8 +51,8 @@ struct ValueTests {
     #expect(Address.v4(0x7f00_0001).isLoopback)
   }
 
-  /// The longest that we ever send: on an IPv6 gateway, with audio and whose clock is ours. Whoever adds an entry makes room for
-  /// it: `Packet` stops the program that writes beyond its end, in debug.
+  /// The longest state that we send: on an IPv6 gateway, with audio and a clock origin. A new entry needs
+  /// more room: in debug builds `Packet` stops the program that writes beyond its end.
   @Test func `the longest state fits and is read as it was written`() throws {
     var state = WorkedExampleTests.state
     let v6 = Address.v6(high: 0xfe80 << 48, low: .max, scope: 0)
@@ -77,7 +77,7 @@ struct ValueTests {
     }
   }
 
-  /// Compiles only if nothing in it can allocate or lock: the compiler follows the annotations through.
+  /// Compiles only if nothing in it can allocate or lock: the compiler checks all that it calls.
   @_noLocks @_noAllocation
   func roundTrip(_ bytes: UnsafeRawBufferPointer, _ state: PeerState) throws(DecodingFailure) -> Int {
     switch try LinkWire.decodeMeasurement(bytes) {

@@ -51,7 +51,7 @@ struct WorkedExampleTests {
     #expect(try decodeDiscovery(byeBye) == .byeBye(Self.node))
   }
 
-  @Test func `an i pv 6 gateway announces its own kind of endpoint`() throws {
+  @Test func `an IPv6 gateway announces an IPv6 endpoint`() throws {
     var state = Self.state
     state.timeline.tempo = Tempo(microsPerBeat: 486_027)
     state.measurement = Endpoint(.v6(high: 0xfe80 << 48, low: 0x8080, scope: 7), port: 6780)
@@ -62,7 +62,7 @@ struct WorkedExampleTests {
     #expect(try decodeDiscovery(packet) == .alive(state, ttl: 5))
   }
 
-  @Test func `a Link audio endpoint stands behind the other`() throws {
+  @Test func `a Link audio endpoint comes after the measurement endpoint`() throws {
     var state = Self.state
     state.timeline.tempo = Tempo(microsPerBeat: 486_027)
     state.audio = Endpoint(.v4(0xc0a8_0117), port: 54_322)
@@ -75,7 +75,7 @@ struct WorkedExampleTests {
     #expect(try decodeDiscovery(v6) == .alive(state, ttl: 5))
   }
 
-  @Test func `the peers of Link one said nothing of start and stop`() throws {
+  @Test func `peers of Link 1 send no start and stop`() throws {
     let old = Self.alive[..<68] + Self.alive[93...]
     #expect(old.count == 82)
     guard case .alive(let state, _) = try decodeDiscovery(Array(old)) else {
@@ -101,7 +101,7 @@ struct WorkedExampleTests {
     5f706774 00000008 00000000000f1206
     """)
 
-  @Test func `pings carry our time and later also theirs`() {
+  @Test func `pings carry our time and later also the time of the peer`() {
     #expect(encodePing(host: Micros(1_234_567_890), previousGhost: nil).array == Self.ping1)
     #expect(encodePing(host: Micros(1_234_568_890), previousGhost: Micros(987_654)).array == Self.ping2)
   }

@@ -11,11 +11,11 @@ struct AddressTextTests {
     (.v6(high: 0x2001_0db8_0000_0001, low: 0x0001_0000_0000_0001, scope: 0), "2001:db8:0:1:1::1"),
     (.v6(high: 0x0001_0002_0003_0004, low: 0x0005_0006_0007_0008, scope: 0), "1:2:3:4:5:6:7:8"),
   ])
-  func `addresses are written as users know them`(address: Address, text: String) {
+  func `addresses are written in their usual form`(address: Address, text: String) {
     #expect(address.description == text && Address(text) == address)
   }
 
-  @Test func `endpoints put i pv 6 in brackets`() {
+  @Test func `endpoints put IPv6 in brackets`() {
     let scoped = Endpoint(.v6(high: 0xff12 << 48, low: 0x8080, scope: 4), port: 20808)
     #expect(scoped.description == "[ff12::8080%4]:20808" && Endpoint("[ff12::8080%4]:20808") == scoped)
     let plain = Endpoint(.v4(0xe04c_4e4b), port: 20808)
@@ -23,7 +23,7 @@ struct AddressTextTests {
     #expect(Endpoint("224.76.78.75") == nil && Endpoint("224.76.78.75:70000") == nil && Endpoint(":1") == nil)
   }
 
-  @Test func `an interface may be named and i pv 4 written as i pv 6`() {
+  @Test func `an interface may be named and IPv4 written as IPv6`() {
     #expect(Address("fe80::1%lo") == .v6(high: 0xfe80 << 48, low: 1, scope: 1))
     #expect(Address("::ffff:127.0.0.1") == .loopback)
   }
@@ -33,7 +33,7 @@ struct AddressTextTests {
     "fe80::1%",
     "fe80::1%nosuch", "1.2.3.4%1", "12345::", "::1.2.3.256",
   ])
-  func `what is no address is none`(text: String) {
+  func `text that is not an address is refused`(text: String) {
     #expect(Address(text) == nil && AddressRange(text) == nil)
   }
 
@@ -43,7 +43,7 @@ struct AddressTextTests {
     ("fe80::/10", "febf::1%1", "fec0::1"), ("2001:db8::/65", "2001:db8::7fff:0:0:1", "2001:db8::8000:0:0:1"),
     ("::/0", "1::2", "1.2.3.4"), ("2001:db8::7", "2001:db8::7", "2001:db8::6"),
   ])
-  func `a range is its network and nothing else`(range: String, inside: String, outside: String) throws {
+  func `a range contains its network only`(range: String, inside: String, outside: String) throws {
     let range = try #require(AddressRange(range))
     #expect(range.contains(try #require(Address(inside))))
     #expect(!range.contains(try #require(Address(outside))))
@@ -52,9 +52,9 @@ struct AddressTextTests {
   @Test(arguments: [
     "1.2.3.4/33", "1.2.3.4/-1", "1.2.3.4/", "::1/129", "1.2.3.4/+8", "1.2.3.4/99999999999999999999",
   ])
-  func `what is no range is none`(text: String) { #expect(AddressRange(text) == nil) }
+  func `text that is not a range is refused`(text: String) { #expect(AddressRange(text) == nil) }
 
-  @Test func `this machine has its loopback`() throws {
+  @Test func `this machine has a loopback interface`() throws {
     let loopback = try #require(Interface.up()?.first { $0.isLoopback })
     #expect(
       loopback.addresses.contains(.loopback) && loopback.networks.contains { $0.contains(.v4(0x7f09_0909)) })

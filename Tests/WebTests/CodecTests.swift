@@ -82,7 +82,7 @@ struct CodecTests {
   }
 }
 
-@Suite("A WebSocket's beginning")
+@Suite("The WebSocket handshake")
 struct HandshakeTests {
   @Test
   func `SHA-1 matches the examples of its standard, and base 64 works`() {
@@ -125,7 +125,7 @@ struct HandshakeTests {
   }
 }
 
-@Suite("For whom a request is")
+@Suite("The target of a request")
 struct RequestTests {
   @Test
   func `a page elsewhere cannot send requests through a browser`() {

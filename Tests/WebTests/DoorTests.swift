@@ -8,7 +8,7 @@ import Testing
 
 @testable import Web
 
-@Suite("Where browsers come in")
+@Suite("The listening sockets")
 struct DoorTests {
   @Test
   func `a busy OSCQuery port is waited for without delaying the rest`() throws {
