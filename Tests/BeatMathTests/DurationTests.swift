@@ -3,7 +3,7 @@ import BeatMath
 import Testing
 
 @Suite struct DurationTests {
-  @Test func `a duration becomes the nearest microsecond, and halves go away from zero`() {
+  @Test func `a duration is rounded to microseconds, halves away from zero`() {
     #expect(Micros(.milliseconds(5)) == Micros(5_000))
     #expect(Micros(.nanoseconds(1_499)) == Micros(1) && Micros(.nanoseconds(1_500)) == Micros(2))
     #expect(Micros(.nanoseconds(-1_499)) == Micros(-1) && Micros(.nanoseconds(-1_500)) == Micros(-2))

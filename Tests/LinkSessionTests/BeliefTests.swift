@@ -98,7 +98,7 @@ import Testing
     forged.state.measurement = Stranger(8).state.measurement
     bench.meet(forged)
     #expect(bench.snapshot.peerCount == 1)
-    // It cannot take the peer's place first and move it afterwards either.
+    // Nor can it take the peer's place first and move the peer afterwards.
     forged.state.session = friend.state.session
     bench.meet(forged)
     forged.state.session = NodeID(rawValue: 99)

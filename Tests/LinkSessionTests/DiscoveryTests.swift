@@ -273,7 +273,7 @@ import Testing
     }
   }
 
-  @Test func `a peer seen through two gateways counts once and stays until both are silent`() {
+  @Test func `a peer seen through two gateways counts once until both are silent`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     let stranger = Stranger(7, memberOf: bench)

@@ -93,7 +93,7 @@ import Testing
     #expect(pong.ghost == bench.machine.ghost.ghost(atHost: bench.now - Micros(4_500)))
   }
 
-  @Test func `an unreachable peer costs six pings and is tried again when it speaks again`() {
+  @Test func `an unreachable peer costs six pings until it speaks again`() {
     var bench = Bench()
     let start = bench.now
     let stranger = Stranger(7)

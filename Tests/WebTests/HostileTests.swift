@@ -138,7 +138,7 @@ struct HostileTests {
   }
 
   @Test
-  func `a connection's time is counted from its last answer, not from its last byte`() {
+  func `the time limit of a connection restarts with each answer`() {
     let now = Micros(1_000_000)
     let visitor = Visitor(
       1, -1, from: Endpoint(.loopback, port: 1), at: Endpoint(.loopback, port: 2), .page, now: now)

@@ -16,7 +16,7 @@ def get(path, method="GET", headers={}):
         connection.request(method, path, headers=headers)
         response = connection.getresponse()
     except (http.client.RemoteDisconnected, ConnectionResetError):
-        # A server may close a connection that it has answered, for others: whoever wants more comes again, as browsers do.
+        # A server may close an answered connection to make room for others. Clients connect again, as browsers do.
         connection.close()
         connection.request(method, path, headers=headers)
         response = connection.getresponse()
