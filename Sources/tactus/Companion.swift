@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// The program that a session's start script has put beside us. The script became us, so that it is our child, and its end
-/// is ours to see. [control]
+/// The program that a session's start script started beside tactus. The script becomes tactus by `exec`, so
+/// the program is our child, and we can wait for its end. [control]
 struct Companion {
   private let process: pid_t
   private let name: String
   private let log: String
   private var hasEnded = false
-  /// An earlier start left it open: it is not our child, and how it ends is not ours to see.
+  /// The program was left open by an earlier start: it is not our child, so its exit status is unknown to us.
   private var isJoined = false
   private var looks: UInt32 = 0
   private(set) var hasFailed = false
 
-  /// As `sessions/session.sh` writes it: our process, its process, its name, where its messages go. A tactus that a program
-  /// beside us starts finds the same words, and they are not about it.
+  /// Parses what `sessions/session.sh` writes: our process id, the program's process id, its name, and the
+  /// path of its log. A tactus that the program itself starts inherits this text, but has another process id:
+  /// nil.
   init?(_ text: String?, of ours: pid_t = getpid()) {
     let parts = text?.split(separator: " ", maxSplits: 3) ?? []
     guard parts.count == 4, pid_t(parts[0]) == ours, let process = pid_t(parts[1]), process > 0 else {
@@ -27,7 +28,8 @@ struct Companion {
 
   static func ofEnvironment() -> Companion? { Companion(Environment.text("TACTUS_BESIDE")) }
 
-  /// Whether a process runs that is not our child. One that has ended and that its parent has not asked yet is not alive.
+  /// Whether a process that is not our child runs. A zombie, which its parent has not waited for yet, has
+  /// ended.
   private static func isAlive(_ process: pid_t) -> Bool {
     guard let file = fopen("/proc/\(process)/stat", "r") else { return false }
     defer { fclose(file) }
@@ -38,7 +40,7 @@ struct Companion {
     return bytes[name + 2] != UInt8(ascii: "Z")
   }
 
-  /// Once, when it has ended: that it did, how, and what to read.
+  /// Returns a line once, when the program has ended: how it ended, and where its messages are.
   mutating func look() -> String? {
     var status: Int32 = 0
     guard !hasEnded else { return nil }
@@ -46,7 +48,7 @@ struct Companion {
     guard found != 0 else { return nil }
     if found < 0 {
       looks &+= 1
-      // A look every 2 to 20 ms: the kernel's files are read less often.
+      // `look` is called every 2 to 20 ms; /proc is read less often.
       if isJoined, looks % 50 != 0 { return nil }
       if Self.isAlive(process) {
         isJoined = true
@@ -56,7 +58,7 @@ struct Companion {
     hasEnded = true
     if isJoined { return "\(name) has ended" }
     guard found == process else {
-      // It ended while we were still the script, which has taken note of it.
+      // The program ended before the script became tactus, and the script has reaped it.
       hasFailed = true
       return "\(name) ended at once; its messages are in \(log)"
     }

@@ -5,9 +5,9 @@ import JSON5
 struct Complaint: Error {
   enum Kind {
     case failure
-    /// A command line, whose help says how it is typed.
+    /// A wrong command line; its help shows the right form.
     case mistyped
-    /// No such file; it could not even be read.
+    /// The file does not exist, or exists and can't be read.
     case missing, unreadable
     /// There is no JACK server, or no tactus that runs.
     case unavailable
@@ -21,22 +21,22 @@ struct Complaint: Error {
     self.kind = kind
   }
 
-  /// As many as somebody reads.
+  /// The lines shown of a list of complaints; the rest is only counted.
   private static let limit = 20
 
-  /// Several, a line each.
+  /// Joins several complaints, one per line.
   init(_ all: [Complaint]) {
     let more = all.count > Self.limit ? ["and \(all.count - Self.limit) more"] : []
     self.init(
       (all.prefix(Self.limit).map(\.text) + more).joined(separator: "\n"), all.first?.kind ?? .failure)
   }
 
-  /// Where there is room for one line only.
+  /// The text for a place with room for one line.
   var inALine: String { text.split(separator: "\n").joined(separator: "; ") }
 
   init(_ path: String, line: Int, _ text: String) { self.init("\(path):\(line): \(text)") }
 
-  /// How a program ends with it.
+  /// The exit status of a program that ends with this complaint.
   var status: Tactus.Status {
     switch kind {
     case .mistyped: .usage
@@ -46,7 +46,7 @@ struct Complaint: Error {
   }
 }
 
-/// By what is said; the kind only decides what is done about it.
+/// Compares the texts only; the kind decides how the program reacts.
 extension Complaint: Equatable {
   static func == (left: Complaint, right: Complaint) -> Bool { left.text == right.text }
 }

@@ -4,10 +4,10 @@ import ClickSounds
 import ControlSurface
 import Link
 
-/// What the person who starts the program can choose, and the options that choose it.
+/// All that a user can choose at the start, and the options that set it.
 struct Configuration: Equatable, Sendable {
   var answer = Answer.run
-  /// nil: the one in its usual place, if it is there.
+  /// nil: the file in its usual place, if there is one.
   var file: String?
   var name = "tactus"
   /// nil: JACK's default, which `JACK_DEFAULT_SERVER` can name.
@@ -16,14 +16,14 @@ struct Configuration: Equatable, Sendable {
   var wait = false
   var showsView = true
   var speaksJSON = false
-  /// As `StandingConnection` reads them.
+  /// `StandingConnection` as text.
   var connections: [String] = []
   var autoconnects = false
   var probe = false
   var tempo = 120.0
-  /// Where Link is; none named: everywhere.
+  /// The network interfaces that Link uses; empty: all.
   var interfaces: [String] = []
-  /// What can be changed while it plays.
+  /// The settings that can change while tactus plays.
   var choices = Settings()
   var life = Presence.Life.always
   var soundFiles = SoundPaths()
@@ -42,7 +42,7 @@ struct Configuration: Equatable, Sendable {
   /// The set list: `SetSong` as text.
   var songs: [String] = []
 
-  /// In a terminal, if there is one that can show it.
+  /// Whether to show the view if there is a terminal that can display it.
   var wantsView: Bool { showsView && !speaksJSON && !probe }
 
   enum Answer: Sendable {
@@ -112,7 +112,7 @@ struct Configuration: Equatable, Sendable {
         + "Can be repeated."),
   ]
 
-  /// What the Link session begins with.
+  /// The settings that Link starts with.
   var link: Link.Configuration {
     Link.Configuration(tempo: tempo, interfaces: interfaces.isEmpty ? nil : Set(interfaces))
   }
@@ -164,14 +164,14 @@ struct Configuration: Equatable, Sendable {
 
   init() {}
 
-  /// The same over what holds already.
+  /// Reads a command line into this configuration; options that it does not name keep their values.
   mutating func read(_ arguments: some Sequence<String>) throws(Complaint) {
     let parser = OptionParser(options: Self.options, takesOperands: false)
     guard let stray = try parser.parse(arguments, into: &self).first, answer == .run else { return }
     throw Subcommands.objection(to: stray)
   }
 
-  /// What most people begin with; each is a command line that is taken.
+  /// Typical first command lines; a test parses each of them.
   static let examples = """
     Examples:
       tactus --click --autoconnect         hear the session's beat

@@ -3,15 +3,15 @@ import Glibc
 import JSON5
 import Synchronization
 
-/// Text for people: what was asked for on standard output, the rest on standard error. [control]
+/// Text for people: answers go to standard output, complaints to standard error. [control]
 ///
-/// Written at once and whole, terminal or not: stdio would keep a line back from a pipe until the end. While the
-/// terminal view is on the screen, the lines are its news instead.
+/// Each line is written whole and at once, to a terminal or not: stdio would keep a line back from a pipe
+/// until the end. While the terminal view is on the screen, it gets the lines instead.
 enum Console {
-  /// The second argument: somebody has to do something about it.
+  /// Gets a line, and whether it is a complaint, which the user should act on.
   typealias Listener = @Sendable (String, Bool) -> Void
 
-  /// nil: written again. [any]
+  /// Sends all lines to `listener`; nil: writes them again. [any]
   static func divert(_ listener: Listener?) { Self.listener.withLock { $0 = listener } }
   private static let listener = Mutex<Listener?>(nil)
 
@@ -25,20 +25,20 @@ enum Console {
   private struct Stage {
     var isOpen = false
     var speaksJSON = false
-    /// Lines that nobody took.
+    /// Lines dropped since the last one that was written.
     var lost = 0
   }
 
   private static let stage = Mutex(Stage())
 
-  /// From now on nobody waits for a reader: where a pipe is full or a terminal is held (Ctrl-S), lines are left out and
-  /// counted. Music must not wait for a pager. [control]
+  /// From now on, never waits for a reader: if a pipe is full or a terminal is held (Ctrl-S), lines are
+  /// dropped and counted. Music must not wait for a pager. [control]
   static func neverWait() { stage.withLock { $0.isOpen = true } }
 
-  /// What is said from now on is a line of JSON each, for a program that reads it. [control]
+  /// From now on, writes each line as JSON, for a program that reads it. [control]
   static func speakJSON() { stage.withLock { $0.speaksJSON = true } }
 
-  /// False if it could not be written, for instance on a full disk.
+  /// Returns false if the text could not be written, for instance on a full disk.
   @discardableResult
   static func say(_ text: String) -> Bool {
     if isDiverted(text, isComplaint: false) { return true }
@@ -57,23 +57,24 @@ enum Console {
     }
   }
 
-  /// What a program was asked for, and how it ends with that.
+  /// Prints the answer of a program that then ends, and returns its exit status.
   static func answer(_ text: String) -> Tactus.Status { say(text) ? .success : .failure }
 
-  /// A pipe is while it has room for a page, a terminal while it goes on.
+  /// A pipe is ready while it has room for a page, a terminal while it is not held.
   private static func isReady(_ descriptor: Int32) -> Bool {
     var watched = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     return poll(&watched, 1, 0) != 0
   }
 
-  /// A line that begins with the program's name, as the line of a program among others should.
+  /// Writes a line that begins with the program's name, so that it can be told apart from those of other
+  /// programs.
   static func complain(_ text: String) {
     if isDiverted(text, isComplaint: true) { return }
     if stage.withLock({ $0.isOpen }), !isReady(STDERR_FILENO) { return }
     _ = write("tactus: \(text)\n", to: STDERR_FILENO)
   }
 
-  /// Something that was asked for did not arrive.
+  /// Whether an answer could not be written to standard output.
   static var hasFailed: Bool { failed.load(ordering: .relaxed) }
   private static let failed = Atomic(false)
 
@@ -85,7 +86,7 @@ enum Console {
         rest = rest.dropFirst(written)
       } else if errno != EINTR {
         let code = errno
-        // Who no longer reads knows it.
+        // EPIPE: the reader has gone on purpose, which needs no complaint.
         if descriptor == STDOUT_FILENO, !failed.exchange(true, ordering: .relaxed), code != EPIPE {
           _ = write(
             "tactus: can't write to standard output: \(String(cString: strerror(code)))\n", to: STDERR_FILENO)

@@ -3,7 +3,7 @@ import ControlSurface
 import MIDIControl
 
 extension ControlDesk {
-  /// A choice that the state may refuse as it is now. [any]
+  /// Makes a change that the present state may refuse. [any]
   func attempt(_ lasts: Bool, _ change: (inout SurfaceState) throws(Refusal) -> Void) -> Verdict {
     do throws(Refusal) {
       var state = state
@@ -16,12 +16,12 @@ extension ControlDesk {
     return .accepted
   }
 
-  /// All choices at once, as a configuration has them. [control]
+  /// Takes over all choices of a configuration. [control]
   func take(_ configuration: Configuration) {
     choose(true) { configuration.choose(in: &$0) }
   }
 
-  /// What was learned is the user's choice like any other. [OSC]
+  /// Keeps learned bindings as a choice of the user's. [OSC]
   func remember(_ bindings: [MIDIBinding]) {
     choose(true) { $0.learned = bindings.map(\.description) }
   }

@@ -11,31 +11,31 @@ import MIDIControl
 import OSC
 import Synchronization
 
-/// Between the control surface and the parts that do what it asks: takes its orders, keeps the user's choices, and
-/// tells it how things are.
+/// Carries out the control surface's commands, keeps the user's choices, and reports the program's state to
+/// the surface.
 ///
-/// What touches the session goes to Link at once, what touches the sound to the audio thread at once; what needs JACK
-/// waits for the control thread, which is woken.
+/// A command that touches the session goes to Link at once, one that touches the sound to the audio thread at
+/// once. One that needs JACK waits for the control thread, which is woken.
 final class ControlDesk: AudioDoor {
   private struct Held {
     /// The user's choices are kept here and nowhere else.
     var state: SurfaceState
-    /// The same without what strangers chose, which nobody remembers.
+    /// The same without the choices of controllers that are not paired: those are not remembered.
     var lasting: SurfaceState
-    /// It, or the tempo, was chosen otherwise since somebody took it.
+    /// A choice or the tempo has changed since the last `takeLasting`.
     var isChosen = false
     var wantsTimebase: Bool
-    /// What only the control thread may do.
+    /// Commands that wait for the control thread.
     var wishes: [Command] = []
-    /// nil: nobody asked; true: in place of whatever is there.
+    /// nil: no save was asked for; true: overwrite a file that exists.
     var asksToSave: Bool?
-    /// How many peers there were, one after the other, as far as nobody has been told.
+    /// The numbers of peers since the last `takePeerCounts`, oldest first.
     var peerCounts: [Int] = []
     var wasPlaying = false
     var launch: AskedLaunch?, queued: QueuedChange?
     var surface: OSCSurface?
 
-    /// As the audio thread has them: a start may ask for a moment of its own.
+    /// The choices as the audio thread gets them; a start can override the launch moment.
     var settings: Settings {
       var settings = state.heardChoices
       if let launch { settings.launch.moment = launch.moment }
@@ -51,7 +51,7 @@ final class ControlDesk: AudioDoor {
     }
   }
 
-  /// Controllers may be hasty; what nobody fetched is refused.
+  /// A controller can send faster than the control thread reads; commands beyond this limit are refused.
   private static let (wishLimit, peerCountLimit) = (64, 16)
 
   let link: Link
@@ -76,10 +76,10 @@ final class ControlDesk: AudioDoor {
 
   var state: SurfaceState { held.withLock { $0.state } }
   var settings: Settings { held.withLock { $0.settings } }
-  /// What is to be remembered; the tempo is the session's, no matter who set it, unless it was dictated.
+  /// The state to remember. Its tempo is the session's, even if a peer set it, unless a leader dictated that.
   var lasting: SurfaceState { held.withLock { $0.remembered } }
 
-  /// nil: the same as the last time. [control]
+  /// Returns the state to remember; nil: unchanged since the last call. [control]
   func takeLasting() -> SurfaceState? {
     held.withLock { held in
       defer { held.isChosen = false }
@@ -92,16 +92,16 @@ final class ControlDesk: AudioDoor {
   /// [control]
   func wantTimebase() { held.withLock { $0.wantsTimebase = true } }
 
-  /// Somebody has a controller in hand that asked to be told.
+  /// Whether a controller subscribes to changes.
   var hasSubscribers: Bool { held.withLock { ($0.surface?.counters.subscribers ?? 0) > 0 } }
 
-  /// Whether somebody would hear a key.
+  /// Whether a key of the view would have an effect.
   var takesKeys: Bool { held.withLock { $0.surface != nil } }
 
-  /// Where controllers reach us at this moment.
+  /// The addresses at which controllers reach us now.
   var endpoints: [Endpoint] { held.withLock { $0.surface?.endpoints ?? [] } }
 
-  /// Subscribers are told from now on. [control]
+  /// From now on, sends changes to this surface's subscribers. [control]
   func connect(_ surface: OSCSurface?) { held.withLock { $0.surface = surface } }
 
   /// [control]
@@ -115,7 +115,8 @@ final class ControlDesk: AudioDoor {
   /// [control]
   func takeSaving() -> Bool? { held.withLock { $0.asksToSave.take() } }
 
-  /// All of them: who leaves and comes back between two looks has left, and is told of. [control]
+  /// Returns every number of peers since the last call, so that a peer that left and came back meanwhile is
+  /// reported. [control]
   func takePeerCounts() -> [Int] {
     held.withLock { held in
       defer { held.peerCounts = [] }
@@ -123,7 +124,7 @@ final class ControlDesk: AudioDoor {
     }
   }
 
-  /// How things are, as far as the control thread knows. [control]
+  /// Changes the state that is shown. [control]
   func tell(_ change: (inout SurfaceState) -> Void) {
     held.withLock { held in
       let before = held.state
@@ -156,12 +157,13 @@ final class ControlDesk: AudioDoor {
       return held.wasPlaying != isPlaying
     }
     news.signal()
-    // Twenty milliseconds more, and a start just before the bar would wait for the next one.
+    // The control thread's next look may be 20 ms away; a start just before the bar would then wait for the
+    // next bar.
     if isStartOrStop { wake() }
   }
 
   private func show(_ snapshot: SessionSnapshot, in state: inout SurfaceState) {
-    // HostSync numbers beats from the session's beat 0; so does what is shown.
+    // HostSync counts beats from the session's beat 0; the shown beats must agree.
     var timeline = snapshot.state.timeline
     timeline.beatOrigin = .zero
     if let below = bend.below(timeline.tempo) {
@@ -174,10 +176,10 @@ final class ControlDesk: AudioDoor {
     if state.choices.syncsStartStop { state.playing = snapshot.state.startStop.isPlaying }
   }
 
-  /// A key of the terminal view, and when it was pressed. [view]
+  /// Carries out a key of the terminal view that was pressed at `time`. [view]
   func press(_ targets: [Target], at time: Micros) { held.withLock { $0.surface }?.press(targets, at: time) }
 
-  /// A knob or a pedal: the surface knows what it moves. [control]
+  /// Carries out a MIDI message from `control`; the surface knows its binding. [control]
   func play(_ message: ControlMessage) {
     guard let event = MIDIMessage(message.bytes) else { return }
     held.withLock { $0.surface }?.receive(event, at: message.moment)
@@ -187,7 +189,7 @@ final class ControlDesk: AudioDoor {
 
   func obey(_ order: Order) -> Verdict { obey(order.command, at: order.time, lasts: order.isPaired) }
 
-  /// `time` is when it was meant to happen. What does not last ends with the program.
+  /// `time`: when the change was meant to happen. `lasts`: whether tactus still has it after a restart.
   func obey(_ command: Command, at time: Micros, lasts: Bool = true) -> Verdict {
     switch command {
     case .tempo(let tempo): return setTempo(tempo, bentFrom: nil, at: time)
@@ -226,7 +228,8 @@ final class ControlDesk: AudioDoor {
 
   static let tooFar = Refusal(.range, "farther than JACK can count its frames")
 
-  /// Without a server there is no transport, but maybe a session that starts and stops together. nil: not so.
+  /// Without a JACK server there is no transport to ask; if starts and stops are synced, sets the session's
+  /// playing state instead. nil: there is a server, or no sync.
   private func playAlone(_ isPlaying: Bool?, at time: Micros) -> Verdict? {
     let state = held.withLock { $0.state }
     guard !state.jackConnected, state.choices.syncsStartStop else { return nil }
@@ -285,7 +288,7 @@ final class ControlDesk: AudioDoor {
     }
   }
 
-  /// The next change that waits for a beat: the audio thread knows of it from now on. [any]
+  /// Gives the audio thread the next change that waits for its beat. [any]
   func expect(_ change: QueuedChange?) {
     held.withLock { held in
       held.queued = change
@@ -293,6 +296,6 @@ final class ControlDesk: AudioDoor {
     }
   }
 
-  /// With the lock held: of many threads that may publish, one at a time is the one writer.
+  /// Call it with the lock held: `exchange` allows one writer at a time.
   private func publish(_ held: Held) { exchange.publish(held.settings) }
 }

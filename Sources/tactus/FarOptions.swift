@@ -7,7 +7,7 @@ import FarLink
 import Link
 import Sodium
 
-/// Which other rooms the session is to be in, as the command line says it.
+/// The choices about other rooms that the session spans.
 struct FarChoice: Equatable, Sendable {
   var calls: [String] = []
   var accept = AcceptChoice.off
@@ -17,13 +17,13 @@ struct FarChoice: Equatable, Sendable {
   var isWanted: Bool { !calls.isEmpty || accept != .off }
 }
 
-/// Where other rooms may call: nowhere, or at one address of this machine or each, and at one port or the
+/// Where other rooms may call: nowhere; or at one address of this machine or all, and at one port or the
 /// usual one.
 enum AcceptChoice: Equatable, Typed {
   case off
   case at(Address?, port: UInt16?)
 
-  /// nil: it is not written so.
+  /// nil: the text has none of these forms.
   init?(written text: String) {
     switch text {
     case "off": self = .off
@@ -100,7 +100,7 @@ extension Configuration {
 }
 
 extension SurfaceState {
-  /// Of a room that is called, as it is written or shown.
+  /// Sets the offset of a room that tactus calls; `room` is its host, as written in an option or as shown.
   mutating func setOffset(_ offset: Micros, of room: String) throws(Refusal) {
     let place = calls.firstIndex { line in
       guard let host = FarHost(room) else { return false }

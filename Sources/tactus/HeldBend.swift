@@ -4,23 +4,24 @@ import ControlSurface
 import Link
 import Synchronization
 
-/// The session's tempos as a hand bends them, and the one below: that is remembered, saved, and left to the session when tactus ends. [any]
+/// The tempos that a bend gave the session, and the tempo below them. tactus remembers and saves only the
+/// tempo below, and gives it back to the session when it ends. [any]
 final class HeldBend: Sendable {
   private struct Held {
     var below: Tempo
-    /// As ordered, the latest last. The session shows each of them later than it was ordered, and in whole microseconds a beat once a
-    /// peer has passed it on (facts: link 5).
+    /// Microseconds per beat as ordered, the latest last. The session shows each of them later than it was
+    /// ordered, and in whole microseconds once a peer has passed it on (facts: link 5).
     var beats: [Int64]
     var isLatestShown = false
   }
 
-  /// A wheel orders more than this before the session shows the first: then an early one is taken for a tempo that was set, until
-  /// the next is shown.
+  /// A wheel can order more tempos than this before the session shows the first. That one is then taken for a
+  /// peer's tempo, until the session shows the next one.
   private static let mostTempos = 64
 
   private let held = Mutex<Held?>(nil)
 
-  /// A tempo was ordered. `below`: the tempo that it bends; nil: it is no bend.
+  /// Notes an ordered tempo. `below`: the tempo that it bends; nil: it is no bend.
   func ordered(_ tempo: Tempo, below: Tempo?) {
     held.withLock { held in
       guard let below else { return held = nil }
@@ -29,7 +30,7 @@ final class HeldBend: Sendable {
     }
   }
 
-  /// The tempo below this one, which the session shows; nil: this one is no bend of ours.
+  /// Returns the tempo below `tempo`, which the session shows; nil: `tempo` is no bend of ours.
   func below(_ tempo: Tempo) -> Tempo? {
     held.withLock { held in
       guard let bend = held else { return nil }
@@ -44,8 +45,8 @@ final class HeldBend: Sendable {
     }
   }
 
-  /// Gives the session the tempo below before tactus leaves: peers would keep the bent tempo for good. Returns whether the session had a
-  /// bent tempo.
+  /// Gives the tempo below back to the session before tactus leaves: peers would keep the bent tempo for
+  /// good. Returns whether the session had a bent tempo.
   func release(in link: Link, at time: Micros) -> Bool {
     guard let held = held.withLock({ $0 }) else { return false }
     var wasBent = false
@@ -58,7 +59,7 @@ final class HeldBend: Sendable {
 }
 
 extension ControlDesk {
-  /// `below`: the tempo that this one bends; nil: it is no bend. [any]
+  /// Sets the session's tempo. `below`: the tempo that it bends; nil: it is no bend. [any]
   func setTempo(_ tempo: Tempo, bentFrom below: Tempo?, at time: Micros) -> Verdict {
     if let leader = state.leading.leader { return .notNow("\(leader) leads the tempo") }
     bend.ordered(tempo, below: below)

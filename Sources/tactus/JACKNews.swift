@@ -3,7 +3,7 @@ import BeatMath
 import JACKHost
 
 extension JACKEvent {
-  /// What a musician should know of it; nil if nothing.
+  /// The line for the musician about this event; nil: none is needed.
   func line(serverWasStarted: Bool) -> String? {
     switch self {
     case .serverLost(let reason):
@@ -42,7 +42,7 @@ extension ServerDescription {
 }
 
 extension JACKError {
-  /// What the user can do, where the description alone does not say it.
+  /// What the user can do, as an appendix to a description that does not say it.
   var advice: String {
     switch self {
     case .noServer where PipeWireLibrary.advice != nil: "; " + (PipeWireLibrary.advice ?? "")

@@ -4,24 +4,25 @@ import JACKHost
 import Linux
 import Synchronization
 
-/// The thread that hears of the end. Once asked, the main thread ends the program in its own time; asked again, or when
-/// that takes too long, it is ended here and at once, with what an end needs nothing of JACK for.
+/// The thread that takes the signals that ask for the end. After the first one, the main thread ends the
+/// program in its own time. After a second one, or if the main thread takes too long, this thread ends the
+/// program at once. It then does only what an end needs without JACK.
 ///
-/// A JACK server that is stopped, or waits for another client, answers nobody, and libjack then waits for ever:
-/// nothing that hangs so can be interrupted, only left. That the main thread hangs is seen here, too.
+/// A JACK server that is stopped, or that waits for another client, answers no client, and libjack then waits
+/// for ever. Such a call can't be interrupted. This thread also notices that the main thread hangs in one.
 enum LastResort {
-  /// What comes so soon is the same question: timeout(1) asks a program and then its group, a shell and its terminal
-  /// both hang up.
+  /// A second signal within so few milliseconds repeats the first: timeout(1) asks a program and then its
+  /// group, a shell and its terminal both hang up.
   private static let oneQuestion: Int64 = 200
-  /// For an end that was asked for by two at one moment; that the main thread does not even hear of, which asks a JACK that
-  /// may only be busy; and for any.
+  /// Limits in milliseconds: for an end that was asked for twice at one moment; for a main thread that has
+  /// not noticed the request, since it asks a JACK server that may only be busy; and for every end.
   private static let patienceWithTwo: Int64 = 2000
   private static let patienceUnheard: Int64 = 4000
   private static let patienceMillis: Int64 = 10_000
-  /// For what is done here; then SIGALRM ends it.
+  /// Seconds for the work of this thread; then SIGALRM ends the program.
   private static let mercy: UInt32 = 2
 
-  /// Between two looks at the main thread.
+  /// The interval at which this thread checks whether the main thread hangs.
   private static let lookNanoseconds = 500_000_000
 
   private static let asked = Atomic(false)
@@ -36,12 +37,14 @@ enum LastResort {
     return isAsked
   }
 
-  /// What is to be done when the main thread waits for JACK in vain (true), and when it has its answer. [control]
+  /// Sets what to do when the main thread waits for JACK in vain (true), and when JACK has answered (false).
+  /// [control]
   static func prepare(silence: @escaping @Sendable (Bool) -> Void) {
     Self.silence.withLock { $0 = silence }
   }
 
-  /// What is to be done at the end before anything that may hang: once, by the thread that comes first. [control]
+  /// Sets what to do at the end, before anything that may hang. The first thread that ends the program runs
+  /// it, once. [control]
   static func prepare(_ farewell: @escaping @Sendable () -> Void) {
     Self.farewell.withLock { $0 = farewell }
   }
@@ -87,14 +90,14 @@ enum LastResort {
     }
   }
 
-  /// Milliseconds of a clock that nobody sets.
+  /// Milliseconds of a clock that can't be set.
   private static var now: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
-  /// From now on. Without a thread nobody could end the program, so it does not begin.
+  /// Starts the thread. Without it nothing could end the program, so the program then does not start.
   static func watch(_ ends: sigset_t) {
     guard let thread = try? Thread("end", { serve(ends) }) else {
       Console.complain("can't start: there are no more threads to be had")

@@ -9,11 +9,11 @@ import Link
 import NSMClient
 import OSC
 
-/// tactus in a session manager's session: opened where the manager says, saved when it says, under the name that it
-/// gives. [control]
+/// tactus in a session of a session manager, which chooses the folder, the client name, and when to save.
+/// [control]
 ///
-/// Until the manager has said `open` there is no JACK client; what was chosen and connected is written at `save`, and
-/// at no other time.
+/// Until the manager has said `open` there is no JACK client. Choices and connections are written only at
+/// `save`.
 final class ManagedProject {
   private static let lookInterval = Micros(500_000)
 
@@ -39,30 +39,30 @@ final class ManagedProject {
     saved = Saved(configuration: Self.nameless(startup.configuration), connections: connections)
   }
 
-  /// The name is the manager's, and may be another each time.
+  /// The configuration without its client name: the manager gives that, perhaps another one each time.
   private static func nameless(_ configuration: Configuration) -> Configuration {
     var configuration = configuration
     configuration.name = Configuration().name
     return configuration
   }
 
-  /// On the server, with all our ports.
+  /// Call it when the client is on the server with all its ports.
   func opened(on host: JACKHost) {
     host.wish(for: saved.connections)
     isOpen = true
     session.opened(.done)
   }
 
-  /// The program ends with this.
+  /// Tells the manager why the program ends before it was open.
   func failed(_ reason: String) {
     guard !isOpen else { return }
     session.opened(.failed(.general(reason)))
   }
 
-  /// News for the person at the manager.
+  /// Sends a line that the manager shows to its user.
   func tell(_ line: String) { session.tell(line, priority: 1) }
 
-  /// Hears what the manager wants and shows it how things are; `configuration` is what holds now.
+  /// Obeys the manager and reports to it; `configuration` is the present one.
   func look(_ configuration: Configuration, host: JACKHost, links: String, at now: Micros) {
     for output in session.step(at: now) {
       switch output {
@@ -78,13 +78,13 @@ final class ManagedProject {
       saved != Saved(configuration: Self.nameless(configuration), connections: host.connections))
   }
 
-  /// Because the manager says so, or anybody.
+  /// Saves, at the request of the manager, a controller or a signal.
   @discardableResult
   func save(_ configuration: Configuration, host: JACKHost) -> NSMClient.Outcome {
     let present = Saved(configuration: Self.nameless(configuration), connections: host.connections)
     do throws(Complaint) {
       try folder.write(present.configuration)
-      // An output that was taken away has no cables where it is not.
+      // Leave out an output that was removed: `readConnections` would refuse its port.
       let outputs = present.configuration.outputNames
       try folder.write(present.connections.filter { SessionFolder.mayHavePort($0.port, outputs) })
       saved = present
@@ -97,17 +97,17 @@ final class ManagedProject {
 }
 
 extension ManagedProject {
-  /// What came of a start under `NSM_URL`.
+  /// The outcome of a start under `NSM_URL`.
   enum Arrival {
     case open(ManagedProject)
-    /// No manager, or one that does not want us: run as always.
+    /// No manager, or one that does not accept tactus: run without one.
     case alone
     case ended(Tactus.Status)
   }
 
   private static let step = 20
 
-  /// Waits until the manager says what to open, or is none.
+  /// Waits until the manager says what to open, or until it turns out that there is none.
   static func arrive(_ arguments: [String], url: String?, until signals: Signals) -> Arrival {
     guard let url, !url.isEmpty else { return .alone }
     let session: ManagedSession
@@ -143,23 +143,24 @@ extension ManagedProject {
     return .ended(.success)
   }
 
-  /// As it was typed: managers look it up in PATH when they open the session the next time.
+  /// The program's name without its folder: managers look it up in PATH when they open the session the next
+  /// time.
   private static var executable: String {
     let path = CommandLine.arguments.first ?? "tactus"
     return String(path.split(separator: "/").last ?? "tactus")
   }
 
-  /// nil: it can't be opened. The manager knows why by now, and so does the terminal.
+  /// nil: the project can't be opened; the manager and the terminal have been given the reason.
   private static func open(
     _ project: Project, _ session: ManagedSession, _ arguments: [String]
   ) -> ManagedProject? {
     let folder = SessionFolder(path: project.path)
-    // The manager's name for us comes last, and so holds.
+    // The last option wins, so the client name is the manager's.
     let arguments = arguments + ["--name=" + project.clientID]
     var isCreating = false
     do throws(Complaint) {
       if folder.isNew {
-        // A session begins with what the user has at home.
+        // A new session begins with the user's own configuration.
         let home = try Startup(arguments)
         isCreating = true
         try folder.write(nameless(home.configuration))
@@ -177,8 +178,8 @@ extension ManagedProject {
   }
 }
 
-/// A session manager's project of ours on the disk: a folder with two files of fixed names. What was chosen is
-/// `config.json5`, which could be anybody's configuration; what was connected is `connections.json5`.
+/// A project on the disk: a folder with two files. `config.json5` is a configuration like any other;
+/// `connections.json5` has the connections of the ports.
 struct SessionFolder: Equatable {
   static let heading =
     "The configuration of tactus in a session. A session manager's Save overwrites it with the settings of that moment."
@@ -190,7 +191,7 @@ struct SessionFolder: Equatable {
 
   var isNew: Bool { access(configuration, F_OK) != 0 }
 
-  /// Nothing is remembered beside what is saved: a manager's Quit without Save means it.
+  /// No state file: if the user quits the manager without Save, the changes must be lost.
   var places: Places { Places(configuration: configuration, state: nil) }
 
   func write(_ configuration: Configuration) throws(Complaint) {
@@ -208,7 +209,8 @@ struct SessionFolder: Equatable {
     try WholeFile.write(words + "{\n" + lines.joined() + "}\n", to: self.connections)
   }
 
-  /// None, if there is no such file. `outputs`: the names of the user's own.
+  /// Returns the saved connections; none if there is no such file. `outputs`: the names of the user's own
+  /// outputs.
   func readConnections(_ outputs: Set<String> = []) throws(Complaint) -> Set<Connection> {
     guard let bytes = try WholeFile.readIfAny(connections, limit: JSON5.Limits().bytes) else { return [] }
     return try Self.connections(in: JSON5.document(bytes, from: connections), of: connections, outputs)
@@ -247,7 +249,7 @@ struct SessionFolder: Equatable {
     return found
   }
 
-  /// `client:port`, as JACK would take it.
+  /// Whether the name has JACK's form `client:port`.
   private static func isPortName(_ name: String) -> Bool {
     (3...320).contains(name.utf8.count) && name.dropFirst().dropLast().contains(":")
       && name.isPrintable

@@ -3,16 +3,18 @@ import BeatMath
 import Choices
 import ControlSurface
 
-/// What changed between two looks, in lines for the musician who may have wondered about it.
+/// Reports what changed between two looks, in lines for a musician who may wonder about it.
 struct StudioNews {
-  /// How things are at a look.
+  /// The state at one look.
   struct Sight {
-    /// All that there were since the last look: who leaves and comes back meanwhile has left.
+    /// Every number of peers since the last look, so that a peer that left and came back meanwhile is
+    /// reported.
     var peerCounts: [Int] = []
-    /// Nobody has gone if it is we who rest.
+    /// tactus itself is off the network (`Presence`), so a smaller number of peers does not mean that peers
+    /// left.
     var isResting = false
     var isMute = false
-    /// Why, as far as is known.
+    /// Why Link is not on the network, if known.
     var failure: String?
     var movedLaunches: UInt64 = 0
     var isGivenUp = false
@@ -21,7 +23,7 @@ struct StudioNews {
     var cutStarts: UInt64 = 0
     var standsStill = false
     var isMasterSenseless = false
-    /// `launch-wait=stopped`, where a host or a sequencer's clock leads or may lead.
+    /// `launch-wait=stopped` is set, though a host or a sequencer's clock leads or may lead.
     var waitsInVain = false
     var lostMIDI: UInt64 = 0
     var midiClock = SurfaceState.MIDIClockIn.off
@@ -34,9 +36,9 @@ struct StudioNews {
   private var before = Sight()
   private var losesMIDI = false
   private var clock = Clock.nothing
-  /// In the session, besides us.
+  /// The number of peers in the session, without tactus.
   private(set) var peers = 0
-  /// The number of the last line; while tactus rests, the number without a line.
+  /// The number in the last line; while tactus rests, the present number, without a line.
   private var saidPeers = 0
   private var peerLines: TokenBucket?
 
@@ -78,7 +80,7 @@ struct StudioNews {
     return lines
   }
 
-  /// About what JACK or another client does against what was asked for.
+  /// Lines about JACK or another client acting against a request of tactus.
   private func jackLines(_ sight: Sight) -> [String] {
     var lines: [String] = []
     if sight.cutStarts > before.cutStarts {
@@ -99,7 +101,8 @@ struct StudioNews {
     return lines
   }
 
-  /// If fewer lines are left than changes came, the newest numbers get them; the next free line has the number of its moment.
+  /// If fewer lines are allowed than the number changed, they show the newest numbers. The next allowed line
+  /// shows the number at its time.
   private mutating func peerLines(_ sight: Sight, at now: Micros) -> [String] {
     var pace =
       peerLines
@@ -118,7 +121,7 @@ struct StudioNews {
     return said.map(links)
   }
 
-  /// Of the sequencer whose MIDI clock leads.
+  /// The line about the leading MIDI clock, if its state changed.
   private mutating func line(_ midiClock: SurfaceState.MIDIClockIn) -> String? {
     let (new, line): (Clock, String?) =
       switch midiClock {
@@ -137,11 +140,11 @@ struct StudioNews {
   }
 }
 
-/// What happens to the music, in lines for who has no view: starts, stops, the tempo, who leads.
+/// Lines about the music for a terminal without the view: starts, stops, the tempo, the leader.
 struct PlayNews {
-  /// A hand that moves a fader has come to rest.
+  /// A tempo that stays for this time is reported: the hand at the fader has come to rest.
   static let rest = Micros(500_000)
-  /// A patchbay, or tactus itself with `--autoconnect`, has plugged in the click by then.
+  /// By then a patchbay, or tactus itself with `--autoconnect`, has connected the click.
   static let patience = Micros(3_000_000)
 
   private var before: SurfaceState?
@@ -170,9 +173,9 @@ struct PlayNews {
       tempo = state.tempo
       return lines
     }
-    // What comes and goes with the server has lines of its own.
+    // The start and the loss of the server have lines of their own.
     if state.status != before.status, state.jackConnected, before.jackConnected { lines.append(state.status) }
-    // So has a MIDI clock.
+    // A MIDI clock has its own lines, too.
     if state.leading != before.leading, state.leading == .host || before.leading == .host {
       lines.append("\(state.leading == .host ? "another client" : state.leader) leads")
     }
@@ -185,8 +188,9 @@ struct PlayNews {
   }
 }
 
-/// Where the peers are, as text: looked up when their number changes and once a second, for one may come as another goes, but
-/// not more often than each `pause`, because any neighbour can change the number thousands of times a second.
+/// The peers as text. They are looked up when their number changes, and once a second because one peer may
+/// replace another. They are looked up at most once in each `pause`, because any neighbour can change their
+/// number thousands of times a second.
 struct PeerList {
   static let interval = Micros(1_000_000)
   static let pause = Micros(250_000)

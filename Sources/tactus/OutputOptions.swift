@@ -7,7 +7,7 @@ import JACKHost
 import Link
 import OSC
 
-// The user's own outputs, between what is written down, what JACK has, and what is shown.
+// The user's own outputs: as written, as JACK has them, and as shown.
 extension Configuration {
   static let outputOptions: [Option<Configuration>] = [
     Option(
@@ -33,7 +33,8 @@ extension Configuration {
 
   var outputNames: Set<String> { Set(outputs.compactMap { try? NamedOutput($0).name }) }
 
-  /// Whether one plays is nothing that is written.
+  /// The outputs as written. Whether a clock plays, and which programs it sent, is not written: that comes
+  /// from `present`.
   func ownOutputs(as present: [NamedOutput]) -> [NamedOutput] {
     outputs.compactMap { text -> NamedOutput? in
       guard var output = try? NamedOutput(text) else { return nil }
@@ -47,7 +48,7 @@ extension Configuration {
 }
 
 extension SurfaceState {
-  /// As the audio thread shall have them: a start waits for the longest count-in.
+  /// The choices for the audio thread: a start waits for the longest count-in of all outputs.
   var heardChoices: Settings {
     var settings = choices
     settings.launch.othersCountIn = outputs.map(\.settings.longestCountIn).max() ?? 0
@@ -55,9 +56,9 @@ extension SurfaceState {
   }
 }
 
-/// The user's own outputs as JACK has them. [control]
+/// Gives the user's own outputs their JACK ports. [control]
 struct CarriedOutputs {
-  /// Ports that come and go are felt by the whole server: nobody needs more than four such changes a second.
+  /// A port that comes or goes disturbs the whole server, so at most four changes a second are made.
   private static let pause = Micros(250_000)
 
   private var carried: [OwnOutput] = []
@@ -77,7 +78,7 @@ struct CarriedOutputs {
 }
 
 extension ControlDesk {
-  /// A new output, or one that is there with other settings. [any]
+  /// Adds an output, or gives the output of this name other settings. [any]
   func put(_ output: NamedOutput, lasts: Bool) -> Verdict {
     let present = state.outputs
     let isNew = !present.contains { $0.name == output.name }
@@ -110,10 +111,10 @@ extension ControlDesk {
 }
 
 extension OutputHealth {
-  /// As coarse as an ear is: each change is a message to every tablet.
+  /// Jitter rounded to 10 µs, which no ear can tell apart: each change is a message to every tablet.
   static func shown(jitter: Float) -> Double { (Double(jitter) / 10).rounded() * 10 }
 
-  /// Of those that have a port.
+  /// The health of each output that has a port.
   static func all(on host: JACKHost) -> [String: OutputHealth] {
     let rate = Double(max(1, host.server.sampleRate))
     return host.outputPorts.mapValues { port in

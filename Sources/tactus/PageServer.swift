@@ -9,9 +9,9 @@ import Synchronization
 import TerminalView
 import Web
 
-/// The page for browsers: its server while somebody wants it, and where it is found.
+/// Runs the server of the page for browsers while the page is wanted, and says where the page is.
 final class PageServer: Sendable {
-  /// Addresses of this machine come and go.
+  /// How often the addresses of this machine are looked up: they come and go.
   private static let interval = Micros(2_000_000)
 
   private struct Held {
@@ -29,7 +29,7 @@ final class PageServer: Sendable {
 
   init(_ secrets: SecretFile) { self.secrets = secrets }
 
-  /// Beside this surface, as the configuration has it. [control]
+  /// Starts the server as configured. Browsers become controllers of `surface`. [control]
   func open(_ configuration: Configuration, at surface: OSCSurface?) {
     close()
     held.withLock { held in
@@ -57,9 +57,9 @@ final class PageServer: Sendable {
     }
   }
 
-  /// As the user wants it at this moment. [control]
+  /// Opens or closes the page to the network. [control]
   ///
-  /// - Returns: where it is now and what is missing, if it was looked at again.
+  /// - Returns: the page's addresses and the missing ones, if they were looked up again.
   func look(isOpen: Bool, at now: Micros) -> (reach: PageReach, lacks: [String], isNew: Bool)? {
     held.withLock { held in
       if isOpen != held.isOpen { turn(&held, isOpen: isOpen) }
@@ -79,7 +79,7 @@ final class PageServer: Sendable {
     held.next = .zero
     guard var configuration = held.configuration else { return }
     configuration.choices.opensPage = isOpen
-    // What only the key wanted comes and goes with it.
+    // Without `--web` the server runs only while the page is open.
     if configuration.surface.web == .off {
       held.web?.close()
       held.web = start(configuration, at: held.surface)
@@ -99,10 +99,10 @@ final class PageServer: Sendable {
 }
 
 extension PageReach {
-  /// The longest that can be told.
+  /// The longest text of all addresses together, in bytes.
   private static let longest = 200
 
-  /// Of a server that listens at these.
+  /// The reach of a server that listens at `endpoints`.
   init(_ endpoints: [Endpoint]) {
     let open = endpoints.filter { !$0.address.isLoopback }
     guard let first = open.first else {
@@ -125,7 +125,7 @@ extension PageReach {
       })
   }
 
-  /// This machine's name in the network's directory, if somebody keeps it there.
+  /// This machine's mDNS name, if Avahi runs.
   private static var localName: String? {
     guard access("/run/avahi-daemon/socket", F_OK) == 0, let name = hostName?.lowercased() else { return nil }
     let own = name.prefix { $0 != "." }

@@ -5,7 +5,8 @@ import JACKHost
 /// PipeWire's libjack, for a tactus that is linked with jackd's: Debian installs it beside the system's, where only
 /// `pw-jack` finds it.
 enum PipeWireLibrary {
-  /// In the environment of a tactus that was started again: LD_LIBRARY_PATH as it was before, behind a colon.
+  /// The variable that marks a tactus that was started again. Its value is a colon and the old
+  /// LD_LIBRARY_PATH.
   private static let mark = "TACTUS_LIBRARY_PATH"
   private static let mostDescriptors: Int32 = 1024
 
@@ -20,7 +21,7 @@ enum PipeWireLibrary {
       .first { access($0 + "/libjack.so.0", R_OK) == 0 }
   }
 
-  /// Whether PipeWire takes connections: its socket may outlive it.
+  /// Whether PipeWire accepts connections; its socket file alone may outlive it.
   static var answers: Bool {
     let folders = ["PIPEWIRE_RUNTIME_DIR", "XDG_RUNTIME_DIR"].compactMap { Environment.text($0) }
     guard let path = folders.first.map({ $0 + "/pipewire-0" }) else { return false }
@@ -37,13 +38,13 @@ enum PipeWireLibrary {
     }
   }
 
-  /// Which libjack a tactus that found no server is to use.
+  /// The libjack for a tactus that found no server.
   enum Choice: Equatable {
     case stay, pipeWire, system
   }
 
-  /// A named server is jackd's. A tactus whose library did not change when it was started again (`isMarked`) stays as
-  /// it is: it would start itself for ever.
+  /// A named server is jackd's. A tactus whose library did not change when it was started again (`isMarked`)
+  /// stays as it is: it would restart itself for ever.
   static func choice(
     isNamed: Bool, pipeWireAnswers: Bool, isInstalled: Bool, isLoaded: Bool, isMarked: Bool
   ) -> Choice {

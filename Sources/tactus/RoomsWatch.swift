@@ -4,7 +4,7 @@ import Choices
 import ControlSurface
 import Link
 
-/// Looks at the other rooms twice a second: what is shown of them, and what is said.
+/// Reads the state of the other rooms twice a second, shows it, and returns lines about its changes.
 struct RoomsWatch {
   private var news = FarNews()
   private var looked = Micros.zero
@@ -28,7 +28,7 @@ struct RoomsWatch {
 }
 
 extension ShownFar {
-  /// In whole milliseconds and parts of a hundred: the last digits never rest.
+  /// Rounded to tenths of a millisecond and of a percent: further digits change all the time.
   init(_ report: FarReport) {
     self.init()
     failure = report.failure ?? ""
@@ -60,11 +60,11 @@ extension ShownRoom.State {
       }
   }
 }
-/// What changed, in lines.
+/// Lines about changes of the other rooms.
 struct FarNews {
   private var states: [String: ShownRoom.State] = [:]
   private var refused = ""
-  /// Anyone who may send a datagram here could fill the terminal with such lines.
+  /// The rate is limited: any machine that can send a datagram here could fill the terminal with such lines.
   private var nextRefusal = Micros.zero
   private static let refusalSpacing = Micros(60_000_000)
   private var failure = ""

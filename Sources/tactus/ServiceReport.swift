@@ -3,8 +3,8 @@ import ControlSurface
 import Glibc
 import JACKHost
 
-/// What systemd is told of a service with `Type=notify`: one datagram each time, to the socket that `NOTIFY_SOCKET`
-/// names. Without one, or if it is gone, nothing happens. [control]
+/// Reports to systemd for a service of `Type=notify`: one datagram each time, to the socket that
+/// `NOTIFY_SOCKET` names. Without a socket, or if it is gone, nothing happens. [control]
 final class ServiceReport {
   private var address = sockaddr_un()
   private var length: socklen_t = 0
@@ -12,7 +12,7 @@ final class ServiceReport {
   private var status = ""
   private var isReady = false
 
-  /// For the service manager that started us, if one did.
+  /// For the service manager that started tactus, if one did.
   static func ofEnvironment() -> ServiceReport {
     ServiceReport(socket: Environment.text("NOTIFY_SOCKET"))
   }
@@ -36,7 +36,7 @@ final class ServiceReport {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// On a server, or waiting for one as we were asked to: others may start now.
+  /// tactus is on a server, or waits for one because of `--wait`: services that depend on it may start now.
   func ready(_ status: String) {
     let start = isReady ? "" : "READY=1\n"
     isReady = true
@@ -69,7 +69,7 @@ final class ServiceReport {
 }
 
 extension SurfaceState {
-  /// "1 Link, rolling on 48000 Hz, 256 frames": what changes now and then, not what changes all the time.
+  /// For example "1 Link, rolling on 48000 Hz, 256 frames": nothing that changes all the time.
   func serviceStatus(on server: ServerDescription?, peers: Int) -> String {
     guard let server else { return "\(links(peers)), waiting for the JACK server to return" }
     return "\(links(peers)), \(status) on \(server.sampleRate) Hz, \(server.framesPerPeriod) frames"

@@ -8,10 +8,11 @@ import Link
 import LinkSession
 import Synchronization
 
-/// Between the Link session and the audio cycle, which do not know each other: states in, proposals out.
+/// Connects the Link session and the audio cycle, which do not know each other: states go in, proposals come
+/// out.
 final class SessionDoor: AudioDoor {
   private let exchange: AudioExchange
-  /// As published last, with the proposals since then worked in.
+  /// The last published state, with the proposals since then applied.
   private let state: Mutex<SessionState>
   private let dictated = Mutex(Tempo?.none)
 
@@ -20,11 +21,11 @@ final class SessionDoor: AudioDoor {
     self.state = Mutex(state)
   }
 
-  /// The control thread takes what was proposed, with the session, every 20 ms; that is too late for a hand or a clock.
+  /// The control thread makes Link take proposals every 20 ms, which is too late for a hand or a clock.
   var pace: CommitPace { isHasty.load(ordering: .relaxed) ? .soon : .never }
   private let isHasty = Atomic(false)
 
-  /// Whether a proposal must be looked for soon; true if that has just become so. [control]
+  /// Sets whether the network thread must look for proposals often. Returns true if that is new. [control]
   func hasten(_ isHasty: Bool) -> Bool {
     !self.isHasty.exchange(isHasty, ordering: .relaxed) && isHasty
   }
@@ -49,14 +50,15 @@ final class SessionDoor: AudioDoor {
         return change
       }
       if let change { return change }
-      exchange.publish(state.withLock { $0 })  // it is what was proposed already
+      exchange.publish(state.withLock { $0 })  // the session has that value already; confirm it all the same
     }
     return nil
   }
 }
 
-/// Whether the audio thread may propose something at any moment: a transport that starts the session, a host or a MIDI
-/// clock that leads, or a JACK client with a hand on its tempo. The first tempo of such a hand has the control thread's time.
+/// Tells whether the audio thread may propose something at any moment: a transport starts the session, a host
+/// or a MIDI clock leads, or a hand at a JACK client changes the tempo. The first tempo of such a hand still
+/// waits up to 20 ms for the control thread.
 struct ProposalWatch {
   static let memory = Micros(10_000_000)
   private var requests: UInt64 = 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 
-// The set list and the messages to other programs, as they are written down.
+// The options of the set list and of the messages to other programs.
 extension Configuration {
   static let setOptions: [Option<Configuration>] = [
     Option(
@@ -33,7 +33,7 @@ extension Allowed {
     OutwardLine.allowed, judge: { text in refusal { () throws(Refusal) in _ = try OutwardLine(text) } }
   ).listed(atMost: OutwardLine.limit)
 
-  /// What reading it throws, in words.
+  /// The text of the refusal that `read` throws; nil: it throws none.
   static func refusal(_ read: () throws(Refusal) -> Void) -> String? {
     do throws(Refusal) { try read() } catch { return error.text }
     return nil
@@ -41,7 +41,7 @@ extension Allowed {
 }
 
 extension ControlDesk {
-  /// A new song at the set's end, or one that is there with other commands. [any]
+  /// Adds a song at the end of the set list, or gives the song of this title other commands. [any]
   func put(_ song: SetSong, lasts: Bool) -> Verdict {
     let present = state.songs
     guard present.count < SetSong.limit || present.contains(where: { $0.title == song.title }) else {

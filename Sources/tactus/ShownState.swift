@@ -10,7 +10,7 @@ extension Configuration {
     connections.compactMap { StandingConnection($0) } + (autoconnects ? [.clickToSpeakers] : [])
   }
 
-  /// The same with what was chosen since: what one would have to write to get here at once.
+  /// This configuration with the choices made since: a start with it leads to the present state.
   func taking(_ state: SurfaceState) -> Configuration {
     var new = self
     new.choices = state.choices
@@ -24,7 +24,7 @@ extension Configuration {
     return new
   }
 
-  /// Everything that the surface can choose, as it is here.
+  /// Sets all that the surface can choose to this configuration's values. A bend stays as it is.
   func choose(in state: inout SurfaceState) {
     let bend = state.choices.bend
     state.choices = choices
@@ -39,7 +39,7 @@ extension Configuration {
 }
 
 extension SurfaceState {
-  /// What the audio cycle reports, and the host.
+  /// Takes over what the audio cycle reports and how JACK is.
   mutating func show(_ report: Report, _ host: HostView) {
     jackConnected = host.isRunning
     clientName = host.clientName
@@ -51,11 +51,11 @@ extension SurfaceState {
     latencyMilliseconds = host.latencyMilliseconds
     isClickConnected = host.isClickConnected
     outputHealth = host.outputHealth
-    // As fine as a musician can use: the last digits never rest, and each change is a message to every tablet.
-    // Never -0.
+    // Rounded to what a musician can use: further digits change all the time, and each change is a message to
+    // every tablet. Adding 0 turns -0 into 0.
     driftPartsPerMillion = report.driftPPM.rounded() + 0
     launchErrorMilliseconds = (report.launchError / 10).rounded() / 100
-    // Nobody hits a beat to the last bit.
+    // Exactly 0 means that there was no launch yet: no real launch is exact to the last bit.
     if report.launchError != 0 { hasLaunched = true }
     leadErrorMilliseconds = (report.hostPhaseError / 100).rounded() / 10
     lagMilliseconds = (report.hostLag / 100).rounded() / 10
@@ -72,7 +72,8 @@ extension SurfaceState {
       case .foreign: .other(host.probableMaster.map { "\($0) (probably)" } ?? "another client")
       }
     leavesTimebase = report.timebase == .ours && !host.wantsTimebase
-    // Both at the same frame, and the song begins on a note.
+    // Both beats are those of one frame. A song begins on a thirty-second note of the session, so round to
+    // that.
     let origin = Beats(
       ThirtySeconds.beats(ThirtySeconds.nearest(to: report.sessionBeat - report.songBeat, grain: 1)))
     transport =
@@ -83,7 +84,7 @@ extension SurfaceState {
       } else if report.isWaiting {
         .waiting(origin: origin)
       } else if report.isBetweenPlaces {
-        // A locate is no stop.
+        // During a locate, keep the old state: a locate is no stop.
         transport
       } else if let start = host.startBeat {
         .waiting(origin: Beats(start - report.songBeat))
@@ -91,7 +92,7 @@ extension SurfaceState {
         .stopped(at: Beats(report.songBeat))
       }
     var bars = report.bars
-    // It may not have seen a meter that was just chosen.
+    // The report may be older than the last choice of a meter.
     bars.change(to: choices.meter, at: report.songBeat)
     changedBars = report.isRolling && bars != Bars(choices.meter) ? bars : nil
     if !choices.syncsStartStop { playing = report.isMoving || host.startBeat != nil }
@@ -135,7 +136,7 @@ extension SurfaceState {
   }
 }
 
-/// JACK as it is shown to controllers.
+/// The state of JACK that controllers see.
 struct HostView {
   var isRunning = false
   var clientName = ""
@@ -147,9 +148,9 @@ struct HostView {
   var corrections = 0
   var probableMaster: String?
   var wantsTimebase = true
-  /// A stop waits for its moment.
+  /// A stop waits for its beat or bar.
   var isStopping = false
-  /// A start waits for this beat of the session, and JACK's transport stands.
+  /// The session's beat for which a start waits while JACK's transport is stopped.
   var startBeat: Double?
   var latencyMilliseconds = PerPort(repeating: 0.0)
   var isClickConnected = false

@@ -2,28 +2,28 @@
 import Glibc
 import Synchronization
 
-/// The signals that ask the program for something: to end, to stop for a while, to read its configuration again (SIGHUP
-/// to a service), to save (SIGUSR1, as LADISH's managers do). [control]
+/// The signals that ask the program to end, to stop for a while, to read its configuration again (SIGHUP to a
+/// service), or to save (SIGUSR1, as LADISH's managers do). [control]
 ///
-/// They are blocked before any other thread exists, so that every thread inherits it and no handler ever
-/// runs: there is nothing that a signal could interrupt half-way. The main thread takes them one at a time, but for those
-/// that ask for the end: a thread of their own takes these, because the main thread may hang in a JACK server that does
-/// not answer, and a second request is always obeyed (`LastResort`).
+/// They are blocked before any other thread exists, so that every thread inherits the mask, no handler ever
+/// runs, and no signal interrupts anything half-way. The main thread takes them one at a time. A thread of
+/// its own takes those that ask for the end (`LastResort`): the main thread may hang in a JACK server that
+/// does not answer, and a second request must always be obeyed.
 struct Signals {
   private static let wakeUp = SIGUSR2
-  /// What was asked for, and nobody has looked yet.
+  /// Signals that came and that `isDue` has not returned yet.
   private static let asked = Mutex<Set<Int32>>([])
   private var set = sigset_t()
 
-  /// The first thing that the program does: until it knows what it is, nothing may kill it that is not meant to. Nor is it
-  /// stopped for writing in the background (`stty tostop`): all of JACK would wait for it.
+  /// Call it first of all: until the program has set up its signals, none of them may kill it by mistake. Nor
+  /// may it be stopped for writing in the background (`stty tostop`): all of JACK would wait for it.
   static func hold() {
     var all = Self.set([SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGTSTP, SIGTTOU, SIGUSR1, wakeUp])
     pthread_sigmask(SIG_BLOCK, &all, nil)
   }
 
-  /// For what answers and ends by itself: signals do what they always do, but for those that are meant for a tactus that
-  /// plays, and reach everything that has its name.
+  /// For a subcommand that answers and ends. Signals do what they always do, except those for a tactus that
+  /// plays: they may be sent to every process of that name, so they are ignored here.
   static func release() {
     _ = Glibc.signal(SIGUSR1, SIG_IGN)
     _ = Glibc.signal(SIGQUIT, SIG_DFL)
@@ -33,32 +33,32 @@ struct Signals {
     pthread_sigmask(SIG_SETMASK, &none, nil)
   }
 
-  /// Another program takes our place: to it everything is as it was to us.
+  /// Calls `over`, which replaces this program by another one, with the default actions for signals.
   static func hand(over: () -> Void) {
     let before = [SIGUSR1, SIGHUP].map { ($0, Glibc.signal($0, SIG_DFL)) }
     over()
     for (signal, action) in before { _ = Glibc.signal(signal, action) }
   }
 
-  /// On the main thread, before there are others.
+  /// Call it on the main thread, before there are others.
   ///
   /// - Parameter reloads: whether SIGHUP asks for the configuration and not for the end.
   init(reloads: Bool = false) {
     Self.hold()
-    // By itself Swift would stop all threads at a SIGQUIT, write where they are, and go on.
+    // Swift's own handler of SIGQUIT would stop all threads, print their stacks, and go on.
     var ends = [SIGINT, SIGTERM, SIGQUIT]
     var others = [SIGTSTP, SIGUSR1, Self.wakeUp]
-    // nohup: that terminals close is none of its business.
+    // nohup ignores SIGHUP; it stays ignored.
     if !Self.isIgnored(SIGHUP) {
       if reloads { others.append(SIGHUP) } else { ends.append(SIGHUP) }
     }
     // A shell starts background jobs with SIGINT ignored; an ignored signal would never be delivered.
     for signal in ends + others { _ = Glibc.signal(signal, SIG_DFL) }
     set = Self.set(others)
-    // That it goes on after a stop waits for the view, which has to draw everything again.
+    // SIGCONT stays pending for the view, which draws everything again after a stop.
     var going = Self.set([SIGCONT])
     pthread_sigmask(SIG_BLOCK, &going, nil)
-    // The reader of our output may leave; the write then says so.
+    // If the reader of our output has gone, the write fails and says so.
     _ = Glibc.signal(SIGPIPE, SIG_IGN)
     LastResort.watch(Self.set(ends))
   }
@@ -77,14 +77,15 @@ struct Signals {
       && unsafeBitCast(found.__sigaction_handler.sa_handler, to: Int.self) == 1
   }
 
-  /// Whether somebody could hang up: a program that has a terminal ends with it, one that has none is a service.
+  /// Whether the program has a terminal. It then ends with the terminal (SIGHUP); without one it is a
+  /// service.
   static var hasTerminal: Bool {
     let terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
     if terminal >= 0 { close(terminal) }
     return terminal >= 0
   }
 
-  /// Whether the end was asked for, now or within the time.
+  /// Waits for a signal for at most this time. Returns whether the end was asked for.
   func came(withinMilliseconds milliseconds: Int) -> Bool {
     if LastResort.isEndAsked { return true }
     var limit = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
@@ -94,11 +95,11 @@ struct Signals {
     return LastResort.isEndAsked
   }
 
-  /// Whether Ctrl-Z (SIGTSTP) has come, or somebody has changed the configuration and says so (SIGHUP), or wants what is
-  /// to be remembered written now (SIGUSR1); asked once.
+  /// Whether the signal came since the last call: Ctrl-Z (SIGTSTP), a changed configuration (SIGHUP), or a
+  /// request to save (SIGUSR1).
   static func isDue(_ signal: Int32) -> Bool { asked.withLock { $0.remove(signal) != nil } }
 
-  /// Stops the program as everybody stops who is told to; returns when it goes on.
+  /// Stops the program, as SIGTSTP does by default; returns when it goes on.
   static func stopHere() {
     var stop = set([SIGTSTP])
     raise(SIGTSTP)
@@ -106,12 +107,12 @@ struct Signals {
     pthread_sigmask(SIG_BLOCK, &stop, nil)
   }
 
-  /// There is work: the control thread stops waiting. [any]
+  /// Ends the control thread's wait: there is work. [any]
   static func wake() {
     kill(getpid(), wakeUp)
   }
 
-  /// As if somebody had asked for it. [any]
+  /// Asks for the end, as SIGTERM from outside does. [any]
   static func end() {
     kill(getpid(), SIGTERM)
   }

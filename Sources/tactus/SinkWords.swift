@@ -2,7 +2,7 @@
 import JACKHost
 
 extension SinkChoice {
-  /// More names are not shown.
+  /// The names that are shown; the rest is only counted.
   private static let shown = 3
   static let missing = "jack/sink fits no port"
 

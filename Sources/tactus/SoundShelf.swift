@@ -10,15 +10,15 @@ struct SoundShelf {
   private var banks: [RenderedBank] = []
   private var number: UInt32 = 0
   private var files: SoundFiles
-  /// Of these files; nil: nothing yet.
+  /// What the newest bank was rendered for; nil: there is no bank yet.
   private var rendered: (sound: ClickSound, sampleRate: Int, all: Bool)?
 
-  /// Reads the user's files, once: a later change of the sample rate needs them no more.
+  /// Reads the user's files once: a later change of the sample rate does not read them again.
   init(_ paths: Configuration.SoundPaths) throws(SoundFileError) {
     files = try Self.files(paths)
   }
 
-  /// From the next `put` on; if one can't be read, the old ones stay.
+  /// Replaces the files from the next `put` on. If one of them can't be read, the old ones stay.
   mutating func take(_ paths: Configuration.SoundPaths) throws(SoundFileError) {
     files = try Self.files(paths)
     rendered = nil
@@ -32,7 +32,7 @@ struct SoundShelf {
       accent: try read(paths.accent), beat: try read(paths.beat), subdivision: try read(paths.subdivision))
   }
 
-  /// Renders the sounds for the rate and lets the audio thread have them, if it has not.
+  /// Renders the sounds and publishes them to the audio thread, unless it has them already.
   mutating func put(_ state: SurfaceState, sampleRate: Int, into exchange: AudioExchange) {
     let sound = state.choices.click.sound
     let all = state.outputs.contains { if case .click = $0.settings.kind { true } else { false } }
@@ -44,7 +44,7 @@ struct SoundShelf {
     exchange.publish(new.bank)
   }
 
-  /// Throws away what no longer sounds; `oldest` is the lowest number that still does.
+  /// Frees the banks that no longer sound; `oldest` is the lowest number that still does.
   mutating func clear(before oldest: UInt32) {
     guard banks.count > 1 else { return }
     banks.removeAll { $0.bank.number < oldest }

@@ -5,9 +5,10 @@ import Glibc
 import JACKHost
 import Link
 
-// What was chosen, and where it is kept: the state file, the configuration, the session manager's folder. [control]
+// Keeps the user's choices: in the state file, the configuration, and the session manager's folder. [control]
 extension Studio {
-  /// What was chosen: to the state file, and to the session manager when it asks for it.
+  /// Writes changed choices to the state file, and saves if the session manager, a signal or a controller
+  /// asks for it.
   func keep(_ host: JACKHost) {
     keeper.note(desk.takeLasting().map { configuration.taking($0) }, at: Link.clock())
     var chosen: Configuration { configuration.taking(desk.lasting) }
@@ -19,7 +20,8 @@ extension Studio {
     if let replacing = desk.takeSaving() { save(chosen, host, replacing: replacing) }
   }
 
-  /// Because somebody asked for it: as the session's, or the user's own configuration.
+  /// Saves at a controller's request: for the session manager if there is one, otherwise as the user's own
+  /// configuration.
   private func save(_ chosen: Configuration, _ host: JACKHost, replacing: Bool) {
     var words: String
     do throws(Complaint) {
@@ -33,7 +35,7 @@ extension Studio {
           chosen, over: startup.file, to: startup.places.configuration,
           besides: RunningNote.all().map(\.name).filter { $0 != host.server.clientName },
           replacing: replacing)
-        // It says nothing new of what plays, so nothing is changed by it.
+        // The file now says what plays already: read it without applying it.
         try startup.read()
         keeper.configured(chosen, file: startup.file)
       }
@@ -47,7 +49,7 @@ extension Studio {
     say(words)
   }
 
-  /// What the configuration says otherwise than before holds from now on; if it is wrong, nothing does.
+  /// Applies what changed in the configuration file; if the file is wrong, nothing changes.
   func reload(_ host: JACKHost) {
     let reload: Reload
     do throws(Complaint) {

@@ -8,9 +8,9 @@ import HostSync
 import JACKHost
 import Link
 
-/// Where the parts meet: brings them together, looks after them, tells what happens. [control]
+/// Connects the parts, runs them, and reports what happens. [control]
 ///
-/// It decides nothing about time or music; that is in the modules below.
+/// It decides nothing about time or music; the modules below do that.
 final class Studio {
   private static let retry = 500
 
@@ -63,7 +63,7 @@ final class Studio {
     link.isStartStopSyncEnabled = configuration.choices.syncsStartStop
     desk = ControlDesk(
       link: link, exchange: exchange, door: door, state: shown, wake: Signals.wake)
-    // A session manager's programs have its terminal, but nobody sits at it.
+    // The programs of a session manager inherit its terminal, but no user watches it.
     let isWatched = configuration.wantsView && project == nil
     let own = OwnView(desk: desk, isReachWanted: configuration.surface.osc != .off, secrets: secrets)
     view = isWatched ? LiveView(of: own, keys: configuration.keyMap()) : nil
@@ -77,7 +77,7 @@ final class Studio {
       if isSilent { desk.tell { $0.jackConnected = false } }
     })
     do {
-      // Before there is a server, too: the view shows a tempo that is typed then.
+      // Before there is a server, too: the view then shows a tempo as soon as it is typed.
       link.attach(desk)
       guard let host = try join(until: signals), !configuration.probe else { return .success }
       if host.isSecond(as: configuration.name) {
@@ -94,7 +94,7 @@ final class Studio {
       Console.neverWait()
       Console.say(host.server.line)
       if host.serverWasStarted { Console.say("tactus started this server; it ends with its last client") }
-      // Who asks as soon as there is somebody to ask is not told that there is no server.
+      // Show the server before the surface opens: its first client must not read that there is none.
       desk.show(host.report, HostView(host, exchange))
       openSurface(configuration)
       note = surface?.endpoints.first.flatMap {
@@ -147,16 +147,17 @@ final class Studio {
   private func prepareFarewell() {
     LastResort.prepare { [view, desk, keeper, link, surface, page, leaveChannels = channels.farewell] in
       let wasBent = desk.bend.release(in: link, at: Link.clock())
-      // First: the view's or the surface's thread may hang.
+      // Save first: the view's or the surface's thread may hang.
       keeper.close(at: Link.clock(), taking: desk.lasting)
       view?.close()
       desk.connect(nil)
       page.close()
       surface?.close()
-      // What was chosen meanwhile.
+      // Save again what was chosen meanwhile.
       keeper.close(at: Link.clock(), taking: desk.lasting)
       leaveChannels()
-      // A peer that gets the tempo and the goodbye in one moment may drop the tempo. Link sends a state 50 ms after the last.
+      // A peer that gets the tempo and the goodbye at the same time may drop the tempo. Link sends a state 50
+      // ms after the last one.
       if wasBent { usleep(100_000) }
       link.isEnabled = false
     }
@@ -228,7 +229,8 @@ final class Studio {
     host.want(configuration.standingConnections + channels.connections)
   }
 
-  /// Ctrl-Z: says goodbye to all who would wait for us. What was left is found again when it goes on.
+  /// Ctrl-Z: leaves Link and JACK, which would wait for tactus, and stops. Both are joined again when it goes
+  /// on.
   private func pause(_ host: JACKHost?) {
     view?.cover()
     link.isActive = false
@@ -237,7 +239,7 @@ final class Studio {
     view?.uncover()
   }
 
-  /// Takes Link off the network while nobody could want it there, and back.
+  /// Takes Link off the network and back, as `Presence` decides.
   private func considerPresence(_ host: JACKHost, _ report: Report) {
     if presence.life == .always, link.isActive { return }
     let signs = Presence.Signs(
@@ -250,7 +252,7 @@ final class Studio {
     say(presence.line)
   }
 
-  /// Opens the client; with `--wait`, as soon as there is a server. nil: asked to end before.
+  /// Opens the client; with `--wait`, as soon as there is a server. nil: the end was asked for before.
   private func join(until signals: Signals) throws(JACKError) -> JACKHost? {
     var announced = false
     var mayStart = configuration.startsServer && !configuration.probe

@@ -5,7 +5,7 @@ import OSC
 import TerminalView
 import Web
 
-/// Where and to whom the control surface listens, as the command line says it.
+/// The choices about OSC, OSCQuery and the page.
 struct SurfaceChoice: Equatable, Sendable {
   var osc = PortChoice.on
   var listen: [String] = []
@@ -19,7 +19,7 @@ struct SurfaceChoice: Equatable, Sendable {
   var webListen: [String] = []
 }
 
-/// Whether to be reached, and at which port: on is the usual one, or a free one.
+/// Whether to listen, and at which port; `on` means the usual port, or a free one.
 enum PortChoice: Equatable, Typed {
   case off, on
   case at(UInt16)
@@ -92,7 +92,7 @@ extension Configuration {
     ),
   ]
 
-  /// - Parameter isElsewhere: for the view of another tactus, with this user's keys.
+  /// - Parameter isElsewhere: whether the view shows another tactus, with the keys of this user.
   func keyMap(isElsewhere: Bool = false) -> KeyMap {
     KeyMap(keys.compactMap { KeyBinding($0) }, isElsewhere: isElsewhere)
   }
@@ -115,7 +115,7 @@ extension Configuration {
     return settings
   }
 
-  /// Without any address when OSC is not wanted: keys and pedals work all the same.
+  /// Has no address if OSC is off: keys and pedals work all the same.
   var surfaceSettings: SurfaceSettings {
     var settings = SurfaceSettings()
     settings.version = Tactus.version
@@ -129,7 +129,7 @@ extension Configuration {
     let port = surface.osc.port ?? Table.port
     settings.listen = settings.listen.map { Endpoint($0.address, port: port) }
     let others = surface.listen.compactMap { settings.address($0) }.filter { !$0.isLoopback }
-    // All addresses of a family have the loopback one among them.
+    // An address that stands for a whole family includes its loopback address.
     if others.contains(where: { $0 == .v4(0) }) { settings.listen.removeAll { !$0.address.isIPv6 } }
     if others.contains(where: { $0.isIPv6 && $0.isEvery }) {
       settings.listen.removeAll { $0.address.isIPv6 }
@@ -139,7 +139,7 @@ extension Configuration {
     settings.allow = surface.allow.compactMap { AddressRange($0) }
     settings.targets = surface.send.compactMap { text in
       guard let (host, port) = Endpoint.split(text), let address = settings.address(host) else { return nil }
-      // By a socket of its family, and the network's rather than loopback's.
+      // The first socket of the target's family: the network's sockets come before those of loopback.
       let socket = settings.listen.firstIndex { $0.address.isIPv6 == address.isIPv6 } ?? 0
       return Peer(Endpoint(address, port: port), socket: socket)
     }
@@ -150,7 +150,7 @@ extension Configuration {
 }
 
 extension Configuration {
-  /// Until there is a JACK server.
+  /// The configuration until there is a JACK server: keys work, OSC and the page are off.
   var keysAlone: Configuration {
     var keys = self
     keys.surface.osc = .off
@@ -161,7 +161,7 @@ extension Configuration {
 }
 
 extension OSCSurface {
-  /// The one that the configuration wants. What it cannot have at once, it says and looks for.
+  /// Opens the surface that the configuration wants. It reports what it can't have at once, and keeps trying.
   static func open(_ configuration: Configuration, for desk: ControlDesk) -> OSCSurface? {
     var settings = configuration.surfaceSettings
     settings.keep = { desk.remember($0) }

@@ -3,12 +3,12 @@ import ControlSurface
 import Glibc
 import Link
 
-/// The program: reads the command line, answers or plays, and says how it ended. [control]
+/// The program: reads the command line, then answers or plays, and returns its exit status. [control]
 @main enum Tactus {
   static let version = "0.1.0"
   static let released = "2026-11-21"
 
-  /// How the program ends, as the shell sees it.
+  /// The exit status.
   enum Status: Int32 {
     case success = 0
     case failure = 1
@@ -23,7 +23,7 @@ import Link
   }
 
   private static func main(_ words: some Collection<String>) -> Status {
-    // `tactus help`, `tactus help send`: many programs answer it.
+    // Many programs know `help` as a command, so `tactus help` and `tactus help send` work, too.
     let arguments = words.first == "help" ? words.dropFirst() + ["--help"] : Array(words)
     if let status = Subcommands.run(arguments) { return status }
     let signals = Signals(reloads: !Signals.hasTerminal)
@@ -42,7 +42,7 @@ import Link
     }
   }
 
-  /// Under a session manager, where and when it says; else at once.
+  /// Plays under a session manager when it opens a project, otherwise at once.
   private static func run(_ startup: Startup, _ arguments: [String], until signals: Signals) -> Status {
     let url = startup.configuration.probe ? nil : Environment.text("NSM_URL")
     switch ManagedProject.arrive(arguments, url: url, until: signals) {

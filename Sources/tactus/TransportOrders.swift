@@ -6,14 +6,14 @@ import HostSync
 import JACKHost
 import Link
 
-/// What JACK's transport is asked for: by the surface's users, and by the session's starts and stops. [control]
+/// Asks JACK's transport for what the surface's users want, and for the session's starts and stops. [control]
 struct TransportOrders {
-  /// A start that waited with JACK's transport stopped, at a beat of the session's.
+  /// A start that the session knows of, and that waits while JACK's transport is stopped.
   private struct ToldStart {
     var beat: Double
-    /// We told the session of it: a peer's start is the peer's to tell.
+    /// tactus started the session. If a peer did, tactus does not change the time of the start.
     var isOurs: Bool
-    /// JACK was asked for it, and the report may not show that yet.
+    /// JACK was asked for the start; the report may not show that yet.
     var isAsked = false
   }
 
@@ -22,11 +22,11 @@ struct TransportOrders {
   private var toldStart: ToldStart?
   private var lastOrder = LastOrder()
 
-  /// Returns what is to be said of it.
+  /// Returns lines for the user.
   mutating func carryOut(_ desk: ControlDesk, on host: JACKHost, _ report: Report, in link: Link) -> [String]
   {
     let wishes = desk.takeWishes()
-    // As they were when the last of these was said, or later.
+    // Read after the wishes were taken, so that the settings are at least as new as the last wish.
     host.relocator.choices = desk.settings
     host.beatMicros = 60e6 / link.captureAppState().tempo
     var lines: [String] = []
@@ -36,7 +36,7 @@ struct TransportOrders {
     let wish = report.startStop
     if wish.number != obeyedStartStop {
       obeyedStartStop = wish.number
-      // One that waits already waits for the session's time.
+      // A start that waits already begins at the session's time.
       if !wish.starts || host.relocator.startBeat == nil {
         host.command(wish.starts ? .play : desk.state.stopCommand)
       }
@@ -45,10 +45,11 @@ struct TransportOrders {
     return lines
   }
 
-  /// Tells the session of a start that waits while JACK's transport stands: the audio thread would tell it too late for the peers.
-  /// Once JACK was asked, a slow program may still move the start on, and the peers hear of that, too.
+  /// Tells the session of a start that waits while JACK's transport is stopped: the audio thread would tell
+  /// it too late for the peers. Once JACK was asked, a slow program may still move the start, and the peers
+  /// get the new time, too.
   ///
-  /// - Parameter standing: the session's beat of the start until JACK is asked for it.
+  /// - Parameter standing: the session's beat of the start, until JACK is asked for it.
   mutating func tellStart(_ standing: Double?, _ report: Report, in link: Link) {
     let shown = report.isWaiting ? report.startBeat : toldStart?.beat
     guard let beat = standing ?? (isToldStart(shownBy: report) ? shown : nil) else { return toldStart = nil }
@@ -64,7 +65,7 @@ struct TransportOrders {
     link.updateAppState { if $0.isPlaying { $0.setPlaying(true, at: time) } }
   }
 
-  /// Whether JACK was asked for the start that we told, and it still waits.
+  /// Whether JACK was asked for the start that the session knows of, and the start still waits.
   private func isToldStart(shownBy report: Report) -> Bool {
     guard let toldStart else { return false }
     return report.isWaiting || !(toldStart.isAsked || report.isMoving)
@@ -89,7 +90,7 @@ struct TransportOrders {
     lastOrder.moves(shown: report.isMoving || host.relocator.startBeat != nil, at: Link.clock())
   }
 
-  /// Returns whether the session did not say so before.
+  /// Sets the session's playing state. Returns whether that was another before.
   @discardableResult
   private func tell(_ isPlaying: Bool, at time: Micros, in link: Link) -> Bool {
     guard link.isStartStopSyncEnabled else { return false }
@@ -117,7 +118,7 @@ struct TransportOrders {
       desk.wantTimebase()
       let isTaken = if case .takeover = wish { true } else { false }
       host.askForTimebase(conditionally: !isTaken, at: Link.clock())
-    // Done by the desk at once.
+    // `ControlDesk` has carried these out at once.
     case .choose, .tempo, .bentTempo, .bend, .align, .rewind, .rolling, .channel, .roomOffset, .output,
       .removeOutput, .song, .removeSong, .save, .quit:
       break
@@ -126,10 +127,10 @@ struct TransportOrders {
   }
 }
 
-/// JACK shows within a few cycles what it was asked for, or never. Until then it may still show what was there before.
+/// JACK shows a change within a few cycles, or never. Until then it may show the old state.
 private let answer = Micros(100_000)
 
-/// What the transport was asked for last: two toggles at once are two, though JACK shows neither yet.
+/// The last request to the transport. Two toggles in a row are two, even if JACK shows neither yet.
 struct LastOrder {
   private var order: (moves: Bool, until: Micros)?
 
@@ -137,20 +138,20 @@ struct LastOrder {
 
   init(moves: Bool, at time: Micros) { order = (moves, time + answer) }
 
-  /// Whether it moves, or is about to.
+  /// Whether the transport moves, or is about to.
   func moves(shown: Bool, at time: Micros) -> Bool {
     if let order, time < order.until { order.moves } else { shown }
   }
 }
 
-/// A start that asked for another moment than the setting says, until it is over.
+/// A start that overrides the launch moment of the settings, until it is over.
 struct AskedLaunch {
   let moment: LaunchMoment
   private let asked: Micros
   private var wasSeen = false
   private(set) var isOver = false
 
-  /// What did not begin within it never does.
+  /// A start that has not begun within this time never does.
   private static let patience = Micros(1_000_000)
 
   init(_ moment: LaunchMoment, at time: Micros) {
@@ -160,7 +161,7 @@ struct AskedLaunch {
 
   mutating func look(at transport: SurfaceState.Transport, _ time: Micros) {
     let age = time - asked
-    // A song that is to stop first, or another start that waits.
+    // Until then the transport may show a song that stops first, or another start that waits.
     guard age >= answer else { return }
     switch transport {
     case .waiting: wasSeen = true
@@ -170,9 +171,10 @@ struct AskedLaunch {
   }
 }
 
-// What the surface's words mean to it.
+// The surface's commands as transport commands.
 extension SurfaceState {
-  /// A stop waits for what the user chose; in JACK's own transport, a client that stops it stops it at once.
+  /// A stop waits for the beat or bar that the user chose. A stop by another JACK client takes effect at
+  /// once.
   var stopCommand: TransportCommand {
     switch choices.stop {
     case .now: .stop
@@ -181,7 +183,7 @@ extension SurfaceState {
     }
   }
 
-  /// By the session's tempo. nil: JACK counts its frames with 32 bits, and does not get there.
+  /// The frame of a place at the session's tempo. nil: JACK counts frames with 32 bits and can't reach it.
   func frame(of place: Place, sampleRate: Int) -> UInt32? {
     UInt32(
       exactly: Int64(
@@ -196,7 +198,7 @@ extension SurfaceState {
     }
   }
 
-  /// A locate lands on the grid that a start would wait for. nil: JACK can't count so far.
+  /// A locate lands on the grid that a start would wait for. nil: JACK's frame count can't reach the place.
   func command(toGoTo place: Place, _ report: Report, sampleRate: Int) -> TransportCommand? {
     if report.timebase == .foreign, let frame = report.frame(of: place, sampleRate: Double(sampleRate)) {
       return UInt32(exactly: frame).map { .locate(frame: $0) }
@@ -208,7 +210,7 @@ extension SurfaceState {
 }
 
 extension Lead {
-  /// Whether we show bar and beat ourselves, or leave it to who leads.
+  /// Whether tactus shows bar and beat itself, or leaves them to the leader.
   var wantsTimebase: Bool { self == .link || self == .midi }
 
   /// The leader whose tempo no hand can change; nil: a hand can.
@@ -222,8 +224,9 @@ extension Lead {
 }
 
 extension Report {
-  /// Where a foreign timebase master has the place, as far as its present bar, tempo and frame tell. nil: it shows
-  /// nothing that makes sense, or has not rolled so long that one knows what its tempo counts.
+  /// The frame at which a foreign timebase master has the place, computed from its present bar, tempo and
+  /// frame. nil: it shows nothing that makes sense, or has not rolled long enough to show what its tempo
+  /// counts.
   fileprivate func frame(of place: Place, sampleRate: Double) -> Int64? {
     guard let shown, let here = shown.beats else { return nil }
     let beat: Double
