@@ -9,7 +9,7 @@ struct Complaint: Error {
     case mistyped
     /// The file does not exist, or exists and can't be read.
     case missing, unreadable
-    /// There is no JACK server, or no tactus that runs.
+    /// No JACK server runs, or no tactus.
     case unavailable
   }
 

@@ -29,9 +29,9 @@ struct Configuration: Equatable, Sendable {
   var soundFiles = SoundPaths()
   var far = FarChoice()
   var surface = SurfaceChoice()
-  /// What the keys of the terminal view do: `KeyBinding` as text.
+  /// Bindings of the terminal view's keys: `KeyBinding` as text.
   var keys: [String] = []
-  /// What knobs and pedals move: `MIDIBinding` as text.
+  /// Bindings of knobs and pedals: `MIDIBinding` as text.
   var bindings: [String] = []
   var learned: [String] = []
   /// Channels of Link Audio: `SentText` and `ReceivedText`.

@@ -66,8 +66,7 @@ enum Console {
     return poll(&watched, 1, 0) != 0
   }
 
-  /// Writes a line that begins with the program's name, so that it can be told apart from those of other
-  /// programs.
+  /// Writes a line that begins with the program's name, which tells it apart from those of other programs.
   static func complain(_ text: String) {
     if isDiverted(text, isComplaint: true) { return }
     if stage.withLock({ $0.isOpen }), !isReady(STDERR_FILENO) { return }

@@ -42,7 +42,7 @@ extension ServerDescription {
 }
 
 extension JACKError {
-  /// What the user can do, as an appendix to a description that does not say it.
+  /// Advice to append to a description that does not say what the user can do.
   var advice: String {
     switch self {
     case .noServer where PipeWireLibrary.advice != nil: "; " + (PipeWireLibrary.advice ?? "")

@@ -27,7 +27,7 @@ final class ManagedProject {
   private var saved: Saved
   private var isOpen = false
   private var nextLook = Micros.zero
-  /// What the program starts with.
+  /// The settings with which the program starts.
   let startup: Startup
 
   fileprivate init(

@@ -87,7 +87,7 @@ extension ControlDesk {
     }
     choose(lasts) { state in
       if let place = state.outputs.firstIndex(where: { $0.name == output.name }) {
-        // What was asked for is not asked for again.
+        // Keep the programs that were requested before, unless this output requests others.
         let programs = state.outputs[place].settings.programs
         state.outputs[place] = output
         if output.settings.programs.isEmpty { state.outputs[place].settings.programs = programs }

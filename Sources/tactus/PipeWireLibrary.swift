@@ -89,7 +89,7 @@ enum PipeWireLibrary {
     execv(path, &words)
   }
 
-  /// The advice to a user who has PipeWire without its libjack; nil: no such advice is due.
+  /// Advice for a user who has PipeWire without its libjack; nil: none is needed.
   static var advice: String? {
     answers && folder == nil
       ? "PipeWire runs, but its JACK library is missing: apt install pipewire-jack" : nil

@@ -72,7 +72,7 @@ extension SurfaceState {
       case .foreign: .other(host.probableMaster.map { "\($0) (probably)" } ?? "another client")
       }
     leavesTimebase = report.timebase == .ours && !host.wantsTimebase
-    // Both beats are those of one frame. A song begins on a thirty-second note of the session, so round to
+    // The two beats belong to one frame. A song begins on a thirty-second note of the session, so round to
     // that.
     let origin = Beats(
       ThirtySeconds.beats(ThirtySeconds.nearest(to: report.sessionBeat - report.songBeat, grain: 1)))

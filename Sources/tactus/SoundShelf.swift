@@ -10,7 +10,7 @@ struct SoundShelf {
   private var banks: [RenderedBank] = []
   private var number: UInt32 = 0
   private var files: SoundFiles
-  /// What the newest bank was rendered for; nil: there is no bank yet.
+  /// The sound and the rate of the newest bank, and whether it has all sounds; nil: there is no bank yet.
   private var rendered: (sound: ClickSound, sampleRate: Int, all: Bool)?
 
   /// Reads the user's files once: a later change of the sample rate does not read them again.

@@ -10,7 +10,7 @@ import Link
 
 /// Connects the parts, runs them, and reports what happens. [control]
 ///
-/// It decides nothing about time or music; the modules below do that.
+/// All decisions about time and music are made in the modules below.
 final class Studio {
   private static let retry = 500
 

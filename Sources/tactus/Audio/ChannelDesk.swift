@@ -13,8 +13,8 @@ import Linux
 import OSC
 import Synchronization
 
-/// Between Link Audio and JACK, which do not know each other: what is to be sent and received becomes lanes, with a channel of
-/// the session at one end and ports at the other. [control]
+/// Connects Link Audio and JACK, which do not know each other: each channel to send or receive gets a lane,
+/// with a channel of the session at one end and ports at the other. [control]
 final class ChannelDesk {
   fileprivate struct Sent {
     let text: SentText
@@ -22,38 +22,38 @@ final class ChannelDesk {
     let sink: AudioSink
   }
 
-  /// What sounds in a place.
+  /// A received channel's place, and what plays in it.
   fileprivate struct Taken {
     var place: ChannelPlaces.Place
     var name: String { place.name }
-    /// The channel that it was made for, and for how long a delay.
+    /// The channel that `lane` was made for, and the longest delay that the lane holds, in seconds.
     var channel: ChannelID?
     var room = 0.0
     var lane: ReceiveLane?
     var source: AudioSource?
-    /// Its own.
+    /// The delay that the user gave this channel, if any.
     var delay: AudioDelay? { place.words?.delay }
   }
 
   private let link: Link
   private let peerName: String
-  /// Made when it is wanted for the first time.
+  /// Created when Link Audio is turned on for the first time.
   private var audio: LinkAudio?
   private let offers = Offers()
   private var names = ChannelNames()
   private var offerPace = OfferPace()
   private var presence = ChannelPresence()
   private var places = ChannelPlaces()
-  /// How many changes of `places` are worked in.
+  /// The value of `places.changes` that `taken` reflects.
   private var placesSeen = 0
   private var sent: [Sent] = []
   private var taken: [Taken] = []
-  /// The ports are those of `sent` and `taken`.
+  /// Whether JACK's ports match `sent` and `taken`.
   private var isCarried = false
   private var carried: [(name: String, lane: ObjectIdentifier?, delay: AudioDelay?)] = []
   private var nextLook = Micros.zero
   private(set) var shown = ShownAudio()
-  /// What our inputs are to be connected with.
+  /// The connections that our inputs should have.
   private(set) var connections: [StandingConnection] = []
 
   private static let lookPeriod = Micros(500_000)
@@ -63,7 +63,7 @@ final class ChannelDesk {
     peerName = name + (hostName.map { "@" + $0 } ?? "")
   }
 
-  /// What the session's channels and the user's wishes ask for now; whether `connections` are others.
+  /// Applies the session's channels and the user's choices. Returns whether `connections` changed.
   func look(at now: Micros, _ state: SurfaceState, on host: JACKHost) -> Bool {
     let isOn = state.choices.audio.isOn
     guard isOn || audio?.isEnabled == true else { return false }
@@ -80,7 +80,8 @@ final class ChannelDesk {
     return carry(on: host)
   }
 
-  /// How the channels are, twice a second; nil: not yet. And what there is to say about it.
+  /// The state of all channels and lines about them, twice a second; nil: not due yet, or Link Audio was
+  /// never on.
   func figures(at now: Micros) -> (shown: ShownAudio, news: [String])? {
     guard now >= nextLook, let audio else { return nil }
     nextLook = now + Self.lookPeriod
@@ -94,7 +95,7 @@ final class ChannelDesk {
     return (shown, news)
   }
 
-  /// Says goodbye. [any]
+  /// Says goodbye to Link Audio's peers. [any]
   var farewell: @Sendable () -> Void { { [offers] in offers.audio.withLock { $0 }?.isEnabled = false } }
 
   private func start() -> LinkAudio {
@@ -126,7 +127,8 @@ final class ChannelDesk {
     else { return }
     (placesSeen, isCarried) = (places.changes, false)
     let before = Dictionary(uniqueKeysWithValues: taken.map { ($0.name, $0) })
-    // Who leaves a channel that somebody else takes now goes last, so that its peer is not told to stop meanwhile.
+    // Release the old sources last: if another place takes the same channel now, its peer must not get a stop
+    // in between.
     defer { withExtendedLifetime(before) {} }
     taken = places.places.map { place in
       var one = before[place.name] ?? Taken(place: place)
@@ -179,7 +181,7 @@ final class ChannelDesk {
   }
 
   private final class Offers: Sendable {
-    /// The whole list, if it is another one.
+    /// The whole list of channels, if it changed since `takeNews`.
     let news = Mutex([AudioChannel]?.none)
     let audio = Mutex(LinkAudio?.none)
 

@@ -3,10 +3,11 @@ import BeatMath
 import LinkAudioSession
 import LinkWire
 
-/// What we call the channels of others: PEER/CHANNEL, each once. Of two that are called the same the later one is PEER 2/CHANNEL.
+/// Gives each channel of a peer a unique name, PEER/CHANNEL. If two have the same, the later one is PEER
+/// 2/CHANNEL.
 ///
-/// A program that was started again comes back under a new id while the old one is not given up yet: it gets its name when that
-/// goes. Two that are really two keep theirs.
+/// A restarted program comes back under a new id while its old one has not timed out yet. It gets the plain
+/// name as soon as the old channel goes. Two programs that run side by side keep their names.
 struct ChannelNames {
   struct Named: Equatable {
     let name: String
@@ -19,7 +20,8 @@ struct ChannelNames {
     let since: Micros
   }
 
-  /// Silent peers are given up after five seconds and one.
+  /// How long a numbered channel can still get the plain name: Link gives up silent peers after five seconds
+  /// and one.
   private static let patience = Micros(10_000_000)
 
   private struct Base: Hashable {
@@ -31,7 +33,7 @@ struct ChannelNames {
   }
 
   private var known: [ChannelID: Known] = [:]
-  /// Names that were looked at to find free ones, since the start.
+  /// Names tried in the search for free ones, since the start.
   private(set) var tries = 0
 
   mutating func names(of offered: [AudioChannel], at now: Micros) -> [Named] {
@@ -45,7 +47,8 @@ struct ChannelNames {
       known[id]?.name = one.base
       used.remove(one.name)
     }
-    // For channels that are called the same the search goes on where it ended for the one before: a peer can offer hundreds.
+    // Channels with the same name continue the search where it ended for the one before: a peer can offer
+    // hundreds.
     var tried: [Base: Int] = [:]
     return offered.map { channel in
       let base = Base(peer: channel.peerName, channel: channel.name)

@@ -4,7 +4,7 @@ import ControlSurface
 import JACKHost
 import OSC
 
-/// What there is to say about channels of others. Their names are a stranger's, and go to the terminal and the journal.
+/// Lines about peers' channels. Strangers choose the names, and the lines go to the terminal and the journal.
 enum ChannelNews {
   static func presence(_ name: String, _ isThere: Bool) -> String {
     "Link Audio: \(printable(name, limit: 200)) \(isThere ? "is here" : "has gone")"
@@ -16,14 +16,14 @@ enum ChannelNews {
   }
 }
 
-/// Lines about channels that come and go. Peers can do that at any rate, so the lines are limited; a channel whose change found no
-/// line gets one later, if it is then still changed.
+/// Lines about channels that come and go. Peers can cause any number of them, so they are limited. A channel
+/// that got no line gets one later, if its state then still differs from the last line.
 struct ChannelPresence {
   static let linesAtOnce = Double(AudioChannelPorts.limit)
   static let linesPerMinute = 6.0
 
   private var said: [String: Bool] = [:]
-  /// The user knows of what found no place.
+  /// Whether a line has said that a channel found no place.
   private var isCrowdSaid = false
   private var pace: TokenBucket?
 
@@ -51,7 +51,8 @@ struct ChannelPresence {
   }
 }
 
-/// A list of channels that is worked in waits for a while after the one before, however often a peer changes its own; the newest counts.
+/// Limits how often a new list of channels is applied, however often a peer changes its own; the newest list
+/// counts.
 struct OfferPace {
   static let pause = Micros(250_000)
 

@@ -4,27 +4,30 @@ import ControlSurface
 import JACKHost
 import LinkWire
 
-/// Which channels of others are received: each has a place by its name, which it keeps while its peer goes and comes back. It decides
-/// when what is offered or wanted changes, and looks through all that is offered once then: there may be a thousand.
+/// Decides which channels of peers are received. Each has a place under its name, and keeps it while its peer
+/// is away. The places are decided when the offered or the wanted channels change, in one pass over all
+/// offers: there may be a thousand.
 ///
-/// Names are their peers' own, who may change them all the time. A place is two ports of JACK and a lane, so `*` gets one only for a
-/// channel that has kept its name for a second, and at a pace.
+/// Peers choose the names, and may change them all the time. A place costs two JACK ports and a lane, so `*`
+/// gives one only to a channel that has kept its name for a second, and at a limited rate.
 struct ChannelPlaces {
   struct Place: Equatable {
     let name: String
-    /// Of its peer's current run; nil: nobody has offered it, or it sounds by another name now.
+    /// The channel's id in its peer's current run; nil: it was never offered, or it plays under another name
+    /// now.
     var channel: ChannelID?
-    /// When that changed to another channel; nil: it has had none.
+    /// When `channel` changed last; nil: there was none yet.
     var since: Micros?
-    /// What the user said, of it or of many.
+    /// The user's text that applies to this channel: its own, or one with `*`.
     var words: ReceivedText?
-    /// Since when nobody has offered it; nil: somebody does.
+    /// Since when no peer has offered it; nil: a peer offers it.
     var goneSince: Micros?
   }
 
-  /// A channel must keep its name this long before `*` gives it a place, and a place keeps its channel this long.
+  /// A channel must keep its name this long before `*` gives it a place, and a place keeps its channel this
+  /// long.
   static let patience = Micros(1_000_000)
-  /// Limits for new places of `*`, and for new channels in them.
+  /// Limits for the places that `*` gives, and for changes of the channels in them.
   static let changesPerSecond = 4.0
   static let changesAtOnce = Double(AudioChannelPorts.limit)
 
@@ -33,13 +36,13 @@ struct ChannelPlaces {
   private(set) var changes = 0
   private(set) var offered: [ChannelNames.Named] = []
   private(set) var offeredNames: [String] = []
-  /// Since when each of these has been offered.
+  /// Since when each name has been offered.
   private var offeredSince: [String: Micros] = [:]
   private var wanted: [ReceivedText] = []
   private var pace: TokenBucket?
-  /// When something that had to wait can change.
+  /// The time at which a change that had to wait becomes possible.
   private var due: Micros?
-  /// The first that found no place.
+  /// The first channel that found no place.
   private(set) var crowdedOut: String?
 
   mutating func offer(_ offered: [ChannelNames.Named], at now: Micros) {
@@ -91,13 +94,14 @@ struct ChannelPlaces {
     }
     for index in places.indices {
       let words = wanted.filter { $0.matches(places[index].name) }
-      // Who names one channel means that one, whatever is said of all.
+      // A text that names this channel wins over one with `*`.
       places[index].words = words.first(where: \.isExact) ?? words.first
     }
     leaveRenamed(for: names)
   }
 
-  /// Another channel has the place's name now. Each costs a lane, whose memory is locked.
+  /// Gives a place the channel that has its name now. Each change costs a lane with locked memory, so it may
+  /// have to wait.
   private mutating func change(_ index: Int, to id: ChannelID, _ exact: Set<String>, at now: Micros) {
     if let since = places[index].since, now - since < Self.patience {
       wait(until: since + Self.patience)
@@ -131,8 +135,9 @@ struct ChannelPlaces {
 
   private mutating func wait(until time: Micros) { due = min(due ?? time, time) }
 
-  /// The names that left their places for one more; nil: there is none. Who has been away the longest goes, unless the user named it.
-  /// Cables that it had are made again when it is back.
+  /// Frees a place if all are taken: the channel that has been away the longest loses its own, unless the
+  /// user named it. Its connections are made again when it is back. Returns the names that lost their places;
+  /// nil: none can be freed.
   private mutating func makeRoom(keeping exact: Set<String>) -> [String]? {
     guard places.count >= AudioChannelPorts.limit else { return [] }
     let gone = places.indices.filter { places[$0].goneSince != nil && !exact.contains(places[$0].name) }
@@ -141,7 +146,7 @@ struct ChannelPlaces {
     return [places.remove(at: oldest).name]
   }
 
-  /// A channel that has another name now, and is taken by that, sounds at its new ports alone.
+  /// A channel that has a place under its new name plays only there.
   private mutating func leaveRenamed(for names: Set<String>) {
     let now = Dictionary(offered.map { ($0.id, $0.name) }) { first, _ in first }
     for index in places.indices where places[index].goneSince != nil {

@@ -4,10 +4,10 @@ import Choices
 import ControlSurface
 import JACKHost
 
-/// A channel of ours as `--send` has it: a name, and where its sound comes from.
+/// A channel to send, as `--send` describes it: its name, and where its sound comes from.
 struct SentText: Equatable {
   let name: String
-  /// Full names of JACK ports; one for mono, none for whatever somebody connects.
+  /// Full names of JACK ports; one for mono; none: the user connects the inputs.
   let ports: [String]
   let isMono: Bool
 
@@ -35,19 +35,20 @@ struct SentText: Equatable {
   }
 }
 
-/// Channels of others as `--receive` has them.
+/// Channels to receive, as `--receive` describes them.
 struct ReceivedText: Equatable {
   let text: String
   /// PEER/CHANNEL.
   let name: String
-  /// Else that of `--link-audio-delay`.
+  /// nil: the delay of `--link-audio-delay`.
   let delay: AudioDelay?
 
   /// "Studio/Drums", "Studio/*", "Studio/Drums=1bar"
   init?(_ text: String) {
     guard text.isPrintable, (3...AudioChannelText.longest).contains(text.utf8.count) else { return nil }
     self.text = text
-    // A channel's own name may have such a sign: what follows it is a delay if it can be one, and none if it is only meant to be.
+    // A channel's name may itself contain "=". What follows the last one is a delay if it parses as one. If
+    // it only looks like a delay, the text is refused; otherwise it belongs to the name.
     let parts = text.split(separator: "=", omittingEmptySubsequences: false)
     let last = parts.count > 1 ? parts[parts.count - 1] : ""
     delay = try? AudioDelay([.text(String(last))])
@@ -57,7 +58,7 @@ struct ReceivedText: Equatable {
     guard name.contains("/") else { return nil }
   }
 
-  /// Of one channel alone, whether it is there or not.
+  /// Whether the text names exactly one channel, which need not be offered now.
   var isExact: Bool { !name.contains("*") }
 
   func matches(_ channel: String) -> Bool { NamePattern(name).matches(channel) }
@@ -68,7 +69,7 @@ struct ReceivedText: Equatable {
 }
 
 extension SurfaceState {
-  /// One channel of Link Audio more or less.
+  /// Adds or removes a channel of Link Audio.
   mutating func change(_ order: AudioChannelOrder, isOn: Bool) throws(Refusal) {
     switch order {
     case .send(let text):
@@ -96,7 +97,8 @@ extension SurfaceState {
 }
 
 extension String {
-  /// As part of a port's name: JACK's own are short, a colon ends a client's, and some programs take a slash for a folder.
+  /// The text as part of a port's name: those are short, a colon ends the client's name, and some programs
+  /// take a slash for a folder.
   var forPort: String {
     var text = ""
     for character in self {
@@ -127,7 +129,8 @@ extension Configuration {
 }
 
 extension AudioDelay {
-  /// How many seconds a lane must have room for: twice what it is at this tempo, since tempos change.
+  /// Seconds of audio that a lane must hold for this delay: more than it takes at the present tempo, which
+  /// may change.
   func room(_ state: SurfaceState) -> Double {
     let beat = Double(state.tempo.clamped.microsPerBeat) / 1e6
     let seconds =
@@ -137,7 +140,7 @@ extension AudioDelay {
       case .beats(let count): Double(count) * beat
       case .bars(let count): Double(count) * state.choices.meter.length.value * beat
       }
-    // In powers of two, so that a moving tempo does not ask for another one all the time.
+    // Powers of two, so that a moving tempo does not need a new lane all the time.
     var room = 1.0
     while room < seconds * 1.2, room < 60 { room *= 2 }
     return room

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// For bash alone, without the bash-completion package's functions.
+/// The script for bash, which does not need the functions of the bash-completion package.
 ///
-/// Readline takes `--lead=ho` apart at the `=`, and `system:playback_1` at the colon.
+/// Readline splits words at `=` and at colons, as in `--lead=ho` and `system:playback_1`.
 enum BashCompletion {
   static func text(of program: CommandOutline = .program) -> String {
     let all = [program] + CommandOutline.commands
@@ -42,7 +42,7 @@ enum BashCompletion {
       """
   }
 
-  /// Behind an option that takes a value.
+  /// Cases for the values of options.
   private static func values(_ all: [CommandOutline]) -> String {
     all.flatMap { command in
       command.options.compactMap { option -> String? in
@@ -64,7 +64,7 @@ enum BashCompletion {
     }
   }
 
-  /// Commands, options, operands.
+  /// Cases for commands, options and operands.
   private static func names(_ all: [CommandOutline]) -> String {
     all.map { command in
       let name = command.name ?? ""

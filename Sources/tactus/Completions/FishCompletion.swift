@@ -25,7 +25,8 @@ enum FishCompletion {
     var line = "complete -c tactus -n \(condition) -l \(option.long)"
     if let short = option.short { line += " -s \(short)" }
     if let takes = option.takes {
-      // A file and "-x", no files, exclude each other. fish offers the words after `--name=` only, without -r.
+      // -x means "no files", so an option that takes a file gets -r. Without either, fish offers words only
+      // after `--name=`.
       if takes.bare == nil { line += takes.allowed.kind == .file ? " -r" : " -x" }
       line += arguments(takes.allowed)
     }
@@ -51,7 +52,7 @@ enum FishCompletion {
 }
 
 extension String {
-  /// Up to its first full stop that ends something.
+  /// The text up to the first full stop that a space follows.
   var firstSentence: String {
     guard let end = firstRange(of: ". ") else { return hasSuffix(".") ? String(dropLast()) : self }
     return String(self[..<end.lowerBound])

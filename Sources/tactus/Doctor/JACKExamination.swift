@@ -2,7 +2,7 @@
 import Glibc
 import JACKHost
 
-/// JACK or PipeWire, what it tells of latency, and who else is there.
+/// Examines JACK or PipeWire: the server, its latencies, and its other clients.
 enum JACKExamination {
   static func findings(server: String?) -> [Finding] {
     do {
@@ -13,7 +13,7 @@ enum JACKExamination {
     }
   }
 
-  /// `startFile`: with the line that would start a server.
+  /// `startFile`: the file with the line that would start a server.
   static func judge(_ failure: JACKError, pipeWireRuns: Bool, startFile: String? = nil) -> Finding {
     switch failure {
     case .noServer where pipeWireRuns, .notStarted where pipeWireRuns:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// What the kernel grants for real time, and what it has for a clock.
+/// Examines the kernel: real-time limits, locked memory, its clock, and the processor's governor.
 enum MachineExamination {
   struct Facts: Equatable {
-    /// Whether a thread of ours may have a real-time priority, as tried.
+    /// Whether a thread of ours got a real-time priority in a trial.
     var mayBeRealtime = true
     var priorityLimit: UInt64 = 0
     /// Bytes; nil: unlimited.
@@ -34,7 +34,7 @@ enum MachineExamination {
     return facts
   }
 
-  /// For an instant, on this thread.
+  /// Tries a real-time priority on this thread for an instant.
   private static func canBeRealtime() -> Bool {
     var before = sched_param()
     var policy: Int32 = 0

@@ -4,14 +4,14 @@ import Glibc
 import Linux
 import OSC
 
-/// Whether what Link sends reaches the neighbours, and what they send reaches us: by sending something on each
-/// interface to Link's own group and port, and listening for it there. Link's peers take no notice of it.
+/// Examines on each interface whether Link's multicast gets out and comes in: it sends a datagram to Link's
+/// own group and port, and listens for it there. Link's peers ignore it.
 enum NetworkExamination {
   struct Interface: Equatable {
     enum Outcome: Equatable {
       case heard
       case notSent(errno: Int32)
-      /// It left, and did not come in again: a firewall keeps it.
+      /// The datagram left, and did not come in again: a firewall blocks it.
       case notHeard
       case noSocket(errno: Int32)
     }
@@ -22,16 +22,16 @@ enum NetworkExamination {
     var hasMulticast = true
     var isWireless = false
     var outcome: Outcome
-    /// Who else was heard there in the meantime, the tactus that runs here left out.
+    /// Other peers that were heard meanwhile, without the tactus that runs here.
     var peers: [String] = []
   }
 
   /// Link's group and port.
   private static let group = Endpoint(.v4(0xE04C_4E4B), port: 20808)
-  /// Two of the announcements that every peer sends.
+  /// Long enough to hear two announcements of every peer.
   private static let patience = Duration.milliseconds(600)
 
-  /// - Parameter own: the ports of the tactus that runs here, which is no other peer.
+  /// - Parameter own: the ports of the tactus that runs here, which does not count as a peer.
   static func interfaces(own: Set<UInt16>) -> [Interface] {
     let running = (Addresses.Interface.up() ?? []).filter(\.isRunning)
     let all = running.flatMap { found in found.addresses.filter { !$0.isIPv6 }.map { (found, $0) } }
@@ -68,10 +68,10 @@ enum NetworkExamination {
     return interface
   }
 
-  /// nil, or what failed.
+  /// Returns nil, or the error number of the call that failed.
   private static func prepare(_ descriptor: Int32, address: UInt32) -> Int32? {
     setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-    // Only what comes to the group on this interface.
+    // Receive only datagrams that come to the group on this interface.
     setOption(descriptor, Int32(IPPROTO_IP), IP_MULTICAST_ALL, 0)
     let bound = group.withSocketAddress { bind(descriptor, $0, $1) }
     guard bound == 0 else { return errno }
@@ -151,7 +151,8 @@ enum NetworkExamination {
           + "measures with and Link Audio comes in at: sudo ufw allow proto udp from \(network(of: interface.address)), or put the interface into "
           + "firewalld's zone \"home\" or \"trusted\".")
     case .notSent(let code) where code == ENETUNREACH || code == ENETDOWN:
-      // Loopback has no way for multicast on most machines, and Link needs none there if there is a network.
+      // Most machines have no route for multicast on loopback, and Link needs none there if there is a
+      // network.
       guard !interface.isLoopback else { return nil }
       return .bad(
         topic, "\(interface.address): there is no way for multicast",
@@ -171,7 +172,7 @@ enum NetworkExamination {
     }
   }
 
-  /// 192.168.7.0/24 for 192.168.7.20: what most home networks are.
+  /// 192.168.7.0/24 for 192.168.7.20: most home networks have this size.
   private static func network(of address: String) -> String {
     address.hasPrefix("127.")
       ? "127.0.0.0/8" : address.split(separator: ".").dropLast().joined(separator: ".") + ".0/24"

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Which UDP ports a program of this user has, as Linux tells: what it sends to the group comes from one of them.
+/// Finds the UDP ports of a program of this user in /proc: it sends its datagrams to Link's group from one of
+/// them.
 enum OwnPorts {
   struct Socket: Equatable {
     var port: UInt16
-    /// As its program's descriptors name it.
+    /// The inode by which /proc/PID/fd names the socket.
     var inode: String
   }
 
   private static let longest = 1 << 20
 
-  /// All of the program that has this one; none where nobody has it, or it is somebody else's.
+  /// All UDP ports of the program that has `port`; none if no program has it, or another user's.
   static func ofProgram(at port: Int) -> Set<UInt16> {
     let all = ["/proc/net/udp", "/proc/net/udp6"].flatMap {
       sockets((try? WholeFile.read($0, limit: longest)) ?? [])

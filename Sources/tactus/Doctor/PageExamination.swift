@@ -7,7 +7,7 @@ import OSC
 
 /// Whether the page answers: the doctor fetches it once, as a browser on this machine does.
 enum PageExamination {
-  /// For the whole visit: the page's thread may be busy with other browsers.
+  /// The limit for the whole request: the page's thread may be busy with other browsers.
   private static let patience = Duration.seconds(3)
 
   /// nil: no page is open.
@@ -48,7 +48,7 @@ enum PageExamination {
     return String(page.dropFirst(scheme.count).prefix { $0 != "/" })
   }
 
-  /// A host in digits; in brackets if it is IPv6.
+  /// The endpoint of a numeric host and a port; an IPv6 host stands in brackets.
   private static func endpoint(_ authority: String) -> Endpoint? {
     guard let colon = authority.lastIndex(of: ":"), let port = UInt16(authority[colon...].dropFirst()) else {
       return nil

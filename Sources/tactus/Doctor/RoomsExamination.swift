@@ -4,21 +4,22 @@ import ControlSurface
 import Linux
 import OSC
 
-/// The far links of a tactus, from what it tells of them: is the other room there, how long does it take, what is lost, by how much may the beat
-/// be off, which key is it, and is there a router in between that translates addresses.
+/// Examines the links to other rooms by what the running tactus reports: is the other room there, how long
+/// does a round trip take, how much is lost, how far apart can the beats be, which key is used, and does a
+/// router translate addresses.
 enum RoomsExamination {
   private static let topic = "Other rooms"
-  /// More is still carried, but a tempo or a start may take a second then.
+  /// Percent and milliseconds. A worse link still works, but a tempo or a start may take a second.
   private static let muchLoss = 10.0
   private static let muchTime = 500.0
 
   /// `own`: the addresses of this machine.
   static func judge(_ told: ToldValues, _ who: String, own: [Address] = ownAddresses) -> [Finding] {
     let rooms = told.words("far/str")
-    // "?": an older tactus.
+    // "?": an older tactus does not report this.
     guard !["none", "", "?"].contains(rooms) else { return [] }
     let who = who.isEmpty ? "" : "\(who.dropLast()): "
-    // With many rooms the last one is cut off.
+    // A list this long was cut off in its last room.
     let all = rooms.split(separator: ";").dropLast(rooms.utf8.count >= 245 ? 1 : 0)
     return all.map { room(String($0.drop { $0 == " " }), who) }
       + figures(told, who) + key(told, who) + router(told, who, own) + stranger(told, who)
@@ -51,7 +52,7 @@ enum RoomsExamination {
         topic, who + words + "; both rooms play on",
         mend: "Look at the Internet connection of both; tactus calls on by itself.")
     case .proven: .good(topic, who + words)
-    // Why there is no way to any.
+    // `words` say why no room can be reached.
     case nil: .bad(topic, who + "no way to them (\(words))", mend: "tactus tries again every second.")
     }
   }
@@ -128,7 +129,7 @@ enum RoomsExamination {
 }
 
 extension Address {
-  /// A network's number is this machine's own affair.
+  /// Compares without IPv6 scopes, whose numbers mean something on one machine only.
   fileprivate func isSame(as other: Address) -> Bool {
     switch (self, other) {
     case (.v6(let high, let low, _), .v6(let otherHigh, let otherLow, _)):

@@ -9,12 +9,12 @@ import MIDIControl
 import OSC
 import TerminalView
 
-/// What may be written for a value.
+/// The texts that are allowed for a value, and words for them.
 struct Allowed: Sendable {
-  /// How a file says it, and what a shell finds for it.
+  /// Decides how a file writes the value, and what a shell completes.
   enum Kind {
     case text, number, whole, file
-    /// One of the list; a number or one of the list; a number or any text.
+    /// A word of the list; a number or a word of the list; a number or any text.
     case word, numberOrWord, numberOrText
     /// Two JACK ports.
     case connection
@@ -23,11 +23,11 @@ struct Allowed: Sendable {
   /// "a number from 20 to 999"
   let words: String
   let kind: Kind
-  /// The words to choose from, if there are some.
+  /// The words to choose from, if any.
   let list: [String]
-  /// Why a text is not allowed: nothing if it is, and no words if `words` say it all.
+  /// Why a text is not allowed; nil: it is; empty: `words` say it all.
   let judge: @Sendable (String) -> String?
-  /// Why a text is not allowed beside others of its list; nil if it is.
+  /// Why a text is not allowed beside the others of its list; nil: it is.
   private(set) var objectionBeside: @Sendable (_ text: String, _ others: [String]) -> String? = { _, _ in nil
   }
 
@@ -70,7 +70,8 @@ struct Allowed: Sendable {
     }
   }
 
-  /// Of a list: so many at most, each with a name of its own. No name: that does not matter.
+  /// Allows at most `limit` texts in a list, each with another name. A text without a name (nil) is never a
+  /// duplicate.
   func listed(atMost limit: Int, name: @escaping @Sendable (String) -> String? = { _ in nil }) -> Allowed {
     var listed = self
     listed.objectionBeside = { text, others in
@@ -81,16 +82,17 @@ struct Allowed: Sendable {
     return listed
   }
 
-  /// Why what somebody types is not allowed; nil if it is.
+  /// Why a typed text is not allowed; nil: it is.
   func objection(to text: String) -> String? {
     isNumber && !Parameter.isPlain(text) ? "" : judge(text)
   }
 
   var isNumber: Bool { kind == .number || kind == .whole }
 
-  /// As it is kept: a path is the same file wherever tactus is started the next time.
+  /// The text to store. A path becomes absolute, so that it is the same file wherever tactus starts the next
+  /// time.
   ///
-  /// - Parameter document: the file that says it; nil: a command line does.
+  /// - Parameter document: the file that contains the text; nil: it comes from a command line.
   func kept(_ text: String, in document: String? = nil) -> String {
     kind == .file && !list.contains(text) ? Places.absolute(text, beside: document) : text
   }
@@ -101,7 +103,7 @@ extension Allowed {
   static func whole(_ range: ClosedRange<Int>) -> Allowed { Allowed(.whole(range)) }
   static func word(_ words: [String]) -> Allowed { Allowed(.word(words)) }
 
-  /// Printable, not empty, at most so many bytes.
+  /// Printable text of 1 to `limit` bytes.
   static func text(_ limit: Int) -> Allowed {
     Allowed("1 to \(limit) bytes of printable text") {
       $0.isPrintable && (1...limit).contains($0.utf8.count)
@@ -109,7 +111,7 @@ extension Allowed {
   }
 
   static let file = Allowed("the path of a file", .file, accepts: isPath)
-  /// Or the word for none.
+  /// A path, or the word for none.
   static let keyFile = Allowed("the path of a file, or none", .file, list: ["none"], accepts: isPath)
 
   private static func isPath(_ text: String) -> Bool {
@@ -136,11 +138,11 @@ extension Allowed {
   static let port = Allowed("a port from 1 to 65535, on or off", .numberOrWord, list: ["on", "off"]) {
     ["on", "off"].contains($0) || Int($0).map((1...65_535).contains) == true
   }
-  /// A key, knob or pedal and what it moves.
+  /// A binding of a key, knob or pedal at the port `control`.
   static let binding = Allowed(
     "an event and what it moves, such as \"note 36 ch 10 = tap\" or \"cc 7 = click/volume\"",
     judge: { judge($0, as: MIDIBinding.self, ofKey: false) })
-  /// A key of the terminal view and what it does.
+  /// A binding of a key of the terminal view.
   static let key = Allowed(
     "a key (an ASCII character, \(Key.names.inWords)) and what it does, such as \"x = start bar\"",
     judge: { judge($0, as: KeyBinding.self, ofKey: true) })
@@ -168,7 +170,7 @@ extension Allowed {
 
 // In a file, a number is a number and not its digits in quotes.
 extension Allowed {
-  /// What one would type for this value; nil if it can't be had.
+  /// The text that a command line would have for this value of a file; nil: it is not allowed.
   func text(from value: JSON5) -> String? {
     let text: String?
     switch value {
@@ -187,7 +189,7 @@ extension Allowed {
     return text.flatMap { judge($0) == nil ? $0 : nil }
   }
 
-  /// How a file says what one would type.
+  /// The value that a file would have for this text of a command line.
   func value(of text: String) -> JSON5 {
     switch kind {
     case .number, .whole: Double(text).map { .number($0, written: text) } ?? .null
@@ -200,7 +202,7 @@ extension Allowed {
 extension MIDIEventName {
   private static let names = ["note", "cc", "jog", "program", "bend", "start", "continue", "stop", "mmc"]
 
-  /// Why this is none, where a letter or two are to blame; nil where nobody knows what was meant.
+  /// Names the event that a text with a wrong letter or two means; nil: that is not clear.
   fileprivate static func objection(to text: Substring) -> String? {
     var words = text.lowercased().split { $0 == " " }.map(String.init)
     guard let first = words.first, let name = first.nearest(among: names) else { return nil }
@@ -238,10 +240,10 @@ extension StandingConnection {
   }
 }
 
-/// An address as options have it: its interface may come later.
+/// An address as written in an option; its interface may appear later.
 private struct WrittenAddress {
   let address: Address
-  /// Of one that is not there now.
+  /// The interface, if it does not exist now.
   var interface: String?
 
   init?(_ text: String) {
@@ -267,7 +269,8 @@ private struct WrittenAddress {
 }
 
 extension SurfaceSettings {
-  /// An interface that is not there has a number that stands for it.
+  /// Parses an address. An interface that does not exist yet gets a substitute number, which `awaited` keeps
+  /// with its name.
   mutating func address(_ text: String) -> Address? {
     guard let written = WrittenAddress(text) else { return nil }
     guard let name = written.interface else { return written.address }
@@ -279,7 +282,7 @@ extension SurfaceSettings {
 }
 
 extension Allowed {
-  /// Where to listen.
+  /// An address to listen at.
   static let address = Allowed(
     "an address such as 192.168.7.2 or ::1",
     judge: { text in
@@ -287,7 +290,7 @@ extension Allowed {
       return written.objection ?? (written.address.isOfMany ? "it is no address of one machine" : nil)
     })
 
-  /// Where to send.
+  /// An address and a port to send to.
   static let endpoint = Allowed(
     "an address and a port such as 192.168.7.20:9000",
     judge: { text in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 
-/// What `--help` prints, made from the options: sections, spellings in a column, words wrapped beside them.
+/// The text of `--help`, made from the options: sections, spellings in a column, help wrapped beside them.
 struct HelpText {
   let options: [any OptionOutline]
   let width = 80
@@ -29,7 +29,7 @@ struct HelpText {
   }
 }
 
-/// The program's command line, or that of one of its commands, for those who describe it.
+/// The command line of the program or of one of its commands, for help, man page and completions.
 struct CommandOutline: Sendable {
   /// nil: the program itself.
   var name: String?

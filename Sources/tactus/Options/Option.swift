@@ -2,18 +2,17 @@
 import Choices
 import ControlSurface
 
-/// One option: how it is spelt, what it takes, where that goes, and the words for it.
+/// One option: its spelling, its value, the setting that it changes, and its help.
 ///
-/// All that has to know the options reads the same list of these (parser, help, man page, completions,
-/// configuration), so that nothing can know an option that the others don't. Generic over what is set: every
-/// sub-command has options of its own.
+/// Parser, help, man page, completions and configuration files all read the same list of these, so none of
+/// them can miss an option. Generic over the settings: every subcommand has options of its own.
 struct Option<Settings>: Sendable {
-  /// What a file that is read again can still say.
+  /// Whether a changed key takes effect when tactus reads a configuration file again.
   enum Reach {
     case now
-    /// About the start: what is open already stays open, and a session keeps its tempo.
+    /// Takes effect at the next start: what is open already stays open, and a session keeps its tempo.
     case start
-    /// About this start alone, and no key of a file.
+    /// Exists only on the command line, not as a key of a file.
     case typed
   }
 
@@ -22,7 +21,7 @@ struct Option<Settings>: Sendable {
   let section: Section
   let form: Form<Settings>
   let reach: Reach
-  /// What was chosen while it played holds the next time, too.
+  /// Whether a value that was chosen while tactus played also holds at the next start.
   let isRemembered: Bool
   let help: String
 
@@ -39,7 +38,7 @@ struct Option<Settings>: Sendable {
     self.help = help
   }
 
-  /// What `--no-` before its name does; nil if there is nothing to take back.
+  /// The effect of `--no-NAME`; nil: there is no such form.
   var off: (@Sendable (inout Settings) -> Void)? {
     switch form {
     case .flag(let place): { $0[keyPath: place] = false }
@@ -49,7 +48,7 @@ struct Option<Settings>: Sendable {
     }
   }
 
-  /// What this option says in one, into the other.
+  /// Copies the value of this option.
   func copy(from source: Settings, to target: inout Settings) {
     switch form {
     case .flag(let place): target[keyPath: place] = source[keyPath: place]
@@ -59,14 +58,14 @@ struct Option<Settings>: Sendable {
   }
 }
 
-/// What the man page and the completions have to know of an option, whosever it is.
+/// The part of an option that the man page and the completions need, whatever settings it changes.
 protocol OptionOutline: Sendable {
   var long: String { get }
   var short: Character? { get }
   var section: Section { get }
   var help: String { get }
   var canBeTakenBack: Bool { get }
-  /// nil: no value.
+  /// nil: the option takes no value.
   var takes: Takes? { get }
 }
 
@@ -95,36 +94,35 @@ enum Form<Settings>: Sendable {
   }
 }
 
-/// What is written for a value.
+/// The value of an option, as a command line has it.
 struct Takes: Sendable {
   let placeholder: String
   let allowed: Allowed
-  /// What the option means without a value. Where words of their own have a meaning, a value then counts only if it is attached:
-  /// `--osc[=PORT]`. If it can be `off`, `--no-osc` is that.
+  /// The value that holds if none is given. In a command that takes operands, a value then counts only if it
+  /// is attached: `--osc[=PORT]`. If the value can be `off`, `--no-osc` means that.
   var bare: String?
-  /// May be given several times, and the values add up.
+  /// Whether the option may be given several times; the values add up.
   var repeats = false
 }
 
-/// A value of an option: what is allowed, in a form that can be listed, how it is put in its place, and how it is
-/// read there again.
+/// The value of an option: what is allowed, how it is stored, and how it is read back.
 struct OptionValue<Settings>: Sendable {
   let takes: Takes
-  /// The text was already found to be allowed.
+  /// Stores a text that was found to be allowed.
   let store: @Sendable (inout Settings, String) -> Void
-  /// What somebody would have to write to get what is there now; nothing, if that is what nobody has chosen.
+  /// The texts that lead to the present value; none, if none was chosen.
   let read: @Sendable (Settings) -> [String]
   let copy: @Sendable (_ from: Settings, _ to: inout Settings) -> Void
-  /// Of one that repeats: takes all values away.
+  /// Removes all values of an option that repeats.
   var clear: @Sendable (inout Settings) -> Void = { _ in }
 }
 
 /// A type that an option's value can have.
 protocol Typed: Sendable {
   static var repeats: Bool { get }
-  /// What is written to get it.
+  /// The texts that lead to this value.
   var texts: [String] { get }
-  /// Of a text that is allowed.
+  /// Sets the value from a text that is allowed; a list gets one more element.
   mutating func take(_ text: String)
   mutating func clear()
 }
@@ -204,7 +202,7 @@ extension Choice {
     }
   }
 
-  /// The words with what holds without it.
+  /// The choice's words, its range and its default.
   fileprivate var help: String {
     let standard = read(Settings())
     var notes: [String] = []

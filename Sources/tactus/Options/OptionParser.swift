@@ -2,16 +2,20 @@
 import ControlSurface
 
 /// Reads a command line by GNU's rules: long options with `=` or a space, bundles of short ones, values
-/// attached or apart, options after operands, `--` before operands that look like options. A negative number does not.
+/// attached or apart, options after operands, `--` before operands that look like options. A negative number
+/// is an operand.
 ///
-/// No abbreviations: a script that says `--wai` would break with the next option. The hint says the whole.
+/// Abbreviations are refused: a script that says `--wai` could break with the next new option. The error
+/// names the whole option.
 struct OptionParser<Settings> {
   let options: [Option<Settings>]
-  /// A word that is no option has a meaning of its own, and is not the value of what may go without one.
+  /// Whether words that are no options are operands. If so, an option whose value may be left out never takes
+  /// the next word.
   private let takesOperands: Bool
-  /// Those that add up and were there already: the first takes the place of what a file says, the rest are added.
+  /// Repeating options that were already given. The first value replaces the list of a file, further values
+  /// are added.
   private var lists: Set<String> = []
-  /// `--help` or its like was among them.
+  /// Whether `--help` or a similar option was among the arguments.
   private(set) var isAnswered = false
 
   init(options: [Option<Settings>], takesOperands: Bool = true) {
@@ -46,7 +50,7 @@ struct OptionParser<Settings> {
     return operands
   }
 
-  /// No option has a digit for its letter, and "-inf" is a bundle.
+  /// No option has a digit as its letter, and "-inf" is a bundle of letters.
   private static func isNumber(_ argument: String) -> Bool {
     argument.dropFirst().first.map { "0123456789.".contains($0) } == true && Double(argument) != nil
   }
@@ -77,7 +81,7 @@ struct OptionParser<Settings> {
     var letters = argument.dropFirst()
     while !isAnswered, let letter = letters.popFirst() {
       guard let option = options.first(where: { $0.short == letter }) else {
-        // "-name" is a long option with a dash too few more often than five short ones.
+        // "-name" is more often a long option that lacks a dash than a bundle of short ones.
         let whole = String(argument.dropFirst())
         let known = options.contains { $0.long == whole }
         throw Complaint(
@@ -123,13 +127,13 @@ struct OptionParser<Settings> {
     }
   }
 
-  /// Can only belong to the option before it.
+  /// Whether the argument can only belong to the option before it.
   private func isWord(_ argument: String?) -> Bool {
     guard !takesOperands, let argument else { return false }
     return !argument.hasPrefix("-")
   }
 
-  /// The word behind a switch, if it is one of its own or of the choices beside it.
+  /// The word after a flag, if it is `on`, `off`, or a word of a choice that belongs to the flag.
   private func loose(_ rest: ArraySlice<String>, for option: Option<Settings>) -> String? {
     guard isWord(rest.first), let word = rest.first else { return nil }
     return Self.switches.contains(word) || choice(of: word, beside: option) != nil ? word : nil
@@ -137,7 +141,8 @@ struct OptionParser<Settings> {
 
   private static var switches: [String] { ["on", "off"] }
 
-  /// `--click rolling` means `--click --click-when=rolling`, `--pulse 24` the rate: the only choice that has this word.
+  /// The choice that belongs to the flag and is the only one with this word: `--click rolling` means `--click
+  /// --click-when=rolling`, `--pulse 24` means the rate.
   private func choice(of word: String, beside option: Option<Settings>) -> OptionValue<Settings>? {
     let found = options.compactMap { other -> OptionValue<Settings>? in
       guard other.long.hasPrefix(option.long + "-"), case .value(let value) = other.form,

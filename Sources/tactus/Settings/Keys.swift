@@ -5,8 +5,9 @@ import OSC
 
 /// The options as the keys of a file: the long names, with values in JSON5.
 ///
-/// Strict, because a typing error in a file is found on stage otherwise: an unknown key, a wrong type or a number out
-/// of range is refused with the line and what is allowed. null stands for what holds without the key.
+/// Parsing is strict, because a typing error would otherwise show only on stage: an unknown key, a wrong type
+/// or a number out of range is refused with the line and what is allowed. null means the same as a missing
+/// key.
 struct Keys<Settings> {
   let options: [Option<Settings>]
 
@@ -16,7 +17,7 @@ struct Keys<Settings> {
     }
   }
 
-  /// What the document of that name says. All that is wrong with it is said at once, a line each.
+  /// Applies a document; `path` is its name in complaints. Reports all mistakes at once, a line each.
   func apply(
     _ document: JSON5.Element, of path: String, to settings: inout Settings
   ) throws(Complaint) {
@@ -110,7 +111,7 @@ struct Keys<Settings> {
     }
   }
 
-  /// What these keys would have to say to get what is there now.
+  /// The keys and values that lead to these settings.
   func values(of settings: Settings) -> [(key: String, value: JSON5)] {
     options.map { ($0.long, value(of: $0, in: settings)) }
   }
@@ -127,15 +128,15 @@ struct Keys<Settings> {
 }
 
 extension String {
-  /// What a stranger wrote, as far as it fits in a line, without what a terminal would obey.
+  /// Text from outside, cut to fit into a line, without characters that a terminal obeys.
   var shortened: String { printable(self, limit: 60) }
 }
 
-/// What the user chose by hand, in JSON5. It is read and never written.
+/// Reads the user's configuration, and makes the text of one, in JSON5.
 enum ConfigurationFile {
   static let keys = Keys(Configuration.options)
 
-  /// - Parameter orPipe: what was typed may be one.
+  /// - Parameter orPipe: whether `path` may be a pipe, as a typed path may.
   static func read(
     _ path: String, orPipe: Bool = false, into configuration: inout Configuration
   ) throws(Complaint) {
@@ -149,8 +150,8 @@ enum ConfigurationFile {
     try keys.apply(JSON5.document(bytes, from: path), of: path, to: &configuration)
   }
 
-  /// A configuration that says what this one says, with every key and its words: `tactus config --print-default`, and
-  /// what a session's folder is given.
+  /// A configuration file with every key, its help and its value: for `tactus config --print-default` and for
+  /// a session's folder.
   static func text(of configuration: Configuration, heading: String) -> String {
     var text = comment(heading, margin: "") + "{\n"
     for (section, members) in Section.groups(keys.options, by: \.section) {
@@ -179,7 +180,7 @@ enum ConfigurationFile {
 }
 
 extension JSON5 {
-  /// A file that says nothing means nothing, as `{}` does.
+  /// Parses a file. An empty one means the same as `{}`.
   static func document(_ bytes: [UInt8], from path: String) throws(Complaint) -> Element {
     do throws(Fault) {
       return try readIfAny(bytes) ?? Element(value: .object([]), line: 1)

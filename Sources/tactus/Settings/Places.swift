@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Where the two files of the user are: what was chosen by hand, and what tactus remembers.
+/// The paths of the user's two files: the configuration, and the state that tactus remembers.
 ///
-/// By the XDG base directory rules; a session of its own brings a folder for both.
+/// The XDG base directory rules give them; a session manager's session has a folder of its own.
 struct Places: Equatable, Sendable {
-  /// nil: there is nowhere to look.
+  /// nil: there is no place for one.
   var configuration: String?
   /// nil: nothing is remembered.
   var state: String?
-  /// The administrator's, read where the user has none.
+  /// The administrator's configurations, read if the user has none.
   var defaults: [String] = []
 
   init(configuration: String?, state: String?) {
@@ -36,8 +36,8 @@ struct Places: Equatable, Sendable {
 
   static var ofThisUser: Places { Places { name in Environment.text(name) } }
 
-  /// A path from the root. Beside a file where a file says it, and from where tactus was started where a command line or a
-  /// pipe does.
+  /// The absolute path. A relative one starts at the folder of `document`, if that is a file, otherwise at
+  /// the folder in which tactus was started: it then comes from a command line or a pipe.
   static func absolute(_ path: String, beside document: String? = nil) -> String {
     guard !path.hasPrefix("/") else { return path }
     var status = stat()
@@ -51,7 +51,8 @@ struct Places: Equatable, Sendable {
     return String(cString: folder) + "/" + path
   }
 
-  /// The first that is there, whatever it is: a link to nowhere is no reason to take the next. nil: none.
+  /// The first configuration that exists, whatever it is: if it is a broken link, the next one is not read.
+  /// nil: none.
   var presentConfiguration: String? {
     ([configuration].compactMap(\.self) + defaults).first { path in
       var found = stat()
@@ -60,7 +61,7 @@ struct Places: Equatable, Sendable {
   }
 }
 
-/// What the terminal's owner has said about it.
+/// The environment variables.
 enum Environment {
   /// nil: not set, or empty.
   static func text(_ name: String) -> String? {
@@ -68,7 +69,7 @@ enum Environment {
     return String(cString: value)
   }
 
-  /// The locale's characters; the first of these that is set decides.
+  /// Whether the locale uses UTF-8; the first of these variables that is set decides.
   static var isUTF8: Bool {
     let locale = text("LC_ALL") ?? text("LC_CTYPE") ?? text("LANG") ?? ""
     let name = locale.lowercased()

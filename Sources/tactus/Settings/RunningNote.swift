@@ -2,20 +2,20 @@
 import Glibc
 import JSON5
 
-/// Where a tactus that runs can be reached: a note in the user's directory for such things, so that commands find one
-/// that has another port than the usual.
+/// A note that says at which OSC port a running tactus is reached, in the user's runtime directory, so that
+/// commands find it at any port.
 ///
-/// Its writer holds a lock on it as long as it lives; a note that nobody holds is left from a crash, and is taken away
-/// by the command that finds it.
+/// Its writer holds a lock on it while it runs. A note without a lock is left from a crash, and the command
+/// that finds it deletes it.
 final class RunningNote {
   struct Content: Equatable {
-    /// As JACK knows it.
+    /// The name of the JACK client.
     var name: String
     var port: Int
   }
 
-  /// Why no second one is started under this name: the two would pull at one transport, and nobody asked for both. JACK
-  /// knows that it is there; where its OSC is, a note tells, if there is a place for one.
+  /// Why no second tactus is started under this name: both would pull at one transport, and the user asked
+  /// for one. JACK shows that the first one runs; its note, if there is a place for one, has its OSC port.
   static func objection(toSecond name: String, named option: String = "--name=NAME") -> Complaint {
     let port = all().first { $0.name == name }.map { ", OSC port \($0.port)" } ?? ""
     return Complaint(
@@ -30,7 +30,8 @@ final class RunningNote {
   private let path: String
   private let file: Int32
 
-  /// nil: there is no such directory, or nothing can be written there. Nobody has to know: the usual port is tried anyway.
+  /// nil: there is no such directory, or it can't be written to. That needs no complaint: commands try the
+  /// usual port anyway.
   init?(_ content: Content, in folder: String? = RunningNote.folder) {
     guard let folder, mkdir(folder, 0o700) == 0 || errno == EEXIST else { return nil }
     path = "\(folder)/\(getpid())\(Self.ending)"
@@ -38,7 +39,7 @@ final class RunningNote {
     file = open(fresh, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { return nil }
     let text = JSON5.fields(["name": .string(content.name), "port": .of(content.port)]).text + "\n"
-    // Locked before it has its name: nobody may find it without a holder.
+    // Lock the file before it gets its name: a command that finds an unlocked note deletes it.
     guard flock(file, LOCK_EX | LOCK_NB) == 0, write(file, text, text.utf8.count) == text.utf8.count,
       rename(fresh, path) == 0
     else {
@@ -55,15 +56,15 @@ final class RunningNote {
 
   static var folder: String? { folder(Environment.text("XDG_RUNTIME_DIR")) }
 
-  /// `$XDG_RUNTIME_DIR/tactus`; where it is empty, no absolute path or not set (sudo, cron), systemd's directory for the
-  /// user, if there is one.
+  /// `$XDG_RUNTIME_DIR/tactus`. If the variable is empty, relative or not set (sudo, cron): in systemd's
+  /// directory for the user, if there is one.
   static func folder(_ variable: String?, ofUsers users: String = "/run/user") -> String? {
     if let variable, variable.hasPrefix("/") { return variable + "/tactus" }
     let usual = "\(users)/\(geteuid())"
     return access(usual, W_OK) == 0 ? usual + "/tactus" : nil
   }
 
-  /// Of all that run, by their ports.
+  /// The notes of all that run, in the order of their ports.
   static func all(in folder: String? = RunningNote.folder) -> [Content] {
     guard let folder else { return [] }
     let notes = WholeFile.names(in: folder).lazy.filter { $0.hasSuffix(ending) }

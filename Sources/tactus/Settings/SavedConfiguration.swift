@@ -2,23 +2,23 @@
 import Glibc
 import JSON5
 
-/// `tactus save`: what holds, as the configuration of the next start. A file that somebody has written, or changed, is theirs: it is
-/// replaced only if they say so, and whatever was there before is kept beside it.
+/// `tactus save`: writes the present choices as the configuration of the next start. A file that a user wrote
+/// or changed is replaced only on request, and the file of before is kept beside the new one.
 enum SavedConfiguration {
   static let heading =
     "What held when tactus save wrote this, in JSON5: change what you like, or save again. null means: as if the key were not "
     + "here. Options on the command line win over this file; so does a choice that tactus remembers, until you edit its key here."
 
-  /// How a run shows itself and begins is no choice for all of them.
+  /// Keys about how this run starts and prints; the saved file keeps its own values for them.
   private static let ofThisRun = ["json", "tui", "wait"]
 
   static func before(_ path: String) -> String { path + ".before" }
 
   /// - Parameters:
   ///   - file: what the file says now.
-  ///   - others: the names of other tactus that run for this user, and may have the same file.
-  ///   - replacing: also one that somebody has written, or that is another one's, too.
-  /// - Returns: what is to be said of it.
+  ///   - others: the names of other tactus that run for this user, and may use the same file.
+  ///   - replacing: whether to replace even a file that a user wrote, or that another tactus uses.
+  /// - Returns: a line for the user.
   static func write(
     _ present: Configuration, over file: Configuration, to path: String?, besides others: [String],
     replacing: Bool
@@ -52,7 +52,7 @@ enum SavedConfiguration {
     return "saved to \(path)\(note)"
   }
 
-  /// Every byte is as tactus would write what the file says.
+  /// Whether tactus wrote this file and no one changed it: writing what it says gives the same bytes.
   private static func isOurs(_ bytes: [UInt8]) -> Bool {
     var configuration = Configuration()
     guard (try? ConfigurationFile.apply(bytes, from: "", to: &configuration)) != nil else { return false }

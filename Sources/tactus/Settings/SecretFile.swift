@@ -4,19 +4,20 @@ import JSON5
 import Synchronization
 import Web
 
-/// The page's secret, on the disk: the file is what holds. Anyone who puts another one there, as `tactus web --forget` does, has
-/// unpaired all browsers, of every tactus of this user; each looks at it often, and whenever somebody wants to change something.
+/// The page's secret, on the disk. The file decides: another secret in it, as from `tactus web --forget`,
+/// unpairs all browsers of every tactus of this user. Each tactus looks at it often, and whenever a browser
+/// wants to change something.
 ///
-/// Always in the user's own folder, never in a session's, which people copy and give away. Whatever is wrong with it: there is a
-/// secret, if need be for this run alone.
+/// The file is in the user's own folder, never in a session's folder, which people copy and give away.
+/// Whatever is wrong with it, there is a secret, if need be for this run alone.
 final class SecretFile: Sendable {
   private static let longest = 4096
 
   private struct Held {
     var secret: Secret?
-    /// Of the file that it came from; nil: not looked yet, or there was none.
+    /// The version of the file that the secret came from; nil: not read yet, or there was no file.
     var stamp: Stamp?
-    /// It could not be kept: when that was tried.
+    /// When the secret could not be written the last time; nil: it is on the disk.
     var tried: ContinuousClock.Instant?
   }
 
@@ -26,8 +27,8 @@ final class SecretFile: Sendable {
   private let held = Mutex(Held())
 
   /// - Parameters:
-  ///   - path: nil: it is for this run alone.
-  ///   - patience: after which it is tried again to keep one that could not be kept.
+  ///   - path: nil: the secret is for this run alone.
+  ///   - patience: the time after which a failed write is tried again.
   init(
     _ path: String?, patience: Duration = .seconds(10), notice: @escaping @Sendable (String) -> Void
   ) {
@@ -36,12 +37,12 @@ final class SecretFile: Sendable {
     self.notice = notice
   }
 
-  /// Beside what tactus remembers.
+  /// The path, beside the state file.
   static func path(in places: Places = .ofThisUser) -> String? {
     places.state.flatMap { state in state.lastIndex(of: "/").map { state[...$0] + "pairing.json5" } }
   }
 
-  /// The one that holds at this moment; the disk may take its time. [web]
+  /// The secret that holds now. It reads the disk, which may take time. [web]
   func look() -> Secret {
     held.withLock { held in
       let stamp = path.flatMap(Stamp.init)
@@ -54,12 +55,12 @@ final class SecretFile: Sendable {
     }
   }
 
-  /// As it was at the last look. nil: there was none. [any]
+  /// The secret as of the last `look`; nil: there was none. [any]
   var known: Secret? { held.withLock { $0.secret } }
 
   private func take(_ path: String, _ stamp: Stamp?, _ held: inout Held) -> Secret {
     let isNews = held.tried == nil || stamp != held.stamp
-    // One that could not be kept is kept as soon as it can be: who is paired with it stays so.
+    // Keep trying to write the same secret: browsers that are paired with it stay paired.
     let secret = held.tried == nil ? .fresh() : held.secret ?? .fresh()
     held.tried = nil
     if let stamp {
@@ -84,7 +85,7 @@ final class SecretFile: Sendable {
     }
   }
 
-  /// As it is now.
+  /// Reads the secret from the file.
   static func read(_ path: String) throws(Complaint) -> Secret {
     guard let stamp = Stamp(path) else { throw Complaint(path, code: errno) }
     return try read(path, stamp)
@@ -99,14 +100,14 @@ final class SecretFile: Sendable {
     return secret
   }
 
-  /// A new one in its place, whatever is there.
+  /// Writes a new secret, whatever the file holds.
   static func renew(_ path: String) throws(Complaint) -> Secret {
     let secret = Secret.fresh()
     try WholeFile.write(secret.file, to: path)
     return secret
   }
 
-  /// Another tactus may have been as fast; then it is its secret.
+  /// Creates the file. If another tactus has just done so, takes its secret.
   private static func begin(_ path: String, with secret: Secret) throws(Complaint) -> Secret {
     var secret = secret
     try WholeFile.change(path, limit: longest) { bytes throws(Complaint) in
@@ -139,7 +140,7 @@ extension Secret {
   }
 }
 
-/// By which a file is known to be the same: one that is put in its place is another.
+/// Identifies a version of a file: one that takes its place has another stamp.
 private struct Stamp: Equatable {
   private let device: dev_t
   private let number: ino_t

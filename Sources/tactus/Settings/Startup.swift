@@ -2,16 +2,16 @@
 import Glibc
 import JSON5
 
-/// What holds when the program starts: the configuration, over it what was remembered, over that the command line.
+/// The settings at the start: the configuration file, over it remembered choices, over them the command line.
 struct Startup {
   private(set) var configuration: Configuration
-  /// What the configuration file alone says.
+  /// The settings of the configuration file alone.
   private(set) var file = Configuration()
-  /// What file and command line say together, without what was remembered.
+  /// The settings of file and command line, without remembered choices.
   private(set) var written = Configuration()
   private(set) var state = UserState()
   private(set) var places: Places
-  /// Worth knowing, and no reason not to start.
+  /// Warnings that do not keep the program from starting.
   private(set) var notices: [String] = []
   private let arguments: [String]
 
@@ -29,9 +29,9 @@ struct Startup {
     configuration = try Self.typed(arguments, over: held)
   }
 
-  /// The configuration file and the command line, as they are now. If that fails nothing has changed.
+  /// Reads the configuration file and the command line. If that fails, nothing changes.
   ///
-  /// - Parameter orPipe: what was typed may be a pipe, which gives what it has once.
+  /// - Parameter orPipe: whether a typed path may be a pipe, whose content can be read only once.
   mutating func read(orPipe: Bool = false) throws(Complaint) {
     var found = Configuration()
     // A file that was named has to be there.
@@ -44,7 +44,7 @@ struct Startup {
     file = found
   }
 
-  /// Reads them again while tactus plays. `present`: what holds, no matter who chose it.
+  /// Reads both again while tactus plays. `present`: the present settings, from whatever source.
   mutating func reload(present: Configuration) throws(Complaint) -> Reload {
     let before = written
     try read()
@@ -63,11 +63,11 @@ struct Startup {
     return configuration
   }
 
-  /// Nothing is written here: many only want to know how things are.
+  /// Writes nothing here: many commands start only to show something.
   private mutating func remembered(at path: String) -> UserState {
     do throws(Complaint) {
       let state = try UserState(WholeFile.read(path, limit: JSON5.Limits().bytes), from: path)
-      // A longer list is not read.
+      // No user would read a longer list.
       let shown = state.unreadable.prefix(4)
       notices += shown.map { "\($0); this value alone is not remembered" }
       if state.unreadable.count > shown.count {
@@ -83,7 +83,7 @@ struct Startup {
     }
   }
 
-  /// What holds because it was remembered.
+  /// The remembered choices that are in effect.
   var remembered: [(key: String, value: JSON5)] { state.values(over: file) }
 
   func keeper(notice: @escaping @Sendable (String) -> Void) -> StateKeeper {
@@ -91,17 +91,17 @@ struct Startup {
   }
 }
 
-/// What a configuration that is read again changes while tactus plays: only what it says otherwise than it did, so that
-/// nothing else of what was chosen meanwhile is lost.
+/// The changes by a configuration that is read again while tactus plays. They are only the keys whose values
+/// changed in it, so that all other choices made meanwhile are kept.
 struct Reload: Equatable {
-  /// What holds now.
+  /// The settings after the reload.
   private(set) var wanted: Configuration
   private(set) var atOnce: [String] = []
   private(set) var later: [String] = []
 
   /// - Parameters:
-  ///   - before: what file and command line said together, `after` what they say now.
-  ///   - present: what holds, no matter who chose it.
+  ///   - before: the settings of file and command line before, `after` those now.
+  ///   - present: the present settings, from whatever source.
   init(from before: Configuration, to after: Configuration, present: Configuration) {
     wanted = present
     let keys = ConfigurationFile.keys
@@ -117,7 +117,7 @@ struct Reload: Equatable {
     }
   }
 
-  /// What is kept connected is otherwise.
+  /// Whether the connections to keep have changed.
   var movesConnections: Bool { !Set(atOnce).isDisjoint(with: ["connect", "autoconnect"]) }
 
   var line: String {

@@ -6,29 +6,29 @@ import JSON5
 import Linux
 import Synchronization
 
-/// Writes what is to be remembered, some time after it changed and at the end. [any]
+/// Writes remembered choices to the disk, some time after they change and at the end. [any]
 ///
-/// A disk may take seconds for what must not be lost, and the control thread has transports to start: it is written
-/// on a thread of its own. If it can't be written, that is said once, the old file stays, and it is tried again.
+/// A disk may take seconds to store them safely, and the control thread has transports to start, so a thread
+/// of its own writes. If writing fails, one notice says so, the old file stays, and the write is tried again.
 final class StateKeeper: Sendable {
-  /// A fader is still moving.
+  /// Choices are written after this time without a change: a fader may still move.
   static let rest = Micros(1_000_000)
-  /// It never rests.
+  /// Choices are written after this time even if they keep changing.
   static let patience = Micros(10_000_000)
   static let retry = Micros(10_000_000)
 
-  /// Where a file goes that nobody understands.
+  /// The new name of a file that can't be understood.
   static func aside(_ path: String) -> String { path + ".broken" }
-  /// As it was before this run's first choice.
+  /// The copy of the file as it was before this run's first choice.
   static func before(_ path: String) -> String { path + ".before" }
 
   private let held: Mutex<Held>
 
   /// - Parameters:
-  ///   - path: nil remembers nothing.
-  ///   - known: what it remembers already.
-  ///   - start: what holds now.
-  ///   - file: what the configuration alone says.
+  ///   - path: nil: nothing is remembered.
+  ///   - known: the choices in the file.
+  ///   - start: the settings at the start.
+  ///   - file: the settings of the configuration file alone.
   init(
     path: String?, known: UserState = UserState(), start: Configuration, file: Configuration,
     notice: @escaping @Sendable (String) -> Void
@@ -36,12 +36,12 @@ final class StateKeeper: Sendable {
     held = Mutex(Held(path: path, known: known, noted: start, file: file, notice: notice))
   }
 
-  /// nil: nothing was chosen since the last one.
+  /// Takes the present settings; nil: no choice was made since the last call.
   func note(_ configuration: Configuration?, at now: Micros) {
     held.withLock { $0.note(configuration, at: now) }
   }
 
-  /// Now, without waiting for anything to rest; when it is done, that is said.
+  /// Writes at once, even if choices still change, and says when that is done.
   func hurry(at now: Micros) {
     held.withLock { held in
       if let writing = held.writing { held.finish(writing, at: now) }
@@ -51,14 +51,14 @@ final class StateKeeper: Sendable {
     }
   }
 
-  /// The configuration says something else, and so this is what holds: nobody chose it while we played.
+  /// Takes settings that come from the configuration: they are no choices to remember.
   func configured(_ configuration: Configuration, file: Configuration) {
     held.withLock { ($0.noted, $0.file) = (configuration, file) }
   }
 
   /// Writes what is left.
   ///
-  /// - Parameter state: what holds at the end, if that was not noted yet.
+  /// - Parameter state: the state at the end, if `note` does not have it yet.
   func close(at now: Micros, taking state: SurfaceState? = nil) {
     held.withLock { held in
       if let state { held.note(held.noted.taking(state), at: now) }
@@ -72,12 +72,12 @@ final class StateKeeper: Sendable {
 
 private struct Held {
   let path: String?
-  /// What this run found and chose: all that is left when the file is damaged meanwhile.
+  /// The choices that this run found and made: all that is left if the file gets damaged meanwhile.
   var known: UserState
   var noted: Configuration
   var file: Configuration
   let notice: @Sendable (String) -> Void
-  /// Chosen since what was written last: only that is ours to write.
+  /// The choices since the last write: only these are ours to write.
   var choices = UserState()
   var changedFirst: Micros?
   var changedLast = Micros.zero
@@ -137,7 +137,7 @@ private struct Held {
   }
 }
 
-/// Some choices on their way to the disk, into what is there: another tactus may have put its own there.
+/// Writes choices into the present file: another tactus may have written its own there.
 private final class Writing: Sendable {
   let choices: UserState
   private let known: UserState
@@ -154,7 +154,7 @@ private final class Writing: Sendable {
     self.path = path
     let thread = try? Thread("state") { [self] in run() }
     self.thread.withLock { $0 = thread }
-    // Without a thread it is done here.
+    // If there is no thread to be had, write here.
     if thread == nil { run() }
   }
 
@@ -173,12 +173,12 @@ private final class Writing: Sendable {
     over.store(true, ordering: .releasing)
   }
 
-  /// A file that can't be understood is put aside, and what this run knows is in its place: it was ours to write, and nobody
-  /// has time to mend it.
+  /// The choices in the file. A file that can't be understood is moved aside, and what this run knows takes
+  /// its place: only tactus writes this file, and on stage there is no time to repair it.
   private func found(_ bytes: [UInt8]?) throws(Complaint) -> UserState {
     guard let bytes else { return UserState() }
     if let state = try? UserState(bytes, from: path) {
-      // What an evening did can be taken back. Without room for it there is none.
+      // Keep a copy, so that all choices of an evening can be undone. If there is no room for it, do without.
       if keepsPredecessor, !bytes.isEmpty {
         try? WholeFile.write(String(decoding: bytes, as: UTF8.self), to: StateKeeper.before(path))
       }
@@ -189,7 +189,7 @@ private final class Writing: Sendable {
     return known
   }
 
-  /// Waits for the end; what went wrong, if something did.
+  /// Waits for the end and returns the failure, if any.
   func join() -> Complaint? {
     thread.withLock { $0.take() }?.join()
     return failure.withLock { $0 }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import JSON5
 
-/// What tactus remembers from one run to the next: choices that were made while it played.
+/// The choices that tactus remembers from one run to the next: those made while it played.
 ///
-/// A remembered choice wins over the configuration until its key is edited there. The command line is about one run, and is
-/// not remembered.
+/// A remembered choice wins over the configuration until its key is edited there. The command line is about
+/// one run, and is not remembered.
 struct UserState: Equatable {
   static let keys = Keys(Configuration.options.filter(\.isRemembered))
 
   private struct Entry: Equatable {
     var value: JSON5
-    /// What the configuration said then.
+    /// The configuration's value at the time of the choice.
     var over: JSON5
   }
 
   private var entries: [String: Entry] = [:]
   /// Members of the file that this version cannot read. They have no effect, and are written back as they were.
   private var kept: [String: JSON5] = [:]
-  /// The complaints about those whose key is known.
+  /// The complaints about those of them that have a known key.
   private(set) var unreadable: [String] = []
 
   init() {}
@@ -50,7 +50,7 @@ struct UserState: Equatable {
       let value = parts.first(where: { $0.name == "is" })?.element.value,
       let over = parts.first(where: { $0.name == "over" })?.element.value
     else { throw Complaint(path, line: member.line, "\"\(member.name)\" is no { is, over }") }
-    // Each must be one that could be typed.
+    // Require values that the option allows.
     var nobodys = Configuration()
     for value in [value, over] {
       try keys.apply(document(member.name, value, line: member.line), of: path, to: &nobodys)
@@ -58,16 +58,17 @@ struct UserState: Equatable {
     return Entry(value: value, over: over)
   }
 
-  /// What was chosen later holds.
+  /// Adds later choices, which win.
   mutating func take(_ later: UserState) {
     entries.merge(later.entries) { _, later in later }
     for name in later.entries.keys { kept[name] = nil }
   }
 
-  /// - Parameter file: what the configuration says now.
+  /// - Parameter file: the settings of the configuration file alone.
   func apply(to configuration: inout Configuration, over file: Configuration) {
     for (name, value) in values(over: file) {
-      // What has no value of its own any more says null, which as a key of the configuration would say nothing.
+      // A remembered null means that the choice has no value; as a key of a configuration, null would change
+      // nothing.
       if value == .null {
         Self.keys.options.first { $0.long == name }?.copy(from: Configuration(), to: &configuration)
       }
@@ -85,7 +86,7 @@ struct UserState: Equatable {
     }
   }
 
-  /// True if there is something new to keep.
+  /// Notes the choices that changed. Returns whether there are any.
   mutating func remember(
     _ configuration: Configuration, since before: Configuration, over file: Configuration
   ) -> Bool {

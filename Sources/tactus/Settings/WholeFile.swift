@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Small files, read and written as a whole, without ever waiting for somebody.
+/// Reads and writes small files as a whole; no wait for another process is without a limit.
 enum WholeFile {
-  /// How long somebody may take who writes into a pipe that was typed, `--config <(...)`.
+  /// How long a typed pipe, as in `--config <(...)`, may take to bring something.
   private static let patienceMillis: Int32 = 2000
-  /// How long another may take over its change, in hundredths of a second.
+  /// How long to wait for another tactus that changes the file, in hundredths of a second.
   private static let turn = 100
 
-  /// At most a byte more than the limit, so that the reader can see that it is too long.
+  /// Reads a file, at most one byte more than the limit, so that the caller can see that it is too long.
   ///
-  /// - Parameter orPipe: a pipe is as good, if what it brings comes soon.
+  /// - Parameter orPipe: whether a pipe is accepted, too; it must bring its content soon.
   static func read(_ path: String, limit: Int, orPipe: Bool = false) throws(Complaint) -> [UInt8] {
-    // Looked at before it is opened: a FIFO waits for its writer then, and a device may do anything.
+    // Check before opening: a FIFO can make the open wait for its writer, and a device may do anything.
     try judge(path, orPipe: orPipe)
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0 else { throw Complaint(path, code: errno) }
@@ -39,13 +39,13 @@ enum WholeFile {
     return bytes
   }
 
-  /// nil: there is none.
+  /// The first line of a file; nil: there is none.
   static func firstLine(_ path: String) -> String? {
     guard let bytes = try? read(path, limit: 4096) else { return nil }
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init)
   }
 
-  /// What is in a folder; nothing, if there is none.
+  /// The names in a folder; none, if it does not exist.
   static func names(in folder: String) -> [String] {
     guard let directory = opendir(folder) else { return [] }
     defer { closedir(directory) }
@@ -75,7 +75,7 @@ enum WholeFile {
     case S_IFIFO: if !orPipe { throw Complaint("\(path): a pipe, not a file", .unreadable) }
     case S_IFDIR: throw Complaint("\(path): a folder, not a file", .unreadable)
     case S_IFSOCK: throw Complaint("\(path): a socket, not a file", .unreadable)
-    // /dev/null is how one says "none".
+    // /dev/null stands for an empty file.
     default:
       if !orPipe || found.st_rdev != nothing { throw Complaint("\(path): a device, not a file", .unreadable) }
     }
@@ -91,9 +91,10 @@ enum WholeFile {
     return fstat(file, &found) == 0 && found.st_mode & S_IFMT == S_IFIFO
   }
 
-  /// The old content stays until the new one is on the disk: written beside it, then put in its place.
+  /// Writes a file beside the old one, then renames it: the old content stays until the new one is on the
+  /// disk.
   static func write(_ text: String, to path: String) throws(Complaint) {
-    // A link stays a link: its target is what is replaced.
+    // A link stays a link: replace its target.
     let target = try resolved(path)
     let temporary = "\(target).\(getpid()).new"
     do throws(Complaint) {
@@ -104,7 +105,7 @@ enum WholeFile {
       unlink(temporary)
       throw error
     }
-    // The name as well: without it a power cut could bring the old file back.
+    // Sync the folder, too, which holds the name: otherwise a power cut could bring the old file back.
     let directory = open(parent(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if directory >= 0 {
       fsync(directory)
@@ -112,14 +113,14 @@ enum WholeFile {
     }
   }
 
-  /// Makes the new text from what is there (nil: nothing), while no other tactus does the same.
+  /// Makes a new text from the present content (nil: no file), while no other tactus does the same.
   static func change(
     _ path: String, limit: Int, _ body: ([UInt8]?) throws(Complaint) -> String
   ) throws(Complaint) {
     let target = try resolved(path)
     try makeDirectory(of: target)
-    // The folder and not a file of its own, which would lie there for ever. Who does not come to an end, or is on a
-    // disk without locks, is not waited for: the file is read just before it is written, anyway.
+    // Lock the folder: a lock file would lie there for ever. If the holder does not finish, or the disk has
+    // no locks, go on without the lock: the file is read just before it is written, anyway.
     let folder = open(parent(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(folder) }
     for _ in 0..<turn where flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK { usleep(10_000) }
@@ -153,7 +154,7 @@ enum WholeFile {
     let directory = parent(of: path)
     guard access(directory, F_OK) != 0, directory != "/", directory != "." else { return }
     try makeDirectory(of: directory)
-    // XDG wants it to be the user's alone.
+    // The XDG rules want it to be accessible to the user alone.
     guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw Complaint(directory, code: errno) }
   }
 
@@ -162,7 +163,8 @@ enum WholeFile {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// Nothing is ever put in the place of what is no file, nor of a link whose target is somewhere that is not there now.
+  /// The path to write to, with links resolved. A device, a folder or a broken link is never replaced: it
+  /// throws.
   private static func resolved(_ path: String) throws(Complaint) -> String {
     do throws(Complaint) {
       try judge(path)
@@ -177,7 +179,7 @@ enum WholeFile {
 }
 
 extension Complaint {
-  /// What the system says, which for a link means its target.
+  /// The system's error. For a broken link it names the target.
   init(_ path: String, code: Int32) {
     let target = code == ENOENT ? Self.target(ofLink: path) : nil
     let reason = target.map { "a link to \($0), which is not there" } ?? String(cString: strerror(code))
@@ -185,7 +187,7 @@ extension Complaint {
     self.init("\(path): \(reason)", isMissing ? .missing : .unreadable)
   }
 
-  /// nil: no link.
+  /// nil: `path` is no link.
   private static func target(ofLink path: String) -> String? {
     var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = readlink(path, &bytes, bytes.count)

@@ -7,7 +7,8 @@ import Link
 import OSC
 import Synchronization
 
-/// `tactus check`: how much later than JACK says a sound is really heard, through a cable from an output to an input.
+/// `tactus check`: measures how much later than JACK says a sound is heard, through a cable from an output to
+/// an input.
 struct CheckCommand: Conversing {
   static let name = "check"
   static let summary = "Measure the sound card's latency through a cable"
@@ -88,7 +89,7 @@ struct CheckCommand: Conversing {
     return Loopback.Ports(output: output, input: input)
   }
 
-  /// Told to the tactus that runs, which remembers it; else remembered for it.
+  /// Sets the offset in the running tactus, which remembers it; without one, remembers it for the next start.
   private func set(_ offset: Double) throws(Complaint) -> Tactus.Status {
     let option = "--click-offset=\(shortest(offset))"
     do throws(Complaint) {
@@ -104,7 +105,7 @@ struct CheckCommand: Conversing {
     }
     let startup = try Startup([])
     var configuration = startup.configuration
-    // As the running one would: the second port's own goes with it.
+    // As in the running tactus, this drops an own offset of click_2.
     Table.standard.choices.first { $0.path == "click/offset" }?.choose(
       &configuration.choices, [.number(offset)])
     let failure = Mutex<String?>(nil)
@@ -118,11 +119,11 @@ struct CheckCommand: Conversing {
 }
 
 extension CheckCommand {
-  /// What the clicks said.
+  /// The result of the clicks.
   struct Measurement: Equatable {
     let clicks: Int
     let found: Int
-    /// In milliseconds.
+    /// In milliseconds: the measured delay, JACK's own figure, and the spread of the delays.
     let way: Double
     let told: Double
     let spread: Double
@@ -146,10 +147,10 @@ extension CheckCommand {
       peak = returns.compactMap { $0?.peak }.max() ?? 0
     }
 
-    /// Later than JACK says.
+    /// Milliseconds by which the sound is later than JACK says.
     var error: Double { way - told }
 
-    /// To hundredths: a frame is 20 microseconds.
+    /// Rounded to hundredths of a millisecond: a frame takes about 20 microseconds.
     func offset(share: Double) -> Double { (min(max(error * share / 100, -500), 500) * 100).rounded() / 100 }
 
     func text(_ ports: Loopback.Ports, share: Double) -> String {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// `tactus config`: which files are read, whether they are right, and what could stand in them.
+/// `tactus config`: shows which files are read, checks them, and explains their keys.
 struct ConfigCommand: Subcommand {
   static let name = "config"
   static let summary = "Show, check or explain the configuration"

@@ -3,7 +3,7 @@ import ControlSurface
 import JACKHost
 import JSON5
 
-/// `tactus doctor`: looks at everything that has to be right, and says what is not and how to mend it.
+/// `tactus doctor`: checks everything that has to be right, and says what is wrong and how to mend it.
 struct DoctorCommand: Conversing {
   static let name = "doctor"
   static let summary = "Look for what is wrong with JACK, the network and this machine"
@@ -49,7 +49,8 @@ struct DoctorCommand: Conversing {
     return "Nothing is wrong" + (each.isEmpty ? "." : "; to note: \(each.joined(separator: ", ")).")
   }
 
-  /// Of the tactus that is meant, or of one of those that run: it hears the others as peers, and so does the doctor.
+  /// The UDP ports of the tactus to examine, or of one that runs: it hears the others as peers, and so does
+  /// the doctor.
   private var ownPorts: Set<UInt16> {
     let all = RunningNote.all()
     return OwnPorts.ofProgram(at: (try? whereabouts.port(of: all)) ?? all.first?.port ?? 0)
@@ -65,11 +66,11 @@ struct DoctorCommand: Conversing {
     }
   }
 
-  /// All that run, unless one is meant.
+  /// Findings about all that run, or about the one that the user names.
   private func running() -> [Finding] {
     let all = RunningNote.all().map { Whereabouts(port: $0.port) }
     let isMeant = whereabouts != Whereabouts()
-    // A tactus that is timebase master is in no other's way.
+    // A tactus that is timebase master does not disturb the other ones.
     let master =
       all.count < 2
       ? nil
@@ -124,8 +125,8 @@ struct DoctorCommand: Conversing {
     }
   }
 
-  /// What a tactus says of itself. `master`: the one of ours that is timebase master. `pageAnswers`: nil if
-  /// nobody asked the page.
+  /// Findings from the values of a running tactus. `master`: the tactus of this user that is timebase master.
+  /// `pageAnswers`: nil: the page was not asked.
   static func judge(
     _ told: ToldValues, port: Int, isAlone: Bool = true, master: String? = nil, pageAnswers: Bool? = nil
   ) -> [Finding] {
@@ -135,7 +136,7 @@ struct DoctorCommand: Conversing {
     var findings: [Finding] = [
       .good(topic, "\(who)runs, controlled at OSC port \(port): \"\(told.words("status"))\"")
     ]
-    // First where it listens, then what is missing.
+    // The text has first the addresses, then what is missing.
     findings += told.words("osc/str").split(separator: ";").dropFirst().map {
       .bad(topic, who + "lacks a part of OSC:\($0)", mend: "tactus tries again every two seconds.")
     }
@@ -166,7 +167,7 @@ struct DoctorCommand: Conversing {
           topic, "\(who)sends \(when) than JACK's latencies say: \(list)",
           mend: kept + "If you no longer need that, measure again with tactus check, or \(cure)."))
     }
-    // What it does is what counts, no matter which it is: a bridge that only clicks is in nobody's way.
+    // Only a tactus that leads is disturbed by another timebase master: one that only clicks is not.
     let other = told.words("jack/timebase/str")
     guard told.words("lead") == "link",
       !["tactus", SurfaceState.leavingMaster, "nobody", "?"].contains(other)
@@ -182,7 +183,7 @@ struct DoctorCommand: Conversing {
 }
 
 extension DoctorCommand {
-  /// Where other programs are heard.
+  /// The finding about the ports whose latency counts for other programs.
   private static func sinks(_ told: ToldValues, _ who: String, _ send: String) -> [Finding] {
     let sinks = told.words("jack/sink/str")
     guard told.isOn("jack/connected"), !["", "?", "none"].contains(sinks) else { return [] }
@@ -195,7 +196,7 @@ extension DoctorCommand {
     ]
   }
 
-  /// Where phones find the page.
+  /// Findings about the page for phones.
   private static func page(_ told: ToldValues, _ who: String, _ send: String, _ answers: Bool?) -> [Finding] {
     let topic = "Page"
     let who = who.isEmpty ? "" : "\(who.dropLast()): "
@@ -235,26 +236,26 @@ extension DoctorCommand {
       [.note(topic, "\(who)open, but there is no network for phones")]
     case .network(let addresses):
       [.good(topic, "\(who)open at \(addresses.joined(separator: ", ")); tactus web has a QR code")]
-    // Of an older tactus.
+    // An older tactus reports something else.
     case nil: []
     }
   }
 }
 
-/// One thing that the doctor looked at, in words for a musician.
+/// A result of the doctor's examination, in words for a musician.
 struct Finding: Equatable {
   enum Grade: String {
     case good
     /// Worth knowing, nothing to mend.
     case note
-    /// It will be heard or seen, sooner or later.
+    /// A fault that will be heard or seen, sooner or later.
     case bad
   }
 
   let grade: Grade
   let topic: String
   let words: String
-  /// What to do.
+  /// Advice for the user.
   var remedy: String?
 
   static func good(_ topic: String, _ words: String) -> Finding {

@@ -2,7 +2,7 @@
 import ControlSurface
 import TerminalView
 
-/// `tactus man`: the manual's pages, made from the tables that the program itself reads.
+/// `tactus man`: prints the pages of the manual, made from the tables that the program itself uses.
 struct ManCommand: Subcommand {
   static let name = "man"
   static let summary = "Print a page of the manual for man -l"
@@ -29,11 +29,12 @@ struct ManCommand: Subcommand {
   }
 }
 
-/// tactus(1), in the man macros that every reader knows; options and commands from their tables.
+/// tactus(1), in the man macros that every reader of man pages knows; options and commands come from their
+/// tables.
 enum ManualPage {
   static var text: String { filled(source) }
 
-  /// Text in lines that editors and reviewers like; to a reader it makes no difference.
+  /// Wraps long lines for editors and reviewers; man shows the same text.
   static func filled(_ page: String) -> String {
     page.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line -> [String] in
       guard line.utf8.count > 80, !line.hasPrefix("."), !line.hasPrefix("'") else { return [String(line)] }

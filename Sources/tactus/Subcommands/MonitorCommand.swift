@@ -3,7 +3,7 @@ import ControlSurface
 import JSON5
 import OSC
 
-/// `tactus monitor`: everything that changes, a line of JSON for each.
+/// `tactus monitor`: prints everything that changes, a line of JSON for each moment.
 struct MonitorCommand: Conversing {
   static let name = "monitor"
   static let summary = "Print a line of JSON for each change"
@@ -16,7 +16,7 @@ struct MonitorCommand: Conversing {
     """
   static let options: [Option<MonitorCommand>] = whereaboutsOptions
 
-  /// Renewed three times before it ends.
+  /// A subscription's seconds, and how often it is renewed: three times before it ends.
   private static let lease: Int32 = 15
   private static let renewal = Duration.seconds(5)
 
@@ -47,14 +47,14 @@ struct MonitorCommand: Conversing {
       }
       guard let messages = try running.hear(withinMilliseconds: held.isEmpty ? 100 : 20) else {
         guard held.say() else { return .failure }
-        // A confirmation comes for each renewal.
+        // Each renewal is confirmed, so a longer silence means that tactus is gone.
         if now - heard > .seconds(Int(Self.lease)) { throw running.nobody }
         continue
       }
       heard = now
       for message in messages where message.address == Table.address("bye") { return .success }
       for message in messages where message.address == Table.address("link/str") {
-        // As long as tactus lives there is something to say about Link.
+        // A running tactus always has a text about Link. A blank one is part of its goodbye.
         held.isDark = message.arguments == [.string(" ")]
       }
       if let line = changes.line(messages) { held.add(line, at: .now) }
@@ -65,9 +65,10 @@ struct MonitorCommand: Conversing {
   }
 }
 
-/// Lines for a moment: before it says bye, a surface darkens its controllers' lights, and that is no news.
+/// Holds lines back for a moment: before `bye`, a surface darkens its controllers' lights, and that is no
+/// news.
 private struct HeldLines {
-  /// It has begun to: what comes now stays here, however long the bye takes on a busy machine.
+  /// The darkening has begun: hold all lines back, however long `bye` takes on a busy machine.
   var isDark = false {
     didSet { if oldValue && !isDark { forget() } }
   }
@@ -88,7 +89,7 @@ private struct HeldLines {
     since = nil
   }
 
-  /// False if they could not be written.
+  /// Prints the lines. Returns false if they could not be written.
   mutating func say() -> Bool {
     guard !isDark else { return true }
     defer { forget() }
@@ -96,8 +97,8 @@ private struct HeldLines {
   }
 }
 
-/// What is new of all that is told: each renewal of a subscription is told everything again, and the first one what may have
-/// changed since it was asked for.
+/// Finds what is new: each renewal of a subscription brings all values again, and the first subscription
+/// brings what may have changed since the query.
 struct Changes {
   private var told: [String: [Argument]]
 
@@ -111,7 +112,7 @@ struct Changes {
       guard let path = Table.path(of: message.address) else { continue }
       guard let row = Table.standard.row(path) ?? Table.ownOutput(path), row.kind != .answer else { continue }
       let before = told.updateValue(message.arguments, forKey: path)
-      // A feed tells a moment: the same again is news.
+      // A feed reports moments, so an equal value is news, too.
       guard row.kind == .feed || before != message.arguments else { continue }
       fields.append((path, JSON5(message.arguments, of: row)))
     }

@@ -4,14 +4,15 @@ import ControlSurface
 import JSON5
 import OSC
 
-/// The tactus that runs on this machine, as `status`, `monitor`, `send`, `check` and `view` speak with it: over OSC.
+/// A running tactus, as `status`, `monitor`, `send`, `check` and `view` talk to it over OSC.
 struct RunningTactus: ~Copyable {
-  /// It looks after its surface many times a second, and may be on a busy machine.
+  /// Milliseconds to wait for an answer: tactus reads its sockets many times a second, but its machine may be
+  /// busy.
   static let patience = 2000
 
   private var socket: OSCPort
   private let endpoint: Endpoint
-  /// It says itself that it runs there.
+  /// Whether a `RunningNote` says that a tactus is at this port.
   private let isNoted: Bool
   var port: Int { Int(endpoint.port) }
   /// nil: on this machine.
@@ -26,7 +27,7 @@ struct RunningTactus: ~Copyable {
     socket = opened
   }
 
-  /// On another machine.
+  /// A tactus at `endpoint`, for instance on another machine.
   init(at endpoint: Endpoint) throws(Complaint) {
     let own: Address =
       endpoint.address.isLoopback
@@ -66,7 +67,7 @@ struct RunningTactus: ~Copyable {
 
   func say(_ message: Message) { socket.send(message, to: endpoint) }
 
-  /// The next messages; nil if nothing came within the time, or the bell rang.
+  /// The next messages; nil: none came in time, or the bell rang.
   mutating func hear(withinMilliseconds limit: Int, orAt bell: Int32 = -1) throws(Complaint) -> [Message]? {
     switch socket.hear(withinMilliseconds: limit, orAt: bell) {
     case .messages(let messages, endpoint): return messages
@@ -75,7 +76,7 @@ struct RunningTactus: ~Copyable {
     }
   }
 
-  /// Everything that it can be asked, in the table's order.
+  /// Every value that can be read, in the table's order.
   mutating func values() throws(Complaint) -> [(row: Node, arguments: [Argument])] {
     say(Message(Table.address("query")))
     var told: [String: [Argument]] = [:]
@@ -92,7 +93,7 @@ struct RunningTactus: ~Copyable {
     }
   }
 
-  /// What it says of its own outputs, whose addresses only it knows.
+  /// The values of its user's own outputs, whose addresses only that tactus knows.
   private static func outputs(in told: [String: [Argument]]) -> [(row: Node, arguments: [Argument])] {
     told.sorted { $0.key < $1.key }.compactMap { address, arguments in
       Table.path(of: address).flatMap { Table.ownOutput($0) }.map { ($0, arguments) }
@@ -100,12 +101,13 @@ struct RunningTactus: ~Copyable {
   }
 
   enum Answer {
-    /// What it told us meanwhile.
+    /// The messages that came before the answer.
     case accepted([Message])
     case refused(String)
   }
 
-  /// Says it and waits until it has been heard: what comes before the answer to a ping is about what came before it.
+  /// Sends a message, then a ping, and waits for the pong: errors and values that come before it are about
+  /// the message.
   mutating func ask(_ message: Message) throws(Complaint) -> Answer {
     say(message)
     say(Message(Table.address("ping")))
@@ -131,7 +133,7 @@ extension Argument {
 }
 
 extension JSON5 {
-  /// What a row tells, as programs like it: true rather than 1.0, 131.1 rather than 131.10000610351562.
+  /// A row's values as programs like them: true rather than 1.0, 131.1 rather than 131.10000610351562.
   init(_ arguments: [Argument], of row: Node?) {
     let values = arguments.enumerated().map { index, argument in
       JSON5(argument, as: row.flatMap { index < $0.parameters.count ? $0.parameters[index] : nil })
@@ -156,9 +158,9 @@ extension JSON5 {
   }
 }
 
-/// What the user says of where the tactus is that a command speaks with; nothing, if only one runs.
+/// How the user names the tactus that a command talks to; empty, if only one runs.
 struct Whereabouts: Equatable, Sendable {
-  /// Of its OSC; 0: not said.
+  /// Its OSC port; 0: not given.
   var port = 0
   var name: String?
 
@@ -173,7 +175,7 @@ struct Whereabouts: Equatable, Sendable {
       return found.port
     }
     let usual = Self.usualPort
-    // Without a note it may run all the same: there is not always a place for one.
+    // A tactus may run without a note: there is not always a place for one.
     if running.isEmpty || running.contains(where: { $0.port == usual }) { return usual }
     guard running.count == 1 else {
       throw Complaint("several run here: \(Self.list(running)); say which with --name=NAME", .unavailable)
@@ -181,7 +183,7 @@ struct Whereabouts: Equatable, Sendable {
     return running[0].port
   }
 
-  /// As configured, as far as the configuration can be read.
+  /// The configured port, if the configuration can be read, otherwise the default.
   private static var usualPort: Int {
     Int((try? Startup([]).configuration.surface.osc.port) ?? Table.port)
   }
@@ -191,7 +193,7 @@ struct Whereabouts: Equatable, Sendable {
   }
 }
 
-/// A command that speaks with a tactus that runs.
+/// A command that talks to a running tactus.
 protocol Conversing: Subcommand {
   var whereabouts: Whereabouts { get set }
 }
@@ -209,7 +211,7 @@ extension Conversing {
   }
 }
 
-/// What a running tactus told, as people read it.
+/// The values of a running tactus, as text for people.
 struct ToldValues {
   private let known: [String: (row: Node, arguments: [Argument])]
 
@@ -217,7 +219,7 @@ struct ToldValues {
     known = Dictionary(values.map { ($0.row.path, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// On and off, text without quotes.
+  /// A value as text: on and off for flags, strings without quotes, "?" if there is none.
   func words(_ path: String) -> String {
     guard let (row, arguments) = known[path] else { return "?" }
     switch JSON5(arguments, of: row) {
@@ -234,7 +236,7 @@ struct ToldValues {
     offsetNote(words(path), follower.map { ("offset of \($0.port)", words($0.path)) })
   }
 
-  /// All that are not 0, in milliseconds.
+  /// The offsets that are not 0, in milliseconds.
   var offsets: [(path: String, value: String)] {
     Table.standard.choices.map(\.path).filter {
       $0.hasSuffix("offset") && known[$0] != nil && words($0) != "0"

@@ -2,7 +2,7 @@
 import ControlSurface
 import OSC
 
-/// `tactus save`: what was chosen while it played becomes the configuration.
+/// `tactus save`: makes the present choices the configuration.
 struct SaveCommand: Conversing {
   static let name = "save"
   static let summary = "Keep what holds now as the configuration"
@@ -43,7 +43,7 @@ struct SaveCommand: Conversing {
     throw Complaint("tactus has not saved: its disk, or JACK, does not answer")
   }
 
-  /// `2: saved to ...`; the number tells two of the same words apart.
+  /// The last outcome, such as `2: saved to ...`. Its number tells two outcomes with the same words apart.
   private static func outcome(_ running: inout RunningTactus) throws(Complaint) -> String {
     let address = Table.address("save/str")
     guard case .accepted(let told) = try running.ask(Message(address)),

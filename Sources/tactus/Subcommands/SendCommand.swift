@@ -3,7 +3,7 @@ import ControlSurface
 import JSON5
 import OSC
 
-/// `tactus send tempo 131.5`: any command of the surface, for scripts and for hands that are at a terminal.
+/// `tactus send tempo 131.5`: sends any command of the surface, for scripts and for users at a terminal.
 struct SendCommand: Conversing {
   static let name = "send"
   static let summary = "Send the running tactus a command, or ask it for a value"
@@ -41,7 +41,7 @@ struct SendCommand: Conversing {
     }
   }
 
-  /// What nobody hears or sees at once, and what outlives the program: what holds now.
+  /// For settings without an immediate effect, and for remembered ones, prints the value that now holds.
   private func confirm(_ message: Message, _ running: inout RunningTactus) throws(Complaint) {
     let address = message.address
     guard let row = Table.path(of: address).flatMap(Table.standard.row) else { return }
@@ -69,7 +69,7 @@ struct SendCommand: Conversing {
     guard refusal.code != .unknownAddress else { return refusal.text }
     let row = Table.standard.row(Table.path(of: name) ?? name)
     switch row?.kind {
-    // What it says of itself is a sentence.
+    // This refusal is a predicate, which needs only the name before it.
     case .reading, .answer: return "\(name.shortened) \(refusal.text)"
     case .feed:
       return
@@ -78,7 +78,7 @@ struct SendCommand: Conversing {
     }
   }
 
-  /// Who ends may be gone before it answers: that it was there is all that can be known.
+  /// A tactus that quits may be gone before it answers, so only the ping before it proves that it was there.
   private func quit(_ running: inout RunningTactus, _ message: Message) throws(Complaint)
     -> Tactus.Status
   {
@@ -90,7 +90,7 @@ struct SendCommand: Conversing {
   private func tell(_ message: Message) {
     let row = Table.path(of: message.address).flatMap(Table.standard.row)
     switch (row?.kind, message.arguments) {
-    // One of many, as midi/list is answered: a line each.
+    // An answer with many messages, as for midi/list: a line each.
     case (.answer, let arguments) where arguments.count == 2:
       Console.say("\(JSON5([arguments[0]], of: nil).words) (\(JSON5([arguments[1]], of: nil).words))")
     case (.answer, _), (.verb, _): break
@@ -102,7 +102,7 @@ struct SendCommand: Conversing {
 }
 
 extension JSON5 {
-  /// For people: text without its quotes.
+  /// Text for people, without quotes.
   fileprivate var words: String {
     if case .string(let words) = self { words } else { text }
   }

@@ -3,7 +3,8 @@ import ControlSurface
 import Glibc
 import JACKHost
 
-/// `tactus session list` and `tactus session start NAME`: the folders of `sessions/`, each a studio that works as it is.
+/// `tactus session list` and `tactus session start NAME`: the folders of `sessions/`, each a ready-made
+/// studio.
 struct SessionCommand: Subcommand {
   static let name = "session"
   static let summary = "Start a ready-made studio, with a DAW, synths or a tablet"
@@ -35,7 +36,7 @@ struct SessionCommand: Subcommand {
       if let stray = options.first, !stray.hasPrefix("-") {
         throw Complaint("start takes one name, and no \"\(stray.shortened)\"; \(Self.optionHint)", .mistyped)
       }
-      // Before its DAW is there.
+      // Refuse now, before the session's DAW starts.
       let wanted = (try? Configuration(arguments: options)) ?? Configuration()
       if let survey = try? GraphSurvey(lookingAt: wanted.server), survey.tactus.contains(wanted.name) {
         throw RunningNote.objection(toSecond: wanted.name, named: "-- --name=NAME")
@@ -52,7 +53,7 @@ struct SessionCommand: Subcommand {
     return String(decoding: path[..<max(0, size)], as: UTF8.self)
   }()
 
-  /// Only comes back if it could not.
+  /// Replaces this program by the script; returns only if that failed.
   private static func become(_ script: String, _ options: [String]) -> Tactus.Status {
     setenv("TACTUS_PROGRAM", thisProgram, 1)
     var arguments = ([script] + options).map { strdup($0) }
@@ -79,7 +80,7 @@ struct SessionShelf: Equatable {
       return nil
     }
     let folder = "/" + place.joined(separator: "/")
-    // What lies there is run.
+    // Scripts of this folder get executed, so be sure that it is the right one.
     return access(folder + "/session.sh", R_OK) == 0 ? SessionShelf(folder: folder) : nil
   }
 
@@ -91,7 +92,7 @@ struct SessionShelf: Equatable {
     return access(script, X_OK) == 0 ? script : nil
   }
 
-  /// Each with the heading of its README.
+  /// The sessions' names, each with the heading of its README.
   var list: String {
     let names = names
     let column = 2 + (names.map(\.count).max() ?? 0)

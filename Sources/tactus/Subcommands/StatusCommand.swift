@@ -3,7 +3,7 @@ import ControlSurface
 import JSON5
 import OSC
 
-/// `tactus status`: how things are, once.
+/// `tactus status`: prints the present state, once.
 struct StatusCommand: Conversing {
   static let name = "status"
   static let summary = "Show how the running tactus is doing"
@@ -101,7 +101,7 @@ struct StatusCommand: Conversing {
     ]
   }
 
-  /// Only a stopped transport has something to say.
+  /// When a start would happen, if the transport is stopped.
   private static func launch(_ told: ToldValues) -> String {
     guard told.words("status") == "stopped" else { return "" }
     let moment = told.words("launch")

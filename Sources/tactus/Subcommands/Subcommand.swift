@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 
-/// What `tactus WORD` does other than play. The type's values hold what its options say.
+/// A command, `tactus WORD`. The properties of a value hold what its options say.
 ///
-/// One file for each, and a place in `Subcommands.all`; help, man page and completions then know it. `--help` is
-/// the frame's.
+/// Each has a file of its own, and a place in `Subcommands.all`, from which help, man page and completions
+/// are made. `allOptions` adds `--help`.
 protocol Subcommand: Sendable {
   static var name: String { get }
-  /// Beside the name in the list of them all: a line without a full stop.
+  /// The text beside the name in the list of commands: one line without a full stop.
   static var summary: String { get }
-  /// As the usage line shows them, for instance `COMMAND [VALUE]...`; empty if it takes none.
+  /// The operands as the usage line shows them, for instance `COMMAND [VALUE]...`; empty: none.
   static var operands: String { get }
-  /// What an operand may be, as far as that is a list.
+  /// The words that an operand may be, if they can be listed.
   static var operandWords: [String] { get }
-  /// Above the options in its own help.
+  /// The text above the options in the command's help.
   static var description: String { get }
-  /// Where options go that it does not have; empty: nowhere.
+  /// Says where options of others belong, for a command line with an unknown one; empty: no hint.
   static var optionHint: String { get }
-  /// Without `--help`.
+  /// The options without `--help`.
   static var options: [Option<Self>] { get }
 
   init()
@@ -34,7 +34,7 @@ extension Subcommand {
     options + [Option("help", "h", in: .other, .answer { _ in }, help: "Print this help.")]
   }
 
-  /// To operands that are none of its words.
+  /// The complaint about operands that are not among `operandWords`.
   static func objection(to operands: [String]) -> Complaint {
     let given = operands.isEmpty ? "" : ", not \"\(operands.joined(separator: " "))\""
     return Complaint("takes \(operandWords.inWords)" + given, .mistyped)
@@ -49,7 +49,7 @@ extension Subcommand {
     """
   }
 
-  /// Reads what stands behind its name, and does it.
+  /// Reads the arguments after the command's name, and runs the command.
   static func run(arguments: some Sequence<String>) -> Tactus.Status {
     do throws(Complaint) {
       var command = Self()
@@ -74,9 +74,9 @@ extension Subcommand {
   }
 }
 
-/// The words that may stand first on the command line.
+/// The commands, each of which can stand first on the command line.
 enum Subcommands {
-  /// In the order in which help lists them.
+  /// All commands, in the order of the help.
   static let all: [any Subcommand.Type] = [
     StatusCommand.self, ViewCommand.self, WebCommand.self, MonitorCommand.self, SendCommand.self,
     DoctorCommand.self,
@@ -86,14 +86,14 @@ enum Subcommands {
 
   static func named(_ name: String) -> (any Subcommand.Type)? { all.first { $0.name == name } }
 
-  /// nil: the word names none of them, and is nothing else either.
+  /// Runs the command that the first argument names; nil: it names none.
   static func run(_ arguments: some Collection<String>) -> Tactus.Status? {
     guard let name = arguments.first, let command = named(name) else { return nil }
     Signals.release()
     return command.run(arguments: arguments.dropFirst())
   }
 
-  /// What is wrong with a word that is no option.
+  /// The complaint about a word that is no option.
   static func objection(to word: String) -> Complaint {
     if named(word) != nil { return Complaint("\"\(word)\" comes first: tactus \(word)", .mistyped) }
     let command = Table.standard.row(word).map { _ in "send \(word)" }

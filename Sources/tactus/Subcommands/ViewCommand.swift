@@ -7,7 +7,7 @@ import Linux
 import OSC
 import TerminalView
 
-/// `tactus view`: the view of a tactus that runs without one, such as a service's, or on another machine.
+/// `tactus view`: shows a tactus that runs without a view, such as a service, or on another machine.
 struct ViewCommand: Conversing {
   static let name = "view"
   static let summary = "Show a tactus that runs elsewhere, and play it by keys"
@@ -72,13 +72,14 @@ struct ViewCommand: Conversing {
   }
 }
 
-/// The conversation behind such a view: subscribed again and again, since a network may lose anything, and its clock asked for.
+/// The conversation behind such a view. It subscribes again and again, since a network may lose anything, and
+/// asks for the other machine's clock.
 private struct Visit: ~Copyable {
-  /// Renewed three times before it ends.
+  /// A subscription's seconds, and how often it is renewed: three times before it ends.
   private static let lease: Int32 = 15
   private static let renewal = Micros(5_000_000)
   private static let question = Micros(1_000_000)
-  /// For an answer, at the beginning and later.
+  /// Limits for an answer: at the beginning, and later.
   private static let patience = Micros(2_000_000)
   private static let longestSilence = Micros(6_000_000)
 
@@ -88,7 +89,7 @@ private struct Visit: ~Copyable {
   private var renewed: Micros?
   private var asked: (at: Micros, number: Int32) = (.zero, 0)
   private var heard = Micros.zero
-  /// Why nothing is heard; nil: something is.
+  /// Why no message comes in; nil: messages do come.
   private var silence: String?
   private var lastMessage = ""
 
@@ -97,7 +98,7 @@ private struct Visit: ~Copyable {
     self.tactus = tactus
   }
 
-  /// Until it has said something. [control]
+  /// Waits for the first message. [control]
   mutating func begin(until signals: Signals) throws(Complaint) {
     let deadline = Link.clock() + Self.patience
     while heard == .zero, !signals.came(withinMilliseconds: 0) {
@@ -109,9 +110,9 @@ private struct Visit: ~Copyable {
     }
   }
 
-  /// The next that it says, or a tenth of a second, or a key.
+  /// Waits for messages, a key, or a tenth of a second.
   ///
-  /// - Parameter tell: a line for the view, and whether somebody has to do something about it.
+  /// - Parameter tell: gets a line for the view, and whether the user should act on it.
   mutating func step(_ tell: (String, Bool) -> Void) {
     let now = Link.clock()
     speak(at: now)
@@ -120,7 +121,7 @@ private struct Visit: ~Copyable {
     do throws(Complaint) {
       messages = try running.hear(withinMilliseconds: 100, orAt: tactus.keys.descriptor)
     } catch {
-      // The kernel knows at once that nobody is there any more; whether somebody comes back shows.
+      // The kernel says at once that no program listens there. Wait: it may come back.
       messages = nil
       usleep(100_000)
     }
@@ -155,7 +156,7 @@ private struct Visit: ~Copyable {
     heard = Link.clock()
     if silence != nil {
       silence = nil
-      // It may be another one by now, which has nobody to tell anything to.
+      // tactus may have been restarted, and lost our subscription.
       renewed = nil
       tell("it answers again", false)
     }
@@ -167,7 +168,7 @@ private struct Visit: ~Copyable {
       case "bye": hasEnded = true
       case "proof": running.say(message)
       case "pong":
-        // Of an older question nobody knows any more when it was asked.
+        // The times of older pings are no longer known.
         guard running.place != nil, message.arguments.count > 4, message.arguments[4] == .int32(asked.number),
           let theirs = message.arguments[3].number
         else { continue }

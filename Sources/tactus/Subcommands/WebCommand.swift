@@ -6,7 +6,7 @@ import QRCode
 import TerminalView
 import Web
 
-/// `tactus web`: how a phone finds the page.
+/// `tactus web`: shows how a phone finds the page.
 struct WebCommand: Conversing {
   static let name = "web"
   static let summary = "Show where phones find the page, with a QR code that pairs them"
@@ -48,7 +48,7 @@ struct WebCommand: Conversing {
     return Console.answer(Self.text(reach, try Self.secret(in: path), Screen.ofThisTerminal))
   }
 
-  /// The one that the tactus keeps there.
+  /// The secret that the running tactus keeps in this file.
   static func secret(in path: String) throws(Complaint) -> Secret {
     do throws(Complaint) {
       return try SecretFile.read(path)
@@ -69,12 +69,12 @@ struct WebCommand: Conversing {
     }
   }
 
-  /// What can be drawn on.
+  /// The terminal to draw on.
   struct Screen {
     var size: Size
     var isUnicode: Bool
 
-    /// nil: it goes into a file or a pipe.
+    /// nil: the output goes into a file or a pipe.
     static var ofThisTerminal: Screen? {
       var found = winsize()
       guard isatty(STDOUT_FILENO) == 1, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &found) == 0, found.ws_col > 0
@@ -98,7 +98,7 @@ struct WebCommand: Conversing {
     lines.append("Both  \(address)")
     guard let screen, let code = QRCode(address) else { return lines.joined(separator: "\n") }
     let view = TerminalView(glyphs: screen.isUnicode ? .unicode : .ascii)
-    // The prompt comes after it.
+    // Leave a row for the shell's prompt.
     let room = Size(columns: screen.size.columns, rows: screen.size.rows - 1)
     if let picture = view.drawing(of: code, within: room) {
       lines = picture.lines + lines

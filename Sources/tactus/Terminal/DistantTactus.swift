@@ -9,22 +9,22 @@ import OSC
 import Synchronization
 import TerminalView
 
-/// A tactus that runs elsewhere, as it tells of itself over OSC, for a view of it here: what it says comes in on one thread, the
-/// view's keys on another.
+/// A tactus that runs elsewhere, known by its OSC messages, for a view of it here. Messages come in on one
+/// thread, the view's keys on another.
 final class DistantTactus: Viewed {
   fileprivate struct Held {
     var told = ToldState()
     var isAnswering = true
-    /// Keys on their way, as messages.
+    /// Pressed keys that are not sent yet, as messages.
     var orders: [Message] = []
   }
 
-  /// Nobody presses more between two looks.
+  /// More than a user can press between two looks.
   private static let orderLimit = 64
 
   let place: String?
   let news = WakeUp()
-  /// Heard when a key was pressed.
+  /// Rings when a key was pressed.
   let keys = WakeUp()
   private let secretPath: String?
   private let held = Mutex(Held())
@@ -33,7 +33,7 @@ final class DistantTactus: Viewed {
   init(at place: String?) {
     self.place = place
     secretPath = place == nil ? SecretFile.path() : nil
-    // Without it a key waits a tenth of a second.
+    // If this fails, a key waits up to a tenth of a second.
     try? keys.open()
   }
 
@@ -42,14 +42,14 @@ final class DistantTactus: Viewed {
   var endpoints: [Endpoint] { reached(held.withLock { $0.told.reach }) }
   var pairingCode: String? { secretPath.flatMap { try? SecretFile.read($0) }?.groups }
 
-  /// Of what it says of its addresses, those that are some: what is missing stands behind them.
+  /// The addresses in the text; missing ones follow after a semicolon.
   private func reached(_ words: String) -> [Endpoint] {
     words.prefix { $0 != ";" }.split(separator: ",").prefix(8).compactMap { Endpoint($0.drop { $0 == " " }) }
   }
 
   var reach: Reach {
     let all = endpoints
-    // Every address of another machine is the one that it is seen at.
+    // If another machine listens at all its addresses, show the one by which we reach it.
     guard let place, let every = all.first(where: { $0.address.isEvery }) else {
       return Reach(all, isWanted: true)
     }
@@ -85,7 +85,7 @@ final class DistantTactus: Viewed {
 }
 
 extension DistantTactus.Held {
-  /// A tap says when it was: the way there does not count.
+  /// A tap carries its own time, so the network's delay does not count.
   fileprivate func message(_ target: Target, at time: Micros) -> Message? {
     guard target.path == "tempo/tap", target.arguments.isEmpty else { return Table.standard.message(target) }
     return Message(
@@ -93,10 +93,10 @@ extension DistantTactus.Held {
   }
 }
 
-/// By how much another machine's clock is ahead of this one's, from questions that came back: the fastest of the last ones says it
-/// best, to half the time that it took.
+/// Estimates by how much another machine's clock is ahead of this one's, from answered pings. The fastest of
+/// the last ones is the best; its error is at most half its round trip.
 struct ClockGuess {
-  /// Clocks drift apart: an older one is worth less than a slower one.
+  /// Clocks drift apart, so a recent slow answer is worth more than an old fast one.
   static let remembered = 16
 
   private var last: [(trip: Int64, ahead: Int64)] = []

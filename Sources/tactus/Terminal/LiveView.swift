@@ -8,13 +8,14 @@ import OSC
 import Synchronization
 import TerminalView
 
-/// The terminal view, live: a thread that draws the state thirty times a second and at every beat, and hands keys to
-/// the control desk.
+/// The terminal view, live: a thread draws the state thirty times a second and at every beat, and hands keys
+/// to the control desk.
 ///
-/// A thread of its own, because the beat must not wait: not for a JACK server that has died, not for the control
-/// thread, and nobody waits for a terminal at the end of a slow line. It is on the screen only while the program is in
-/// the terminal's foreground; in the background nothing is drawn or read, and lines are printed again. A read there
-/// all the same is refused, and does not stop us: signals don't come to a thread of ours.
+/// The thread is its own, because the beat must wait neither for a JACK server that has died nor for the
+/// control thread, and no other thread may wait for a slow terminal. The view is on the screen only while the
+/// program is in the terminal's foreground. In the background it draws and reads nothing, and lines are
+/// printed again. If it reads there all the same, the kernel refuses the read and does not stop the program:
+/// the thread blocks signals.
 final class LiveView: Sendable {
   private enum Cover {
     case off, asked, on
@@ -28,16 +29,17 @@ final class LiveView: Sendable {
     var thread: Thread?
   }
 
-  /// How often it is looked, every 5 ms, whether the screen was left; a terminal that hangs must not keep the program from stopping.
+  /// How often `cover` checks, every 5 ms, whether the screen was left; a terminal that hangs must not keep
+  /// the program from stopping.
   private static let longestCover = 100
 
   fileprivate let desk: any Viewed
   fileprivate let keys: KeyMap
-  // The thread's alone as soon as it runs.
+  // Used only by the view's thread as soon as that runs.
   nonisolated(unsafe) fileprivate let device: TerminalDevice
   private let held = Mutex(Held())
 
-  /// nil where there is nothing to draw on.
+  /// nil: there is no terminal to draw on.
   init?(of desk: any Viewed, keys: KeyMap) {
     guard Self.isPossible, let device = TerminalDevice() else { return nil }
     self.desk = desk
@@ -45,16 +47,16 @@ final class LiveView: Sendable {
     self.device = device
   }
 
-  /// A terminal that can move its cursor.
+  /// Whether there is a terminal that can move its cursor.
   private static var isPossible: Bool {
     guard isatty(STDOUT_FILENO) == 1, let term = Environment.text("TERM") else { return false }
     return term != "dumb"
   }
 
-  /// From now on lines are news. [control]
+  /// Starts the thread. From now on lines go to the view. [control]
   func open() {
     guard held.withLock({ $0.thread == nil }) else { return }
-    // Here and not there, so that what is said next is news already.
+    // Divert lines here and not on the thread, so that the very next line goes to the view.
     if device.isOurs { listen() }
     try? desk.news.open()
     let thread = try? Thread("view") { [self] in Performance(self).run() }
@@ -62,7 +64,7 @@ final class LiveView: Sendable {
     if thread == nil { Console.divert(nil) }
   }
 
-  /// The terminal is as it was when this returns.
+  /// Ends the thread. When this returns, the terminal is as it was before.
   func close() {
     let thread = held.withLock { held in
       held.isClosing = true
@@ -72,7 +74,7 @@ final class LiveView: Sendable {
     thread?.join()
   }
 
-  /// The terminal is as it was when this returns, until `uncover`. [control]
+  /// Leaves the screen until `uncover`. When this returns, the terminal is as it was before. [control]
   func cover() {
     held.withLock { $0.cover = .asked }
     for _ in 0..<Self.longestCover {
@@ -84,7 +86,7 @@ final class LiveView: Sendable {
   func uncover() { held.withLock { $0.cover = .off } }
 
   func tell(_ text: String, isComplaint: Bool) {
-    // One line; what came last counts.
+    // The view has one line for news: show the last.
     let line = text.split(separator: "\n").last.map(String.init) ?? ""
     held.withLock { held in
       held.earlier = held.news
@@ -102,7 +104,7 @@ final class LiveView: Sendable {
   fileprivate var isClosing: Bool { held.withLock { $0.isClosing } }
   fileprivate var news: (last: News?, earlier: News?) { held.withLock { ($0.news, $0.earlier) } }
 
-  /// Whether the program was stopped since.
+  /// Whether the program was stopped and continued since the last call.
   fileprivate static func wasStopped() -> Bool {
     var set = sigset_t()
     sigemptyset(&set)
@@ -112,14 +114,14 @@ final class LiveView: Sendable {
   }
 }
 
-/// What the thread has to itself.
+/// The state that belongs to the view's thread.
 private final class Performance {
-  /// A thirtieth of a second, and how often a view that nobody sees looks whether somebody does.
+  /// In microseconds: a thirtieth of a second, and how often a hidden view checks whether it is visible.
   private static let tick: Int64 = 33_333
   private static let nap: Int64 = 200_000
-  /// Addresses of this machine come and go.
+  /// How often the addresses of this machine are looked up: they come and go.
   private static let reachInterval = Micros(2_000_000)
-  /// So long after a key what it did is shown as soon as it is done.
+  /// For this long after a key, a change is drawn as soon as it happens.
   private static let curiosity = Micros(100_000)
 
   private let live: LiveView
@@ -153,7 +155,7 @@ private final class Performance {
         if !device.isEntered { enter() }
         draw()
       } else if device.isEntered {
-        // Put into the background without a word: the terminal is somebody else's already.
+        // The program was put into the background: the terminal already belongs to another program.
         device.yield()
         stopListening()
       }
@@ -179,7 +181,7 @@ private final class Performance {
     errors.restore()
   }
 
-  /// Stopped and continued without being asked: modes and screen are whatever the shell left.
+  /// After a stop that the program did not ask for, the modes and the screen are the shell's: enter again.
   private func heedContinuation() {
     guard LiveView.wasStopped(), device.isEntered else { return }
     device.yield()
@@ -207,7 +209,7 @@ private final class Performance {
     device.write(frame.bytes)
   }
 
-  /// Until the next frame, the next beat, a key or a line.
+  /// Waits for the next frame, the next beat, a key or a line.
   private func wait() {
     let now = Link.clock()
     var until = now.count + Self.nap
@@ -215,7 +217,7 @@ private final class Performance {
       until = min((now.count / Self.tick + 1) * Self.tick, nextBeat(after: now).count)
       if let deadline = reader.deadline { until = min(until, deadline.count) }
     }
-    // What is typed ahead waits until somebody hears it.
+    // Keys stay unread in the terminal until they would have an effect.
     let takesKeys = device.isEntered && live.desk.takesKeys
     let isCurious = now - pressed < Self.curiosity
     var watched = [
@@ -234,7 +236,7 @@ private final class Performance {
   private func nextBeat(after now: Micros) -> Micros {
     let state = live.desk.state
     let time = state.time(atSessionBeats: state.nextShownNote(after: now))
-    // Never so near that rounding could make it spin.
+    // Always 1 ms away or more: rounding could make the loop spin.
     return max(time + Micros(1), now + Micros(1000))
   }
 
@@ -245,7 +247,7 @@ private final class Performance {
         if let key = reader.read(byte, at: now) { press(key, at: now) }
       }
     case .nothing: break
-    // The program goes on: if its end was meant, a signal says so.
+    // Only the view ends. If the program should end, a signal says so.
     case .gone: isGone = true
     }
   }

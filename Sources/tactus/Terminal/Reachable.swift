@@ -5,7 +5,7 @@ import OSC
 import TerminalView
 
 extension Reach {
-  /// What a tablet on the network can send to, if the surface listens at these.
+  /// The addresses that a tablet on the network can send to, if the surface listens at `endpoints`.
   init(_ endpoints: [Endpoint], isWanted: Bool) {
     guard let first = endpoints.first else {
       self = isWanted ? .closed : .off
@@ -24,8 +24,8 @@ extension Reach {
     self = .network(shown.map(\.description), port: port)
   }
 
-  /// Of the interfaces that run, loopback left out, and what needs a scope: nobody types that. Those of real hardware come first: no
-  /// phone is on a bridge for containers.
+  /// The addresses of running interfaces, without loopback and without those that need a scope, which no user
+  /// types. Real hardware comes first: no phone is on a bridge for containers.
   static func addresses(ofFamilyOf host: Address) -> [Address] {
     var found: [Address] = []
     let running = (Interface.up() ?? []).filter(\.isRunning)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// What libraries write on standard error while the view is on: it would tear the picture, so it is led round it and
-/// becomes news. Never waited for: what has no room is lost.
+/// Catches what libraries write on standard error while the view is on the screen, where it would tear the
+/// picture: the view shows it as a line. Nothing waits for it: text for which there is no room is lost.
 final class StrayErrors {
-  /// Lines wait here.
+  /// The end of the pipe from which lines are read.
   private(set) var descriptor: Int32 = -1
   private var errors: Int32 = -1
 
-  /// Only if it would appear on the terminal at all.
+  /// Begins, if standard error is a terminal.
   func divert() {
     var ends: [Int32] = [-1, -1]
     guard descriptor < 0, isatty(STDERR_FILENO) == 1, pipe(&ends) == 0 else { return }
@@ -28,7 +28,7 @@ final class StrayErrors {
     Wreckage.keepsMessages(waiting: descriptor, errors: errors)
   }
 
-  /// Back, with what nobody has read.
+  /// Ends, and writes unread text to the real standard error.
   func restore() {
     guard descriptor >= 0 else { return }
     dup2(errors, STDERR_FILENO)
@@ -39,7 +39,7 @@ final class StrayErrors {
     (descriptor, errors) = (-1, -1)
   }
 
-  /// What has come; nil for nothing.
+  /// The text that has come; nil: none.
   func take() -> String? {
     guard descriptor >= 0 else { return nil }
     var chunk = [UInt8](repeating: 0, count: 4096)

@@ -2,22 +2,22 @@
 import Glibc
 import TerminalView
 
-/// The terminal: its modes, its size, the bytes that go there and come from there.
+/// The terminal: its modes, its size, and the bytes to it and from it.
 ///
-/// It has a door of its own to it: what is set there (that nothing waits) does not concern the shell, which shares
-/// standard input and output with us. Not thread-safe: one thread uses it.
+/// The device opens the terminal once more for itself: the shell shares our standard input and output, and
+/// must not get the non-blocking mode that is set here. Not thread-safe: one thread uses it.
 final class TerminalDevice {
   enum Input {
     case bytes(ArraySlice<UInt8>)
     case nothing
-    /// It was closed, or the line was cut.
+    /// The terminal was closed, or its line was cut.
     case gone
   }
 
   /// The other screen, no cursor, no wrapping at the edge, and pasted text marked as such.
   private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h"
   private static let leave = "\u{1B}[0m\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
-  /// So long a terminal that does not take anything is waited for before it is left.
+  /// How long to wait for a terminal that takes no output, before it is left.
   private static let patienceMillis: Int32 = 100
 
   let descriptor: Int32
@@ -26,7 +26,7 @@ final class TerminalDevice {
   private var buffer = [UInt8](repeating: 0, count: 1024)
   private var pending: ArraySlice<UInt8> = []
 
-  /// nil: standard output is no terminal, or one that can't be talked to.
+  /// nil: standard output is no terminal, or it can't be opened.
   init?() {
     guard isatty(STDOUT_FILENO) == 1, let name = ttyname(STDOUT_FILENO) else { return nil }
     descriptor = open(name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
@@ -39,23 +39,24 @@ final class TerminalDevice {
     close(descriptor)
   }
 
-  /// Whether what we write there is what the user sees.
+  /// Whether the program is in the terminal's foreground.
   var isOurs: Bool { Foreground.isOurs(descriptor) }
 
   var size: Size {
     var size = winsize()
-    // A serial line does not know how large the glass is at its other end.
+    // A serial line does not know the size of the terminal at its other end.
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
       return Size(columns: 80, rows: 24)
     }
     return Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
   }
 
-  /// Ctrl-C and Ctrl-Z stay signals.
+  /// Enters the view's screen and modes. Ctrl-C and Ctrl-Z stay signals.
   func enterScreen() {
     var found = termios()
     guard !isEntered, tcgetattr(descriptor, &found) == 0 else { return }
-    // After a stop by force the shell hands us our own modes again; those of before are what it wants in the end.
+    // After SIGSTOP the shell may give our own modes back to us. Keep the earlier ones, which the shell gets
+    // at the end.
     if before == nil || found.c_lflag & UInt32(ICANON) != 0 { before = found }
     guard let before else { return }
     Wreckage.isChanged(descriptor, from: before)
@@ -75,7 +76,7 @@ final class TerminalDevice {
   func leaveScreen() {
     guard isEntered else { return }
     isEntered = false
-    // What was half written is cut off by the escape that comes next.
+    // The first escape of `leave` ends a sequence that was written half.
     pending = Self.leave.utf8.map { $0 }[...]
     flush()
     if !pending.isEmpty {
@@ -84,23 +85,23 @@ final class TerminalDevice {
       flush()
       pending = []
     }
-    // Keys that nobody read are not for the shell.
+    // Drop unread keys: they are not for the shell.
     tcflush(descriptor, TCIFLUSH)
     if var before { tcsetattr(descriptor, TCSANOW, &before) }
     Wreckage.isRestored()
   }
 
-  /// Somebody else has the terminal: nothing more is written there, and its modes are theirs.
+  /// Another program has the terminal: writes nothing more, and leaves its modes alone.
   func yield() {
     isEntered = false
     pending = []
     Wreckage.isRestored()
   }
 
-  /// Nothing that was written before waits any more.
+  /// Whether all that was written before has gone out.
   var isReady: Bool { pending.isEmpty }
 
-  /// Only when ready.
+  /// Call it only if `isReady`.
   func write(_ bytes: [UInt8]) {
     pending = bytes[...]
     flush()
@@ -117,7 +118,7 @@ final class TerminalDevice {
   func read() -> Input {
     let count = Glibc.read(descriptor, &buffer, buffer.count)
     if count > 0 { return .bytes(buffer[..<count]) }
-    // In the background reading is an error, too.
+    // In the background a read fails, too, though the terminal is still there.
     return count < 0 && (errno == EAGAIN || errno == EINTR || isatty(descriptor) == 1) ? .nothing : .gone
   }
 }

@@ -6,19 +6,20 @@ import MIDIControl
 import OSC
 import TerminalView
 
-/// What a view shows, and whom its keys reach: the program that it belongs to, or one that runs elsewhere. [view]
+/// The tactus that a view shows and that gets its keys: the view's own program, or one that runs elsewhere.
+/// [view]
 protocol Viewed: Sendable {
   var state: SurfaceState { get }
-  /// Heard when there is something new to see.
+  /// Rings when there is something new to show.
   var news: WakeUp { get }
-  /// Somebody would hear a key.
+  /// Whether a key would have an effect.
   var takesKeys: Bool { get }
-  /// Where controllers reach it; other ones are a reason to look at `reach` again.
+  /// The addresses for controllers; if they change, `reach` is looked up again.
   var endpoints: [Endpoint] { get }
   var reach: Reach { get }
-  /// What pairs a browser with it. nil: there is no page, or its code is not to be had here.
+  /// The code that pairs a browser. nil: there is no page, or the code can't be had here.
   var pairingCode: String? { get }
-  /// In which place it runs. nil: here.
+  /// The machine on which it runs; nil: this one.
   var place: String? { get }
   func press(_ targets: [Target], at time: Micros)
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Puts the terminal back in order if the program dies of a signal, so that a crash leaves its message on a shell
-/// that works, and not on a screen that is gone.
+/// Puts the terminal back in order if a signal kills the program, so that a crash leaves its message on a
+/// shell that works, and not on the view's screen, which is gone.
 ///
-/// A handler may do next to nothing: all that it needs lies in plain memory that is there from the start, and it
-/// calls only what signal-safety(7) lists. What can't be caught (`kill -9`) is left to `reset`.
+/// A handler may do next to nothing: all that it needs is in plain memory from the start, and it calls only
+/// what signal-safety(7) lists. `kill -9` can't be caught; the user then needs `reset`.
 enum Wreckage {
   fileprivate struct Memory {
     /// -1: the terminal is as it was found.
     var terminal: Int32 = -1
     var modes = termios()
-    /// What makes the terminal leave the view.
+    /// The bytes by which the terminal leaves the view's screen.
     var farewell: UnsafeMutableBufferPointer<UInt8>
-    /// Where messages on standard error wait to be shown, and the standard error of before; -1 for none.
+    /// The pipe with messages that are not shown yet, and the real standard error; -1: none.
     var waiting: Int32 = -1
     var errors: Int32 = -1
     var chunk: UnsafeMutableRawBufferPointer
@@ -23,7 +23,7 @@ enum Wreckage {
     SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGXCPU, SIGXFSZ,
   ]
 
-  /// From now on. Once is enough.
+  /// Installs the handlers, at the first call.
   static func expect(farewell: [UInt8]) {
     guard memory == nil else { return }
     let bytes = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: farewell.count)
@@ -34,13 +34,14 @@ enum Wreckage {
     for signal in signals {
       var action = sigaction()
       action.__sigaction_handler.sa_handler = tidyUp
-      // Once, and again by itself at its end: then the signal does what it would have done.
+      // The handler is reset when it runs, and raises the signal again at its end: that has the signal's
+      // usual effect.
       action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND)) | SA_NODEFER
       sigaction(signal, &action, nil)
     }
   }
 
-  /// The terminal is changed now; these were its modes.
+  /// Notes that the terminal was changed, and the modes to restore.
   static func isChanged(_ terminal: Int32, from modes: termios) {
     memory?.pointee.modes = modes
     memory?.pointee.terminal = terminal
@@ -48,7 +49,7 @@ enum Wreckage {
 
   static func isRestored() { memory?.pointee.terminal = -1 }
 
-  /// Messages wait in the one, and belong to the other.
+  /// Notes the pipe with unread messages, and where they belong.
   static func keepsMessages(waiting: Int32, errors: Int32) {
     memory?.pointee.waiting = waiting
     memory?.pointee.errors = errors
