@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 internal import CQRencode
 
-/// A QR code: the squares that a phone's camera reads as an address.
+/// A QR code: the squares that a phone's camera reads as an address. Pure.
 ///
-/// It lacks a screen, on purpose: who shows it (the terminal view, `tactus web`) asks for its squares and draws them.
-/// One invariant: what was made is readable; a text for which there is no code makes none.
+/// Drawing is left out on purpose: the terminal view and `tactus web` ask for the squares and draw them. One
+/// invariant: every code that was made is readable; for other texts the initializer returns nil.
 ///
-/// The way in: `QRCode(_:)`, then `isDark`. Pure.
+/// The way in: `QRCode(_:)`, then `isDark`.
 public struct QRCode: Hashable, Sendable {
-  /// Squares of light around it without which a camera does not find it, as its standard wants it; and what phones still read.
+  /// Light squares that the standard requires around a code, and the smaller margin that phones still accept.
   public static let margin = 4
   public static let leastMargin = 2
 
-  /// Many times the longest address with its secret.
+  /// The longest text in bytes: many times an address with its secret.
   static let longest = 512
 
   /// Squares in a row, and rows.
   public let size: Int
   private let squares: [Bool]
 
-  /// nil: too long, or without a letter.
+  /// nil: the text is empty or too long.
   ///
-  /// As small as the text allows, and then as robust as that size allows: a screen reflects lamps.
+  /// The code is as small as the text allows, and then as robust as that size allows: a screen reflects
+  /// lamps.
   public init?(_ text: String) {
     guard (1...Self.longest).contains(text.utf8.count), !text.utf8.contains(0),
       let smallest = Self(text, QR_ECLEVEL_L)
@@ -37,7 +38,7 @@ public struct QRCode: Hashable, Sendable {
     squares = (0..<size * size).map { [data = code.pointee.data] in (data?[$0] ?? 0) & 1 == 1 }
   }
 
-  /// Around the code everything is light.
+  /// Outside the code every square is light.
   public func isDark(row: Int, column: Int) -> Bool {
     let inside = 0..<size
     return inside.contains(row) && inside.contains(column) && squares[row * size + column]

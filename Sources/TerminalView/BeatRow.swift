@@ -2,14 +2,14 @@
 import BeatMath
 import ControlSurface
 
-/// Where in the bar the ear is: a box for each beat, lit during its beat, and below them a line that moves through
-/// the bar without a break.
+/// The place in the bar that is heard now: a box for each beat, lit during its beat, and below them a line
+/// that moves through the bar without a break.
 struct BeatRow {
   let count: Int
   let current: Int
   /// 0 at the downbeat, 1 at the next.
   let passed: Double
-  /// A start waits: these beats are not the song's yet.
+  /// A start waits: these beats come before the song.
   let isCountIn: Bool
 
   init(_ scene: Scene) {
@@ -41,7 +41,7 @@ struct BeatRow {
     }
   }
 
-  /// More beats than columns: one mark on its way.
+  /// For more beats than columns: one mark that moves.
   private func drawMark(
     on picture: inout Picture, rows: Range<Int>, columns: Range<Int>, _ glyphs: Glyphs
   ) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Digits to be read from two metres: three by five dots, each dot some columns wide and some rows high.
+/// Digits that can be read from two metres: three by five dots, each dot some columns wide and some rows
+/// high.
 struct BigText {
   static let dots = 5
 
@@ -9,7 +10,7 @@ struct BigText {
   var across = 1
   var down = 1
 
-  /// One row of dots to each number, the leftmost the highest bit.
+  /// Each number is a row of dots; its highest bit is the leftmost dot.
   private static func pattern(_ character: Character) -> (width: Int, rows: [UInt8]) {
     switch character {
     case "0": (3, [0b111, 0b101, 0b101, 0b101, 0b111])
@@ -23,7 +24,7 @@ struct BigText {
     case "8": (3, [0b111, 0b101, 0b111, 0b101, 0b111])
     case "9": (3, [0b111, 0b101, 0b111, 0b001, 0b111])
     case "-": (2, [0b00, 0b00, 0b11, 0b00, 0b00])
-    // Two dots: a line would be read as a one.
+    // Two dots: a line would look like a one.
     case "|": (1, [0, 1, 0, 1, 0])
     case ".": (1, [0, 0, 0, 0, 1])
     default: (1, [0, 0, 0, 0, 0])

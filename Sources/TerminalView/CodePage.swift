@@ -2,9 +2,9 @@
 import ControlSurface
 public import QRCode
 
-// Where phones find the page: a code for their cameras, and the same to type.
+// The view's page with the QR code: where phones find the web page, for their cameras and to type.
 extension TerminalView {
-  /// Beside the code, and below it where that fits better.
+  /// Columns of the text beside the code, and its rows below the code if there is no room beside it.
   private static let textWidth = 30
   private static let textRows = 3
 
@@ -38,7 +38,7 @@ extension TerminalView {
     }
   }
 
-  /// nil: no phone could get there.
+  /// nil: no phone can reach the page.
   private func code(of scene: Scene) -> QRCode? {
     guard case .network(let addresses) = scene.state.page, let address = addresses.first,
       let code = scene.pairingCode
@@ -46,7 +46,7 @@ extension TerminalView {
     return QRCode(Self.pairingAddress(address, code))
   }
 
-  /// What a camera reads: the fragment never leaves the browser.
+  /// The address in the QR code. The pairing code is its fragment, which a browser never sends.
   public static func pairingAddress(_ address: String, _ code: String) -> String {
     "\(address)#\(code.split(separator: "-").joined())"
   }
@@ -82,7 +82,7 @@ extension TerminalView {
     _ lines: [(text: String, style: Style)], on picture: inout Picture, rows: Range<Int>, columns: Range<Int>
   ) {
     let wrapped = lines.flatMap { line in
-      // What fits stays as it is, with its spaces.
+      // A line that fits keeps its spaces.
       (line.text.unicodeScalars.count <= columns.count ? [line.text] : line.text.wrapped(to: columns.count))
         .map { ($0, line.style) }
     }
@@ -92,9 +92,9 @@ extension TerminalView {
   }
 }
 
-// The code itself.
+// Drawing of the code.
 extension TerminalView {
-  /// With as much light around it as there is room for. nil: it does not fit.
+  /// Draws the code with as wide a light margin as there is room for. nil: it does not fit.
   public func drawing(of code: QRCode, within room: Size) -> Picture? {
     (QRCode.leastMargin...QRCode.margin).reversed().lazy.map { size(of: code, margin: $0) }.enumerated()
       .first { $0.element.columns <= room.columns && $0.element.rows <= room.rows }
@@ -103,7 +103,7 @@ extension TerminalView {
 
   public func leastSize(of code: QRCode) -> Size { size(of: code, margin: QRCode.leastMargin) }
 
-  /// A character is twice as high as wide: with half blocks two squares, without them half of one.
+  /// A character is twice as high as wide. It shows two squares with half blocks, otherwise half a square.
   private func size(of code: QRCode, margin: Int) -> Size {
     let across = code.size + 2 * margin
     return glyphs.halves == nil
@@ -128,7 +128,7 @@ extension TerminalView {
   }
 }
 
-/// Two squares above each other in one character, dark on light.
+/// Two squares in one character, one above the other, dark on light.
 struct HalfBlocks: Sendable {
   let both: Unicode.Scalar = "\u{2588}"
   let upper: Unicode.Scalar = "\u{2580}"
@@ -153,7 +153,7 @@ extension Picture {
     }
   }
 
-  /// For a terminal that scrolls: each line with its styles, which end with it.
+  /// The lines for a terminal that scrolls, each with its own styles, which end with the line.
   public var lines: [String] {
     (0..<size.rows).map { row in
       var text = ""

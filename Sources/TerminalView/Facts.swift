@@ -20,7 +20,7 @@ struct Facts {
     return Int(clamping: -Int64(flooring: -state.notesToLaunch(at: scene.now)))
   }
 
-  /// Of the song: bars from 1, notes in the bar from 1.
+  /// The place in the song: bars from 1, notes in the bar from 1.
   var position: String {
     let place = state.bars.place(at: state.songBeats(at: scene.now).value)
     return "\(place.bar + 1)|\(place.note + 1)"
@@ -60,13 +60,13 @@ struct Facts {
 
   var timebase: String { state.master + offset(.jack) }
 
-  /// Who leads, in as many columns as there are.
+  /// The leader, in at most this many columns.
   func leads(within columns: Int) -> String {
     let note = state.leadNote
     return note.unicodeScalars.count <= columns ? note : state.shortLeadNote
   }
 
-  /// The page in browsers, likewise.
+  /// The web page, in at most this many columns.
   func page(within columns: Int) -> String {
     switch state.page {
     case .off: return "off"
@@ -79,7 +79,7 @@ struct Facts {
     }
   }
 
-  /// As browsers take it, too.
+  /// The shortest form of an address that browsers accept.
   private static func typed(_ address: String) -> String {
     String((address.hasPrefix("http://") ? address.dropFirst(7) : address[...]).prefix { $0 != "/" })
   }
@@ -99,9 +99,9 @@ struct Facts {
     state.hasLaunched ? "\(signed(state.launchErrorMilliseconds, places: 2)) ms" : nil
   }
   var drift: String { "\(signed(state.driftPartsPerMillion, places: 0)) ppm" }
-  /// What a host that leads is off by, or one that follows and counts frames.
+  /// The phase error of a host that leads, or the lag of one that follows and counts frames.
   var lag: String {
-    // By hand: it says why nothing is where the session is.
+    // Show an advance that the user set by hand first: it explains why no output is where the session is.
     if state.aheadMilliseconds != 0 {
       return ", outputs \(signed(state.aheadMilliseconds, places: 1)) ms"
     }
@@ -113,7 +113,7 @@ struct Facts {
 
   var click: String { state.choices.click.isOn ? state.choices.click.when.word : "off" }
 
-  /// All of it, and the sound as far as there is room.
+  /// The click's state; it is cut at the sound, if there is no room for all.
   func click(within columns: Int) -> String {
     guard state.choices.click.isOn else { return click + offset(.click1, .click2) }
     let start = click + offset(.click1, .click2)
@@ -130,7 +130,7 @@ struct Facts {
     offsetNote(own(port), follower.map { ($0 == .click2 ? "click_2" : "run", own($0)) })
   }
 
-  /// How far what goes out was from its place lately.
+  /// The largest distance of recent clocks or pulses from their places.
   func jitter(_ port: Port) -> String {
     let micros = state.jitterMicros[port]
     return micros == 0 ? "" : ", within \(shortest(micros)) us"
@@ -138,7 +138,7 @@ struct Facts {
 
   private func own(_ port: Port) -> String { shortest(state.choices.offset(of: port).milliseconds) }
 
-  /// The same where there is no room for words.
+  /// The offset in short, for a place without room for words.
   func shortOffset(_ port: Port) -> String {
     let own = own(port)
     return own == "0" ? "" : own.hasPrefix("-") ? " \(own)" : " +\(own)"
@@ -151,7 +151,7 @@ struct Facts {
     return state.choices.pulse.rate == .bar ? "one a bar" : "\(state.choices.pulse.rate.word) a beat"
   }
 
-  /// The user's own outputs, each clock with what it does; nil: there are none.
+  /// The user's own outputs, each clock with its state; nil: there are none.
   var outputs: String? {
     guard !state.outputs.isEmpty else { return nil }
     return state.outputs.map { output in
@@ -167,7 +167,7 @@ struct Facts {
 
   var xruns: String { state.xruns == 1 ? "1 xrun" : "\(state.xruns) xruns" }
 
-  /// What to type into the tablet, as many lines as there are, the first the best; or how to get something to type.
+  /// The addresses to type into a tablet, best first; or how to get one.
   var reach: [String] {
     switch scene.reach {
     case .off: ["off (--no-osc)"]

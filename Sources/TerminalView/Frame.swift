@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The bytes that turn what a terminal shows into what it should show, and no others: a serial line or a far-away
-/// shell gets some dozen a time.
+/// The bytes that turn the picture on a terminal into the next one, and no others: a serial line or a remote
+/// shell gets some dozen bytes at a time.
 ///
-/// They are built in memory that is there from the start. What does not fit is drawn the next time.
+/// The memory for them is there from the start. Cells for which it has no room are drawn the next time.
 public struct Frame {
   /// A whole screen of 200x60 with all its colours.
   public static let limit = 65_536
-  /// A move, a style and a character.
+  /// The longest output for a cell: a move, a style and a character.
   private static let longestStep = 40
-  /// So few unchanged characters cost less than a move over them.
+  /// Writing up to this many unchanged characters costs less than a move over them.
   private static let bridge = 4
 
   public private(set) var bytes: [UInt8] = []
-  /// What the terminal shows once `bytes` are written.
+  /// The picture on the terminal once `bytes` are written.
   private var shown: Picture?
   private var pen: Style?
   private var cursor: (row: Int, column: Int)?
@@ -24,7 +24,7 @@ public struct Frame {
     bytes.reserveCapacity(Self.limit)
   }
 
-  /// Nothing is known of the screen any more.
+  /// Forgets the picture on the screen, so that the next frame draws everything.
   public mutating func forget() {
     shown = nil
   }
@@ -32,7 +32,7 @@ public struct Frame {
   /// Replaces `bytes`.
   public mutating func draw(_ next: Picture) {
     bytes.removeAll(keepingCapacity: true)
-    // Others may have written meanwhile: where the cursor is, and its style, holds for this frame alone.
+    // Other programs may write between frames, so the cursor and the style are known within one frame only.
     pen = nil
     cursor = nil
     if shown?.size != next.size {
@@ -75,12 +75,12 @@ public struct Frame {
     bytes.append(contentsOf: text.utf8)
   }
 
-  /// The sixteen colours that every terminal has, as its owner likes them.
+  /// Uses the sixteen colours that every terminal has, as its user configured them.
   static func code(of style: Style, coloured: Bool) -> String {
     var code = "\u{1B}[0"
     if style.isBold { code += ";1" }
     if style.isInverse { code += ";7" }
-    // Of 256 colours the two that no theme changes; and never without.
+    // Two of the 256 colours, which no theme changes; used even without colour.
     if style.colour == .code { code += ";38;5;16;48;5;231" }
     if coloured {
       switch style.colour {

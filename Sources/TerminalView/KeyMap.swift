@@ -10,7 +10,7 @@ public enum Key: Hashable, Sendable {
 }
 
 extension Key: LosslessStringConvertible {
-  /// Those that are written as a word. Escape leaves what was begun, and is nobody's.
+  /// The keys that are written as words. Escape can't be bound: it always leaves what was begun.
   static let words: [(name: String, key: Key)] = [
     ("space", .character(" ")), ("up", .up), ("down", .down), ("left", .left), ("right", .right),
     ("pageup", .pageUp), ("pagedown", .pageDown), ("home", .home), ("enter", .enter),
@@ -19,7 +19,7 @@ extension Key: LosslessStringConvertible {
 
   public static var names: [String] { words.map(\.name) }
 
-  /// A character, big and small letters apart, or one of the words.
+  /// Parses a character, which is case-sensitive, or one of the words.
   public init?(_ text: String) {
     let text = text.split(separator: " ").joined()
     if let key = Self.words.first(where: { $0.name == text.lowercased() })?.key {
@@ -42,21 +42,21 @@ extension Key: LosslessStringConvertible {
 
 public typealias KeyBinding = Binding<Key>
 
-/// What the keys do, as the user wrote it down and else as it is everywhere: what is obeyed, and what is shown on the keys
-/// page, in the man page and in docs/keys.md.
+/// The meaning of the keys, from the user's bindings and the standard ones: for the view, its keys page, the
+/// man page and docs/keys.md.
 public struct KeyMap: Sendable {
-  /// What no address says: it is about the view.
+  /// Actions about the view itself, which have no address.
   enum ViewAction: Sendable {
     case turn, code, redraw, tempo
   }
 
   public struct Row: Sendable {
     public let words: String
-    /// The same where there is room for ten letters; nil: `words` are as short.
+    /// At most ten letters, for a narrow page; nil: `words` are that short.
     var brief: String?
     public internal(set) var bindings: [KeyBinding]
     var viewAction: ViewAction?
-    /// Words for the hint at the bottom, and with how many of its keys.
+    /// Words for the hint at the bottom, and the number of keys to show there.
     var hint: (words: String, keys: Int)?
 
     fileprivate static func keys(
@@ -78,19 +78,19 @@ public struct KeyMap: Sendable {
       Row(words: "leave this view", brief: "leave", bindings: bindings, hint: ("leave", 1))
     }
 
-    /// The keys in a line.
+    /// The keys on one line.
     public func keys(named name: (Key) -> String) -> String {
       viewAction == .tempo ? "0-9" : bindings.map { name($0.event) }.joined(separator: " ")
     }
 
-    /// `tap tempo (tempo/tap)`; of several keys the addresses in their order, each once.
+    /// For instance `tap tempo (tempo/tap)`; for several keys, their addresses in order, each once.
     public var meaning: String {
       let addresses = bindings.flatMap { $0.targets.map(\.description) }
       let each = addresses.indices.filter { !addresses[..<$0].contains(addresses[$0]) }.map { addresses[$0] }
       return each.isEmpty ? words : "\(words) (\(each.joined(separator: ", ")))"
     }
 
-    /// The same for a table in Markdown.
+    /// The row of a Markdown table.
     public var markdown: String {
       "| " + (viewAction == .tempo ? "`0` to `9`" : bindings.map { "`\($0.event)`" }.joined(separator: " "))
         + " | \(meaning) |\n"
@@ -121,10 +121,10 @@ public struct KeyMap: Sendable {
   ]
 
   let rows: [Row]
-  /// What is shown runs elsewhere: it goes on when its view ends.
+  /// The view shows a tactus that runs elsewhere and goes on when the view ends.
   let isElsewhere: Bool
 
-  /// A key that is configured has no other meaning.
+  /// A configured key loses its standard meaning.
   public init(_ configured: [KeyBinding] = [], isElsewhere: Bool = false) {
     self.isElsewhere = isElsewhere
     let taken = Set(configured.map(\.event))
@@ -138,7 +138,7 @@ public struct KeyMap: Sendable {
       }
   }
 
-  /// The key as it is bound; with Caps Lock on, a capital that nobody bound is its small letter.
+  /// The bound key. With Caps Lock on, an unbound capital letter counts as its small one.
   func bound(_ key: Key) -> Key? {
     if isBound(key) { return key }
     guard case .character(let letter) = key, ("A"..."Z").contains(letter) else { return nil }
@@ -148,7 +148,7 @@ public struct KeyMap: Sendable {
 
   private func isBound(_ key: Key) -> Bool { rows.contains { $0.bindings.contains { $0.event == key } } }
 
-  /// The first key that does this.
+  /// The first key with this action.
   func key(for action: ViewAction) -> Key? { rows.first { $0.viewAction == action }?.bindings.first?.event }
 
   func viewAction(of key: Key) -> ViewAction? {
@@ -161,6 +161,6 @@ public struct KeyMap: Sendable {
 }
 
 extension KeyBinding {
-  /// It ends the program, or the view of one that runs elsewhere.
+  /// The key ends the program, or the view of one that runs elsewhere.
   fileprivate var isQuit: Bool { targets.map(\.path) == ["quit"] }
 }

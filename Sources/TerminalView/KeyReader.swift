@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// The bytes that a terminal sends, as keys. Total on every input; what is pasted presses nothing.
+/// Turns the bytes that a terminal sends into keys. Every input is accepted; pasted text presses no key.
 public struct KeyReader {
   private enum Place {
     case ground, escape, single
     case sequence([UInt8])
   }
 
-  /// The Escape key sends one byte; every other that begins with it sends the rest at once.
+  /// The Escape key sends one byte; every other key that begins with this byte sends the rest at once.
   private static let patience = Micros(50_000)
-  /// Longer ones are no key.
+  /// Longer sequences are no key.
   private static let longest = 16
 
   private var place = Place.ground
@@ -19,13 +19,13 @@ public struct KeyReader {
 
   public init() {}
 
-  /// When to ask `pause`, if nothing comes before.
+  /// When to call `pause`, if no byte comes before.
   public var deadline: Micros? {
     guard case .escape = place else { return nil }
     return last + Self.patience
   }
 
-  /// Nothing more came.
+  /// Call it at the deadline: the Escape key was pressed if no byte came since.
   public mutating func pause(at now: Micros) -> Key? {
     guard let deadline, now >= deadline else { return nil }
     place = .ground
@@ -42,7 +42,7 @@ public struct KeyReader {
       case UInt8(ascii: "["): place = .sequence([])
       case UInt8(ascii: "O"): place = .single
       case 0x1B: place = .escape
-      // Alt and a key; nobody meant the key alone.
+      // Alt and a key, which does not mean the key alone.
       default: break
       }
       return nil
@@ -93,7 +93,7 @@ public struct KeyReader {
     return isPasting ? nil : Self.arrow(final, isLarge: numbers.count > 1 && numbers[1] > 1)
   }
 
-  /// With Shift, up and down are as large as a page.
+  /// With Shift, up and down act like page up and page down.
   private static func arrow(_ byte: UInt8, isLarge: Bool) -> Key? {
     switch byte {
     case UInt8(ascii: "A"): isLarge ? .pageUp : .up

@@ -4,32 +4,33 @@ import Choices
 public import ControlSurface
 public import MIDIControl
 
-/// What a key asks for.
+/// The effect of a key.
 public enum Action: Hashable, Sendable {
-  /// To be said to the control surface.
+  /// A command to the control surface.
   case press([Target])
   case redraw
   case say(String)
-  /// What is shown goes on; the view does not.
+  /// Ends the view, not the tactus that it shows.
   case leave
 }
 
-/// Keys as addresses of the control surface, and the little that is the view's own: its page, a tempo that is being typed, and
-/// the question whether the end is meant.
+/// Turns keys into addresses of the control surface. It keeps only the view's own state: its page, a tempo
+/// that is being typed, and whether a `q` waits to be confirmed.
 public struct Keyboard: Sendable {
-  /// A tempo on its way.
+  /// A tempo that is being typed.
   public struct Typed: Hashable, Sendable {
     var text: String
-    /// Why it was not taken.
+    /// Why the tempo was refused.
     var objection: String?
     fileprivate var until: Micros
   }
 
-  /// So long a second q counts.
+  /// How long a second q confirms the first.
   private static let resolve = Micros(3_000_000)
-  /// So long an unfinished tempo waits: who touched a digit does not find Enter changed an hour later.
+  /// How long an unfinished tempo waits: a digit touched by accident must not change what Enter does an hour
+  /// later.
   private static let patience = Micros(10_000_000)
-  /// Two places more than any tempo needs.
+  /// Two characters more than any tempo needs.
   private static let longest = 8
 
   public private(set) var page = Scene.Page.playing
@@ -50,9 +51,9 @@ public struct Keyboard: Sendable {
       case .escape: return type("", at: now)
       case .backspace: return type(String(typed.text.dropLast()), at: now)
       case .character(let letter) where "0123456789.,".unicodeScalars.contains(letter):
-        // Half of Europe's keypads have a comma.
+        // The keypads of half of Europe have a comma.
         return type(typed.text + (letter == "," ? "." : "\(letter)"), at: now)
-      // A start is a start, whatever somebody began to type.
+      // Any other key does what it always does, and drops the tempo.
       case .character, .up, .down, .left, .right, .pageUp, .pageDown, .home: typing = nil
       }
     }
@@ -76,11 +77,12 @@ public struct Keyboard: Sendable {
     return "no key \(key)" + (keys.key(for: .turn).map { "; \($0) lists them" } ?? "")
   }
 
-  /// There, and with the same key back.
+  /// Turns to a page; the same key turns back.
   private mutating func turn(to other: Scene.Page) { page = page == other ? .playing : other }
 
-  /// What a slip would do for longer than tonight, and how to take it back; and who is to lead from now on, which nothing else
-  /// shows. nil: neither. `isKept`: what is chosen here holds at the next start, too; a tactus on another machine forgets it.
+  /// A remark about a choice that lasts beyond this run, since the key may have been hit by mistake: the new
+  /// value and how to take it back. Also names the next leader, which the view does not show otherwise. nil:
+  /// no remark. `isKept`: the choice holds at the next start, too; a tactus on another machine forgets it.
   public static func remark(
     _ targets: [Target], by key: Key, _ state: SurfaceState, isKept: Bool = true
   ) -> String? {
@@ -107,7 +109,7 @@ public struct Keyboard: Sendable {
     }
   }
 
-  /// What is no number's beginning is not typed.
+  /// Ignores a character that can't continue a number.
   private mutating func type(_ text: String, at now: Micros) -> Action? {
     let isNumber = text.utf8.count <= Self.longest && text.count { $0 == "." } <= 1
     typing =
@@ -123,7 +125,7 @@ public struct Keyboard: Sendable {
     return .press(target)
   }
 
-  /// A sleeve on the keyboard ends no concert.
+  /// While the transport rolls, a q must be confirmed: a sleeve on the keyboard must not end a concert.
   private mutating func press(_ targets: [Target], _ state: SurfaceState, at now: Micros) -> Action? {
     guard !targets.isEmpty else { return nil }
     let ends = targets.contains { $0.path == "quit" }

@@ -2,7 +2,7 @@
 import BeatMath
 import ControlSurface
 
-// What the keys do, under one line that still says where the music is.
+// The page of the keys, below one line that still shows the place in the music.
 extension TerminalView {
   func drawKeys(_ scene: Scene, on picture: inout Picture) {
     let facts = Facts(scene)
@@ -10,7 +10,7 @@ extension TerminalView {
     let place = facts.countIn.map { "count-in \($0)" } ?? facts.position
     let end = picture.write("\(facts.tempo) BPM  \(place)", row: 0, column: 0, style: .bold)
     BeatRow(scene).draw(on: &picture, rows: 0..<1, columns: end + 2..<max(end + 3, size.columns), glyphs)
-    // The gap below the title goes first.
+    // If there are many keys, leave out the gap below the title.
     let top = keys.rows.count > 2 * (size.rows - 3) ? 1 : 2
     let room = size.rows - 1 - top
     let width = size.columns / 2
@@ -24,7 +24,7 @@ extension TerminalView {
     drawNews(scene, on: &picture, rows: size.rows - 1..<size.rows, columns: 0..<size.columns)
   }
 
-  /// As many keys as fit, the last of them what shows all.
+  /// Draws as many keys as fit. The last one is the key that shows all.
   func drawHint(on picture: inout Picture, row: Int, columns: Range<Int>) {
     var hints = keys.rows.compactMap { row in
       row.hint.map { hint in
@@ -37,7 +37,7 @@ extension TerminalView {
     picture.write(text(), row: row, column: columns.lowerBound, width: columns.count, style: .quiet)
   }
 
-  /// The tempo that is being typed, where every page has room for a line.
+  /// Draws the tempo that is being typed into the last row, which every page has.
   func drawTyped(_ typed: Keyboard.Typed, on picture: inout Picture) {
     let row = picture.size.rows - 1
     picture.fill(rows: row..<row + 1, columns: 0..<picture.size.columns, " ", style: .plain)

@@ -2,13 +2,14 @@
 import BeatMath
 import ControlSurface
 
-// From 76x23 on: everything has its name, and what there is room for goes into the size of the digits.
+// The layout from 76x23 on: everything has its name, and spare room makes the digits larger.
 extension TerminalView {
   private static let factRows = 7
   /// Rows beside the digits, the beats and `ownRows`: title, gaps, phase, facts, message, keys.
   private static let otherRows = 8 + factRows
-  /// For the user's own outputs, and for channels of sound, if there are any: one, or as many as their words need and the smallest digits
-  /// leave, up to a quarter of all. What is too long for them all ends in a mark.
+  /// Lines for the user's own outputs and for channels of sound, if there are any. Each list gets one row, or
+  /// as many as its words need while the smallest digits still fit, up to a quarter of all rows. A text that
+  /// is too long ends in a mark.
   private func ownRows(_ facts: Facts, _ size: Size) -> [(name: String, words: String)] {
     let lists = [("Outputs", facts.outputs), ("Channels", facts.channels)].compactMap { name, words in
       words.map { (name: name, lines: $0.wrapped(to: size.columns - 6 - Self.label)) }
@@ -56,7 +57,7 @@ extension TerminalView {
         line.words, row: row, column: inside.lowerBound + Self.label + 2,
         width: inside.count - Self.label - 2, style: .plain)
     }
-    // The rows that nothing else has; above them one stays empty.
+    // The rows that are left for news, below an empty one.
     let free = min(top + Self.factRows + own.count + 1, size.rows - 2)..<size.rows - 1
     let used = drawNews(scene, on: &picture, rows: free, columns: inside)
     if let earlier = scene.earlierNews, free.count > used {
@@ -79,7 +80,8 @@ extension TerminalView {
     picture.write(server, row: 0, endingAt: size.columns - 2, style: style)
   }
 
-  /// As large as both fit beside each other in so many rows, and how many of these are left for the beats.
+  /// The largest digits for both texts beside each other in this many rows, and the rows that are left for
+  /// the beats.
   private func digits(_ facts: Facts, _ size: Size, rows spare: Int) -> (
     tempo: BigText, position: BigText, beats: Int
   ) {
@@ -94,7 +96,8 @@ extension TerminalView {
     }
     position.across = tempo.across
     while position.across > 1, tempo.columns + position.columns > room { position.across -= 1 }
-    // A dot is square when it is twice as wide as high; up to the double height makes it only easier to read.
+    // A dot is square if it has twice as many columns as rows. Up to twice that height, it only gets easier
+    // to read.
     tempo.down = max(1, min(tempo.across, (spare - 3) / BigText.dots))
     position.down = tempo.down
     return (tempo, position, max(1, min(spare - tempo.rows, 3 * tempo.down)))
@@ -152,7 +155,7 @@ extension TerminalView {
     }
   }
 
-  /// In the last of these rows, and as many above it as its words need. Returns how many those are.
+  /// Draws the news into the last of these rows, and as many above it as needed. Returns the number of rows.
   @discardableResult
   func drawNews(_ scene: Scene, on picture: inout Picture, rows: Range<Int>, columns: Range<Int>) -> Int {
     guard let news = scene.news, !rows.isEmpty else { return 0 }
@@ -161,7 +164,7 @@ extension TerminalView {
     let room = columns.count - (isFresh ? 2 : 0)
     var lines = news.text.unicodeScalars.count <= room ? [news.text] : news.text.wrapped(to: room)
     if lines.count > rows.count {
-      // What is too long for them all ends in a mark.
+      // A text that is too long for these rows ends in a mark.
       lines = lines.prefix(rows.count - 1) + [lines[(rows.count - 1)...].joined(separator: " ")]
     }
     for (row, line) in zip(rows.suffix(lines.count), lines) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How a character looks. Colour is a help and never the message: without it, everything is still there.
+/// How a character looks. Colour never carries information that is not visible without it.
 public struct Style: Hashable, Sendable {
   public enum Colour: UInt8, Sendable {
     case plain, downbeat, beat, good, warning, alarm, quiet
-    /// Black on white, in whatever colours the terminal is: a camera has to read it.
+    /// Black on white, whatever colours the terminal uses: a camera has to read it.
     case code
   }
 
@@ -23,7 +23,7 @@ public struct Style: Hashable, Sendable {
   static let bold = Style(bold: true)
 }
 
-/// One place on the screen: a character that is one column wide.
+/// One cell of the screen: a character that is one column wide.
 public struct Cell: Hashable, Sendable {
   public var scalar: Unicode.Scalar = " "
   public var style = Style()
@@ -31,7 +31,7 @@ public struct Cell: Hashable, Sendable {
 
 /// Columns and rows of a terminal.
 public struct Size: Hashable, Sendable {
-  /// Below this the view only says so.
+  /// In a smaller terminal the view only says that it is too small.
   public static let smallest = Size(columns: 40, rows: 12)
 
   public let columns: Int
@@ -44,7 +44,8 @@ public struct Size: Hashable, Sendable {
   }
 }
 
-/// What the whole terminal shows. Drawing outside is cut off, so nothing has to know where the edge is.
+/// The content of the whole terminal. Drawing outside of it has no effect, so callers need not check the
+/// edges.
 public struct Picture: Hashable, Sendable {
   public let size: Size
   private var cells: [Cell]
@@ -76,7 +77,7 @@ public struct Picture: Hashable, Sendable {
 
 // Drawing.
 extension Picture {
-  /// Writes at most `width` columns; what does not fit ends in a mark. Returns the column after it.
+  /// Writes at most `width` columns; a longer text ends in a mark. Returns the column after it.
   @discardableResult
   mutating func write(
     _ text: String, row: Int, column: Int, width: Int = .max, style: Style = .plain
@@ -96,7 +97,7 @@ extension Picture {
     return place
   }
 
-  /// Ends at the column before `end`.
+  /// Writes a text that ends at the column before `end`.
   mutating func write(_ text: String, row: Int, endingAt end: Int, style: Style = .plain) {
     write(text, row: row, column: end - text.unicodeScalars.count, style: style)
   }
@@ -107,8 +108,8 @@ extension Picture {
     }
   }
 
-  /// Names of clients and messages from outside may hold anything. What would move the cursor, or might take two
-  /// columns or none, would tear the picture.
+  /// Replaces characters that move the cursor or may not take exactly one column: client names and messages
+  /// from outside can contain anything, and would tear the picture.
   private static func shown(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
     switch scalar.value {
     // ASCII and Latin; Greek and Cyrillic; arrows; lines and blocks; combining marks and the soft hyphen are none.
@@ -121,17 +122,17 @@ extension Picture {
   }
 }
 
-/// The characters to draw with: not every terminal, and no serial line of old, has blocks.
+/// The characters to draw with. Not every terminal has blocks, and old serial ones have none.
 public struct Glyphs: Sendable {
   let full: Unicode.Scalar
-  /// A beat that is not now; the downbeat can be told from the others even then.
+  /// The boxes of beats that are not heard now; the downbeat's differs from the others'.
   let unlitDownbeat: Unicode.Scalar
   let unlit: Unicode.Scalar
   let passed: Unicode.Scalar
   /// Half a column is passed.
   let halfPassed: Unicode.Scalar
   let ahead: Unicode.Scalar
-  /// nil: there are none.
+  /// nil: the terminal has no half blocks.
   let halves: HalfBlocks?
   fileprivate let arrows: [Key: String]
 

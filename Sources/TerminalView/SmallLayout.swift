@@ -2,7 +2,7 @@
 import BeatMath
 import ControlSurface
 
-// From 40x12 on: the same, in as few words as can be understood.
+// The layout from 40x12 on: the same in as few words as possible.
 extension TerminalView {
   private static let panel = 16
 

@@ -2,12 +2,12 @@
 public import BeatMath
 public import ControlSurface
 
-/// What a musician reads from two metres: the state of the program at a moment, as a picture of characters; the
-/// picture as the bytes that make a terminal show it; and keys as addresses of the control surface.
+/// The view that a musician reads from two metres. The program's state at a moment becomes a picture of
+/// characters, the picture becomes bytes for a terminal, and keys become addresses of the control surface.
 ///
-/// It lacks a terminal, a clock and everything else that acts: those are in `tactus`, and here everything is values.
-/// One invariant: whatever the size and the state, a picture is whole, and nothing from outside (names, messages) can
-/// do more to a terminal than be read.
+/// Left out on purpose are a terminal, a clock and all effects: those are in `tactus`, and here everything is
+/// a value. One invariant: whatever the size and the state, a picture is complete, and text from outside
+/// (names, messages) can't control the terminal.
 ///
 /// The way in: `TerminalView.picture`, then `Frame.draw`; for keys `KeyReader`, then `Keyboard`.
 public struct TerminalView: Sendable {
@@ -42,7 +42,7 @@ public struct TerminalView: Sendable {
     }
   }
 
-  /// From here on there is room for everything with its name.
+  /// From this size on, there is room for everything with its name.
   static let large = Size(columns: 76, rows: 23)
 
   private func drawTooSmall(_ scene: Scene, on picture: inout Picture) {
@@ -64,28 +64,28 @@ public struct TerminalView: Sendable {
   }
 }
 
-/// Everything that is shown, at one moment.
+/// Everything that the view shows at one moment.
 public struct Scene: Sendable {
   public enum Page: Sendable {
     case playing
-    /// What the keys do.
+    /// The meaning of the keys.
     case keys
-    /// The page for browsers, and how to get there.
+    /// The address and the QR code of the page for browsers.
     case code
   }
 
   public var state: SurfaceState
-  /// On Link's clock. What is shown for a time is what is heard at it.
+  /// A time of Link's clock. The view shows what is heard at this time.
   public var now: Micros
   public var reach = Reach.off
   public var news: News?
-  /// The one before.
+  /// The news before the last.
   public var earlierNews: News?
-  /// Where what is shown runs; nil: here.
+  /// The machine on which the shown tactus runs; nil: this one.
   public var place: String?
   public var page = Page.playing
   public var typed: Keyboard.Typed?
-  /// What pairs a browser with us, as it is typed. nil: there is no page.
+  /// The code that pairs a browser, as it is typed. nil: there is no page.
   public var pairingCode: String?
 
   public init(state: SurfaceState, now: Micros) {
@@ -94,14 +94,14 @@ public struct Scene: Sendable {
   }
 }
 
-/// What to type into a tablet.
+/// The addresses to type into a tablet.
 public enum Reach: Hashable, Sendable {
-  /// Nobody wants it.
+  /// OSC is turned off.
   case off
-  /// It opens with the JACK client.
+  /// OSC opens with the JACK client.
   case closed
   case thisMachine(port: Int)
-  /// Each with its port; none while there is no network.
+  /// Addresses with their ports; empty: there is no network.
   case network([String], port: Int)
 }
 
@@ -109,10 +109,10 @@ public enum Reach: Hashable, Sendable {
 public struct News: Hashable, Sendable {
   public var text: String
   public var time: Micros
-  /// Somebody has to do something about it.
+  /// Whether the user should act on it.
   public var isComplaint: Bool
 
-  /// So long it stands out, as LinkKit's banners do.
+  /// How long news stands out: as long as LinkKit's banners.
   static let fresh = Micros(2_000_000)
 
   public init(_ text: String, at time: Micros, isComplaint: Bool = false) {
