@@ -11,8 +11,8 @@ import MIDIControl
 import OSC
 import Synchronization
 
-/// Carries out the control surface's commands, keeps the user's choices, and reports the program's state to
-/// the surface.
+/// Carries out the control surface's commands, keeps the user's choices, and shows the surface the program's
+/// state.
 ///
 /// A command that touches the session goes to Link at once, one that touches the sound to the audio thread at
 /// once. One that needs JACK waits for the control thread, which is woken.
@@ -27,7 +27,7 @@ final class ControlDesk: AudioDoor {
     var wantsTimebase: Bool
     /// Commands that wait for the control thread.
     var wishes: [Command] = []
-    /// nil: no save was asked for; true: overwrite a file that exists.
+    /// nil: no save is wanted; true: overwrite a file.
     var asksToSave: Bool?
     /// The numbers of peers since the last `takePeerCounts`, oldest first.
     var peerCounts: [Int] = []
@@ -115,8 +115,8 @@ final class ControlDesk: AudioDoor {
   /// [control]
   func takeSaving() -> Bool? { held.withLock { $0.asksToSave.take() } }
 
-  /// Returns every number of peers since the last call, so that a peer that left and came back meanwhile is
-  /// reported. [control]
+  /// Every number of peers since the last call: a peer that left and came back meanwhile is reported.
+  /// [control]
   func takePeerCounts() -> [Int] {
     held.withLock { held in
       defer { held.peerCounts = [] }
@@ -228,8 +228,7 @@ final class ControlDesk: AudioDoor {
 
   static let tooFar = Refusal(.range, "farther than JACK can count its frames")
 
-  /// Without a JACK server there is no transport to ask; if starts and stops are synced, sets the session's
-  /// playing state instead. nil: there is a server, or no sync.
+  /// Without a JACK server, sets the session's playing state if starts and stops are synced. nil: otherwise.
   private func playAlone(_ isPlaying: Bool?, at time: Micros) -> Verdict? {
     let state = held.withLock { $0.state }
     guard !state.jackConnected, state.choices.syncsStartStop else { return nil }

@@ -89,10 +89,8 @@ struct Allowed: Sendable {
 
   var isNumber: Bool { kind == .number || kind == .whole }
 
-  /// The text to store. A path becomes absolute, so that it is the same file wherever tactus starts the next
-  /// time.
-  ///
-  /// - Parameter document: the file that contains the text; nil: it comes from a command line.
+  /// The text to store: a path becomes absolute. `document`: the file that contains it; nil: a command line
+  /// does.
   func kept(_ text: String, in document: String? = nil) -> String {
     kind == .file && !list.contains(text) ? Places.absolute(text, beside: document) : text
   }
@@ -269,8 +267,7 @@ private struct WrittenAddress {
 }
 
 extension SurfaceSettings {
-  /// Parses an address. An interface that does not exist yet gets a substitute number, which `awaited` keeps
-  /// with its name.
+  /// Parses an address. A missing interface gets a substitute number, which `awaited` keeps with its name.
   mutating func address(_ text: String) -> Address? {
     guard let written = WrittenAddress(text) else { return nil }
     guard let name = written.interface else { return written.address }
