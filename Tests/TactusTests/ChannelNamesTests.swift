@@ -16,21 +16,20 @@ struct ChannelNamesTests {
     AudioChannel(id: NodeID(rawValue: id), name: "Drums", peer: NodeID(rawValue: id + 100), peerName: peer)
   }
 
-  @Test mutating func `of two peers with one name each keeps its own for as long as it is there`() {
+  @Test mutating func `two peers of one name keep their own names while they are there`() {
     #expect(names(first) == ["Studio/Drums"])
     #expect(names(second, first, at: 1) == ["Studio 2/Drums", "Studio/Drums"])
     #expect(names(second, at: 60) == ["Studio 2/Drums"])
     #expect(names(second, Self.channel(3), at: 70) == ["Studio 2/Drums", "Studio/Drums"])
   }
 
-  @Test mutating func `a program that crashed and is there again has its name, once the old one is given up`()
-  {
+  @Test mutating func `a restarted program gets its plain name once its old id is gone`() {
     #expect(names(first) == ["Studio/Drums"])
     #expect(names(first, second, at: 100) == ["Studio/Drums", "Studio 2/Drums"])
     #expect(names(second, at: 105) == ["Studio/Drums"])
   }
 
-  @Test mutating func `another name is another name`() {
+  @Test mutating func `a channel of a renamed peer gets the new name`() {
     #expect(names(first) == ["Studio/Drums"])
     #expect(names(Self.channel(1, of: "Stage"), at: 1) == ["Stage/Drums"])
     #expect(names(Self.channel(1, of: "Stage"), second, at: 2) == ["Stage/Drums", "Studio/Drums"])
@@ -41,15 +40,15 @@ struct ChannelNamesTests {
     let named = names.names(of: many, at: .zero)
     #expect(Set(named.map(\.name)).count == 1024 && named.last?.name == "Studio 1024/Drums")
     #expect(names.tries <= 1024)
-    // All are new, and the old ones hold no names.
+    // All channels are new, and the old ones occupy no names.
     _ = names.names(of: (2001...3024).map { Self.channel(UInt64($0), of: "Stage") }, at: Micros(1))
     #expect(names.tries <= 2 * 1024)
   }
 
-  /// Looks for the dearest lists: changes one list and keeps the change if it made no less work. Work is the number of names that
-  /// `ChannelNames` tried.
+  /// Searches for the most expensive lists: changes one list, and keeps the change if it made no less work.
+  /// Work is the number of names that `ChannelNames` tried.
   @Test(arguments: 0..<8 as Range<UInt64>)
-  func `no list of channels makes more than a few steps for each of them`(seed: UInt64) {
+  func `no list of channels costs more than a few steps per channel`(seed: UInt64) {
     var dice = Dice(seed: seed)
     let peers = ["S", "S 2", "S 3", "S 2 2", "S/S", "S 2/S", ""], channels = ["D", "2/D", "S/D", "S 2/D", ""]
     func channel() -> AudioChannel {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import tactus
 
-/// Which channels of others have ports, while names come and go.
+/// Which channels of peers have ports, while names come and go.
 struct ChannelPlacesTests {
   private var places = ChannelPlaces()
   private var second = Int64(0)
@@ -16,7 +16,7 @@ struct ChannelPlacesTests {
     places.want(texts.compactMap { ReceivedText($0) }, at: Micros(second * 1_000_000))
   }
 
-  /// A second later these are there, and after another second they still are.
+  /// Offers these channels after a second, then lets another second pass.
   private mutating func offer(_ channels: [(String, UInt64)]) {
     second += 1
     places.offer(named(channels), at: Micros(second * 1_000_000))
@@ -30,14 +30,14 @@ struct ChannelPlacesTests {
 
   private var names: [String] { places.places.map(\.name) }
 
-  /// Those that sound, and of which channel.
+  /// The places that play, with the ids of their channels.
   private var sounding: [String: UInt64] {
     var found: [String: UInt64] = [:]
     for place in places.places { if let channel = place.channel { found[place.name] = channel.rawValue } }
     return found
   }
 
-  @Test mutating func `after an evening of names that came and went a new channel is still received`() {
+  @Test mutating func `a new channel is received after many others came and went`() {
     want("*/*")
     for take in 1...10 * UInt64(Self.limit) {
       offer([("Studio/Take \(take)", take)])
@@ -48,7 +48,7 @@ struct ChannelPlacesTests {
   }
 
   @Test
-  mutating func `what is wanted again and again is no change, and who comes, goes or is unwanted is one`() {
+  mutating func `the same wish changes nothing; an offer, its end or a new wish does`() {
     want("*/*")
     let before = places.changes
     for _ in 0..<50 { want("*/*") }
@@ -64,12 +64,12 @@ struct ChannelPlacesTests {
     #expect(names.isEmpty)
   }
 
-  @Test mutating func `whoever has been away the longest leaves, and nobody who is there`() {
+  @Test mutating func `the channel that has been away the longest loses its place`() {
     want("*/*")
     offer([("Studio/Stays", 1)])
     for number in 2...UInt64(Self.limit) { offer([("Studio/Stays", 1), ("Studio/\(number)", number)]) }
     #expect(names.count == Self.limit)
-    // Number 2 is back, so that number 3 has been away the longest.
+    // Number 2 came back, so number 3 has been away the longest.
     offer([("Studio/Stays", 1), ("Studio/2", 2)])
     offer([("Studio/Stays", 1), ("Studio/New", 100)])
     #expect(names.contains("Studio/Stays") && names.contains("Studio/2") && names.contains("Studio/New"))
@@ -78,7 +78,7 @@ struct ChannelPlacesTests {
     #expect(!names.contains("Studio/4") && names.contains("Studio/5"))
   }
 
-  @Test mutating func `a channel that the user named keeps its ports, however long it is away`() {
+  @Test mutating func `a channel that the user named keeps its ports while it is away`() {
     want("*/*", "Studio/Drums=1bar")
     for take in 1...3 * UInt64(Self.limit) { offer([("Stage/Take \(take)", take)]) }
     #expect(names.count == Self.limit && names.contains("Studio/Drums") && sounding["Studio/Drums"] == nil)
@@ -88,9 +88,7 @@ struct ChannelPlacesTests {
   }
 
   @Test
-  mutating func
-    `where all are there, it is said what found no place, and it has one as soon as there is one`()
-  {
+  mutating func `a channel without a place is reported, and gets the first free one`() {
     want("*/*")
     var all = (1...UInt64(Self.limit)).map { ("Studio/\($0)", $0) }
     offer(all)
@@ -107,22 +105,20 @@ struct ChannelPlacesTests {
   }
 
   @Test
-  mutating func
-    `a channel that is renamed sounds once, at its new ports, and again at the old ones when it is called so`()
-  {
+  mutating func `a renamed channel plays at its new ports only`() {
     want("*/*")
     offer([("Studio/Tone", 1), ("Studio/Other", 2)])
     offer([("Studio/Renamed", 1), ("Studio/Other", 2)])
     #expect(sounding == ["Studio/Renamed": 1, "Studio/Other": 2])
     #expect(names.contains("Studio/Tone"))
-    // Its peer, too.
+    // A renamed peer has the same effect.
     offer([("Stage/Renamed", 1), ("Studio/Other", 2)])
     #expect(sounding == ["Stage/Renamed": 1, "Studio/Other": 2])
     offer([("Studio/Tone", 1), ("Studio/Other", 2)])
     #expect(sounding == ["Studio/Tone": 1, "Studio/Other": 2])
   }
 
-  @Test mutating func `a channel that was taken by its old name alone goes on there`() {
+  @Test mutating func `a renamed channel plays on if only its old name is wanted`() {
     want("Studio/Tone")
     offer([("Studio/Tone", 1)])
     offer([("Studio/Renamed", 1)])
@@ -131,7 +127,7 @@ struct ChannelPlacesTests {
     #expect(sounding == ["Studio/Renamed": 1])
   }
 
-  @Test mutating func `what is not wanted any more leaves, and another channel of the name is that name's`() {
+  @Test mutating func `an unwanted channel leaves; a name gets the new channel that has it`() {
     want("Studio/*", "Stage/Voice")
     offer([("Studio/Drums", 1), ("Studio/Bass", 2), ("Stage/Voice", 3), ("Stage/Noise", 4)])
     #expect(sounding == ["Studio/Drums": 1, "Studio/Bass": 2, "Stage/Voice": 3])
@@ -148,7 +144,7 @@ struct ChannelPlacesTests {
     "nul\0",
     "x\nJACK server gone", String(repeating: "\u{1B}c", count: 300),
   ])
-  func `a stranger's name writes nothing to the terminal but itself`(name: String) {
+  func `a name from outside prints no control characters`(name: String) {
     for said in [
       ChannelNews.presence("Studio/\(name)", true), ChannelNews.presence("\(name)/Drums", false),
       ChannelNews.crowd("Studio/\(name)"),
@@ -160,7 +156,7 @@ struct ChannelPlacesTests {
   }
 
   @Test
-  mutating func `channels that change their names every moment get no ports`() {
+  mutating func `channels that keep changing their names get no ports`() {
     want("*/*")
     offer([("Studio/Drums", 1)])
     let before = places.changes
@@ -173,13 +169,13 @@ struct ChannelPlacesTests {
     #expect(names == ["Studio/Drums"] && places.changes == before)
   }
 
-  @Test mutating func `what a peer renames slowly moves four ports a second at most`() {
+  @Test mutating func `a peer that renames its channels moves at most four ports a second`() {
     want("*/*")
     var made = 0
     var last: Set<String> = []
     for turn in 0..<600 {
       let now = Micros(Int64(turn) * 100_000)
-      // Other names each 1.5 s.
+      // New names every 1.5 s.
       if turn % 15 == 0 {
         places.offer(named((0..<64).map { ("Evil/\(turn) \($0)", UInt64(100 + $0)) }), at: now)
       }
@@ -188,7 +184,7 @@ struct ChannelPlacesTests {
       last = Set(names)
       #expect(names.count <= Self.limit)
     }
-    // A minute.
+    // The loop above lasts a minute.
     #expect((100...60 * 4 + Self.limit).contains(made), "\(made)")
   }
 
@@ -204,14 +200,14 @@ struct ChannelPlacesTests {
       if sounding["Studio/Drums"] != last { made += 1 }
       last = sounding["Studio/Drums"]
     }
-    // A minute, and the last one counts.
+    // The loop above lasts a minute, and the last channel wins.
     #expect((50...61).contains(made), "\(made)")
     places.look(at: Micros(62_000_000))
     #expect(sounding["Studio/Drums"] == 240)
   }
 
   @Test
-  func `four lists of channels a second count, and the newest does`() {
+  func `at most four channel lists a second are applied, the newest always`() {
     var pace = OfferPace()
     var newest = 0
     var worked: [Int] = []
@@ -224,14 +220,14 @@ struct ChannelPlacesTests {
     #expect(pace.take(at: Micros(12_000_000), { Int?.none }) == nil)
   }
 
-  @Test func `channels that come and go fill no terminal; the last state is said`() {
+  @Test func `lines about channels are limited, and the last state gets one`() {
     var presence = ChannelPresence()
     var lines: [String] = []
     for turn in 0..<1200 {
       let there = (0..<32).map { (name: "Evil/\($0)", isThere: turn % 2 == 0) }
       lines += presence.lines(there, at: Micros(Int64(turn) * 500_000))
     }
-    // Ten minutes.
+    // The loop above lasts ten minutes.
     #expect((70...95).contains(lines.count), "\(lines.count)")
     for turn in 0..<1200 {
       lines += presence.lines(

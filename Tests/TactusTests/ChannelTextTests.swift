@@ -5,18 +5,18 @@ import Testing
 
 @testable import tactus
 
-/// What users write behind --send and --receive.
+/// The values of --send and --receive.
 struct ChannelTextTests {
   @Test(
     arguments: [
       ("Studio/Drums", "Studio/Drums", nil), ("Studio/*=1bar", "Studio/*", .bars(1)),
       ("Studio/Drums=150", "Studio/Drums", .time(Micros(150_000))), ("*/*=auto", "*/*", .auto),
-      // Signs that belong to names.
+      // Equal signs that belong to names.
       ("Studio/a=b", "Studio/a=b", nil), ("Studio/a=b=4beats", "Studio/a=b", .beats(4)),
       ("Studio/Drums=", "Studio/Drums=", nil), ("Studio/Drums=-", "Studio/Drums=-", nil),
       ("Studio/Drums=bars", "Studio/Drums=bars", nil),
     ] as [(String, String, AudioDelay?)])
-  func `a channel is taken by its name, and with a delay of its own if that is one`(
+  func `a channel to receive has a name, and a delay if one follows`(
     text: String, name: String, delay: AudioDelay?
   ) throws {
     let received = try #require(ReceivedText(text))
@@ -26,10 +26,10 @@ struct ChannelTextTests {
 
   @Test(arguments: [
     "", "Drums", "=1bar", "Drums=1bar", "a/\u{7}", String(repeating: "x/", count: 200),
-    // Delays that cannot be are no names of channels.
+    // A delay out of range is not taken for a part of the name.
     "Studio/Drums=0bars", "Studio/Drums=20beats", "Studio/Drums=5000", "Studio/Drums=-5", "Studio/*=9bars=2x",
   ])
-  func `what names no channel is refused`(text: String) {
+  func `a text that names no channel is refused`(text: String) {
     #expect(ReceivedText(text) == nil)
   }
 }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import tactus
 
-/// What the shells themselves make of our completions.
+/// The completions, run by the shells themselves.
 @Suite struct CompletionTests {
-  /// What a bash without anything else offers behind these words; the last is the one being written.
+  /// The words that a plain bash offers after these; the last is the one being typed.
   private func bash(_ words: String...) async throws -> Set<String> {
     let script = """
       \(BashCompletion.text())
@@ -19,17 +19,17 @@ import Testing
     return Set(done.output.split(separator: "\n").map(String.init))
   }
 
-  @Test func `bash completes commands, options, what takes them back, and their values`() async throws {
+  @Test func `bash completes commands, options, their negations and values`() async throws {
     #expect(try await bash("tactus", "comp") == ["completions"])
     #expect(try await bash("tactus", "--star") == ["--start-server", "--startstop"])
     #expect(
       try await bash("tactus", "--wait", "--no-cl") == ["--no-click", "--no-clock"])
     #expect(try await bash("tactus", "--lead", "") == ["link", "host", "auto", "midi"])
-    // As readline takes "--lead=h" apart.
+    // Readline splits "--lead=h" like this.
     #expect(try await bash("tactus", "--lead", "=", "h") == ["host"])
     #expect(try await bash("tactus", "--lead", "=") == ["link", "host", "auto", "midi"])
     #expect(try await bash("tactus", "--osc", "=", "of") == ["off"])
-    // Its value has to be attached.
+    // The value of --osc has to be attached.
     #expect(try await bash("tactus", "--osc", "of") == [])
     #expect(try await bash("tactus", "completions", "") == ["bash", "zsh", "fish"])
     #expect(try await bash("tactus", "completions", "--") == ["--help"])
@@ -86,17 +86,17 @@ import Testing
   }
 
   @Test(arguments: ["zsh", "fish"])
-  func `the other shells find nothing wrong with theirs`(shell: String) async throws {
+  func `zsh and fish accept their completions`(shell: String) async throws {
     let text = shell == "zsh" ? ZshCompletion.text() : FishCompletion.text()
     let found = try await ChildProcess.run(["sh", "-c", "command -v \(shell)"])
     guard found.status == 0 else { return }
-    // fish complains only when it loads them.
+    // fish reports errors only when it loads them.
     let options = shell == "zsh" ? ["-n", "-c"] : ["-N", "-c"]
     let done = try await ChildProcess.run([shell] + options + [text])
     #expect(done.status == 0 && done.errors == "", "\(done.errors)")
   }
 
-  @Test func `every option of every command is in all three`() {
+  @Test func `all three completions have every option of every command`() {
     for command in [CommandOutline.program] + CommandOutline.commands {
       for option in command.options {
         for text in [BashCompletion.text(), ZshCompletion.text()] {

@@ -149,7 +149,7 @@ struct ConfigurationFileTests {
       "1: \"osc-send\" takes a list, each of it an address and a port such as 192.168.7.20:9000, not null"
     ),
   ])
-  func `every mistake is one line with the file, the line, the key and what is allowed`(
+  func `a mistake is one line with file, line, key and allowed values`(
     text: String, line: String
   ) {
     do throws(Complaint) {
@@ -161,7 +161,7 @@ struct ConfigurationFileTests {
   }
 
   @Test
-  func `all mistakes of a file are said at once, as many as somebody reads`() {
+  func `all mistakes of a file are reported at once, up to a limit`() {
     func complaint(_ text: String) -> String? {
       do throws(Complaint) { _ = try read(text) } catch { return error.text }
       return nil
@@ -191,8 +191,7 @@ struct ConfigurationFileTests {
   }
 
   @Test
-  func
-    `what is printed as the default is a configuration that changes nothing, with every key and its words`()
+  func `the printed default has every key, and changes nothing`()
     throws
   {
     let text = ConfigurationFile.text(of: Configuration(), heading: "Heading.")
@@ -217,11 +216,11 @@ struct ConfigurationFileTests {
   }
 
   @Test
-  func `a file is the same file from wherever tactus is started the next time`() throws {
+  func `a relative path means the same file at the next start`() throws {
     let typed = try Configuration(arguments: ["--accent-file=a.wav", "--link-key=none", "--config=my.json5"])
     let here = try #require(typed.soundFiles.accent?.dropLast("/a.wav".count))
     #expect(here.hasPrefix("/") && typed.far.key == "none" && typed.file == "\(here)/my.json5")
-    // What a file says is beside that file; what came through a pipe is from here.
+    // A path in a file is relative to the file; a path from a pipe is relative to the working folder.
     let written = "{'accent-file': 'a.wav', 'link-key': 'keys/two', 'beat-file': '/b.wav'}"
     let file = try read(written)
     #expect(file.soundFiles.accent == "/home/ada/a.wav" && file.far.key == "/home/ada/keys/two")
@@ -232,7 +231,7 @@ struct ConfigurationFileTests {
   }
 
   @Test
-  func `a pattern may be empty in every way in which it can be said`() throws {
+  func `a pattern may be empty, on the command line and in a file`() throws {
     let plain = Configuration()
     #expect(try Configuration(arguments: ["--click-pattern=Xx.", "--click-pattern="]) == plain)
     #expect(try read("{'click-pattern': ''}") == plain)
@@ -244,7 +243,7 @@ struct ConfigurationFileTests {
   }
 
   @Test
-  func `the ways to say a choice mean the same`() throws {
+  func `all ways to write a choice mean the same`() throws {
     #expect(try read("{click: true}") == Configuration(arguments: ["--click"]))
     #expect(
       try read("{click: false, clock: false}") == Configuration(arguments: ["--no-click", "--no-clock"]))
@@ -256,7 +255,7 @@ struct ConfigurationFileTests {
   }
 
   @Test
-  func `what is typed comes before what stands in the file, and a list that is typed replaces the file's`()
+  func `the command line and its lists win over the file`()
     throws
   {
     var configuration = try read("{tempo: 90, link: false, click: true, 'osc-allow': ['10.0.0.0/8', '::1']}")
@@ -280,7 +279,7 @@ struct ConfigurationFileTests {
     ])
     #expect(moved.configuration == "/c/tactus/config.json5" && moved.state == "/s/tactus/state.json5")
     #expect(moved.defaults == ["/a/tactus/config.json5", "/b/tactus/config.json5"])
-    // Empty or relative is as good as not set.
+    // An empty or relative variable counts as not set.
     let odd = places(["HOME": "/home/ada", "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "state"])
     #expect(odd.configuration == usual.configuration && odd.state == usual.state)
     #expect(places([:]).configuration == nil && places([:]).state == nil)

@@ -36,7 +36,7 @@ func `the help text names every option and fits in 80 columns`() {
   (["stauts"], "there is no command \"stauts\": do you mean \"status\"?"),
   (["-t90", "9000"], "there is no command \"9000\""),
 ])
-func `a word that is none of the commands is answered with what was probably meant`(
+func `a stray word is refused with a hint at what was meant`(
   arguments: [String], words: String
 ) {
   #expect(throws: Complaint(words)) { try Configuration(arguments: arguments) }
@@ -52,14 +52,14 @@ func `a word that is none of the commands is answered with what was probably mea
   (["--pulse", "24"], ["--pulse", "--pulse-rate=24"]), (["--click", "off"], ["--no-click"]),
   (["--startstop", "on"], ["--startstop"]), (["--link=off"], ["--no-link"]),
 ])
-func `a word behind an option that needs none is taken as what is meant`(typed: [String], written: [String])
+func `a word after an option with an optional value is understood`(typed: [String], written: [String])
   throws
 {
   #expect(try Configuration(arguments: typed) == Configuration(arguments: written))
 }
 
 @Test
-func `a quantum of 3.5 is one as 4 is, and a word gives one bar of the meter again, typed and in a file`()
+func `the quantum is a number of beats or one bar, typed and in a file`()
   throws
 {
   for (text, quantum) in [("4", .beats(4)), ("3.5", .beats(3.5)), ("0.125", .beats(0.125)), ("bar", .bar)]
@@ -95,14 +95,14 @@ func `the defaults are JACK's default server and the name tactus`() throws {
   (["compl"], "there is no command \"compl\": do you mean \"completions\"?"),
   (["--wait", "completions"], "\"completions\" comes first: tactus completions"),
 ])
-func `a word that is no command gets the nearest one, and one that stands too late its place`(
+func `an unknown command is refused with the nearest known one`(
   arguments: [String], line: String
 ) {
   #expect(throws: Complaint(line)) { try Configuration(arguments: arguments) }
 }
 
 @Test
-func `whoever asks for help gets it, whatever else stands there`() throws {
+func `--help wins over a stray word before it`() throws {
   #expect(try Configuration(arguments: ["play", "--help"]).answer == .help)
 }
 
@@ -118,14 +118,14 @@ func `OSC is on at its usual port, and --osc and --no-osc change that`() throws 
   let fixed = try settings("-o9001")
   #expect(fixed.isPortFixed && fixed.listen.first?.port == 9001)
   #expect(try settings("--osc=9001", "--osc").isPortFixed == false)
-  // What this machine reaches itself by stays, whether it has that address or not.
+  // The loopback addresses stay, whether the machine has the other address or not.
   let listen = try settings("--osc-listen=10.9.9.9").listen.map(\.address)
   #expect(
     listen.first == .v4(0x0a09_0909) && listen.dropFirst().allSatisfy(\.isLoopback) && listen.count == 3)
 }
 
 @Test
-func `what an option reads is what it would have to be told to store it`() throws {
+func `the text that an option reads back stores the same value`() throws {
   var changed = try Configuration(arguments: [
     "-nsolo", "-sstudio", "-t99.5", "-m7/8", "--click", "--pulse-rate=24", "--click-pattern=Xx.",
     "--osc=9001",
@@ -155,7 +155,7 @@ func `what an option reads is what it would have to be told to store it`() throw
 }
 
 @Test
-func `Link is on the interfaces that were named, or on all`() throws {
+func `Link uses the named interfaces, or all of them`() throws {
   #expect(try Configuration(arguments: []).link.interfaces == nil)
   #expect(
     try Configuration(arguments: ["--link-interface=wlan0", "--link-interface=lo"]).link.interfaces == [
@@ -179,7 +179,7 @@ func `rooms may call at a port, at an address, or at both`(text: String, choice:
 }
 
 @Test(arguments: ["0", "65536", "10.8.0.1:0", "0.0.0.0", "::", "224.0.0.1:20819", "10.8.0.1:", "room:9", ""])
-func `what is neither a port nor an address is refused`(text: String) {
+func `a text that is neither a port nor an address is refused`(text: String) {
   #expect(throws: Complaint.self) { try Configuration(arguments: ["--link-accept=\(text)"]) }
 }
 

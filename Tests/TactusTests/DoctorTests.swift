@@ -34,7 +34,7 @@ private func bad(_ findings: [Finding]) -> [String] {
 @Suite("The doctor's judgement")
 struct DoctorJudgementTests {
   @Test
-  func `a healthy server is good news only; a port of a MIDI device without latency is no illness`() {
+  func `a healthy server gives good findings only`() {
     let findings = JACKExamination.judge(survey(tactus: ["tactus"]))
     #expect(findings.allSatisfy { $0.grade == .good }, "\(findings)")
     #expect(findings[0].words == "jack2 1.9.21, server \"default\", 48000 Hz, 256 frames a period, real time")
@@ -51,7 +51,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `the doctor says whose latency counts for other programs`() {
+  func `the doctor names the ports whose latency counts`() {
     func told(_ sinks: SinkChoice) -> [Finding] {
       let values: [String: Argument] = ["jack/connected": .float32(1), "jack/sink/str": .string(sinks.words)]
       return DoctorCommand.judge(
@@ -73,7 +73,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `what is wrong with a server is named, each with what to do`() {
+  func `each fault of a server is named with a remedy`() {
     let findings = JACKExamination.judge(
       survey(latency: 0, isRealtime: false))
     let words = bad(findings)
@@ -84,7 +84,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `a latency that nobody can have is named with its port`() {
+  func `an implausible latency is named with its port`() {
     var survey = survey()
     survey.implausible = ["home-made:in"]
     let words = bad(JACKExamination.judge(survey))
@@ -97,7 +97,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `another timebase master is worth a note, unless it is tactus`() {
+  func `another timebase master is noted, unless it is tactus`() {
     func grade(_ tactus: [String], _ shows: Bool) -> Finding.Grade? {
       JACKExamination.judge(survey(tactus: tactus, showsBars: shows)).first {
         $0.topic == "Timebase"
@@ -109,9 +109,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func
-    `another room that is there is good news: its time, its bound, what is lost, its key, and whether there is NAT`()
-  {
+  func `the state, the loss, the key and the NAT of other rooms are judged`() {
     func told(_ rooms: String, _ more: [String: Argument] = [:]) -> [Finding] {
       var values: [String: Argument] = [
         "far/str": .string(rooms), "far/key": .string("k7qm"), "far/seen": .string(""),
@@ -160,13 +158,13 @@ struct DoctorJudgementTests {
       "a:20819 in 620 ms (±310 ms), 12 % lost", ["far/loss": .float32(12), "far/roundtrip": .float32(620)])
     #expect(poor.map(\.grade) == [.good, .note, .note, .good])
     #expect(told("a:1 in 1 ms (±0.5 ms)", ["far/key": .string("")]).map(\.grade) == [.good, .note])
-    // Of so many that the text is cut off, the last is not taken for a fault.
+    // The text is cut off within the last room, which must not count as a fault.
     let many = (0..<9).map { "room-\($0).example.org:20819 in 120 ms (±60 ms)" }.joined(separator: "; ")
     #expect(told(String(many.prefix(247))).allSatisfy { $0.grade == .good })
   }
 
   @Test
-  func `a client is judged by what it does: LinkHut that clicks is in nobody's way, a foreign master is`() {
+  func `a foreign timebase master is a fault, another tactus is none`() {
     let beside = JACKExamination.judge(
       survey(tactus: ["tactus"], showsBars: true))
     #expect(beside.allSatisfy { $0.grade == .good }, "\(beside)")
@@ -208,7 +206,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `without a server it says how to come by one, and how PipeWire is used`() {
+  func `without a server the remedy says how to start one or use PipeWire`() {
     #expect(
       JACKExamination.judge(.noServer("default"), pipeWireRuns: true).remedy?.contains(
         "install pipewire-jack")
@@ -220,7 +218,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `real-time rights, locked memory and slow clocks`() {
+  func `missing real-time rights, little memory and slow clocks are faults`() {
     var facts = MachineExamination.Facts()
     facts.clockSource = "tsc"
     #expect(bad(MachineExamination.judge(facts)) == [])
@@ -241,7 +239,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `each interface is judged by what became of the packet`() {
+  func `each interface is judged by the fate of its packet`() {
     typealias Interface = NetworkExamination.Interface
     func judge(_ interface: Interface) -> Finding? {
       NetworkExamination.judge([interface, Interface(name: "eth9", address: "10.0.0.1", outcome: .heard)])
@@ -261,7 +259,7 @@ struct DoctorJudgementTests {
       judge(Interface(name: "eth0", address: address, outcome: .notSent(errno: ENETUNREACH)))?.remedy
         == "As root: ip route add 224.0.0.0/4 dev eth0")
     #expect(grade(Interface(name: "eth0", address: address, outcome: .notSent(errno: EPERM))) == .bad)
-    // Loopback without multicast is how most machines are.
+    // Most machines have no multicast on loopback.
     let loopback = Interface(
       name: "lo", address: "127.0.0.1", isLoopback: true, outcome: .notSent(errno: ENETUNREACH))
     #expect(NetworkExamination.judge([loopback]).map(\.grade) == [.note])
@@ -270,7 +268,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `nothing wrong does not hide what is worth knowing`() {
+  func `the summary lists notes if nothing is wrong`() {
     let good = Finding.good("JACK", "there")
     let network = NetworkExamination.judge([])
     #expect(DoctorCommand.summary([good]) == "Nothing is wrong.")
@@ -281,7 +279,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `Linux's table of sockets is read line by line, and no other line is one`() {
+  func `only valid lines of the table of sockets are read`() {
     let table = """
         sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
        12: 0100007F:5149 00000000:0000 07 00000000:00000000 00:00000000 00000000  1000        0 26482 2 0000 0
@@ -296,7 +294,7 @@ struct DoctorJudgementTests {
   }
 
   @Test
-  func `a finding fits a terminal, and its remedy stands below it`() {
+  func `a finding fits into a terminal, with its remedy below`() {
     let finding = Finding.bad("Clock", String(repeating: "slow ", count: 30), mend: "Do this.")
     let lines = finding.text.split(separator: "\n")
     #expect(lines.allSatisfy { $0.count <= 80 } && lines.first?.hasPrefix("!  Clock: slow") == true)
@@ -311,13 +309,12 @@ struct ExaminingProgramTests {
   ) {
     let done = try await ChildProcess.run(stage.command(on: host, [program, "doctor"] + options))
     #expect(done.errors == "")
-    // On one line: where it is wrapped depends on the words.
+    // All on one line, since the wrapping depends on the words.
     return (done.status, done.output.split { $0 == " " || $0 == "\n" }.joined(separator: " "))
   }
 
   @Test
-  func
-    `on a good network it hears itself and counts the peers, who take no notice, with a route for multicast or without`()
+  func `on a good network the doctor hears itself and counts the peers`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2")
@@ -329,16 +326,15 @@ struct ExaminingProgramTests {
     try await peer.ask("enable on")
     let together = try await findings(stage)
     #expect(together.text.contains("Link gets through; 1 other peer was heard"), "\(together)")
-    // The doctor's packet is nothing to a peer.
+    // A peer ignores the doctor's packet.
     try await peer.wait("peers", "0", seconds: 3)
-    // Link says itself on which interface it sends.
+    // Link needs no route: it names the interface itself when it sends.
     _ = try await stage.run("ip", "route", "del", "224.0.0.0/4")
     #expect(try await findings(stage).text.contains("; 1 other peer was heard"))
   }
 
   @Test
-  func
-    `a firewall that keeps Link in or out is found on each interface, and one that lets it through is not blamed`()
+  func `a firewall is blamed only if it blocks Link`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2")
@@ -359,14 +355,14 @@ struct ExaminingProgramTests {
     let one = try await wall(input, "add rule inet wall in udp dport 20808 drop")
     #expect(one.status == 1 && one.text.contains("! Network \(keptOut)"), "\(one)")
     #expect(one.text.contains("sudo ufw allow proto udp from 10.77.0.0/24"), "\(one)")
-    // As ufw and firewalld come: nothing but loopback and answers.
+    // The defaults of ufw and firewalld: nothing but loopback and answers.
     let own = [
       "add rule inet wall in iif lo accept", "add rule inet wall in ct state established,related accept",
     ]
     let usual = try await wall(closed, own[0], own[1])
     #expect(usual.text.contains("! Network \(keptOut)"), "\(usual)")
     #expect(usual.text.contains("+ Network lo: 127.0.0.1: Link gets through"), "\(usual)")
-    // What the remedy asks for.
+    // The rule that the remedy asks for.
     let mended = try await wall(
       closed, own[0], own[1], "add rule inet wall in ip saddr 10.77.0.0/24 udp dport 1-65535 accept")
     #expect(mended.text.contains("+ Network \(heard)"), "\(mended)")
@@ -391,7 +387,7 @@ struct ExaminingProgramTests {
   }
 
   @Test
-  func `it finds a missing server, another timebase master, and the tactus that runs; for programs as JSON`()
+  func `a missing server, a foreign master and a running tactus are found`()
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -406,7 +402,7 @@ struct ExaminingProgramTests {
     #expect(text.contains("not real time: every"), "\(text)")
     #expect(text.contains("+ Timebase: bars and beats are shown on JACK's transport"), "\(text)")
     #expect(text.contains("+ tactus: runs, controlled at OSC port 20809: \"stopped\""), "\(text)")
-    // It hears that tactus, and does not take it for another; the other at its side it does.
+    // The doctor does not count the examined tactus as a peer, but counts a second one.
     let status = try await stage.run(program, "status").output
     #expect(
       status.contains("Enabled, No Links")
@@ -439,10 +435,10 @@ struct ExaminingProgramTests {
   }
 
   @Test
-  func `the check finds the frames that a cable hides, and sets the offset now and for the next time`()
+  func `the check measures a cable, and sets the offset now and later`()
     async throws
   {
-    // A cable of jackd's own: what is played into it comes back a period later, and JACK does not say so.
+    // jackd's own loopback: sound comes back a period later, which JACK's latencies do not say.
     let stage = try await LabStage("--no-server")
     let server = try ChildProcess(
       stage.command([
@@ -462,19 +458,19 @@ struct ExaminingProgramTests {
     let way = fields["milliseconds"]?.number ?? .nan
     let error = fields["error"]?.number ?? .nan
     let offset = fields["offset"]?.number ?? .nan
-    // Whole periods of 10 ms, to the frame.
+    // The measured delay is a whole number of periods of 10 ms, to the frame.
     #expect(abs(way / 10 - (way / 10).rounded()) < 0.001 && way > 0, "\(done.output)")
     #expect(abs(error - (way - (fields["told"]?.number ?? .nan))) < 1e-9)
     #expect(abs(offset - error) < 0.01)
     let said = try await stage.run(program, "send", "click/2/offset").output
     #expect(abs((Double(said.dropLast()) ?? .nan) - offset) < 0.001, "\(said)")
-    // The second port's own, which a new offset for both ends.
+    // An own offset of the second port, which a new offset for both drops.
     #expect(try await stage.run(program, "send", "click/2/offset", "3.25").status == 0)
     child.signal(SIGTERM)
     #expect(await child.status() == 0)
     let remembered = try await stage.run(program, "config").output
     #expect(remembered.contains("click-offset \(JSON5.text(offset))\n") || offset == 0, "\(remembered)")
-    // Without a tactus that runs it is kept for the next one; half of it, if nobody says otherwise.
+    // Without a running tactus the offset is kept for the next one. By default it is half the error.
     #expect(remembered.contains("click-2-offset 3.25\n"), "\(remembered)")
     let later = try await ChildProcess.run(stage.command([program, "check", "--set"] + cable))
     #expect(
@@ -482,7 +478,7 @@ struct ExaminingProgramTests {
     #expect(later.errors.hasPrefix("tactus: tactus will use --click-offset=") || offset == 0)
     let kept = try await stage.run(program, "config").output
     #expect(!kept.contains("click-2-offset 3.25"), "\(kept)")
-    // No cable, no port.
+    // Without a cable, and with a port that does not exist.
     let silent = try await stage.run(
       program, "check", "--server=stage", "--output=system:playback_1", "--input=loopback:capture_2",
       "--seconds=2")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import tactus
 
-/// `tactus view` and `tactus save`: a tactus without a terminal, and somebody at another.
+/// `tactus view` and `tactus save`: a tactus without a terminal, and a user at another one.
 @Suite("A tactus that runs as a service", .serialized)
 struct ElsewhereProgramTests {
   private func serve(_ stage: LabStage, on host: Int = 1, _ options: String...) async throws -> ChildProcess {
@@ -15,7 +15,7 @@ struct ElsewhereProgramTests {
   }
 
   @Test
-  func `its view is opened from a terminal, takes keys, and is left without ending it`() async throws {
+  func `a view from a terminal takes keys, and ends without the service`() async throws {
     let stage = try await LabStage()
     let service = try await serve(stage)
     let terminal = try await Terminal(in: stage, columns: 100, rows: 30)
@@ -28,7 +28,7 @@ struct ElsewhereProgramTests {
     try await terminal.press("Space")
     try await terminal.see("rolling")
     #expect(try await settles(stage, "jack/rolling", "true\n"))
-    // Its own news, and what it refuses, arrive here.
+    // The service's news and refusals arrive in the view.
     try await terminal.press("s")
     try await terminal.see("sync on")
     try await terminal.press("9", "9", "9", "9", "Enter")
@@ -38,7 +38,7 @@ struct ElsewhereProgramTests {
     try await terminal.press("q")
     #expect(try await terminal.isSane())
     #expect(try await stage.run(program, "status").output.contains("Transport        rolling"))
-    // It is started again while it is looked at.
+    // The service is restarted while it is viewed.
     try await terminal.enter("\(program) view")
     try await terminal.see("rolling", "sync on")
     #expect(try await stage.run(program, "send", "quit").status == 0)
@@ -59,7 +59,7 @@ struct ElsewhereProgramTests {
   }
 
   @Test
-  func `it is viewed from another machine, which may change what a controller may`() async throws {
+  func `a view on another machine has the rights of a controller`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let service = try await serve(stage, on: 2, "--osc-listen=0.0.0.0")
     let address = "10.77.0.2"
@@ -70,7 +70,7 @@ struct ElsewhereProgramTests {
     #expect(try await settles(stage, on: 2, "tempo", "121\n"))
     try await terminal.press("Space")
     try await terminal.see("rolling")
-    // What only its own machine may.
+    // A command that is allowed only on the service's machine.
     try await terminal.press("o")
     try await terminal.see("only from the same machine")
     try await terminal.press("q")
@@ -94,7 +94,7 @@ struct ElsewhereProgramTests {
   }
 
   @Test
-  func `what holds is saved as the configuration, and nothing that a hand wrote is lost`() async throws {
+  func `saving writes the configuration, and keeps what a user wrote`() async throws {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     let file = home.path + "/tactus/config.json5"
@@ -115,10 +115,10 @@ struct ElsewhereProgramTests {
     let saved = startup.configuration
     #expect(saved.choices.click.isOn && saved.choices.click.when == .rolling && saved.autoconnects)
     #expect(saved.choices.meter.beatsPerBar == 7 && saved.outputs == ["drums=clock offset=4"])
-    // How this run shows itself is no choice for all of them.
+    // The options about this run's output are not saved.
     #expect(saved.showsView && saved.surface.serviceName == "stage")
 
-    // tactus wrote it: it may write it again.
+    // tactus may overwrite a file that it wrote.
     #expect(try await run("send", "click/gain", "0.25").status == 0)
     let later = try await run("save")
     #expect(later.status == 0 && later.output.contains("what was there is \(file).before now"), "\(later)")
@@ -127,7 +127,7 @@ struct ElsewhereProgramTests {
         == 0.25
     )
 
-    // Of two that run, whose is it?
+    // If two run, the file may belong to either.
     let second = try ChildProcess(
       stage.command(["env", "XDG_CONFIG_HOME=\(home.path)", program, "--no-tui", "--name=two"]))
     try await second.awaitLine(beginning: "OSC: ")
@@ -136,7 +136,7 @@ struct ElsewhereProgramTests {
     second.signal(SIGTERM)
     #expect(await second.status() == 0)
 
-    // A hand's is a hand's.
+    // A file written by hand is left alone.
     let mine = "{ // mine\n  tempo: 99 }\n"
     try WholeFile.write(mine, to: file)
     let refused = try await run("save")
@@ -152,7 +152,7 @@ struct ElsewhereProgramTests {
         == 0.25
     )
 
-    // The disk says no: so does tactus, and goes on.
+    // If the disk refuses the write, tactus reports that and goes on.
     #expect(
       try await stage.run("sh", "-c", "rm -r '\(home.path)/tactus' && touch '\(home.path)/tactus'").status
         == 0)
@@ -166,7 +166,7 @@ struct ElsewhereProgramTests {
 }
 
 @Test
-func `every example of the help is a command line that is taken`() throws {
+func `the command line accepts every example of the help`() throws {
   let lines = Configuration.examples.split(separator: "\n").dropFirst()
   #expect(lines.count >= 5)
   for line in lines {

@@ -3,11 +3,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The kernel as qemu's user emulation shows it (`tools/native/emulator.c`).
+/// The kernel as programs see it under qemu's user emulation (`tools/native/emulator.c`).
 @Suite("Under an emulator")
 struct EmulatorTests {
   @Test
-  func `Link finds its peers, and OSC that nobody takes holds nothing up`() async throws {
+  func `Link finds its peers, and unreceived OSC does not block`() async throws {
     let (stage, folder) = (try await LabStage(), try ScratchFolder())
     let library = try await folder.preload("emulator")
     let target = "--osc-send=127.0.0.1:9999"

@@ -5,17 +5,17 @@ import Testing
 
 @testable import tactus
 
-/// The end, when somebody else does not play his part.
+/// The end, while JACK, the disk or the terminal does not cooperate.
 @Suite("The end", .serialized)
 struct EndTests {
-  /// Time for two questions not to be one.
+  /// Long enough that two requests do not count as one.
   private let pause = Duration.milliseconds(400)
 
   private func shell(_ stage: LabStage, _ script: String) async throws -> ChildProcess.Finished {
     try await ChildProcess.run(stage.command(["sh", "-c", script, "sh", program]))
   }
 
-  /// A server that can be held: its number is the lab's.
+  /// A server that can be stopped: its process id is in the lab's /dev/shm.
   private func jackd(_ stage: LabStage) throws -> ChildProcess {
     let script = "echo $$ >/dev/shm/jackd; exec jackd --no-realtime -n stage -d dummy >/dev/null 2>&1"
     return try ChildProcess(stage.command(["sh", "-c", script]))
@@ -25,13 +25,13 @@ struct EndTests {
     #expect(try await shell(stage, "kill -STOP $(cat /dev/shm/jackd)").status == 0)
   }
 
-  /// T if it is held.
+  /// T if the server is stopped.
   private func state(_ stage: LabStage) async throws -> String {
     try await shell(stage, "ps -o stat= -p $(cat /dev/shm/jackd)").output
   }
 
   @Test(arguments: [SIGTERM, SIGINT])
-  func `while JACK hangs whoever asks twice is obeyed, and what was chosen is remembered`(signal: Int32)
+  func `while JACK hangs, a second request ends tactus and choices are kept`(signal: Int32)
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -40,13 +40,13 @@ struct EndTests {
     let child = try ChildProcess(stage.command([program, "--wait", "--server=stage"]))
     try await child.awaitLine(beginning: "OSC: ")
     try await hold(stage)
-    // Too late for any look of the main thread, if that hangs already.
+    // Sent too late for the main thread, if that hangs already.
     let sent = try await shell(stage, "$1 send click/offset 7")
     #expect(sent.status == 0, "\(sent)")
     child.signal(SIGTERM)
     try await Task.sleep(for: pause)
     child.signal(signal)
-    // Once it knows that JACK does not answer it waits for nothing, and the first question was enough.
+    // Once tactus knows that JACK does not answer, it waits for nothing, and the first request was enough.
     let status = await child.status()
     let state = try await state(stage)
     #expect(state.hasPrefix("T"), "\(state)")
@@ -59,7 +59,7 @@ struct EndTests {
         "\"click-offset\": {\"is\": 7"))
   }
 
-  /// Asks JACK for something every 5 ms, and holds it meanwhile.
+  /// Makes tactus ask JACK for something every 5 ms, and stops JACK meanwhile.
   private let holdWhileAsked = """
     import os, signal, socket, time
     asker = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -70,7 +70,7 @@ struct EndTests {
     """
 
   @Test
-  func `a question that JACK does not answer is noticed, and one wish to end is enough`() async throws {
+  func `a hanging JACK call is noticed, and one request then ends tactus`() async throws {
     let stage = try await LabStage("--no-server")
     let server = try jackd(stage)
     defer { server.signal(SIGKILL) }
@@ -92,7 +92,7 @@ struct EndTests {
   }
 
   @Test
-  func `with a server that answers, who asks twice at one moment gets the clean end`() async throws {
+  func `two requests at one moment give a clean end if JACK answers`() async throws {
     let stage = try await LabStage("--name", "studio")
     let child = try ChildProcess(stage.command([program]))
     try await child.awaitLine(beginning: "OSC: ")
@@ -105,7 +105,7 @@ struct EndTests {
   }
 
   @Test
-  func `on a disk that can only be read what was remembered stays; that is said once, and the end is clean`()
+  func `a read-only disk keeps the old state, with one warning`()
     async throws
   {
     let stage = try await LabStage("--name", "studio")
@@ -133,7 +133,7 @@ struct EndTests {
   }
 
   @Test
-  func `asked twice in a terminal while JACK hangs, the shell gets its terminal back`() async throws {
+  func `two Ctrl-C while JACK hangs give the shell its terminal back`() async throws {
     let stage = try await LabStage("--no-server")
     let server = try jackd(stage)
     defer { server.signal(SIGKILL) }
@@ -151,7 +151,7 @@ struct EndTests {
   }
 
   @Test
-  func `where a terminal stops who writes in the background, tactus plays on`() async throws {
+  func `tactus plays on if the terminal stops background output`() async throws {
     let stage = try await LabStage("--name", "studio")
     let terminal = try await Terminal(in: stage, columns: 120, rows: 24)
     try await terminal.enter("stty tostop; \(program) --no-tui &")
@@ -161,16 +161,17 @@ struct EndTests {
     try await terminal.see("\nended with ")
   }
 
-  /// For more than a second, after which jackd throws its clients out, and for more than the five it waits for one that closes.
+  /// Longer than a second, after which jackd drops its clients, and longer than the five that it waits for
+  /// one that closes.
   @Test(arguments: [1.2, 5.5])
-  func `a tactus that stood still for seconds comes back, to a server that answers all others, too`(
+  func `a tactus that was stopped for seconds comes back to its server`(
     seconds: Double
   ) async throws {
     let stage = try await LabStage("--name", "studio")
     let child = try ChildProcess(
       stage.command(["sh", "-c", "echo $$ >/dev/shm/tactus; exec \"$1\" --click", "sh", program]))
     try await child.awaitLine(beginning: "OSC: ")
-    // Two clients in a row, and both to the driver.
+    // Two clients in series, and both connected to the driver.
     let other = try ChildProcess(stage.command(["sh", "-c", "exec jack_iodelay >/dev/null 2>&1"]))
     defer { other.signal(SIGKILL) }
     let wires = """
@@ -179,7 +180,8 @@ struct EndTests {
       jack_connect tactus:click_2 system:playback_2
       """
     #expect(try await shell(stage, wires).status == 0)
-    // Where the server had to wait for its processor as long, nobody was missed, and nothing is said: then once more.
+    // If the server itself had to wait for a processor that long, it misses no client and nothing is
+    // reported. Try again.
     func isMissed() async -> Bool {
       while let line = try? await child.line(within: .seconds(8)) {
         if line.hasPrefix("tactus stood still for ") { return true }
@@ -207,9 +209,10 @@ struct EndTests {
   }
 
   @Test
-  func `what is said to every tactus that plays ends none that only asks`() async throws {
+  func `signals for all playing tactus do not end a tactus command`() async throws {
     let stage = try await LabStage("--no-server")
-    // It begins when it holds or ignores them; that is before it asks anybody, and here nobody answers.
+    // The command has begun when it blocks or ignores the signals. That is before it asks; here no tactus
+    // answers it.
     let script = """
       import os, signal, socket, subprocess, sys
       os.setsid()

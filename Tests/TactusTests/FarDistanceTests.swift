@@ -10,7 +10,7 @@ struct FarDistanceTests {
   private static let three = Meter(beatsPerBar: 3)
 
   @Test(arguments: [("4beats", 4.0), ("1beat", 1), ("2bars", 6), ("1bar", 3), ("0", 0), ("64bars", 192)])
-  func `whole beats and bars are distances`(text: String, beats: Double) throws {
+  func `whole beats and bars are distances between rooms`(text: String, beats: Double) throws {
     let distance = try FarDistance([.text(text)])
     #expect(distance.beats(in: Self.three) == Beats(beats))
     #expect(try FarDistance([.text(distance.word)]).beats(in: Self.three) == Beats(beats))
@@ -21,7 +21,7 @@ struct FarDistanceTests {
     #expect(configuration.choices.far.offset == Micros(-2_500))
   }
 
-  @Test func `the offset of one room that is called can be changed, by the name that is written or shown`()
+  @Test func `the offset of a called room changes by its written or shown name`()
     throws
   {
     var state = SurfaceState()
@@ -38,7 +38,7 @@ struct FarDistanceTests {
     for room in ["", "studio:1", "stage", "studio offset=3", "192.0.2.7"] {
       #expect(throws: Refusal.self, "\(room)") { try state.setOffset(.zero, of: room) }
     }
-    // It is what a configuration that is saved then says.
+    // The saved configuration has the new offsets.
     var configuration = try Configuration(arguments: ["--link-to", "studio"])
     configuration = configuration.taking(state)
     #expect(configuration.far.calls == state.calls)
@@ -50,7 +50,7 @@ struct FarDistanceTests {
   @Test(arguments: [
     "", "4", "beats", "-1beat", "1.5beats", "65bars", "4 beats", "2barss", "99999999999999999999beats",
   ])
-  func `what is neither is refused`(text: String) {
+  func `a distance that is not whole beats or bars is refused`(text: String) {
     #expect(throws: Refusal.self) { try FarDistance([.text(text)]) }
     #expect(throws: Complaint.self) { try Configuration(arguments: ["--link-distance=\(text)"]) }
   }

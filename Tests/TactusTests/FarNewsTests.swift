@@ -20,7 +20,7 @@ struct FarNewsTests {
     return far
   }
 
-  @Test func `a room that comes, is cut off, comes back and leaves is told, each once`() {
+  @Test func `each change of a room is reported once`() {
     var news = FarNews()
     var said: [String] = []
     for state in [.waiting, .proven, .proven, .away, .away, .proven, nil, nil] as [ShownRoom.State?] {
@@ -33,7 +33,7 @@ struct FarNewsTests {
       ])
   }
 
-  @Test func `a name that leads nowhere is told once, and that it leads somewhere is no news`() {
+  @Test func `a host name without an address is reported once`() {
     var news = FarNews()
     var said: [String] = []
     for state in [.unknown, .unknown, .waiting, .unknown, nil] as [ShownRoom.State?] {
@@ -43,7 +43,7 @@ struct FarNewsTests {
       said == Array(repeating: "No address is known for the room studio:20819; tactus asks again", count: 2))
   }
 
-  @Test func `who calls itself is told so once, and nothing of routers or keys`() {
+  @Test func `a tactus that calls itself is reported once, without other advice`() {
     var news = FarNews()
     var said: [String] = []
     for state in [.waiting, .ourselves, .ourselves, .waiting, .proven] as [ShownRoom.State?] {
@@ -55,7 +55,7 @@ struct FarNewsTests {
       ])
   }
 
-  @Test func `whoever knocks with other keys from many addresses fills no terminal`() {
+  @Test func `calls with a wrong key from many addresses make few lines`() {
     var news = FarNews()
     var said = 0
     for second in 0..<600 {

@@ -9,13 +9,13 @@ struct FoundProgramTests {
   private let avahi = Lab.top + "/tools/lib/avahi"
 
   @Test
-  func `another machine finds tactus by its name, with address and port, until it ends`() async throws {
+  func `another machine finds the name, address and port of tactus`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let tactus = try ChildProcess(
       stage.command(
         on: 1, [avahi, program, "--osc-listen=0.0.0.0", "--osc-name=tactus on stage", "--osc-query=20810"]))
     try await tactus.awaitLine(beginning: "OSCQuery: ")
-    // A second machine that looks on, all the time.
+    // A second machine that watches all the time.
     let browser = try ChildProcess(stage.command(on: 2, [avahi, "avahi-browse", "-arp"]))
     let name = #"wire0;IPv4;tactus\032on\032stage;"#
     var missing: Set = ["_osc._udp;20809", "_oscjson._tcp;20810"]

@@ -10,7 +10,7 @@ import Testing
 
 /// The tempo below a bend, which is the one that lasts.
 struct HeldBendTests {
-  @Test func `the session shows an earlier tempo of the bend, then the latest`() {
+  @Test func `the tempo below is known for each tempo that the session shows`() {
     let bend = HeldBend()
     bend.ordered(Tempo(132), below: Tempo(121))
     bend.ordered(Tempo(133), below: Tempo(121))
@@ -19,7 +19,7 @@ struct HeldBendTests {
     }
   }
 
-  @Test func `a bend that a peer passes on in whole microseconds is the bend`() {
+  @Test func `a bend that a peer rounds to whole microseconds is still the bend`() {
     let bend = HeldBend()
     let bent = Tempo(133.1)
     bend.ordered(bent, below: Tempo(121))
@@ -38,14 +38,14 @@ struct HeldBendTests {
     #expect(bend.below(Tempo(133)) == nil)
   }
 
-  @Test func `the last 64 tempos of a bend are known`() {
+  @Test func `the last 64 tempos of a bend are recognised`() {
     let bend = HeldBend()
     for step in 0...64 { bend.ordered(Tempo(130 + Double(step) / 8), below: Tempo(121)) }
     #expect(bend.below(Tempo(130)) == nil)
     for step in 1...64 { #expect(bend.below(Tempo(130 + Double(step) / 8)) == Tempo(121), "\(step)") }
   }
 
-  @Test func `a tempo that is ordered and no bend ends it`() {
+  @Test func `a command without a bend ends the bend`() {
     let bend = HeldBend()
     bend.ordered(Tempo(133), below: Tempo(121))
     bend.ordered(Tempo(133), below: nil)
@@ -66,7 +66,7 @@ struct HeldBendTests {
       desk.publish(snapshot)
       #expect(desk.lasting.chosenTempo == Tempo(121), "\(tempo)")
     }
-    // A drummer's tap moves the tempo below, and the bend with it.
+    // A tap by a drummer changes the tempo below, and the bend with it.
     _ = desk.setTempo(Tempo(134), bentFrom: Tempo(122), at: .zero)
     snapshot.state.setTempo(134, at: .zero)
     desk.publish(snapshot)

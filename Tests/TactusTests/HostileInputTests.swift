@@ -5,8 +5,8 @@ import Testing
 
 @testable import tactus
 
-/// What held when it was tried from outside for an afternoon, and must go on holding.
-@Suite("What nobody sane would write")
+/// Input that was tried by hand for an afternoon and did no harm, and must never do any.
+@Suite("Hostile input")
 struct HostileInputTests {
   private static let values = [
     "", " ", "-", "--", "=", "-1", "0", "1", "65536", "99999999999999999999", "1e999", "nan", "inf", "120,5",
@@ -18,14 +18,14 @@ struct HostileInputTests {
     String(repeating: ",", count: 300),
   ]
 
-  /// One line for a terminal.
+  /// Requires one printable line.
   private func judge(_ text: String, _ what: some Any) {
     let isPlain = text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     if text.isEmpty || !isPlain || text.count > 400 { Issue.record("\(what): \(text.prefix(500))") }
   }
 
   @Test
-  func `of 7000 lists of arguments each is taken, or refused in one line for a terminal`() {
+  func `random arguments are accepted, or refused in one line`() {
     var dice = Dice(seed: 20_261_122)
     var refused = 0
     func word() -> String {
@@ -45,7 +45,7 @@ struct HostileInputTests {
       let list = (0..<Int.random(in: 1...5, using: &dice)).map { _ in word() }
       do throws(Complaint) {
         let configuration = try Configuration(arguments: list)
-        // What was taken can be used.
+        // An accepted configuration can be used.
         _ = configuration.surfaceSettings
         _ = configuration.standingConnections
       } catch {
@@ -57,8 +57,7 @@ struct HostileInputTests {
   }
 
   @Test
-  func
-    `of 3000 memories and configurations that were damaged each is read, or refused in a line for each mistake`()
+  func `damaged files are read, or refused with one line per mistake`()
     throws
   {
     var dice = Dice(seed: 730)
@@ -86,7 +85,7 @@ struct HostileInputTests {
         if round % 2 == 0 {
           let state = try UserState(bytes, from: "/f")
           state.apply(to: &settings, over: Configuration())
-          // What is written again is what is read again.
+          // Writing and reading again changes nothing.
           let again = try UserState(Array(state.text.utf8), from: "/f")
           #expect(again.text == state.text)
         } else {

@@ -20,7 +20,7 @@ struct InstallTests {
   }
 
   @Test
-  func `all that is installed below DESTDIR is taken away again, and nothing else`() async throws {
+  func `uninstalling removes all installed files and no others`() async throws {
     let scratch = try ScratchFolder()
     let destination = scratch.path + "/stage"
     let done = try await install("--prefix", "/usr", into: destination)
@@ -34,7 +34,7 @@ struct InstallTests {
       "share/metainfo/audio.tactus.tactus.metainfo.xml", "share/icons/hicolor/scalable/apps/tactus.svg",
       "lib/systemd/user/tactus.service", "share/tactus/sessions/controllers/tactus-tablet.tosc",
     ] { #expect(files.contains("\(destination)/usr/\(path)"), "\(path)") }
-    // Twice is an update, and somebody else's files are not ours.
+    // A second install is an update; files of other programs stay.
     #expect(try await install("--prefix=/usr", into: destination).status == 0)
     let others = ["\(destination)/usr/share/man/man1/other.1", "\(destination)/usr/share/tactus/mine"]
     #expect(try await ChildProcess.run(["touch"] + others).status == 0)
@@ -47,7 +47,7 @@ struct InstallTests {
     #expect(try await tree(destination).filter { !others.contains($0) && access($0 + "/.", F_OK) != 0 } == [])
     #expect(try await ChildProcess.run(["rm"] + others).status == 0)
 
-    // Into a fresh place: nothing at all is left.
+    // In an empty place, uninstalling leaves nothing.
     let fresh = scratch.path + "/fresh"
     #expect(try await install("--prefix", "/opt/tactus", into: fresh).status == 0)
     #expect(try await install("--prefix", "/opt/tactus", "--uninstall", into: fresh).status == 0)
@@ -56,10 +56,10 @@ struct InstallTests {
     #expect(again.status == 1 && again.errors.contains("nothing of tactus is installed"))
   }
 
-  /// Git's tree begins above the sources, as in an AUR clone, where makepkg unpacks them; or at the sources, and is
-  /// new.
+  /// The git tree begins above the sources, as in an AUR clone in which makepkg unpacks them, or at the
+  /// sources and is new.
   @Test(arguments: ["clone", "clone/src/tactus"])
-  func `the sessions are installed if git does not know them`(tree top: String) async throws {
+  func `sessions that git does not track are installed, too`(tree top: String) async throws {
     let scratch = try ScratchFolder()
     let copy = scratch.path + "/clone/src/tactus"
     let words =
@@ -76,7 +76,7 @@ struct InstallTests {
   }
 
   @Test
-  func `the unit, the desktop entry and the man pages are as their readers want them`() async throws {
+  func `the unit, the desktop entry and the man pages pass their checkers`() async throws {
     let scratch = try ScratchFolder()
     let prefix = scratch.path + "/prefix"
     #expect(try await install("--prefix", prefix).status == 0)
@@ -92,7 +92,7 @@ struct InstallTests {
       ("man", ["--warnings", "-P", "cat", "-l", "\(prefix)/share/man/man7/tactus-osc.7.gz"]),
     ]
     for (tool, arguments) in readers {
-      // What a machine does not have is not asked; tools/package has them all.
+      // Skip tools that are missing here; tools/package has them all.
       guard try await ChildProcess.run(["which", tool]).status == 0 else { continue }
       let done = try await ChildProcess.run(
         [tool] + arguments, environment: ["XDG_RUNTIME_DIR": scratch.path, "LC_ALL": "C.UTF-8"])
@@ -101,7 +101,7 @@ struct InstallTests {
   }
 
   @Test
-  func `a prefix that could lead elsewhere is refused`() async throws {
+  func `a relative or dotted prefix is refused`() async throws {
     for prefix in ["relative", "", "/a/../../etc"] {
       let done = try await install("--prefix=\(prefix)", into: "/nowhere")
       #expect(done.status == 1 && done.errors.hasPrefix("install: "), "\(prefix): \(done)")

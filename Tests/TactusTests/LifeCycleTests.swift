@@ -5,8 +5,8 @@ import Testing
 
 @testable import tactus
 
-/// LinkKit's cases for the background, in JACK's terms: the program has no terminal here, so that it is in the
-/// foreground only while a tablet listens to it, and LinkHut counts its peers.
+/// LinkKit's cases for the background, in JACK's terms. The program has no terminal here, so it is in the
+/// foreground only while a tablet subscribes to it. LinkHut counts its peers.
 @Suite("With --life=auto", .serialized)
 struct LifeCycleTests {
   private func studio(_ options: String...) async throws -> (LabStage, ChildProcess, LabPeer) {
@@ -25,7 +25,7 @@ struct LifeCycleTests {
   }
 
   @Test
-  func `Link stays in the background while the transport rolls, and goes when it has stopped`() async throws {
+  func `in the background Link stays while the transport rolls`() async throws {
     let (stage, child, linkhut) = try await studio()
     let transport = try LabPeer(.jack, in: stage)
     try await Task.sleep(for: .milliseconds(1500))
@@ -43,7 +43,7 @@ struct LifeCycleTests {
   }
 
   @Test
-  func `it rests when a silent program goes to the background, and comes with a notice to the foreground`()
+  func `Link rests while no controller listens, and returns for one`()
     async throws
   {
     let (stage, child, linkhut) = try await studio()
@@ -55,7 +55,7 @@ struct LifeCycleTests {
     tablet.send("unsubscribe i:\(tablet.port)")
     try await child.awaitLine(beginning: "Ableton Link rests")
     try await linkhut.wait("peers", "0", seconds: 3)
-    // Whoever comes back finds the user's switch where it stood.
+    // A controller that returns finds the user's switch unchanged.
     tablet.send("subscribe i:\(tablet.port)")
     try await tablet.hear("link/str s:Enabled")
     try await tablet.hear("link/active f:0.0")
@@ -72,13 +72,13 @@ struct LifeCycleTests {
   }
 
   @Test
-  func `with start/stop sync it stays in the background, and follows from there`() async throws {
+  func `with start/stop sync Link stays in the background and follows`() async throws {
     let (stage, child, linkhut) = try await studio("--startstop")
     let transport = try LabPeer(.jack, in: stage)
     try await linkhut.ask("sync on")
     try await linkhut.wait("peers", "1")
     try await Task.sleep(for: .milliseconds(1500))
-    // Sessions that began within half a second of each other may be becoming one only now.
+    // Two sessions that began within half a second of each other may merge only now.
     try await linkhut.wait("peers", "1")
     try await linkhut.ask("play")
     try await transport.wait("playing", "true")
@@ -91,7 +91,7 @@ struct LifeCycleTests {
   }
 
   @Test
-  func `a connection brings it back within 100 ms, keeps it, and its loss lets it rest`() async throws {
+  func `a connected port keeps Link on the network, a lost one lets it rest`() async throws {
     let (stage, child, linkhut) = try await studio()
     try await Task.sleep(for: .milliseconds(1500))
     #expect(try await linkhut.status().peers == 0)
@@ -108,7 +108,7 @@ struct LifeCycleTests {
   }
 
   @Test
-  func `without --life=auto it never rests`() async throws {
+  func `without --life=auto Link never rests`() async throws {
     let stage = try await LabStage()
     let child = try ChildProcess(stage.command([program]))
     let linkhut = try LabPeer(.linkhut, in: stage)
@@ -120,8 +120,7 @@ struct LifeCycleTests {
   }
 
   @Test
-  func
-    `on an interface that is not there Link is on no network and says so; on one that is, it meets its peers`()
+  func `Link reports a missing interface, and meets peers on one that exists`()
     async throws
   {
     let stage = try await LabStage()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import tactus
 
-/// The real program with something connected to its port `control`, and LinkHut in the same session.
+/// The real program with a MIDI client at its port `control`, and LinkHut in the same session.
 @Suite("The program, controlled by MIDI", .serialized)
 struct MIDIProgramTests {
   private func link(_ stage: LabStage) async throws -> LabPeer {
@@ -16,15 +16,14 @@ struct MIDIProgramTests {
   }
 
   @Test
-  func
-    `a key is learned over OSC, and tapping it makes the tempo to a hundredth, whenever its taps are fetched`()
+  func `a learned key taps the tempo, also after a restart`()
     async throws
   {
     let stage = try await LabStage()
     let tactus = try ChildProcess(stage.command([program]))
     try await tactus.awaitLine(beginning: "OSC: ")
     let linkhut = try await link(stage)
-    // A key each 20,000 frames: 144 times a minute.
+    // A key every 20,000 frames: 144 times a minute.
     let keys = try ChildProcess(stage.command(["jack_midiseq", "keys", "20000", "0", "60", "4000"]))
     defer { keys.signal(SIGKILL) }
     try await connect("keys:out", in: stage)
@@ -34,9 +33,9 @@ struct MIDIProgramTests {
     try await linkhut.wait("tempo", "144", seconds: 30)
     tactus.signal(SIGTERM)
     #expect(await tactus.status() == 0)
-    // What was learned is there again.
+    // The learned binding is there after a restart.
     let again = try ChildProcess(stage.command([program, "--tempo=100"]))
-    // Joining, it takes the session's tempo for what it was told before.
+    // When it joins, it takes the session's tempo and drops earlier commands: wait for that.
     try await again.awaitLine(beginning: "OSC: ", "1 Link")
     #expect(try await stage.run("oscsend", "localhost", "20809", "/tactus/tempo", "f", "90").status == 0)
     try await linkhut.wait("tempo", "90")
@@ -47,7 +46,7 @@ struct MIDIProgramTests {
   }
 
   @Test(arguments: [false, true])
-  func `a pedal is listed, kept connected whenever it is there, and seen when it is touched`(onPipeWire: Bool)
+  func `a pedal is listed, kept connected, and shown when it is used`(onPipeWire: Bool)
     async throws
   {
     let stage = onPipeWire ? try await LabStage("--pipewire") : try await LabStage()
@@ -61,7 +60,7 @@ struct MIDIProgramTests {
     #expect(bindings.first == "note 60 = tempo 133 now (configured)")
     #expect(bindings.contains("start = rewind, start (standard)"))
     #expect(bindings.allSatisfy { $0.contains(" = ") && $0.hasSuffix(")") })
-    // It is switched on, off and on again.
+    // The pedal is switched on, off and on again.
     for time in 1...2 {
       #expect(try await stage.run(program, "send", "tempo", "100").status == 0)
       let pedal = try ChildProcess(stage.command(["jack_midiseq", "Footswitch", "20000", "0", "60", "4000"]))
@@ -70,7 +69,7 @@ struct MIDIProgramTests {
       }
       #expect(try await send("tempo") == "133\n", "\(time)")
       #expect(try await send("midi/last") == "note 60 ch 1\n")
-      // The server lets a client of the same name in when it has seen that the old one has gone.
+      // The server accepts a client of the same name only when it has noticed the end of the old one.
       pedal.signal(SIGKILL)
       await pedal.status()
       for _ in 0..<100 where try await stage.run("jack_lsp").output.contains("Foot") {
@@ -82,12 +81,12 @@ struct MIDIProgramTests {
   }
 
   @Test
-  func `a sequencer's clock leads the session, and keeps its tempo when it is lost`() async throws {
+  func `a MIDI clock leads the session, and its tempo stays when it is lost`() async throws {
     let stage = try await LabStage()
     let tactus = try ChildProcess(stage.command([program, "--lead=midi"]))
     try await tactus.awaitLine(beginning: "OSC: ")
     let linkhut = try await link(stage)
-    // The sequencer is another tactus, alone with its own tempo.
+    // The sequencer is another tactus, alone in a session of its own tempo.
     let sequencer = try ChildProcess(
       stage.command([
         program, "--name=sequencer", "--no-link", "--no-osc", "--tempo=133", "--clock-when=always",
@@ -103,7 +102,7 @@ struct MIDIProgramTests {
     await sequencer.status()
     try await tactus.awaitLine(beginning: "MIDI clock lost; its tempo stays")
     #expect(try await linkhut.status().tempo == 133)
-    // Nobody here chose it: the next start has what was chosen.
+    // The clock's tempo is no user's choice: the next start must not have it.
     tactus.signal(SIGTERM)
     #expect(await tactus.status() == 0)
     let remembered = try await stage.run(program, "config")

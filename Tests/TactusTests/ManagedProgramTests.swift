@@ -5,7 +5,7 @@ import Testing
 
 @testable import tactus
 
-/// The program under a session manager that speaks with the library of the real ones.
+/// The program under a session manager made with the library of real ones.
 @Suite("Under a session manager", .serialized)
 struct ManagedProgramTests {
   private func manage(
@@ -30,7 +30,7 @@ struct ManagedProgramTests {
   }
 
   @Test
-  func `a manager that never says what to open is waited for, and that is said`() async throws {
+  func `tactus waits for a manager that opens nothing, and says so`() async throws {
     let stage = try await LabStage()
     let mute = try manage(stage, try ScratchFolder())
     try await mute.awaitLine(beginning: "out: tactus: the session manager has not said what to open; waiting")
@@ -40,7 +40,7 @@ struct ManagedProgramTests {
   }
 
   @Test
-  func `opened, played with, saved and ended by its manager, and found again as it was, connections and all`()
+  func `a project is saved and opened again with its connections`()
     async throws
   {
     let stage = try await LabStage()
@@ -50,7 +50,8 @@ struct ManagedProgramTests {
     try await first.awaitLine(
       beginning: "/nsm/server/announce s:tactus s::dirty:message: s:tactus i:1 i:0 i:")
     try await first.awaitLine(beginning: "out: session manager: fake manager")
-    // Not before it is told: the name is not known yet. And never on a stranger's word.
+    // No JACK client exists before `open`, since the name is not known yet. A stranger's `open` has no
+    // effect.
     first.send("stranger /nsm/client/open \(home.path)/evil song evil")
     #expect(try await clients(stage) == ["system"])
     first.send("open \(home.project) song tactus.nABCD")
@@ -67,7 +68,7 @@ struct ManagedProgramTests {
     first.send("save")
     try await first.awaitLine(beginning: "/reply s:/nsm/client/save s:saved")
     try await first.awaitLine(beginning: "/nsm/client/is_clean")
-    // What comes after the last save is lost, as the manager was told it would be.
+    // Changes after the last save are lost, as tactus has reported them as unsaved.
     _ = try await stage.run("oscsend", "127.0.0.1", "20809", "/tactus/tempo", "f", "77.0")
     try await first.awaitLine(beginning: "/nsm/client/is_dirty")
     first.send("term")
@@ -77,7 +78,7 @@ struct ManagedProgramTests {
     #expect(!saved.contains("tactus.nABCD"))
     #expect(try await ChildProcess.run(["ls", home.path + "/.local"]).status != 0)
 
-    // The next evening: another client's port comes late, and is connected when it is there.
+    // At the next start another client's port appears late, and is then connected.
     try home.write(
       "{ click_2: [\"system:playback_1\"], clock: [\"late:midi\"] }",
       to: "sessions/song/tactus.nABCD/connections.json5")
@@ -89,7 +90,7 @@ struct ManagedProgramTests {
     try await second.awaitLine(beginning: "/nsm/client/is_dirty")
     let cables = try await stage.cables(of: "tactus.nABCD:click_2") { $0.contains("system:playback_1") }
     #expect(cables.contains("system:playback_1"))
-    // Not there tonight, and still not forgotten.
+    // A missing port stays in the saved connections.
     second.send("save")
     try await second.awaitLine(beginning: "/reply s:/nsm/client/save s:saved")
     let connections = try home.text(of: "sessions/song/tactus.nABCD/connections.json5")
@@ -101,7 +102,7 @@ struct ManagedProgramTests {
   }
 
   @Test
-  func `channels that are sent and received, and their cables, are there again the next evening`()
+  func `sent and received channels come back with their connections`()
     async throws
   {
     let stage = try await LabStage()
@@ -130,7 +131,7 @@ struct ManagedProgramTests {
     try await say("link/audio", "i", "1")
     try await say("audio/send", "s", "Drums")
     try await say("audio/send", "s", "Voice=mono")
-    // Nobody offers it tonight; its ports are there all the same.
+    // No peer offers this channel, but its ports exist all the same.
     try await say("audio/receive", "s", "Studio/Keys=1bar")
     for (from, to) in cables {
       try await awaitPort(from)
@@ -155,7 +156,7 @@ struct ManagedProgramTests {
   }
 
   @Test
-  func `a manager that refuses, says nothing or can't be there is no reason not to play`() async throws {
+  func `tactus runs without a manager that refuses or does not answer`() async throws {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     for (greeting, words) in [
@@ -177,8 +178,7 @@ struct ManagedProgramTests {
   }
 
   @Test
-  func
-    `a project that can't be opened is answered with the reason, and the program ends; a bad path touches nothing`()
+  func `a project that can't be opened is refused with the reason`()
     async throws
   {
     let stage = try await LabStage()
@@ -203,10 +203,10 @@ struct ManagedProgramTests {
       manager.send("open \(home.project) song tactus.nABCD")
       try await manager.awaitLine(beginning: "/error s:/nsm/client/open " + words)
       try await manager.awaitLine(beginning: "ended 2")
-      // What is wrong stays for whoever has to mend it.
+      // The wrong file stays as it is, so that it can be repaired.
       #expect(try home.text(of: "sessions/song/tactus.nABCD/" + file) == text)
     }
-    // A file where the folder should be; and no server, which the manager is told as well.
+    // A file in place of the folder; then no JACK server, which the manager hears of, too.
     try home.write("", to: "sessions/song/file")
     let blocked = try manage(stage, home)
     try await blocked.awaitLine(beginning: "out: session manager")
@@ -223,6 +223,6 @@ struct ManagedProgramTests {
 }
 
 extension ScratchFolder {
-  /// As a home with sessions: the client's folder in one.
+  /// The client's folder in a session, if this folder is a home.
   fileprivate var project: String { path + "/sessions/song/tactus.nABCD" }
 }

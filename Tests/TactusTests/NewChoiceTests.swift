@@ -9,7 +9,7 @@ import Testing
 @testable import ControlSurface
 @testable import tactus
 
-/// One more setting, in two lines: its row, and where it lands. What it does in a cycle is HostSync's `Gates`.
+/// Two new settings, each made of one row. The effect in a cycle is tested by HostSync's `Gates`.
 extension Choice {
   fileprivate static let pulseWhen = Choice(
     "pulse/when", \.pulse.when, "Pulses that are on come always, or only while the transport rolls.",
@@ -28,7 +28,7 @@ struct NewChoiceTests {
   }
 
   @Test
-  func `it is an option, and what is typed lands in the audio cycle's settings`() throws {
+  func `a new choice is an option that reaches the audio settings`() throws {
     var configuration = Configuration()
     _ = try OptionParser(options: options).parse(["--pulse-when=rolling"], into: &configuration)
     #expect(configuration.choices.pulse.when == .rolling)
@@ -39,7 +39,7 @@ struct NewChoiceTests {
   }
 
   @Test
-  func `it is a key, in the file and in what is remembered`() throws {
+  func `a new choice is a key of the configuration and the state`() throws {
     let keys = Keys(options)
     var configuration = Configuration()
     try keys.apply(
@@ -51,7 +51,7 @@ struct NewChoiceTests {
   }
 
   @Test
-  func `it is in the man page, and every shell completes it`() {
+  func `a new choice is in the man page and in every completion`() {
     let page = ManualPage.options(of: outline)
     #expect(page.contains("\\-\\-pulse\\-when") && page.contains("only while the transport rolls"))
     for text in [
@@ -65,7 +65,7 @@ struct NewChoiceTests {
   }
 
   @Test
-  func `it is an address with buttons: set, told, asked, bound to a pedal, described by OSCQuery`() throws {
+  func `a new choice is an OSC address, with buttons and OSCQuery`() throws {
     var settings = SurfaceSettings()
     settings.table = table
     let peer = Peer(Endpoint(.loopback, port: 40_000))
@@ -105,7 +105,7 @@ struct NewChoiceTests {
   }
 
   @Test
-  func `each option that is an address too is spelt as the address is`() {
+  func `each option of a choice is spelt like its address`() {
     let names = Set(Configuration.options.map(\.long))
     for choice in Table.standard.choices {
       #expect(names.contains(choice.name) != choice.isMomentary, "\(choice.path)")

@@ -5,8 +5,8 @@ import Testing
 
 @testable import tactus
 
-/// What may lie where a small file is expected.
-@Suite("Files that are none")
+/// Files of every odd kind in the place of a small file.
+@Suite("Files of odd kinds")
 struct OddFileTests {
   private let folder: ScratchFolder
 
@@ -14,7 +14,7 @@ struct OddFileTests {
 
   private func path(_ name: String) -> String { folder.path + "/" + name }
 
-  /// A FIFO that nobody writes into, a folder, a link to nowhere, a socket, a link to a device.
+  /// A FIFO without a writer, a folder, a link to nowhere, a socket, a link to a device.
   private func put(_ kind: String, at name: String) throws {
     let place = path(name)
     switch kind {
@@ -40,13 +40,13 @@ struct OddFileTests {
   ]
 
   @Test(arguments: kinds)
-  func `as the configuration each is one line at once, in its usual place and named`(
+  func `an odd file as the configuration is refused in one line`(
     kind: String, words: String
   ) throws {
     try put(kind, at: "config.json5")
     let expected = Complaint(path("config.json5") + ": " + words)
     #expect(throws: expected) { try Startup([], places: Places(folder: folder.path)) }
-    // What is typed may be a pipe, for somebody may be writing into it; nobody is.
+    // A typed path may be a pipe, since a program may write into it; here none does.
     let typed =
       kind == "pipe"
       ? Complaint(path("config.json5") + ": a pipe that brought nothing") : expected
@@ -55,9 +55,9 @@ struct OddFileTests {
     }
   }
 
-  @Test(  // No devices: where this fails as root, one of the machine's would be replaced.
+  @Test(  // No devices: if this failed as root, it would replace one of the machine.
     arguments: kinds.filter { !$0.0.hasPrefix("/dev/") })
-  func `as the memory each is one notice, nothing waits, and nothing is put in its place`(
+  func `an odd file as the state is reported once and never replaced`(
     kind: String, words: String
   ) throws {
     try put(kind, at: "state.json5")
@@ -79,7 +79,7 @@ struct OddFileTests {
   }
 
   @Test(arguments: ["", "\n", "// only words\n", "/* and */ // more"])
-  func `a file that says nothing means nothing`(text: String) throws {
+  func `an empty file counts as a file without keys`(text: String) throws {
     try folder.write(text, to: "config.json5")
     try folder.write(text, to: "state.json5")
     try folder.write(text, to: "connections.json5")
@@ -89,7 +89,7 @@ struct OddFileTests {
   }
 
   @Test
-  func `a configuration that has become a pipe is refused when it is read again, typed or not`() throws {
+  func `a configuration that became a pipe is refused at a reload`() throws {
     for typed in [[], ["--config", path("config.json5")]] {
       try folder.write("{tempo: 99}", to: "config.json5")
       var startup = try Startup(typed, places: Places(folder: folder.path))
@@ -103,14 +103,13 @@ struct OddFileTests {
   }
 
   @Test
-  func `/dev/null is how one says that there is no configuration`() throws {
+  func `/dev/null counts as an empty configuration`() throws {
     let startup = try Startup(["--config=/dev/null"], places: Places(folder: "/nowhere"))
     #expect(startup.configuration.tempo == 120)
   }
 
   @Test
-  func `a pipe that was typed is read to its end, and one that has none is not waited for long`() async throws
-  {
+  func `a typed pipe is read to its end, with a limit on the wait`() async throws {
     let ended = try await ChildProcess.run(
       ["bash", "-c", "\"$0\" config --config <(sleep 0.2; echo '{bmp: 1}')", program])
     #expect(ended.status == 2 && ended.errors.contains(":1: unknown key \"bmp\""), "\(ended)")
@@ -123,7 +122,7 @@ struct OddFileTests {
   }
 
   @Test(arguments: ["/proc/self/mem", "/proc/self/environ"])
-  func `what the kernel calls a file and is none is one line, too`(path: String) throws {
+  func `a kernel file that can't be read as text is refused in one line`(path: String) throws {
     do {
       _ = try Startup(["--config", path], places: Places(folder: "/nowhere"))
       Issue.record("\(path) was taken")
@@ -133,7 +132,7 @@ struct OddFileTests {
   }
 
   @Test
-  func `the sessions that are started are those of this installation or this checkout, and nobody else's`()
+  func `sessions are only found beside this program or in its checkout`()
     throws
   {
     for place in ["usr/share/tactus/sessions", "sessions", "clone/sessions", "usr/sessions"] {
@@ -144,7 +143,7 @@ struct OddFileTests {
     }
     #expect(found("usr/bin/tactus") == "usr/share/tactus/sessions")
     #expect(found("clone/.build/x86_64-unknown-linux-gnu/debug/tactus") == "clone/sessions")
-    // Whoever may write into /tmp or the root is not asked what to run.
+    // A folder that others can write to, such as /tmp, must not decide what gets executed.
     #expect(found("tmp/tactus") == nil && found("clone/sub/bin/tactus") == nil && found("tactus") == nil)
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import tactus
 
-/// Options of every form, so that the rules are tested and not today's list.
+/// Options of every form: the tests are about the rules, not about the program's options.
 struct Sample: Equatable {
   var loud = false
   var verbose = false
@@ -42,7 +42,7 @@ struct Sample: Equatable {
 }
 
 @Test
-func `a value may follow with a space, with = or attached, by the long or the short name`() throws {
+func `a value may follow with a space, with = or attached`() throws {
   for arguments in [["--bpm", "120.5"], ["--bpm=120.5"], ["-b", "120.5"], ["-b120.5"]] {
     var sample = Sample()
     let operands = try OptionParser(options: Sample.options).parse(arguments, into: &sample)
@@ -58,7 +58,7 @@ func `short options bundle, and the last of a bundle may take a value`() throws 
 }
 
 @Test
-func `flags can be taken back, and the last word wins`() throws {
+func `flags can be switched off again, and the last option wins`() throws {
   #expect(try Sample.parse("--loud", "--no-loud").0.loud == false)
   #expect(try Sample.parse("--no-loud", "-l").0.loud)
   #expect(try Sample.parse("-b", "90", "--bpm=91").0.bpm == 91)
@@ -74,7 +74,7 @@ func `an optional value counts only if it is attached`() throws {
 }
 
 @Test
-func `operands may stand anywhere; after -- everything is one; a lone dash is one`() throws {
+func `operands may be anywhere; all after -- are operands`() throws {
   let (sample, operands) = try Sample.parse("a", "-l", "-", "--", "--name", "-v")
   #expect(sample == Sample(loud: true) && operands == ["a", "-", "--name", "-v"])
 }
@@ -125,7 +125,7 @@ func `a negative number and a dash are values where a value is due`() throws {
     (["--port", "-3"], "--port takes a whole number from 1 to 65535, not \"-3\""),
     (["--lead", "me"], "--lead takes link, host or auto, not \"me\""),
   ] as [([String], String)])
-func `every mistake gets a line that says what would be right`(arguments: [String], line: String) {
+func `every mistake gets a line that says what is allowed`(arguments: [String], line: String) {
   var sample = Sample()
   do throws(Complaint) {
     _ = try OptionParser(options: Sample.options).parse(arguments, into: &sample)
@@ -136,7 +136,7 @@ func `every mistake gets a line that says what would be right`(arguments: [Strin
 }
 
 @Test
-func `slips are letters missing, added, wrong or swapped`() {
+func `slips count letters that are missing, added, wrong or swapped`() {
   #expect(slips(from: "bmp", to: "bpm") == 1)
   #expect(slips(from: "serer", to: "server") == 1)
   #expect(slips(from: "", to: "name") == 4)

@@ -11,7 +11,7 @@ import Testing
 @Suite("A user's own outputs, in the program", .serialized)
 struct OwnOutputProgramTests {
   @Test
-  func `they are options and keys of the file, and a wrong one, a second of its name and a 33rd are said`()
+  func `outputs are options and keys; wrong and duplicate ones are refused`()
     throws
   {
     var configuration = try Configuration(arguments: [
@@ -41,7 +41,7 @@ struct OwnOutputProgramTests {
   }
 
   @Test
-  func `what was added by hand is there the next time, and plays`() throws {
+  func `an added output is there at the next start, and plays`() throws {
     var configuration = Configuration()
     var state = SurfaceState()
     configuration.choose(in: &state)
@@ -56,14 +56,13 @@ struct OwnOutputProgramTests {
     var later = SurfaceState()
     configuration.choose(in: &later)
     #expect(later.outputs.map(\.text) == ["drums=clock rate=2"] && later.outputs[0].settings.clock.plays)
-    // A configuration that is read again starts nobody.
+    // A reload does not start an output that was stopped.
     configuration.choose(in: &state)
     #expect(state.outputs.map(\.settings.clock.plays) == [false])
   }
 
   @Test
-  func
-    `a tablet adds one, stops it and starts it with the next bar, and takes it away, while the rest rolls on`()
+  func `a tablet adds, stops, starts and removes an output while it rolls`()
     async throws
   {
     let stage = try await LabStage()
@@ -91,7 +90,7 @@ struct OwnOutputProgramTests {
     try await tablet.hear("error s:out/remove: there is no such output s:/tactus/out/remove i:4")
     let status = try await ChildProcess.run(stage.command([program, "status"]))
     #expect(status.output.contains("bass (clock plays"), "\(status.output)")
-    // A script sees its addresses like all others.
+    // Commands show the addresses of own outputs like all others.
     let all = try await ChildProcess.run(stage.command([program, "status", "--json"])).output
     #expect(
       all.contains("\"out/bass/state\": \"plays\"") && all.contains("\"out/bass/play\": true"), "\(all)")

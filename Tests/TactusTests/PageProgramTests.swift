@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The page as its user opens it, and the phone that comes by its code.
+/// The page as its user opens it, and a phone that pairs by its code.
 @Suite("The page, opened and paired with", .serialized)
 struct PageProgramTests {
   private let page = "http://10.77.0.1:20880/"
@@ -27,8 +27,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func
-    `o opens it, w shows its code, a camera reads it and is paired by it; o closes it, and the phone is gone`()
+  func `key o opens the page, w shows its code, and a camera can pair`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2")
@@ -51,7 +50,7 @@ struct PageProgramTests {
     #expect(try await phone.ask("connect \(page)") == "connected")
     phone.say("[\"/tactus/tempo\", 133]")
     try await terminal.see("133.00 BPM")
-    // The code that is typed is the same one.
+    // The code to type is the same.
     #expect(try await code(stage).filter { $0 != "-" } == parts[1])
 
     try await terminal.press("o")
@@ -60,7 +59,7 @@ struct PageProgramTests {
     try await terminal.see("Page: closed")
     try await terminal.press("w")
     try await terminal.see("Page     off", "Page: closed")
-    // Who leads next is said, and shown where it stays.
+    // The next leader is reported, and shown in the view.
     try await terminal.press("l")
     try await terminal.see("Leads: host, the JACK program", "Link (host: none yet)")
     try await terminal.press("q")
@@ -68,7 +67,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func `tactus web says where it is, or what to do, and ends accordingly`() async throws {
+  func `tactus web says where the page is, or how to open it`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let nobody = try await stage.run(program, "web")
     #expect(nobody.status == 69 && nobody.output == "")
@@ -90,17 +89,18 @@ struct PageProgramTests {
     #expect(open.contains("Page  \(page)\n") && open.contains("Both  \(page)#"), "\(open)")
     #expect(try await stage.run(program, "doctor").output.contains("Page: open at \(page)"))
     await end(here)
-    // What was opened by hand is closed at the next start.
+    // A page opened by hand is closed at the next start.
     let again = try await start(stage, "--web")
     #expect(try await stage.run(program, "web").output.contains("Only this machine"))
     await end(again)
-    // What an option says is not.
+    // A page opened by an option is open at the next start, too.
     let always = try await start(stage, "--web-open")
     #expect(try await stage.run(program, "web").output.contains("Page  \(page)\n"))
     await end(always)
   }
 
-  /// A tactus with the connections of libmicrohttpd 1.0 (Debian 13), which begins with one later than 0.9 does.
+  /// A tactus with connections as in libmicrohttpd 1.0 (Debian 13), which handles a new connection later than
+  /// 0.9 does.
   private func startLate(_ stage: LabStage, _ folder: ScratchFolder, _ words: String...) async throws
     -> ChildProcess
   {
@@ -112,7 +112,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func `the page answers if the library begins with a connection later`() async throws {
+  func `the page answers if libmicrohttpd handles a connection late`() async throws {
     let (stage, folder) = (try await LabStage(), try ScratchFolder())
     let tactus = try await startLate(stage, folder)
     let phone = try Phone(in: stage)
@@ -124,7 +124,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func `the doctor fetches the page, and says if it does not answer`() async throws {
+  func `the doctor fetches the page, and reports if it does not answer`() async throws {
     let (stage, folder) = (try await LabStage(), try ScratchFolder())
     let tactus = try await startLate(stage, folder, "REFUSE_CONNECTIONS=1")
     for _ in 0..<2 {
@@ -137,7 +137,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func `at a terminal tactus web draws the code, where there is room for it`() async throws {
+  func `tactus web draws the code if the terminal has room for it`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let tactus = try await start(stage, "--web-open")
     let terminal = try await Terminal(in: stage, columns: 80, rows: 30)
@@ -152,8 +152,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func
-    `tactus web --forget ends what paired phones have open, and voids cookies and code, whether tactus runs or not`()
+  func `tactus web --forget unpairs all browsers, running or not`()
     async throws
   {
     let stage = try await LabStage()
@@ -171,7 +170,7 @@ struct PageProgramTests {
     _ = try await phone.hear("closed")
     #expect(try await phone.ask("session \(here)").contains("\"paired\":false"))
     #expect(try await phone.ask("pair \(here) \(before)") == "403")
-    // Who only watches goes on.
+    // A browser that only watches stays connected.
     #expect(try await stage.run(program, "send", "tempo", "97").status == 0)
     _ = try await watcher.hear("[\"/tactus/tempo\",97]")
     let after = try await code(stage)
@@ -189,8 +188,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func
-    `the code in a socket's address pairs a program, and a page from anywhere; without it a page is refused`()
+  func `the code in a socket address pairs a program or a foreign page`()
     async throws
   {
     let stage = try await LabStage()
@@ -208,7 +206,7 @@ struct PageProgramTests {
     #expect(try await watcher.hear("/tactus/error").contains("not paired"))
     let site = try Phone(in: stage)
     #expect(try await site.ask("connect \(here) \(code) https://strudel.cc") == "connected")
-    // Six wrong ones of a page from elsewhere keep nobody else of this machine out.
+    // Six wrong codes of a foreign page lock out no other program of this machine.
     for number in 0..<6 {
       let answer = try await site.ask("connect \(here) AAAA-BBBB-CCCC-DDD\(number) https://evil.example")
       #expect(answer == (number < 5 ? "refused 403" : "refused 429"))
@@ -218,7 +216,7 @@ struct PageProgramTests {
   }
 
   @Test
-  func `a secret that is damaged or open to others is said, and the page has a new one`() async throws {
+  func `a damaged or readable secret is reported and replaced`() async throws {
     let stage = try await LabStage()
     let file = "$XDG_STATE_HOME/tactus/pairing.json5"
     let written = try await stage.run(
@@ -235,7 +233,7 @@ struct PageProgramTests {
   }
 
   @Test(arguments: ["python"])
-  func `the page's example in Python says what it is told`(language: String) async throws {
+  func `the Python example of the documentation works`(language: String) async throws {
     let stage = try await LabStage()
     let tactus = try await start(stage, "--web")
     let here = String(#filePath)
@@ -246,7 +244,7 @@ struct PageProgramTests {
     let script = try scratch.write(
       String(example).replacing("K7QM-3XPA-9BCD-EFGH", with: try await code(stage)), to: "example.py")
     let child = try ChildProcess(stage.command(["\(root)/tools/.venv/bin/python", script]))
-    // In whichever order: a beat may begin before the tempo is back.
+    // In any order: a beat may begin before the tempo comes back.
     var said: [String] = []
     func hasSaid(_ isIt: (String) -> Bool) -> Bool { said.contains(where: isIt) }
     var isDone: Bool {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TestSupport
 
-/// A phone in the stage's network: it pairs, has a cookie and a socket, and says what it hears.
+/// A phone in the stage's network: it pairs, has a cookie and a socket, and prints what it receives.
 struct Phone {
   let child: ChildProcess
 
@@ -19,7 +19,7 @@ struct Phone {
 
   func say(_ message: String) { child.send("say " + message) }
 
-  /// Skips what is told before that.
+  /// Waits for a line with this text; skips others.
   func hear(_ text: String) async throws -> String {
     while let line = try await child.line(within: .seconds(30)) {
       if line.contains(text) { return line }

@@ -14,7 +14,7 @@ struct PipeWireLibraryTests {
   }
 
   @Test
-  func `without a jackd it is used if PipeWire answers`() {
+  func `PipeWire is used if it answers and jackd does not`() {
     #expect(choice() == .pipeWire)
     #expect(choice(answers: false) == .stay)
     #expect(choice(installed: false) == .stay)
@@ -31,7 +31,7 @@ struct PipeWireLibraryTests {
 
   /// Each start changes the library at most once for one state of PipeWire.
   @Test
-  func `tactus never starts itself for ever`() {
+  func `tactus never restarts itself for ever`() {
     for answers in [false, true] {
       for works in [false, true] {
         var (loaded, marked, starts) = (false, false, 0)

@@ -8,7 +8,7 @@ import Testing
 struct PresenceTests {
   private func seconds(_ seconds: Double) -> Micros { Micros(Int64(seconds * 1_000_000)) }
 
-  /// All of them with a server: foreground, rolling, start/stop sync and connected in every combination.
+  /// All combinations of foreground, rolling, start/stop sync and connected, with a server.
   private var allSigns: [Presence.Signs] {
     (0..<16).map { bits in
       Presence.Signs(
@@ -17,7 +17,7 @@ struct PresenceTests {
     }
   }
 
-  /// What it says to these signs at these seconds.
+  /// The judgements on these signs at these seconds.
   private func judgements(_ life: Presence.Life, _ moments: (Double, Presence.Signs)...) -> [Bool] {
     var presence = Presence(life)
     return moments.map { presence.judge($0.1, at: seconds($0.0)) }
@@ -28,14 +28,14 @@ struct PresenceTests {
   private let noServer = Presence.Signs(isConnected: nil)
 
   @Test
-  func `with always it is, whatever happens`() {
+  func `with always, tactus always wants the network`() {
     for signs in allSigns + [noServer] {
       #expect(judgements(.always, (0, signs), (3600, signs)) == [true, true])
     }
   }
 
   @Test
-  func `with auto every single reason is enough, at once, and only without any it rests`() {
+  func `with auto, each single reason is enough, at once`() {
     for signs in allSigns {
       let isReason = signs.isForeground || signs.isMoving || signs.syncsStartStop || signs.isConnected == true
       #expect(judgements(.auto, (0, signs), (3600, signs)) == [isReason, isReason], "\(signs)")
@@ -44,7 +44,7 @@ struct PresenceTests {
   }
 
   @Test
-  func `a cable that goes from one port to another does not end the session, one that stays out does`() {
+  func `only a cable that stays out ends the presence`() {
     let said = judgements(
       .auto, (0, connected), (1, out), (1.9, out), (1.95, connected), (10, out), (10.9, out), (11, out),
       (11.02, connected))
@@ -52,7 +52,7 @@ struct PresenceTests {
   }
 
   @Test
-  func `while the server is gone it stays as it was, however long`() {
+  func `without a server the presence stays as it was`() {
     let playing = judgements(
       .auto, (0, connected), (1, noServer), (3600, noServer), (3600.1, out), (3600.3, connected))
     #expect(playing == [true, true, true, true, true])

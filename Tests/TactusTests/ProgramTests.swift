@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The program itself, beside the tests.
+/// The path of the program, which is built beside the tests.
 let program: String = {
   var path = [CChar](repeating: 0, count: 4096)
   let count = readlink("/proc/self/exe", &path, path.count)
@@ -22,7 +22,7 @@ func `help and version go to standard output and need no server`() async throws 
 }
 
 @Test
-func `a wrong command line ends with 2, a line that says what is wrong and one that says where help is`()
+func `a wrong command line ends with 2, the reason and a hint at the help`()
   async throws
 {
   let done = try await ChildProcess.run([program, "--sever=x"])
@@ -32,7 +32,7 @@ func `a wrong command line ends with 2, a line that says what is wrong and one t
 }
 
 @Test
-func `without a server the program ends with 69 and says in one line what can be done`() async throws {
+func `without a server the program ends with 69 and one line of advice`() async throws {
   let done = try await ChildProcess.run([program, "-s", "nobody"])
   #expect(done.status == 69 && done.output == "")
   #expect(done.errors.hasPrefix("tactus: no JACK server called \"nobody\" is running; "))
@@ -40,7 +40,7 @@ func `without a server the program ends with 69 and says in one line what can be
 }
 
 @Test
-func `JACK_DEFAULT_SERVER names the server, and --server overrules it`() async throws {
+func `--server wins over JACK_DEFAULT_SERVER`() async throws {
   let other = try await ChildProcess.run([program], environment: ["JACK_DEFAULT_SERVER": "nobody-else"])
   #expect(other.errors.contains("\"nobody-else\""))
   let named = try await ChildProcess.run(
@@ -49,13 +49,13 @@ func `JACK_DEFAULT_SERVER names the server, and --server overrules it`() async t
 }
 
 @Test
-func `a probe says nothing and ends with 69 without a server`() async throws {
+func `a probe without a server prints nothing and ends with 69`() async throws {
   let done = try await ChildProcess.run([program, "--probe", "--server", "nobody"])
   #expect(done.status == 69 && done.output == "" && done.errors == "")
 }
 
 @Test
-func `a click's file that can't be used is a usage error that names the file, whatever the server does`()
+func `a sound file that can't be used is a usage error that names it`()
   async throws
 {
   for option in ["--accent-file", "--beat-file", "--subdivision-file"] {
@@ -73,7 +73,7 @@ func `a name that JACK can't take is a usage error`() async throws {
 }
 
 @Test
-func `what was asked for and can't be written is a failure and one line, but for a reader who has left`()
+func `output that can't be written is a failure, unless the reader left`()
   async throws
 {
   for words in ["--help", "--version", "man", "config --print-default", "completions bash", "session list"] {
@@ -87,7 +87,7 @@ func `what was asked for and can't be written is a failure and one line, but for
 }
 
 extension ChildProcess {
-  /// In whichever order. What else it says meanwhile is other tests' business.
+  /// Waits for these lines in any order; skips others.
   func awaitLine(beginning starts: String...) async throws {
     var missing = starts
     while let line = try await line() {
@@ -101,7 +101,7 @@ extension ChildProcess {
 @Suite("The program on a server", .serialized)
 struct ProgramOnServerTests {
   @Test(arguments: [SIGINT, SIGTERM, SIGQUIT])
-  func `one line says server, rate, period and name, and the signals that ask for the end give 0`(
+  func `the first line names the server, and end signals give 0`(
     signal: Int32
   ) async throws {
     let stage = try await LabStage("--name", "studio", "--rate", "44100", "--period", "128")
@@ -119,7 +119,7 @@ struct ProgramOnServerTests {
   }
 
   @Test
-  func `with --wait the program takes up a server that starts later; without one it still ends with 0`()
+  func `--wait waits for a server, and still ends with 0 without one`()
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -131,7 +131,7 @@ struct ProgramOnServerTests {
     let server = try ChildProcess(
       stage.command(["sh", "-c", "exec jackd --no-realtime -n late -d dummy >/dev/null 2>&1"]))
     _ = try await child.line(beginning: "JACK server \"late\"")
-    // libjack's database complains when two programs open it at one moment; that is not ours to say.
+    // libjack's database may complain if two programs open it at one moment; ignore that.
     let said = child.saidOnErrors.split(separator: "\n").filter { !$0.hasPrefix("BDB") }
     #expect(said == ["tactus: no JACK server called \"late\" is running; waiting for it"])
     for process in [child, impatient] {
@@ -142,7 +142,7 @@ struct ProgramOnServerTests {
   }
 
   @Test
-  func `several that start and end at one moment all do, on a busy machine`() async throws {
+  func `several programs can start and end at one moment on a busy machine`() async throws {
     let stage = try await LabStage()
     let busy = try (0..<4).map { _ in try ChildProcess(["sh", "-c", "while :; do :; done"]) }
     defer { for loop in busy { loop.signal(SIGKILL) } }
@@ -160,7 +160,7 @@ struct ProgramOnServerTests {
   }
 
   @Test
-  func `when the server ends, the program says so, stays, and is back with the next one`() async throws {
+  func `a program outlives its server, and returns with the next one`() async throws {
     let stage = try await LabStage("--no-server")
     let start = stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"])
     let first = try ChildProcess(start)

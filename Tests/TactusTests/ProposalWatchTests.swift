@@ -6,7 +6,7 @@ import Testing
 
 @testable import tactus
 
-@Suite("The network thread looks for proposals of the audio thread only while there may be some")
+@Suite("The network thread polls for proposals only while there may be some")
 struct ProposalWatchTests {
   private func expects(_ leading: Lead = .link, sync: Bool = false) -> Bool {
     var watch = ProposalWatch()
@@ -14,13 +14,13 @@ struct ProposalWatchTests {
   }
 
   @Test
-  func `a leader or start/stop sync means at any moment, an idle machine never`() {
+  func `proposals are expected with a leader or start/stop sync only`() {
     #expect(!expects())
     #expect(expects(.host) && expects(.midi) && expects(sync: true))
   }
 
   @Test
-  func `a hand on another client's tempo is expected to go on for ten seconds, also where the count wraps`() {
+  func `a tempo change by a JACK client is followed for ten seconds`() {
     var watch = ProposalWatch()
     func expects(_ requests: UInt64, at seconds: Int64) -> Bool {
       watch.expects(

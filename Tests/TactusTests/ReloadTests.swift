@@ -17,7 +17,7 @@ struct ReloadTests {
   }
 
   @Test
-  func `only what it says otherwise is changed; what was chosen by hand stays, and what was typed`() throws {
+  func `a reload changes only keys whose values changed in the file`() throws {
     let before = try written(
       "{'click-gain': 0.3, meter: '3/4', launch: 'beat', 'click-pattern': 'Xx', quantum: 3}", "-q", "5")
     let after = try written(
@@ -37,7 +37,7 @@ struct ReloadTests {
   }
 
   @Test
-  func `every option can be taken from one configuration into another, and back to nothing`() throws {
+  func `every option can be copied between configurations`() throws {
     let full = try written(
       """
       {name: 'a', server: 'b', connect: ['click_1=x:y'], autoconnect: true, 'start-server': true, wait: true, tempo: 99,
@@ -59,7 +59,7 @@ struct ReloadTests {
   }
 
   @Test
-  func `what is about the start alone is named, and waits for the next one`() throws {
+  func `keys about the start are named, and wait for the next start`() throws {
     let reload = Reload(
       from: try written("{}"), to: try written("{tempo: 90, name: 'other', 'click-gain': 1}"),
       present: Configuration())
@@ -70,7 +70,7 @@ struct ReloadTests {
   }
 }
 
-/// The program without a terminal, as a service has it, and told things by signals.
+/// The program without a terminal, as a service has it, controlled by signals.
 @Suite("A service that is sent signals", .serialized)
 struct SignalledProgramTests {
   private func start(_ stage: LabStage, _ home: ScratchFolder, _ wrapper: String...) async throws
@@ -89,14 +89,13 @@ struct SignalledProgramTests {
     try await ChildProcess.run(stage.command([program, "send"] + words)).output
   }
 
-  /// To the program and nobody around it.
+  /// Sends the signal to the program only, not to its wrappers.
   private func signal(_ stage: LabStage, _ name: String) async throws {
     #expect(try await stage.run("pkill", "-\(name)", "-x", "tactus").status == 0)
   }
 
   @Test
-  func
-    `SIGHUP makes it read its configuration again, and a wrong one changes nothing and says where it is wrong`()
+  func `SIGHUP reloads the configuration; a wrong one changes nothing`()
     async throws
   {
     let stage = try await LabStage()
@@ -115,7 +114,7 @@ struct SignalledProgramTests {
     #expect(try await ask(stage, "launch") == "now\n")
     #expect(try await ask(stage, "link/str") == "Disabled\n")
     #expect(try await ask(stage, "click/sound") == "bell\n")
-    // By hand, and on the command line: the file did not say otherwise than before.
+    // Set by hand and on the command line; the file's values for these did not change.
     #expect(try await ask(stage, "meter") == "[3, 4]\n")
     #expect(try await ask(stage, "click/subdivision") == "3\n")
     let cables = try await stage.cables(of: "tactus:click_1") { !$0.isEmpty }
@@ -128,12 +127,12 @@ struct SignalledProgramTests {
     #expect(try await ask(stage, "launch") == "now\n")
     try await signal(stage, "TERM")
     #expect(await child.status() == 0)
-    // Nobody chose it while it played.
+    // A reloaded value is no choice to remember.
     #expect((try? home.text(of: "tactus/state.json5"))?.contains("link") != true)
   }
 
   @Test
-  func `nohup means that SIGHUP is nothing to it`() async throws {
+  func `under nohup SIGHUP has no effect`() async throws {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     let child = try await start(stage, home, "setsid", "--wait", "nohup")
@@ -146,12 +145,12 @@ struct SignalledProgramTests {
   }
 
   @Test
-  func `SIGUSR1 saves what was chosen at once, so that not even SIGKILL takes it away`() async throws {
+  func `SIGUSR1 saves choices at once, so that they survive SIGKILL`() async throws {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     let child = try await start(stage, home, "setsid", "--wait")
     #expect(try await ask(stage, "click/offset", "12.5") == "click/offset is 12.5 ms now\n")
-    // A fader that never rests.
+    // The choice is saved before the time that a moving fader gets.
     try await signal(stage, "USR1")
     try await child.awaitComplaint("your choices are saved")
     try await signal(stage, "KILL")
@@ -161,7 +160,7 @@ struct SignalledProgramTests {
 }
 
 extension ChildProcess {
-  /// Until it has said so on standard error.
+  /// Waits for this text on standard error.
   func awaitComplaint(_ text: String) async throws {
     for _ in 0..<400 {
       if saidOnErrors.contains(text) { return }

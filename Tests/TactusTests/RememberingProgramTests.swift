@@ -5,7 +5,7 @@ import Testing
 
 @testable import tactus
 
-/// The real program with a configuration and a memory, in the lab, which has places of its own for both.
+/// The real program with a configuration and a state file, in the lab, which has places of its own for both.
 @Suite("The program's configuration and memory", .serialized)
 struct RememberingProgramTests {
   private func shell(_ stage: LabStage, _ script: String) async throws -> ChildProcess.Finished {
@@ -17,7 +17,7 @@ struct RememberingProgramTests {
   }
 
   @Test
-  func `its choices come from the file, and what a controller changes is there again after a restart`()
+  func `choices come from the file, and changes survive a restart`()
     async throws
   {
     let stage = try await LabStage()
@@ -58,7 +58,7 @@ struct RememberingProgramTests {
       try await shell(stage, "$1 config --forget && $1 config").output.hasSuffix("state.json5 (none yet)\n"))
   }
 
-  /// tactus at 121 BPM below a bend to 133.1, and JACK's transport.
+  /// tactus at 121 BPM with a bend to 133.1, and JACK's transport.
   private func bent(_ stage: LabStage) async throws -> (ChildProcess, LabPeer) {
     let first = try ChildProcess(stage.command([program]))
     try await first.awaitLine(beginning: "OSC: ")
@@ -72,10 +72,10 @@ struct RememberingProgramTests {
 
   /// nil: `quit` by a controller.
   @Test(arguments: [SIGTERM, SIGKILL, nil])
-  func `a bend that is held when tactus ends is not its next tempo`(signal: Int32?) async throws {
+  func `a bend held at the end of tactus is not its next tempo`(signal: Int32?) async throws {
     let stage = try await LabStage()
     let (first, transport) = try await bent(stage)
-    // Longer than the file waits for a change to rest.
+    // Longer than the state file waits for a change to rest.
     try await Task.sleep(for: .seconds(3))
     if let signal { first.signal(signal) } else { try await ask(stage, "quit") }
     _ = await first.status()
@@ -118,12 +118,12 @@ struct RememberingProgramTests {
     if let signal { first.signal(signal) } else { try await ask(stage, "quit") }
     _ = await first.status()
     try await peer.wait("peers", "0")
-    // The reference says first that the peer has left, and then its last tempo.
+    // The reference peer reports first that tactus has left, then its last tempo.
     try await peer.wait("tempo", "121")
   }
 
   @Test
-  func `what is forgotten while it plays stays forgotten, whatever it still has when it ends`() async throws {
+  func `choices forgotten while tactus plays are not saved at its end`() async throws {
     let stage = try await LabStage()
     let child = try ChildProcess(stage.command([program]))
     try await child.awaitLine(beginning: "OSC: ")
@@ -138,7 +138,7 @@ struct RememberingProgramTests {
         && forgotten.errors
           == "tactus: forgotten for the next start; the running tactus keeps its values until it ends\n"
     )
-    // It still has it, and what is chosen from now on is all that is remembered.
+    // tactus still uses the value, but remembers only choices from now on.
     #expect(
       try await shell(stage, "$1 send click/offset; $1 send clock/offset 2").output
         == "5\nclock/offset is 2 ms now\n")
@@ -149,7 +149,7 @@ struct RememberingProgramTests {
   }
 
   @Test
-  func `a full disk is one warning; the session goes on, and the old memory stays whole`() async throws {
+  func `a full disk gives one warning, and the old state stays whole`() async throws {
     let stage = try await LabStage()
     let prepared = try await shell(
       stage,
@@ -187,7 +187,7 @@ struct RememberingProgramTests {
   }
 
   @Test
-  func `the configuration that the program prints is one that it takes`() async throws {
+  func `the program accepts the configuration that it prints`() async throws {
     let script = "\"$1\" config --print-default | \"$1\" config --config /dev/stdin --print"
     let environment = ["HOME": "/nowhere", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""]
     let done = try await ChildProcess.run(["sh", "-c", script, "sh", program], environment: environment)

@@ -5,15 +5,13 @@ import Testing
 
 @testable import tactus
 
-/// Programs that ask far more than people do; each on a stage of its own, beside the others.
+/// Programs that send far more requests than people do; each on a stage of its own, beside the others.
 @Suite("Hands that never rest")
 struct RestlessHandTests {
   @Test(arguments: ["now", "bar"])
-  func
-    `a transport flipped 200 times a second ends as it was told last, and the session with it, whose beat never moved`(
-      launch: String
-    ) async throws
-  {
+  func `a transport flipped 200 times a second ends in its last state`(
+    launch: String
+  ) async throws {
     let stage = try await LabStage()
     let tactus = try ChildProcess(
       stage.command([program, "--startstop", "--launch=\(launch)", "--click"]))
@@ -22,7 +20,7 @@ struct RestlessHandTests {
     try await peer.ask("enable on")
     try await peer.ask("sync on")
     let time = try await peer.wait("peers", "1").time
-    // Whichever of two equally old sessions they are in now.
+    // The two may still be in sessions of equal age.
     try await peer.ask("tempo 300")
     try await peer.wait("tempo", "300")
     func beat() async throws -> Double { try await peer.ask("beat \(time)")["beat"]?.number ?? .nan }
@@ -32,7 +30,7 @@ struct RestlessHandTests {
       try await transport.ask("flip \(flips) 200")
       try await transport.wait("playing", "\(isPlaying)")
       try await peer.wait("playing", "\(isPlaying)")
-      // And so it stays.
+      // The state also lasts.
       try await Task.sleep(for: .milliseconds(300))
       #expect(try await transport.status().isPlaying == isPlaying)
       #expect(try await peer.status().isPlaying == isPlaying)
@@ -45,9 +43,9 @@ struct RestlessHandTests {
     #expect(await tactus.status() == 0)
   }
 
-  /// None of them is right; but in the end all must be where one of them wanted it, and stay there.
+  /// No state is the right one, but in the end all must have the same, and keep it.
   @Test(arguments: ["now", "bar"])
-  func `a transport and two peers that start and stop without rest and at once end alike`(launch: String)
+  func `restless starts and stops by three programs end in one state`(launch: String)
     async throws
   {
     let stage = try await LabStage()
@@ -66,7 +64,7 @@ struct RestlessHandTests {
     ] {
       let hand = Task { try await transport.ask("flip \(flips) 50") }
       for turn in 0..<60 {
-        // LinkHut says no where another hand was quicker.
+        // LinkHut refuses if another program was faster.
         _ = try? await peers[turn % 2].ask(words[turn / 2 % words.count])
         try await Task.sleep(for: .milliseconds(7 * (turn % 9)))
       }
@@ -90,7 +88,7 @@ struct RestlessHandTests {
     #expect(await tactus.status() == 0)
   }
 
-  /// One way for jackd to be when it is killed; its number is the lab's.
+  /// A state of jackd in which it is killed; its process id is in the lab's /dev/shm.
   private enum Scene: String, CaseIterable {
     case rest = "true"
     case rolling = "$1 send launch now && $1 send start"
@@ -102,8 +100,7 @@ struct RestlessHandTests {
   }
 
   @Test
-  func
-    `jackd that is killed twenty times, whatever goes on, and comes back with other rates finds tactus again`()
+  func `tactus returns to a jackd that was killed, at any rate`()
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -146,7 +143,7 @@ struct RestlessHandTests {
     server.signal(SIGTERM)
   }
 
-  /// 20,000 messages a second that mean nothing, and among them a key that is pressed 144 times a minute.
+  /// 20,000 messages a second without a meaning, and among them a key that is pressed 144 times a minute.
   private let keyInAFlood = """
     import jack, sys
     client = jack.Client("flood", no_start_server=True)
@@ -170,8 +167,7 @@ struct RestlessHandTests {
     """
 
   @Test
-  func
-    `of 20,000 MIDI events a second the key is learned that was pressed, its taps are the tempo, and losses are told`()
+  func `a key is learned from a flood of MIDI, and losses are reported`()
     async throws
   {
     let stage = try await LabStage()
@@ -186,7 +182,7 @@ struct RestlessHandTests {
       beginning: "MIDI and keys: too many at once", "MIDI: learned note 60 ch 1 = tempo/tap")
     var tempo = ""
     for _ in 0..<100 where Double(tempo).map({ abs($0 - 144) > 0.01 }) ?? true {
-      // A hand by OSC is answered all the while.
+      // OSC commands are answered all the time.
       let told = try await stage.run(program, "send", "tempo")
       #expect(told.status == 0, "\(told)")
       tempo = told.output.split(separator: "\n").first.map(String.init) ?? ""
@@ -202,9 +198,9 @@ struct RestlessHandTests {
     #expect(await tactus.status() == 0)
   }
 
-  /// What `tools/bench osc` found to be dear; its figures are for the release build.
+  /// Packets that `tools/bench osc` found to be expensive; its figures are for the release build.
   @Test(arguments: ["query", "xx/" + String(repeating: "quantum", count: 33)])
-  func `under a flood of dear OSC packets pings are answered, and who is asked to end ends`(path: String)
+  func `a flood of expensive OSC blocks neither pings nor the end`(path: String)
     async throws
   {
     let stage = try await LabStage()

@@ -13,7 +13,7 @@ struct RunScriptTests {
     stage.command(["env", "-u", variable, "TACTUS_PROGRAM=\(program)", Lab.top + "/tools/run"] + options)
   }
 
-  /// What still runs on the stage of what tools/run starts.
+  /// The programs started by tools/run that still run on the stage.
   private func left(on stage: LabStage) async throws -> String {
     try await stage.run("ps", "-eo", "stat,comm").output.split(separator: "\n")
       .filter { ($0.hasSuffix("jackd") || $0.hasSuffix("tactus")) && !$0.hasPrefix("Z") }.joined(
@@ -21,7 +21,7 @@ struct RunScriptTests {
   }
 
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-  func `without a server it starts one, says so in one line, and both end with the program`(signal: Int32)
+  func `without a server a private one starts, and ends with the program`(signal: Int32)
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -36,15 +36,15 @@ struct RunScriptTests {
   }
 
   @Test
-  func `the private server ends when the program dies, and both when the script is killed`() async throws {
+  func `the private server ends with the program and with the script`() async throws {
     for victim in ["^[^ ]*/tactus$", "^bash .*/tools/run$"] {
       let stage = try await LabStage("--no-server")
       let child = try ChildProcess(run(on: stage))
       #expect(try await child.line()?.hasPrefix("JACK server \"tactus-") == true, "\(child.saidOnErrors)")
       try #require(await stage.run("pkill", "-KILL", "-f", victim).status == 0)
       #expect(await child.status() == 137)
-      // The script waits for the server's end; whoever killed the script has to. libjack gives a server that ends at the same
-      // moment five seconds for an answer.
+      // The script waits for the server's end; if the script was killed, the test must wait. libjack gives a
+      // server that ends at the same moment five seconds to answer.
       var rest = try await left(on: stage)
       for _ in 0..<150 where rest != "" {
         try await Task.sleep(for: .milliseconds(100))
@@ -55,7 +55,7 @@ struct RunScriptTests {
   }
 
   @Test
-  func `with a server it uses that one and says nothing of its own`() async throws {
+  func `with a server tools/run uses it and prints nothing of its own`() async throws {
     let stage = try await LabStage("--name", "studio")
     let child = try ChildProcess(run(on: stage))
     #expect(try await child.line()?.hasPrefix("JACK server \"studio\"") == true)
@@ -65,7 +65,7 @@ struct RunScriptTests {
   }
 
   @Test(.enabled(if: Lab.hasPipeWire))
-  func `it uses PipeWire's JACK when that is what runs`() async throws {
+  func `tools/run uses the libjack of PipeWire if PipeWire runs`() async throws {
     let stage = try await LabStage("--pipewire")
     let child = try ChildProcess(run(on: stage, without: "LD_LIBRARY_PATH"))
     #expect(try await child.line()?.contains("(PipeWire ") == true, "\(child.saidOnErrors)")
@@ -75,7 +75,7 @@ struct RunScriptTests {
   }
 
   @Test
-  func `a server that was named is not replaced by a private one`() async throws {
+  func `a named server is not replaced by a private one`() async throws {
     let stage = try await LabStage("--no-server")
     let done = try await ChildProcess.run(run(on: stage, "--server=nobody"))
     #expect(done.status == 69)
@@ -84,7 +84,7 @@ struct RunScriptTests {
   }
 
   @Test
-  func `a first build and one after a change are announced, and nothing is where there is nothing to build`()
+  func `a build is announced, and only if there is something to build`()
     async throws
   {
     let scratch = try ScratchFolder()
@@ -94,7 +94,7 @@ struct RunScriptTests {
     }
     try scratch.write("// swift-tools-version: 6.2", to: "clone/Package.swift")
     try scratch.write("1", to: "clone/Sources/tactus/main.swift")
-    // A compiler that takes no time, and a program that has nothing to do.
+    // A compiler that needs no time, and a program that does nothing.
     let built = "clone/.build/release/tactus"
     let swift = try scratch.write(
       "#!/bin/sh\n[ \"$1\" = --version ] && { echo Swift version 9.9; exit; }\nmkdir -p \(scratch.path)/clone/.build/release\n"
@@ -109,7 +109,8 @@ struct RunScriptTests {
       return done.errors
     }
     #expect(try await run() == "building tactus; the first time takes some minutes\n")
-    // With nothing new the compiler is not even asked: on a terminal it would compile again what a pipe had it compile.
+    // If nothing changed, the compiler is not even called: on a terminal it would compile again what was
+    // compiled into a pipe.
     #expect(try await run() == "")
     #expect(try await ChildProcess.run(["cat", scratch.path + "/log"]).output == "built\n")
     let later = try await ChildProcess.run([
@@ -120,7 +121,7 @@ struct RunScriptTests {
   }
 
   @Test
-  func `help, version and mistakes start no server`() async throws {
+  func `help, version and a wrong option start no server`() async throws {
     let stage = try await LabStage("--no-server")
     let version = try await ChildProcess.run(run(on: stage, "--version"))
     #expect(version.status == 0 && version.output.hasPrefix("tactus ") && version.errors == "")

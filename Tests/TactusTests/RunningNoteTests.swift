@@ -5,13 +5,13 @@ import Testing
 
 @testable import tactus
 
-@Suite("Which tactus a command speaks with")
+@Suite("Which tactus a command talks to")
 struct RunningNoteTests {
   private let one = RunningNote.Content(name: "tactus", port: 20809)
   private let two = RunningNote.Content(name: "tactus-01", port: 41234)
 
   @Test
-  func `a note is there as long as its program, and for its user alone`() throws {
+  func `a note exists as long as its program, for its user alone`() throws {
     let scratch = try ScratchFolder()
     let folder = scratch.path + "/tactus"
     #expect(RunningNote.all(in: folder) == [])
@@ -26,7 +26,7 @@ struct RunningNoteTests {
   }
 
   @Test
-  func `without its variable the user's directory is found where systemd makes it`() throws {
+  func `without XDG_RUNTIME_DIR the folder of systemd is used`() throws {
     let scratch = try ScratchFolder()
     let users = scratch.path
     #expect(RunningNote.folder("/run/me", ofUsers: users) == "/run/me/tactus")
@@ -38,7 +38,7 @@ struct RunningNoteTests {
   }
 
   @Test
-  func `what a crash left is taken away, and what is no note is nobody`() throws {
+  func `notes left by a crash are deleted, and invalid ones ignored`() throws {
     let scratch = try ScratchFolder()
     try scratch.write("{\"name\": \"dead\", \"port\": 4}", to: "4.json5")
     let note = RunningNote(two, in: scratch.path)
@@ -56,7 +56,7 @@ struct RunningNoteTests {
   }
 
   @Test
-  func `the one that runs; of several the one at the usual port; or the one that was named`() throws {
+  func `a command finds the only tactus, the usual port, or a name`() throws {
     func port(_ whereabouts: Whereabouts, _ running: RunningNote.Content...) -> String {
       do throws(Complaint) {
         return "\(try whereabouts.port(of: running))"
@@ -80,7 +80,7 @@ struct RunningNoteTests {
   }
 
   @Test
-  func `a second start says that one runs, where, and what to do; it and a session start nothing`()
+  func `a second tactus of the same name is refused with advice`()
     async throws
   {
     let stage = try await LabStage()
@@ -95,11 +95,11 @@ struct RunningNoteTests {
     let session = try await stage.run(program, "session", "start", "modular")
     #expect(session.status == 1, "\(session)")
     #expect(session.errors == line + "-- --name=NAME starts a second one beside it\n")
-    // Where no note is found (cron, sudo), JACK knows it.
+    // If no note is found (cron, sudo), JACK knows the client.
     let blind = try await stage.run("env", "-u", "XDG_RUNTIME_DIR", program)
     #expect(blind.status == 1, "\(blind)")
     #expect(blind.errors.hasPrefix("tactus: tactus runs already, as JACK client \"tactus\""), "\(blind)")
-    // Whoever means it has two; when the one that has the timebase leaves, the other takes it.
+    // With another name a second one starts. When the timebase master leaves, the other takes over.
     let meant = try ChildProcess(stage.command([program, "--name=second"]))
     try await meant.awaitLine(beginning: "another client is timebase master")
     first.signal(SIGTERM)
@@ -110,7 +110,7 @@ struct RunningNoteTests {
   }
 
   @Test
-  func `two that run are each found by name, and one alone without, whatever its port`() async throws {
+  func `two tactus are found by name, and a single one at any port`() async throws {
     let stage = try await LabStage()
     let first = try ChildProcess(stage.command([program]))
     try await first.awaitLine(beginning: "OSC: 127.0.0.1:20809")
@@ -125,7 +125,7 @@ struct RunningNoteTests {
     let doctor = try await stage.run(program, "doctor").output
     #expect(
       doctor.contains("runs, controlled at OSC port 20809") && doctor.contains("tactus-01 runs, controlled"))
-    // One of the two has the timebase, and both are ours.
+    // Two tactus are no conflict, though only one can be timebase master.
     #expect(!doctor.contains("takeover") && doctor.contains("leaves bars and beats to tactus"), "\(doctor)")
     let wanted = try await stage.run(program, "doctor", "--name=nobody")
     #expect(

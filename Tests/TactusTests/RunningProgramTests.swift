@@ -8,8 +8,8 @@ import Testing
 
 @testable import tactus
 
-/// `status`, `monitor`, `send`, and the connections that are kept up: a tactus that runs, and another that asks it.
-@Suite("Commands for the program that runs", .serialized)
+/// `status`, `monitor`, `send` and kept connections: a running tactus, and another that asks it.
+@Suite("Commands to a running tactus", .serialized)
 struct RunningProgramTests {
   private func start(_ stage: LabStage, _ options: String...) async throws -> ChildProcess {
     let child = try ChildProcess(stage.command([program] + options))
@@ -23,7 +23,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `whose timebase it is, as far as the names on the server tell`() async throws {
+  func `the timebase master is named as far as the server tells`() async throws {
     let stage = try await LabStage()
     let listen = [Lab.top + "/tools/listen", "--no-link", "--json", "--name"]
     let hydrogen = try ChildProcess(
@@ -53,8 +53,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func
-    `a host that is to lead gets the timebase: at once, or when the transport stops, and status says which`()
+  func `the timebase is left to a host, at once or at the next stop`()
     async throws
   {
     let stage = try await LabStage()
@@ -86,7 +85,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `a click that plays for nobody is said until somebody hears it`() async throws {
+  func `an unconnected click is reported until it is connected`() async throws {
     let stage = try await LabStage()
     let child = try await start(stage, "--click")
     #expect(
@@ -103,8 +102,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `values are asked and set from a terminal, and what is refused says why and ends with 1`() async throws
-  {
+  func `values are read and set; a refusal gives its reason and 1`() async throws {
     let stage = try await LabStage()
     let child = try await start(stage)
     func send(_ words: String...) async throws -> ChildProcess.Finished {
@@ -127,7 +125,7 @@ struct RunningProgramTests {
     }
     let bindings = try await send("midi/list")
     #expect(bindings.status == 0 && bindings.output.hasSuffix(" (standard)\n"), "\(bindings)")
-    // What the table knows to be wrong is not even sent.
+    // A command that the table refuses is not even sent.
     for (words, line) in [
       (["tempoo", "5"], "there is no tempoo: do you mean tempo?"),
       (["midi/lern", "tap"], "there is no midi/lern: do you mean midi/learn?"),
@@ -148,7 +146,7 @@ struct RunningProgramTests {
       #expect(done.status == 2 && done.output == "", "\(words): \(done)")
       #expect(done.errors.hasPrefix("tactus: send: \(line)"), "\(done.errors)")
     }
-    // What only the program itself can know is answered by it.
+    // A fault that only the running program can know is reported by that.
     let other = try LabPeer(.jack, in: stage)
     try await other.ask("stop")
     let meter = try await send("meter", "4", "3")
@@ -162,8 +160,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `a program that cannot do what it is told says so, and the one who sent it ends with 1`() async throws
-  {
+  func `a refused command ends with 1 and the reason`() async throws {
     let stage = try await LabStage("--no-server")
     let server = try ChildProcess(stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"]))
     let child = try await start(stage, "--wait", "--server=stage")
@@ -177,7 +174,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `with --json what it says is a line of JSON each`() async throws {
+  func `with --json each line of output is JSON`() async throws {
     let stage = try await LabStage()
     let child = try ChildProcess(stage.command([program, "--json"]))
     var message = ""
@@ -190,7 +187,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `the status is for people, or a line of JSON; without a program it is one line and 69`() async throws {
+  func `the status is text or JSON; without a tactus it is one line and 69`() async throws {
     let stage = try await LabStage()
     let nobody = try await stage.run(program, "status")
     #expect(nobody.status == 69 && nobody.output == "")
@@ -219,7 +216,7 @@ struct RunningProgramTests {
       doctor.contains(
         "tactus: sends earlier (below 0: later) than JACK's latencies say: click/offset 50.67 ms, click/2/offset 3 ms, "
           + "clock/offset -8 ms"), "\(doctor)")
-    // Without a place for notes only the usual port is known, and that is said.
+    // Without a place for notes only the usual port is known, and the message says so.
     let blind = try await stage.run("env", "XDG_RUNTIME_DIR=", program, "status")
     #expect(blind.status == 69 && blind.errors.contains("(XDG_RUNTIME_DIR is not set, so that"), "\(blind)")
     #expect(try await stage.run(program, "send", "start", "now").status == 0)
@@ -231,13 +228,13 @@ struct RunningProgramTests {
     let json = try fields(try await stage.run(program, "status", "--json", "--osc=9123").output)
     #expect(json["tempo"] == "97.5" && json["link"] == "true" && json["meter"] == "[7, 8]")
     #expect(json["jack/timebase/str"] == "\"tactus\"" && json["update"] == nil)
-    // Where the configuration says the port, nobody has to type it.
+    // A port in the configuration need not be typed.
     let configured = try await stage.run(
       "sh", "-c",
       "mkdir -p $XDG_CONFIG_HOME/tactus && echo '{osc: 9123}' >$XDG_CONFIG_HOME/tactus/config.json5 && \(program) status"
     )
     #expect(configured.status == 0)
-    // One that stands still is there all the same. Its note has its process for a name.
+    // A stopped tactus is still found. The name of its note is its process id.
     func signal(_ name: String) async throws {
       let command = "kill -\(name) $(basename $XDG_RUNTIME_DIR/tactus/*.json5 .json5)"
       #expect(try await stage.run("sh", "-c", command).status == 0)
@@ -251,8 +248,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func
-    `the monitor begins with everything, then prints what changes and nothing else, and ends with the program`()
+  func `the monitor prints all values, then only changes`()
     async throws
   {
     let stage = try await LabStage()
@@ -278,7 +274,7 @@ struct RunningProgramTests {
     var last: [String: String] = [:]
     while let line = try await monitor.line() {
       last = try fields(line)
-      // A controller's lights go out at the end; that is no news.
+      // The darkening of controllers' lights at the end is not printed.
       #expect(last["link/str"] != "\" \"", "\(line)")
     }
     #expect(await monitor.status() == 0)
@@ -287,9 +283,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func
-    `what changes between the monitor's first line and its subscription is told, and what was told before is not`()
-  {
+  func `changes before the subscription of the monitor are printed once`() {
     let row = Table.standard.row("tempo")!
     var changes = Changes(since: [(row, [.float32(120)])])
     func dump(_ tempo: Float) -> [Message] {
@@ -301,13 +295,13 @@ struct RunningProgramTests {
     #expect(changes.line(dump(121)) == "{\"tempo\": 121, \"peers\": 0}")
     #expect(changes.line(dump(121)) == nil)
     #expect(changes.line(dump(120)) == "{\"tempo\": 120}")
-    // A beat is news each time.
+    // Every beat is news.
     let beat = [Message(Table.address("beat"), .int32(1), .int32(1))]
     #expect(changes.line(beat) != nil && changes.line(beat) != nil)
   }
 
   @Test
-  func `connections are kept up, also with the next server, and the click finds the loudspeakers`()
+  func `connections are kept, also with the next server`()
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -326,7 +320,8 @@ struct RunningProgramTests {
       let late = try ChildProcess(
         stage.command([program, "--server=stage", "--name=late", "--osc=9124", "--no-link"]))
       try await late.awaitLine(beginning: "OSC: ")
-      // Its only input is MIDI, and there is no such cable: what can't be connected does no harm.
+      // The only input there is MIDI, so there is no such connection: a connection that can't be made does no
+      // harm.
       #expect(try await stage.cables(of: "tactus:pulse", server: "stage") == [])
       late.signal(SIGTERM)
       #expect(await late.status() == 0)
@@ -346,7 +341,7 @@ struct RunningProgramTests {
   }
 
   @Test
-  func `the manual's pages are what groff and mandoc like, and name every option and command`() async throws {
+  func `groff and mandoc accept the man pages, which name every option`() async throws {
     for page in ["tactus", "osc"] {
       let text = try await ChildProcess.run([program, "man", page])
       let lint = try await ChildProcess.run(["sh", "-c", "\(program) man \(page) | mandoc -Tlint"])

@@ -33,7 +33,7 @@ struct SecretFileTests {
   }
 
   @Test
-  func `the first look makes one, for the user alone; every other tactus has the same`() throws {
+  func `the first look creates a secret, and all tactus share it`() throws {
     let one = file(path)
     #expect(one.known == nil)
     let secret = one.look()
@@ -44,14 +44,14 @@ struct SecretFileTests {
   }
 
   @Test
-  func `who forgets puts a new one there, and every tactus has that at its next look`() throws {
+  func `a renewed secret reaches every tactus at its next look`() throws {
     let (one, other) = (file(path), file(path))
     let before = one.look()
     #expect(other.look() == before)
     let after = try SecretFile.renew(path)
     #expect(after != before && one.look() == after && other.look() == after && mode == 0o600)
     #expect(notices.texts.isEmpty)
-    // Taking the file away is forgetting, too.
+    // Deleting the file renews the secret, too.
     #expect(unlink(path) == 0)
     let third = one.look()
     #expect(third != after && other.look() == third)
@@ -61,7 +61,7 @@ struct SecretFileTests {
     "", "{", "\0\u{FFFD}", "{code: 7, token: true}", "{code: \"K7QM-3XPA-9BCD-EFGH\"}",
     "{code: \"K7QM-3XPA-9BCD-EFGH\", token: \"\"}", String(repeating: "[", count: 10_000),
   ])
-  func `what is not as we wrote it is said, and a new one is in its place`(text: String) throws {
+  func `a damaged secret is reported and replaced`(text: String) throws {
     try scratch.write(text, to: "state/tactus/pairing.json5")
     #expect(chmod(path, 0o600) == 0)
     let secret = file(path).look()
@@ -70,7 +70,7 @@ struct SecretFileTests {
   }
 
   @Test
-  func `one that others could read is not believed any more`() throws {
+  func `a secret that others could read is replaced`() throws {
     let before = file(path).look()
     #expect(chmod(path, 0o640) == 0)
     let after = file(path).look()
@@ -79,7 +79,7 @@ struct SecretFileTests {
   }
 
   @Test
-  func `where none can be written there is one all the same, it stays the same, and that is said once`()
+  func `a secret that can't be written stays the same, with one warning`()
     throws
   {
     try scratch.write("", to: "state")
@@ -88,7 +88,7 @@ struct SecretFileTests {
     for _ in 0..<3 { #expect(one.look() == secret) }
     #expect(notices.texts.count == 1)
     #expect(notices.texts[0].contains("can't be kept") && notices.texts[0].contains("until tactus ends"))
-    // A folder in its place is not ours to take away.
+    // A folder in its place is not deleted.
     let folder = scratch.path + "/pairing.json5"
     #expect(mkdir(folder, 0o700) == 0)
     #expect(file(folder).look() != secret && notices.texts.count == 3)
@@ -96,7 +96,7 @@ struct SecretFileTests {
   }
 
   @Test
-  func `one that could not be kept is kept as soon as it can be, and whoever was paired with it stays so`()
+  func `a secret is written as soon as possible, and stays the same`()
     throws
   {
     try scratch.write("", to: "state")
@@ -108,9 +108,9 @@ struct SecretFileTests {
     #expect(unlink(scratch.path + "/state") == 0)
     #expect(one.look() == secret && notices.texts.count == 2)
     #expect(try WebCommand.secret(in: path) == secret && mode == 0o600)
-    // And is everybody's from then on.
+    // From now on every tactus has this secret.
     #expect(hasty.look() == secret)
-    // In place of a folder, and of a link to nowhere.
+    // The same for a folder and a link to nowhere in its place.
     for name in ["folder", "link"] {
       let place = scratch.path + "/" + name
       #expect((name == "folder" ? mkdir(place, 0o700) : symlink("/nowhere/at/all", place)) == 0)
@@ -131,14 +131,14 @@ struct SecretFileTests {
   }
 
   @Test
-  func `without a place it is for this run alone`() {
+  func `without a place the secret is for this run alone`() {
     let one = file(nil)
     #expect(one.look() == one.look() && one.look() != file(nil).look())
     #expect(notices.texts.isEmpty)
   }
 
   @Test
-  func `it is beside what the user's tactus remembers, not in a session's folder`() {
+  func `the secret is beside the state file of the user`() {
     let places = Places { ["HOME": "/home/me"][$0] }
     #expect(SecretFile.path(in: places) == "/home/me/.local/state/tactus/pairing.json5")
     #expect(SecretFile.path(in: Places { _ in nil }) == nil)

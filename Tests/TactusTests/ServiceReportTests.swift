@@ -35,7 +35,7 @@ private struct ServiceSocket: ~Copyable {
 }
 
 @Test(arguments: ["", "@"])
-func `systemd is told once that we are ready, each new status, and the end`(kind: String) {
+func `systemd gets one READY, each new status, and the end`(kind: String) {
   let path = kind + "/tmp/tactus-notify-\(getpid())-\(kind.count)"
   defer { unlink(path) }
   let manager = ServiceSocket(at: path)
@@ -54,7 +54,7 @@ func `systemd is told once that we are ready, each new status, and the end`(kind
 }
 
 @Test(arguments: [nil, "", "relative", "/nowhere/at/all", "/" + String(repeating: "x", count: 200)])
-func `without a socket, or with one that can't be, nothing happens`(path: String?) {
+func `without a usable socket nothing happens`(path: String?) {
   let report = ServiceReport(socket: path)
   report.ready("here")
   report.show("still here")
@@ -62,7 +62,7 @@ func `without a socket, or with one that can't be, nothing happens`(path: String
 }
 
 @Test
-func `as a service the program is ready as soon as it waits for a server, says how it is, and says goodbye`()
+func `a service is ready when it waits for a server, and says goodbye`()
   async throws
 {
   let path = "/tmp/tactus-notify-program-\(getpid())"

@@ -14,7 +14,7 @@ struct SessionFolderTests {
   }
 
   @Test
-  func `what is written is what is read, whatever the ports are called`() throws {
+  func `a configuration and connections are read as they were written`() throws {
     try inScratch { folder in
       #expect(folder.isNew)
       #expect(try folder.readConnections() == [])
@@ -37,7 +37,7 @@ struct SessionFolderTests {
   }
 
   @Test
-  func `a user's own outputs have their cables in it, as long as they are there`() throws {
+  func `connections of own outputs are kept while the outputs exist`() throws {
     try inScratch { folder in
       let cable = Connection(port: "drums", other: "system:midi_playback_1")
       try folder.write([cable])
@@ -54,7 +54,7 @@ struct SessionFolderTests {
     ("{ clock: [\"a:\\u0007b\"] }", "1: \"clock\" takes"),
     ("{ clock: [", "1: "),
   ])
-  func `connections that make no sense are refused with file, line and reason`(text: String, fault: String)
+  func `wrong connections are refused with file, line and reason`(text: String, fault: String)
     throws
   {
     try inScratch { folder in

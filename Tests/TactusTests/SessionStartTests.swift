@@ -5,10 +5,10 @@ import Testing
 
 @testable import tactus
 
-/// `tactus session start` with a DAW that is none: what it says of it, and what it leaves to the musician.
+/// `tactus session start` with a fake DAW: the messages about it, and what stays the musician's.
 @Suite("A session's start", .serialized)
 struct SessionStartTests {
-  /// `with`: what the shell does before, or more of the environment.
+  /// `with`: shell commands or variables before the start.
   private func start(in scratch: ScratchFolder, with: String = "") -> [String] {
     [
       "sh", "-c",
@@ -18,8 +18,7 @@ struct SessionStartTests {
   }
 
   @Test
-  func
-    `it says where the DAW's messages go and that it ended, ends with 1 if it failed, and its configuration is yours`()
+  func `the end of the DAW is reported, and its failure gives status 1`()
     async throws
   {
     let stage = try await LabStage()
@@ -40,7 +39,7 @@ struct SessionStartTests {
     #expect(try scratch.text(of: "state/tactus/hydrogen.log") == "ouch\n")
     session.signal(SIGTERM)
     #expect(await session.status() == 1)
-    // What the musician changes in the copy holds; a DAW that is closed is no failure.
+    // The musician's changes to the copy stay; a DAW that was closed is no failure.
     try scratch.write("{name: \"mine\"}", to: "home/.local/share/tactus/sessions/hydrogen/tactus.json5")
     try scratch.write(daw(endsWith: 0), to: "bin/hydrogen")
     let mine = try ChildProcess(stage.command(command))
@@ -72,7 +71,7 @@ struct SessionStartTests {
         try await session.awaitLine(beginning: "hydrogen ")
       }
       session.signal(SIGINT)
-      // A DAW that tactus never saw alive counts as one that failed.
+      // A DAW that tactus never saw running counts as failed.
       let status = await session.status()
       #expect(status == 0 || turn == 2)
     }
@@ -86,7 +85,7 @@ struct SessionStartTests {
   }
 
   @Test(arguments: [true, false])
-  func `a DAW that does not join JACK in its time is named`(joins: Bool) async throws {
+  func `a DAW that does not join JACK in time is named`(joins: Bool) async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
     try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
@@ -119,7 +118,7 @@ struct SessionStartTests {
     try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
     let daw = try scratch.write("#!/bin/sh\ntouch \(scratch.path)/opened\n", to: "bin/hydrogen")
     #expect(chmod(daw, 0o755) == 0)
-    // Under the name that Hydrogen has on JACK.
+    // A client with the name that Hydrogen has on JACK.
     let opened = try ChildProcess(stage.command(["jack_metro", "--name", "Hydrogen", "--bpm", "60"]))
     let isThere = try await stage.run("sh", "-c", "until jack_lsp | grep -q ^Hydrogen:; do sleep 0.1; done")
     #expect(isThere.status == 0)
@@ -133,7 +132,8 @@ struct SessionStartTests {
     _ = await opened.status()
   }
 
-  /// The first bytes of `file`, nil: all; and what comes of the copy at the next start.
+  /// `size`: how many bytes of the file the copy has, nil: all. `isReplaced`: whether the next start replaces
+  /// the copy.
   @Test(
     arguments: [
       ("four-on-the-floor.h2song", 0, true), ("four-on-the-floor.h2song", 4096, true),
@@ -165,13 +165,13 @@ struct SessionStartTests {
     _ = await session.status()
   }
 
-  @Test func `a session's copy that is cut short ends the start and is not kept`() async throws {
+  @Test func `a copy that is cut short ends the start and is not kept`() async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
     try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
     let daw = try scratch.write("#!/bin/sh\ntouch \(scratch.path)/opened\n", to: "bin/hydrogen")
     #expect(chmod(daw, 0o755) == 0)
-    // A file may have one block: the song has more, as on a disk that is full.
+    // Files may have one block only, less than the song needs, as on a full disk.
     let done = try await ChildProcess.run(
       stage.command(start(in: scratch, with: "ulimit -f 1; ")))
     #expect(done.status == 1 && done.errors.contains("cannot copy four-on-the-floor.h2song"), "\(done)")
@@ -182,7 +182,7 @@ struct SessionStartTests {
   }
 
   @Test
-  func `a DAW that ends before tactus is there is told of all the same`() async throws {
+  func `a DAW that ends before tactus starts is reported, too`() async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
     let daw = try scratch.write("#!/bin/sh\necho ouch\n", to: "bin/daw")
@@ -201,7 +201,7 @@ struct SessionStartTests {
   }
 
   @Test
-  func `words about a program beside another tactus are not ours`() {
+  func `a companion of another tactus is ignored`() {
     #expect(Companion("1 2 daw /log", of: 1) != nil)
     for words in ["1 2 daw /log", "7 0 daw /log", "7 daw /log", "", nil] {
       #expect(Companion(words, of: 7) == nil, "\(words ?? "none")")
@@ -212,7 +212,7 @@ struct SessionStartTests {
     (["hydrogen", "ardour-leader"], "start takes one name, and no \"ardour-leader\""),
     (["hydrogen", "--no-tui"], "unknown option \"--no-tui\""),
   ])
-  func `start takes one name, and says where options for tactus go`(words: [String], complaint: String)
+  func `session start takes one name, and says where options go`(words: [String], complaint: String)
     async throws
   {
     let done = try await ChildProcess.run([program, "session", "start"] + words)
@@ -225,7 +225,7 @@ struct SessionStartTests {
   }
 
   @Test
-  func `a program without sessions beside it names the way in a clone`() async throws {
+  func `a program without sessions says how to run them in a clone`() async throws {
     let scratch = try ScratchFolder()
     let copy = scratch.path + "/tactus"
     #expect(try await ChildProcess.run(["cp", program, copy]).status == 0)

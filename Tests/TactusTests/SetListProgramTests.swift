@@ -10,8 +10,7 @@ import Testing
 @Suite("A set list and OSC to others, in the program", .serialized)
 struct SetListProgramTests {
   @Test
-  func
-    `songs are options and keys of the file; a wrong one, a second with its title and one too many are said`()
+  func `songs are options and keys; wrong, duplicate and surplus ones fail`()
     throws
   {
     var configuration = try Configuration(arguments: [
@@ -54,7 +53,7 @@ struct SetListProgramTests {
   }
 
   @Test
-  func `songs that were added while it played are there the next time`() throws {
+  func `songs added while tactus plays are there at the next start`() throws {
     var configuration = try Configuration(arguments: ["--song=A = tempo 100"])
     var state = SurfaceState()
     configuration.choose(in: &state)
@@ -70,7 +69,7 @@ struct SetListProgramTests {
   }
 
   @Test
-  func `what a song is put in a machine for is not said again when the machine gets other settings`() throws {
+  func `a reload does not send program changes again`() throws {
     var configuration = try Configuration(arguments: ["--out=drums=clock"])
     var state = SurfaceState()
     configuration.choose(in: &state)
@@ -83,7 +82,7 @@ struct SetListProgramTests {
   }
 
   @Test
-  func `a tablet goes through the set, and a mixer is told its delay in time with each song`() async throws {
+  func `a tablet steps through the set, and a mixer gets each delay`() async throws {
     let stage = try await LabStage()
     let tablet = try await Tablet(in: stage)
     let mixer = "127.0.0.1:\(tablet.port)"
@@ -100,7 +99,7 @@ struct SetListProgramTests {
     try await tablet.hear("set/coming s:Opener")
     tablet.press("set/next")
     try await tablet.hear("delay f:360.0")
-    // Asked for: what changed may have been told before.
+    // Ask for it: the change may have been sent before.
     tablet.send("click/pattern")
     try await tablet.hear("click/pattern s:X..x")
     tablet.send("start s:now")

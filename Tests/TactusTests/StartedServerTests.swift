@@ -3,12 +3,13 @@ import Glibc
 import TestSupport
 import Testing
 
-/// libjack looks for the user's line here when there is no ~/.jackdrc.
+/// libjack reads the server's command line from here if there is no ~/.jackdrc.
 private let everybodysLineIsThere = access("/etc/jackdrc", F_OK) == 0
 
 @Suite("--start-server", .serialized)
 struct StartedServerTests {
-  /// Somebody at home in a folder of the test's own, on a stage without a server; `line` is in their ~/.jackdrc.
+  /// A user with a home folder of the test's own, on a stage without a server; `line` is in the user's
+  /// ~/.jackdrc.
   private final class User {
     let home: ScratchFolder
     let stage: LabStage
@@ -20,11 +21,11 @@ struct StartedServerTests {
     }
 
     func tactus(_ options: String...) -> [String] {
-      // The lab itself forbids it.
+      // The lab itself forbids a started server.
       stage.command(["env", "-u", "JACK_NO_START_SERVER", "HOME=\(home.path)", program] + options)
     }
 
-    /// How many servers run, once it is so many, or after 20 s.
+    /// The number of running servers, as soon as it is `wanted`, or after 20 s.
     func servers(_ wanted: Int) async throws -> Int {
       var count = -1
       for _ in 0..<200 {
@@ -40,8 +41,7 @@ struct StartedServerTests {
   private static let dummy = "/usr/bin/jackd --no-realtime -d dummy -r 44100 -p 512"
 
   @Test
-  func
-    `a server that does not run is started as ~/.jackdrc says, without a word of its own, and ends with us`()
+  func `a missing server is started as ~/.jackdrc says, and ends with us`()
     async throws
   {
     let user = try await User(Self.dummy)
@@ -59,7 +59,7 @@ struct StartedServerTests {
   }
 
   @Test
-  func `without the option none is started, and a server that runs is the one that is used`() async throws {
+  func `no server is started without the option or beside a running one`() async throws {
     let user = try await User(Self.dummy)
     let without = try await ChildProcess.run(user.tactus("--server=mine"))
     #expect(without.status == 69 && without.errors.contains("--start-server"))
@@ -78,7 +78,7 @@ struct StartedServerTests {
   }
 
   @Test
-  func `a line that starts nothing is one line and 69, and with --wait a server is waited for all the same`()
+  func `a line that starts no server is reported, and --wait still waits`()
     async throws
   {
     let user = try await User("/usr/bin/jackd -d nosuchdriver")
@@ -87,7 +87,8 @@ struct StartedServerTests {
     let done = try await ChildProcess.run(user.tactus("--start-server", "--server=mine"))
     #expect(done.status == 69 && done.output == "", "\(done)")
     #expect(done.errors == words + "; type that line yourself to see why\n")
-    // One after the other: beside each other two of eight had a line more on their output, which nobody kept.
+    // Start it after the first has ended: of eight runs side by side, two had one more line of output, of
+    // unknown origin.
     let patient = try ChildProcess(user.tactus("--start-server", "--wait", "--server=mine"))
     for _ in 0..<300 where patient.saidOnErrors == "" { try await Task.sleep(for: .milliseconds(100)) }
     #expect(patient.saidOnErrors == words + "; waiting for it\n")
@@ -101,7 +102,7 @@ struct StartedServerTests {
   }
 
   @Test(.enabled(if: !everybodysLineIsThere))
-  func `nobody has said how to start one: that is one line, at once`() async throws {
+  func `without a ~/.jackdrc the start fails at once, in one line`() async throws {
     let user = try await User(nil)
     let done = try await ChildProcess.run(user.tactus("--start-server", "--server=mine"))
     #expect(done.status == 69 && done.output == "")
@@ -112,7 +113,7 @@ struct StartedServerTests {
   }
 
   @Test
-  func `JACK_NO_START_SERVER is obeyed, and said`() async throws {
+  func `JACK_NO_START_SERVER is obeyed and reported`() async throws {
     let user = try await User(Self.dummy)
     let done = try await ChildProcess.run(
       user.stage.command(["env", "HOME=\(user.home.path)", program, "--start-server", "-s", "mine"]))
@@ -121,14 +122,14 @@ struct StartedServerTests {
   }
 
   @Test
-  func `a started server that ends is not started again: we wait for one as for any other`() async throws {
+  func `a started server that ends is waited for, not started again`() async throws {
     let user = try await User(Self.dummy)
     let child = try ChildProcess(user.tactus("--start-server", "--server=mine"))
     try await child.awaitLine(beginning: "tactus started this server")
     #expect(try await user.stage.run("pkill", "-TERM", "-x", "jackd").status == 0)
     try await child.awaitLine(beginning: "JACK server gone (")
     #expect(try await user.servers(0) == 0)
-    // Ten times as long as it waits between two tries.
+    // Ten times the interval between two tries.
     try await Task.sleep(for: .seconds(2))
     #expect(try await user.servers(0) == 0)
     let server = try ChildProcess(
@@ -140,8 +141,7 @@ struct StartedServerTests {
   }
 
   @Test
-  func `Ctrl-Z ends a server that has nobody else, and fg brings it back; the view stays whole`() async throws
-  {
+  func `Ctrl-Z ends a server without other clients, and fg starts it again`() async throws {
     let user = try await User(Self.dummy)
     let terminal = try await Terminal(in: user.stage, columns: 80, rows: 24)
     try await terminal.enter(

@@ -5,12 +5,12 @@ import Testing
 
 @testable import tactus
 
-@Suite("What happened is said once, in lines for people")
+@Suite("Each event is reported once, in lines for people")
 struct StudioNewsTests {
   private var news = Telling()
 
   @Test
-  mutating func `every number of peers is said, but not while we rest`() {
+  mutating func `every number of peers is reported, but not while tactus rests`() {
     #expect(news.lines(.init(peerCounts: [0])).isEmpty)
     #expect(news.lines(.init(peerCounts: [1, 0, 2, 2])) == ["1 Link", "No Links", "2 Links"])
     #expect(news.lines(.init(peerCounts: [2])).isEmpty)
@@ -19,7 +19,7 @@ struct StudioNewsTests {
   }
 
   @Test
-  mutating func `what JACK does against our wishes is said once each time`() {
+  mutating func `each refusal by JACK is reported once`() {
     #expect(news.lines(.init()).isEmpty)
     let cut = news.lines(.init(cutStarts: 1))
     #expect(cut.count == 1 && cut[0].hasPrefix("JACK did not wait for the start: another client"))
@@ -34,7 +34,7 @@ struct StudioNewsTests {
   }
 
   @Test
-  func `where the peers are is asked when their number changes and once a second, and never without any`() {
+  func `peers are looked up when their number changes and once a second`() {
     var list = PeerList()
     var asked = 0
     func look(_ time: Int64, _ count: Int) -> String {
@@ -48,14 +48,14 @@ struct StudioNewsTests {
     #expect(look(1_000_000, 2) == "look 2")
     #expect(look(2_000_000, 2) == "look 3")
     #expect(look(2_000_001, 0) == "" && look(9_000_000, 0) == "" && asked == 3)
-    // A thousand changes in ten seconds.
+    // A thousand changes within ten seconds.
     for change in 1...1000 { _ = look(10_000_000 + Int64(change) * 10_000, change) }
     #expect(asked <= 3 + 41, "\(asked)")
     #expect(look(21_000_000, 1000) == "look \(asked)")
   }
 
   @Test
-  func `few lines tell the number of peers, and the last is the newest`() {
+  func `lines about the number of peers are limited, and end with the newest`() {
     var news = StudioNews()
     var lines: [String] = []
     var now = Micros.zero
@@ -64,10 +64,10 @@ struct StudioNewsTests {
       lines += news.lines(.init(peerCounts: [change, change + 1]), at: now)
       #expect(news.peers == change + 1)
     }
-    // A minute.
+    // The loop above lasts a minute.
     #expect((10...15).contains(lines.count), "\(lines)")
     #expect(lines.first == "1 Link")
-    // The next free line has the newest number.
+    // The next allowed line has the newest number.
     for _ in 1...20 {
       now = now + Micros(1_000_000)
       lines += news.lines(.init(peerCounts: [7]), at: now)
@@ -78,7 +78,7 @@ struct StudioNewsTests {
   }
 
   @Test
-  mutating func `a network that is lost is said with its reason, and that it is back`() {
+  mutating func `a lost network is reported with its reason, and its return`() {
     let lost = "Link can't be on the network (no more threads); trying again"
     #expect(news.lines(.init(isMute: true, failure: "no more threads")) == [lost])
     #expect(news.lines(.init(isMute: true)).isEmpty)
@@ -86,7 +86,7 @@ struct StudioNewsTests {
   }
 
   @Test
-  mutating func `counters are said when they grow, not when they begin again`() {
+  mutating func `counters are reported when they grow, not when they restart`() {
     let moved = "another JACK client was not ready: the start moves to the next boundary"
     let back = "the DAW had drifted from the session: tactus moved it back"
     #expect(news.lines(.init(movedLaunches: 2, corrections: 1)) == [moved, back])
@@ -98,19 +98,19 @@ struct StudioNewsTests {
   }
 
   @Test
-  mutating func `a start that is given up is said once each time`() {
+  mutating func `a start that is given up is reported once each time`() {
     let lines = [false, true, true, false, true].map { news.lines(.init(isGivenUp: $0)).count }
     #expect(lines == [0, 1, 0, 0, 1])
   }
 
   @Test
-  mutating func `lost MIDI is said once for as long as it goes on`() {
+  mutating func `lost MIDI is reported once for as long as it goes on`() {
     let lines = [0, 3, 7, 7, 8].map { news.lines(.init(lostMIDI: $0)).count }
     #expect(lines == [0, 1, 0, 0, 1])
   }
 
   @Test
-  mutating func `a MIDI clock that leads is said when it is found, lost or our own`() {
+  mutating func `a leading MIDI clock is reported when found, lost or our own`() {
     func of(_ clock: SurfaceState.MIDIClockIn) -> StudioNews.Sight { .init(midiClock: clock) }
     #expect(news.lines(of(.silent)).isEmpty && news.lines(of(.acquiring)).isEmpty)
     #expect(news.lines(of(.locked(Tempo(120)))) == ["MIDI clock leads: 120.0 BPM"])
@@ -145,14 +145,12 @@ struct PlayNewsTests {
   }
 
   @Test
-  mutating func
-    `a click that is connected to nothing is said once, and not while a patchbay may still be at it`()
-  {
+  mutating func `an unconnected click is reported once, after a pause`() {
     let line =
       "the click is connected to nothing: connect click_1 in a patchbay, or start tactus with --autoconnect"
     #expect(lines { $0.choices.click.isOn = true }.isEmpty)
     #expect(lines(after: 2_900).isEmpty && lines(after: 200) == [line] && lines(after: 60_000).isEmpty)
-    // Plugged in and pulled again, or off and on: anew.
+    // After a reconnection, or off and on, it is reported again.
     #expect(lines { $0.isClickConnected = true }.isEmpty)
     #expect(lines { $0.isClickConnected = false }.isEmpty && lines(after: 3_000) == [line])
     #expect(lines { $0.choices.click.isOn = false }.isEmpty && lines { $0.choices.click.isOn = true }.isEmpty)
@@ -163,29 +161,29 @@ struct PlayNewsTests {
   }
 
   @Test
-  mutating func `starts and stops`() {
+  mutating func `starts and stops are reported, but not those with the server`() {
     #expect(lines().isEmpty && lines().isEmpty)
     #expect(lines { $0.status = "starts on the bar" } == ["starts on the bar"])
     #expect(lines { $0.status = "rolling" } == ["rolling"])
     #expect(lines().isEmpty)
     #expect(lines { $0.status = "stopped" } == ["stopped"])
-    // The server's comings and goings have lines of their own.
+    // The start and the loss of the server have lines of their own.
     #expect(lines { ($0.status, $0.jackConnected) = ("no JACK server", false) }.isEmpty)
     #expect(lines { ($0.status, $0.jackConnected) = ("stopped", true) }.isEmpty)
   }
 
   @Test
-  mutating func `the tempo, once a fader rests`() {
+  mutating func `a tempo is reported when the fader rests`() {
     func set(_ tempo: Double) -> (inout SurfaceState) -> Void { { $0.timeline.tempo = Tempo(tempo) } }
     #expect(lines().isEmpty)
     for step in 0..<20 { #expect(lines(after: 100, set(121 + Double(step))).isEmpty) }
     #expect(lines(after: 480).isEmpty && lines() == ["tempo 140.00 BPM"] && lines(after: 5000).isEmpty)
-    // There and back is nothing.
+    // A change there and back is not reported.
     #expect(lines(set(141)).isEmpty && lines(set(140)).isEmpty && lines(after: 5000).isEmpty)
   }
 
   @Test
-  mutating func `who leads, but for a MIDI clock, which has lines of its own`() {
+  mutating func `a new leader is reported, unless it is a MIDI clock`() {
     #expect(lines().isEmpty)
     #expect(lines { $0.leading = .host } == ["another client leads"])
     #expect(lines { $0.leading = .link } == ["Ableton Link leads"])
@@ -193,7 +191,7 @@ struct PlayNewsTests {
   }
 }
 
-/// Long after what was said before.
+/// Asks for lines at long intervals, so that no limit applies.
 private struct Telling {
   private var news = StudioNews()
   private var now = Micros.zero

@@ -24,7 +24,7 @@ struct Tablet {
     send("\(path) f:0.0")
   }
 
-  /// Waits for this line; what else is told is skipped.
+  /// Waits for this line; skips others.
   func hear(_ line: String) async throws {
     while let next = try await child.line(within: .seconds(30)) {
       if next == "/tactus/" + line { return }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The program in a real terminal, as its user sees it.
+/// The program in a real terminal, as a user sees it.
 @Suite("In a terminal", .serialized)
 struct TerminalTests {
   private func start(
@@ -16,7 +16,7 @@ struct TerminalTests {
     return terminal
   }
 
-  /// The same, with a JACK server still to come.
+  /// The same without a JACK server, which may start later.
   private func startWaiting(_ command: String) async throws -> (LabStage, Terminal) {
     let stage = try await LabStage("--no-server")
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
@@ -26,7 +26,7 @@ struct TerminalTests {
   }
 
   @Test(arguments: [(40, 12), (80, 24), (132, 43)])
-  func `at every size everything is on the screen, keys do what they say, and a peer comes with a notice`(
+  func `at every size the view is complete, and its keys work`(
     columns: Int, rows: Int
   ) async throws {
     let stage = try await LabStage()
@@ -75,7 +75,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `from its first moment the view never says that OSC is off while it opens`() async throws {
+  func `the first picture does not say that OSC is off while it opens`() async throws {
     let stage = try await LabStage()
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24, environment: ["LC_ALL=C.UTF-8"])
     let folder = try ScratchFolder()
@@ -91,7 +91,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `a key that the user bound, a typed tempo and taps, without OSC`() async throws {
+  func `bound keys, a typed tempo and taps work without OSC`() async throws {
     let stage = try await LabStage()
     let terminal = try await start(
       stage, 80, 24, options: "--no-osc --tempo=90 --key 'x = tempo 133.5' --key 'h = link/toggle'")
@@ -119,14 +119,14 @@ struct TerminalTests {
     try await terminal.press("q")
     #expect(try await terminal.isSane())
     try await terminal.enter("clear; \(program) --key 'x = tempo/tipp'")
-    // The line is longer than this terminal, which leaves out spaces at its edge.
+    // The line is longer than the terminal, which drops spaces at its edge.
     try await terminal.look(for: "the reason") {
       $0.filter { !$0.isWhitespace }.contains("nosuchaddress:tempo/tipp;doyoumeantempo/tap?")
     }
   }
 
   @Test
-  func `keys are obeyed while there is no JACK server yet, and what they chose is remembered`() async throws {
+  func `keys work before there is a JACK server, and are remembered`() async throws {
     let (stage, terminal) = try await startWaiting("\(program) --wait --server=never")
     try await terminal.press("s")
     try await terminal.see("sync on")
@@ -140,7 +140,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `a tablet's owner reads what to type, and without --osc-listen how to get it`() async throws {
+  func `the view shows the address for a tablet, or how to get one`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let terminal = try await start(stage, 80, 24, options: "--osc-listen=0.0.0.0")
     try await terminal.see("10.77.0.1:20809")
@@ -151,7 +151,7 @@ struct TerminalTests {
   }
 
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGSEGV])
-  func `however it ends, the shell has its terminal back`(signal: Int32) async throws {
+  func `the shell gets its terminal back after every kind of end`(signal: Int32) async throws {
     let stage = try await LabStage()
     let terminal = try await start(stage, 80, 24)
     #expect(try await terminal.isTaken())
@@ -164,7 +164,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `Ctrl-Z gives the shell its terminal, bg leaves it there, and fg brings the view back`() async throws {
+  func `Ctrl-Z gives the terminal to the shell, and fg the view back`() async throws {
     let stage = try await LabStage()
     let terminal = try await start(stage, 80, 24)
     for _ in 0..<2 {
@@ -187,7 +187,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `a stopped program is in nobody's way: it has left the server and the session, and finds both again`()
+  func `a stopped program leaves the server and the session, and returns`()
     async throws
   {
     let stage = try await LabStage()
@@ -209,8 +209,7 @@ struct TerminalTests {
   }
 
   @Test
-  func
-    `with --life=auto it is on the network while it has the terminal, and in the background only for a reason`()
+  func `with --life=auto Link rests in the background without a reason`()
     async throws
   {
     let stage = try await LabStage()
@@ -237,16 +236,16 @@ struct TerminalTests {
   }
 
   @Test
-  func `keys that are typed before the view is there are obeyed as soon as it is`() async throws {
+  func `keys typed before the view is there are obeyed later`() async throws {
     let stage = try await LabStage()
     let gate = try ScratchFolder()
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
     try await terminal.enter(
       "printf 'it %s\\n' waits; until [ -e \(gate.path)/open ]; do sleep 0.05; done; \(program)")
-    // Before that the shell might take the key for itself.
+    // Before this line the shell might read the key itself.
     try await terminal.see("it waits")
     try await terminal.type("?")
-    // The terminal's echo: it waits there now.
+    // The terminal's echo: now the key waits to be read.
     try await terminal.look(for: "the key") { $0.split(separator: "\n").last == "?" }
     try gate.write("", to: "open")
     try await terminal.see("tap tempo")
@@ -255,10 +254,11 @@ struct TerminalTests {
   }
 
   @Test
-  func `what a library said just before a crash is on the shell's screen afterwards`() async throws {
-    // A shell without job control: it does not mind that the program is stopped.
+  func `a message of a library before a crash is shown after it`() async throws {
+    // A shell without job control, which ignores that the program is stopped.
     let (stage, terminal) = try await startWaiting("sh -c '\(program) --wait; echo it ended'")
-    // The message comes while nobody can read it, and the thread that would read it is the one that crashes.
+    // The message comes while the program is stopped, and the thread that would read it is the one that
+    // crashes.
     let crash = """
       import ctypes, os, signal, subprocess, time
       pid = int(subprocess.check_output(["pgrep", "-x", "tactus"]))
@@ -282,7 +282,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `what a library writes on standard error becomes news, and tears nothing`() async throws {
+  func `a message of a library on standard error becomes news`() async throws {
     let stage = try await LabStage()
     let terminal = try await start(stage, 80, 24)
     func row(of words: String, in screen: String) -> Int? {
@@ -297,7 +297,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `stopped by force and gone on, everything is drawn anew, and the shell gets its own terminal back`()
+  func `after SIGSTOP and SIGCONT the view is drawn again`()
     async throws
   {
     let (stage, terminal) = try await startWaiting("\(program) --wait")
@@ -312,7 +312,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `when the JACK server crashes the view stays and says so, and is back with the next`() async throws {
+  func `the view outlives a crash of the JACK server, and reports it`() async throws {
     let stage = try await LabStage("--no-server")
     let start = stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"])
     let first = try ChildProcess(start)
@@ -322,7 +322,7 @@ struct TerminalTests {
     #expect(try await stage.run("pkill", "-KILL", "-x", "jackd").status == 0)
     await first.status()
     try await terminal.see("no JACK server", "JACK server gone")
-    // The session goes on, and so does the view: the line under the beats moves.
+    // The session and the view go on: the line under the beats moves.
     let before = try await terminal.screen()
     try await terminal.look(for: "another picture") { $0 != before && $0.contains("no JACK server") }
     let second = try ChildProcess(start)
@@ -333,7 +333,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `while there is no server yet, the view waits with --wait`() async throws {
+  func `with --wait the view waits for a server`() async throws {
     let (stage, terminal) = try await startWaiting("\(program) --wait --server=stage")
     let server = try ChildProcess(
       stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"]))
@@ -344,7 +344,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `lines instead of a view: with --no-tui, in a dumb terminal, into a pipe, and in the background`()
+  func `without a usable terminal there are lines instead of a view`()
     async throws
   {
     let stage = try await LabStage()
@@ -352,7 +352,7 @@ struct TerminalTests {
     for command in [
       "\(program) --no-tui", "TERM=dumb \(program)", "env -u TERM \(program)", "\(program) | cat",
     ] {
-      // What the last one said must not be taken for this one's.
+      // The output of the last command must not count for this one.
       try await terminal.enter("clear")
       try await terminal.look(for: "an empty screen") { !$0.contains("JACK server") }
       try await terminal.enter(command)
@@ -374,7 +374,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `NO_COLOR takes the colours away, a locale without UTF-8 the blocks, and both leave the view`()
+  func `NO_COLOR removes the colours, a locale without UTF-8 the blocks`()
     async throws
   {
     let stage = try await LabStage()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import tactus
 
-@Suite("What the surface asks of JACK's transport")
+@Suite("Requests of the surface to JACK's transport")
 struct TransportOrderTests {
   @Test(
     arguments: [
@@ -16,16 +16,14 @@ struct TransportOrderTests {
       (.beat(178_956), 4_294_944_000), (.beat(200_000), nil), (.seconds(86_400), 4_147_200_000),
       (.beat(178_956.97), 4_294_967_280), (.beat(178_956.971), nil),
     ] as [(Place, UInt32?)])
-  func `a place behind JACK's last frame is refused, never bent to it`(place: Place, frame: UInt32?) {
+  func `a place beyond the last frame of JACK is refused`(place: Place, frame: UInt32?) {
     let state = SurfaceState()
     #expect(state.frame(of: place, sampleRate: 48_000) == frame)
     #expect((state.command(toGoTo: place, Report(), sampleRate: 48_000) == nil) == (frame == nil))
   }
 
   @Test
-  func
-    `a locate beside another master goes as far as its beats do, whether its tempo counts eighths or quarters`()
-  {
+  func `a locate uses the beats of a foreign master, in any note value`() {
     let seven = Meter(beatsPerBar: 7, beatType: 8)
     for shown in [120.0, 240] {
       var report = Report()
@@ -41,10 +39,11 @@ struct TransportOrderTests {
           Issue.record("no locate to \(place)")
           continue
         }
-        // Half a tick.
+        // The tolerance is half a tick.
         #expect(abs(Int(there) - Int(frame)) <= 7, "\(place): \(there)")
       }
-      // Nobody knows yet what it counts: the session's tempo says more than a guess.
+      // If it is not known yet which note the master's tempo counts, the session's tempo is better than a
+      // guess.
       report.foreignTempo = 0
       guard case .jump(168_000, let beat, _)? = state.command(toGoTo: .beat(7), report, sampleRate: 48_000)
       else {
@@ -55,7 +54,7 @@ struct TransportOrderTests {
     }
   }
 
-  @Test func `a toggle goes by what was ordered until JACK can have shown it, and then by what it shows`() {
+  @Test func `a toggle goes by the last order until JACK can have shown it`() {
     let order = LastOrder(moves: false, at: Micros(5_000_000))
     #expect(!order.moves(shown: true, at: Micros(5_000_000)))
     #expect(!order.moves(shown: true, at: Micros(5_099_999)))
@@ -75,7 +74,7 @@ struct TransportOrderTests {
   }
 
   @Test(arguments: [false, true])
-  func `a start that a slow program moves on is told again`(isStale: Bool) {
+  func `peers get the new time of a start that a slow program delays`(isStale: Bool) {
     let link = Link(tempo: 120)
     link.isStartStopSyncEnabled = true
     var orders = TransportOrders()
@@ -85,7 +84,7 @@ struct TransportOrderTests {
     }
     orders.tellStart(8, report(beat: 6), in: link)
     #expect(told() == Micros(14_000_000))
-    // JACK was asked, and shows it in its next cycle.
+    // JACK was asked, and shows the start in its next cycle.
     if isStale { orders.tellStart(nil, report(beat: 7.8), in: link) }
     orders.tellStart(nil, report(beat: 7.9, waitsFor: 8), in: link)
     #expect(told() == Micros(14_000_000))
@@ -97,7 +96,7 @@ struct TransportOrderTests {
     #expect(told() == Micros(18_000_000))
   }
 
-  @Test func `a peer's start that a slow program moves on stays the peer's`() {
+  @Test func `a delayed start keeps its time if a peer announced it`() {
     let link = Link(tempo: 120)
     link.isStartStopSyncEnabled = true
     link.updateAppState { $0.setPlaying(true, at: Micros(14_000_000)) }
@@ -107,7 +106,7 @@ struct TransportOrderTests {
     #expect(link.captureAppState().startStop.time == Micros(14_000_000))
   }
 
-  @Test func `a start that is called off leaves the next one to be told`() {
+  @Test func `after a start that was called off, the next one is announced`() {
     let link = Link(tempo: 120)
     link.isStartStopSyncEnabled = true
     var orders = TransportOrders()
@@ -125,7 +124,7 @@ struct TransportOrderTests {
     SurfaceState.Transport.rolling(origin: .zero)
   )
 
-  /// What is shown at first may be another start that waits, or a song that is to stop before it.
+  /// The transport may first show another start that waits, or a song that stops before.
   @Test(
     arguments: [
       [(stands, 5, true), (rolls, 20, true), (rolls, 110, false)],
@@ -134,7 +133,7 @@ struct TransportOrderTests {
       [(waits, 5, true), (stands, 99, true), (stands, 999, true), (stands, 1_000, false)],
       [(stands, 999, true), (waits, 1_000, true), (waits, 60_000, true), (rolls, 60_010, false)],
     ] as [[Seen]])
-  private func `a start at another moment than the setting lasts until its own end`(seen: [Seen]) {
+  private func `an overridden launch moment lasts until the start is over`(seen: [Seen]) {
     var launch = AskedLaunch(.now, at: Micros(7_000_000))
     for (transport, milliseconds, lasts) in seen {
       launch.look(at: transport, Micros(7_000_000 + milliseconds * 1_000))
@@ -143,7 +142,7 @@ struct TransportOrderTests {
   }
 
   @Test
-  func `a meter that the audio thread has not seen yet comes with the next line in what is shown, too`() {
+  func `a new meter is shown before the audio thread has seen it`() {
     var state = SurfaceState()
     var report = Report()
     var host = HostView()
@@ -157,9 +156,9 @@ struct TransportOrderTests {
     #expect(state.bars == soon)
   }
 
-  /// Lamps that go out at a stop shall not flicker, and the page's button stays.
+  /// Lamps that go out at a stop must not flicker, and the page's button stays.
   @Test
-  func `a locate while it rolls is shown as no stop`() {
+  func `a locate while rolling is not shown as a stop`() {
     var state = SurfaceState()
     var report = Report()
     var host = HostView()
@@ -179,7 +178,7 @@ struct TransportOrderTests {
   }
 
   @Test
-  func `no drift is 0, not -0`() {
+  func `no drift is shown as 0, not as -0`() {
     var state = SurfaceState()
     var report = Report()
     report.driftPPM = -0.3
@@ -188,7 +187,7 @@ struct TransportOrderTests {
   }
 
   @Test
-  func `at 192 kHz a day is too long`() {
+  func `at 192 kHz a locate to 24 hours is refused`() {
     #expect(SurfaceState().frame(of: .seconds(86_400), sampleRate: 192_000) == nil)
   }
 }

@@ -17,7 +17,7 @@ extension ScratchFolder {
   fileprivate var places: Places { Places(folder: path) }
 }
 
-/// What the keeper says.
+/// The notices of the keeper.
 final class Notices: Sendable {
   private let lines = Mutex<[String]>([])
   func add(_ line: String) { lines.withLock { $0.append(line) } }
@@ -26,7 +26,7 @@ final class Notices: Sendable {
 
 private func seconds(_ count: Double) -> Micros { Micros(rounding: count * 1e6) }
 
-@Suite("What is remembered")
+@Suite("Remembered choices")
 struct UserStateTests {
   private let folder: ScratchFolder
 
@@ -36,7 +36,7 @@ struct UserStateTests {
     try Startup(arguments, places: folder.places)
   }
 
-  /// One run in which these choices were made by hand.
+  /// A run in which a user makes these choices.
   private func run(_ arguments: String..., then change: (inout SurfaceState) -> Void) throws -> [String] {
     let startup = try Startup(arguments, places: folder.places)
     let notices = Notices()
@@ -53,8 +53,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `what a hand chose while it played holds the next time; what it left alone is not remembered`() throws
-  {
+  func `choices made while tactus plays hold at the next start`() throws {
     let notices = try run("--click-gain=0.25") { state in
       state.choices.isLinkEnabled = false
       state.choices.syncsStartStop = true
@@ -67,7 +66,7 @@ struct UserStateTests {
     #expect(!next.choices.isLinkEnabled && next.choices.syncsStartStop && next.tempo == 111)
     #expect(
       next.choices.offsets[.click2] == .milliseconds(-7.25) && next.choices.offset(of: .click1) == .zero)
-    // About one evening, and about one run.
+    // The quantum is no remembered choice, and the gain was an option of that run.
     #expect(next.choices.quantum == 4 && next.choices.click.gain == 0.5)
     #expect(folder.names == ["state.json5"])
     #expect(try start("--link", "-t99").configuration.tempo == 99)
@@ -75,7 +74,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `what has no offset of its own goes on as the other, now and the next time`() throws {
+  func `a port without an own offset follows its partner, also later`() throws {
     try folder.write("{'click-offset': 20, 'pulse-offset': 3}", to: "config.json5")
     _ = try run { state in
       state.choose("click/offset", 7)
@@ -87,7 +86,7 @@ struct UserStateTests {
     #expect(next[.click1] == .milliseconds(7) && next[.click2] == nil)
     #expect(next[.pulse] == .milliseconds(-4) && next[.run] == nil)
     #expect(try !folder.text(of: "state.json5").contains("click-2-offset"))
-    // One of its own is kept beside it, and given back by the click's.
+    // An own offset is kept, and dropped by a new offset of the click.
     _ = try run { $0.choose("click/2/offset", 50.5) }
     #expect(try start().configuration.choices.offsets[.click2] == .milliseconds(50.5))
     _ = try run { $0.choose("click/offset", 2) }
@@ -96,8 +95,7 @@ struct UserStateTests {
   }
 
   @Test
-  func
-    `what a stranger set holds now and is not remembered; what was so before this run is kept beside the file`()
+  func `an unpaired controller changes nothing that is remembered`()
     throws
   {
     _ = try run { $0.choices.offsets[.clock] = .milliseconds(3) }
@@ -129,7 +127,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `a tempo counts as chosen when it changes, whoever changed it; peers that come do not`() {
+  func `a changed tempo is remembered, whoever changed it`() {
     let link = Link(tempo: 120)
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
@@ -147,13 +145,13 @@ struct UserStateTests {
   }
 
   @Test
-  func `a run in which nothing is chosen writes nothing, whatever its command line said`() throws {
+  func `a run without a choice writes no file`() throws {
     #expect(try run("--no-link", "--tempo=77") { _ in } == [])
     #expect(folder.names == [])
   }
 
   @Test
-  func `a tempo that a clock or a host dictated is not remembered, and what was chosen before is`() throws {
+  func `a dictated tempo is not remembered, the chosen one before it is`() throws {
     _ = try run { state in
       state.timeline.tempo = Tempo(494)
       state.chosenTempo = Tempo(120)
@@ -167,7 +165,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `a remembered choice is over the configuration until the configuration itself says something new`()
+  func `a remembered choice holds until its key changes in the file`()
     throws
   {
     try folder.write("{tempo: 90, link: true}", to: "config.json5")
@@ -187,7 +185,7 @@ struct UserStateTests {
     _ = try run { $0.choices.offsets[.clock] = .milliseconds(3) }
     let next = try start().configuration
     #expect(next.choices.syncsStartStop && next.choices.offsets[.clock] == .milliseconds(3))
-    // And what was taken back is off again.
+    // A choice that was taken back is off again.
     _ = try run { $0.choices.syncsStartStop = false }
     #expect(try start().configuration.choices.syncsStartStop == false)
   }
@@ -197,7 +195,7 @@ struct UserStateTests {
     ("\u{0}\u{0}", "1: a value was expected, not U+0"),
     ("[]", "1: holds a list instead of an object"),
   ])
-  func `a broken file is said, left alone by who only reads, and put aside by the first choice`(
+  func `a broken state file is reported, and moved aside by a choice`(
     text: String, words: String
   ) throws {
     try folder.write(text, to: "state.json5")
@@ -207,7 +205,7 @@ struct UserStateTests {
       "\(path):\(words); nothing is remembered; the next choice puts it aside as \(path).broken"
     #expect(startup.notices == [notice])
     #expect(startup.configuration == Configuration())
-    // Who only looks leaves it alone.
+    // Reading leaves it alone.
     #expect(folder.names == ["state.json5"])
     #expect(try run { $0.choices.syncsStartStop = true } == [notice])
     #expect(try folder.text(of: "state.json5.broken") == text)
@@ -219,7 +217,7 @@ struct UserStateTests {
     ("{\"is\": 1e308, \"over\": 120}", "\"tempo\" takes a number from 20 to 999"),
     ("5", "\"tempo\" is no { is, over }"), ("[[{}]]", "\"tempo\" is no { is, over }"),
   ])
-  func `a value that cannot be read is lost alone, named, and kept in the file`(value: String, words: String)
+  func `an invalid value is named, ignored, and kept in the file`(value: String, words: String)
     throws
   {
     _ = try run {
@@ -250,7 +248,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `a file that is damaged while we run costs nothing of what this run knows`() throws {
+  func `a file damaged during a run loses nothing that the run knows`() throws {
     _ = try run { $0.choices.syncsStartStop = true }
     let startup = try start()
     let keeper = startup.keeper { Issue.record("\($0)") }
@@ -270,7 +268,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `of two that run at once each writes what it changed, and leaves the other its own`() throws {
+  func `two runs at once keep the changes of both`() throws {
     func begin() throws -> (StateKeeper, Configuration) {
       let startup = try start()
       return (startup.keeper { Issue.record("\($0)") }, startup.configuration)
@@ -284,7 +282,7 @@ struct UserStateTests {
     second.note(ofSecond, at: seconds(3))
     second.close(at: seconds(4))
     #expect(try start().configuration.tempo == 131)
-    // And what one chose long ago is not written again over what the other chose since.
+    // An old choice of one run does not overwrite a newer one of the other.
     ofSecond.tempo = 90
     second.note(ofSecond, at: seconds(5))
     second.close(at: seconds(6))
@@ -297,7 +295,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `what a newer version remembers is no mistake`() throws {
+  func `entries of a newer version are accepted`() throws {
     try folder.write(
       "{\"lights\": 5, \"tempo\": {\"is\": 88, \"over\": 120, \"since\": 1}}", to: "state.json5")
     #expect(try start().notices == [])
@@ -305,7 +303,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `a fader that moves is written when it rests, one that never rests every ten seconds`() throws {
+  func `a fader is saved when it rests, or every ten seconds`() throws {
     let startup = try start()
     let keeper = startup.keeper { _ in }
     func set(_ tempo: Double, at time: Double) {
@@ -314,7 +312,7 @@ struct UserStateTests {
       keeper.note(configuration, at: seconds(time))
     }
     func isWritten(_ tempo: Double) -> Bool { (try? start().configuration.tempo) == tempo }
-    /// It is written on a thread of its own.
+    /// A thread of its own writes the file.
     func waitUntilWritten(_ tempo: Double, at time: Double) {
       for _ in 0..<2000 where !isWritten(tempo) {
         set(tempo, at: time)
@@ -338,7 +336,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `where nothing can be written, that is said once, however often it is tried`() throws {
+  func `a failing write is reported once, however often it is tried`() throws {
     let startup = try start()
     let notices = Notices()
     let keeper = StateKeeper(
