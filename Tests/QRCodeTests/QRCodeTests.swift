@@ -4,7 +4,7 @@ import Testing
 
 @Suite("QR codes")
 struct QRCodeTests {
-  /// The three large squares in which every code has its corners.
+  /// Whether there is one of the three large squares that mark the corners of every code.
   private func hasCorner(_ code: QRCode, row: Int, column: Int) -> Bool {
     (0..<7).allSatisfy { y in
       (0..<7).allSatisfy { x in
@@ -15,7 +15,7 @@ struct QRCodeTests {
   }
 
   @Test(arguments: ["http://192.168.7.20:20880/#K7QM3XPA9BCDEFGH", "a", String(repeating: "x", count: 512)])
-  func `an address has three corners, and light around it`(text: String) throws {
+  func `a code has its three corner marks, and is light outside`(text: String) throws {
     let code = try #require(QRCode(text))
     #expect(hasCorner(code, row: 0, column: 0))
     #expect(hasCorner(code, row: 0, column: code.size - 7))
@@ -26,12 +26,12 @@ struct QRCodeTests {
   }
 
   @Test
-  func `the longest address of IPv4 with its secret has 29 squares, which with its light fits 80x24`() {
+  func `the longest IPv4 address with its code fits into 80x24`() {
     #expect(QRCode("http://192.168.100.100:20880/#K7QM3XPA9BCDEFGH")?.size == 29)
   }
 
   @Test(arguments: ["", "a\0b", String(repeating: "x", count: 513)])
-  func `what no code can hold makes none`(text: String) {
+  func `a text that no code can hold gives none`(text: String) {
     #expect(QRCode(text) == nil)
   }
 }

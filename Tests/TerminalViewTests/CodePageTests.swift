@@ -23,7 +23,7 @@ struct CodePageTests {
     return scene
   }
 
-  /// As a dark terminal shows it, four dots by two a character.
+  /// The picture on a dark terminal, four by two dots for each character.
   private func dots(_ picture: Picture) -> [[Bool]] {
     func isDark(_ cell: Cell, upper: Bool) -> Bool {
       guard cell.style.colour == .code else { return true }
@@ -48,7 +48,7 @@ struct CodePageTests {
   }
 
   @Test(arguments: [(80, 24), (132, 43), (65, 19), (40, 25)])
-  func `a camera reads address and secret from a dark terminal, wherever there is room for them`(
+  func `a camera reads address and code wherever there is room`(
     columns: Int, rows: Int
   ) throws {
     let picture = picture(columns, rows)
@@ -57,7 +57,7 @@ struct CodePageTests {
   }
 
   @Test
-  func `beside the code it says how to leave, what the code is for and who may see it, word for word`() {
+  func `the text beside the code says how to leave and who may see it`() {
     let size = Size(columns: 80, rows: 24)
     let lines = TerminalView(glyphs: .unicode).picture(of: scene(), size: size).text.split(separator: "\n")
     let beside = lines.map { line in line.split { "\u{2580}\u{2584}\u{2588}".contains($0) }.last ?? "" }
@@ -70,14 +70,14 @@ struct CodePageTests {
   }
 
   @Test
-  func `without half blocks it is drawn with spaces, where there is room for them`() throws {
+  func `without half blocks the code is drawn with spaces, if they fit`() throws {
     #expect(try Camera.read(dots(picture(110, 40, .ascii))) == [Self.both])
     let small = picture(80, 24, .ascii).text
     #expect(small.contains("The QR code needs 66x38; this is 80x24.") && small.contains(Self.address))
   }
 
   @Test(arguments: [Glyphs.unicode, .ascii])
-  func `where it does not fit there are its size and, to type, address and code`(glyphs: Glyphs) {
+  func `a code that does not fit is replaced by its size and the address`(glyphs: Glyphs) {
     let picture = picture(40, 12, glyphs)
     let text = picture.text
     #expect(text.contains("The QR code needs "))
@@ -86,7 +86,7 @@ struct CodePageTests {
   }
 
   @Test
-  func `it says what to press where phones can't reach it, and draws no code that leads nowhere`() {
+  func `a page that phones can not reach has a hint and no code`() {
     func text(_ page: PageReach) -> String {
       TerminalView(glyphs: .unicode).picture(of: scene(page), size: Size(columns: 80, rows: 24)).text
     }
@@ -99,7 +99,7 @@ struct CodePageTests {
       #expect(text(page).contains("w or Esc: back."))
       #expect(!text(page).contains("\u{2580}"))
     }
-    // An option that opened it is not undone by the key.
+    // The key does not close a page that an option opened.
     let size = Size(columns: 80, rows: 24)
     #expect(
       TerminalView(glyphs: .unicode).picture(of: scene(), size: size).text.contains("o: close the page"))
@@ -109,7 +109,7 @@ struct CodePageTests {
   }
 
   @Test
-  func `black on white is what is sent, in a colourless terminal too`() {
+  func `the code is black on white, in a colourless terminal, too`() {
     var frame = Frame(coloured: false)
     frame.draw(picture(80, 24))
     let bytes = String(decoding: frame.bytes, as: UTF8.self)
@@ -119,7 +119,7 @@ struct CodePageTests {
   }
 
   @Test
-  func `w shows it and leaves it, Esc leaves it, and ? changes to the keys`() {
+  func `w shows and leaves the code, Esc leaves it, ? shows the keys`() {
     var keyboard = Keyboard()
     let state = SurfaceState()
     func press(_ key: Key) -> Scene.Page {
@@ -135,7 +135,7 @@ struct CodePageTests {
   }
 
   @Test
-  func `where the page is, is read from its words again`() {
+  func `the state of the page is parsed from its text`() {
     for page in [
       PageReach.off, .closed, .network([]), .thisMachine("http://127.0.0.1:20880/"),
       .network(["http://192.168.7.20:20880/"]),

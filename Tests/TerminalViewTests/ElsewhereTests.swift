@@ -8,7 +8,7 @@ import Testing
 @testable import ControlSurface
 @testable import TerminalView
 
-/// All that a subscriber is told of this state.
+/// All messages that a subscriber gets about this state.
 private func told(_ state: SurfaceState, reach: String = "127.0.0.1:20809", at now: Micros = .zero)
   -> [Message]
 {
@@ -118,7 +118,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
 ]
 
 @Test(arguments: states.indices)
-func `the view of a tactus that runs elsewhere is the picture that it shows itself`(number: Int) {
+func `a remote view shows the same picture as the own view`(number: Int) {
   for beat in [0.0, 5.25, 14.75, 1001.5] {
     let own = Scenes.scene(beat: beat, states[number])
     let told = heard(told(own.state))
@@ -131,7 +131,7 @@ func `the view of a tactus that runs elsewhere is the picture that it shows itse
 }
 
 @Test(arguments: [1, 2, 12, 20, 32], [1, 8, 32])
-func `each output of one that runs elsewhere is known, however many there are`(count: Int, length: Int) {
+func `a remote view knows every output, however many there are`(count: Int, length: Int) {
   let names = (0..<count).map { number in
     String(repeating: "x", count: max(0, length - 2)) + (number < 10 ? "0" : "") + String(number)
   }
@@ -147,22 +147,22 @@ func `each output of one that runs elsewhere is known, however many there are`(c
 }
 
 @Test
-func `another machine's clock shifts when a beat is shown, not which`() {
+func `the clock of another machine shifts only the time of a beat`() {
   let own = Scenes.scene(beat: 5.25) { $0.transport = Scenes.rolling }
   let ahead = Micros(3_600_000_123)
-  // As that machine has it.
+  // The state on that machine's clock.
   var state = own.state
   state.timeline.timeOrigin = state.timeline.timeOrigin + ahead
   let other = Scene(state: heard(told(state, at: own.now + ahead), ahead: ahead).state, now: own.now)
   #expect(Scenes.text(other, 80, 24) == Scenes.text(own, 80, 24))
-  // Known only later, as it is.
+  // The clock difference may be known only after the state.
   var later = heard(told(state, at: own.now + ahead))
   later.ahead = ahead
   #expect(later.state == other.state)
 }
 
 @Test
-func `whatever a tactus elsewhere says, the view shows a picture`() {
+func `a remote view survives any message`() {
   var dice = SystemRandomNumberGenerator()
   let seed = UInt64.random(in: .min ... .max, using: &dice)
   print("seed \(seed)")
@@ -205,7 +205,7 @@ func `whatever a tactus elsewhere says, the view shows a picture`() {
 }
 
 @Test
-func `a key of such a view says what it says in the program's own`() {
+func `a key of a remote view sends the message of its address`() {
   for (target, message) in [
     (Target(path: "toggle"), Message("/tactus/toggle")),
     (
@@ -227,7 +227,7 @@ func `a key of such a view says what it says in the program's own`() {
 }
 
 @Test
-func `q leaves such a view, and asks nobody`() {
+func `q leaves a remote view at once`() {
   let keys = KeyMap(isElsewhere: true)
   var keyboard = Keyboard(keys)
   let scene = Scenes.scene { $0.transport = Scenes.rolling }

@@ -9,7 +9,7 @@ import Testing
 @Suite("The bytes for a terminal")
 struct FrameTests {
   @Test
-  func `a window that is dragged through 1500 sizes shows each picture whole, from nothing to huge`() {
+  func `a picture is complete through 1500 window sizes`() {
     var dice = Dice(seed: 1500)
     let view = TerminalView(glyphs: .unicode)
     var scene = Scenes.scene(beat: 9) { $0.choices.syncsStartStop = true }
@@ -27,7 +27,7 @@ struct FrameTests {
   }
 
   @Test
-  func `frame after frame the terminal shows the picture, through beats, resizes and pages`() {
+  func `every frame leaves the terminal with the new picture`() {
     for coloured in [true, false] {
       var frame = Frame(coloured: coloured)
       var screen = ScreenReader(Size(columns: 80, rows: 24))
@@ -49,7 +49,7 @@ struct FrameTests {
   }
 
   @Test
-  func `only what differs is written: nothing for the same picture, little for the next frame`() {
+  func `only changed cells are written`() {
     var frame = Frame(coloured: true)
     let view = TerminalView(glyphs: .unicode)
     let size = Size(columns: 80, rows: 24)
@@ -68,7 +68,7 @@ struct FrameTests {
   }
 
   @Test
-  func `a frame has an end; what it has no room for comes with the next`() {
+  func `cells that do not fit into a frame come with the next`() {
     var frame = Frame(coloured: true)
     let size = Size(columns: 200, rows: 80)
     var picture = Picture(size)
@@ -90,7 +90,7 @@ struct FrameTests {
   }
 
   @Test
-  func `a screen that others have written on is drawn anew`() {
+  func `after forget the whole screen is drawn again`() {
     var frame = Frame(coloured: false)
     let picture = TerminalView(glyphs: .ascii).picture(of: Scenes.scene(), size: Size.smallest)
     frame.draw(picture)

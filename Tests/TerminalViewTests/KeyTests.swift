@@ -15,7 +15,7 @@ struct KeyTests {
   }
 
   @Test
-  func `each terminal's way of saying a key is the key`() {
+  func `every known byte sequence of a key is read as that key`() {
     for (bytes, key) in [
       ("\u{1B}[A", Key.up), ("\u{1B}OA", .up), ("\u{1B}[B", .down), ("\u{1B}[C", .right), ("\u{1B}OD", .left),
       ("\u{1B}[1;2A", .pageUp), ("\u{1B}[1;5B", .pageDown), ("\u{1B}[5~", .pageUp), ("\u{1B}[6~", .pageDown),
@@ -30,7 +30,7 @@ struct KeyTests {
   }
 
   @Test
-  func `what is pasted, Alt and unknown keys press nothing`() {
+  func `pasted text, Alt and unknown keys press nothing`() {
     for bytes in [
       "\u{1B}[200~q q\u{1B}[A\r\u{1B}[5~\u{1B}[201~", "\u{1B}q", "\u{1B}[15~", "\u{1B}[200~",
       "\u{1B}[99;99;99R", "é€",
@@ -43,13 +43,13 @@ struct KeyTests {
   }
 
   @Test
-  func `any bytes at all are survived, and after a pause a key is a key again`() {
+  func `after any bytes and a pause, a key is read again`() {
     var chance = Dice(seed: 7)
     for _ in 0..<2000 {
       var reader = KeyReader()
       for _ in 0..<20 { _ = reader.read(UInt8(truncatingIfNeeded: chance.next()) & 0x7F, at: .zero) }
       _ = reader.pause(at: Micros(1_000_000))
-      // Ends whatever was begun, at the latest after the longest.
+      // Ends any sequence that was begun, at the latest after the longest one.
       var last: Key?
       for byte in "\u{1B}[201~".utf8 { last = reader.read(byte, at: .zero) ?? last }
       for _ in 0..<20 { last = reader.read(UInt8(ascii: "x"), at: .zero) }

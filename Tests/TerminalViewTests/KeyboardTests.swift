@@ -8,7 +8,7 @@ import Testing
 @testable import ControlSurface
 @testable import TerminalView
 
-/// Keys, and the control surface to which they speak.
+/// The keyboard, connected to a control surface.
 private struct Desk {
   var keyboard: Keyboard
   var machine: SurfaceMachine
@@ -58,7 +58,7 @@ private struct Desk {
     }
   }
 
-  /// Nothing of what is asked for happens: the session says the same all the time.
+  /// Presses keys and returns their commands. The session's state stays the same all the time.
   static func press(
     _ keys: [Key], _ state: SurfaceState = SurfaceState(), every micros: Int64 = 100_000
   ) -> [Command] {
@@ -79,7 +79,7 @@ extension [Key] {
 @Suite("The keyboard")
 struct KeyboardTests {
   @Test
-  func `keys are the surface's commands`() {
+  func `each standard key gives its command`() {
     let state = Scenes.scene { $0.choices.isLinkEnabled = false }.state
     for (key, command) in [
       (" ", Command.toggle), ("a", .set("link", .flag(true))), ("s", .set("startstop", .flag(true))),
@@ -115,7 +115,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `quick steps add up before the session shows them, and a held key asks 20 times a second at most`() {
+  func `quick steps add up, and a held key gives 20 commands a second`() {
     #expect(Desk.press([.up, .up, .up]).last == .tempo(Tempo(123)))
     let held = Desk.press(Array(repeating: .up, count: 60), every: 16_667)
     #expect(held.last == .tempo(Tempo(180)))
@@ -124,22 +124,22 @@ struct KeyboardTests {
   }
 
   @Test
-  func `steps go from hundredth to hundredth, whatever the session rounds`() {
+  func `steps start from the tempo rounded to hundredths`() {
     var state = SurfaceState()
     state.timeline.tempo = Tempo(120.099936)
     #expect(Desk.press([.right], state) == [.tempo(Tempo(120.2))])
   }
 
   @Test
-  func `taps make the tempo`() {
+  func `taps set the tempo`() {
     let commands = Desk.press(Array(repeating: .character("t"), count: 5), every: 400_000)
     #expect(commands.last == .tempo(Tempo(150)))
-    // After a number that was not finished Enter means that number, and it is gone.
+    // Enter alone gives no command.
     #expect(Desk.press([.enter, .enter], every: 600_000) == [])
   }
 
   @Test
-  func `q ends it at once while stopped, and at the second time while it rolls`() {
+  func `q quits at once when stopped, and at the second press when rolling`() {
     let q = Key.character("q")
     var rolling = SurfaceState()
     rolling.transport = .rolling(origin: .zero)
@@ -155,7 +155,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `every key of the table has an address that takes its arguments, and no key two meanings`() {
+  func `every standard key has a valid address, and only one meaning`() {
     var keys: Set<Key> = []
     for row in KeyMap.standard {
       #expect(!row.words.isEmpty && !row.bindings.isEmpty)
@@ -166,12 +166,12 @@ struct KeyboardTests {
         if row.viewAction == nil { #expect(KeyBinding(binding.description) == binding) }
       }
     }
-    // A row that was written wrong would be short of keys.
+    // A row with a typing error would have fewer keys.
     #expect(keys.count == 36)
   }
 
   @Test
-  func `a binding is a key and addresses, written and read`() throws {
+  func `a binding of a key is parsed and written alike`() throws {
     for (text, key, targets) in [
       ("x = tap", Key.character("x"), ["tempo/tap"]), ("X = tap", .character("X"), ["tempo/tap"]),
       ("= = start", .character("="), ["start"]), ("==start", .character("="), ["start"]),
@@ -198,12 +198,12 @@ struct KeyboardTests {
       ("x = peers", "peers is nothing to set"),
       ("x = quit", nil), ("x = click 1", nil), ("x = midi/learn tap", nil),
     ] as [(String, String?)])
-  func `what a key can't say is found when it is read`(text: String, words: String?) throws {
+  func `an invalid binding is found when it is parsed`(text: String, words: String?) throws {
     #expect(Table.standard.objection(to: try #require(KeyBinding(text)).targets, ofKey: true) == words)
   }
 
   @Test
-  func `a configured key does that alone, and is on the page in place of what it did`() {
+  func `a configured key replaces the standard one, also on the page`() {
     var desk = Desk(["t = rewind, start now", "t = click 1", "h = tap", "1 = tempo 128", "x = tempo 133.5"])
     desk.press(.character("t"))
     #expect(desk.commands == [.rewind, .start(.now), .set("click", .flag(true))])
@@ -211,7 +211,7 @@ struct KeyboardTests {
     #expect(desk.keyboard.page == .playing)
     desk.press(.character("1"))
     #expect(desk.commands.last == .tempo(Tempo(128)) && desk.keyboard.typed(at: desk.now) == nil)
-    // Begun with another digit, it is a digit.
+    // After another digit, the bound digit counts as a digit.
     desk.press(.character("9"))
     desk.press(.character("1"))
     #expect(desk.keyboard.typed(at: desk.now)?.text == "91")
@@ -227,7 +227,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `with Caps Lock on the keys do the same, unless the capital is bound; who presses another is told`() {
+  func `Caps Lock has no effect on unbound capitals; unknown keys say so`() {
     var desk = Desk(["M = tempo 128"])
     for letter in ["T", "C", "M"] as [Unicode.Scalar] { desk.press(.character(letter)) }
     #expect(desk.commands == [.set("clock", .flag(false)), .tempo(Tempo(128))] && desk.said == [])
@@ -245,7 +245,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `at 40x12 the page has every key of the table; where there is room it says how to leave, too`() {
+  func `the page of keys has every key at 40x12, and more words at 80x24`() {
     var scene = Scenes.scene()
     scene.page = .keys
     for glyphs in [Glyphs.ascii, .unicode] {
@@ -281,7 +281,7 @@ struct KeyboardTests {
     #expect((typed == nil) == (tempo != nil))
     guard let typed else { return }
     #expect(typed.objection?.hasPrefix("tempo: 20 to 999 BPM, not ") == true)
-    // It can be mended, and what was wrong is no longer said.
+    // The text can be corrected, which removes the objection.
     desk.press(.backspace)
     #expect(desk.keyboard.typed(at: desk.now)?.objection == nil)
     desk.press(.escape)
@@ -289,7 +289,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `Esc, the last Backspace, ten seconds and any other key leave it; that key does what it does`() {
+  func `Esc, Backspace, ten seconds and other keys drop a typed tempo`() {
     func typed(_ keys: [Key], wait: Int64 = 0) -> Desk {
       var desk = Desk()
       for key in [.character("?")] + keys { desk.press(key) }
@@ -306,7 +306,7 @@ struct KeyboardTests {
     #expect(typed(.typed("12") + [.backspace]).keyboard.typed(at: .zero)?.text == "1")
     var late = typed(.typed("12"), wait: 10_000_000)
     #expect(late.keyboard.typed(at: late.now) == nil)
-    // Too late: Enter changes nobody's tempo, however often it is pressed.
+    // Enter comes too late and changes no tempo, however often it is pressed.
     late.press(.enter)
     late.wait(400_000)
     late.press(.enter)
@@ -314,7 +314,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `what is typed is in the last row at every size, on each page, also after a resize`() {
+  func `a typed tempo is in the last row at every size and on each page`() {
     var desk = Desk()
     for key in [Key].typed("120.1234") { desk.press(key) }
     var scene = Scenes.scene()
@@ -334,13 +334,11 @@ struct KeyboardTests {
   }
 
   @Test
-  func
-    `what a slip changes for the next start, too, is said with the key that takes it back; nothing else is`()
-  {
+  func `a lasting change by a key is reported with its undo`() {
     var state = SurfaceState()
     func remark(_ key: Key) -> String? { Keyboard.remark(KeyMap().targets(of: key), by: key, state) }
     #expect(remark(.character("a")) == "Ableton Link: off, also at the next start; a takes that back")
-    // A tactus on another machine remembers nothing of a stranger's.
+    // A tactus on another machine remembers no choices of an unpaired controller.
     let there = Keyboard.remark(
       KeyMap().targets(of: .character("a")), by: .character("a"), state, isKept: false)
     #expect(there == "Ableton Link: off, until that tactus ends; a takes that back")
@@ -362,7 +360,7 @@ struct KeyboardTests {
   }
 
   @Test
-  func `what the program refuses is a complaint in its own words`() {
+  func `a refusal by the program is shown in its own words`() {
     var desk = Desk()
     desk.press(.character(" "))
     #expect(desk.commands == [.toggle])

@@ -6,12 +6,12 @@ import Testing
 
 @testable import TerminalView
 
-@Suite("What a musician reads")
+@Suite("The picture of the view")
 struct PictureTests {
   static let sizes = [(40, 12), (80, 24), (200, 60)]
 
   @Test(arguments: sizes)
-  func `at every size all that matters is there`(columns: Int, rows: Int) {
+  func `the essential facts are there at every size`(columns: Int, rows: Int) {
     var scene = Scenes.scene(beat: 9) {
       $0.transport = Scenes.rolling
       $0.choices.syncsStartStop = true
@@ -29,7 +29,7 @@ struct PictureTests {
       "Ableton Link", "Enabled", "1 Link", "sync on", "rolling", "drift -12 ppm", "+0.27 ms", "always",
       "192.168.7.5:20809", "back on JACK server", "OSC", "Link leads",
     ] {
-      // What is a sentence in the small one is a label and a value in the large.
+      // A sentence of the small layout is a label and a value in the large one.
       let parts =
         columns < 76 ? [words] : words.split(separator: " ").map(String.init).filter { $0 != "leads" }
       for part in parts {
@@ -40,7 +40,7 @@ struct PictureTests {
   }
 
   @Test(arguments: sizes)
-  func `the tempo is told to the hundredth, and one peer is one Link`(columns: Int, rows: Int) {
+  func `the tempo has two decimals, and one peer is one Link`(columns: Int, rows: Int) {
     for (peers, words) in [(0, "No Links"), (1, "1 Link"), (2, "2 Links"), (13, "13 Links")] {
       let text = Scenes.text(Scenes.scene { $0.peers = peers }, columns, rows)
       #expect(text.contains(words) && text.contains(words + "s") == false, "\(text)")
@@ -52,7 +52,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the tempo stands there in digits five rows high or higher, and they are the right ones`() {
+  func `the tempo is drawn in digits at least five rows high`() {
     let view = TerminalView(glyphs: .ascii)
     for (columns, rows, left, height) in [(40, 12, 0, 5), (80, 24, 2, 5), (170, 50, 2, 25)] {
       let picture = view.picture(of: Scenes.scene(), size: Size(columns: columns, rows: rows))
@@ -69,12 +69,12 @@ struct PictureTests {
   }
 
   @Test
-  func `the lit box is the beat that is heard, to the microsecond before and after`() {
+  func `the lit box is the heard beat, exact to the microsecond`() {
     func lit(_ time: Int64, _ change: (inout SurfaceState) -> Void = { _ in }) -> [Int] {
       var scene = Scenes.scene(change)
       scene.now = Micros(time)
       let text = Scenes.text(scene, 80, 24).split(separator: "\n", omittingEmptySubsequences: false)[8]
-      // Boxes of equal width with a gap of two: which are full?
+      // The boxes have equal widths and a gap of two.
       let boxes = text.split(separator: " ").map(String.init)
       return boxes.indices.filter { boxes[$0].hasPrefix("#") }
     }
@@ -83,7 +83,8 @@ struct PictureTests {
     #expect(lit(500_000) == [1])
     #expect(lit(1_999_999) == [3])
     #expect(lit(2_000_000) == [0])
-    // While stopped the row is the meter where it fits the session's quantum, or else that; while rolling the song's meter.
+    // While stopped the row shows the meter if that fits the session's quantum, otherwise the quantum. While
+    // rolling it shows the song's meter.
     #expect(lit(3_000_000) { $0.choices.quantum = 8 } == [2])
     #expect(
       lit(3_000_000) {
@@ -94,7 +95,7 @@ struct PictureTests {
     #expect(lit(1_500_000) { $0.choices.meter = seven } == [6])
     #expect(lit(1_499_999) { $0.choices.meter = seven } == [5])
     #expect(lit(1_750_000) { $0.choices.meter = seven } == [0])
-    // A grid of one's own is in quarters.
+    // A quantum set by the user counts quarters.
     #expect(
       lit(1_500_000) {
         $0.choices.meter = seven
@@ -109,7 +110,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the line below the beats moves through the bar with the sound and never back but at the downbeat`() {
+  func `the line below the beats follows the sound through the bar`() {
     var last = -1
     for step in 0..<200 {
       var scene = Scenes.scene { $0.transport = Scenes.rolling }
@@ -124,7 +125,7 @@ struct PictureTests {
   }
 
   @Test
-  func `a start that waits counts down in whole beats, and looks like no beat of the song`() {
+  func `a waiting start counts down in whole beats`() {
     for (beat, left) in [(4.0, 4), (4.1, 4), (5.0, 3), (7.01, 1), (7.99, 1)] {
       let scene = Scenes.scene(beat: beat) { $0.transport = .waiting(origin: Beats(8)) }
       #expect(Scenes.text(scene, 40, 12).contains("count-in \(left)"), "\(beat)")
@@ -134,7 +135,7 @@ struct PictureTests {
   }
 
   @Test
-  func `bars and beats are the song's, from one on, and stand still with the transport`() {
+  func `bars and beats are those of the song, and stop with the transport`() {
     for (beat, transport, shown) in [
       (9.5, SurfaceState.Transport.rolling(origin: .zero), "bar 3|2"),
       (9.5, .rolling(origin: Beats(8)), "bar 1|2"),
@@ -146,7 +147,7 @@ struct PictureTests {
   }
 
   @Test
-  func `every offset that is not 0 is beside its output; before the first launch there is no last one`() {
+  func `every offset that is not 0 is shown beside its output`() {
     let plain = Scenes.text(Scenes.scene { $0.choices.click.isOn = true }, 80, 24)
     #expect(!plain.contains("offset") && !plain.contains("last") && !plain.contains("0.00"), "\(plain)")
     let scene = Scenes.scene {
@@ -171,7 +172,7 @@ struct PictureTests {
   }
 
   @Test
-  func `without a server, with another leader, disabled or at rest, it says so`() {
+  func `the view shows a missing server, a leader, and Link off or resting`() {
     for (words, change) in [
       ("no JACK server", { $0.jackConnected = false }),
       ("Disabled", { $0.choices.isLinkEnabled = false }),
@@ -199,7 +200,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the address for the tablet is there as it is typed, or how to get one`() {
+  func `the view shows the address for a tablet, or how to get one`() {
     var scene = Scenes.scene()
     scene.reach = .network(["10.0.0.7:20809", "192.168.1.2:20809"], port: 20809)
     #expect(Scenes.text(scene, 80, 24).contains("10.0.0.7:20809"))
@@ -220,7 +221,7 @@ struct PictureTests {
   }
 
   @Test
-  func `who leads is said with what was chosen, in every mode otherwise, as far as there is room`() {
+  func `the leader is shown together with the chosen mode`() {
     for (lead, clock, leading, words, brief) in [
       (Lead.link, .off, Lead.link, "Ableton Link", "Link leads"),
       (.host, .off, .link, "Ableton Link (lead host: no host yet)", "Link, no host"),
@@ -245,7 +246,7 @@ struct PictureTests {
   }
 
   @Test
-  func `a click that plays for nobody is said, one that is off or heard is not`() {
+  func `an unconnected click is shown, unless it is off`() {
     func texts(_ change: @escaping (inout SurfaceState) -> Void) -> [String] {
       let scene = Scenes.scene {
         $0.choices.click.isOn = true
@@ -267,7 +268,7 @@ struct PictureTests {
   }
 
   @Test
-  func `where browsers find the page is beside where tablets find OSC`() {
+  func `the address of the page is shown beside that of OSC`() {
     for (page, words, brief) in [
       (PageReach.off, "off", "page off"), (.closed, "not open yet", "page not open"),
       (.thisMachine("http://127.0.0.1:20880/"), "127.0.0.1:20880, here only", "page here"),
@@ -287,9 +288,7 @@ struct PictureTests {
   }
 
   @Test
-  func
-    `a message that is too long for its row goes on in the free ones, and ends in a mark where there are none`()
-  {
+  func `a long message uses free rows, and is cut if there are none`() {
     var scene = Scenes.scene()
     let words = "this is what a complaint with many words says"
     scene.news = News((1...3).map { "\($0) \(words)" }.joined(separator: " "), at: scene.now)
@@ -321,7 +320,7 @@ struct PictureTests {
   }
 
   @Test
-  func `where there is room the news before the last can still be read, and covers nothing`() {
+  func `the news before the last is shown if there is room`() {
     var scene = Scenes.scene()
     scene.earlierNews = News("JACK server gone", at: .zero)
     scene.news = News("back on JACK server", at: .zero)
@@ -331,7 +330,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the boxes and the line below them are as wide as each other, whatever the number of beats`() {
+  func `the boxes and the line below have the same width`() {
     for (columns, first) in [(80, 2), (93, 2), (40, 0), (55, 0)] {
       for beats in 1...20 {
         let scene = Scenes.scene(beat: Double(beats) - 0.001) {
@@ -347,7 +346,7 @@ struct PictureTests {
   }
 
   @Test
-  func `every size is drawn whole, with every state; below 40x12 it says what it needs`() {
+  func `every size and state is drawn completely; a tiny one says so`() {
     var states: [Scene] = [Scenes.scene()]
     for quantum in [0.0, 0.5, 1, 7, 64, 1e9] {
       states.append(Scenes.scene(beat: 3.7) { $0.choices.quantum = quantum })
@@ -384,7 +383,7 @@ struct PictureTests {
   }
 
   @Test
-  func `names and messages from outside cannot reach the terminal's controls or move the columns`() {
+  func `names and messages from outside can not control the terminal`() {
     var scene = Scenes.scene { $0.timebase = .other("a\u{1B}[2J\u{9B}31m\u{0}b\u{200B}\u{301}\u{4E2D}") }
     scene.news = News("\u{1B}]0;x\u{7}\r\n\t" + String(repeating: "y", count: 100_000), at: scene.now)
     for (columns, rows) in Self.sizes {
@@ -401,7 +400,7 @@ struct PictureTests {
   }
 
   @Test
-  func `without colour nothing is lost: the beat that is now and the downbeat differ as characters`() {
+  func `without colour the current beat and the downbeat still differ`() {
     for glyphs in [Glyphs.ascii, .unicode] {
       let now = Scenes.text(Scenes.scene(beat: 0.5), 40, 12, glyphs).split(separator: "\n")[6]
       let then = Scenes.text(Scenes.scene(beat: 1.5), 40, 12, glyphs).split(separator: "\n")[6]
@@ -418,7 +417,7 @@ extension String {
 @Suite("A user's own outputs in the view")
 struct OwnOutputPictureTests {
   @Test(arguments: [(76, 23), (80, 24), (200, 60)])
-  func `they have a line of their own, and every other fact keeps its place`(columns: Int, rows: Int) throws {
+  func `outputs have a line, and all other facts stay`(columns: Int, rows: Int) throws {
     func scene(_ texts: String...) throws -> Scene {
       var outputs: [NamedOutput] = []
       for text in texts { outputs.append(try NamedOutput(text)) }
@@ -440,7 +439,7 @@ struct OwnOutputPictureTests {
   }
 
   @Test(arguments: [(80, 24), (80, 36), (80, 48), (200, 60)])
-  func `as many as there are stand in as many lines as there is room for, and a mark where there is none`(
+  func `outputs use as many lines as there is room for`(
     columns: Int, rows: Int
   ) throws {
     let outputs = try (1...32).map { try NamedOutput("machine-\($0)=clock") }
@@ -459,11 +458,9 @@ struct OwnOutputPictureTests {
 @Suite("Link Audio in the view")
 struct ChannelPictureTests {
   @Test(arguments: [(76, 23), (80, 24), (200, 60)], [false, true])
-  func
-    `channels have a line with how each is doing, beside that of outputs, and every other fact keeps its place`(
-      size: (columns: Int, rows: Int), hasOutputs: Bool
-    ) throws
-  {
+  func `channels have a line with their state, and all other facts stay`(
+    size: (columns: Int, rows: Int), hasOutputs: Bool
+  ) throws {
     func scene(_ channels: ShownChannel...) throws -> Scene {
       let output = try NamedOutput("drums=clock")
       return Scenes.scene(beat: 9) {

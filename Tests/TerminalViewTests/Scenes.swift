@@ -4,7 +4,7 @@ import ControlSurface
 
 @testable import TerminalView
 
-/// A musician's evening at 120 BPM: the session's beat 0 is at time 0, so half a second is a beat.
+/// Scenes at 120 BPM. The session's beat 0 is at time 0, so a beat takes half a second.
 enum Scenes {
   static func scene(beat: Double = 0, _ change: (inout SurfaceState) -> Void = { _ in }) -> Scene {
     var state = SurfaceState()
@@ -27,7 +27,7 @@ enum Scenes {
     TerminalView(glyphs: glyphs).picture(of: scene, size: Size(columns: columns, rows: rows)).text
   }
 
-  /// The digits of the large letters, read back: columns that are empty from top to bottom part them.
+  /// The cells of large digits, as rows of # and spaces.
   static func bigText(_ picture: Picture, rows: Range<Int>, columns: Range<Int>) -> [String] {
     rows.map { row in
       String(columns.map { picture[row, $0].scalar == "#" ? "#" : " " } as [Character])
@@ -35,7 +35,7 @@ enum Scenes {
   }
 }
 
-/// A terminal as far as the view needs one: it obeys the bytes and shows what came of them.
+/// As much of a terminal as the view needs: it obeys bytes and keeps the resulting picture.
 struct ScreenReader {
   private(set) var picture: Picture
   private(set) var isColoured = false
