@@ -14,7 +14,7 @@ struct Facts {
 
   var tempo: String { fixed(state.tempo.beatsPerMinute, 2) }
 
-  /// Whole notes of the meter until a held start; nil while none is held.
+  /// Whole notes of the meter until a start that waits; nil: none waits.
   var countIn: Int? {
     guard case .waiting = state.transport else { return nil }
     return Int(clamping: -Int64(flooring: -state.notesToLaunch(at: scene.now)))
@@ -38,7 +38,7 @@ struct Facts {
     return "\(state.audio.channels.count - received) sent, \(received) received"
   }
 
-  /// Link Audio's channels, and how those that are received are doing; nil: there are none.
+  /// Link Audio's channels, with the health of received ones; nil: there are none.
   var channels: String? {
     guard state.choices.audio.isOn, !state.audio.channels.isEmpty else { return nil }
     let isReceiving = state.audio.channels.contains { !$0.isSent }
@@ -113,7 +113,7 @@ struct Facts {
 
   var click: String { state.choices.click.isOn ? state.choices.click.when.word : "off" }
 
-  /// The click's state; it is cut at the sound, if there is no room for all.
+  /// The click's state and sound; without the sound, if otherwise "not connected" would be cut off.
   func click(within columns: Int) -> String {
     guard state.choices.click.isOn else { return click + offset(.click1, .click2) }
     let start = click + offset(.click1, .click2)

@@ -89,7 +89,7 @@ public struct KeyReader {
       }
       return nil
     }
-    // The second number is one more than the held modifiers.
+    // The second number minus 1 has a bit for each held modifier.
     return isPasting ? nil : Self.arrow(final, isLarge: numbers.count > 1 && numbers[1] > 1)
   }
 

@@ -112,7 +112,8 @@ extension Picture {
   /// from outside can contain anything, and would tear the picture.
   private static func shown(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
     switch scalar.value {
-    // ASCII and Latin; Greek and Cyrillic; arrows; lines and blocks; combining marks and the soft hyphen are none.
+    // ASCII and Latin; Greek and Cyrillic; arrows; lines and blocks. Combining marks and the soft hyphen are
+    // left out.
     case 0x20...0x7E, 0xA1...0xAC, 0xAE...0x24F, 0x370...0x482, 0x48A...0x52F, 0x2190...0x2193,
       0x2500...0x259F,
       0x25CB, 0x25CF:

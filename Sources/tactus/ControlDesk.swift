@@ -60,7 +60,7 @@ final class ControlDesk: AudioDoor {
   private let held: Mutex<Held>
   let bend = HeldBend()
   let wake: @Sendable () -> Void
-  /// Rings when a choice or the session has changed, for the view, which waits for what a key did.
+  /// Rings when a choice or the session has changed: the view waits for the effect of a key.
   let news = WakeUp()
 
   init(
@@ -76,7 +76,8 @@ final class ControlDesk: AudioDoor {
 
   var state: SurfaceState { held.withLock { $0.state } }
   var settings: Settings { held.withLock { $0.settings } }
-  /// The state to remember. Its tempo is the session's, even if a peer set it, unless a leader dictated that.
+  /// The state to remember. Its tempo is the session's, even a peer's, unless a leader dictated it or a hand
+  /// bent it.
   var lasting: SurfaceState { held.withLock { $0.remembered } }
 
   /// Returns the state to remember; nil: unchanged since the last call. [control]

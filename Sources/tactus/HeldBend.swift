@@ -37,7 +37,8 @@ final class HeldBend: Sendable {
       if bend.beats.last == tempo.microsPerBeat {
         held?.isLatestShown = true
       } else if !bend.beats.contains(tempo.microsPerBeat) {
-        // A peer set this tempo, if the latest was shown before. Else this tempo was on its way when the bend was ordered.
+        // If the latest was shown before, a peer set this tempo. Otherwise it was on its way when the bend
+        // was ordered.
         if bend.isLatestShown { held = nil }
         return nil
       }

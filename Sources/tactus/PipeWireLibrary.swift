@@ -2,8 +2,8 @@
 import Glibc
 import JACKHost
 
-/// PipeWire's libjack, for a tactus that is linked with jackd's: Debian installs it beside the system's, where only
-/// `pw-jack` finds it.
+/// PipeWire's libjack, for a tactus that is linked with jackd's. Debian installs it beside the system's,
+/// where only `pw-jack` finds it.
 enum PipeWireLibrary {
   /// The variable that marks a tactus that was started again. Its value is a colon and the old
   /// LD_LIBRARY_PATH.
@@ -56,8 +56,8 @@ enum PipeWireLibrary {
     }
   }
 
-  /// If no jackd answers and PipeWire does, this program starts again with PipeWire's libjack, in its own process.
-  /// If PipeWire is gone, it goes back to the system's. Returns if it stays as it is.
+  /// If no jackd answers and PipeWire does, starts this program again with PipeWire's libjack, in its own
+  /// process. If PipeWire is gone, goes back to the system's. Returns if the library stays as it is.
   static func change(server: String?, before: () -> Void = {}) {
     let isLoaded = if case .pipeWire = JACKImplementation.loaded { true } else { false }
     let marked = Environment.text(mark)

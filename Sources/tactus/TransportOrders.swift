@@ -213,7 +213,7 @@ extension Lead {
   /// Whether tactus shows bar and beat itself, or leaves them to the leader.
   var wantsTimebase: Bool { self == .link || self == .midi }
 
-  /// The leader whose tempo no hand can change; nil: a hand can.
+  /// The leader that alone sets the tempo; nil: users can set it.
   var leader: String? {
     switch self {
     case .host: "another JACK client"

@@ -34,7 +34,7 @@ struct Startup {
   /// - Parameter orPipe: whether a typed path may be a pipe, whose content can be read only once.
   mutating func read(orPipe: Bool = false) throws(Complaint) {
     var found = Configuration()
-    // A file that was named has to be there.
+    // A file that the user named has to exist.
     if let path = configuration.file {
       try ConfigurationFile.read(path, orPipe: orPipe, into: &found)
     } else if let path = places.presentConfiguration {

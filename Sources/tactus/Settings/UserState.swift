@@ -15,7 +15,8 @@ struct UserState: Equatable {
   }
 
   private var entries: [String: Entry] = [:]
-  /// Members of the file that this version cannot read. They have no effect, and are written back as they were.
+  /// Members of the file that this version cannot read. They have no effect, and are written back as they
+  /// were.
   private var kept: [String: JSON5] = [:]
   /// The complaints about those of them that have a known key.
   private(set) var unreadable: [String] = []

@@ -141,7 +141,7 @@ enum WholeFile {
         throw Complaint(path, code: code)
       }
     }
-    // Some file systems say only here that the disk is full.
+    // Some file systems report only here that the disk is full.
     guard fsync(file) == 0 else {
       let code = errno
       close(file)

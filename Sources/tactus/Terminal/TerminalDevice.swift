@@ -14,7 +14,8 @@ final class TerminalDevice {
     case gone
   }
 
-  /// The other screen, no cursor, no wrapping at the edge, and pasted text marked as such.
+  /// Switches to the other screen, hides the cursor, ends wrapping at the edge, and marks pasted text as
+  /// such.
   private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h"
   private static let leave = "\u{1B}[0m\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
   /// How long to wait for a terminal that takes no output, before it is left.
