@@ -76,8 +76,7 @@ final class ControlDesk: AudioDoor {
 
   var state: SurfaceState { held.withLock { $0.state } }
   var settings: Settings { held.withLock { $0.settings } }
-  /// The state to remember. Its tempo is the session's, even a peer's, unless a leader dictated it or a hand
-  /// bent it.
+  /// The state to remember. Its tempo is the session's, unless a leader dictated it or a hand bent it.
   var lasting: SurfaceState { held.withLock { $0.remembered } }
 
   /// Returns the state to remember; nil: unchanged since the last call. [control]

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A tactus that is linked with jackd's library, as on a desktop: no `pw-jack`, no LD_LIBRARY_PATH, no server's name.
+/// A tactus linked with jackd's library, as on a desktop: no `pw-jack`, no LD_LIBRARY_PATH, no server's name.
 @Suite("Beside PipeWire", .serialized, .enabled(if: Lab.hasPipeWire))
 struct PipeWireProgramTests {
   private let plain = ["env", "-u", "LD_LIBRARY_PATH", "-u", "JACK_DEFAULT_SERVER", program]
