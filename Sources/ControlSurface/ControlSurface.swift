@@ -5,14 +5,14 @@ public import MIDIControl
 import OSC
 import Synchronization
 
-/// The control surface, running: OSC for hands, tablets and programs.
+/// The running control surface: OSC for controllers, tablets and programs.
 ///
-/// Commands leave it through a handler, state comes in through `update`; it knows neither Link nor JACK. What is
-/// said and when is decided in `SurfaceMachine`, which has no socket; what can be said is `Table`. It lacks TCP, on
-/// purpose: liblo's is unsafe, and no tablet needs it.
+/// Commands leave it through a handler, and state comes in through `update`; it knows neither Link nor JACK.
+/// `SurfaceMachine`, which has no socket, decides what is sent and when. `Table` lists all addresses. TCP is
+/// left out on purpose: liblo's TCP code is unsafe, and no tablet needs it.
 ///
-/// One invariant: everything from outside is checked before it is understood, and nothing from outside waits on, or
-/// is waited for by, any other thread.
+/// One invariant: all input from outside is checked before it is interpreted. It never waits for another
+/// thread, and no other thread waits for it.
 ///
 ///     let surface = try OSCSurface(settings, state: state, notice: { print($0.text) }) { order in .accepted }
 ///     surface.update { $0.peers = 2 }
@@ -21,10 +21,10 @@ public final class OSCSurface: Sendable {
   let shared: Shared
   private let thread: Mutex<Thread?>
 
-  /// Opens what can be opened and starts the thread, which looks after the rest.
+  /// Opens the sockets that can be opened and starts the thread, which opens the others later.
   ///
-  /// `handler` and `notice` are called on the surface's thread and should not be slow; `handler` may call `update`,
-  /// and what it changes there is told before anything else.
+  /// `handler` and `notice` are called on the surface's thread and should not be slow. `handler` may call
+  /// `update`; changes made there are sent before anything else.
   public init(
     _ settings: SurfaceSettings, state: SurfaceState, notice: @escaping @Sendable (Notice) -> Void,
     handler: @escaping @Sendable (Order) -> Verdict
@@ -40,15 +40,15 @@ public final class OSCSurface: Sendable {
     }
   }
 
-  /// Where it listens at this moment; the first is the one to tell people.
+  /// Open listening addresses; the first is the one to show to people.
   public var endpoints: [Endpoint] { shared.mailbox.withLock { $0.endpoints } }
 
-  /// The controllers are told what differs. [any]
+  /// Changes the state. Subscribers receive the values that differ. [any]
   public func update(_ change: (inout SurfaceState) -> Void) {
     shared.update(change)
   }
 
-  /// A knob or a pedal, and when it came in. [any]
+  /// A knob or a pedal, and when its message arrived. [any]
   public func receive(_ message: MIDIMessage, at time: Micros) {
     shared.receive(.midi(message), at: time)
   }
@@ -60,7 +60,7 @@ public final class OSCSurface: Sendable {
 
   public var counters: SurfaceCounters { shared.mailbox.withLock { $0.counters } }
 
-  /// Clears the controllers, says bye and ends the thread. [control]
+  /// Clears the controllers' displays, says bye and ends the thread. [control]
   public func close() {
     guard let running = thread.withLock({ $0.take() }) else { return }
     shared.mailbox.withLock { $0.isClosing = true }
@@ -71,7 +71,7 @@ public final class OSCSurface: Sendable {
   deinit { close() }
 }
 
-/// What other threads leave for the surface's.
+/// Mailbox through which other threads reach the surface's thread.
 final class Shared: Sendable {
   struct Mailbox {
     var state: SurfaceState
@@ -81,11 +81,11 @@ final class Shared: Sendable {
     var endpoints: [Endpoint] = []
     var hands = Hands(at: Clocks.read().host)
     var mail = BrowserMail()
-    /// To browsers.
+    /// Delivers packets to browsers.
     var post: (@Sendable ([UInt8], Peer) -> Void)?
     var web = WebReach()
     var isElsewhere = false
-    /// As values were at the last look.
+    /// The values at the last look; `snapshot` reads them.
     var reading: Reading
 
     init(_ reading: Reading) {
@@ -100,7 +100,7 @@ final class Shared: Sendable {
   }
 
   let mailbox: Mutex<Mailbox>
-  /// Rings where the surface's thread waits: look at the mailbox.
+  /// Wakes the surface's thread, so that it looks at the mailbox.
   let bell = WakeUp()
 
   init(_ state: SurfaceState, version: String) {
@@ -123,7 +123,7 @@ final class Shared: Sendable {
     bell.signal()
   }
 
-  /// nil: nothing new.
+  /// Returns the state if it has changed since the last call, else nil.
   func takeState() -> SurfaceState? {
     mailbox.withLock { mailbox in
       guard mailbox.hasNews else { return nil }

@@ -5,21 +5,22 @@ import Glibc
 internal import Linux
 import OSC
 
-/// Where the surface can be reached: its addresses, and its entries in the network's directory.
+/// The places where the surface can be reached: its addresses, and its entries in the network's directory.
 ///
-/// Each of them is optional: it opens, fails and returns alone, and says so. An address may come after us (DHCP, a cable)
-/// or go, another program may hold a port for a while; all are looked at again, every two seconds.
+/// Each place opens, fails and comes back independently and reports that. An address may appear after us
+/// (DHCP, a cable) or go, and another program may hold a port for a while. Every two seconds we look at all
+/// of them again.
 final class Doors {
-  /// A program that has ended is not started again at once.
+  /// Shortest time between two starts of a program that announces us.
   static let announcementInterval = Micros(30_000_000)
 
-  /// What can be there or not, and why it is not.
+  /// A place that is open, or the reason why it is not.
   private struct Door<Thing> {
     var thing: Thing?
     var failure: String?
   }
 
-  /// The same for what is announced.
+  /// An announcement in the network's directory, and its port.
   private final class Entry {
     let announcement: Announcement
     let port: UInt16
@@ -33,12 +34,13 @@ final class Doors {
     }
   }
 
-  /// With the port that they all have.
+  /// The settings, with the port that was actually opened in every `listen` address.
   let settings: SurfaceSettings
   private let notice: @Sendable (Notice) -> Void
   private var addresses: [Door<SocketBox>] = []
   private var ways: [Way]
-  /// The numbers of the named controllers, and of those that are at another address than was written.
+  /// Indices into `settings.targets`: by the controller as written, and by its present address if that
+  /// differs.
   private let named: [Peer: Int]
   private var moved: [Endpoint: Int] = [:]
   private var entries: [Announcement.Service: Door<Entry>] = [:]
@@ -69,7 +71,7 @@ final class Doors {
 
   // MARK: what is there
 
-  /// Listening sockets, then those of controllers that have one of their own.
+  /// Listening sockets, followed by the controllers' own sockets.
   var count: Int { addresses.count + ways.count }
   func descriptor(_ index: Int) -> Int32? { box(index)?.socket.descriptor }
 
@@ -77,7 +79,7 @@ final class Doors {
     index < addresses.count ? addresses[index].thing : ways[index - addresses.count].own
   }
 
-  /// What comes in by a controller's own socket is from that controller.
+  /// Returns the sender. A controller's own socket receives only from that controller.
   func peer(_ source: Endpoint, at index: Int, _ arrival: PacketInfo? = nil) -> Peer {
     var peer =
       index >= addresses.count
@@ -89,7 +91,7 @@ final class Doors {
 
   var endpoints: [Endpoint] { addresses.compactMap { $0.thing?.socket.endpoint } }
 
-  /// For people: where, and what is missing.
+  /// Open addresses and failures, as text for people.
   var words: String {
     let open = endpoints.map(\.description)
     let entries = self.entries.values.compactMap(\.failure)
@@ -111,7 +113,7 @@ final class Doors {
     guard addresses.indices.contains(peer.socket) else { return }
     let number = named[peer]
     let way = number.map { ways[$0] }
-    // While its own is missing, another of its family will do.
+    // If the controller's own socket is missing, any open socket of the same address family will do.
     let door =
       way?.own ?? addresses[way?.listener ?? peer.socket].thing
       ?? addresses.lazy.compactMap(\.thing).first {
@@ -125,7 +127,7 @@ final class Doors {
 
   // MARK: what comes and goes
 
-  /// true: something was looked at again.
+  /// Looks at all places again if that is due; returns true then.
   func look(at now: Micros, web: WebReach) -> Bool {
     guard now >= due else { return false }
     due = now + Doorway.interval
@@ -203,7 +205,7 @@ final class Doors {
     return failure
   }
 
-  /// Nobody on the network could use what listens on loopback alone.
+  /// Announces only what the network can reach: a surface that listens on loopback alone is not announced.
   private func announce(_ web: WebReach, at now: Micros) {
     guard settings.serviceName != nil else { return }
     let port = endpoints.first { !$0.address.isLoopback }?.port
@@ -220,11 +222,11 @@ final class Doors {
     }
     let door = entries[service] ?? Door()
     if let entry = door.thing, let why = entry.announcement.ended {
-      // The two have most reasons in common.
+      // OSC and OSCQuery usually fail for the same reason, which is reported once.
       let known = door.failure ?? entries[.osc]?.failure
       entries[service] = Door(failure: told("not announced: \(why)", after: known))
     } else if door.thing?.port != port, door.failure == nil || now >= announcementDue {
-      // What was said before holds until it has been seen to stay.
+      // Keep the earlier failure until the restarted program has survived one look.
       entries[service] = Door(thing: Entry(service, port: port, settings: settings), failure: door.failure)
     } else if door.thing != nil, door.failure != nil {
       entries[service]?.failure = nil

@@ -4,19 +4,20 @@ import BeatMath
 import Glibc
 import OSC
 
-/// What holds wherever we listen, for controllers (`Doors`) and for browsers: how often an address is looked at again, which ports are
-/// tried, when an address is lost, and which is not missed.
+/// Rules for every listening address, for controllers (`Doors`) and for browsers: how often we look at it
+/// again, which ports we try, when it is lost, and which missing address is no failure.
 package enum Doorway {
   package static let interval = Micros(2_000_000)
-  /// If the usual port is taken, so many after it are tried before any free one.
+  /// If the usual port is taken, we try this many ports after it before any free one.
   package static let nextPorts: UInt16 = 16
 
-  /// What is tried when `port` is taken and `first` was wanted; 0: any free one.
+  /// The next port to try if `port` is taken and `first` was wanted. 0: any free one.
   package static func port(after port: UInt16, wanted first: UInt16) -> UInt16 {
     port - first < nextPorts && port < UInt16.max ? port + 1 : 0
   }
 
-  /// Nil while this machine has the address. A socket alone would not tell.
+  /// Returns nil while this machine has the address. A socket that is already open reports no loss, so we
+  /// bind a new one.
   package static func loss(of host: Address) -> OpenFailure? {
     guard !host.isLoopback, !host.isEvery else { return nil }
     do throws(OpenFailure) {
@@ -27,7 +28,8 @@ package enum Doorway {
     }
   }
 
-  /// Nobody asked for IPv6's loopback, and a machine may be without.
+  /// Whether a failure is worth reporting. IPv6's loopback is listened on without being asked for, and some
+  /// machines have none.
   package static func isMissed(_ host: Address, _ failure: OpenFailure) -> Bool {
     !host.isLoopback || !host.isIPv6
       || (failure.code != EAFNOSUPPORT && failure.code != EADDRNOTAVAIL)

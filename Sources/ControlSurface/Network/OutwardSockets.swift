@@ -3,12 +3,12 @@ import Addresses
 import Glibc
 import OSC
 
-/// For what is said to programs that did not ask: a socket for each family, opened when it is needed. Whatever comes in there is
-/// nobody's wish, and nobody reads it.
+/// Sockets for messages to programs that did not subscribe: one for each address family, opened when it is
+/// needed. Nothing is read from them.
 final class OutwardSockets {
-  /// Errors fetched after a message.
+  /// Socket errors fetched after each message.
   private static let batch = 8
-  /// Of more of them nobody is told.
+  /// At most this many unreachable targets are reported.
   private static let told = 64
 
   private var sockets: [Bool: SocketBox] = [:]
@@ -39,7 +39,7 @@ final class OutwardSockets {
     }
   }
 
-  /// Once for each.
+  /// Reports each target once.
   private func complain(of target: Endpoint, _ words: String) {
     guard deaf.count < Self.told, deaf.insert(target).inserted else { return }
     notice(.unsaid(words))

@@ -6,12 +6,13 @@ import Glibc
 internal import Linux
 import MIDIControl
 
-/// The machine with real sockets and clocks: wait, hand it what came, carry out what it says. One thread runs it.
+/// Runs the machine with real sockets and clocks: waits, passes input in, and carries out its outputs. One
+/// thread runs it.
 final class SurfaceLoop {
-  /// Datagrams read from one socket before anything else gets its turn.
+  /// Datagrams read from one socket before any other work gets its turn.
   static let readBatch = 512
   static let batch = 32
-  /// How often we look for more while there is nothing to spend on it.
+  /// Shortest pause before we process queued datagrams again after their budget ran out.
   static let pace = Micros(2000)
 
   let shared: Shared
@@ -57,7 +58,8 @@ final class SurfaceLoop {
     drain()
   }
 
-  /// Until there is something to do. What comes while others wait because of what they cost is only put in its place.
+  /// Waits until there is something to do. While queued datagrams wait for their budget, new ones are only
+  /// sorted into the inbox.
   private func rest() {
     let begun = Clocks.read().host
     while true {
@@ -81,8 +83,8 @@ final class SurfaceLoop {
     }
   }
 
-  /// Whether there is something to read. poll counts milliseconds, which is too coarse for a beat: the last of them is slept by
-  /// the clock.
+  /// Returns whether there is something to read. `poll` counts milliseconds, which is too coarse for a beat,
+  /// so `nanosleep` waits out the rest of the last one.
   private func wait(until deadline: Micros, from now: Micros) -> Bool {
     let left = max(0, (deadline - now).count)
     let milliseconds = Int32(clamping: left / 1000)
@@ -94,7 +96,7 @@ final class SurfaceLoop {
     return false
   }
 
-  /// Everything that is to be done now. true: the end.
+  /// Does everything that is due now. Returns true when the surface is closing.
   private func step() -> Bool {
     shared.bell.drain()
     takeState()
@@ -117,7 +119,7 @@ final class SurfaceLoop {
     }
   }
 
-  /// What browsers said, to where all else waits for its turn; and who has gone.
+  /// Puts browsers' packets into the inbox, and removes browsers whose connections have ended.
   private func takeMail() {
     for item in shared.mailbox.withLock({ $0.mail.take() }) {
       switch item {
@@ -136,7 +138,7 @@ final class SurfaceLoop {
     while cost < Cost.datagram {
       let clocks = Clocks.read()
       guard let turn = shared.mailbox.withLock({ $0.hands.next(at: clocks.host) }) else { return }
-      // Together they are woken for once.
+      // The whole batch pays for one wake-up.
       var spent = cost == 0 ? Cost.letter : 0
       switch turn.touch {
       case .midi(let message): spent += machine.receive(message, at: turn.time, clocks: clocks)
@@ -149,7 +151,8 @@ final class SurfaceLoop {
   }
 
   private func read(from index: Int) {
-    // Not only after a failed call: a send may have fetched the error and left the queue, and poll would spin on it.
+    // Read errors here too, not only after a failed call: a send may have fetched the error and left the
+    // queue of errors, and `poll` would spin on it.
     for _ in 0..<Self.batch {
       guard let (target, isThere) = doors.nextUnreachable(index) else { break }
       machine.unreachable(target, isThere: isThere, clocks: Clocks.read())
@@ -185,11 +188,13 @@ final class SurfaceLoop {
     if let state = shared.takeState() { machine.update(state, clocks: Clocks.read()) }
   }
 
-  /// The program's news once for all orders together: comparing everything that is told costs more than an order.
+  /// Carries out the machine's outputs. The new state is read once after all orders: comparing all values
+  /// costs more than an order.
   private func drain() {
     var isOrdered = false
     let post = shared.mailbox.withLock { mailbox in
-      // Before anybody is told: a page that hears of a new output asks for its addresses at once.
+      // Publish the values before any packet is sent: a page that learns of a new output asks for its
+      // addresses at once.
       mailbox.reading = machine.reading
       return mailbox.post
     }
@@ -218,7 +223,7 @@ final class SurfaceLoop {
 }
 
 extension Clocks {
-  /// Link's clock and the wall's, as near to each other as they can be read. [any]
+  /// Reads Link's clock and the wall clock as close together as possible. [any]
   static func read() -> Clocks {
     let host = HostClock.micros()
     var wall = timespec()

@@ -3,33 +3,35 @@ import Addresses
 import Glibc
 import OSC
 
-/// A socket may not be copied, an array's element must be.
+/// A box around a socket: sockets are not copyable, but elements of an array must be.
 final class SocketBox {
   let socket: DatagramSocket
   init(_ endpoint: Endpoint) throws(OpenFailure) { socket = try DatagramSocket(bindingTo: endpoint) }
   init(to target: Endpoint) throws(OpenFailure) { socket = try DatagramSocket(connectingTo: target) }
 }
 
-/// From where a controller that was named is told: from the listening socket with the address that the kernel chooses for
-/// it, or, if we listen at none such, from a socket of its own. That is connected: the kernel lets in nobody else by it.
+/// The socket that sends to a named controller: the listening socket whose address the kernel would choose as
+/// the source. If we do not listen there, the controller gets a socket of its own, which is connected, so
+/// that the kernel accepts only this controller's packets.
 struct Way {
   let target: Endpoint
-  /// The same with the interface as it is now.
+  /// `target` with the index that its interface has now.
   private(set) var there: Endpoint
   private(set) var own: SocketBox?
-  /// The number of a listening socket.
+  /// Index of the listening socket that is used.
   private(set) var listener: Int?
-  /// In words.
+  /// Why the controller cannot be reached, in words.
   private(set) var failure: String?
-  /// With what it was looked for the last time; nil: it is to be looked for again.
+  /// Inputs of the last lookup. nil: look again.
   private var known: (listening: [Endpoint?], interfaces: [Interface])?
 
   init(to target: Endpoint) { (self.target, there) = (target, target) }
 
-  /// What was sent did not leave.
+  /// Call this if a packet could not be sent: the route is looked up again.
   mutating func doubt() { known = nil }
 
-  /// Networks come and go, and the kernel's choice with them; while they stay it needs no look. False: it needed none.
+  /// Looks up the route again if the networks have changed, for the kernel's choice changes with them.
+  /// Returns false if nothing had to be done.
   @discardableResult
   mutating func look(listening: [Endpoint?], interfaces: [Interface], _ settings: SurfaceSettings) -> Bool {
     if failure == nil, let known, known == (listening, interfaces) { return false }
@@ -53,7 +55,7 @@ struct Way {
 }
 
 extension SurfaceSettings {
-  /// As it is at this moment: an interface that was named may come later.
+  /// Replaces a placeholder scope by the present index of the interface, which may appear after the start.
   func present(_ endpoint: Endpoint) throws(OpenFailure) -> Endpoint {
     guard let name = awaited[endpoint.address.scope] else { return endpoint }
     let index = if_nametoindex(name)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import OSC
 
-// The surface as the server of the page sees it. Nothing here waits, on either side: what browsers say is left in the mailbox, what
-// they are told is handed to a closure that leaves it in theirs.
+// The surface as the page's server sees it. Neither side waits: browsers' packets are left in the mailbox,
+// and packets to browsers go to a closure that leaves them in the server's mailbox.
 
 /// Where browsers reach us, for the surface's read-outs and for the network's directory.
 package struct WebReach: Equatable, Sendable {
@@ -20,14 +20,15 @@ package struct WebReach: Equatable, Sendable {
 package struct SurfaceSnapshot: Sendable {
   let reading: Reading
 
-  /// The row at this address, if it is there at this moment.
+  /// The row at this address, if it exists at that moment.
   package func row(_ address: String) -> Node? {
     Table.path(of: address).flatMap { Table.standard.row($0) ?? Table.row($0, of: reading.state.outputs) }
   }
 }
 
 extension OSCSurface {
-  /// What a browser said: one checked or unchecked OSC packet. False: too much of its waits. [web]
+  /// Takes one OSC packet from a browser, not yet checked. Returns false if too many of its packets wait.
+  /// [web]
   package func receive(_ packet: [UInt8], from browser: Peer) -> Bool {
     let (isTaken, wasEmpty) = shared.mailbox.withLock { mailbox in
       let wasEmpty = mailbox.mail.isEmpty
@@ -37,13 +38,14 @@ extension OSCSurface {
     return isTaken
   }
 
-  /// Its connection has ended. [web]
+  /// The browser's connection has ended. [web]
   package func leave(_ browser: Peer) {
     shared.mailbox.withLock { $0.mail.end(browser) }
     shared.bell.signal()
   }
 
-  /// Who takes what browsers are told, on the surface's thread; it must not wait. [any]
+  /// Sets the closure that delivers packets to browsers. It runs on the surface's thread and must not wait.
+  /// [any]
   package func post(_ post: (@Sendable ([UInt8], Peer) -> Void)?) {
     shared.mailbox.withLock { $0.post = post }
   }
@@ -62,7 +64,7 @@ extension OSCSurface {
 }
 
 extension Shared {
-  /// Nothing to see to but what browsers said, which can wait with the rest.
+  /// Whether only packets from browsers wait, which may wait with the other datagrams.
   var hasOnlyMail: Bool {
     mailbox.withLock { mailbox in
       !mailbox.mail.isEmpty && mailbox.mail.canWait && !mailbox.hasNews && !mailbox.isClosing

@@ -3,10 +3,10 @@ import BeatMath
 package import Linux
 import OSC
 
-/// What waits for its time: messages of bundles with a future timetag, and tempos that were asked for on a beat.
+/// Messages of bundles with a future timetag, and tempos and songs that wait for a beat.
 ///
 /// Bounded. It keeps each sender's address, which liblo's own queue does not. The wall clock may step while
-/// something waits, so the moment is computed again whenever the clocks are read.
+/// an entry waits, so its moment is computed again whenever the clocks are read.
 struct Agenda {
   enum Due {
     case wall(Timetag)
@@ -17,7 +17,7 @@ struct Agenda {
   enum Task {
     case message(Message)
     case tempo(Double)
-    /// Of the set list.
+    /// Title of a song of the set list.
     case song(String)
   }
 
@@ -25,9 +25,9 @@ struct Agenda {
     var due: Due
     var task: Task
     var peer: Peer
-    /// What it may cost; its sender has been charged.
+    /// Cost limit for carrying it out; the sender has been charged already.
     var cost: Int
-    /// Of two that are due together, the one that came first goes first.
+    /// Order of arrival, which decides between entries that are due together.
     var number: UInt64 = 0
     var time = Micros.zero
     var asked = Micros.zero
@@ -35,14 +35,14 @@ struct Agenda {
   }
 
   private var entries: [Entry] = []
-  /// Goes up whenever an entry comes or goes.
+  /// Changes whenever an entry comes or goes.
   private(set) var changes: UInt64 = 0
   private var numbered: UInt64 = 0
 
   var count: Int { entries.count }
   var deadline: Micros? { entries.map(\.time).min() }
 
-  /// false when there is no room.
+  /// Returns false if there is no room.
   mutating func add(_ entry: Entry, standing: Standing, clocks: Clocks, state: SurfaceState) -> Bool {
     guard entries.count < SurfaceLimits.agenda, standing == .known || hasRoom(forAnother: entry.peer) else {
       return false
@@ -64,7 +64,8 @@ struct Agenda {
       && others.count { $0.peer.endpoint.address == peer.endpoint.address } < SurfaceLimits.agendaOfOthers / 2
   }
 
-  /// Returns what is not waited for any more: the session counts its beats otherwise, and the one that was meant is far away.
+  /// Removes and returns entries whose beat is now too far away, because the session has renumbered its
+  /// beats.
   mutating func readClocks(_ clocks: Clocks, state: SurfaceState) -> [Entry] {
     var lost: [Entry] = []
     for index in entries.indices.reversed() {
@@ -78,7 +79,7 @@ struct Agenda {
     return lost
   }
 
-  /// The earliest that is due.
+  /// Removes and returns the earliest entry that is due.
   mutating func next(at now: Micros) -> Entry? {
     guard
       let index = entries.indices.min(by: {
@@ -99,7 +100,7 @@ struct Agenda {
     return (beat, here.map(\.task))
   }
 
-  /// A second tempo for a later beat takes the place of the first.
+  /// Drops the tempo that waits for a beat: a new one replaces it.
   mutating func dropTempos() {
     changes &+= 1
     entries.removeAll { if case .tempo = $0.task { true } else { false } }
@@ -118,7 +119,7 @@ struct Agenda {
   }
 }
 
-/// Both clocks, read together: Link's, and the wall's.
+/// Link's host clock and the wall clock, read together.
 public struct Clocks: Sendable {
   public var host: Micros
   var wall: Timetag
@@ -133,14 +134,15 @@ public struct Clocks: Sendable {
   }
 }
 
-/// Who sent something, and through which of our sockets.
+/// A sender, and the socket of ours through which it reached us.
 public struct Peer: Hashable, Sendable {
   public var endpoint: Endpoint
   public var socket: Int
-  /// nil: it speaks by datagrams, or has no address.
+  /// nil: a controller that sends datagrams, or a hand on this machine, which has no address.
   let browser: Browser?
-  /// Of its last datagram: the interface that it came through, and the address of ours that it was sent to, from which the
-  /// answer leaves. It is no part of what a peer is: a tablet that comes by another address is the same tablet.
+  /// Interface through which its last datagram came, and the address of ours that it was sent to, from which
+  /// the answer leaves. Equality ignores it: a tablet that comes through another interface is the same
+  /// tablet.
   package var arrival: PacketInfo?
 
   public init(_ endpoint: Endpoint, socket: Int = 0) {
@@ -149,7 +151,7 @@ public struct Peer: Hashable, Sendable {
     browser = nil
   }
 
-  /// A browser's connection, and from where it came.
+  /// A browser's connection, and the address from which it came.
   package init(_ browser: Browser, at endpoint: Endpoint) {
     self.endpoint = endpoint
     self.browser = browser

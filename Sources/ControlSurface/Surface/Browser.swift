@@ -2,10 +2,10 @@
 import BeatMath
 import OSC
 
-/// A browser's connection. It is a controller like any other, but it has shown who it is, or has not and may only watch; nobody can
-/// speak in its name; and what it subscribed ends with it.
+/// A browser's connection: a controller whose sender cannot be forged. It is paired, or may only watch. Its
+/// subscription ends with the connection.
 package struct Browser: Hashable, Sendable {
-  /// No two connections have the same.
+  /// Unique among connections.
   package let number: Int
   package let isPaired: Bool
 
@@ -22,22 +22,23 @@ extension Peer {
 
   var kind: String { isBrowser ? "browser" : "controller" }
 
-  /// For people.
+  /// Description for people.
   var words: String { isBrowser ? "the browser at \(endpoint.address)" : "OSC from \(endpoint)" }
 
-  /// Whose word keeps whose subscription: any of a host, but a browser's only its own.
+  /// Whether a packet from one keeps the other's subscription alive: with controllers any packet from the
+  /// same host does, with a browser only its own.
   func isKin(of other: Peer) -> Bool {
     isBrowser || other.isBrowser ? self == other : endpoint.address == other.endpoint.address
   }
 }
 
 extension Micros {
-  /// A subscription that only its owner ends.
+  /// Lease of a subscription that only its owner ends.
   static let longest = Micros(Int64.max / 4)
 }
 
 extension SurfaceMachine {
-  /// The connection has ended, and with it what it subscribed.
+  /// The connection has ended, and its subscription with it.
   mutating func gone(_ peer: Peer, clocks: Clocks) {
     self.clocks = clocks
     browsers.remove(peer)
@@ -46,7 +47,7 @@ extension SurfaceMachine {
   }
 }
 
-/// What browsers said, until the surface's thread takes it: of each so much and no more.
+/// Packets from browsers until the surface's thread takes them, within a limit for each browser.
 struct BrowserMail: Sendable {
   enum Item {
     case packet([UInt8], Peer)
@@ -58,10 +59,10 @@ struct BrowserMail: Sendable {
   private(set) var dropped = 0
 
   var isEmpty: Bool { items.isEmpty }
-  /// Only packets, which can wait.
+  /// Only packets wait, which need no attention at once.
   private(set) var canWait = true
 
-  /// False: it was dropped.
+  /// Returns false if the packet was dropped.
   mutating func put(_ packet: [UInt8], from peer: Peer) -> Bool {
     let count = waiting[peer, default: 0]
     guard count < SurfaceLimits.browserPackets else {

@@ -3,7 +3,7 @@ import BeatMath
 import Choices
 import OSC
 
-/// What is told at musical moments rather than when a setting changes.
+/// A message that is sent at a musical moment rather than when a setting changes.
 struct Feed {
   let path: String
   let group: Group
@@ -20,10 +20,10 @@ struct Feed {
   init(_ path: String, _ group: Group, lit: Bool) { self.init(path, group, .float32(lit ? 1 : 0)) }
 }
 
-/// When the next beat is heard, and what is to be told then. Everything asks the session's line; nothing counts ticks. What is told as a
-/// beat is a note of the meter.
+/// Decides when the next beat is heard, and what is sent then. Everything is computed from the session's
+/// timeline; nothing counts ticks. A beat here is a note of the meter.
 struct Feeds {
-  /// Where it began, in 32nds of what is shown.
+  /// Start of the current note and its bar, in 32nds and in bars of what is shown.
   private var beat: Int64
   private var bar: Int64
   private var light: Int?
@@ -51,7 +51,7 @@ struct Feeds {
     renumber(from: old, to: new, at: now)
   }
 
-  /// A launch or a stop gives the running beat another number; it is no new beat, but the lights may have to move.
+  /// A launch or a stop renumbers the running beat. That is no new beat, but the lights may have to move.
   private mutating func renumber(from old: SurfaceState, to new: SurfaceState, at now: Micros) {
     let before = Self.beatInBar(beat, old)
     let note = old.shownBars.meter(at: beat).note
@@ -62,7 +62,7 @@ struct Feeds {
     {
       beat = there
     } else {
-      // Other notes.
+      // The new meter has no note that begins there.
       beat = new.shownNote(at: now)
     }
     bar = Self.bar(of: beat, new)
@@ -77,7 +77,7 @@ struct Feeds {
     Int(state.shownBars.place(of: beat).note)
   }
 
-  /// The next moment at which someone in the audience must be told something.
+  /// The next moment at which a group of the audience has something to be sent.
   func deadline(for audience: Group, state: SurfaceState, at now: Micros) -> Micros? {
     var next: Micros?
     func consider(_ time: Micros) { next = min(next ?? time, time) }
@@ -93,7 +93,7 @@ struct Feeds {
     return next
   }
 
-  /// What is due now.
+  /// Messages that are due now.
   mutating func take(for audience: Group, state: SurfaceState, at now: Micros) -> [Feed] {
     var due: [Feed] = []
     let beat = state.shownNote(at: now)
@@ -130,7 +130,7 @@ struct Feeds {
     return due
   }
 
-  /// The whole picture, for one who comes in the middle.
+  /// All current values, for a subscriber that joins in between.
   mutating func snapshot(for groups: Group, state: SurfaceState, at now: Micros) -> [Feed] {
     var feeds: [Feed] = []
     if groups.contains(.beat) {
@@ -157,7 +157,7 @@ struct Feeds {
       + lights(state)
   }
 
-  /// One light goes out, one on.
+  /// Turns one light off and another on.
   private mutating func lights(_ state: SurfaceState) -> [Feed] {
     let current = Self.beatInBar(beat, state)
     var feeds: [Feed] = []

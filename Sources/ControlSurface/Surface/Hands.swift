@@ -2,16 +2,16 @@
 import BeatMath
 import MIDIControl
 
-/// What a hand did without OSC.
+/// Local input that does not come by OSC.
 enum Touch: Sendable {
   case midi(MIDIMessage)
   case key([Target])
 }
 
-/// What hands did and what waits to be looked at, in its order, within what that may cost.
+/// Local input that waits to be handled, in order and within a budget.
 ///
-/// When more comes than can be looked at, the oldest move of the same knob makes room for its newest: where it stopped arrives, and
-/// a pedal beside it is never left out for it.
+/// If the queue is full, the oldest move of the same knob makes room for the newest. So the knob's final
+/// position always arrives, and a busy knob never displaces a pedal.
 struct Hands {
   private var waiting: [(touch: Touch, time: Micros)] = []
   private var budget: TokenBucket
@@ -29,27 +29,27 @@ struct Hands {
     waiting.append((touch, time))
   }
 
-  /// nil: nothing waits, or there is nothing to spend on it.
+  /// nil: the queue is empty, or the budget is used up.
   mutating func next(at now: Micros) -> (touch: Touch, time: Micros)? {
     guard !waiting.isEmpty, budget.has(Double(Cost.touch), at: now) else { return nil }
     return waiting.removeFirst()
   }
 
-  /// What looking at it came to.
+  /// Charges what handling it cost.
   mutating func charge(_ cost: Int, at now: Micros) { budget.spend(Double(cost), at: now) }
 
-  /// How many were left out since the last time.
+  /// Returns how much input was dropped since the last call.
   mutating func takeLost() -> Int {
     defer { lost = 0 }
     return lost
   }
 
-  /// When the next can be looked at.
+  /// When the next input can be handled.
   var deadline: Micros? { waiting.isEmpty ? nil : budget.time(of: Double(Cost.touch)) }
 }
 
 extension Touch {
-  /// Of the same knob, key or pedal.
+  /// Whether both come from the same knob, key or pedal.
   fileprivate func isOf(_ other: Touch) -> Bool {
     switch (self, other) {
     case (.midi(let message), .midi(let newer)): message.event == newer.event

@@ -2,10 +2,12 @@
 import BeatMath
 import OSC
 
-// Who is obeyed, and whose word outlives the program. OSC has no passwords: addresses are all that there is.
+// Which senders are obeyed, and whose changes outlive the program. OSC has no passwords: only addresses can
+// be checked.
 extension SurfaceSettings {
-  /// By OSC, by OSCQuery and by the page: the networks that this machine is on, unless `allow` says otherwise; by the interface that has
-  /// the address where the surface listens.
+  /// Whether a host is obeyed, by OSC, by OSCQuery and by the page. Unless `allow` says otherwise, hosts on
+  /// the networks of this machine are. At a specific listening address only packets through the interface
+  /// with that address count.
   ///
   /// - Parameter listening: nil at the socket of a controller that `targets` names.
   /// - Parameter way: the interface that a packet came by; nil if the kernel does not say.
@@ -22,16 +24,16 @@ extension SurfaceSettings {
   }
 }
 
-/// Who comes first where there is not enough for all.
+/// Priority of a sender where there is not enough for all.
 enum Standing: Comparable {
-  /// Of these there may be thousands, for any source can be forged.
+  /// Any sender: there may be thousands, for source addresses can be forged.
   case stranger
-  /// Is being told, as one of `SurfaceLimits.subscribers` at most, and may not hear us.
+  /// A subscriber, at most one of `SurfaceLimits.subscribers`, that may not receive our packets.
   case guest
-  /// This machine, whom its user named, and who has shown that it hears us.
+  /// This machine, a controller that the user named, or one that has shown that it receives our packets.
   case known
 
-  /// The part of a socket's room that is kept free for those who come before it.
+  /// Part of a socket's buffer that is kept free for senders of higher priority.
   var leaves: Double {
     switch self {
     case .stranger: 0.75
@@ -50,26 +52,27 @@ extension SurfaceMachine {
   }
 
   func obeys(_ peer: Peer) -> Bool {
-    // Who may connect has been judged where it did.
+    // Whether a browser may connect was decided when it connected.
     if peer.isBrowser { return browsers.contains(peer) }
     let listening = settings.listen.indices.contains(peer.socket) ? settings.listen[peer.socket].address : nil
     return settings.obeys(
       peer.endpoint.address, at: listening, by: peer.arrival?.interface, near: neighbourhood)
   }
 
-  /// This machine, and the controllers that its user named. What others set holds as long as the program runs.
+  /// Whether the peer is this machine or a controller that the user named. What others set ends with the
+  /// program.
   func isPaired(_ peer: Peer) -> Bool {
     if let browser = peer.browser { return browser.isPaired }
     let host = peer.endpoint.address
     if peer == .midi || peer == .keys || neighbourhood.isOwn(host) { return true }
-    // Anyone on another network can write its address on a packet.
+    // A packet that comes through another network may carry a forged address of this one.
     if let way = peer.arrival?.interface, !neighbourhood.canReachUs(host, by: way) { return false }
     return settings.allow.contains { $0.contains(host) }
       || settings.targets.contains { $0.endpoint.address == host }
   }
 
   mutating func refuseStranger(_ peer: Peer) {
-    // What a connection said that has ended meanwhile.
+    // A connection that has ended meanwhile may have left packets.
     guard !peer.isBrowser else { return }
     counters.strangers += 1
     note(.stranger(peer.endpoint.address, areNamed: !settings.allow.isEmpty))
@@ -77,8 +80,9 @@ extension SurfaceMachine {
 
   // MARK: another tactus
 
-  /// Another tactus that tells us what it shows, as its --osc-send says, or somebody who sends back what we tell. What such a
-  /// datagram says is not obeyed; its sender is asked what it is, and from its answer on nothing of it is.
+  /// Whether the sender is another tactus that sends us its values (its --osc-send), or a program that echoes
+  /// ours. We do not obey such a datagram, and ask its sender what it is. Once it answers that it is a
+  /// tactus, we obey nothing from it.
   mutating func isTelling(_ peer: Peer, _ messages: [Message]) -> Bool {
     let source = peer.endpoint
     if messages.contains(where: { isProof($0, of: source) }), tellers.know(source, at: now) {
@@ -89,7 +93,7 @@ extension SurfaceMachine {
       send(Message(Table.address("ping"), .string(proof(of: source))), to: peer)
     }
     guard isTold || tellers.silences(source, at: now) else { return false }
-    // What we are it may hear all the same: it may ask because it doubts us.
+    // Answer its pings all the same: it may want to know what we are.
     for message in messages
     where Table.path(of: message.address) == Verb.ping.rawValue && allowance.take(Cost.answer) {
       pong(message.arguments, to: peer, dialect: .own)
@@ -97,13 +101,14 @@ extension SurfaceMachine {
     return true
   }
 
-  /// A tactus answers our ping, an echo sends it back.
+  /// A tactus answers our ping; a program that echoes sends the ping itself back.
   private func isProof(_ message: Message, of source: Endpoint) -> Bool {
     guard let path = Table.path(of: message.address), path == "ping" || path == "pong" else { return false }
     return message.arguments.last == .string(proof(of: source))
   }
 
-  /// Only a surface says this: no button and no fader sends text or several numbers to a read-out.
+  /// Whether only a surface sends such a message: no button or fader sends text or several numbers to a
+  /// read-out.
   private func isTold(_ message: Message) -> Bool {
     guard let row = Table.path(of: message.address).flatMap(table.row) else { return false }
     switch row.kind {

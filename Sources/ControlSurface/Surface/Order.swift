@@ -4,61 +4,62 @@ public import Choices
 public import MIDIControl
 import OSC
 
-/// A command on its way to the program, and when it was meant to happen, in Link's host time.
+/// A command on its way to the program, and the time for which it was meant, in Link's host time.
 public struct Order: Sendable {
   public let command: Command
-  /// Now, or the time of the bundle, or of the beat, that it waited for; then it is a little in the past.
+  /// Now, or the time of the bundle or of the beat that the command waited for; that is a little in the past.
   public let time: Micros
   let asker: Asker
-  /// From this machine, or a controller that its user named: may outlive the program.
+  /// The command is from this machine or from a controller that the user named: its effect may outlive the
+  /// program.
   public let isPaired: Bool
 
-  /// Where the wish came from.
+  /// Sender of the command.
   public var source: Endpoint { asker.peer.endpoint }
 }
 
-/// What the program makes of an order. A refusal goes back to the sender, with the old value.
+/// The program's answer to an order. A refusal goes back to the sender, with the old value.
 public enum Verdict: Sendable {
   case accepted
   case refused(Refusal)
 
-  /// Not at this moment: no JACK server, Link disabled.
+  /// Refuses for the moment, for example because there is no JACK server or Link is disabled.
   public static func notNow(_ text: String) -> Verdict { .refused(Refusal(.notNow, text)) }
 }
 
-/// News for the person at the terminal.
+/// Messages for the person at the terminal.
 public enum Notice: Hashable, Sendable {
   case refused(Refusal, address: String, from: Peer)
   case malformed(String, from: Endpoint)
   case subscribed(Peer, groups: String)
   case left(Peer, why: String)
-  /// The newcomer's wrong port.
+  /// No program listens at the port that the subscriber gave.
   case nobodyListens(Endpoint)
   case noWay(Endpoint)
   case learned(MIDIBinding)
-  /// Keys, knobs and pedals that came faster than they could be looked at.
+  /// Keys, knobs and pedals arrived faster than they could be handled.
   case touchesLost
-  /// From outside the networks that are obeyed: those that --osc-allow names, or the own ones.
+  /// Sender outside the networks that are obeyed: those that --osc-allow names, or this machine's own.
   case stranger(Address, areNamed: Bool)
   case anotherTactus(Endpoint)
-  /// Nobody named it, and it has not shown that it hears us.
+  /// The target was not named by the user, and has not shown that it receives our packets.
   case unproven(Endpoint)
   /// A song of the set list was taken.
   case song(String)
-  /// One of its commands was not obeyed.
+  /// A command of a song was refused.
   case songRefused(String)
-  /// What was to go to another program and did not.
+  /// A message to another program was not sent.
   case unsaid(String)
-  /// What a controller that nobody named has set.
+  /// A controller that was not named by the user has set this.
   case notRemembered(String, from: Address)
-  /// A part of the surface that was missing is there.
+  /// A part of the surface that was missing is open now.
   case opened(String)
-  /// One is missing; it is looked for again and again.
+  /// A part of the surface is missing; we keep trying to open it.
   case missing(String)
   case portTaken(UInt16, instead: UInt16)
 
-  /// What anybody on the network or a mad pedal can make us say is said seldom, for there is other news to read: so many of a
-  /// kind at once, then so many a minute.
+  /// Rate limits for messages that any program on the network, or a broken pedal, can cause: `atOnce` of a
+  /// kind, then `perMinute`. Without them other messages would be lost among these.
   enum Pace: Hashable {
     case refused, malformed, guests, strangers, touches, unsaid, songs
 
@@ -72,7 +73,7 @@ public enum Notice: Hashable, Sendable {
     }
   }
 
-  /// nil: the user's own doing.
+  /// nil: no limit, for the user caused the message.
   var pace: Pace? {
     switch self {
     case .refused(_, _, .midi), .refused(_, _, .keys), .learned, .opened, .missing, .portTaken:
@@ -87,7 +88,7 @@ public enum Notice: Hashable, Sendable {
     }
   }
 
-  /// Something that somebody might mend, or has just asked for.
+  /// An error that the user can repair, or the answer to a key that was just pressed.
   public var isComplaint: Bool {
     if case .refused(_, _, .keys) = self { return true }
     if case .songRefused = self { return true }
@@ -133,60 +134,62 @@ public enum Notice: Hashable, Sendable {
   }
 }
 
-/// What happened since the start; for read-outs and tests.
+/// Totals since the start, for read-outs and tests.
 public struct SurfaceCounters: Hashable, Sendable {
   public var datagrams = 0
   public var messages = 0
-  /// Keys, knobs and pedals.
+  /// Messages from keys, knobs and pedals.
   public var midi = 0
   public var commands = 0
   public var refused = 0
   public var malformed = 0
-  /// From addresses that are not allowed.
+  /// Datagrams from addresses that are not allowed.
   public var strangers = 0
-  /// Not looked at, because all together ask for more than we give.
+  /// Datagrams dropped unread, because all senders together ask for more time than we give.
   public var leftOut = 0
-  /// Places of patterns that were looked at.
+  /// Steps of pattern matching.
   public var patternSteps = 0
   public var sent = 0
-  /// Messages to programs that did not ask.
+  /// Messages to programs that did not subscribe.
   public var outward = 0
-  /// Controllers that asked to be told, and are.
+  /// Subscribers other than the named controllers.
   public var subscribers = 0
 }
 
 /// Choices made before the surface opens.
 public struct SurfaceSettings: Sendable {
-  /// Where to listen. Port 0 picks a free one.
+  /// Addresses to listen at. Port 0 picks a free one.
   public var listen = [
     Endpoint(.loopback, port: Table.port), Endpoint(Address.v6(high: 0, low: 1, scope: 0), port: Table.port),
   ]
-  /// The port was asked for by name: if it is taken, it is waited for. Else the next free one is taken.
+  /// The user chose the port: if it is taken, we wait for it. Otherwise we take the next free one.
   public var isPortFixed = false
-  /// How we are announced on the network; nil: not.
+  /// Name under which the network's directory announces us; nil: no announcement.
   public var serviceName: String?
-  /// Avahi's command that does it.
+  /// Avahi's command that announces us.
   var announcer = "avahi-publish"
-  /// Who may speak, besides this machine. Empty: everyone who can reach a listening address, and at 0.0.0.0 or :: the
-  /// attached networks.
+  /// Senders that are obeyed besides this machine. Empty: all that can reach a listening address; at 0.0.0.0
+  /// or :: those on the attached networks.
   public var allow: [AddressRange] = []
   public var table = Table.standard
   public var version = ""
   /// The addresses of klick, Ardour and jack_transport_link work too.
   public var aliases = true
-  /// Numbers that stand for interfaces that were not there at the start, as scopes in `listen` and `targets`, and their names.
+  /// Names of interfaces that were missing at the start, by the placeholder scope that stands for each in
+  /// `listen` and `targets`.
   public var awaited: [UInt32: String] = [:]
-  /// Controllers that are told without asking.
+  /// Controllers that are subscribed from the start.
   public var targets: [Peer] = []
   public var targetGroups: Group = [.state, .beat, .position]
-  /// What is said to programs that did not ask, and when.
+  /// Messages to programs that did not subscribe, and when each is sent.
   public var outward: [OutwardLine] = []
-  /// What keys, knobs and pedals move, as the user wrote it down, and as it was learned.
+  /// Bindings of keys, knobs and pedals: as the user wrote them, and as they were learned.
   public var bindings: [MIDIBinding] = []
   public var learned: [MIDIBinding] = []
-  /// Called when what was learned has changed, on the surface's thread.
+  /// Called on the surface's thread when the learned bindings have changed.
   public var keep: @Sendable ([MIDIBinding]) -> Void = { _ in }
-  /// Called when another change is the next that waits for a beat, on the surface's thread; behind the orders of one that has come.
+  /// Called on the surface's thread when the next change that waits for a beat is another one. The orders of
+  /// a change that has just happened come first.
   public var expect: @Sendable (QueuedChange?) -> Void = { _ in }
 
   public init() {}

@@ -2,11 +2,12 @@
 import BeatMath
 import OSC
 
-// Whether somebody hears us. A source address can be forged: then a third machine is told what it never asked for. So who was
-// not named by the user is sent a word that only a listener can know, and told little until it comes back.
+// Proof that a subscriber receives our packets. A source address can be forged, and then we would send to a
+// machine that did not ask. A controller that the user did not name is sent a text that only a listener can
+// know, and is sent little else until it sends the text back.
 extension SurfaceMachine {
   func hears(_ peer: Peer) -> Bool {
-    // Nobody has a connection in another's name.
+    // A browser's connection cannot be forged.
     peer.isBrowser || isPaired(peer) || subscribers.contains { $0.target == peer && $0.hears }
   }
 
@@ -16,7 +17,8 @@ extension SurfaceMachine {
         peer.endpoint.address, bytes: bytes, at: now, isReserved: isSubscribed(peer.endpoint.address))
   }
 
-  /// Beats and positions leave half of it to the values, which are told whole or not at all.
+  /// Whether beats and positions may be sent. They leave half of the bytes to the values, which are sent all
+  /// together or not at all.
   mutating func mayBeFed(_ peer: Peer) -> Bool {
     hears(peer)
       || rates.left(for: peer.endpoint.address, at: now, isReserved: isSubscribed(peer.endpoint.address))
@@ -27,7 +29,8 @@ extension SurfaceMachine {
     subscribers.contains { $0.target.endpoint.address == host }
   }
 
-  /// The same for the same address as long as the program runs, and nobody else's guess: the hash has this process' own key.
+  /// The text for this address. It stays the same while the program runs and cannot be guessed: the hash is
+  /// keyed with a random number of this process.
   func proof(of endpoint: Endpoint) -> String {
     var hasher = Hasher()
     hasher.combine(endpoint)
@@ -59,7 +62,7 @@ extension SurfaceMachine {
     if subscribers[index].dumped == nil { dump(to: index) }
   }
 
-  /// Once: it will not be understood why a display is dark.
+  /// Warns the user once: otherwise a dark display has no explanation.
   mutating func noteUnproven(_ index: Int) {
     guard !subscribers[index].isToldOf else { return }
     subscribers[index].isToldOf = true
@@ -67,19 +70,20 @@ extension SurfaceMachine {
   }
 }
 
-/// Others of our kind that tell us what they show. Obeyed, their lights would press our buttons, and ours theirs.
+/// Other instances of tactus that send us the values which they show. If we obeyed them, their lights would
+/// press our buttons and ours theirs.
 struct Tellers {
   private struct Teller {
-    /// When it was asked what it is.
+    /// When we asked the sender what it is.
     var asked: Micros
     var heard: Micros
-    /// It has answered.
+    /// Whether it has answered that it is a tactus.
     var isKnown = false
   }
 
   private var tellers: [Endpoint: Teller] = [:]
 
-  /// Whether what it says is not to be obeyed at this moment.
+  /// Whether messages of this source are ignored now.
   mutating func silences(_ source: Endpoint, at now: Micros) -> Bool {
     guard let teller = tellers[source] else { return false }
     guard teller.isKnown else { return now - teller.asked < SurfaceLimits.suspicion }
@@ -89,7 +93,8 @@ struct Tellers {
     return tellers[source] != nil
   }
 
-  /// Whether it is to be asked, and waited for: one forged packet must not silence anybody for longer than that.
+  /// Returns whether to ask this source what it is. The source is then ignored for `SurfaceLimits.suspicion`
+  /// at most unless it answers, so that a forged packet cannot silence it for longer.
   mutating func suspect(_ source: Endpoint, at now: Micros) -> Bool {
     if let teller = tellers[source] {
       guard !teller.isKnown, now - teller.asked >= SurfaceLimits.suspicionInterval else { return false }
@@ -103,7 +108,7 @@ struct Tellers {
     return true
   }
 
-  /// It has what only it was sent. True: that is news.
+  /// The source sent back the text that only it was sent. Returns true the first time.
   mutating func know(_ source: Endpoint, at now: Micros) -> Bool {
     guard let teller = tellers[source], !teller.isKnown else { return false }
     tellers[source] = Teller(asked: teller.asked, heard: now, isKnown: true)

@@ -3,37 +3,38 @@ import BeatMath
 internal import Linux
 import OSC
 
-/// Someone who is being told.
+/// A controller or browser that is sent values.
 struct Subscriber {
-  /// Where they listen: seldom the port that they send from, with TouchOSC never.
+  /// Its receiving address: rarely the port that it sends from, with TouchOSC never.
   var target: Peer
   var source: Peer
   var groups: Group
   var dialect: Dialect
-  /// nil: until unsubscribe, or an hour's silence.
+  /// nil: until it unsubscribes or is silent for an hour.
   var lease: Micros?
   var heard: Micros
   var dumped: Micros?
   var nextFlush: Micros
   var refusals = 0
-  /// Since when there is no way to it; nothing is sent until `nextTry`, and it was sent everything at `tried`.
+  /// When the route to it was lost. Nothing is sent until `nextTry`; at `tried` it was last sent everything.
   var awaySince: Micros?
   var nextTry: Micros?
   var tried: Micros?
-  /// When it was asked whether it is still there, or began to wait for those who were.
+  /// When we asked whether it is still there; for an applicant, when it began to wait for the answers of
+  /// others.
   var asked: Micros?
-  /// It sent back what only a listener knows: its address is not forged.
+  /// Whether it sent back what only a listener can know, so that its address is not forged.
   var hears = false
-  /// The person at the terminal knows that it is told little.
+  /// Whether the user was told that it is unproven and receives less.
   var isToldOf = false
-  /// Rows that changed and were not told yet.
+  /// Changed rows that have not been sent yet.
   var dirty: Set<Int> = []
-  /// Rows under this controller's finger, and until when.
+  /// Rows that this controller moves at present, and when we may send them again.
   var held: [Int: Micros] = [:]
 
   var ends: Micros { heard + (lease ?? SurfaceLimits.silence) }
 
-  /// The next moment at which something can be told, if there is something.
+  /// The next moment at which a changed row may be sent; nil: no row has changed.
   var deadline: Micros? {
     if let nextTry { return nextTry }
     return dirty.map { max(nextFlush, held[$0] ?? nextFlush) }.min()
@@ -43,7 +44,7 @@ struct Subscriber {
     if groups.contains(.state) { dirty.insert(row) }
   }
 
-  /// What may be told now.
+  /// Takes the rows that may be sent now.
   mutating func takeDue(at now: Micros) -> [Int] {
     guard now >= nextFlush, nextTry == nil else { return [] }
     let due = dirty.filter { held[$0].map { end in now >= end } ?? true }.sorted()
@@ -53,14 +54,15 @@ struct Subscriber {
     return due
   }
 
-  /// This controller moves this row: leave it alone until it rests, then tell it once where it stands.
+  /// This controller moves this row: send it nothing of the row until it rests, then once its value.
   mutating func hold(_ row: Int, at now: Micros) {
     held[row] = now + SurfaceLimits.holdOff
     mark(row)
   }
 }
 
-/// What a subscribe or unsubscribe asks for: `[port or URL] [groups] [lease]`, each as any type that says it.
+/// Arguments of subscribe and unsubscribe: `[port or URL] [groups] [lease]`, each of any type that expresses
+/// it.
 struct SubscriptionWish {
   var port: UInt16?
   var groups: Group?
@@ -97,7 +99,8 @@ struct SubscriptionWish {
     guard rest.isEmpty else { throw .type("port, groups, lease; not \(rest[rest.startIndex].words)") }
   }
 
-  /// `osc.udp://host:port/` or `host:port`, whose host must be the sender's own: nobody subscribes a stranger.
+  /// Reads `osc.udp://host:port/` or `host:port`. The host must be the sender's own, so that a sender cannot
+  /// subscribe another machine.
   private static func port(ofURL text: String, from source: Endpoint) throws(Refusal) -> UInt16 {
     var text = text[...]
     if let scheme = text.firstRange(of: "://") { text = text[scheme.upperBound...] }
@@ -105,7 +108,7 @@ struct SubscriptionWish {
     guard let (name, port) = Endpoint.split(text), port > 0 else {
       throw .type("a port, or osc.udp://host:port/")
     }
-    // A name is not looked up: the sender's own address stands for it.
+    // A host name is not looked up: the sender's own address stands for it.
     if let host = Address(name), host.scoped(0) != source.address.scoped(0),
       !(host.isLoopback && source.address.isLoopback)
     {

@@ -2,7 +2,7 @@
 import OSC
 
 extension SurfaceMachine {
-  /// Of what is offered, so many are told; there may be a thousand.
+  /// Offered channels that are listed; there may be a thousand.
   static let offersTold = 64
 
   mutating func listChannels(to target: Peer) throws(Refusal) {

@@ -2,29 +2,30 @@
 import BeatMath
 import Choices
 
-/// A hand at the beat, and what it has moved so far.
+/// A bend by hand of the session's tempo or of our outputs, and what it has done so far.
 struct BendingHand {
-  /// The session's tempo while it moves that: before, and as it made it.
+  /// A bend of the session's tempo: the tempo before it, and the bent one.
   struct Moved {
     var before: Double
     var during: Double
-    /// The tempos that this hand ordered, the latest last: the session shows each of them later.
+    /// The tempos that this bend ordered, the latest last; the session shows each of them later.
     var ordered: [Tempo]
-    /// Of what was turned, microseconds that are still to come from this moment on; nil: it is held.
+    /// For a jog wheel: microseconds still to be made up, as of `since`; nil: a held bend.
     var turning: (left: Double, since: Micros)?
   }
 
-  /// What our outputs were told.
+  /// The bend of our own outputs.
   var outputs = BendSettings()
   var session: Moved?
-  /// When a hand that says nothing any more is taken to have let go, or what was turned is there.
+  /// When a held bend ends for want of messages, or when the wheel's turn is complete.
   var ends: Micros?
   var asker: Asker?
 }
 
-// Push and pull, a jog wheel, and a drummer who is followed.
+// Push and pull, a jog wheel, and a drummer whose taps are followed.
 extension SurfaceMachine {
-  /// Nobody else is in the session, or the user says that we are the clock; and no host or sequencer leads it.
+  /// Whether a bend moves the session's tempo rather than our outputs: no other peer is in the session, or
+  /// the user says that this host is the clock; and no host or sequencer leads it.
   private var movesSession: Bool {
     switch reading.state.leading {
     case .host, .midi: false
@@ -34,7 +35,7 @@ extension SurfaceMachine {
 
   mutating func bend(_ percent: Double, _ asker: Asker, at time: Micros) {
     defer { tellChanges() }
-    // The middle of a wheel is not always a number.
+    // A pitch wheel at rest does not always send exactly 0.
     if abs(percent) < SurfaceLimits.leastBend { return letGo(at: time) }
     if hand.outputs.percent == 0, movesSession || hand.session != nil {
       let before = hand.session?.before ?? reading.tempo
@@ -47,7 +48,7 @@ extension SurfaceMachine {
     reading.own.bentPercent = percent
   }
 
-  /// Faster or slower for a while than it was.
+  /// Changes the session's tempo by `percent` of `before` for a while.
   private mutating func move(
     from before: Double, by percent: Double, turning: Double?, _ asker: Asker, at time: Micros
   ) {
@@ -58,12 +59,12 @@ extension SurfaceMachine {
       before: before, during: during, ordered: earlier + [Tempo(during).clamped],
       turning: turning.map { ($0, time) })
     hand.asker = asker
-    // By the session's own speed: at the end of the range a tenth is less.
+    // Use the real ratio of the tempos: at the limits of the tempo it is smaller than `percent`.
     if let turning { hand.ends = time + Micros(rounding: abs(turning / (during / before - 1))) }
     if isNews { order(.bentTempo(Tempo(during), below: Tempo(before)), asker, at: time) }
   }
 
-  /// Exactly as before, unless somebody else has set a tempo meanwhile.
+  /// Restores the tempo before the bend, unless a peer has set another one meanwhile.
   private mutating func letGo(at time: Micros) {
     reading.own.bentPercent = 0
     hand.ends = nil
@@ -84,9 +85,9 @@ extension SurfaceMachine {
     order(.bend(hand.outputs), asker, at: time)
   }
 
-  /// A wheel was turned: forward by so many microseconds.
+  /// The jog wheel was turned: forward by this many microseconds.
   mutating func jog(_ micros: Double, _ asker: Asker, at time: Micros) {
-    // What is held goes on; it is the coarser of the two.
+    // A held bend wins: it is the coarser of the two.
     guard reading.own.bentPercent == 0 else { return }
     guard movesSession || hand.session != nil else {
       let farthest = Double(BendSettings.farthest.count)
@@ -104,7 +105,7 @@ extension SurfaceMachine {
     move(from: before, by: BendSettings.most * (left < 0 ? -1 : 1), turning: left, asker, at: time)
   }
 
-  /// Microseconds of what was turned that are still to come.
+  /// Microseconds of the wheel's turn that are still to be made up.
   private func leftToTurn(at time: Micros) -> Double {
     guard let moved = hand.session, let turning = moved.turning else { return 0 }
     return turning.left - Double((time - turning.since).count) * (moved.during / moved.before - 1)
@@ -115,7 +116,7 @@ extension SurfaceMachine {
     bendOutputs(asker, at: time)
   }
 
-  /// What was turned is there, or a hand has been silent for too long.
+  /// Ends the bend if the wheel's turn is complete or the hand has been silent for too long.
   mutating func endBend() {
     if let end = hand.ends, now >= end {
       letGo(at: end)
@@ -123,12 +124,12 @@ extension SurfaceMachine {
     }
   }
 
-  /// A tap of the drummer that is followed.
+  /// Handles a tap of the drummer that is followed.
   mutating func follow(tapAt moment: Micros, _ asker: Asker) {
     guard let beat = drummer.tap(at: moment) else { return }
     let tempo = Tempo((60e6 / beat.length * 100).rounded() / 100).clamped.beatsPerMinute
     if let moved = hand.session {
-      // The bend goes on from the drummer's tempo, to which the session comes back.
+      // The bend goes on from the drummer's tempo, to which the session returns after it.
       if moved.turning != nil {
         turn(leftToTurn(at: now), from: tempo, asker, at: now)
       } else {
@@ -138,7 +139,7 @@ extension SurfaceMachine {
       expect(tempo)
       if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: now) }
     }
-    // Where our outputs are at the drummer's beat: behind it above 0.
+    // Microseconds by which our outputs are behind the drummer's beat; negative: ahead.
     let ahead = reading.state.aheadMilliseconds * 1000 / beat.length
     let ours = reading.state.sessionBeats(at: Micros(rounding: beat.time)).value + ahead
     let behind = (ours.rounded() - ours) * beat.length

@@ -2,7 +2,7 @@
 import BeatMath
 import OSC
 
-// What is said to and by the surface itself: ping, query, subscribe, unsubscribe, errors, bye.
+// Messages about the surface itself: ping, query, subscribe, unsubscribe, errors, bye.
 extension SurfaceMachine {
   mutating func obey(
     _ verb: Verb, _ arguments: [Argument], from peer: Peer, dialect: Dialect
@@ -55,13 +55,13 @@ extension SurfaceMachine {
     try allowance.spend(Cost.picture)
     let wish = try SubscriptionWish(arguments, from: peer.endpoint)
     let target = try self.target(of: wish, from: peer)
-    // A browser's lasts as long as its connection.
+    // A browser's subscription lasts as long as its connection.
     let lease = peer.isBrowser ? .longest : wish.lease.map { Micros(Int64($0) * 1_000_000) }
     let groups = wish.groups ?? (dialect == .ardour ? [.state, .position, .heartbeat] : .state)
     let asked = Subscriber(
       target: target, source: peer, groups: groups, dialect: dialect, lease: lease, heard: now,
       nextFlush: now)
-    // A controller shows what its own dialect says: the same target under another one is the same controller.
+    // A controller has one dialect: the same target with another dialect is the same controller.
     if let index = subscribers.firstIndex(where: { $0.target == target }) {
       let changed = subscribers[index].groups != groups || subscribers[index].dialect != dialect
       subscribers[index].groups = groups
@@ -71,7 +71,7 @@ extension SurfaceMachine {
       subscribers[index].target.arrival = peer.arrival
       subscribers[index].heard = now
       confirm(index)
-      // To heal what Wi-Fi lost; of a stranger nobody knows whether there is any.
+      // This replaces what Wi-Fi lost. Not for unproven targets: their addresses may be forged.
       let isDue = hears(target) && now >= (subscribers[index].dumped ?? .zero) + SurfaceLimits.dumpInterval
       if changed || isDue { dump(to: index) }
       return
@@ -116,7 +116,7 @@ extension SurfaceMachine {
     leave(index, why: "unsubscribed")
   }
 
-  /// To whom it goes: a browser is told through its own connection.
+  /// The peer that the subscription sends to: for a browser its own connection.
   private func target(of wish: SubscriptionWish, from peer: Peer) throws(Refusal) -> Peer {
     guard peer.isBrowser else {
       var target = peer
@@ -133,14 +133,14 @@ extension SurfaceMachine {
     drop(index, why: why)
   }
 
-  /// Without a word to it.
+  /// Removes a subscriber without sending it anything.
   mutating func drop(_ index: Int, why: String) {
     let target = subscribers.remove(at: index).target
     note(.left(target, why: why))
     countSubscribers()
   }
 
-  /// Those that came by themselves: somebody has them in hand.
+  /// Number of subscribers that subscribed themselves; named controllers did not, and may be switched off.
   var guests: Int { subscribers.count { !settings.targets.contains($0.target) } }
 
   private mutating func countSubscribers() {
@@ -148,7 +148,7 @@ extension SurfaceMachine {
     tellChanges()
   }
 
-  /// Any word from a host keeps its subscriptions alive.
+  /// Any packet from a host keeps its subscriptions alive.
   mutating func heard(from peer: Peer) {
     for index in subscribers.indices where subscribers[index].target.isKin(of: peer) {
       subscribers[index].heard = now
@@ -159,7 +159,8 @@ extension SurfaceMachine {
 
   mutating func expireSubscribers() {
     for index in subscribers.indices.reversed() where now >= subscribers[index].ends {
-      // A display says nothing all evening, and is nobody's but ours: gone is who no longer listens.
+      // A proven display may send nothing all evening. Ask it to prove again that it listens instead of
+      // ending its subscription.
       if subscribers[index].lease == nil, hears(subscribers[index].target) {
         subscribers[index].heard = now
         subscribers[index].hears = false
@@ -170,7 +171,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// Packets that were not even looked at, since more came than are: so many since the start.
+  /// Sets the number of packets dropped unread since the start, because too many arrived.
   mutating func leftOut(_ total: Int) {
     guard total != counters.leftOut else { return }
     reading.own.errors += total - counters.leftOut
@@ -178,14 +179,15 @@ extension SurfaceMachine {
     comparisonDue = comparisonDue ?? now + SurfaceLimits.flushInterval
   }
 
-  /// One clear error, to the sender alone; at most five a second.
+  /// Sends one clear error, to the sender alone; at most five a second.
   mutating func refuse(_ refusal: Refusal, _ address: String, to peer: Peer, at target: Peer? = nil) {
     counters.refused += 1
     _ = allowance.take(Cost.refusal)
     reading.own.errors += 1
     comparisonDue = comparisonDue ?? now + SurfaceLimits.flushInterval
     guard rates.mayBeToldOff(peer.endpoint, at: now) else { return }
-    // Looked for here, where it is said: it takes longer than all the rest. Strangers are advised as one.
+    // The suggestion costs more than all the rest, so it is computed only if the error is sent. All strangers
+    // share one budget for suggestions.
     let advised = standing(of: peer) == .stranger ? .v4(0) : peer.host
     let refusal =
       refusal == .unknown && rates.mayBeAdvised(advised, at: now) && allowance.take(Cost.suggestion)
@@ -204,7 +206,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// The end: every controller is cleared and told so.
+  /// Ends the surface: clears every controller and sends bye.
   mutating func close(clocks: Clocks) {
     self.clocks = clocks
     for index in subscribers.indices {
@@ -214,7 +216,7 @@ extension SurfaceMachine {
     subscribers = []
   }
 
-  /// Where someone listens: as a subscription of theirs says, else where they sent from.
+  /// The peer to answer: the target of the sender's subscription, or else the sender itself.
   func answerTarget(for peer: Peer) -> Peer {
     if peer.isBrowser { return peer }
     if let own = subscribers.first(where: { $0.source == peer }) { return own.target }

@@ -2,7 +2,7 @@
 import BeatMath
 import OSC
 
-// From a message to what it means.
+// From a message to its effect.
 extension SurfaceMachine {
   /// `time` is when the sender meant it to happen.
   mutating func obey(_ message: Message, from peer: Peer, at time: Micros) {
@@ -23,7 +23,7 @@ extension SurfaceMachine {
     }
     guard let path = Table.path(of: message.address) else { throw .unknown }
     if let row = table.place(of: path) { return try obey(row, arguments, from: peer, at: time) }
-    // A controller that can send but one number writes the rest into the address.
+    // A controller that can send only one number puts the other arguments into the address.
     if path.hasPrefix("subscribe/") || path.hasPrefix("unsubscribe/") {
       let parts = path.split(separator: "/")
       guard let verb = Verb(rawValue: String(parts[0])) else { throw .unknown }
@@ -35,7 +35,7 @@ extension SurfaceMachine {
     throw .unknown
   }
 
-  /// What the sender of a mistyped address may have meant.
+  /// Returns a hint at the address that the sender may have meant.
   func suggestion(for address: String) -> String {
     var path = Table.path(of: address) ?? String(address.drop { $0 == "/" })
     if let slash = path.firstIndex(of: "/"), Table.path(of: address) == nil, table.nearest(to: path) == nil {
@@ -44,8 +44,8 @@ extension SurfaceMachine {
     return table.nearest(to: path).map { "; do you mean \(Table.address($0))?" } ?? ""
   }
 
-  /// Without arguments a pattern asks; with them it sets every value that it matches. It fires no trigger: nobody
-  /// means `/tactus/*` to end the program.
+  /// A pattern without arguments asks for values; with arguments it sets every value that it matches. It
+  /// fires no trigger: a user who sends `/tactus/*` does not mean to end the program.
   private mutating func dispatchPattern(
     _ address: String, _ arguments: [Argument], from peer: Peer, at time: Micros
   ) throws(Refusal) {
@@ -77,7 +77,7 @@ extension SurfaceMachine {
     if !found { throw Refusal(.unknownAddress, "no value matches") }
   }
 
-  /// All that match, within what is left of the allowance; what they cost is spent.
+  /// Rows that match, within the rest of the allowance; charges the cost of the search.
   mutating func rows(matching text: String) throws(Refusal) -> [Int] {
     try allowance.spend(Cost.pattern)
     var pattern = AddressPattern(text)
@@ -89,7 +89,7 @@ extension SurfaceMachine {
     return rows
   }
 
-  /// Many values at once.
+  /// Sends the values of several rows.
   mutating func answer(_ rows: [Int], to peer: Peer) throws(Refusal) {
     try allowance.spend(Cost.telling(rows.count))
     tell(rows, to: answerTarget(for: peer), framed: true)
@@ -111,7 +111,7 @@ extension SurfaceMachine {
     if row.kind == .verb, let verb = Verb(rawValue: row.path) {
       return try obey(verb, arguments, from: peer, dialect: dialect)
     }
-    // Two programs of our kind must never answer each other's answers.
+    // Two instances of tactus must never answer each other's answers.
     guard row.kind != .answer else { return }
     let intent: Intent
     do throws(Refusal) {
@@ -133,7 +133,7 @@ extension SurfaceMachine {
     try carryOut(intent, Asker(peer: peer, row: index), at: time)
   }
 
-  /// An output that comes or goes is a change of JACK's graph, which all its clients see.
+  /// Limits added and removed outputs: each changes JACK's graph, which all its clients see.
   private mutating func mayReshape(_ peer: Peer) throws(Refusal) {
     guard !isPaired(peer) else { return }
     guard reshaping.take(at: now) else {
@@ -141,7 +141,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// A momentary button goes dark when it is released, whatever is true: tell it again.
+  /// A momentary button goes dark when it is released, whatever the value is: send the value again.
   private mutating func settleButton(_ row: Int, from peer: Peer) {
     guard table.rows[row].isReadable, let index = subscribers.firstIndex(where: { $0.source == peer }) else {
       return
@@ -163,9 +163,10 @@ extension SurfaceMachine {
       }
       order(command, asker, at: time)
     case .tempo(let tempo, .now):
-      // What we told, coming back: no news for the session. Told as float32, it is not the same to the last digit.
+      // A value that we sent may come back. Sent as float32, it differs in the last digits.
       let isNews = Float(tempo) != Float(reading.tempo)
-      // Asked for again: a held key at the end of the range must not go on from where the session was.
+      // If this tempo is asked for again, expect it again: a key held at the end of the range must not go on
+      // from the session's older tempo.
       if isNews || reading.own.expectedTempo != nil { expect(tempo) }
       guard isNews else { return }
       if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: time) }
@@ -213,13 +214,14 @@ extension SurfaceMachine {
     }
   }
 
-  /// As a late bundle: a second ago at most, and never ahead.
+  /// Time of a tap. The sender's time counts if it is at most one second ago and not in the future, as in a
+  /// late bundle.
   private func momentOfTap(_ made: Micros?, or time: Micros) -> Micros {
     guard let made, made <= now, made > now - SurfaceLimits.lateTap else { return time }
     return made
   }
 
-  /// It sounds as it should, and will not tomorrow: better said today.
+  /// Warns the sender that its change ends with the program: the sound gives no hint of that.
   private mutating func remindOfPairing(_ asker: Asker) {
     let row = table.rows[asker.row]
     let host = asker.peer.endpoint.address
@@ -235,7 +237,7 @@ extension SurfaceMachine {
     note(.notRemembered(row.path, from: host))
   }
 
-  /// What is learned is there to be remembered.
+  /// Learned bindings are remembered, so only paired controllers may change them.
   private func mayKeep(_ peer: Peer) throws(Refusal) {
     guard !isPaired(peer) else { return }
     throw .refused("name this controller with --osc-allow=\(peer.endpoint.address)")
@@ -255,7 +257,7 @@ extension SurfaceMachine {
     put(.order(Order(command: command, time: time, asker: asker, isPaired: isPaired(asker.peer))))
   }
 
-  /// What the program made of an order.
+  /// Handles the program's answer to an order.
   mutating func settle(_ order: Order, _ verdict: Verdict, clocks: Clocks) {
     self.clocks = clocks
     switch verdict {

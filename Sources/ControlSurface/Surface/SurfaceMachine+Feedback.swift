@@ -2,9 +2,9 @@
 import BeatMath
 import OSC
 
-// Values, to those who asked or subscribed.
+// Sends values to those peers that asked or subscribed.
 extension SurfaceMachine {
-  /// Compares every row with what was told last.
+  /// Compares every row with the value that was sent last.
   mutating func tellChanges() {
     for (index, row) in table.rows.enumerated() {
       guard let read = row.read else { continue }
@@ -16,7 +16,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// Outputs came or went, and their rows with them, which lie behind all others.
+  /// Rebuilds the rows of outputs after some came or went. These rows come after all others.
   mutating func reshape() {
     table = settings.table.with(reading.state.outputs)
     reading.own.outputChanges = (reading.own.outputChanges + 1) & Int(Int32.max)
@@ -30,7 +30,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// The row's message, encoded once for all who are told.
+  /// The row's message, encoded once for all subscribers.
   mutating func packet(_ row: Int) -> [UInt8] {
     if let known = encoded[row] { return known }
     let bytes = LibloCodec.encode(
@@ -57,7 +57,7 @@ extension SurfaceMachine {
     LibloCodec.encode(Message(Table.address("update"), .float32(value)))
   }
 
-  /// Everything that this subscriber is told, but what is under its finger.
+  /// Sends everything that this subscriber asked for, except the rows that it is moving.
   mutating func dump(to index: Int) {
     let subscriber = subscribers[index]
     var packets: [[UInt8]] = []
@@ -74,13 +74,13 @@ extension SurfaceMachine {
       .flatMap { feedPackets($0, in: subscriber.dialect) }
     guard !packets.isEmpty else { return }
     if subscriber.dialect == .own { packets = [updateFrame(1)] + packets + [updateFrame(0)] }
-    // What is not told now stays marked.
+    // If nothing could be sent, the rows stay marked.
     guard tell(Bundle.pack(packets), to: index) else { return }
     subscribers[index].dumped = now
     subscribers[index].dirty.subtract(told)
   }
 
-  /// All of it or nothing.
+  /// Sends all of these or none.
   private mutating func tell(_ datagrams: [[UInt8]], to index: Int) -> Bool {
     let target = subscribers[index].target
     guard mayBeTold(target, bytes: datagrams.reduce(0) { $0 + $1.count }) else {
@@ -100,7 +100,7 @@ extension SurfaceMachine {
       let packets = rows.flatMap { self.packets($0, in: dialect) }
       guard !packets.isEmpty else { continue }
       var datagrams = Bundle.pack(packets)
-      // What one bundle cannot hold is framed, so that a program knows when it has all of it.
+      // Several bundles are framed, so that a program knows when it has all of them.
       if datagrams.count > 1, dialect == .own {
         datagrams = Bundle.pack([updateFrame(1)] + packets + [updateFrame(0)])
       }
@@ -108,7 +108,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// A row as a dialect says it: not at all, or at several addresses.
+  /// The row's messages in a dialect: none, or several.
   private mutating func packets(_ row: Int, in dialect: Dialect) -> [[UInt8]] {
     switch dialect {
     case .own: [packet(row)]
@@ -127,7 +127,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// As Ardour leaves a surface: lights out, labels blank.
+  /// Leaves a controller as Ardour does: lights out, labels blank.
   mutating func clear(_ index: Int) {
     let subscriber = subscribers[index]
     guard subscriber.dialect == .own else { return }
@@ -152,7 +152,7 @@ extension SurfaceMachine {
     for datagram in Bundle.pack(packets) { sendPacket(datagram, to: subscriber.target) }
   }
 
-  /// Whether anyone is told each group.
+  /// All groups that have at least one subscriber.
   var audience: Group { subscribers.reduce(into: outward.group) { $0.formUnion($1.groups) } }
 
   mutating func sendFeeds() {

@@ -8,11 +8,12 @@ struct Foresight {
   fileprivate(set) var change: QueuedChange?
   /// `Agenda.changes` when `change` was found.
   fileprivate var agenda: UInt64 = 0
-  /// The state has changed since then, so that the same task may ask for something else.
+  /// The state has changed since then, so that the same task may lead to another change.
   var isOld = false
 }
 
-// A tempo or a song that waits for its beat: the program hears of its tempo and meter before, for outputs that are sent early.
+// Announces a tempo or a song that waits for its beat: outputs that are sent early need the next tempo and
+// meter ahead.
 extension SurfaceMachine {
   mutating func foresee() {
     guard foresight.isOld || foresight.agenda != agenda.changes else { return }
@@ -42,7 +43,7 @@ extension SurfaceMachine {
     }
     var change = QueuedChange(at: beat)
     switch reading.state.leading {
-    // A leader's tempo is not ours to set.
+    // While a host or a MIDI clock leads, we may not set the tempo.
     case .host, .midi: break
     case .link, .auto: change.tempo = tempo.map { Tempo($0).clamped }
     }
@@ -51,7 +52,7 @@ extension SurfaceMachine {
     return change.tempo == nil && change.meter == nil ? nil : change
   }
 
-  /// The song's tempo and choices, as far as the song changes them at once.
+  /// Applies the song's tempo and choices, as far as the song changes them at once.
   private func play(_ title: String, _ ahead: inout Reading) {
     guard let song = reading.state.songs.first(where: { $0.title == title }) else { return }
     for target in song.targets {

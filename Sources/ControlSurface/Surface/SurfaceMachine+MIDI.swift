@@ -3,9 +3,9 @@ import BeatMath
 import MIDIControl
 import OSC
 
-// Pedals, knobs and the terminal's keys: other controllers, which move the same rows.
+// Pedals, knobs and the terminal's keys: controllers without OSC, which move the same rows.
 extension SurfaceMachine {
-  /// A key of the terminal view was pressed; what that cost.
+  /// Handles a key of the terminal view and returns its cost.
   @discardableResult
   mutating func press(_ targets: [Target], at time: Micros, clocks: Clocks) -> Int {
     self.clocks = clocks
@@ -19,7 +19,8 @@ extension SurfaceMachine {
     return cost
   }
 
-  /// `time` is when it came in at the port, which is more exact than when it was fetched: taps count from then. What it cost.
+  /// Handles a MIDI message and returns its cost. `time` is when the message arrived at the port, not when it
+  /// was fetched: taps count from then.
   @discardableResult
   mutating func receive(_ message: MIDIMessage, at time: Micros, clocks: Clocks) -> Int {
     self.clocks = clocks
@@ -42,7 +43,7 @@ extension SurfaceMachine {
       refuse(
         Refusal(.notNow, "\(MIDIMap.limit) are learned already"), Table.address("midi/learn"), to: .midi)
     case .moves(let targets, let isStandard):
-      // A device that sends our own Start back can't start the song a second time.
+      // A device that sends our own Start back cannot start the song a second time.
       if isStandard, reading.state.isMoving, message.event.isStart { break }
       for target in targets { move(target, message, isPress: isPress, at: time) }
     case .turns(let targets, let steps):
@@ -116,7 +117,7 @@ extension SurfaceMachine {
 }
 
 extension Target {
-  /// What so many steps of a wheel say: the one number that it has for each, times these.
+  /// The argument for this many steps of a wheel: the target's one number, times the steps.
   fileprivate func amount(of steps: Int) -> Double? {
     guard arguments.count == 1, let step = Double(arguments[0]), step.isFinite else { return nil }
     return step * Double(steps)
@@ -124,17 +125,20 @@ extension Target {
 }
 
 extension Peer {
-  /// Who speaks through the control port. Nothing can be sent there: what would be answered is for the terminal.
+  /// Sender of everything that comes through the control port. Nothing can be sent there: its answers go to
+  /// the terminal.
   static let midi = Peer(Endpoint(Address.v6(high: 0, low: 0, scope: 0), port: 0), socket: -1)
-  /// The same for the keys of the terminal view, which are on this machine.
+  /// Sender of the terminal view's keys, which are on this machine.
   static let keys = Peer(Endpoint(.loopback, port: 0), socket: -1)
 }
 
-/// Where each knob was: one that passes its middle is a press, one that stays above it is none. As many as MIDI has.
+/// Last level of each knob. A level that passes the middle is a press; one that stays above it is none.
+/// MIDI's events bound the number of entries.
 struct KnobLevels {
   private var levels: [MIDIEventName: Double] = [:]
 
-  /// A switch that sends the same high value again was pressed again; a pedal on its way never does.
+  /// Whether the message is a press. A switch that repeats its high value was pressed again; a pedal on its
+  /// way never repeats a value.
   mutating func isPress(_ message: MIDIMessage) -> Bool {
     switch message.event.kind {
     case .note, .jog, .program, .start, .resume, .stop, .machine: return message.isPressed
@@ -156,7 +160,7 @@ extension MIDIEventName {
 }
 
 extension Node {
-  /// What an event says to this row; nil: nothing.
+  /// Arguments that the event gives to this row; nil: none.
   fileprivate func arguments(
     for message: MIDIMessage, _ target: Target, isPress: Bool, faderRange: ClosedRange<Double>
   ) -> [Argument]? {
@@ -168,7 +172,7 @@ extension Node {
     guard case .level(let level) = message.amount, kind == .value || target.range != nil else { return nil }
     switch parameters[0] {
     case .number(let range, _):
-      // From 20 to 999 no knob hits a tempo: it has the fader's range.
+      // No knob can hit a tempo between 20 and 999, so it has the fader's range.
       let own = path == "tempo" ? faderRange : range
       return [.float64(target.value(at: level, in: target.range ?? own))]
     case .fader: return [.float64(target.value(at: level, in: target.range ?? 0...1))]

@@ -2,18 +2,20 @@
 import BeatMath
 import OSC
 
-/// What is said to programs that did not ask: the lines of `--osc-tell`, within a rate.
+/// Messages to programs that did not subscribe: the lines of `--osc-tell`, within a rate.
 struct Outward {
-  /// Messages to all of them together.
+  /// Limit for all lines together.
   static let perSecond = 400.0
   static let atOnce = 128.0
 
   let lines: [OutwardLine]
   private var bucket: TokenBucket
-  /// A fader that moves, or a MIDI clock, has many tempos a second: at most so many are told as `TempoGate` lets pass, and the last always.
+  /// When to send the next tempo. A moving fader or a MIDI clock changes it many times a second; like
+  /// `TempoGate`, we let some through, and always the last.
   fileprivate(set) var tempoDue: Micros?
   private var told: Micros?
-  /// Of songs, as many as those have.
+  /// Messages of songs, which wait until the songs' settings hold. The number of commands in a song bounds
+  /// them.
   fileprivate var waiting: [OutwardMessage] = []
 
   init(_ lines: [OutwardLine], at now: Micros) {
@@ -24,7 +26,7 @@ struct Outward {
 
   func has(_ moment: OutwardMoment) -> Bool { lines.contains { $0.moment == moment } }
 
-  /// Of the musical moments, those for which a clock must be read.
+  /// Feeds that these lines need, so that their clock runs.
   var group: Group { has(.beat) || has(.bar) ? .beat : [] }
 
   mutating func tempoChanged(at now: Micros) {
@@ -57,7 +59,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// At once; or, of a song, when what it has set before holds.
+  /// Sends at once; a message of a song waits until the settings before it hold.
   mutating func sayWhenAsked(_ message: OutwardMessage) throws(Refusal) {
     guard songBeingSaid != nil else { return try say(message, tempo: reading.tempo) }
     outward.waiting.append(message)
@@ -77,7 +79,7 @@ extension SurfaceMachine {
   }
 
   private mutating func say(_ message: OutwardMessage, tempo: Double) throws(Refusal) {
-    // Its own words would come back as somebody's wish, and be said again.
+    // We would take our own message for a command, and might send it again.
     let isOurs =
       settings.listen.contains { $0.port == message.target.port }
       && neighbourhood.isOwn(message.target.address)

@@ -6,7 +6,8 @@ import OSC
 extension SurfaceMachine {
   // MARK: out of reach
 
-  /// The kernel reports that a packet of ours did not arrive: no program listens at that machine, or no way leads to it.
+  /// The kernel reports that a packet of ours did not arrive: no program listens at that machine, or there is
+  /// no route.
   mutating func unreachable(_ target: Endpoint, isThere: Bool, clocks: Clocks) {
     self.clocks = clocks
     guard let index = subscribers.firstIndex(where: { $0.target.endpoint == target && !$0.target.isBrowser })
@@ -29,8 +30,8 @@ extension SurfaceMachine {
     drop(index, why: isThere ? "nobody listens" : "it can't be reached")
   }
 
-  /// A cable that was pulled, a switch that starts again: a display that was lit all evening does not subscribe again, so it is
-  /// tried again and again.
+  /// Keeps a proven controller whose route is gone and tries it again and again: after a pulled cable or a
+  /// restarted switch, a display does not subscribe again by itself.
   private mutating func awaitReturn(_ index: Int) {
     let since = subscribers[index].awaySince ?? now
     guard now - since < SurfaceLimits.longestAbsence else {
@@ -40,7 +41,7 @@ extension SurfaceMachine {
     subscribers[index].nextTry = now + SurfaceLimits.absenceInterval
   }
 
-  /// A way leads to the controller again.
+  /// The controller can be reached again.
   mutating func comeBack(_ index: Int) {
     subscribers[index].refusals = 0
     subscribers[index].awaySince = nil
@@ -67,7 +68,7 @@ extension SurfaceMachine {
 
   // MARK: room
 
-  /// How sure it is that a controller is there and hears us.
+  /// How sure we are that a controller exists and receives our packets.
   private enum Rank: Comparable {
     case unproven, proven, paired
   }
@@ -80,8 +81,9 @@ extension SurfaceMachine {
     newcomer.target.isBrowser ? makeRoom(forBrowser: newcomer.target) : makeRoom(forController: newcomer)
   }
 
-  /// The one silent for longest goes, if it has been silent for a while; else one of the host that has the most, if that is
-  /// more than the newcomer's will have. Those that only watch go before all that are paired, and put none of those out.
+  /// Gives up the browser that was silent longest, if that is long enough; otherwise a browser of the host
+  /// with the most, if that host still has more than the newcomer's will have. Browsers that only watch go
+  /// before paired ones, and never displace those.
   private mutating func makeRoom(forBrowser newcomer: Peer) -> Bool {
     let browsers = subscribers.indices.filter { subscribers[$0].target.isBrowser }
     let watchers = browsers.filter { !subscribers[$0].target.isPairedBrowser }
@@ -93,9 +95,10 @@ extension SurfaceMachine {
     return giveUpSilent(guests, for: newcomer) || giveUpOfMost(guests, of: guests, for: newcomer)
   }
 
-  /// No controller makes room for one of a lower rank. Controllers that have not shown that they hear us go first: for an equal as
-  /// browsers do, for a higher rank at once, if the newcomer's host holds less. The others are asked before they go, and who
-  /// answers stays. A newcomer that has not shown that it hears us is asked, too, and subscribed when it has.
+  /// No controller makes room for one of a lower rank. Unproven controllers go first: for an equal newcomer
+  /// by the same rules as browsers, for a newcomer of higher rank at once, if its host holds less. Other
+  /// controllers are asked before they go, and those that answer stay. An unproven newcomer is asked, too,
+  /// and subscribed when it has answered.
   private mutating func makeRoom(forController newcomer: Subscriber) -> Bool {
     let rank = rank(of: newcomer)
     let guests = subscribers.indices.filter {
@@ -141,7 +144,7 @@ extension SurfaceMachine {
     return true
   }
 
-  /// - Parameter guests: by whose number a host is judged.
+  /// - Parameter guests: subscriptions that are counted for each host.
   private mutating func giveUpOfMost(_ candidates: [Int], of guests: [Int], for newcomer: Peer) -> Bool {
     let hosts = Dictionary(grouping: guests) { subscribers[$0].target.endpoint.address }
     guard let most = hosts.values.max(by: { $0.count < $1.count }),
@@ -152,7 +155,8 @@ extension SurfaceMachine {
     return true
   }
 
-  /// Returns a controller that was asked a while ago and has not answered. Else all silent ones are asked now, and the newcomer waits.
+  /// Gives up a controller that was asked a while ago and has not answered. If there is none, asks all silent
+  /// ones, and the newcomer waits.
   private mutating func giveUpUnanswering(_ candidates: [Int], for newcomer: Subscriber) -> Bool {
     let idle = candidates.filter { now - subscribers[$0].heard > SurfaceLimits.idle }
     guard !idle.isEmpty else { return false }
@@ -173,7 +177,8 @@ extension SurfaceMachine {
     return false
   }
 
-  /// For another. A browser is told so, for it stays; its values stay, too, as it says itself that they are old.
+  /// Ends a subscription to make room. A browser stays connected, so it is sent the reason; it keeps its
+  /// values, which it shows as old.
   private mutating func giveUp(_ index: Int, why: String) {
     let target = subscribers[index].target
     guard target.isBrowser else { return leave(index, why: why) }
@@ -185,7 +190,7 @@ extension SurfaceMachine {
 
   // MARK: those who wait for a place
 
-  /// Sends a controller the word that only a listener can know.
+  /// Sends a controller the text that only a listener can know.
   private mutating func apply(_ newcomer: Subscriber) {
     guard newcomer.dialect == .own else { return }
     remember(newcomer)
@@ -198,7 +203,7 @@ extension SurfaceMachine {
     applicants.append(newcomer)
   }
 
-  /// True: it was an applicant's proof.
+  /// Returns whether this was an applicant's proof.
   mutating func hearProof(ofApplicant text: String, from peer: Peer) -> Bool {
     guard
       let index = applicants.firstIndex(where: {
@@ -213,7 +218,7 @@ extension SurfaceMachine {
     return true
   }
 
-  /// The newcomers that wait for others to answer.
+  /// Decides about the newcomers that waited for others to answer.
   mutating func decideOnApplicants() {
     let due = applicants.filter { $0.asked.map { now - $0 >= SurfaceLimits.answerTime } ?? false }
     guard !due.isEmpty else { return }

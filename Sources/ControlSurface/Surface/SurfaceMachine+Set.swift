@@ -4,9 +4,10 @@ import Choices
 import MIDIControl
 import OSC
 
-// Songs of the set list: what each says, it says as the keys of this machine do, for its user wrote it here.
+// Songs of the set list. A song's commands have the rights of this machine's keys, for its user wrote them
+// here.
 extension SurfaceMachine {
-  /// At once or on a beat or bar. The last that is asked for holds.
+  /// Takes a song at once, or on a beat or a bar. A later request replaces an earlier one.
   mutating func take(_ title: String, on launch: LaunchMoment, _ asker: Asker, at time: Micros)
     throws(Refusal)
   {
@@ -18,7 +19,7 @@ extension SurfaceMachine {
     agenda.dropSongs()
     stopWaiting(at: time)
     guard launch != .now else { return play(song, song.targets, at: time) }
-    // Each of these waits for its bar itself.
+    // These outputs wait for the bar by themselves, so they are started ahead.
     reading.own.outputsArmed = song.arming.map(\.output).filter {
       reading.settings(ofOutput: $0)?.clock.plays == false
     }
@@ -29,7 +30,7 @@ extension SurfaceMachine {
     reading.own.songWaiting = title
   }
 
-  /// The song that waits does so no longer: what was told its machines ahead is taken back.
+  /// Cancels the song that waits, and stops the outputs that were started ahead for it.
   mutating func stopWaiting(at time: Micros) {
     let armed = reading.own.outputsArmed
     let title = reading.own.songWaiting
@@ -39,7 +40,7 @@ extension SurfaceMachine {
     say(armed.map { Target(path: "out/\($0)/play", arguments: ["0"]) }, of: title, at: time)
   }
 
-  /// The moment has come that it waited for.
+  /// Plays the song whose beat has come.
   mutating func play(_ title: String, at time: Micros) {
     reading.own.songWaiting = ""
     reading.own.outputsArmed = []
@@ -49,7 +50,7 @@ extension SurfaceMachine {
   }
 
   private mutating func play(_ song: SetSong, _ targets: [Target], at time: Micros) {
-    // What a fader or another song still had to say about the tempo.
+    // Drop the tempos that a fader or another song still had under way.
     gate.drop()
     agenda.dropTempos()
     reading.own.song = song.title
@@ -61,7 +62,7 @@ extension SurfaceMachine {
   private mutating func say(_ targets: [Target], of title: String, at time: Micros) {
     songBeingSaid = title
     defer { songBeingSaid = nil }
-    // Anyone who asked has paid.
+    // The asker has paid for the whole song already.
     let rest = allowance
     defer { allowance = rest }
     allowance = Allowance(SetSong.cost(of: targets))

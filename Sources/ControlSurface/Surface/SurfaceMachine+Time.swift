@@ -2,9 +2,9 @@
 import BeatMath
 import OSC
 
-// What time brings.
+// The passage of time.
 extension SurfaceMachine {
-  /// Time has passed.
+  /// Call this at `deadline`.
   mutating func tick(clocks: Clocks) {
     self.clocks = clocks
     sayWaiting()
@@ -25,7 +25,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// All that is due by now.
+  /// Does everything that is due by now.
   mutating func advance() {
     var cost = 0
     while cost < Cost.datagram / 2, let entry = agenda.next(at: now) {
@@ -56,7 +56,7 @@ extension SurfaceMachine {
     flush()
   }
 
-  /// When to come back, if nothing happens before. At least once a second, to read the wall clock again.
+  /// When to call `tick` next. At least once a second, to read the wall clock again.
   var deadline: Micros {
     var next = now + SurfaceLimits.heartbeatInterval
     func consider(_ time: Micros?) {

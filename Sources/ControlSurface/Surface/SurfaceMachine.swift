@@ -4,20 +4,21 @@ import Choices
 import MIDIControl
 import OSC
 
-/// The control surface without sockets, clocks or threads: datagrams and state in, datagrams and commands out.
+/// The control surface without sockets, clocks or threads: datagrams and state in, datagrams and commands
+/// out.
 ///
-/// It owns no liblo server and reads no time; it is handed both clocks with each event. After every mutation call
+/// It owns no liblo server and reads no time: each event comes with both clocks. After every mutation call
 /// `nextOutput` until it returns nil, answer each order with `settle`, and come back at `deadline`.
 struct SurfaceMachine {
   enum Output {
     case send([UInt8], to: Peer)
-    /// To a program that did not ask.
+    /// To a program that did not subscribe.
     case outward([UInt8], to: Endpoint)
     case order(Order)
     case notice(Notice)
-    /// What was learned from a controller is otherwise now.
+    /// The learned bindings have changed.
     case learned([MIDIBinding])
-    /// The next change that waits for a beat; nil: none does.
+    /// The next change that waits for a beat; nil: none waits.
     case queued(QueuedChange?)
   }
 
@@ -33,7 +34,7 @@ struct SurfaceMachine {
   var foresight = Foresight()
   var gate = TempoGate<Asker>()
   var outward: Outward
-  /// The song whose commands are being said.
+  /// The song whose commands are being carried out.
   var songBeingSaid: String?
   var taps = Taps()
   var drummer = Drummer()
@@ -41,28 +42,29 @@ struct SurfaceMachine {
     didSet { reading.own.bent = hand.session.map { Bent(below: $0.before, during: $0.during) } }
   }
   var rates: SourceRates
-  /// Outputs that controllers which are not paired make or take away.
+  /// Budget for outputs that unpaired controllers add or remove.
   var reshaping: TokenBucket
   private var news: [Notice.Pace: TokenBucket] = [:]
   var feeds: Feeds
   var neighbourhood = Neighbourhood()
-  /// Whose connections are open, of those that have said something.
+  /// Browsers that have sent something and are still connected.
   var browsers: Set<Peer> = []
   var tellers = Tellers()
   var midi: MIDIMap
   var levels = KnobLevels()
   var lastEvent: MIDIEventName?
-  /// What each row was told last, and the same ready to be sent.
+  /// The values that were sent last for each row, and their encoded messages.
   var told: [[Argument]]
   var encoded: [[UInt8]?]
   var expectationEnds: Micros?
-  /// A counter of our own has moved: told soon, not at each bad packet of a flood.
+  /// When to compare the rows because a counter of our own has moved: soon, but not at each bad packet of a
+  /// flood.
   var comparisonDue: Micros?
-  /// Of the datagram, or of the messages that waited, at which we are.
+  /// Rest of what the present datagram, key or waiting message may cost.
   var allowance = Allowance()
   private var outputs: [Output] = []
   private var drained = 0
-  /// Answers, which go together to those who asked together.
+  /// Answers; those to the same target in a row leave in one bundle.
   private var replies: [(packets: [[UInt8]], target: Peer)] = []
 
   init(_ settings: SurfaceSettings, state: SurfaceState, clocks: Clocks) {
@@ -106,7 +108,7 @@ struct SurfaceMachine {
 
   mutating func put(_ output: Output) { outputs.append(output) }
 
-  /// For the person at the terminal.
+  /// Reports to the person at the terminal, within the notice's pace.
   mutating func note(_ notice: Notice) {
     if let pace = notice.pace {
       let (atOnce, perMinute) = pace.bucket
@@ -126,7 +128,7 @@ struct SurfaceMachine {
     }
   }
 
-  /// One datagram, and what it cost.
+  /// Handles one datagram and returns its cost.
   @discardableResult
   mutating func receive(_ bytes: UnsafeRawBufferPointer, from peer: Peer, clocks: Clocks) -> Int {
     self.clocks = clocks
@@ -159,7 +161,7 @@ struct SurfaceMachine {
     return cost
   }
 
-  /// As many messages as the datagram may cost.
+  /// Decodes as many messages as the allowance of the datagram pays for.
   private mutating func decode(
     _ parts: [PacketCheck.Part], of bytes: UnsafeRawBufferPointer, from peer: Peer
   ) -> [(message: Message, timetag: Timetag)] {
@@ -189,7 +191,8 @@ struct SurfaceMachine {
     if wait > 0 {
       schedule(message, timetag, wait: wait, from: peer)
     } else {
-      // Late ones at once. A tap counts from when it was made, so that Wi-Fi's jitter does not.
+      // Late messages are obeyed at once. A tap counts from when it was made, so that Wi-Fi's jitter does
+      // not.
       let made = wait < 0 && wait > -1 ? clocks.host(of: timetag) : now
       obey(message, from: peer, at: made)
     }
@@ -226,7 +229,7 @@ struct SurfaceMachine {
     throw Refusal(.notNow, "too many messages wait already")
   }
 
-  /// The program's state, whole; what differs is told.
+  /// Takes the program's whole state and sends what differs.
   mutating func update(_ state: SurfaceState, clocks: Clocks) {
     self.clocks = clocks
     reading.own.expectedOutputs = [:]
@@ -256,7 +259,7 @@ struct SurfaceMachine {
     advance()
   }
 
-  /// Where controllers reach us, in words, and who is near.
+  /// Sets where controllers reach us, in words, and the networks that are attached.
   mutating func reach(_ words: String, near: Neighbourhood?, clocks: Clocks) {
     self.clocks = clocks
     neighbourhood = near ?? neighbourhood
@@ -267,7 +270,7 @@ struct SurfaceMachine {
   var tempoRow: Int { table.place(of: "tempo") ?? 0 }
 }
 
-/// Who asked for something, and by which row.
+/// The sender of a request, and the row that it used.
 struct Asker: Hashable, Sendable {
   var peer: Peer
   var row: Int
