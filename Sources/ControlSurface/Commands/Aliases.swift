@@ -2,23 +2,23 @@
 import BeatMath
 import OSC
 
-/// Whose addresses a controller speaks, and is told in.
+/// The program whose addresses a controller sends and receives.
 public enum Dialect: String, Hashable, Sendable {
   case own, klick, ardour
 }
 
-/// Addresses of neighbours that mean a row of ours, so that what controls them controls us.
+/// An address of another program that means a row of ours, so that that program's controllers can control us.
 struct Alias: Sendable {
   enum Meaning: Sendable {
     case row(String)
-    /// A press that sets the row to this.
+    /// A press that sets the row to this value.
     case press(String, Argument)
     case verb(Verb)
-    /// Ardour's `/set_surface`: the eighth parameter is the port.
+    /// Ardour's `/set_surface`: its seventh parameter is the port.
     case ardourSurface
   }
 
-  /// Taken from controllers of this dialect, told to them, or both.
+  /// Whether the address is accepted from controllers of this dialect, sent to them, or both.
   enum Use: Sendable {
     case taken, told, both
   }
@@ -88,7 +88,7 @@ enum Aliases {
   private static let taken: [String: Alias] = Dictionary(
     all.filter(\.isTaken).map { ($0.address, $0) }, uniquingKeysWith: { first, _ in first })
 
-  /// What a neighbour's address means, klick's verbs below our own root included.
+  /// Returns the meaning of another program's address. klick's verbs are known below our own root, too.
   static func find(_ address: String, in table: Table = .standard) -> Alias? {
     if let alias = taken[address] { return alias }
     if address.hasPrefix("/set_surface/") { return taken["/set_surface"] }
@@ -105,7 +105,7 @@ enum Aliases {
     return table.place(of: row) == nil ? nil : Alias(address, .row(row))
   }
 
-  /// The addresses at which a dialect is told a row.
+  /// The addresses at which subscribers of a dialect get a row.
   static func told(_ path: String, in dialect: Dialect) -> [String] {
     all.compactMap { alias in
       guard alias.isTold, alias.dialect == dialect, case .row(path) = alias.meaning else { return nil }
@@ -115,7 +115,7 @@ enum Aliases {
 }
 
 extension Node {
-  /// klick counts its sounds.
+  /// Arguments in the subscriber's dialect: klick numbers its sounds.
   func told(_ arguments: [Argument], in dialect: Dialect) -> [Argument] {
     guard dialect == .klick, case .word(let words)? = parameters.first,
       case .string(let word)? = arguments.first, let place = words.firstIndex(of: word)
@@ -139,8 +139,8 @@ extension SurfaceMachine {
     case .verb(let verb):
       try obey(verb, arguments, from: peer, dialect: alias.dialect)
     case .ardourSurface:
-      // bank, types, feedback, gain mode, send page, plug-in page, port, link set, link id; fewer are allowed, and a
-      // controller that can send one number only writes them into the address.
+      // bank, types, feedback, gain mode, send page, plug-in page, port, link set, link id; fewer are
+      // allowed. A controller that can send only one number puts them into the address.
       let inlined = address.split(separator: "/").dropFirst().map { Argument.string(String($0)) }
       let parameters = inlined.isEmpty ? arguments : Array(inlined)
       let port = parameters.count > 6 ? parameters[6].number ?? 0 : 0

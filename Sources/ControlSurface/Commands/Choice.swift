@@ -2,38 +2,40 @@
 import BeatMath
 public import Choices
 
-/// One choice of the user's: all there is to say about it, said once.
+/// A choice of the user, described in one place.
 ///
-/// Its address, its option, its key in the files, help, man page, completions, OSCQuery and the layouts are made from this.
-/// To add one: a field of `Settings`, what it does, and a line in one of the `Table+` files.
+/// Its address, option, key in the files, help, man page, completions, OSCQuery entry and layout are made
+/// from it. To add a choice, add a field of `Settings`, its effect, and a line in one of the `Table+` files.
 public struct Choice: Sendable {
-  /// Below the root. The option and the key in the files are the same with - for /.
+  /// Address below the root. The option and the key in the files are the same with - for /.
   public let path: String
   public let words: String
-  /// What it is told and taken as. Of several the values are written with a / between them.
+  /// Types of its values, in messages and in text. In text a / separates several values.
   public let parameters: [Parameter]
-  /// For who writes it down: what stands for a value, and what is allowed, where the parameters don't say it.
+  /// For options and files: the placeholder for a value, and the allowed values where `parameters` do not say
+  /// them.
   public let written: (placeholder: String, allowed: String)?
   public let section: Section
-  /// `-q`
+  /// Short option, as `-q`.
   public let letter: Character?
-  /// From one run to the next, if it was made by hand or by a controller that the user has named.
+  /// Whether the value is kept from one run to the next, if it was set by hand or by a controller that the
+  /// user named.
   public let isRemembered: Bool
-  /// For this run alone: neither an option nor a key.
+  /// For this run only: neither an option nor a key.
   public let isMomentary: Bool
-  /// Of whom it is taken.
+  /// Senders from which it is accepted.
   let reach: Node.Reach
-  /// In the settings. nil: it has no value of its own.
+  /// Reads the value from the settings. nil: it has no value of its own there.
   public let read: @Sendable (Settings) -> [Value]?
-  /// As a file or an option sets it.
+  /// Sets it as a file or an option does.
   public let write: @Sendable (inout Settings, [Value]) -> Void
-  /// As a hand does while it plays: what follows it comes along.
+  /// Sets it while the program runs; settings that follow it lose values of their own.
   public let choose: @Sendable (inout Settings, [Value]) -> Void
-  /// Takes it from one to the other, even if there is no value.
+  /// Copies it from one to the other, even if there is no value.
   public let copy: @Sendable (_ from: Settings, _ to: inout Settings) -> Void
-  /// What holds, its own or not.
+  /// The value in effect, whether it is its own or another setting's.
   public let holding: @Sendable (Settings) -> [Value]
-  /// Of values that their parameters took.
+  /// Checks values that their parameters have accepted.
   let check: @Sendable ([Value]) throws(Refusal) -> Void
 
   public var name: String { String(path.map { $0 == "/" ? "-" : $0 }) }
@@ -42,7 +44,7 @@ public struct Choice: Sendable {
     if case .flag = parameters[0] { true } else { false }
   }
 
-  /// - Parameter parameter: its range, where the type alone does not say it.
+  /// - Parameter parameter: its range, if the type alone does not say it.
   init<T: Choosable>(
     _ path: String, _ place: WritableKeyPath<Settings, T> & Sendable, _ words: String,
     within parameter: Parameter? = nil, in section: Section, letter: Character? = nil,
@@ -74,14 +76,14 @@ public struct Choice: Sendable {
     check = { values throws(Refusal) in _ = try T(values) }
   }
 
-  /// As somebody types it: `on` and `off` have no text, they are options with and without no-.
+  /// Value as text. `on` and `off` have no text: they are options with and without no-.
   public func text(_ values: [Value]) -> String {
     zip(parameters, values).map { $0.text($1) }.joined(separator: "/")
   }
 
-  /// nil: that is not allowed.
+  /// Reads values from text; nil: they are not allowed.
   public func values(of text: String) -> [Value]? {
-    // Text of one value may have a / of its own.
+    // The text of a single value may contain a /.
     let parts = text.split(
       separator: "/", maxSplits: parameters.count - 1, omittingEmptySubsequences: false)
     guard parts.count == parameters.count else { return nil }
@@ -95,7 +97,7 @@ extension Choice: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(path) }
 }
 
-/// The headings under which people read of choices and options, in their order.
+/// Headings for choices and options, in their order.
 public enum Section: String, CaseIterable, Sendable {
   case jack = "JACK"
   case session = "Session and transport"
@@ -107,7 +109,7 @@ public enum Section: String, CaseIterable, Sendable {
   case page = "The page in browsers"
   case other = "Other"
 
-  /// Those that have any, with what they have.
+  /// Sections that have members, with these.
   package static func groups<Member>(
     _ members: [Member], by section: (Member) -> Section
   ) -> [(Section, [Member])] {
@@ -136,7 +138,7 @@ extension Choice {
     in: .session, letter: "q", holding: { [.number($0.quantum)] })
 }
 
-/// 20 rather than 20.0.
+/// Returns 20 rather than 20.0.
 public func shortest(_ number: Double) -> String {
   let text = number.description
   return text.hasSuffix(".0") ? String(text.dropLast(2)) : text

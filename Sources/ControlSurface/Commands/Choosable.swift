@@ -2,13 +2,13 @@
 public import BeatMath
 public import Choices
 
-/// A type that a choice can have.
+/// A type whose values a choice can have.
 public protocol Choosable: Sendable {
-  /// What it is told and taken as, where the type alone says that.
+  /// Types of the values in messages and in text, if this type alone determines them.
   static var parameters: [Parameter] { get }
-  /// nil: it has none of its own.
+  /// nil: no value of its own.
   var values: [Value]? { get }
-  /// Of values that their parameters took.
+  /// Makes one from values that their parameters have accepted.
   init(_ values: [Value]) throws(Refusal)
 }
 
@@ -16,7 +16,7 @@ extension Choosable {
   public static var parameters: [Parameter] { [] }
 }
 
-/// A choice among words: the same in an address, an option and a file.
+/// A choice among words, which are the same in an address, an option and a file.
 public protocol Word: Choosable, RawRepresentable, CaseIterable, Hashable where RawValue == UInt8 {
   var word: String { get }
 }
@@ -61,7 +61,7 @@ extension Double: Choosable {
 }
 
 extension Float: Choosable {
-  /// What a float32 is said to be, not its last digits as a double.
+  /// The shortest decimal of the float32, not its digits as a double.
   public var values: [Value]? { [.number(Double(description) ?? 0)] }
   public init(_ values: [Value]) { self.init(values[0].number) }
 }

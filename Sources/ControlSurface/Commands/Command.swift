@@ -2,10 +2,10 @@
 public import BeatMath
 public import Choices
 
-/// What a controller can ask of the program.
+/// A request of a controller to the program.
 ///
-/// Relative wishes (tap, nudge, half, up) have become absolute here: the surface does that arithmetic, so that
-/// two quick presses add up. Numbers are within the ranges of the table.
+/// Relative requests (tap, nudge, half, up) have become absolute here: the surface does that arithmetic, so
+/// that two quick presses add up. Numbers are within the ranges of the table.
 public enum Command: Hashable, Sendable {
   case choose(Choice, [Value])
 
@@ -19,39 +19,39 @@ public enum Command: Hashable, Sendable {
   case rolling(Bool)
 
   case tempo(Tempo)
-  /// A hand holds the session faster or slower than this; the tempo goes back to `below` when the hand lets go.
+  /// Bends the session's tempo; at the end of the bend the tempo returns to `below`.
   case bentTempo(Tempo, below: Tempo)
-  /// Our outputs ahead of the session or behind it, by hand.
+  /// Moves our outputs ahead of the session or behind it, by hand.
   case bend(BendSettings)
-  /// Put beat 0 here, as far as the session allows.
+  /// Puts beat 0 here, as far as the session allows.
   case align
-  /// true: become timebase master if nobody is; false: give it up.
+  /// true: become timebase master if there is none; false: give it up.
   case timebase(Bool)
-  /// Become timebase master, in place of any other.
+  /// Become timebase master in place of any other.
   case takeover
 
-  /// Send or receive a channel, or no longer.
+  /// Starts or stops sending or receiving a channel.
   case channel(AudioChannelOrder, isOn: Bool)
 
-  /// How much earlier than measured a room is that is called.
+  /// Sets how much earlier than measured a called room is.
   case roomOffset(String, Micros)
 
-  /// One of the user's own outputs: a new one, or one that is there with other settings.
+  /// Adds one of the user's own outputs, or changes the settings of an existing one.
   case output(NamedOutput)
   case removeOutput(String)
 
-  /// A song of the set list: a new one, or one that is there with other commands.
+  /// Adds a song to the set list, or changes the commands of an existing one.
   case song(SetSong)
   case removeSong(String)
 
-  /// What holds, into the configuration file; `replacing`: in place of one that somebody wrote.
+  /// Writes the present values to the configuration file; `replacing`: even over a file that a person wrote.
   case save(replacing: Bool)
 
   case quit
 }
 
 extension Command {
-  /// Whether outputs may come or go by it.
+  /// Whether the command can add or remove outputs.
   var isOfOutputs: Bool {
     switch self {
     case .output, .removeOutput: true
@@ -63,7 +63,8 @@ extension Command {
   }
 }
 
-/// A channel of Link Audio as its user writes it: a line of `--send` or `--receive`. To end a sent one its name is enough.
+/// A channel of Link Audio as the user writes it in `--send` or `--receive`. To stop sending one, its name is
+/// enough.
 public enum AudioChannelOrder: Hashable, Sendable {
   case send(String)
   case receive(String)

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Follows somebody who taps along for bars: the tempo, and where the beat is.
+/// Follows a drummer who taps for bars: the tempo, and the position of the beat.
 ///
-/// Each tap is held against the beat that is expected next. What it is off corrects the place by a part and the tempo by a smaller
-/// one; the parts are large for the first taps and small once a bar of them agrees, so that a human's 10 ms move little. A beat
-/// that was not tapped is counted, a flam and a single tap beside the beat change nothing.
+/// Each tap is compared with the beat that is expected next. Its error corrects the position by a part, and
+/// the tempo by a smaller part. The parts are large for the first taps and small once a bar of taps agrees,
+/// so that a human's 10 ms of jitter move little. Beats without a tap are counted; a flam or a single tap off
+/// the beat changes nothing.
 struct Drummer {
-  /// Taps before it is believed.
+  /// Taps before the tempo is reported.
   static let few = 4
-  /// The parts when it is known well.
+  /// Parts of the error that are corrected once the beat is well known.
   static let least = (place: 0.3, tempo: 0.06)
-  /// Farther from its beat than this part of one, it is none.
+  /// A tap farther from the beat than this part of a beat is off the beat.
   static let off = 0.25
-  /// So many beside the beat in a row are another beat.
+  /// This many taps off the beat in a row start a new beat.
   static let patience = 3
-  /// After more beats than this without a tap it begins again.
+  /// After more beats than this without a tap the estimate starts again.
   static let mostMissed: Int64 = 8
-  /// By such a share the tempo changes with a tap at most, once it is known.
+  /// Largest relative change of the tempo by one tap, once the beat is known.
   static let mostChange = 0.04
 
-  /// A beat of the drummer's, in microseconds, and how long one is.
+  /// A beat of the drummer, in microseconds, and the length of a beat.
   struct Beat: Equatable {
     var time: Double
     var length: Double
@@ -31,7 +32,7 @@ struct Drummer {
   private var taps = 0
   private var strangers = 0
 
-  /// What is believed of the beat that was tapped; nil: nothing, yet.
+  /// Returns the estimate for the beat that was tapped; nil: there is none yet, or the tap does not count.
   mutating func tap(at moment: Micros) -> Beat? {
     let time = Double(moment.count)
     guard let known = beat else { return begin(at: time) }
@@ -46,7 +47,7 @@ struct Drummer {
     }
     strangers = 0
     taps += 1
-    // As a line through all taps would have it, until those are many.
+    // The first corrections equal a line through all taps (least squares).
     let number = Double(taps)
     let place = max(Self.least.place, 2 * (2 * number - 1) / (number * (number + 1)))
     let tempo = max(Self.least.tempo, 6 / (number * (number + 1)))
@@ -67,11 +68,11 @@ struct Drummer {
     return nil
   }
 
-  /// From the first two.
+  /// Starts from the first two taps.
   private mutating func begin(at time: Double) -> Beat? {
     guard let first else { return begin(again: time) }
     let length = time - first
-    // It bounced.
+    // The switch bounced.
     guard length > 60e6 / Tempo.highest else { return nil }
     guard length <= 60e6 / Tempo.lowest else { return begin(again: time) }
     beat = Beat(time: time, length: length)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The table in words: for `--help-osc`, the man page and `docs/osc.md`.
+/// The table as text: for `--help-osc`, the man page and `docs/osc.md`.
 extension Table {
   struct Section {
     let title: String
@@ -30,12 +30,12 @@ extension Table {
     Section(title: "Answers", kind: .answer, note: "tactus sends them to one controller."),
   ]
 
-  /// A row, as people read it.
+  /// A row as text for people.
   struct Line {
     let address: String
-    /// For a feed, which is told to those who subscribed it.
+    /// Group of a feed, to which its receivers subscribed.
     let group: String?
-    /// What it takes or tells: types, ranges, and the optional ones in brackets.
+    /// Arguments with types and ranges; optional ones in brackets.
     let arguments: String
     let words: String
 
@@ -50,7 +50,7 @@ extension Table {
     }
   }
 
-  /// Addresses that differ in a number alone are one line: `beat/1` to `beat/16`.
+  /// Addresses that differ only in a number share one line: `beat/1` to `beat/16`.
   func lines(_ section: Section) -> [Line] {
     rows.filter { section.kind == $0.kind && (!$0.path.hasPrefix("beat/") || $0.path == "beat/1") }
       .map(Line.init)
@@ -76,7 +76,7 @@ extension Table {
     return text
   }
 
-  /// For `docs/osc.md`.
+  /// Tables for `docs/osc.md`.
   public var markdown: String {
     var text = ""
     for section in Self.sections {
@@ -100,7 +100,7 @@ extension Table {
       """ + Aliases.markdown
   }
 
-  /// The man page tactus-osc(7), in mdoc's older sister, which every `man` reads.
+  /// The man page tactus-osc(7), in the older macro package `man`, which every `man` program reads.
   public func manPage(version: String, date: String = "") -> String {
     var text = """
       .TH TACTUS-OSC 7 "\(date)" "tactus \(version.roff)" "tactus"

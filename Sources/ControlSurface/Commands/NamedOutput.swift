@@ -3,9 +3,9 @@ import BeatMath
 public import Choices
 import OSC
 
-/// An output that the user has added, and how it is written down: `drums=clock offset=4 rate=2`.
+/// An output that the user has added, and its text: `drums=clock offset=4 rate=2`.
 public struct NamedOutput: Hashable, Sendable {
-  /// Its port's name, and the part of its addresses.
+  /// Name of its port, and part of its addresses.
   public let name: String
   public var settings: OutputSettings
 
@@ -19,7 +19,7 @@ public struct NamedOutput: Hashable, Sendable {
     "NAME=KIND, where KIND is \(OutputKind.allCases.map(\.word).joined(separator: ", ")), and its settings after it as in "
     + "drums=clock offset=4 rate=2"
 
-  /// Why a text is none is told in the words of its part that is wrong.
+  /// A refusal says in its text which part is wrong.
   public init(_ text: String) throws(Refusal) {
     let words = text.split(separator: " ").map(String.init)
     let ends = (words.first ?? "").split(separator: "=", omittingEmptySubsequences: false).map(String.init)
@@ -52,7 +52,7 @@ public struct NamedOutput: Hashable, Sendable {
     try settings.check()
   }
 
-  /// With what is not as it is without saying it.
+  /// Kind and settings as text, without settings that have their standard values.
   public var text: String {
     let plain = OutputSettings(settings.kind)
     let words = OutputChoice.all(of: settings.kind).filter { choice in
@@ -62,8 +62,8 @@ public struct NamedOutput: Hashable, Sendable {
       .joined(separator: " ")
   }
 
-  /// A part of an address, a word of a configuration and a JACK port at once; and none of the ports that are there anyway, nor of
-  /// those that Link Audio makes.
+  /// Checks a name, which is part of an address, a word of a configuration and a JACK port at once. It must
+  /// not be the name of a standard port or of a port that Link Audio makes.
   static func check(name: String) throws(Refusal) {
     let isPlain = name.utf8.allSatisfy { byte in
       (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
@@ -77,7 +77,7 @@ public struct NamedOutput: Hashable, Sendable {
     }
   }
 
-  /// Whether an output can be called so.
+  /// Whether an output can have this name.
   public static func isName(_ text: String) -> Bool { (try? check(name: text)) != nil }
 
   private static let taken: Set<String> = [
@@ -89,7 +89,7 @@ public struct NamedOutput: Hashable, Sendable {
 extension OutputKind: Word {}
 
 extension OutputSettings {
-  /// Whether its settings, each of them right, go together.
+  /// Checks whether settings that are valid alone fit together.
   func check() throws(Refusal) {
     switch kind {
     case .ltc, .mtc:

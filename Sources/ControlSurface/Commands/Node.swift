@@ -4,22 +4,23 @@ import Choices
 import MIDIControl
 import OSC
 
-/// One row of the table: an address below the root, what it takes and tells, and its words for people.
+/// One row of the table: an address below the root, its arguments, and its help for people.
 public struct Node: Sendable {
   public enum Kind: String, Sendable {
-    /// Set it, be told when it changes, send it without arguments to ask.
+    /// Set by a message with arguments, asked for without, and sent when it changes.
     case value
-    /// Told when it changes, asked without arguments, never set.
+    /// Asked for without arguments, sent when it changes, never set.
     case reading
-    /// Fires on no argument, T, I or a number from 0.5 on; a release does nothing. Lit by its own address.
+    /// Fires on no argument, T, I or a number from 0.5 on; a release does nothing. Its light has the same
+    /// address.
     case trigger
-    /// Set only: a place to go to, an amount to move by.
+    /// Set only: a place to go to, or an amount to move by.
     case order
-    /// Told to those who subscribed its group, at musical moments.
+    /// Sent to subscribers of its group, at musical moments.
     case feed
-    /// Speaks with the surface itself.
+    /// A request to the surface itself.
     case verb
-    /// Sent by the surface in answer or on its own account.
+    /// Sent by the surface as an answer or by itself.
     case answer
   }
 
@@ -29,30 +30,30 @@ public struct Node: Sendable {
 
   public let path: String
   public let kind: Kind
-  /// What it is told as; for an order or a verb, what it takes.
+  /// Types of the value that is sent; for an order or a verb, of the arguments that it needs.
   public let parameters: [Parameter]
-  /// Taken after the parameters, if the sender likes: "now", "beat" or "bar".
+  /// Optional arguments after the parameters: "now", "beat" or "bar".
   public internal(set) var optional: [Parameter] = []
   public internal(set) var group = Group.state
   public let words: String
-  /// Of whom it is taken.
+  /// Senders from which it is accepted.
   var reach = Reach.anyone
-  /// Told to this machine, to paired controllers and to paired browsers alone.
+  /// Readable only by this machine, paired controllers and paired browsers.
   var isForPaired = false
-  /// The choice that it is the address of.
+  /// The choice of which this is the address.
   var choice: Choice?
-  /// The user's own output that it belongs to.
+  /// Name of the user's own output that the row belongs to.
   var output: String?
   var read: (@Sendable (Reading) -> [Argument])?
   var write: (@Sendable ([Value], Reading) throws(Refusal) -> Intent)?
 
   public var isReadable: Bool { read != nil }
   public var isWritable: Bool { write != nil }
-  /// OSC type tags as told, or as documented for what is only taken.
+  /// OSC type tags of the value that is sent, or of the arguments for a row that sends nothing.
   public var typeTags: String { String(parameters.map(\.tag)) }
 }
 
-/// What a subscriber asks to be told.
+/// Groups of values that a subscriber receives.
 public struct Group: OptionSet, Hashable, Sendable {
   public let rawValue: UInt8
 
@@ -71,7 +72,7 @@ public struct Group: OptionSet, Hashable, Sendable {
     ("exact", .exact),
   ]
 
-  /// Names separated by spaces or commas, or "all". nil when one is unknown.
+  /// Reads names separated by spaces or commas, or "all"; nil if one is unknown.
   init?(words: some StringProtocol) {
     var groups: Group = []
     for word in words.split(whereSeparator: { $0 == " " || $0 == "," || $0 == "+" }) {
@@ -89,22 +90,23 @@ public struct Group: OptionSet, Hashable, Sendable {
   package var words: String { Self.names.filter { contains($0.group) }.map(\.name).joined(separator: " ") }
 }
 
-/// What the surface itself remembers; part of no one's settings.
+/// State of the surface itself, which belongs to no setting.
 struct SurfaceMemory: Hashable, Sendable {
   var faderRange = 60.0...180.0
   var tempoStep = 1.0
-  /// What a hand holds, and how much a button bends.
+  /// The bend that is held, and the amount that a button bends.
   var bentPercent = 0.0
   var bendStep = 3.0
-  /// The session's tempo below the bend that a hand holds, and as the bend made it.
+  /// The session's tempo below the held bend, and the bent one.
   var bent: Bent?
-  /// Taps are a drummer's.
+  /// Whether taps are a drummer's, whose beat we follow.
   var followsTaps = false
-  /// The tempo asked for last, until the session shows it: the ground on which the next nudge stands.
+  /// The tempo asked for last, until the session shows it: the next nudge starts from it.
   var expectedTempo: Double?
   var subscribers = 0
   var reach = ""
-  /// What the next event at the control port is bound to, and what was bound last.
+  /// Address to which the next event at the control port will be bound, and the last binding that was
+  /// learned.
   var lesson = ""
   var learned = ""
   var learnedCount = 0
@@ -113,14 +115,14 @@ struct SurfaceMemory: Hashable, Sendable {
   /// The song of the set list that was taken last, and the one that waits for its beat; empty: none.
   var song = ""
   var songWaiting = ""
-  /// Machines that rested and were told to start with the song that waits.
+  /// Machines that stood still and were started ahead for the song that waits.
   var outputsArmed: [String] = []
-  /// How often the user's own outputs came, went or became something else.
+  /// Changes of the list of the user's own outputs, including changes of a kind.
   var outputChanges = 0
-  /// Songs before the place of the one that was taken last, where that is gone.
+  /// Number of songs before the last one taken, if that one has been removed.
   var songsBehind = 0
-  /// The user's own outputs as they were asked for last, until the program shows them: of two settings at once each is the ground
-  /// on which the next stands.
+  /// Settings of the user's own outputs as they were last asked for, until the program shows them: a second
+  /// change in quick succession starts from these.
   var expectedOutputs: [String: OutputSettings] = [:]
 }
 
@@ -129,14 +131,14 @@ struct Bent: Hashable, Sendable {
   var during: Double
 }
 
-/// What a row reads from.
+/// The values that rows read.
 struct Reading {
   var state: SurfaceState
   var own: SurfaceMemory
   var version = ""
 
   var tempo: Double { own.expectedTempo ?? state.tempo.beatsPerMinute }
-  /// The tempo that a relative change builds on: the one below a bend, since the bend ends when its hand lets go.
+  /// The tempo that a relative change starts from: during a bend the one below it, to which the tempo returns.
   var tempoBelowBend: Double {
     guard let bent = own.bent, Tempo(tempo).clamped == Tempo(bent.during).clamped else { return tempo }
     return bent.below
@@ -148,19 +150,19 @@ struct Reading {
   }
 }
 
-/// What a row makes of its arguments.
+/// The effect of a message on its row.
 enum Intent {
   case command(Command)
-  /// To be given to the program at most 20 times a second.
+  /// Passed on to the program at most 20 times a second.
   case tempo(Double, LaunchMoment)
-  /// When it was made, if the sender knows.
+  /// When the tap was made, if the sender knows.
   case tap(Micros?)
   case faderRange(ClosedRange<Double>)
   case tempoStep(Double)
-  /// In per cent; 0 lets go.
+  /// Per cent; 0 ends the bend.
   case bend(Double)
   case bendStep(Double)
-  /// In milliseconds.
+  /// Milliseconds.
   case jog(Double)
   case bendHome
   case followTaps(Bool)
@@ -180,7 +182,7 @@ enum Verb: String, Sendable, CaseIterable {
 }
 
 extension Node {
-  /// What a target says to this row: several words are one text, where it takes one.
+  /// The target's arguments for this row. If the row takes one text, several words become one.
   func said(by target: Target) -> [Argument] {
     guard target.arguments.count > 1, parameters.count == 1, case .text = parameters[0], kind != .trigger,
       kind != .value
@@ -188,7 +190,7 @@ extension Node {
     return [.string(target.arguments.joined(separator: " "))]
   }
 
-  /// The arguments as values of this row's parameters. nil: a trigger's release, which means nothing.
+  /// The arguments as values of this row's parameters. nil: the release of a trigger, which has no effect.
   func accept(_ arguments: [Argument]) throws(Refusal) -> [Value]? {
     switch kind {
     case .trigger: try press(arguments)
@@ -199,7 +201,7 @@ extension Node {
     }
   }
 
-  /// No argument, T, I or a number from 0.5 on presses. A word is the first optional parameter.
+  /// No argument, T, I or a number from 0.5 on is a press. A word is the first optional parameter.
   private func press(_ arguments: [Argument]) throws(Refusal) -> [Value]? {
     guard let first = arguments.first else { return [] }
     if case .string = first, first.number == nil {
@@ -211,7 +213,7 @@ extension Node {
     case .null: return nil
     case .other: throw .type("no argument, 1 or true, not \(first.words)")
     case .int32, .int64, .float32, .float64, .string, .truth:
-      // NaN counts as a release too.
+      // NaN counts as a release, too.
       guard let number = first.number, number >= 0.5 else { return nil }
     }
     return try values(of: optional, Array(arguments.dropFirst()))

@@ -3,13 +3,13 @@ import BeatMath
 import Choices
 import OSC
 
-/// One setting of an output: its address below the output's own, its word in a line, its value.
+/// One setting of an output: its address below the output's, which is its key in text too, and its value.
 struct OutputChoice: Sendable {
   let path: String
   let kinds: Set<OutputKind>
   let words: String
   let parameter: Parameter
-  /// Not from one run to the next.
+  /// Whether text and files contain it.
   var isWritten = true
   let get: @Sendable (OutputSettings) -> Value
   let set: @Sendable (inout OutputSettings, Value) throws(Refusal) -> Void
@@ -27,7 +27,7 @@ struct OutputChoice: Sendable {
     set = { settings, value throws(Refusal) in settings[keyPath: place] = try T([value]) }
   }
 
-  /// What a box wants, in one word: it stands for other settings, which are written.
+  /// Preset for a kind of device, in one word. It sets other settings, which are saved in its place.
   private static let box = OutputChoice(
     "for", [.pulse], \.gate.box,
     "What takes the pulses: korg is a volca, SQ-1, electribe or Pocket Operator (2 a beat, 15 ms), step a sequencer that goes on by "

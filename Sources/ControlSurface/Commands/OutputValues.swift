@@ -2,7 +2,7 @@
 import BeatMath
 public import Choices
 
-// The values that only outputs of the user's own have, as words.
+// Text forms of values that only the user's own outputs have.
 
 /// A clock's rate, written as a part or a multiple of 24 clocks a beat.
 struct ClockRate: Choosable {
@@ -40,11 +40,11 @@ extension ClockSettings {
   }
 }
 
-/// Pulses as a kind of box takes them.
+/// Presets of pulses for kinds of devices.
 enum PulseBox: UInt8, Word {
   case own, korg, step, din, din48
 
-  /// nil: it says nothing.
+  /// nil: no preset.
   fileprivate var gate: GateSettings? {
     var gate = GateSettings()
     switch self {
@@ -59,7 +59,7 @@ enum PulseBox: UInt8, Word {
 }
 
 extension GateSettings {
-  /// The one that these settings are, with fine edges or without.
+  /// The preset that equals these settings, apart from `isFine`.
   var box: PulseBox {
     get {
       PulseBox.allCases.first { box in
@@ -113,7 +113,7 @@ extension Rate: Choosable {
 }
 
 extension Int32 {
-  /// Digits alone.
+  /// Reads digits only.
   fileprivate init?(plain text: String) {
     guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int32(text) else {
       return nil
@@ -142,7 +142,7 @@ extension Timecode: Choosable {
     [hours, minutes, seconds, frames].map { ($0 < 10 ? "0" : "") + String($0) }.joined(separator: ":")
   }
 
-  /// Also with the semicolon that some write before a drop-frame's frames.
+  /// Also reads the semicolon that some programs write before the frames of drop-frame timecode.
   public init(_ values: [Value]) throws(Refusal) {
     let parts = values[0].text.split(omittingEmptySubsequences: false) { $0 == ":" || $0 == ";" }
     let numbers = parts.map { Int32(plain: String($0)) ?? 99 }

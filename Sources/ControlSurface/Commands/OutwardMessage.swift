@@ -5,9 +5,9 @@ import Choices
 internal import Linux
 public import OSC
 
-/// An OSC message to somebody else's program, as it is written down: `192.168.7.9:10023 /fx/1/par/01 {60000 / bpm * 3/4}`.
+/// An OSC message to another program, and its text: `192.168.7.9:10023 /fx/1/par/01 {60000 / bpm * 3/4}`.
 public struct OutwardMessage: Hashable, Sendable {
-  /// Of the text.
+  /// Length limit of the text.
   public static let longest = 255
   static let mostArguments = 8
   static let allowed =
@@ -22,7 +22,7 @@ public struct OutwardMessage: Hashable, Sendable {
   public let address: String
   private let parts: [Part]
 
-  /// Why a text is none is told in the words of its part that is wrong.
+  /// A refusal says in its text which part is wrong.
   public init(_ text: some StringProtocol) throws(Refusal) {
     guard text.utf8.count <= Self.longest, text.isPrintable else {
       throw .range("at most \(Self.longest) bytes of printable text")
@@ -69,10 +69,10 @@ public struct OutwardMessage: Hashable, Sendable {
     }
   }
 
-  /// What a formula can compute with.
+  /// Names that a formula can use.
   static let names = ["bpm", "beat", "bar", "beats", "quantum"]
 
-  /// At this moment; nil: one of its formulas is no number then, or not one that OSC has.
+  /// The message at this moment. nil: a formula yields no number now, or one that OSC cannot express.
   func message(_ state: SurfaceState, tempo: Double, at now: Micros) -> Message? {
     let values = state.outwardValues(tempo: tempo, at: now)
     var arguments: [Argument] = []
@@ -94,9 +94,9 @@ public struct OutwardMessage: Hashable, Sendable {
   }
 }
 
-/// When such a message is sent by itself.
+/// Moment at which such a message is sent by itself.
 public enum OutwardMoment: UInt8, Word {
-  /// The session has another tempo; and once at the start.
+  /// The session's tempo has changed; also sent once at the start.
   case tempo
   case beat
   case bar
@@ -105,9 +105,9 @@ public enum OutwardMoment: UInt8, Word {
   case stop
 }
 
-/// A line of `--osc-tell`: a moment and what is sent then.
+/// A line of `--osc-tell`: a moment and the message that is sent then.
 public struct OutwardLine: Hashable, Sendable {
-  /// So many there can be.
+  /// Number of lines that are allowed.
   public static let limit = 64
   public static let allowed =
     "\(OutwardMoment.allCases.map(\.word).joined(separator: ", ")), then \(OutwardMessage.allowed)"
@@ -126,7 +126,7 @@ public struct OutwardLine: Hashable, Sendable {
   }
 }
 
-/// What stands between spaces, or in quotes or braces.
+/// Splits text at spaces, except in quotes and braces.
 private struct OutwardWords {
   enum Word {
     case plain(String)
@@ -169,10 +169,10 @@ private struct OutwardWords {
 private func shown(_ text: some StringProtocol) -> String { printable(String(text), limit: 40) }
 
 extension SurfaceState {
-  /// In the order of `OutwardMessage.names`.
+  /// Values in the order of `OutwardMessage.names`.
   fileprivate func outwardValues(tempo: Double, at now: Micros) -> [Double] {
     let bars = shownBars
-    // Beats are whole millionths: a hair before a line is behind it.
+    // Beats are whole millionths: without this a beat just before a line would count as before it.
     let beat = shownBeats(at: now).value + 1e-5
     let here = bars.place(at: beat)
     let meter = bars.meter(at: ThirtySeconds.before(beat))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Where browsers find the page.
+/// The addresses at which browsers find the page.
 public enum PageReach: Hashable, Sendable {
-  /// Nobody wants it.
+  /// The page is not wanted.
   case off
-  /// It opens with the JACK client, or when its port is free.
+  /// The page opens with the JACK client, or when its port is free.
   case closed
   case thisMachine(String)
-  /// Addresses as they are typed, the best first; none while there is no network.
+  /// Addresses to type, the best first; empty while there is no network.
   case network([String])
 
   public var addresses: [String] {
@@ -24,7 +24,7 @@ public enum PageReach: Hashable, Sendable {
 
   static let here = ", this machine only"
 
-  /// Read again by `init(told:)`.
+  /// Text that `init(told:)` reads.
   package var words: String {
     switch self {
     case .off: "off"
@@ -35,7 +35,7 @@ public enum PageReach: Hashable, Sendable {
     }
   }
 
-  /// What a running tactus told. nil: it said something else.
+  /// Reads the text that a running tactus sent. nil: it is something else.
   package init?(told: String) {
     let words = String(told.prefix { $0 != ";" })
     if let known = [PageReach.off, .closed, .network([])].first(where: { $0.words == words }) {

@@ -3,21 +3,22 @@ import OSC
 
 /// The type, range and unit of one argument, and how a sender's argument becomes a value of it.
 public enum Parameter: Sendable {
-  /// Told as float32.
+  /// Sent as float32.
   case number(ClosedRange<Double>, unit: String = "")
-  /// Like `number`, but what lies outside lands on the nearest end, as a fader's does.
+  /// Like `number`, but a value out of range becomes the nearest end, as with a fader.
   case fader
-  /// Told as int32; a fraction is rounded.
+  /// Sent as int32; a fraction is rounded.
   case whole(ClosedRange<Int>, unit: String = "")
-  /// Told as float32; taken in 32nds of a whole note, of which bars of all meters are made, what lies between as whole beats: a finger
-  /// on a fader means those. Or the word for what it is without a choice.
+  /// Sent as float32. Accepted as a multiple of a 32nd note, of which bars of all meters are made; any other
+  /// number is rounded to whole beats, for a fader moved by a finger hits no 32nds. Or the word for having no
+  /// value of its own.
   case beats(ClosedRange<Double>, or: String)
-  /// Told as float32 0 or 1, so that buttons light up.
+  /// Sent as float32 0 or 1, so that buttons light up.
   case flag
-  /// Told as string; taken as the word or its place in the list.
+  /// Sent as string; accepted as the word or its index in the list.
   case word([String])
   case text(limit: Int)
-  /// Told as float64, for programs: no range to check.
+  /// Sent as float64, for programs; no range is checked.
   case exact(unit: String)
 
   public var tag: Character {
@@ -37,7 +38,7 @@ public enum Parameter: Sendable {
     }
   }
 
-  /// What is allowed, for help texts and error messages.
+  /// The allowed values, for help texts and error messages.
   public var allowed: String {
     switch self {
     case .number(let range, _):
@@ -53,7 +54,7 @@ public enum Parameter: Sendable {
     }
   }
 
-  /// As it is told.
+  /// The value as it is sent.
   func argument(_ value: Value) -> Argument {
     switch self {
     case .number, .fader, .beats, .flag: .float32(Float(finite: value.number))
@@ -64,7 +65,7 @@ public enum Parameter: Sendable {
     }
   }
 
-  /// As it is typed.
+  /// The value as text.
   func text(_ value: Value) -> String {
     switch self {
     case .flag: "\(value.isOn)"
@@ -76,7 +77,7 @@ public enum Parameter: Sendable {
     }
   }
 
-  /// nil: that is none, or nobody types it. Of options and of `tactus send` alike.
+  /// Reads text of an option or of `tactus send`. nil: it is not allowed, or this type has no text.
   public func value(of text: String) -> Value? {
     switch self {
     case .number(let range, _): Double(text).flatMap { range.contains($0) ? .number($0) : nil }
@@ -93,12 +94,12 @@ public enum Parameter: Sendable {
     }
   }
 
-  /// "0x10", "nan" and "1e2" are numbers for Double(_:), and typing errors of people.
+  /// "0x10", "nan" and "1e2" are numbers for Double(_:), but typing errors of people.
   public static func isPlain(_ text: String) -> Bool {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E].contains($0) }
   }
 
-  /// nil: that is not so many 32nds.
+  /// nil: out of range, or no whole number of 32nds.
   private static func notes(_ beats: Double, within range: ClosedRange<Double>) -> Value? {
     guard range.contains(beats), (8 * beats).rounded() == 8 * beats else { return nil }
     return beats.rounded() == beats ? .whole(Int(beats)) : .number(beats)
@@ -159,7 +160,7 @@ public enum Parameter: Sendable {
     return number
   }
 
-  /// Half of Europe writes a comma.
+  /// A hint for numbers with a decimal comma, as in half of Europe.
   private func pointed(_ argument: Argument) -> String {
     guard case .string(let text) = argument, text.contains(",") else { return "" }
     let pointed = String(text.map { $0 == "," ? "." : $0 })
@@ -206,7 +207,8 @@ public enum Value: Hashable, Sendable {
   }
 }
 
-/// Why a message was not obeyed. The text is made for a label on a tablet: short, and it says what would be right.
+/// Reason why a message was not obeyed. The text fits a label on a tablet: it is short and says what would be
+/// right.
 public struct Refusal: Error, Hashable, Sendable {
   public enum Code: Int32, Sendable {
     case unknownAddress = 1
@@ -229,7 +231,7 @@ public struct Refusal: Error, Hashable, Sendable {
   static let tooMuch = Refusal(.refused, "too much for one packet: send the rest in the next")
 }
 
-/// 20 rather than 20.0, 0.25 rather than 0.2500.
+/// Returns 20 rather than 20.0, and 0.25 rather than 0.2500.
 func brief(_ number: Double) -> String {
   if number.isFinite, number.magnitude >= 1e12 { return "\(number)" }
   var text = fixed(number, 4)

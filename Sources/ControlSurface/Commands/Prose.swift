@@ -3,10 +3,10 @@ public import BeatMath
 import Choices
 import OSC
 
-// Words for people: in lines, for roff, counted, and meant but mistyped.
+// Text for people: lines, roff, counts, and suggestions for mistyped names.
 
 extension String {
-  /// Lines of whole words.
+  /// Breaks text into lines of whole words.
   package func wrapped(to width: Int) -> [String] {
     var lines = [""]
     for word in split(separator: " ") {
@@ -22,12 +22,12 @@ extension String {
     return lines
   }
 
-  /// In a column of its own.
+  /// Fills up with spaces to the width of a column.
   package func padded(to width: Int) -> String {
     self + String(repeating: " ", count: max(0, width - count))
   }
 
-  /// For a man page: as it is read, not as roff would take it.
+  /// Escapes text for a man page, so that roff prints it as it is.
   package var roff: String {
     split(separator: "\n").map { line in
       let shown = line.map { character in
@@ -41,14 +41,14 @@ extension String {
     }.joined(separator: "\n")
   }
 
-  /// The name that was probably meant: the one that this begins, else the one with the fewest slips of the
-  /// finger, if they are few for its length.
+  /// The name that was probably meant: the only one that begins with this text, or else the one with the
+  /// fewest slips, if they are few for its length.
   package func nearest(among names: [String]) -> String? {
     if count >= 2 {
       let continued = names.filter { $0.hasPrefix(self) }
       if continued.count == 1 { return continued[0] }
     }
-    // Nobody mistypes a name of 64 letters; a longer word is a paste, and the table is quadratic.
+    // A word of more than 64 letters was pasted, not mistyped. The time is quadratic in the length.
     guard utf8.count <= 64 else { return nil }
     let ranked = names.map { (name: $0, slips: slips(from: self, to: $0)) }
     guard let best = ranked.min(by: { $0.slips < $1.slips }), best.slips <= max(1, best.name.count / 3) else {
@@ -58,7 +58,8 @@ extension String {
   }
 }
 
-/// Letters missing, too many, wrong or swapped with their neighbour (optimal string alignment distance).
+/// Number of letters missing, added, wrong or swapped with their neighbour (optimal string alignment
+/// distance).
 package func slips(from word: String, to other: String) -> Int {
   let a = Array(word.utf8)
   let b = Array(other.utf8)
@@ -77,18 +78,18 @@ package func slips(from word: String, to other: String) -> Int {
   return last[b.count]
 }
 
-/// What is sent earlier or later than its latency says, beside its output: `, offset 50.67 ms`, and what the port that follows
-/// it has otherwise; nothing for none.
+/// Text for an output's offset: `, offset 50.67 ms`, and the offset of a port that follows it if that
+/// differs. Empty for no offset.
 package func offsetNote(_ own: String, _ follower: (name: String, offset: String)? = nil) -> String {
   let other = follower.flatMap { $0.offset == own ? nil : ", \($0.name) \($0.offset) ms" } ?? ""
   return (own == "0" ? "" : ", offset \(own) ms") + other
 }
 
-/// Who leads, and beside it what was chosen, where that is not the session: `Ableton Link (lead host: no host yet)`.
+/// The present leader, and the chosen one if that is not the session: `Ableton Link (lead host: no host yet)`.
 ///
 /// - Parameters:
 ///   - lead: the choice, as its word.
-///   - clock: what `lead/midi/str` says.
+///   - clock: the text of `lead/midi/str`.
 package func leadNote(_ leader: String, lead: String, clock: String, isShort: Bool = false) -> String {
   guard lead != Lead.link.word else { return leader }
   let missing: (long: String, short: String)? =
@@ -104,7 +105,8 @@ package func leadNote(_ leader: String, lead: String, clock: String, isShort: Bo
   return "\(leader) (\(isShort ? "" : "lead ")\(lead)\(why))"
 }
 
-/// "10.0.0.2, 10.0.0.7 (2)", in the order in which they come, and how many more of all there are if not all fit a read-out.
+/// Lists "10.0.0.2, 10.0.0.7 (2)" in the given order, and how many more of `all` there are if they do not fit
+/// a read-out.
 package func tally(_ places: [(name: String, count: Int)], of all: Int, limit: Int = 220) -> String {
   var text = ""
   var rest = all
@@ -117,13 +119,13 @@ package func tally(_ places: [(name: String, count: Int)], of all: Int, limit: I
   return rest > 0 ? text + " and \(rest) more" : text
 }
 
-/// As Ableton's guidelines want the number of peers to be shown.
+/// Number of peers in the words of Ableton's guidelines.
 package func links(_ peers: Int) -> String {
   peers == 0 ? "No Links" : peers == 1 ? "1 Link" : "\(peers) Links"
 }
 
 extension Argument {
-  /// For error messages: what was sent, in the sender's eyes.
+  /// For error messages: the argument as its sender knows it.
   var words: String {
     switch self {
     case .int32(let value): "\(value)"
@@ -139,7 +141,7 @@ extension Argument {
   }
 }
 
-/// A number with at most `decimals` places, without a locale: musicians abroad see the same as at home.
+/// A number with at most `decimals` places, the same in every locale.
 package func fixed(_ value: Double, _ decimals: Int) -> String {
   guard value.isFinite, value.magnitude < 1e12 else { return "-" }
   var scale: Int64 = 1
@@ -158,7 +160,7 @@ func padded(_ value: Int64, _ width: Int) -> String {
 }
 
 extension Tempo {
-  /// The shortest decimal that acts the same: what comes from a peer is 60e6/540541 for somebody's 111.
+  /// The shortest decimal with the same effect: a peer that shows 111 sends 60e6/540541.
   public var shortest: Double {
     var scale = 1.0
     while scale <= 1e6 {

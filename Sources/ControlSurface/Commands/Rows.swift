@@ -2,13 +2,13 @@
 import BeatMath
 import OSC
 
-// How the rows of the table are written down.
+// Constructors for the rows of the table.
 extension Node {
   typealias Read<T> = @Sendable (Reading) -> T
   typealias Write = @Sendable ([Value], Reading) throws(Refusal) -> Intent
 
-  /// The address of a choice. For buttons, a flag has a trigger below it that switches it, and a word one for each, lit while it
-  /// is chosen, and one that goes through them.
+  /// The address of a choice, and triggers below it for buttons. A flag has one that switches it. A word has
+  /// one for each value, lit while it is chosen, and one that steps through them.
   private static func valueAndButtons(of choice: Choice) -> [Node] {
     let path = choice.path
     let parameters = choice.parameters
@@ -57,7 +57,7 @@ extension Node {
     }
   }
 
-  /// The same choice as another kind of fader has it.
+  /// The same choice in another unit, for another kind of fader.
   static func face(
     of choice: Choice, _ path: String, _ parameter: Parameter, _ words: String,
     shows: @escaping @Sendable (Double) -> Double, means: @escaping @Sendable (Double) -> Double
@@ -96,12 +96,12 @@ extension Node {
       read: { [parameter.argument(read($0))] })
   }
 
-  /// The same for a label.
+  /// A read-out for a label.
   static func label(_ path: String, _ words: String, limit: Int = 255, read: @escaping Read<String>) -> Node {
     reading(path, .text(limit: limit), words) { .text(read($0)) }
   }
 
-  /// The same for what strangers need not know.
+  /// A label that only paired controllers and browsers can read.
   static func privateLabel(_ path: String, _ words: String, read: @escaping Read<String>) -> Node {
     var row = label(path, words + " Only paired controllers and browsers can read it.", read: read)
     row.isForPaired = true
@@ -153,7 +153,7 @@ extension Node {
 }
 
 extension Float {
-  /// What a controller is told is never NaN or infinite.
+  /// A controller is never sent NaN or infinity.
   init(finite value: Double) {
     self = value.isFinite ? Float(min(max(value, -1e30), 1e30)) : 0
   }

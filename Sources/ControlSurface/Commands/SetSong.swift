@@ -2,12 +2,13 @@
 public import MIDIControl
 import OSC
 
-/// A song of the set list, and what is said when it is taken: `Opener = tempo 128, meter 4 4, click/pattern X..x, out/drums/play 1`.
+/// A song of the set list and its commands: `Opener = tempo 128, meter 4 4, click/pattern X..x,
+/// out/drums/play 1`.
 public struct SetSong: Hashable, Sendable {
-  /// As it is written.
+  /// Length limit of the text.
   public static let longest = 600
   public static let longestTitle = 64
-  /// Addresses of one.
+  /// Commands of one song.
   public static let mostTargets = 24
   /// Songs of a set.
   public static let limit = 128
@@ -17,7 +18,7 @@ public struct SetSong: Hashable, Sendable {
   public let title: String
   public let targets: [Target]
 
-  /// Why a text is none is told in the words of its part that is wrong.
+  /// A refusal says in its text which part is wrong.
   public init(_ text: String) throws(Refusal) {
     guard text.utf8.count <= Self.longest, text.isPrintable else {
       throw .range("at most \(Self.longest) bytes of printable text")
@@ -34,7 +35,7 @@ public struct SetSong: Hashable, Sendable {
       guard let target = Target(part) else {
         throw .range("\"\(printable(String(part), limit: 60))\" is no address with its arguments")
       }
-      // What takes a song must not take another.
+      // A song must not take another song.
       guard !target.path.hasPrefix("set/") else {
         throw .range("\(target.path): a song can't change the set")
       }
@@ -45,19 +46,19 @@ public struct SetSong: Hashable, Sendable {
     self.targets = targets
   }
 
-  /// What is before the sign.
+  /// The text before the equals sign.
   public static func title(of text: String) -> String {
     text.prefix { $0 != "=" }.split(separator: " ").joined(separator: " ")
   }
 
   public var text: String { "\(title) = " + targets.map(\.description).joined(separator: ", ") }
 
-  /// What it asks for that waits for its bar itself: to be in time it is said before.
+  /// Commands whose effects wait for the bar by themselves. To be in time they are carried out ahead.
   var arming: [Target] {
     targets.filter { $0.path.hasPrefix("out/") && $0.path.hasSuffix("/play") && $0.arguments == ["1"] }
   }
 
-  /// What saying these may cost.
+  /// Cost limit for carrying these out.
   static func cost(of targets: [Target]) -> Int {
     targets.reduce(0) { cost, target in
       let isReshaping = ["out/add", "out/remove"].contains(target.path)
@@ -67,7 +68,7 @@ public struct SetSong: Hashable, Sendable {
 }
 
 extension SurfaceMemory {
-  /// Songs came or went: the set stays where it is, also where the song is gone that was taken last.
+  /// Keeps the place in the set list when songs are added or removed, even if the last song taken is removed.
   mutating func keepPlace(in songs: [SetSong], before: [SetSong]) {
     let titles = Set(songs.map(\.title))
     let place = before.firstIndex { $0.title == song } ?? songsBehind
@@ -76,19 +77,20 @@ extension SurfaceMemory {
 }
 
 extension Target {
-  /// Of `out/NAME/...`.
+  /// NAME in `out/NAME/...`.
   var output: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
 }
 
 extension Reading {
-  /// The songs before and behind the place where the set is: at the song that waits, or the one that was taken last. There may be none.
+  /// Indices of the songs before and after the place in the set: the song that waits, or the last one taken.
+  /// They may be out of range.
   private var places: (before: Int, after: Int) {
     let title = own.songWaiting.isEmpty ? own.song : own.songWaiting
     if let place = state.songs.firstIndex(where: { $0.title == title }) { return (place - 1, place + 1) }
     return (own.songsBehind - 1, own.songsBehind)
   }
 
-  /// 0: none was taken.
+  /// 0: no song was taken.
   var songNumber: Int { (state.songs.firstIndex { $0.title == own.song } ?? -1) + 1 }
 
   /// nil: there is none.

@@ -2,26 +2,28 @@
 public import BeatMath
 public import Choices
 
-/// All that a controller can be told. The program keeps it up to date; the surface compares, and sends what changed.
+/// Everything that a controller can be sent. The program keeps it up to date; the surface compares, and sends
+/// what changed.
 public struct SurfaceState: Hashable, Sendable {
   public var choices = Settings()
 
   // the session
   public var timeline: Timeline
   public var peers = 0
-  /// Where they are, as `peers/list` says it: made once for each look at them, not for each look at all rows.
+  /// Addresses of the peers, as `peers/list` sends them: made when the peers change, not each time that all
+  /// rows are read.
   public var peerList = ""
-  /// The program wants the network, where the user wants Link.
+  /// Whether tactus takes part in Link, as `--life` decides.
   public var linkActive = true
   /// The session's start/stop state.
   public var playing = false
   public var transport = Transport.stopped(at: .zero)
-  /// Who leads at this moment; never `.auto`.
+  /// The present leader; never `.auto`.
   public var leading = Lead.link
   public var midiClock = MIDIClockIn.off
-  /// What was chosen, while the session has a tempo that a leading host or MIDI clock dictated.
+  /// The user's tempo, while the session has one that a leading host or MIDI clock dictated.
   public var chosenTempo: Tempo?
-  /// What keys, knobs and pedals were taught, as text.
+  /// Learned bindings of keys, knobs and pedals, as text.
   public var learned: [String] = []
   /// Channels of Link Audio that the user wants, as `--send` and `--receive` take them.
   public var sends: [String] = []
@@ -32,7 +34,7 @@ public struct SurfaceState: Hashable, Sendable {
   public var far = ShownFar()
   /// The outputs that the user has added.
   public var outputs: [NamedOutput] = []
-  /// How they are doing, by their names.
+  /// Their states, by their names.
   public var outputHealth: [String: OutputHealth] = [:]
 
   /// The set list.
@@ -42,43 +44,44 @@ public struct SurfaceState: Hashable, Sendable {
   public var jackConnected = false
   public var clientName = ""
   public var timebase = Timebase.nobody
-  /// It is ours and nobody wants that any more: JACK would move everybody if its master left while they roll.
+  /// We are timebase master though that is no longer wanted: if the master left while clients roll, JACK
+  /// would relocate all of them.
   public var leavesTimebase = false
   public var sampleRate = 0
   public var framesPerCycle = 0
   public var xruns = 0
   public var lostCycles = 0
   public var refusedLatencies = 0
-  /// Where other programs are heard, and why there.
+  /// Outputs at which other programs are heard, and the reason why there.
   public var sinks = ""
 
   public var page = PageReach.off
-  /// Why it is not where it should be.
+  /// Reasons why the page is missing at addresses where it should be.
   public var pageLacks: [String] = []
 
   // outputs
   public var latencyMilliseconds = PerPort(repeating: 0.0)
-  /// Of the clock and the pulses, as coarse as an ear is.
+  /// Jitter of the clock and the pulses, rounded to what an ear can tell.
   public var jitterMicros = PerPort(repeating: 0.0)
   public var isClickConnected = false
 
   // read-outs
   public var driftPartsPerMillion = 0.0
   public var launchErrorMilliseconds = 0.0
-  /// Where the bars of a song are whose meter has changed, or will, while it plays.
+  /// Bars of a song whose meter changes while it plays; nil: all bars have the chosen meter.
   public var changedBars: Bars?
-  /// There was a launch, so that its error means something.
+  /// Whether there was a launch, so that its error means something.
   public var hasLaunched = false
   public var leadErrorMilliseconds = 0.0
-  /// A host that counts frames, behind the session.
+  /// How far a host that counts frames is behind the session.
   public var lagMilliseconds = 0.0
-  /// Our outputs ahead of the session, by hand.
+  /// How far our outputs were moved ahead of the session by hand.
   public var aheadMilliseconds = 0.0
   public var movedLaunches = 0
   public var corrections = 0
   public var status = ""
   public var message = ""
-  /// What came of the last order to save, and of how many.
+  /// Result of the last request to save, and the number of those.
   public var saved = ""
   public var saves = 0
 
@@ -86,12 +89,12 @@ public struct SurfaceState: Hashable, Sendable {
     self.timeline = timeline
   }
 
-  /// It plays, and nobody hears it.
+  /// The click is on, but its port is not connected.
   public var isClickLost: Bool { choices.click.isOn && jackConnected && !isClickConnected }
 
   public var tempo: Tempo { timeline.tempo }
 
-  /// Where the host's transport is. Song beat = session beat - origin; the session beat is the timeline's,
+  /// State of the host's transport. Song beat = session beat - origin; the session beat is the timeline's,
   /// phase-encoded with the quantum.
   public enum Transport: Hashable, Sendable {
     case stopped(at: Beats)
@@ -105,7 +108,7 @@ public struct SurfaceState: Hashable, Sendable {
     case off, silent, acquiring
     case locked(Tempo)
     case lost
-    /// It is our own clock, which comes back.
+    /// Our own clock, which comes back.
     case echo
   }
 
@@ -115,7 +118,7 @@ public struct SurfaceState: Hashable, Sendable {
   }
 }
 
-// Questions about a moment.
+// Values at a moment.
 extension SurfaceState {
   public func sessionBeats(at time: Micros) -> Beats {
     timeline.phaseEncodedBeats(at: time, quantum: Beats(choices.quantum))
@@ -125,7 +128,7 @@ extension SurfaceState {
     timeline.time(atPhaseEncoded: beats, quantum: Beats(choices.quantum))
   }
 
-  /// Negative before the launch; where it stands still while stopped.
+  /// Negative before the launch; while stopped, the position of the transport.
   public func songBeats(at time: Micros) -> Beats {
     switch transport {
     case .stopped(let beats): beats
@@ -133,7 +136,7 @@ extension SurfaceState {
     }
   }
 
-  /// The beat that the beat display shows: the song's while it moves, else the session's own.
+  /// The beat that the beat display shows: the song's while it waits or rolls, else the session's.
   public func shownBeats(at time: Micros) -> Beats { sessionBeats(at: time) - shownOrigin }
 
   public var shownOrigin: Beats {
@@ -143,12 +146,13 @@ extension SurfaceState {
     }
   }
 
-  /// The song's.
+  /// The song's bars.
   public var bars: Bars {
     if case .rolling = transport, let changedBars { changedBars } else { Bars(choices.meter) }
   }
 
-  /// The bars that are shown, and that a click has: the song's while it moves, else what fits the quantum.
+  /// Bars of the beat display and of the click: the song's while it waits or rolls, else bars that fit the
+  /// quantum.
   public var shownBars: Bars {
     switch transport {
     case .stopped: Bars(choices.standingMeter)
@@ -156,38 +160,38 @@ extension SurfaceState {
     }
   }
 
-  /// The place in the bar that is shown, in its notes from 0, with what has passed of one.
+  /// The place in the shown bar, in notes from 0, with the passed part of the present note.
   public func shownPlace(at time: Micros) -> Double {
     let place = shownBars.place(at: shownBeats(at: time).value)
     return Double(place.note) + place.passed
   }
 
-  /// Notes of the bar that is shown at this moment.
+  /// Notes in the shown bar at this moment.
   public func shownBar(at time: Micros) -> Int { Int(shownMeter(at: time).beats) }
 
   private func shownMeter(at time: Micros) -> Meter {
     shownBars.meter(at: ThirtySeconds.before(shownBeats(at: time).value))
   }
 
-  /// Where the note began that is shown at this moment, in 32nds of what is shown.
+  /// Start of the note that is shown at this moment, in 32nds from `shownOrigin`.
   func shownNote(at time: Micros) -> Int64 {
     let here = ThirtySeconds.before(shownBeats(at: time).value)
     return here &- shownBars.place(of: here).rest
   }
 
-  /// When the next one begins, as a session beat.
+  /// The session beat at which the next shown note begins.
   public func nextShownNote(after time: Micros) -> Beats {
     let next = shownNote(at: time) &+ shownMeter(at: time).note
     return shownOrigin + Beats(micros: next &* ThirtySeconds.micros)
   }
 
-  /// How long a start waits still, in notes of the meter; 0: none does.
+  /// Notes of the meter until the waiting start; 0: none waits.
   public func notesToLaunch(at time: Micros) -> Double {
     guard case .waiting = transport else { return 0 }
     return max(0, -songBeats(at: time).value) * choices.meter.notesPerBeat
   }
 
-  /// The session beat at which something asked for now, on the beat or on the bar, happens.
+  /// The session beat at which a request made now takes effect.
   func next(_ launch: LaunchMoment, after time: Micros) -> Beats {
     let now = sessionBeats(at: time)
     let grid: Beats
@@ -197,7 +201,7 @@ extension SurfaceState {
     case (.beat, _): (grid, origin) = (Beats(1), .zero)
     case (.bar, .stopped): (grid, origin) = (Beats(choices.quantum), .zero)
     case (.bar, .waiting(let start)), (.bar, .rolling(let start)):
-      // Beats are whole millionths: a hair before a line is not behind it.
+      // Beats are whole millionths: a beat just before a line belongs to that line.
       return start + Beats(micros: bars.line(atOrAfter: (now - start).value) &* ThirtySeconds.micros)
     }
     return now.nextMatchingPhase(of: origin, quantum: grid)

@@ -26,7 +26,7 @@ extension Table {
         "What is received is heard so much later than JACK's latencies say, and sent to the port that much earlier.",
         within: .number(-500...500, unit: "ms"), in: .audio, isRemembered: true))
     + [
-      // Else anyone who may send a tablet's messages could listen to this machine's microphones.
+      // Otherwise any sender that may send a tablet's messages could listen to this machine's microphones.
       .ofThisMachine(
         "audio/send",
         "Makes a channel for the peers, as --send does: NAME, NAME=PORT or NAME=PORT,PORT. Only this machine can."
@@ -101,7 +101,7 @@ extension Node {
   }
 }
 
-/// How the channels are written down.
+/// Text of channels.
 public enum AudioChannelText {
   /// Two ports of JACK and a name.
   public static var longest: Int { 255 }
@@ -109,13 +109,13 @@ public enum AudioChannelText {
 
 /// A channel as it is shown.
 public struct ShownChannel: Hashable, Sendable {
-  /// Of a received one with its peer's.
+  /// Name; for a received channel with its peer's.
   public var name: String
   public var isSent: Bool
-  /// The words by which it was taken: it alone, or many: "*/*".
+  /// The user's text that selected it: its own name, or a pattern for many such as "*/*".
   public var takenBy = ""
   public var listeners = 0
-  /// "plays", "waits for it"
+  /// For example "plays" or "waits for it".
   public var health = ""
   public var delayMilliseconds = 0.0
   public var bufferMilliseconds = 0.0
@@ -127,7 +127,7 @@ public struct ShownChannel: Hashable, Sendable {
   public var lost = 0
   public var late = 0
 
-  /// How it is doing, how late it is heard, and how often it was not.
+  /// State of a received channel, its delay, and its gaps.
   var told: String {
     let gaps = dropouts == 0 ? "" : dropouts == 1 ? ", 1 gap" : ", \(dropouts) gaps"
     return (delayMilliseconds > 0 ? "\(health), \(shortest(delayMilliseconds)) ms" : health) + gaps
@@ -144,7 +144,7 @@ public struct ShownAudio: Hashable, Sendable {
   public var offered: [String] = []
   public var channels: [ShownChannel] = []
   public var thread = Thread.off
-  /// What a tactus elsewhere says of its channels: it tells them in words alone.
+  /// The text of another tactus about its channels, which it sends as text only.
   var toldSent: String?
   var toldReceived: String?
 
@@ -161,12 +161,12 @@ public struct ShownAudio: Hashable, Sendable {
     }
   }
 
-  /// Each channel that is sent, and to how many.
+  /// The channels that are sent, with their numbers of listeners.
   package var sent: String {
     toldSent ?? Self.list(channels.filter(\.isSent).map { "\($0.name) (\($0.listeners))" })
   }
 
-  /// Each that is received, and how it is doing.
+  /// The channels that are received, with their states.
   package var received: String {
     toldReceived ?? Self.list(channels.filter { !$0.isSent }.map { "\($0.name) (\($0.told))" })
   }
@@ -175,11 +175,12 @@ public struct ShownAudio: Hashable, Sendable {
     words.isEmpty ? "none" : printable(beginning(of: words), limit: limit)
   }
 
-  /// At least as much as is shown. Peers can offer a thousand names of 250 bytes: what is not shown is not even put together.
+  /// Joins at least as much as is shown. Peers can offer a thousand names of 250 bytes; the rest is not even
+  /// joined.
   static func beginning(of words: [String]) -> String {
     var text = ""
     for (index, word) in words.enumerated() {
-      // A scalar has four bytes at most.
+      // A scalar has at most four bytes.
       guard text.utf8.count <= 4 * limit else { break }
       text += (index == 0 ? "" : ", ") + word
     }
@@ -188,7 +189,7 @@ public struct ShownAudio: Hashable, Sendable {
 
   private static let limit = 250
 
-  /// What is there and not received.
+  /// Channels that are offered and not received.
   var waiting: [String] {
     let received = Set(channels.filter { !$0.isSent }.map(\.name))
     return offered.filter { !received.contains($0) }

@@ -65,14 +65,14 @@ extension Table {
 public struct ShownFar: Hashable, Sendable {
   public var rooms: [ShownRoom] = []
   public var refused = ""
-  /// Which key it is; empty: none.
+  /// Which key is used; empty: none.
   public var key = ""
-  /// Why there is no way to them.
+  /// Why other rooms cannot be reached.
   public var failure = ""
 
   public init() {}
 
-  /// As far as `words` says it: which rooms, and whether they are heard.
+  /// Reads `words`, as far as they tell: the rooms, and their states.
   init(told words: String) {
     guard words != Self.none, words != " " else { return }
     rooms = words.split(separator: ";").compactMap { text in
@@ -95,7 +95,7 @@ public struct ShownFar: Hashable, Sendable {
     return printable(all.joined(separator: "; "), limit: 250)
   }
 
-  /// nil: none are wanted.
+  /// nil: no rooms are wanted.
   package var short: String? {
     if !failure.isEmpty { return "no way to other rooms" }
     guard !rooms.isEmpty else { return nil }
@@ -115,19 +115,19 @@ public struct ShownRoom: Hashable, Sendable {
     case unknown, waiting, ourselves, proven, away
   }
 
-  /// As it was written, or where it called from.
+  /// As the user wrote it, or the address from which it called.
   public var name: String
   public var state: State
   public var roundTripMilliseconds: Double?
   public var lossPercent: Double?
-  /// What somebody knows of the two ways, and how much of it has come in by now.
+  /// The known correction for unequal travel times, and how much of it is applied by now.
   public var offsetMilliseconds: Double
   public var heldMilliseconds: Double
-  /// How much later its grid is.
+  /// How much later the room's grid is.
   public var distanceBeats: Double
-  /// Where it sees this machine.
+  /// The address at which the room sees this machine.
   public var seen: String?
-  /// It does not answer, and somebody at its address has called.
+  /// The room does not answer, but a room at its address has called.
   public var isCalledBack: Bool
 
   public init(
@@ -155,7 +155,7 @@ public struct ShownRoom: Hashable, Sendable {
 
   private static let nowhere = "has no address: is the name right, and is there a way to the Internet?"
   private static let silence = "does not answer: it is not there, or has another key"
-  /// Whether it is the same cannot be known: two rooms may have one router.
+  /// We cannot know whether the caller is that room: two rooms may share one router.
   package static let callsBack =
     "does not answer, but a room at its address called: if that is it, this is enough"
   private static let itself = "is this tactus itself"
@@ -178,7 +178,7 @@ public struct ShownRoom: Hashable, Sendable {
     }
   }
 
-  /// Of a room as `words` has it, which is told by `far/str`; nil: these are of no room.
+  /// Reads the state from the text that `words` makes and `far/str` sends; nil: it is not about a room.
   package static func state(told words: some StringProtocol) -> State? {
     if words.hasSuffix(nowhere) { return .unknown }
     if words.hasSuffix(silence) || words.hasSuffix(callsBack) { return .waiting }

@@ -24,9 +24,9 @@ extension Table {
       "A key, knob or pedal and what it does; then learned, configured or standard."),
   ]
 
-  /// Why these can't be bound; nil if they can. For the readers of a user's choices.
+  /// Why these cannot be bound; nil if they can. For readers of a user's choices.
   ///
-  /// - Parameter isKey: A key is on this machine, and has no place like a knob's.
+  /// - Parameter isKey: a key is on this machine, and has no level as a knob has.
   public func objection(to targets: [Target], ofKey isKey: Bool = false) -> String? {
     for target in targets {
       if let objection = objection(to: target, ofKey: isKey) { return objection }
@@ -36,7 +36,7 @@ extension Table {
 
   private func objection(to target: Target, ofKey isKey: Bool) -> String? {
     guard let row = row(target.path) else {
-      // It may come when it plays.
+      // The output may be added later, while the program runs.
       if Self.ownOutput(target.path)?.isWritable == true { return nil }
       let hint = nearest(to: target.path).map { "; do you mean \($0)?" } ?? ""
       return "no such address: \(printable(target.path, limit: 64))\(hint)"
@@ -65,7 +65,7 @@ extension Table {
 }
 
 extension Node {
-  /// Whether these are ever obeyed; whether they are at that moment is found out then.
+  /// Throws if these can never be obeyed. Whether they can at a given moment is checked then.
   fileprivate func judge(_ arguments: [Argument]) throws(Refusal) {
     guard let values = try accept(arguments), let write else { return }
     do throws(Refusal) {
@@ -75,7 +75,7 @@ extension Node {
     }
   }
 
-  /// A knob's place can be its argument.
+  /// Whether a knob's level can be the argument.
   fileprivate var takesLevel: Bool {
     guard kind == .value, parameters.count == 1 else { return false }
     switch parameters[0] {

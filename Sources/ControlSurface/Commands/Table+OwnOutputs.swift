@@ -2,7 +2,7 @@
 import Choices
 import OSC
 
-// The user's own outputs. Each has addresses of its own, out/NAME/..., from its arrival to its end.
+// The user's own outputs. The addresses out/NAME/... exist as long as the output does.
 extension Table {
   static let ownOutputs: [Node] = [
     .order(
@@ -10,7 +10,7 @@ extension Table {
       "Adds an output with a port of its own, or gives one other settings: \(NamedOutput.allowed)."
     ) { values, it throws(Refusal) in
       var output = try NamedOutput(values[0].text)
-      // Other settings start no machine that was stopped.
+      // Changed settings do not start a machine that was stopped.
       if let present = it.settings(ofOutput: output.name) {
         output.settings.clock.plays = present.clock.plays
       }
@@ -38,15 +38,16 @@ extension Table {
     ) { $0.own.outputChanges },
   ]
 
-  /// In one datagram, and with room for as many names as there can be, each as long as it can be.
+  /// The list must fit one datagram. There is room for the largest number of names, each of the greatest
+  /// length.
   private static let longestList = 1_200
 
-  /// With these outputs' addresses behind all others.
+  /// This table with the addresses of these outputs after all others.
   func with(_ outputs: [NamedOutput]) -> Table {
     Table(rows.filter { $0.output == nil } + outputs.flatMap(Node.rows(of:)))
   }
 
-  /// An address of some output, whether it is there or not.
+  /// The row at an address of any output, whether or not such an output exists.
   public static func ownOutput(_ path: String) -> Node? {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 3, parts[0] == "out", let kind = kinds[parts[2]], NamedOutput.isName(parts[1]) else {
@@ -55,7 +56,7 @@ extension Table {
     return row(path, of: [NamedOutput(name: parts[1], settings: OutputSettings(kind))])
   }
 
-  /// The first kind of output with an address that ends so.
+  /// By the last part of an address: the first kind of output that has it.
   private static let kinds = Dictionary(
     OutputKind.allCases.flatMap { kind in
       Node.rows(of: NamedOutput(name: "x", settings: OutputSettings(kind))).map {
@@ -63,13 +64,13 @@ extension Table {
       }
     }, uniquingKeysWith: { first, _ in first })
 
-  /// An address of one of these outputs.
+  /// The row at an address of one of these outputs.
   static func row(_ path: String, of outputs: [NamedOutput]) -> Node? {
     guard let output = outputs.first(where: { path.hasPrefix("out/\($0.name)/") }) else { return nil }
     return Node.rows(of: output).first { $0.path == path }
   }
 
-  /// What tells two of these tables apart.
+  /// Equal shapes mean equal tables.
   static func shape(of outputs: [NamedOutput]) -> [String] {
     outputs.map { "\($0.name) \($0.settings.kind.word)" }
   }
@@ -127,14 +128,14 @@ extension Node {
   }
 }
 
-/// How an output is doing, as it is shown.
+/// State of an output, as it is shown.
 public struct OutputHealth: Hashable, Sendable {
-  /// "waits", "plays"; empty of one that is no clock.
+  /// "waits", "plays"; empty if it is no clock.
   public var state = ""
   public var jitterMicros = 0.0
   public var madeUp = 0
   public var latencyMilliseconds = 0.0
-  /// "clock plays, 12 us"
+  /// For example "clock plays, 12 us".
   public var words = ""
 
   public init() {}

@@ -88,7 +88,7 @@ extension Table {
         "quantum/nudge", [.whole(-64...64, unit: "beats")],
         "Lengthens or shortens the quantum; the shortest is one beat."
       ) { values, it in
-        // From a bar of 7/8 to the next whole beat.
+        // From a bar of 7/8 the next step goes to a whole beat.
         let now = it.state.choices.quantum
         let quantum =
           Int(values[0].whole < 0 ? -Int64(flooring: -now) : Int64(flooring: now))
@@ -119,14 +119,14 @@ extension Table {
     min(max((tempo - range.lowerBound) / (range.upperBound - range.lowerBound), 0), 1)
   }
 
-  /// A nudge stops at the end of the range, as a knob does. It goes from the number that was meant: what the session rounds
-  /// does not add up.
+  /// A nudge stops at the end of the range, as a knob does. It starts from the decimal that was meant, so
+  /// that the session's rounding does not add up.
   private static func moved(_ reading: Reading, by amount: Double) -> Intent {
     let tempo = ((Tempo(reading.tempoBelowBend).clamped.shortest + amount) * 10_000).rounded() / 10_000
     return .tempo(Tempo(tempo).clamped.beatsPerMinute, .now)
   }
 
-  /// Half of 30 is not 20: outside the range there is no half.
+  /// There is no half outside the range: half of 30 is not 20.
   private static func scaled(_ reading: Reading, by factor: Double) throws(Refusal) -> Intent {
     let tempo = reading.tempoBelowBend * factor
     guard tempoRange.contains(tempo) else {
@@ -149,12 +149,12 @@ extension SurfaceState {
 }
 
 extension SurfaceState {
-  /// `Ableton Link (lead host: no host yet)`
+  /// For example `Ableton Link (lead host: no host yet)`.
   package var leadNote: String {
     ControlSurface.leadNote(leader, lead: choices.lead.word, clock: midiClock.word)
   }
 
-  /// `Link (host: none yet)`
+  /// For example `Link (host: none yet)`.
   package var shortLeadNote: String {
     ControlSurface.leadNote(
       leader == Self.link ? "Link" : leader, lead: choices.lead.word, clock: midiClock.word, isShort: true)
@@ -195,7 +195,7 @@ extension SurfaceState.MIDIClockIn {
   private static let locked = "locked, "
   private static let unit = " BPM"
 
-  /// As `word` has it. nil: it is none of these.
+  /// Reads the text of `word`; nil: it is none of these.
   init?(told word: String) {
     let plain: [Self] = [.off, .silent, .acquiring, .lost, .echo]
     if let plain = plain.first(where: { $0.word == word }) {

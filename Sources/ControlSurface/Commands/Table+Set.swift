@@ -2,7 +2,7 @@
 import Choices
 import OSC
 
-// The set list. What a song changes is said by other rows' addresses.
+// The set list. A song's commands use the addresses of other rows.
 extension Table {
   static let set: [Node] = [
     .trigger(

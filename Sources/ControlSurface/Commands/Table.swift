@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import OSC
 
-/// The one table of commands and state values. Dispatch, replies, help, man page, OSCQuery and the layouts are made
-/// from it; nothing is settable, askable or told that is not a row here.
+/// The one table of commands and state values. Dispatch, replies, help, man page, OSCQuery and the layouts
+/// are made from it. A value that has no row here cannot be set, asked for or sent.
 ///
-/// It knows no socket and no liblo. To add a choice: `Choice`. Any other command: a case of `Command`, a row in one of the `Table+`
-/// files.
+/// It knows no socket and no liblo. To add a choice, see `Choice`. To add another command, add a case of
+/// `Command` and a row in one of the `Table+` files.
 public struct Table: Sendable {
   public static let standard = Table(
     session + far + audio + tempo + bend + transport + drift + click + clock + pulse + ownOutputs + set + host
@@ -15,16 +15,17 @@ public struct Table: Sendable {
       + feeds
       + conversation)
 
-  /// Below which all addresses lie.
+  /// First part of all addresses.
   public static let root = "tactus"
   public static func address(_ path: String) -> String { "/\(root)/\(path)" }
 
-  /// What is below the root. nil: it is not below it.
+  /// The address below the root; nil: it is not below the root.
   public static func path(of address: String) -> String? {
     address.hasPrefix("/\(root)/") ? String(address.dropFirst(root.count + 2)) : nil
   }
 
-  /// Link's own multicast port is 20808; this is the next, and used by no other music program known to us.
+  /// Link's own multicast port is 20808. This is the next one; we know of no other music program that uses
+  /// it.
   public static let port: UInt16 = 20809
 
   public let rows: [Node]
@@ -38,12 +39,12 @@ public struct Table: Sendable {
       rows.enumerated().map { ($0.element.path, $0.offset) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// With another choice in it.
+  /// This table and another choice.
   public func adding(_ choice: Choice) -> Table { Table(rows + Node.rows(of: choice)) }
 
   public var choices: [Choice] { rows.compactMap(\.choice) }
 
-  /// Of a row in `rows`.
+  /// Index in `rows`.
   func place(of path: String) -> Int? { places[path] }
   public func row(_ path: String) -> Node? { places[path].map { rows[$0] } }
 
@@ -55,7 +56,7 @@ public struct Table: Sendable {
     return path.nearest(among: paths) ?? ending(like: path)
   }
 
-  /// The only one that ends with such a word: midi/learn for learn, click/volume for volme.
+  /// The only address whose last part resembles this word: midi/learn for learn, click/volume for volme.
   private func ending(like word: String) -> String? {
     let endings = paths.map { String($0.split(separator: "/").last ?? "") }
     guard !word.contains("/"), let end = word.nearest(among: endings) else { return nil }
@@ -64,14 +65,15 @@ public struct Table: Sendable {
   }
 }
 
-// Commands as somebody types them: `tempo 131.5`, `start bar`, `/tactus/click/gain 0.5`.
+// Commands as a user types them: `tempo 131.5`, `start bar`, `/tactus/click/gain 0.5`.
 extension Table {
-  /// The message that the words mean, checked as the surface will check it. Neighbours' addresses are passed on.
+  /// The message for these words, checked as the surface will check it. Addresses of other programs are
+  /// passed on.
   public func message(_ words: [String]) throws(Refusal) -> Message {
     guard let first = words.first else { throw Refusal(.unknownAddress, "a command is missing") }
     let path = Self.path(of: first) ?? first
     guard let row = row(path) else {
-      // The running program knows what outputs there are, and whether `4` is a number there or a word.
+      // Only the running program knows which outputs exist, and whether `4` is a number or a word there.
       if Self.ownOutput(path) != nil {
         return Message(Self.address(path), arguments: words.dropFirst().map { .string($0) })
       }
@@ -82,7 +84,7 @@ extension Table {
       throw Refusal(.unknownAddress, "there is no \(printable(path, limit: 80))" + hint)
     }
     let parameters = row.kind == .trigger ? row.optional : row.parameters + row.optional
-    // A fader may be between two whole numbers; who types such a number means it.
+    // A fader may stand between two whole numbers. A user who types such a number made an error.
     for (word, parameter) in zip(words.dropFirst(), parameters) where row.isWritable {
       guard parameter.value(of: word) == nil, let number = Double(word) else { continue }
       if case .whole = parameter {
@@ -100,7 +102,7 @@ extension Table {
   private func argument(_ word: String, as parameter: Parameter?) -> Argument {
     switch parameter {
     case .text: return .string(word)
-    // A number would be a word's place in the list.
+    // A number would be read as an index into the list of words.
     case .word(let words) where words.contains(word.lowercased()): return .string(word)
     case .number, .fader, .whole, .beats, .flag, .word, .exact, nil: break
     }

@@ -3,16 +3,17 @@ import BeatMath
 
 /// A tempo from taps: the median of the last intervals, so that one clumsy tap changes nothing.
 struct Taps {
-  /// After a longer pause the first tap counts again; 20 BPM is one tap in 3 s.
+  /// After a longer pause the next tap is a first tap again; 20 BPM is one tap in 3 s.
   static let pause = Micros(3_200_000)
   static let intervalLimit = 7
-  /// An interval this much off the median is a new tempo, not a clumsy tap.
+  /// An interval that differs from the median by more than this factor starts a new tempo; a smaller one is a
+  /// clumsy tap.
   static let tolerance = 1.7
 
   private var last: Micros?
   private var intervals: [Double] = []
 
-  /// nil after the first tap, and for a contact that bounced.
+  /// nil after the first tap, and for a switch that bounced.
   mutating func tap(at now: Micros) -> Double? {
     guard let last else {
       self.last = now
@@ -41,15 +42,15 @@ struct Taps {
   }
 }
 
-/// A fader sends hundreds of tempos a second, and each one that goes to the session goes to every peer: at most 20 a
-/// second pass, the first at once, and the last always.
+/// A fader sends hundreds of tempos a second, and each one that goes to the session goes to every peer. At
+/// most 20 a second pass: the first at once, and the last always.
 struct TempoGate<Asker> {
   static var interval: Micros { Micros(50_000) }
 
   private var last: Micros?
   private var held: (tempo: Double, asker: Asker)?
 
-  /// The tempo to pass on now, if one may pass.
+  /// Returns the tempo to pass on now, if one may pass.
   mutating func offer(
     _ tempo: Double, from asker: Asker, at now: Micros
   ) -> (tempo: Double, asker: Asker)? {
@@ -64,13 +65,13 @@ struct TempoGate<Asker> {
     return waiting
   }
 
-  /// When the held one passes.
+  /// When the held tempo passes.
   var deadline: Micros? {
     guard held != nil else { return nil }
     guard let last else { return nil }
     return last + Self.interval
   }
 
-  /// A tempo set for a beat or a bar takes the place of what a fader still had to say.
+  /// Drops the held tempo: a tempo set for a beat or a bar replaces what a fader sent before.
   mutating func drop() { held = nil }
 }

@@ -3,10 +3,11 @@ import BeatMath
 import Choices
 import OSC
 
-// The song as the feed `song` tells it, and as whoever is told takes it: where it is, and where its bars are, if they are not simply those of the
-// meter from its beginning. A meter that comes is told ahead, with its line, so that everybody changes there.
+// The song in the feed `song`, written and read: its position, and its bars if they are not simply those of
+// the meter from the start. The next meter is sent ahead with its bar line, so that all receivers change
+// there.
 extension SurfaceState {
-  /// At this moment.
+  /// Arguments of `song` at this moment.
   func songTold(at now: Micros) -> [Argument] {
     let (word, beats): (String, Beats) =
       switch transport {
@@ -28,7 +29,7 @@ extension SurfaceState {
     ]
   }
 
-  /// Whatever is no song changes nothing.
+  /// Reads the arguments of `song`; ignores them if they are malformed.
   mutating func takeSong(_ arguments: [Argument]) {
     let numbers = arguments.dropFirst().compactMap(\.number)
     guard case .string(let word)? = arguments.first, numbers.count == arguments.count - 1,
@@ -49,7 +50,7 @@ extension SurfaceState {
     changedBars = bars
   }
 
-  /// A place in the song, and the meter there.
+  /// Reads a place in the song, and the meter there.
   private static func bars(_ arguments: ArraySlice<Argument>, behind start: Double) -> (Int64, Meter)? {
     let three = arguments.prefix(3)
     guard three.count == 3, let beat = three.first?.number, abs(beat - start) < 1e12,
@@ -61,7 +62,8 @@ extension SurfaceState {
 }
 
 extension SurfaceState {
-  /// Another meter of a song that plays comes with a bar line, where the audio thread will have it, too: that is shown at once.
+  /// Changes choices. A new meter for a rolling song begins at a bar line, which is shown at once; the audio
+  /// thread uses the same line.
   package mutating func choose(at time: Micros, _ change: (inout SurfaceState) -> Void) {
     var bars = self.bars
     change(&self)

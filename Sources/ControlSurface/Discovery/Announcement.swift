@@ -2,10 +2,11 @@
 import Glibc
 import OSC
 
-/// An entry of ours in the network's directory (mDNS), so that a tablet shows it in its list.
+/// An entry in the network's directory (mDNS), so that tablets list us.
 ///
-/// Avahi's own command keeps the record; a shell waits beside it, and another on a pipe from us, which ends it when that
-/// closes, as it does however we end. Without Avahi nothing is announced, and nothing else is missing.
+/// Avahi's own command keeps the record. A shell waits for that command; a second one reads a pipe from us
+/// and ends the command when the pipe closes, which happens however we end. Without Avahi we are not
+/// announced, and all else works.
 struct Announcement: ~Copyable {
   enum Service: CaseIterable {
     case osc, oscQuery, page
@@ -33,7 +34,7 @@ struct Announcement: ~Copyable {
     kill "$watch"
     """
 
-  /// nil when not even a shell can be started.
+  /// nil: not even a shell could be started.
   init?(_ service: Service, name: String, port: UInt16, command: String) {
     var ends: [Int32] = [-1, -1]
     guard Glibc.pipe(&ends) == 0 else { return nil }
@@ -72,7 +73,7 @@ struct Announcement: ~Copyable {
     self.command = command
   }
 
-  /// Why it is no longer there; nil while it is.
+  /// Why the entry is gone; nil while it is there.
   var ended: String? {
     var status: Int32 = 0
     guard waitpid(shell, &status, WNOHANG) != 0 else { return nil }
@@ -86,7 +87,7 @@ struct Announcement: ~Copyable {
     while waitpid(shell, &status, 0) < 0, errno == EINTR {}
   }
 
-  /// A name has at most 63 bytes and no control characters.
+  /// Shortens a name to 63 bytes without control characters, which mDNS demands.
   static func shortened(_ name: String) -> String {
     var shown = ""
     for character in printable(name, limit: 63) {

@@ -2,24 +2,24 @@
 import JSON5
 import OSC
 
-/// OSCQuery: the table as a tree that a controller can read to build its own page. Pure: a request in, an answer out. All of it
-/// but the values is written once.
+/// OSCQuery: the table as a tree that a controller can read to build its own page. Pure: a request in, an
+/// answer out. Everything except the values is encoded once.
 package struct QueryTree: Sendable {
   private let top: Branch
   private let shown: [Node]
   private let table: Table
-  /// Of the user's own outputs that are in it.
+  /// The user's own outputs that are in the tree.
   private let outputs: [String]
 
   private static let attributes = [
     "FULL_PATH", "CONTENTS", "TYPE", "ACCESS", "VALUE", "RANGE", "DESCRIPTION", "UNIT", "CLIPMODE", "TAGS",
   ]
 
-  /// A node and what is below it.
+  /// A node and its subtree.
   private struct Branch: Sendable {
     var name: String
     var row: Node?
-    /// As JSON; the value, which is nil, is looked up when it is told.
+    /// Attributes as JSON. A nil text stands for the value, which is read when it is asked for.
     var members: [(name: String, text: String?)] = []
     var branches: [Branch] = []
   }
@@ -40,7 +40,7 @@ package struct QueryTree: Sendable {
     self.top = top
   }
 
-  /// Outputs come and go while tactus runs.
+  /// Rebuilds the tree if outputs came or went.
   package mutating func follow(_ snapshot: SurfaceSnapshot) {
     let own = snapshot.reading.state.outputs
     if Table.shape(of: own) != outputs { self = QueryTree(table, with: own) }
@@ -52,7 +52,7 @@ package struct QueryTree: Sendable {
     package var body = ""
   }
 
-  /// What rows are read from, and whether for a paired asker.
+  /// The values, and whether the asker is paired.
   private struct Asked {
     let reading: Reading
     let isPaired: Bool
@@ -76,7 +76,7 @@ package struct QueryTree: Sendable {
     }
   }
 
-  /// - Parameter isPaired: what strangers need not know is told, too.
+  /// - Parameter isPaired: the answer includes the rows for paired peers.
   package func answer(
     path: String, query: String?, _ snapshot: SurfaceSnapshot, at place: Place, isPaired: Bool = false
   ) -> Answer {
@@ -94,7 +94,7 @@ package struct QueryTree: Sendable {
     case let attribute?:
       guard Self.attributes.contains(attribute) else { return Answer(status: 400) }
       guard let member = branch.members.first(where: { $0.name == attribute }) else {
-        // A container has a path and contents; of the rest nothing.
+        // A container has only a path and contents.
         guard let row = branch.row else { return Answer(status: 200, body: "{}") }
         return Answer(status: attribute == "VALUE" && !row.isReadable ? 204 : 400)
       }
@@ -137,7 +137,8 @@ package struct QueryTree: Sendable {
         add("UNIT", list(row.parameters.map { JSON5.quoted($0.unit) }))
       }
       add("CLIPMODE", list(row.parameters.map { $0.clips ? "\"both\"" : "\"none\"" }))
-      // A switch, a trigger and a number have the same type, and may have the same range.
+      // A switch, a trigger and a number have the same type and may have the same range, so a tag tells them
+      // apart.
       let isSwitch =
         row.kind != .trigger && row.parameters.contains { if case .flag = $0 { true } else { false } }
       add("TAGS", list((["\(row.kind)"] + (isSwitch ? ["switch"] : [])).map(JSON5.quoted)))
@@ -200,7 +201,7 @@ package struct QueryTree: Sendable {
     }
   }
 
-  // A float keeps its point here, whatever its value: who asks may tell types by it.
+  // A float always has a decimal point: readers may infer the type from it.
   private func json(_ argument: Argument) -> String {
     switch argument {
     case .int32(let value): "\(value)"
@@ -230,7 +231,7 @@ package struct QueryTree: Sendable {
     "{" + members.map { "\(JSON5.quoted($0.0)):\($0.1)" }.joined(separator: ",") + "}"
   }
 
-  /// For a browser: the addresses and what they say now.
+  /// The page for a browser: addresses and their values.
   private func page(_ reading: Asked) -> String {
     func escaped(_ text: String) -> String {
       var shown = ""
@@ -258,7 +259,7 @@ package struct QueryTree: Sendable {
 }
 
 extension Parameter {
-  /// Out of range lands on the end, instead of being refused.
+  /// Whether a value out of range becomes the nearest end rather than being refused.
   var clips: Bool {
     switch self {
     case .fader: true
