@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Arithmetic: what a musician writes as `60000 / bpm * 3/4`, read once and computed at each beat.
+// Arithmetic: formulas that a musician writes, as `60000 / bpm * 3/4`, read once and computed at each beat.
 //
-// It lacks, on purpose: names of its own (anyone who reads a formula says which there are), conditions, loops, anything that remembers.
+// It lacks, on purpose, names of its own (the caller gives the names), conditions, loops, and memory.
 //
-// One invariant: whatever the text, reading it takes `longest` bytes and `deepest` brackets at most, computing it one pass
-// over its steps, and what comes out is a finite number or nil.
+// One invariant: for every text, reading takes at most `longest` bytes and `deepest` brackets, computing is
+// one pass over the steps, and the result is a finite number or nil.
 //
 // Way in: `Formula(_:names:)`, then `value(_:)`. Pure: no I/O, no clock, no Foundation.
 
 /// Arithmetic on named numbers: + - * / (also x for *), brackets, round, floor and ceil.
 public struct Formula: Hashable, Sendable {
-  /// Bytes.
+  /// Length limit in bytes.
   public static let longest = 128
-  /// Brackets within brackets.
+  /// Limit of nested brackets.
   public static let deepest = 16
 
-  /// Why a text is none.
+  /// Reason why a text is no formula.
   public struct Fault: Error, Hashable, Sendable {
     public let text: String
   }
 
-  /// In the order in which a calculator without brackets would have them.
+  /// Steps in the order of a stack calculator (reverse Polish notation).
   enum Step: Hashable, Sendable {
     case number(Double)
-    /// Its place among the names.
+    /// Index into the names.
     case name(Int)
     case add, subtract, multiply, divide, negate, round, floor, ceil
   }
@@ -36,7 +36,8 @@ public struct Formula: Hashable, Sendable {
     steps = try reader.whole()
   }
 
-  /// `values` are those of the names, in their order. nil: that is no number, as after a division by zero.
+  /// `values` are the values of the names, in their order. nil: the result is no number, as after a division
+  /// by zero.
   public func value(_ values: [Double]) -> Double? {
     var stack: [Double] = []
     for step in steps {

@@ -83,14 +83,14 @@ struct FormulaReader {
     steps.append(function.1)
   }
 
-  /// Digits, with a point if they like.
+  /// Reads digits, optionally with a point.
   private mutating func number() throws(Formula.Fault) -> Double {
     let text = take { $0.isDigit || $0 == UInt8(ascii: ".") }
     guard let number = Double(text), number.isFinite else { throw fault("\(text.prefix(32)) is no number") }
     return number
   }
 
-  /// Behind the spaces.
+  /// The next character after spaces.
   private var next: UInt8? {
     mutating get {
       while place < letters.count, letters[place] == UInt8(ascii: " ") { place += 1 }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// JSON5 as people write it: JSON with comments, names without quotes, single quotes, a comma too many, hexadecimal
-/// numbers and long strings. Everything knows the line that it stands on, so that a reader can say where
-/// something is wrong.
+/// JSON5 as people write it: JSON with comments, names without quotes, single quotes, trailing commas,
+/// hexadecimal numbers and strings over several lines. Every value knows its line, so that an error message
+/// can name it.
 ///
-/// What it lacks: numbers beyond `Double`, streams, and any idea of what a document means. Stricter than the
-/// standard in three things that are always mistakes: a name twice in one object, text that is not UTF-8, and half of
-/// a surrogate pair.
+/// It lacks numbers beyond `Double`, streams, and any idea of what a document means. It is stricter than the
+/// standard in three things that are always mistakes: a name twice in one object, text that is not UTF-8, and
+/// half of a surrogate pair.
 ///
-/// One invariant: whatever the bytes, there is a value or one `Fault`, after time and memory in proportion to them.
+/// One invariant: all bytes give a value or one `Fault`, in time and memory proportional to their number.
 ///
 ///     let document = try JSON5.read(bytes)
 public enum JSON5: Equatable, Sendable {
   case null
   case boolean(Bool)
-  /// The text as it stood there, too: 4 and 4.0 are not always the same to a reader.
+  /// The written text is kept, too: some readers distinguish 4 from 4.0.
   case number(Double, written: String)
   case string(String)
   case array([Element])
   case object([Member])
 
-  /// A value and the line that it begins on; the first is 1.
+  /// A value and the line on which it begins, counted from 1.
   public struct Element: Equatable, Sendable {
     public let value: JSON5
     public let line: Int
@@ -33,7 +33,7 @@ public enum JSON5: Equatable, Sendable {
 
   public struct Member: Equatable, Sendable {
     public let name: String
-    /// Of the name.
+    /// Line of the name.
     public let line: Int
     public let element: Element
 
@@ -46,16 +46,16 @@ public enum JSON5: Equatable, Sendable {
 
   public struct Fault: Error, Equatable, Sendable {
     public let line: Int
-    /// Without the line: "a string that does not end".
+    /// The error without its line, as "a string that does not end".
     public let text: String
   }
 
-  /// For a document that comes from outside.
+  /// Limits for a document that comes from outside.
   public struct Limits: Sendable {
     public var bytes = 1 << 20
-    /// Of arrays and objects in each other.
+    /// Nesting of arrays and objects.
     public var depth = 64
-    /// All values and members together.
+    /// Values and members in the whole document.
     public var values = 1 << 16
     public init() {}
   }
@@ -65,7 +65,7 @@ public enum JSON5: Equatable, Sendable {
     return try reader.document()
   }
 
-  /// nil: nothing but space and comments.
+  /// Returns nil if the document holds only space and comments.
   public static func readIfAny(_ bytes: [UInt8], limits: Limits = Limits()) throws(Fault) -> Element? {
     var reader = try Reader(bytes, limits: limits)
     return try reader.isEmpty() ? nil : reader.document()
@@ -73,7 +73,7 @@ public enum JSON5: Equatable, Sendable {
 }
 
 extension JSON5 {
-  /// "text", "a number": what somebody wrote instead of what was wanted.
+  /// The kind of value that was found, for error messages: "text", "a number".
   public var kind: String {
     switch self {
     case .null: "null"
@@ -86,7 +86,7 @@ extension JSON5 {
   }
 }
 
-/// What is written is JSON as well as JSON5, on one line; what has no place in JSON (NaN, infinity) becomes null.
+/// Writing: one line that is JSON as well as JSON5. NaN and infinity, which JSON lacks, become null.
 extension JSON5 {
   public var text: String {
     switch self {
@@ -100,7 +100,7 @@ extension JSON5 {
     }
   }
 
-  /// 20 rather than 20.0.
+  /// Returns 20 rather than 20.0.
   public static func text(_ number: Double) -> String {
     guard number.isFinite else { return "null" }
     let text = number.description
@@ -125,7 +125,7 @@ extension JSON5 {
     return quoted + "\""
   }
 
-  // For documents of our own; the lines mean nothing.
+  // For documents made in the program, whose lines have no meaning.
 
   public static func of(_ number: Double) -> JSON5 { .number(number, written: text(number)) }
   public static func of(_ number: Int) -> JSON5 { .number(Double(number), written: "\(number)") }

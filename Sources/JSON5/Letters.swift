@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Which characters may be where, by ECMAScript 5.1.
+/// Classes of characters, by ECMAScript 5.1.
 extension Unicode.Scalar {
   var startsName: Bool {
     if self == "$" || self == "_" { return true }
@@ -28,7 +28,7 @@ extension Unicode.Scalar {
     }
   }
 
-  /// For a complaint.
+  /// A character for an error message.
   var shown: String {
     let isVisible = value >= 0x20 && value != 0x7F && !isSpace
     return isVisible ? "\(self)" : "U+" + String(value, radix: 16, uppercase: true)
@@ -36,7 +36,7 @@ extension Unicode.Scalar {
 }
 
 extension String {
-  /// For a complaint: on one line, and without what a terminal would obey.
+  /// Text for an error message: on one line, and without characters that control a terminal.
   var shortened: String {
     let safe = unicodeScalars.prefix(40).map { scalar in
       scalar.endsLine || scalar.properties.generalCategory == .control ? "?" : Character(scalar)
@@ -46,7 +46,7 @@ extension String {
 }
 
 extension Double {
-  /// As JSON5 writes numbers; nil: that is none.
+  /// Reads a number as JSON5 writes it; nil: it is none.
   init?(json5 text: String) {
     var digits = Substring(text)
     let isNegative = digits.hasPrefix("-")
@@ -68,7 +68,7 @@ extension Double {
       }
       return value
     }
-    // Digits with a point and an exponent, and nothing else that Double(_:) takes.
+    // Accepts digits with a point and an exponent, and nothing else that Double(_:) would read.
     var mantissa = text
     if let e = text.firstIndex(where: { $0 == "e" || $0 == "E" }) {
       var exponent = text[text.index(after: e)...]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What the characters mean: values in values, within the limits.
+/// Builds values from characters, within the limits.
 struct Reader {
   private var scanner: Scanner
   private let limits: JSON5.Limits
@@ -11,7 +11,7 @@ struct Reader {
     self.limits = limits
   }
 
-  /// Whether nothing follows but space and comments.
+  /// Whether only space and comments follow.
   mutating func isEmpty() throws(JSON5.Fault) -> Bool {
     try scanner.skipSpace()
     return scanner.next == nil
@@ -148,7 +148,7 @@ struct Reader {
       written.unicodeScalars.append(scalar)
       scanner.advance()
     }
-    // 7/8, and no comment.
+    // Text such as 7/8, which is no comment.
     if scanner.isPlainSlash {
       written += scanner.takeWhole()
       throw scanner.unquoted(written)
@@ -182,7 +182,7 @@ struct Reader {
     throw JSON5.Fault(line: start, text: "text without its closing \(quote == "'" ? "'" : "\"")")
   }
 
-  /// nil: the line goes on in the next one.
+  /// Reads an escape. nil: it continues the string on the next line.
   private mutating func escape() throws(JSON5.Fault) -> Unicode.Scalar? {
     guard let scalar = scanner.next else { throw scanner.fault("text that ends in a \\") }
     scanner.advance()

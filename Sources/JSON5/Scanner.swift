@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The document's characters, one after the other without going back, and the line that each is on.
+/// The document's characters in order, without going back, and the line of each.
 struct Scanner {
   private let text: [Unicode.Scalar]
   private var place = 0
@@ -31,7 +31,7 @@ struct Scanner {
   /// nil: the end.
   var next: Unicode.Scalar? { place < text.count ? text[place] : nil }
 
-  /// Whether this and the next one are a slash that begins no comment.
+  /// Whether a slash follows that begins no comment.
   var isPlainSlash: Bool {
     next == "/" && place + 1 < text.count && text[place + 1] != "/" && text[place + 1] != "*"
   }
@@ -79,7 +79,7 @@ struct Scanner {
     }
   }
 
-  /// Up to what may follow a value or a name: what somebody wrote without quotes.
+  /// Takes everything up to a character that may follow a value or a name: text that lacks its quotes.
   mutating func takeWhole() -> String {
     var whole = String.UnicodeScalarView()
     while let scalar = next, !scalar.isSpace, !",:{}[]".unicodeScalars.contains(scalar) {

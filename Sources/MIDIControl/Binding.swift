@@ -20,9 +20,9 @@ public struct Binding<Event: LosslessStringConvertible & Hashable & Sendable>: H
     self.init(event, targets)
   }
 
-  /// The event, and what may be its targets.
+  /// Splits a text into the event and the texts of its targets.
   package static func split(_ text: String) -> (event: Event, targets: [Substring])? {
-    // The key = has a name like any other.
+    // Skip the first character, for the key = has a name like any other.
     guard let first = text.firstIndex(where: { $0 != " " }),
       let sign = text[first...].dropFirst().firstIndex(of: "="), let event = Event(String(text[..<sign]))
     else { return nil }
@@ -36,18 +36,18 @@ public struct Binding<Event: LosslessStringConvertible & Hashable & Sendable>: H
 
 public typealias MIDIBinding = Binding<MIDIEventName>
 
-/// An address of the control surface, and what is said to it: fixed arguments, or the range that a knob covers.
+/// An address of the control surface with fixed arguments, or with the range that a knob covers.
 public struct Target: Hashable, Sendable, CustomStringConvertible {
-  /// Bytes of one as it is written, so that whatever was read can be written and read again.
+  /// Length limit of a target's text in bytes. Whatever was read can be written and read again.
   static let longest = 128
-  /// Of one event.
+  /// Targets of one event.
   public static let limit = 8
 
-  /// Below the surface's root.
+  /// Address below the surface's root.
   public let path: String
   public let arguments: [String]
   public let range: ClosedRange<Double>?
-  /// The knob's left end is the higher one.
+  /// Whether the knob's left end is the higher one.
   public let isReversed: Bool
 
   package init(
@@ -59,12 +59,12 @@ public struct Target: Hashable, Sendable, CustomStringConvertible {
     self.isReversed = isReversed
   }
 
-  /// Names that people say for addresses that they would have to look up.
+  /// Short names for addresses that a user would have to look up.
   private static let short = [
     "tap": "tempo/tap", "nudge": "tempo/nudge", "volume": "click/volume",
   ]
 
-  /// An address, whole or below `/tactus/`, then its arguments or `LOW..HIGH`.
+  /// Reads an address, whole or below `/tactus/`, followed by its arguments or by `LOW..HIGH`.
   public init?(_ text: some StringProtocol) {
     let words = String(text).split { $0 == " " }.map(String.init)
     guard var path = words.first else { return nil }
@@ -72,7 +72,7 @@ public struct Target: Hashable, Sendable, CustomStringConvertible {
     let allowed = path.utf8.allSatisfy { (0x21...0x7e).contains($0) && !"#*,?[]{}\"=".utf8.contains($0) }
     guard !path.isEmpty, allowed, !path.hasPrefix("/") else { return nil }
     path = Self.short[path] ?? path
-    // A click's pattern has points, too: X..x is no range.
+    // A click's pattern may contain points, too: X..x is no range.
     let isPattern = words.count == 2 && words[1].utf8.allSatisfy { "Xx.".utf8.contains($0) }
     guard words.count == 2, !isPattern, let dots = words[1].firstRange(of: "..") else {
       self.init(path: path, arguments: Array(words.dropFirst()))
@@ -86,7 +86,7 @@ public struct Target: Hashable, Sendable, CustomStringConvertible {
     guard description.utf8.count <= Self.longest else { return nil }
   }
 
-  /// What several are written as: a comma between them, and none that is part of a text in quotes.
+  /// Splits a list of targets at its commas, except those in quotes.
   package static func split(_ text: Substring) -> [Substring] {
     var isQuoted = false
     return text.split(omittingEmptySubsequences: false) { character in
@@ -101,7 +101,7 @@ public struct Target: Hashable, Sendable, CustomStringConvertible {
     return "\(path) \(low)..\(high)"
   }
 
-  /// Where a knob's place is within a range.
+  /// The value in the range for a knob's level.
   public func value(at level: Double, in range: ClosedRange<Double>) -> Double {
     let place = isReversed ? 1 - level : level
     return range.lowerBound + place * (range.upperBound - range.lowerBound)

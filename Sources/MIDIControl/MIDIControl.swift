@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// MIDIControl: what a foot switch, a knob or a sequencer's transport keys mean.
+// MIDIControl: the meaning of foot switches, knobs and a sequencer's transport messages.
 //
-// Bytes become a `MIDIMessage` or nothing; a `MIDIMap` says which addresses of the control surface it moves, learns
-// new ones, and can be written as text and read again ("note 36 ch 10 = tempo/tap"). A `Binding` is the same for the
-// keys of a terminal.
+// Bytes become a `MIDIMessage`, or nothing. A `MIDIMap` says which addresses of the control surface an event
+// moves. It learns new bindings, and can be written as text and read again ("note 36 ch 10 = tempo/tap"). A
+// `Binding` is the same for the keys of a terminal.
 //
-// It lacks, on purpose: the table of commands. A target is an address, and what it takes is the surface's to say; so a
-// pedal can do what a tablet can, and nothing else.
+// It lacks the table of commands on purpose. A target is an address, and the surface says which arguments it
+// takes; so a pedal can do what a tablet can, and nothing else.
 //
-// One invariant: whatever comes in, the map stays within `MIDIMap.limit`, and nothing but `learn` and `forget`
-// changes it.
+// One invariant: for every input the map stays within `MIDIMap.limit`, and only `learn` and `forget` change
+// it.
 //
 // Way in: `MIDIMessage(_:)`, then `MIDIMap.receive`. Pure: no ports, no clock.
 
-/// Which addresses the events of a controller move. Three layers: what was learned, what the user wrote down, and what
-/// sequencers and MIDI machine control mean everywhere. The first layer that knows an event has it.
+/// The addresses that a controller's events move, in three layers: learned bindings, the user's
+/// configuration, and the messages that sequencers and MIDI machine control send everywhere. The first layer
+/// that knows an event decides.
 public struct MIDIMap: Sendable {
   /// Bindings in one layer.
   public static let limit = 128
 
   public private(set) var learned: [MIDIBinding]
   public let configured: [MIDIBinding]
-  /// What the next event is bound to.
+  /// Target to which the next event will be bound.
   public private(set) var lesson: Target?
 
-  /// Of more than `limit` the first count.
+  /// Keeps the first `limit` bindings of each layer.
   public init(configured: [MIDIBinding] = [], learned: [MIDIBinding] = []) {
     self.configured = Array(configured.prefix(Self.limit))
     self.learned = Array(learned.prefix(Self.limit))
@@ -33,13 +34,13 @@ public struct MIDIMap: Sendable {
 
   public enum Outcome: Equatable, Sendable {
     case nothing
-    /// The lesson's event came.
+    /// The lesson's event arrived.
     case learned(MIDIBinding)
-    /// There are `limit` already.
+    /// There are `limit` learned bindings already.
     case full
-    /// `isStandard`: nobody chose it, it means this everywhere.
+    /// `isStandard`: the meaning is the standard one, which the user did not choose.
     case moves([Target], isStandard: Bool)
-    /// A wheel without ends: each target with the steps that it was turned by.
+    /// An endless wheel: its targets, and the steps by which it was turned.
     case turns([Target], steps: Int)
   }
 
@@ -53,7 +54,7 @@ public struct MIDIMap: Sendable {
       return .learned(binding)
     }
     for (layer, isStandard) in [(learned, false), (configured, false), (Self.standard, true)] {
-      // One that names its channel is more to the point than one for all.
+      // A binding with a channel wins over one for all channels.
       let found = layer.filter { $0.event == message.event }
       let all = found.isEmpty ? layer.filter { $0.event.matches(message.event) } : found
       let wheels = layer.filter { message.steps(of: $0.event) != nil }
@@ -67,10 +68,11 @@ public struct MIDIMap: Sendable {
     return .nothing
   }
 
-  /// The next event is bound to this; nil: it is not.
+  /// Binds the next event to this; nil: cancels the lesson.
   public mutating func learn(_ target: Target?) { lesson = target }
 
-  /// What was learned for this event or this address, or all of it. False: there was none.
+  /// Forgets the bindings that were learned for this event or this address, or "all". Returns false if there
+  /// were none.
   public mutating func forget(_ text: String) -> Bool {
     let before = learned.count
     if text == "all" {
@@ -84,7 +86,7 @@ public struct MIDIMap: Sendable {
     return learned.count < before
   }
 
-  /// Song and machine control as every sequencer sends them.
+  /// Transport messages and machine control as every sequencer sends them.
   public static let standard: [MIDIBinding] = [
     MIDIBinding(.init(.start), [Target(path: "rewind"), Target(path: "start")]),
     MIDIBinding(.init(.resume), [Target(path: "start")]),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Something that a controller can send, as a person writes it: `note 36 ch 10`, `cc 64`, `mmc play`.
+/// An event that a controller can send, as a user writes it: `note 36 ch 10`, `cc 64`, `mmc play`.
 public struct MIDIEventName: Hashable, Sendable, BitwiseCopyable {
   public enum Kind: Hashable, Sendable, BitwiseCopyable {
     case note(UInt8)
     case controller(UInt8)
-    /// The same controller as a wheel without ends, which says by how many steps it was turned.
+    /// The controller of this number as an endless wheel, which sends the steps by which it was turned.
     case jog(UInt8, JogCode)
     case program(UInt8)
     case bend
@@ -14,7 +14,7 @@ public struct MIDIEventName: Hashable, Sendable, BitwiseCopyable {
   }
 
   public let kind: Kind
-  /// 1 ... 16; nil: each of them, or none belongs to it.
+  /// 1 ... 16; nil: all channels, or the event has none.
   public let channel: UInt8?
 
   init(_ kind: Kind, _ channel: UInt8? = nil) {
@@ -22,7 +22,7 @@ public struct MIDIEventName: Hashable, Sendable, BitwiseCopyable {
     self.channel = channel
   }
 
-  /// A name without a channel stands for all of them.
+  /// A name without a channel matches all channels.
   func matches(_ other: MIDIEventName) -> Bool {
     kind == other.kind && (channel == nil || channel == other.channel)
   }
@@ -30,16 +30,16 @@ public struct MIDIEventName: Hashable, Sendable, BitwiseCopyable {
   public var isJog: Bool { if case .jog = kind { true } else { false } }
 }
 
-/// How a wheel says in seven bits by how many steps it was turned.
+/// Encodings of a wheel's steps in seven bits.
 public enum JogCode: String, CaseIterable, Hashable, Sendable, BitwiseCopyable {
   /// 1, 2 ... forward, 127, 126 ... back.
   case signed = ""
-  /// 1, 2 ... forward, 65, 66 ... back, as Mackie's and most DAW controllers'.
+  /// 1, 2 ... forward, 65, 66 ... back, as Mackie's and most DAW controllers send.
   case mackie
   /// 65, 66 ... forward, 63, 62 ... back.
   case offset
 
-  /// Forward above 0.
+  /// Steps forward; negative: back.
   func steps(_ value: UInt8) -> Int {
     let value = Int(value & 0x7F)
     return switch self {
@@ -51,7 +51,7 @@ public enum JogCode: String, CaseIterable, Hashable, Sendable, BitwiseCopyable {
 }
 
 extension MIDIEventName: LosslessStringConvertible {
-  /// Small or big letters, spaces where one likes: "note36ch10" too.
+  /// Reads a name. Case does not matter, and spaces are optional: "note36ch10" is allowed.
   public init?(_ text: String) {
     var words = Self.words(text)[...]
     guard let first = words.popFirst() else { return nil }
@@ -115,7 +115,7 @@ extension MIDIEventName: LosslessStringConvertible {
     return channel.map { "\(name) ch \($0)" } ?? name
   }
 
-  /// Runs of letters and runs of digits; anything else separates them.
+  /// Runs of letters and runs of digits; other characters separate them.
   private static func words(_ text: String) -> [String] {
     guard text.utf8.count <= 64 else { return [] }
     var words: [String] = []
@@ -123,7 +123,7 @@ extension MIDIEventName: LosslessStringConvertible {
     for character in text.lowercased() {
       let isDigit = character.isASCII && character.isNumber
       guard isDigit || character.isLetter else {
-        // A sign would change what the number means.
+        // A sign would change the meaning of the number.
         guard character == " " || character == "," || character == ":" else { return [] }
         wasDigit = nil
         continue
@@ -139,7 +139,7 @@ extension MIDIEventName: LosslessStringConvertible {
   }
 }
 
-/// MIDI machine control, as far as it means something to us.
+/// The commands of MIDI machine control that have an effect on tactus.
 public enum MIDIMachineCommand: String, CaseIterable, Hashable, Sendable, BitwiseCopyable {
   case stop, play
   case deferredPlay = "deferred play"

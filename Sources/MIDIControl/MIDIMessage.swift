@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What came in: which event, and how far it was pressed or turned.
+/// An event that arrived, and how far it was pressed or turned.
 public struct MIDIMessage: Hashable, Sendable {
   public enum Amount: Hashable, Sendable {
-    /// 0 ... 1; a key's velocity, a knob's place.
+    /// 0 ... 1; the velocity of a key, or the position of a knob.
     case level(Double)
     case release
-    /// Machine control's locate.
+    /// Position of machine control's locate.
     case seconds(Double)
   }
 
-  /// With its channel, where it has one.
+  /// The event, with its channel if it has one.
   public let event: MIDIEventName
   public let amount: Amount
 
   /// Longer than any message that is understood here.
   public static let longest = 16
 
-  /// nil for whatever is no complete message of a kind that can be mapped. JACK hands out whole messages without
-  /// running status; nobody promises that a client does, so everything is looked at.
+  /// nil if this is no complete message of a kind that can be mapped. JACK delivers whole messages without
+  /// running status, but no client has to keep to that, so every byte is checked.
   public init?(_ bytes: [UInt8]) {
     guard let status = bytes.first, bytes.count <= Self.longest else { return nil }
     let data = bytes.dropFirst()
@@ -30,7 +30,7 @@ public struct MIDIMessage: Hashable, Sendable {
     case (0x90, 2):
       self.init(.init(.note(bytes[1]), channel), bytes[2] == 0 ? .release : .level(Self.level(bytes[2])))
     case (0xB0, 2):
-      // From 120 on they are channel modes: all notes off is nobody's knob.
+      // Controllers from 120 on are channel modes, such as all notes off, which no knob sends.
       guard bytes[1] < 120 else { return nil }
       self.init(.init(.controller(bytes[1]), channel), .level(Self.level(bytes[2])))
     case (0xC0, 1):
@@ -58,7 +58,7 @@ public struct MIDIMessage: Hashable, Sendable {
     }
   }
 
-  /// Machine control: F0 7F device 06 command ... F7. Whichever device is meant: there is one tactus.
+  /// Machine control: F0 7F device 06 command ... F7. The device number is ignored: there is one tactus.
   private init?(exclusive bytes: [UInt8]) {
     let last = bytes.count - 1
     guard bytes[1] == 0x7F, bytes[3] == 0x06, bytes[last] == 0xF7, bytes[1..<last].allSatisfy({ $0 < 0x80 }),
@@ -80,7 +80,7 @@ public struct MIDIMessage: Hashable, Sendable {
 
   private static func level(_ byte: UInt8) -> Double { Double(byte) / 127 }
 
-  /// By how many steps the wheel of this name was turned; nil: it is none, or stands.
+  /// Steps by which the wheel of this name was turned; nil: it is another event, or the wheel was not turned.
   func steps(of wheel: MIDIEventName) -> Int? {
     guard case .jog(let number, let code) = wheel.kind, case .level(let level) = amount,
       MIDIEventName(.controller(number), wheel.channel).matches(event)
@@ -89,7 +89,7 @@ public struct MIDIMessage: Hashable, Sendable {
     return steps == 0 ? nil : steps
   }
 
-  /// A button's half of the way down counts, a key's every touch.
+  /// A button counts as pressed from half of the way down on, a key at every velocity.
   public var isPressed: Bool {
     switch amount {
     case .release: false
@@ -102,7 +102,8 @@ public struct MIDIMessage: Hashable, Sendable {
     }
   }
 
-  /// What a lesson is given on purpose: a touch or a turn, not a release, nor a sequencer that runs along.
+  /// Whether a lesson accepts it: a press or a turn, but no release, and no message of a sequencer that runs
+  /// meanwhile.
   var isLesson: Bool {
     switch event.kind {
     case .note, .program, .machine: amount != .release

@@ -3,16 +3,17 @@ public import BeatMath
 import OSC
 import Glibc
 
-/// The machine with a real socket: one for everything, because managers know their clients by where they send from.
-/// [control]
+/// Runs `NSMClient` with a real socket. It uses a single one, because managers recognise a client by its
+/// source address. [control]
 public final class ManagedSession {
-  /// Datagrams taken at once: a flood must not hold the control thread.
+  /// Datagrams handled in one step, so that a flood does not hold up the control thread.
   private static let batch = 32
 
   private var client: NSMClient
   private var port: OSCPort
 
-  /// Opens the socket and says hello. A manager on this machine is spoken to over loopback, where nobody else is.
+  /// Opens the socket and announces us. We speak with a manager on this machine over loopback, which other
+  /// machines cannot reach.
   public init(manager: Endpoint, executable: String, at now: Micros) throws(OpenFailure) {
     client = NSMClient(manager: manager)
     let ours: Address =
@@ -27,7 +28,7 @@ public final class ManagedSession {
     _ = carryOut()
   }
 
-  /// What the manager wants done, since the last time.
+  /// Requests of the manager since the last call.
   public func step(at now: Micros) -> [NSMClient.Output] {
     for (message, source) in port.receive(atMost: Self.batch) { client.receive(message, from: source) }
     client.tick(at: now)
@@ -46,7 +47,7 @@ public final class ManagedSession {
     _ = carryOut()
   }
 
-  /// Sends what is to be sent and returns the rest.
+  /// Sends the messages among the outputs, and returns the others.
   private func carryOut() -> [NSMClient.Output] {
     var rest: [NSMClient.Output] = []
     while let output = client.nextOutput() {

@@ -8,7 +8,7 @@ public struct ManagerAddress: Equatable, Sendable {
   public let host: String
   public let port: UInt16
 
-  /// nil if it is anything else: OSC over TCP, no port, a path.
+  /// nil for anything else: OSC over TCP, no port, a path.
   public init?(url: String) {
     guard url.utf8.count <= 300, url.hasPrefix("osc.udp://") else { return nil }
     var rest = url.dropFirst("osc.udp://".count)
@@ -20,15 +20,15 @@ public struct ManagerAddress: Equatable, Sendable {
     self.port = port
   }
 
-  /// The resolver may be asked, and takes its time: managers name themselves by their machine's name. IPv4 before
-  /// IPv6, because that is where liblo listens. [control]
+  /// Resolves the host. This may ask the resolver and take long, for managers give the name of their machine.
+  /// IPv4 is preferred to IPv6, because liblo listens there. [control]
   public func resolve() -> Endpoint? {
     if let literal = Address(host) { return Endpoint(literal, port: port) }
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_DGRAM.rawValue)
     var list: UnsafeMutablePointer<addrinfo>?
     guard getaddrinfo(host, nil, &hints, &list) == 0 else {
-      // liblo names the machine as it names itself, and not every machine finds itself by that.
+      // liblo gives this machine's own name, which not every machine can resolve.
       return host == hostName ? Endpoint(.loopback, port: port) : nil
     }
     defer { freeaddrinfo(list) }

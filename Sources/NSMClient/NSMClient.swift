@@ -2,38 +2,39 @@
 public import BeatMath
 import OSC
 
-/// tactus as a client of a session manager: New Session Manager's protocol (API 1.1), which RaySession, Agordejo and
-/// Carla speak as well, as a machine.
+/// tactus as a client of a session manager, as a machine. It speaks New Session Manager's protocol (API 1.1),
+/// as do RaySession, Agordejo and Carla.
 ///
-/// What it lacks: sockets, clocks, files, JACK. Messages and the time go in, what is to be sent and done comes out.
-/// `ManagedSession` is the edge that has the socket.
+/// It lacks sockets, clocks, files and JACK. Messages and the time go in; messages to send and requests to
+/// the program come out. `ManagedSession` is the edge that has the socket.
 ///
-/// The invariant: each `open` and each `save` of the manager is answered exactly once, and nobody but the manager is
-/// listened to.
+/// The invariant: each `open` and each `save` of the manager is answered exactly once, and only the manager's
+/// messages are obeyed.
 ///
 /// The way in: `announce`, then `receive` for every message and `tick` now and then; after each, carry out
-/// `nextOutput` until it is nil. When what an output asked for is done, say so with `opened`, `saved`.
+/// `nextOutput` until it is nil. When the program has done a request, call `opened` or `saved`.
 public struct NSMClient: Sendable {
-  /// What we can do. No `switch`: another project means another start. No `optional-gui`: there is none to show.
+  /// Capabilities in NSM's notation. No `switch`: another project needs another start. No `optional-gui`:
+  /// there is none.
   static let capabilities = ":dirty:message:"
-  /// Managers answer in milliseconds; without an answer the program runs as if there were none.
+  /// Managers answer in milliseconds. Without an answer the program runs as if there were none.
   static let patience = Micros(5_000_000)
   static let outputLimit = 64
 
   public enum Output: Equatable, Sendable {
     case send(Message)
-    /// We belong to a session now; `open` will follow.
+    /// The manager has accepted us; `open` will follow.
     case joined(manager: String)
-    /// Run without a manager, and say why.
+    /// The program runs without a manager, for this reason.
     case alone(reason: String)
-    /// It has taken us in and says no more; told once. We wait on: until `open` there may be no JACK client, and a
-    /// session with large programs takes its time.
+    /// The manager has accepted us but sent no `open` yet; reported once. We keep waiting: before `open`
+    /// there may be no JACK client, and a session with large programs takes long to start.
     case stillWaiting
     /// Open or create this project, then call `opened`.
     case open(Project)
     /// Write the project, then call `saved`.
     case save
-    /// All of the session's programs have been told to open.
+    /// The manager has sent `open` to all programs of the session.
     case sessionIsLoaded
   }
 
@@ -51,11 +52,11 @@ public struct NSMClient: Sendable {
     public static func general(_ text: String) -> Failure { Failure(code: -1, text: text) }
   }
 
-  /// What was not obeyed.
+  /// Messages that were not obeyed.
   public struct Counters: Equatable, Sendable {
-    /// From somewhere else than the manager.
+    /// Messages that did not come from the manager.
     public var strangers = 0
-    /// The manager's own words that made no sense, or not at that time.
+    /// Messages of the manager that were malformed, or came at the wrong time.
     public var ignored = 0
   }
 
@@ -74,7 +75,7 @@ public struct NSMClient: Sendable {
   public private(set) var counters = Counters()
   private var outputs: [Output] = []
   private var isDirty = false
-  /// Since when we wait for `open`.
+  /// When we began to wait for `open`.
   private var joined: Micros?
   private var label = ""
 
@@ -87,7 +88,8 @@ public struct NSMClient: Sendable {
   }
 
   private mutating func put(_ output: Output) {
-    // Nobody carries them out: the owner comes by every 20 ms, and each of ours answers one of theirs.
+    // The queue is full only if its owner stopped reading: it reads every 20 ms, and each output answers one
+    // message.
     guard outputs.count < Self.outputLimit else {
       counters.ignored += 1
       return
@@ -107,10 +109,11 @@ public struct NSMClient: Sendable {
   }
 }
 
-// MARK: what the program does and tells
+// MARK: from the program to the manager
 
 extension NSMClient {
-  /// Once, as soon as an `open` could be carried out. `executable` is what was typed, which managers look up in PATH.
+  /// Call this once, as soon as an `open` could be carried out. `executable` is the command as typed, which
+  /// managers look up in PATH.
   public mutating func announce(executable: String, process: Int32, at now: Micros) {
     guard phase == .silent else { return }
     phase = .announced(since: now)
@@ -150,21 +153,21 @@ extension NSMClient {
     if outcome == .done { changed(false) }
   }
 
-  /// Whether there is anything that the next save would write. Told when it changes.
+  /// Sets whether a save would write anything. Sends changes only.
   public mutating func changed(_ isDirty: Bool) {
     guard isOpen, isDirty != self.isDirty else { return }
     self.isDirty = isDirty
     put(.send(Message(isDirty ? "/nsm/client/is_dirty" : "/nsm/client/is_clean")))
   }
 
-  /// A word beside our name in the manager's list. Told when it changes.
+  /// Sets a word beside our name in the manager's list. Sends changes only.
   public mutating func show(label: String) {
     guard isOpen, label != self.label else { return }
     self.label = label
     put(.send(Message("/nsm/client/label", .string(label))))
   }
 
-  /// News for the person at the manager; 0 is chatter, 3 is urgent.
+  /// Shows a message at the manager; 0 is the lowest priority, 3 is urgent.
   public mutating func tell(_ text: String, priority: Int32) {
     guard isOpen else { return }
     put(.send(Message("/nsm/client/message", .int32(min(3, max(0, priority))), .string(text))))
@@ -181,7 +184,7 @@ extension NSMClient {
   private var isOpen: Bool { project != nil }
 }
 
-// MARK: what the manager says
+// MARK: from the manager
 
 extension NSMClient {
   public mutating func receive(_ message: Message, from source: Endpoint) {
@@ -199,7 +202,7 @@ extension NSMClient {
     }
   }
 
-  /// A server that was addressed by its machine's name (127.0.1.1) answers from 127.0.0.1.
+  /// A manager that was addressed by its machine's name (127.0.1.1) answers from 127.0.0.1.
   private func isManager(_ source: Endpoint) -> Bool {
     source.port == manager.port
       && (source.address == manager.address || (source.address.isLoopback && manager.address.isLoopback))

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import OSC
 
-/// Where a session manager wants a project to be, checked before anything touches the disk.
+/// A project as a session manager asks for it, checked before anything touches the disk.
 public struct Project: Equatable, Sendable {
   public struct Unusable: Error, Equatable {
     public let reason: String
   }
 
-  /// PATH_MAX, less what we append.
+  /// PATH_MAX, less the length of names that we append.
   static let pathLimit = 4000
   static let nameLimit = 255
   /// JACK's limit for a client's name.
   static let clientIDLimit = 63
 
-  /// A directory of ours, which may not be there yet. Absolute, without `..`.
+  /// Our directory, which may not exist yet. Absolute, without `..`.
   public let path: String
-  /// What the user calls the session.
+  /// The user's name for the session.
   public let displayName: String
-  /// The JACK client's name.
+  /// Name for the JACK client.
   public let clientID: String
 
   public init(path: String, displayName: String, clientID: String) throws(Unusable) {

@@ -3,33 +3,34 @@
 /// OSC 1.0 address patterns, matched part by part, and OSC 1.1's `//`. liblo's own matcher lets `*` cross a slash and
 /// does not see `//`.
 ///
-/// The address is read once, and every place that the pattern may have reached by then is kept at the same time: nothing is
-/// tried twice, whatever the pattern. A malformed one matches nothing.
+/// The address is read once. All places in the pattern that could have been reached so far are kept in a set,
+/// so that nothing is tried twice, for every pattern. A malformed pattern matches nothing.
 package struct AddressPattern {
-  /// Places in one pattern: as many as an address of a packet can make, but for a long one that is all slashes.
+  /// Limit of the steps in a pattern. Every address that fits a packet has fewer, except a long one of
+  /// slashes only.
   package static let stepLimit = 256
 
   private enum Step {
     case literal(UInt8)
     case oneOf(Characters)
-    /// `*`: any run of characters of one part, also none.
+    /// `*`: any run of characters within one part, or none.
     case run
-    /// The first slash of `//`: any number of parts, also none.
+    /// The first slash of `//`: any number of parts, or none.
     case depth
     /// Within those parts.
     case parts
-    /// `{`, and the places at which its choices begin; the end of each goes to what follows `}`.
+    /// `{`, with the places at which its choices begin; the end of each choice leads to the place after `}`.
     case choices(Places)
     case jump(Int)
     case end
   }
 
-  /// Places, as bits.
+  /// A set of places, as bits.
   private typealias Places = SIMD4<UInt64>
 
-  /// Empty: it is malformed.
+  /// Steps of the pattern; empty if it is malformed.
   private var steps: [Step] = []
-  /// Its own length, and places looked at so far: what it has cost.
+  /// Cost so far: the length of the pattern, and the places visited.
   package private(set) var work = 0
 
   package init(_ pattern: String) {
@@ -56,7 +57,7 @@ package struct AddressPattern {
     reaches(read(address, from: start))
   }
 
-  /// Of the paths below `prefix` those that it matches, by their places in the list. nil: that would cost more than `limit`.
+  /// Indices of the paths below `prefix` that match. nil: the cost would exceed `limit`.
   package mutating func matches(of paths: [String], below prefix: String, atMost limit: Int) -> [Int]? {
     let common = read(prefix, from: start)
     guard common != .zero else { return [] }
@@ -74,7 +75,8 @@ package struct AddressPattern {
     return places
   }
 
-  /// Where it stands after the text. Whatever leads on without a character leads forward: one pass in order is enough.
+  /// The places that are reached after the text. Steps that consume no character only lead forward, so that
+  /// one pass in order is enough.
   private mutating func read(_ text: String, from start: Places) -> Places {
     var places = start
     for byte in text.utf8 where places != .zero {
@@ -101,7 +103,7 @@ package struct AddressPattern {
     return isEnd
   }
 
-  /// Each place once, with those to which it leads without a character.
+  /// Visits each place once, including the places that it leads to without a character.
   private mutating func visit(_ places: inout Places, _ body: (Step, Int) -> Void) {
     for word in 0..<Places.scalarCount {
       var done: UInt64 = 0
@@ -131,7 +133,7 @@ package struct AddressPattern {
     while at < pattern.count {
       switch pattern[at] {
       case UInt8(ascii: "*"):
-        // Two in a row say no more than one.
+        // Two stars in a row mean the same as one.
         if case .run? = steps.last {} else { steps.append(.run) }
       case slash where at + 1 < pattern.count && pattern[at + 1] == slash:
         if case .parts? = steps.last {} else { steps += [.depth, .parts] }
@@ -176,7 +178,8 @@ private struct Characters {
     for byte in excluded { remove(byte) }
   }
 
-  /// `a-z` is a range, a dash first or last is itself, `!` first means all others. Never a slash.
+  /// `a-z` is a range, a dash that comes first or last is itself, `!` first inverts the set. A slash never
+  /// matches.
   init(inBrackets text: ArraySlice<UInt8>) {
     let isNegated = text.first == UInt8(ascii: "!")
     var rest = isNegated ? text.dropFirst() : text
@@ -196,9 +199,10 @@ private struct Characters {
     byte < 64 ? low >> UInt64(byte) & 1 == 1 : byte < 128 && high >> UInt64(byte - 64) & 1 == 1
   }
 
-  /// At once, not one by one: a pattern may be nothing but ranges, and each is charged as the few bytes that it is.
+  /// Inserts a range in constant time: a pattern may consist of ranges only, and each is charged only for its
+  /// few bytes.
   private mutating func insert(from first: UInt8, to last: UInt8) {
-    /// All below it, of the 64 that begin at `base`.
+    /// All characters below `limit`, among the 64 that begin at `base`.
     func below(_ limit: Int, _ base: Int) -> UInt64 {
       limit <= base ? 0 : limit - base >= 64 ? .max : (1 << UInt64(limit - base)) - 1
     }

@@ -2,21 +2,22 @@
 import Glibc
 package import Linux
 
-/// A datagram that came, and its way.
+/// A datagram that arrived, its sender, and its way.
 package struct Arrival: Hashable, Sendable {
-  /// Cut off at the buffer's length.
+  /// Length, at most that of the buffer.
   package var count: Int
   package var from: Endpoint
-  /// Nil if the kernel does not say.
+  /// nil if the kernel does not say.
   package var info: PacketInfo?
 }
 
-/// The next datagram of a socket. Only a `DatagramSocket` asks the kernel for `info`.
+/// Reads the next datagram of a socket. The kernel gives `info` only for a `DatagramSocket`, which asks for
+/// it.
 package func receiveDatagram(
   _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
 ) -> DatagramSocket.Received {
   var storage = sockaddr_storage()
-  // Where it came in takes five of them.
+  // The packet info takes five of these words.
   var notes = InlineArray<8, UInt64>(repeating: 0)
   return withUnsafeMutableBytes(of: &storage) { address in
     withUnsafeMutableBytes(of: &notes) { notes in

@@ -26,18 +26,18 @@ public struct OpenFailure: Error, Hashable, Sendable, CustomStringConvertible {
   package var reason: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
-/// A non-blocking UDP socket bound to one address or connected to one, closed with the value.
+/// A non-blocking UDP socket that is bound to one address or connected to one, and closed with the value.
 package struct DatagramSocket: ~Copyable {
   package let descriptor: Int32
   package let endpoint: Endpoint
-  /// Bytes that may wait in the kernel, with what it takes to keep them.
+  /// Size of the send buffer in bytes, as the kernel counts them.
   private let room: Int
 
   package init(bindingTo wanted: Endpoint) throws(OpenFailure) {
     try self.init(wanted) { descriptor throws(OpenFailure) in try bindSocket(descriptor, to: wanted) }
   }
 
-  /// Nothing comes in but from this target.
+  /// Receives only from this target.
   package init(connectingTo target: Endpoint) throws(OpenFailure) {
     try self.init(target) { descriptor throws(OpenFailure) in try connectSocket(descriptor, to: target) }
   }
@@ -45,16 +45,16 @@ package struct DatagramSocket: ~Copyable {
   private init(_ wanted: Endpoint, prepare: (Int32) throws(OpenFailure) -> Endpoint) throws(OpenFailure) {
     let descriptor = try openSocket(wanted, SOCK_DGRAM)
     let isIPv4 = !wanted.address.isIPv6
-    // Tells us when nobody listens where we send: a controller gone, or the newcomer's wrong port.
+    // Reports targets at which no program listens: a controller that is gone, or a newcomer's wrong port.
     setOption(
       descriptor, isIPv4 ? Int32(IPPROTO_IP) : Int32(IPPROTO_IPV6), isIPv4 ? IP_RECVERR : IPV6_RECVERR, 1)
     setOption(
       descriptor, isIPv4 ? Int32(IPPROTO_IP) : Int32(IPPROTO_IPV6),
       isIPv4 ? IP_PKTINFO : IPV6_RECVPKTINFO, 1)
-    // A burst of faders fits while a beat is being sent.
+    // A burst of faders fits in while a beat is being sent.
     setOption(descriptor, SOL_SOCKET, SO_RCVBUF, 1 << 20)
     setOption(descriptor, SOL_SOCKET, SO_SNDBUF, 1 << 20)
-    // Beyond the system's limit where we may.
+    // Exceeds the system's limit if we have the right to.
     setOption(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, 1 << 20)
     let bound: Endpoint
     do throws(OpenFailure) {
@@ -73,7 +73,7 @@ package struct DatagramSocket: ~Copyable {
   package enum Received {
     case datagram(Arrival)
     case nothing
-    /// The kernel has something on its error queue.
+    /// The kernel has an entry in its error queue.
     case failure
   }
 
@@ -81,12 +81,13 @@ package struct DatagramSocket: ~Copyable {
     receiveDatagram(descriptor, into: buffer)
   }
 
-  /// Where a datagram was sent that nobody took, and whether that machine itself says so; nil when the error queue is empty.
+  /// The target of a datagram that was not delivered, and whether that machine itself reported it; nil when
+  /// the error queue is empty.
   package func nextUnreachable() -> (target: Endpoint, isThere: Bool)? {
     while true {
       var address = sockaddr_storage()
       var message = msghdr()
-      // Where it went out takes five of them, sock_extended_err with an address eight.
+      // The address of the target takes five of these words, sock_extended_err with an address eight.
       var control = InlineArray<16, UInt64>(repeating: 0)
       let count = withUnsafeMutableBytes(of: &address) { raw in
         withUnsafeMutableBytes(of: &control) { told in
@@ -115,11 +116,12 @@ package struct DatagramSocket: ~Copyable {
     }
   }
 
-  /// False if the kernel would not take it, or if so large a part of its room would not be left. What is sent to a neighbour
-  /// that may not be there waits for seconds until it is found, and the room is everybody's.
+  /// Sends a datagram. Returns false if the kernel refuses it, or if less than `part` of the buffer would
+  /// remain. A datagram for a neighbour that is switched off waits for seconds until the address lookup
+  /// fails, in a buffer that all targets share.
   ///
-  /// - Parameter own: the address of ours that the datagram is to leave from; the kernel chooses one if it is nil, or if this
-  ///   machine does not have it any more.
+  /// - Parameter own: the source address. The kernel chooses one if it is nil, or if this machine no longer
+  ///   has it.
   @discardableResult
   package func send(
     _ bytes: [UInt8], to target: Endpoint, from own: Address? = nil, leaving part: Double = 0
@@ -129,7 +131,7 @@ package struct DatagramSocket: ~Copyable {
       guard ioctl(descriptor, UInt(TIOCOUTQ), &waiting) == 0, Double(waiting) <= Double(room) * (1 - part)
       else { return false }
     }
-    // A second try: the first may only have fetched the error of an earlier datagram.
+    // Try twice: the first try may only have fetched the error of an earlier datagram.
     for _ in 1...2 where sendOnce(bytes, to: target, from: own) { return true }
     return own != nil && sendOnce(bytes, to: target, from: nil)
   }
@@ -163,7 +165,7 @@ package func openSocket(_ wanted: Endpoint, _ type: __socket_type) throws(OpenFa
   let kind = Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
   let descriptor = socket(wanted.address.isIPv6 ? AF_INET6 : AF_INET, kind, 0)
   guard descriptor >= 0 else { throw OpenFailure(endpoint: wanted, call: "socket", code: errno) }
-  // Else "::" would take what 0.0.0.0 listens to.
+  // Otherwise "::" would take what 0.0.0.0 listens to.
   if wanted.address.isIPv6 { setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
   return descriptor
 }
@@ -184,14 +186,14 @@ package func option(_ descriptor: Int32, _ level: Int32, _ name: Int32) -> Int32
   return getsockopt(descriptor, level, name, &value, &size) == 0 ? value : 0
 }
 
-/// Binds, and says where: port 0 has become a real one.
+/// Binds and returns the real address: port 0 has become a free port.
 package func bindSocket(_ descriptor: Int32, to wanted: Endpoint) throws(OpenFailure) -> Endpoint {
   let failed = wanted.withSocketAddress { address, length in Glibc.bind(descriptor, address, length) != 0 }
   if failed { throw OpenFailure(endpoint: wanted, call: "bind", code: errno) }
   return try boundEndpoint(descriptor, wanted)
 }
 
-/// The same for a socket that speaks with one other; the kernel chooses from where.
+/// Connects and returns our own address, which the kernel chooses.
 private func connectSocket(_ descriptor: Int32, to target: Endpoint) throws(OpenFailure) -> Endpoint {
   let failed = target.withSocketAddress { address, length in Glibc.connect(descriptor, address, length) != 0 }
   if failed { throw OpenFailure(endpoint: target, call: "connect", code: errno) }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CLiblo
 
-/// liblo takes checked messages apart and puts ours together. It is given no socket, no thread and no queue: those of
+/// liblo decodes checked messages and encodes ours. It gets no socket, no thread and no queue: those of
 /// Debian's 0.31 answer the wrong client and grow without bound.
 package enum LibloCodec {
-  /// A packet's messages, one by one, whatever the time of a bundle.
+  /// The messages of a packet in order; the time of a bundle is ignored.
   package static func messages(in packet: UnsafeRawBufferPointer) throws(MalformedPacket) -> [Message] {
     try PacketCheck.parts(of: packet).compactMap {
       decode(UnsafeRawBufferPointer(rebasing: packet[$0.range]))
@@ -14,11 +14,11 @@ package enum LibloCodec {
   /// One message that `PacketCheck` has passed. nil if liblo refuses it all the same.
   package static func decode(_ bytes: UnsafeRawBufferPointer) -> Message? {
     guard let base = bytes.baseAddress else { return nil }
-    // liblo copies what it needs; it only wants a pointer that could be written through.
+    // liblo copies what it needs; only its signature wants a mutable pointer.
     let data = UnsafeMutableRawPointer(mutating: base)
     let address = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     let end = (address.utf8.count / 4 + 1) * 4
-    // Very old senders leave the type tags out: no arguments.
+    // Very old senders omit the type tags of messages without arguments.
     guard end < bytes.count else { return Message(address) }
     guard let message = lo_message_deserialise(data, bytes.count, nil) else { return nil }
     defer { lo_message_free(message) }
@@ -34,7 +34,7 @@ package enum LibloCodec {
     return Message(address, arguments: arguments)
   }
 
-  /// 64-bit values lie at any multiple of four: loaded unaligned.
+  /// Values of 64 bits may lie at any multiple of four, so they are loaded unaligned.
   private static func argument(_ tag: UInt8, _ value: UnsafeMutablePointer<lo_arg>?) -> Argument? {
     switch tag {
     case UInt8(ascii: "T"): return .truth(true)
@@ -82,7 +82,7 @@ package enum LibloCodec {
   }
 }
 
-/// Several encoded messages as bundles that fit a Wi-Fi frame: a datagram in fragments is a datagram lost.
+/// Packs encoded messages into bundles that fit a Wi-Fi frame: a datagram in fragments is easily lost.
 package enum Bundle {
   package static let datagramLimit = 1400
 

@@ -3,12 +3,13 @@
 
 // OSC over UDP, for the control surface and the session manager: messages, addresses, and a socket.
 //
-// Every packet is checked byte by byte (`PacketCheck`) before liblo takes it apart (`LibloCodec`). What an address means is
-// not known here, and nothing waits: there is no thread, and every socket is non-blocking. TCP is lacking on purpose.
+// Every packet is checked byte by byte (`PacketCheck`) before liblo decodes it (`LibloCodec`). This module
+// does not know the meaning of an address. It has no thread and its sockets do not block; only `OSCPort.hear`
+// waits. TCP is left out on purpose.
 //
 // Way in: `Message`, `OSCPort` for a conversation with one program, `DatagramSocket` for many.
 
-/// One argument of an OSC message, as liblo took it apart. Tags that carry nothing of use here are `.other`.
+/// One argument of an OSC message, as liblo decoded it. Types that are useless here are `.other`.
 public enum Argument: Hashable, Sendable {
   case int32(Int32)
   case int64(Int64)
@@ -20,7 +21,7 @@ public enum Argument: Hashable, Sendable {
   case impulse
   case other(tag: UInt8)
 
-  /// What controllers mean by a number: any numeric type, a boolean, or digits as text. nil when it is none.
+  /// The number that a controller means: any numeric type, a boolean, or digits as text; nil if it is none.
   public var number: Double? {
     switch self {
     case .int32(let value): Double(value)
@@ -69,10 +70,12 @@ extension StringProtocol {
 }
 
 extension Unicode.Scalar {
-  /// A control character, an end of a line or paragraph, or a format character (Unicode's Cf): a mark of direction, a space without
-  /// width. Those change or hide what a name seems to say, so that two names look alike.
+  /// A control character, an end of a line or paragraph, or a format character (Unicode's Cf) such as a mark
+  /// of direction or a space without width. Those change or hide the visible text of a name, so that two
+  /// names look alike.
   ///
-  /// The two joiners are format characters, too, and allowed: U+200D makes one emoji of several, U+200C is spelling in Persian.
+  /// The two joiners are format characters, too, and allowed: U+200D makes one emoji of several, U+200C is
+  /// spelling in Persian.
   fileprivate var isHidden: Bool {
     if isASCII { return value < 0x20 || value == 0x7F }
     let category = properties.generalCategory
@@ -90,15 +93,15 @@ package func printable(_ text: String, limit: Int) -> String {
   return text.unicodeScalars.count > limit ? shown + "..." : shown
 }
 
-/// A moment of the wall clock as OSC writes it: seconds since 1900 and a binary fraction.
+/// A moment of the wall clock in OSC's format: seconds since 1900 and a binary fraction.
 package struct Timetag: Hashable {
   package let rawValue: UInt64
 
   package static let immediately = Timetag(rawValue: 1)
-  /// From 1900 to 1970.
+  /// Seconds from 1900 to 1970.
   private static let unixEpoch: UInt64 = 2_208_988_800
 
-  /// A year.
+  /// A year in seconds.
   private static let farthest = 31_536_000.0
 
   package init(rawValue: UInt64) {
@@ -111,11 +114,11 @@ package struct Timetag: Hashable {
     rawValue = seconds << 32 | (fraction & 0xffff_ffff)
   }
 
-  /// Others than the standard's 1 have no seconds either: who writes 0 means no time.
+  /// The standard's 1, and other values without seconds: a sender that writes 0 means no time.
   package var isImmediate: Bool { rawValue >> 32 == 0 }
 
-  /// By wrapping arithmetic, because the seconds start again at 0 in February 2036. Nobody means a moment years ahead: that is one of
-  /// the last century, from a clock that was never set.
+  /// Uses wrapping arithmetic, because the seconds start again at 0 in February 2036. A moment more than a
+  /// year ahead is taken for one in the last century, from a clock that was never set.
   package func seconds(since other: Timetag) -> Double {
     let seconds = Double(Int64(bitPattern: rawValue &- other.rawValue)) / 4_294_967_296
     return seconds < Self.farthest ? seconds : seconds - 4_294_967_296

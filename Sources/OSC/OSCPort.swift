@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// One UDP socket for a conversation in OSC with another program, for the parts of tactus that are no surface.
+/// One UDP socket for a conversation in OSC with another program, for parts of tactus other than the control
+/// surface.
 ///
-/// What arrives went through the same check, byte by byte, as what controllers send; what fails it is dropped. It
-/// never blocks.
+/// Every packet passes the same check as those of controllers; a malformed one is dropped. Only `hear` waits.
 package struct OSCPort: ~Copyable {
   private let socket: DatagramSocket
   private var buffer: [UInt8]
 
   package init(bindingTo endpoint: Endpoint) throws(OpenFailure) {
     socket = try DatagramSocket(bindingTo: endpoint)
-    // Not where it is declared: Swift 6.2 would then destroy it twice if the line above throws.
+    // Not in the declaration: Swift 6.2 would then destroy it twice if the line above throws.
     buffer = [UInt8](repeating: 0, count: 65_536)
   }
 
   package var endpoint: Endpoint { socket.endpoint }
 
-  /// False if the kernel would not take it.
+  /// Returns false if the kernel refuses the message.
   @discardableResult
   package func send(_ message: Message, to target: Endpoint) -> Bool {
     socket.send(LibloCodec.encode(message), to: target)
   }
 
-  /// What one datagram brought.
+  /// Result of waiting for a datagram.
   package enum Heard {
     case messages([Message], from: Endpoint)
     case nothing
-    /// The kernel says that nobody listens at the other end.
+    /// The kernel reports that no program listens at the other end.
     case nobody
   }
 
-  /// What has come, at most `limit` datagrams; a bundle's messages one by one, whatever its time.
+  /// Messages that have arrived, from at most `limit` datagrams. A bundle's messages come one by one, without
+  /// its time.
   package mutating func receive(atMost limit: Int) -> [(message: Message, source: Endpoint)] {
     var found: [(message: Message, source: Endpoint)] = []
     for _ in 0..<limit {
@@ -45,9 +46,9 @@ package struct OSCPort: ~Copyable {
     return found
   }
 
-  /// The next datagram; waits for it.
+  /// Waits for the next datagram.
   ///
-  /// - Parameter bell: whose sound ends the wait, too. -1: nobody's.
+  /// - Parameter bell: a descriptor that also ends the wait; -1: none.
   package mutating func hear(withinMilliseconds limit: Int, orAt bell: Int32 = -1) -> Heard {
     var waits = [socket.descriptor, bell].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     guard poll(&waits, nfds_t(waits.count), Int32(clamping: limit)) > 0, waits[0].revents != 0 else {

@@ -11,7 +11,7 @@ package struct PacketCheck {
   static let argumentLimit = 64
   package static let addressLimit = 255
 
-  /// A message's bytes within the packet, and when it is to be obeyed.
+  /// The bytes of a message within the packet, and the time at which it takes effect.
   package struct Part: Hashable {
     package var range: Range<Int>
     package var timetag: Timetag
@@ -50,7 +50,7 @@ package struct PacketCheck {
     }
     var timetag = Timetag(
       rawValue: UInt64(word(range.lowerBound + 8)) << 32 | UInt64(word(range.lowerBound + 12)))
-    // An inner bundle is never due before the one around it (OSC 1.0), whatever it says.
+    // An inner bundle is never due before the outer one (OSC 1.0), whatever its own timetag.
     if timetag.isImmediate || timetag.seconds(since: outer) < 0 {
       timetag = outer.isImmediate ? timetag : outer
     }
@@ -87,7 +87,7 @@ package struct PacketCheck {
     parts.append(Part(range: range, timetag: timetag))
   }
 
-  /// Where the argument ends.
+  /// Returns the end of the argument.
   private func argument(_ tag: UInt8, at: Int, in range: Range<Int>) throws(MalformedPacket) -> Int {
     switch tag {
     case UInt8(ascii: "i"), UInt8(ascii: "f"), UInt8(ascii: "c"), UInt8(ascii: "m"):
@@ -104,7 +104,7 @@ package struct PacketCheck {
     case UInt8(ascii: "T"), UInt8(ascii: "F"), UInt8(ascii: "N"), UInt8(ascii: "I"):
       return at
     default:
-      // Also colours (r) and arrays, which liblo 0.31 cannot take apart.
+      // Colours (r) and arrays end here, too: liblo 0.31 cannot decode them.
       throw .unknownTag
     }
   }
@@ -114,7 +114,7 @@ package struct PacketCheck {
     return at + count
   }
 
-  /// Past the padding of the string that begins here.
+  /// Returns the place after the padding of the string that begins here.
   private func stringEnd(_ start: Int, in range: Range<Int>) throws(MalformedPacket) -> Int {
     var at = start
     while at < range.upperBound, bytes[at] != 0 { at += 1 }
@@ -130,7 +130,7 @@ package struct PacketCheck {
   }
 }
 
-/// Why a packet never reached liblo.
+/// Reason why a packet is not passed to liblo.
 package enum MalformedPacket: String, Error {
   case empty, short, unaligned, neitherMessageNorBundle, tooDeep, elementSize, tooManyMessages, addressTooLong
   case addressCharacter, typeTags, tooManyArguments, trailingBytes, unknownTag, argumentMissing, blobSize
