@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Being found", .serialized)
 struct AnnouncementTests {
-  /// Writes down how it was called and its own process, and stays.
+  /// Makes a command that records its arguments and its process id, and then stays.
   private func fakeAvahi(_ folder: String) throws -> String {
     mkdir(folder, 0o700)
     let path = "\(folder)/avahi-publish"
@@ -37,7 +37,7 @@ struct AnnouncementTests {
   }
 
   @Test
-  func `OSC, OSCQuery and the page are announced under their ports, and no longer when the surface closes`()
+  func `OSC, OSCQuery and the page are announced until the surface closes`()
     throws
   {
     let folder = "/tmp/tactus-avahi-\(getpid())"

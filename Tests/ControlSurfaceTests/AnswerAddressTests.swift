@@ -7,8 +7,8 @@ import Testing
 
 @testable import ControlSurface
 
-/// A host with several addresses, of which the system prefers another one than the controller knows. The controller's socket is
-/// connected: its kernel takes only what comes from the address that was asked.
+/// A host with several addresses, which would send from another one than the address that the controller
+/// asked. The controller's socket is connected, so its kernel accepts only packets from the asked address.
 @Suite("The address that answers", .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct AnswerAddressTests {
   @Test(arguments: [("192.168.7.2", "10.50.0.2"), ("fd07::2", "fd50::2")])

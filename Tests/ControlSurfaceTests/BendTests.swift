@@ -22,14 +22,14 @@ struct BendTests {
     desk.program.commands.compactMap { if case .bend(let bend) = $0 { bend } else { nil } }
   }
 
-  /// By how many milliseconds the session is ahead of where it was going.
+  /// Milliseconds by which the session is ahead of where `before` would be.
   private func moved(_ desk: Desk, from before: Timeline) -> Double {
     let beats = desk.program.state.timeline.beats(at: desk.now).value - before.beats(at: desk.now).value
     return beats * Double(before.tempo.microsPerBeat) / 1000
   }
 
   @Test
-  func `alone, push moves the session for as long as it is held, and leaves exactly its tempo`() {
+  func `alone, push speeds up the session while held, then restores its tempo`() {
     var desk = Desk()
     let (start, present) = (desk.now, Tempo(121.37))
     desk.update { $0.timeline = $0.timeline.turned(to: present, at: start) }
@@ -42,7 +42,7 @@ struct BendTests {
     #expect(desk.program.state.tempo == Tempo(121.37))
     #expect(abs(moved(desk, from: before) - 60) < 0.1, "\(moved(desk, from: before))")
     #expect(bends(desk).isEmpty)
-    // Faster than the program can tell of it.
+    // The hand is faster than the program's reports.
     let stale = desk.program.state
     desk.forget()
     desk.program.refuses = nil
@@ -52,7 +52,7 @@ struct BendTests {
     #expect(tempos(desk).last == 121.37)
   }
 
-  /// The tempo that each order is to leave behind.
+  /// The tempo that lasts after each order.
   private func lasting(_ desk: Desk) -> [Double] {
     desk.program.commands.compactMap {
       switch $0 {
@@ -62,7 +62,7 @@ struct BendTests {
     }
   }
 
-  @Test func `a bend says which tempo is below it, through changes of the bend`() {
+  @Test func `every order of a bend names the tempo below it`() {
     var desk = Desk()
     desk.send("/tactus/tempo", .float32(121))
     desk.wait(1)
@@ -96,7 +96,7 @@ struct BendTests {
   }
 
   @Test
-  func `among others only our own outputs are bent, unless we are the clock`() {
+  func `with peers a bend moves only our outputs, unless we are the clock`() {
     var desk = Desk()
     desk.update { $0.peers = 2 }
     desk.send("/tactus/bend/pull", .int32(1))
@@ -121,7 +121,7 @@ struct BendTests {
   }
 
   @Test
-  func `a tempo that somebody sets meanwhile stays when the hand lets go`() {
+  func `a tempo set by a peer during a bend stays after the bend`() {
     var desk = Desk()
     desk.send("/tactus/bend/push", .int32(1))
     desk.wait(0.5)
@@ -132,7 +132,7 @@ struct BendTests {
   }
 
   @Test
-  func `a hand that is never heard again has let go after 20 seconds`() {
+  func `a held bend without messages ends after 20 seconds`() {
     var desk = Desk()
     desk.send("/tactus/bend", .float32(4))
     desk.wait(19.9)
@@ -146,9 +146,7 @@ struct BendTests {
   }
 
   @Test
-  func
-    `a wheel without ends turns the beat: alone by exactly so many milliseconds, in all three codes of its steps`()
-  {
+  func `a jog wheel moves the session exactly, in all three encodings`() {
     var settings = SurfaceSettings()
     settings.bindings = [
       "jog 60 mackie = bend/jog 2", "jog 61 = tempo/nudge 0.1", "jog 62 offset ch 3 = bend/jog 1",
@@ -177,7 +175,7 @@ struct BendTests {
   }
 
   @Test
-  func `however far a wheel is turned at once, the session goes no farther than a second, there and back`() {
+  func `a jog wheel moves the session by at most a second in one go`() {
     var desk = Desk()
     let before = desk.program.state.timeline
     for _ in 0..<5 { desk.send("/tactus/bend/jog", .float32(1000)) }
@@ -190,7 +188,7 @@ struct BendTests {
   }
 
   @Test
-  func `a pitch wheel bends while it is held, and its middle lets go`() {
+  func `a pitch wheel bends until it returns to its middle`() {
     var settings = SurfaceSettings()
     settings.bindings = [MIDIBinding("bend = bend -5..5")].compactMap { $0 }
     var desk = Desk(settings)
@@ -205,7 +203,9 @@ struct BendTests {
 
 @Suite("A drummer who is followed")
 struct DrummerTests {
-  /// Plays bars of taps: the tempo goes from one to another, each tap is off by up to `clumsy` milliseconds, and `says` what becomes of it.
+  /// Plays taps while the tempo goes from `first` to `last`. `says` lists the taps for a beat as milliseconds
+  /// off the beat, and each tap is off by up to `clumsy` more. Returns the largest error after 12 beats in
+  /// milliseconds, and the last estimate of the tempo.
   private func play(
     from first: Double, to last: Double, beats: Int, clumsy: Double, says: (Int) -> [Double] = { _ in [0] }
   ) -> (worst: Double, tempo: Double) {
@@ -230,7 +230,7 @@ struct DrummerTests {
   }
 
   @Test
-  func `somebody who taps within 10 ms is followed within 10 ms, and the tempo to half a beat a minute`() {
+  func `taps within 10 ms are followed within 10 ms and half a BPM`() {
     let (worst, tempo) = play(from: 118, to: 118, beats: 64, clumsy: 10)
     #expect(worst < 10, "\(worst)")
     #expect(abs(tempo - 118) < 0.5, "\(tempo)")
@@ -244,7 +244,7 @@ struct DrummerTests {
   }
 
   @Test
-  func `taps that are missing, doubled or beside the beat change nothing`() {
+  func `missing, doubled and misplaced taps change nothing`() {
     let (worst, tempo) = play(from: 97, to: 97, beats: 96, clumsy: 6) { beat in
       switch beat % 16 {
       case 5, 6, 11: []
@@ -258,20 +258,21 @@ struct DrummerTests {
   }
 
   @Test
-  func `another tempo after a pause, or for three taps in a row, is a beginning`() {
+  func `a pause or three taps off the beat start a new estimate`() {
     var drummer = Drummer()
     for beat in 0..<8 { _ = drummer.tap(at: Micros(Int64(beat) * 500_000)) }
     var believed: Drummer.Beat?
     for beat in 0..<12 { believed = drummer.tap(at: Micros(60_000_000 + Int64(beat) * 400_000)) }
     #expect(abs((believed?.length ?? 0) - 400_000) < 1)
-    // Between the beats: half a beat late from now on.
+    // From now on the taps are half a beat late.
     for beat in 0..<8 { believed = drummer.tap(at: Micros(64_600_000 + Int64(beat) * 400_000)) ?? believed }
     #expect(abs((believed?.time ?? 0) - 67_400_000) < 1)
   }
 
   @Test
-  func `eight beats may be missing, not nine; and no tap moves the tempo by more than one part in 25`() {
-    /// What is believed of the tap that comes after as many beats, so late, of somebody who is known.
+  func `eight beats may be missing, and one tap moves the tempo by 4 % at most`() {
+    /// The estimate after a tap that comes `beats` beats and `late` microseconds after the last one of a
+    /// known drummer.
     func tap(after beats: Int64, late: Int64 = 0) -> Drummer.Beat? {
       var drummer = Drummer()
       for beat in 0..<16 { _ = drummer.tap(at: Micros(Int64(beat) * 500_000)) }
@@ -280,7 +281,7 @@ struct DrummerTests {
     #expect(tap(after: 1)?.length == 500_000)
     #expect(tap(after: Drummer.mostMissed)?.length == 500_000)
     #expect(tap(after: Drummer.mostMissed + 1) == nil)
-    // The part by which a tempo changes is small by then; of one who is hardly known it is large.
+    // The corrections for a known drummer are small, so test the limit with one who is hardly known.
     var drummer = Drummer()
     for beat in 0..<4 { _ = drummer.tap(at: Micros(Int64(beat) * 500_000)) }
     let known = drummer.tap(at: Micros(4 * 500_000 + 124_000))
@@ -291,9 +292,7 @@ struct DrummerTests {
   }
 
   @Test
-  func
-    `tempo and beat of the session come to the drummer's; taps that are no drummer's set the tempo as before`()
-  {
+  func `the session follows the drummer's tempo and beat`() {
     var desk = Desk()
     desk.send("/tactus/tempo/follow", .int32(1))
     var time = 2_137_000.0

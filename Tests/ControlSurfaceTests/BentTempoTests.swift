@@ -18,7 +18,7 @@ struct BentTempoTests {
     }.first
   }
 
-  /// A drummer at 104 and later 112 is followed from 120 on, and bent by `percent` from the eighth tap on.
+  /// Follows a drummer from 120 BPM to 104 and later 112; from tap 8 on, a bend of `percent` is held.
   private func drum(_ desk: inout Desk, bend percent: Float) {
     desk.send("/tactus/tempo/follow", .int32(1))
     var time = 2_137_000.0
@@ -56,7 +56,7 @@ struct BentTempoTests {
     #expect(desk.machine.reading.own.bent == nil)
   }
 
-  @Test func `a hand may let go before the session shows its last bend`() {
+  @Test func `a bend may end before the session shows its last tempo`() {
     var desk = Desk()
     desk.send("/tactus/bend", .float32(5))
     let stale = desk.program.state

@@ -21,9 +21,7 @@ struct BrowserTests {
   }
 
   @Test
-  func
-    `a paired browser's word is as good as this machine's, and is remembered; it gets no proof to send back`()
-  {
+  func `a paired browser's changes are remembered, and it needs no proof`() {
     let phone = Self.phone(1)
     var desk = Self.desk(phone)
     desk.send("/tactus/click", .int32(1), from: phone)
@@ -37,8 +35,7 @@ struct BrowserTests {
   }
 
   @Test
-  func `one that is not paired may watch everything and change nothing, alone or by a pattern, now or later`()
-  {
+  func `an unpaired browser may watch everything and change nothing`() {
     let phone = Self.phone(1, isPaired: false)
     var desk = Self.desk(phone)
     desk.send("/tactus/subscribe", .string("state beat exact"), from: phone)
@@ -70,7 +67,7 @@ struct BrowserTests {
   }
 
   @Test
-  func `whoever asks by HTTP because of what it is told finds no older values there`() throws {
+  func `HTTP reads are never older than values that were sent`() throws {
     let phone = Self.phone(1)
     let studio = try Studio()
     defer { studio.close() }
@@ -95,7 +92,7 @@ struct BrowserTests {
   }
 
   @Test
-  func `what it subscribed lasts as long as its connection, however long it is silent, and no longer`() {
+  func `a browser's subscription lasts exactly as long as its connection`() {
     let phone = Self.phone(1, isPaired: false)
     var desk = Self.desk(phone)
     desk.send("/tactus/subscribe", .string("state"), .int32(5), from: phone)
@@ -104,7 +101,7 @@ struct BrowserTests {
     desk.update { $0.peers = 3 }
     desk.wait(0.1)
     #expect(desk.told("peers") == [[.int32(3)]])
-    // What it asked for later comes when it has gone: nobody is there to be told.
+    // This subscription takes effect after the connection has ended: it must not be accepted.
     desk.send(
       bytes: Self.later("/tactus/subscribe", .string("state"), desk.timetag(in: 0.5)), from: phone)
     desk.machine.gone(phone, clocks: desk.clocks)
@@ -119,9 +116,7 @@ struct BrowserTests {
   }
 
   @Test
-  func
-    `its port is its connection: a datagram from the same number neither ends nor moves what it subscribed`()
-  {
+  func `datagrams from a browser's port do not touch its subscription`() {
     let phone = Self.phone(1)
     let tablet = Peer(phone.endpoint)
     var desk = Self.desk(phone)
@@ -139,9 +134,7 @@ struct BrowserTests {
   }
 
   @Test
-  func
-    `sixteen phones beside sixteen controllers; the seventeenth of one host makes that one's oldest leave`()
-  {
+  func `16 browsers fit beside 16 controllers, and the 17th is refused`() {
     let phones = (1...16).map { Self.phone($0, host: 0x0a00_0100 + UInt32($0)) }
     var desk = Desk()
     for phone in phones { desk.machine.browsers.insert(phone) }
@@ -157,9 +150,7 @@ struct BrowserTests {
   }
 
   @Test
-  func
-    `sixteen that only watch, from sixteen addresses, do not lock a paired phone out, and no watcher takes a paired one's place`()
-  {
+  func `watchers neither lock out nor displace a paired browser`() {
     func watcher(_ number: Int) -> Peer {
       Self.phone(number, isPaired: false, host: 0x0a00_0100 + UInt32(number))
     }
@@ -173,26 +164,26 @@ struct BrowserTests {
     desk.machine.browsers.insert(phone)
     desk.send("/tactus/subscribe", .string("state"), from: phone)
     #expect(desk.machine.subscribers.map(\.target).contains(phone))
-    // Whom it cost its place is told so, and asks again in vain.
+    // The browser that lost its place is sent the reason, and asks again in vain.
     #expect(desk.errors == ["subscribe: a paired browser came, and there is room for 16"])
     desk.wait(61)
     for number in 2...16 { desk.send("/tactus/ping", from: watcher(number)) }
     desk.send("/tactus/subscribe", from: watcher(1))
     #expect(desk.errors.last?.contains("16 browsers are subscribed already") == true)
     #expect(desk.machine.subscribers.map(\.target).contains(phone))
-    // One that has said nothing for a minute goes for another that watches.
+    // A watcher that was silent for a minute makes room for another watcher.
     desk.wait(61)
     desk.send("/tactus/subscribe", from: watcher(1))
     #expect(desk.machine.subscribers.map(\.target).contains(watcher(1)))
     #expect(desk.machine.subscribers.map(\.target).contains(phone))
-    // What somebody said before the connection ended is nobody's.
+    // A packet that arrived before the connection ended counts as no stranger's.
     desk.machine.gone(watcher(1), clocks: desk.clocks)
     desk.send("/tactus/query", from: watcher(1))
     #expect(desk.machine.counters.strangers == 0)
   }
 
   @Test
-  func `two phones on one fader: neither is moved under its finger, both end where the last hand left it`() {
+  func `two phones on one fader both end at the last hand's value`() {
     let (left, right) = (Self.phone(1), Self.phone(2))
     var desk = Self.desk(left, right)
     for phone in [left, right] { desk.send("/tactus/subscribe", .string("state"), from: phone) }
@@ -203,7 +194,7 @@ struct BrowserTests {
       desk.wait(0.02)
       desk.send("/tactus/click/volume", .float32(0.9 - Float(step) / 100), from: right)
       desk.wait(0.02)
-      // Before it was touched there, it moved.
+      // The first move is sent to the other phone, which does not touch the fader yet.
       if step == 1 { desk.forget() }
     }
     #expect(desk.told("click/volume").isEmpty, "moved under a finger")

@@ -6,8 +6,9 @@ import Testing
 
 @testable import ControlSurface
 
-/// Looks for the dearest packet: changes one, keeps the change if it made more work, and begins anew when nothing helps. Work is
-/// what can be counted from outside: what is said, to the program and to others, and the places of patterns that were looked at.
+/// Searches for the costliest packet: changes one message, keeps the change if it makes more work, and starts
+/// again when nothing helps. Work is counted from outside: outputs to the program and to peers, and steps of
+/// pattern matching.
 private struct Search {
   static let pieces = [
     "/tactus/", "//", "*", "?", "[!a]", "[a-z]", "{,}", "{click,clock}", "{,a,b,c}", "/klick/simple/", "x",
@@ -28,7 +29,7 @@ private struct Search {
     if dice.roll(2) == 0 {
       address = "/tactus/" + Table.standard.rows[dice.roll(Table.standard.rows.count)].path
     }
-    // One piece again and again.
+    // The same piece many times.
     if dice.roll(4) == 0 {
       let piece = Self.pieces[dice.roll(Self.pieces.count)]
       address = "/tactus/" + String(repeating: piece, count: dice.roll(240 / piece.utf8.count + 1)) + "x"
@@ -61,9 +62,7 @@ private struct Search {
 @Suite("What input may cost")
 struct CostTests {
   @Test
-  func
-    `who asks in a stranger's name makes us send the stranger little; a named controller and this machine get every answer`()
-  {
+  func `spoofed queries draw little, and trusted peers get every answer`() {
     var settings = SurfaceSettings()
     settings.targets = [Peer(Endpoint(Desk.tablet.endpoint.address, port: 1))]
     var desk = Desk(settings)
@@ -85,7 +84,7 @@ struct CostTests {
     }
   }
 
-  /// Half a stage is being told, and much was learned.
+  /// A desk with three subscribers and a hundred learned bindings.
   private func busy() -> Desk {
     var settings = SurfaceSettings()
     settings.learned = (0..<100).compactMap { MIDIBinding("note \($0) = click/toggle") }
@@ -98,22 +97,22 @@ struct CostTests {
     return desk
   }
 
-  /// Everything that came of it, in microseconds as generous as `Cost` is: an order or a datagram takes four, a hundred bytes
-  /// of answers one, and two hundred places of patterns one.
+  /// Work caused by a datagram, in microseconds on the generous scale of `Cost`: four for an order or a
+  /// datagram, one for a hundred bytes of answers, and one for two hundred steps of pattern matching.
   private func work(_ desk: Desk, _ steps: Int) -> Int {
     4 * (desk.orders.count + desk.datagrams.count + desk.notices.count)
       + desk.datagrams.reduce(0) { $0 + $1.bytes.count } / 100 + steps / 200
   }
 
   @Test(arguments: [1, 2])
-  func `no packet that a search finds makes more work than a millisecond's`(seed: UInt64) {
+  func `no packet found by a search makes more work than is allowed`(seed: UInt64) {
     var search = Search(dice: PacketMutator(dice: seed &* 0x9e37_79b9_7f4a_7c15))
     let fresh = busy()
     var best: (packet: [Message], work: Int) = ([], 0)
     var dearest = best
     var patience = 0
     var tries = 0
-    // A search that finds nothing dear has not searched.
+    // A search that finds nothing costly has not searched.
     let dear = Cost.datagram / 7
     while tries < 60 || dearest.work <= dear && tries < 600 {
       tries += 1

@@ -7,7 +7,7 @@ import OSC
 @testable import ControlSurface
 
 extension SurfaceSettings {
-  /// The tablet's user has named it.
+  /// Settings in which the user has named the tablet.
   static var paired: SurfaceSettings {
     var settings = SurfaceSettings()
     settings.allow = [AddressRange("10.0.0.0/8")].compactMap { $0 }
@@ -16,7 +16,7 @@ extension SurfaceSettings {
 }
 
 extension Node {
-  /// Somebody of whom it is taken.
+  /// A sender from which the row is accepted.
   var sender: Peer { reach == .anyone ? Desk.tablet : Desk.local }
 }
 
@@ -29,13 +29,13 @@ struct Desk {
   var sent: [(message: Message, to: Endpoint, at: Micros)] = []
   var datagrams: [(bytes: [UInt8], to: Endpoint)] = []
   var notices: [Notice] = []
-  /// To programs that did not ask.
+  /// Messages to programs that did not subscribe.
   var outward: [(message: Message, to: Endpoint, at: Micros)] = []
   var orders: [Order] = []
   var learned: [MIDIBinding] = []
-  /// The changes that wait for a beat, and how many orders came before each.
+  /// Changes that wait for a beat, and the number of orders before each.
   var queued: [(change: QueuedChange?, orders: Int)] = []
-  /// What the last datagram cost.
+  /// Cost of the last datagram.
   var cost = 0
 
   static let tablet = Peer(Endpoint(Address.v4(0x0a00_0005), port: 51_000))
@@ -53,7 +53,7 @@ struct Desk {
 
   var clocks: Clocks { Self.clocks(at: now) }
 
-  /// The moment as a timetag.
+  /// The moment after this many seconds, as a timetag.
   func timetag(in seconds: Double) -> UInt64 {
     Self.clocks(at: now + Micros(rounding: seconds * 1e6)).wall.rawValue
   }
@@ -108,7 +108,7 @@ struct Desk {
     drain()
   }
 
-  /// Time passes, from deadline to deadline.
+  /// Lets time pass, from deadline to deadline.
   mutating func wait(_ seconds: Double) {
     let end = now + Micros(rounding: seconds * 1e6)
     while now < end {
@@ -120,7 +120,7 @@ struct Desk {
     }
   }
 
-  /// What was told at an address since the last call of `forget`.
+  /// Arguments that were sent at an address since the last call of `forget`.
   func told(_ path: String, to endpoint: Endpoint? = nil) -> [[Argument]] {
     sent.filter { $0.message.address == "/tactus/" + path && (endpoint == nil || $0.to == endpoint) }
       .map(\.message.arguments)
@@ -149,5 +149,5 @@ struct Desk {
   }
 }
 
-/// What stands before a bundle's element.
+/// The size that precedes an element of a bundle.
 func sizeWord(_ count: Int) -> [UInt8] { withUnsafeBytes(of: UInt32(count).bigEndian) { Array($0) } }

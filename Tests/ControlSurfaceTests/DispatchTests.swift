@@ -11,7 +11,7 @@ struct DispatchTests {
   @Test(arguments: [
     Argument.float32(128), .float64(128), .int32(128), .int64(128), .string("128"), .string("128.0"),
   ])
-  func `a tempo is taken in every type that a controller might send`(argument: Argument) {
+  func `a tempo is accepted in every type that a controller might send`(argument: Argument) {
     var desk = Desk()
     desk.send("/tactus/tempo", argument)
     #expect(desk.program.commands == [.tempo(Tempo(128))])
@@ -21,7 +21,7 @@ struct DispatchTests {
     Argument.float32(1), .float64(1), .int32(1), .int64(1), .string("1"), .truth(true), .impulse,
     .string("on"),
   ])
-  func `a switch is taken in every type that a controller might send`(argument: Argument) {
+  func `a switch is accepted in every type that a controller might send`(argument: Argument) {
     var desk = Desk()
     desk.send("/tactus/click", argument)
     #expect(desk.program.commands == [.set("click", .flag(true))])
@@ -42,7 +42,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `the three mistakes of a newcomer are each one clear error, to the sender and in the terminal`() {
+  func `each mistake of a newcomer gives one clear error to both sides`() {
     var desk = Desk()
     desk.send("/tactus/tempo", .float32(1000))
     desk.send("/tactus/tempo", .string("fast"))
@@ -55,7 +55,7 @@ struct DispatchTests {
         "OSC from 10.0.0.5:51000: /tactus/tempo: 20 to 999 BPM, not 1000",
         "OSC from 10.0.0.5:51000: /tactus/tempo: a number, 20 to 999 BPM, not \"fast\"",
       ])
-    // The wrong port: the tablet listens elsewhere than it said.
+    // The wrong port: the tablet listens at another one than it said.
     desk.forget()
     desk.send("/tactus/subscribe", .float32(9001))
     for _ in 1...3 {
@@ -90,7 +90,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `strangers that send junk from many places do not hide what else there is to read`() {
+  func `junk from many strangers does not hide other notices`() {
     var desk = Desk()
     for second in 0..<60 {
       for host in 0..<40 {
@@ -105,12 +105,12 @@ struct DispatchTests {
     #expect(lines.contains { $0.hasPrefix("OSC: sending to 10.0.0.5:9001") })
     #expect(lines.filter { $0.contains("not an OSC packet") }.count == 13)
     #expect(lines.filter { $0.contains("20 to 999 BPM") }.count == 13)
-    // Who sent it is told all the same.
+    // Each sender gets its errors all the same.
     #expect(desk.errors.count > 1000)
   }
 
   @Test
-  func `too many arguments, too few, and none to an order are each told`() {
+  func `too many, too few and missing arguments each give an error`() {
     var desk = Desk()
     desk.send("/tactus/tempo", .float32(120), .string("bar"), .float32(1))
     desk.send("/tactus/meter", .int32(4))
@@ -132,7 +132,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `packets that nobody had time to look at are told with the errors, each once`() {
+  func `packets dropped unread are counted among the errors, each once`() {
     var desk = Desk()
     desk.send("/tactus/subscribe")
     desk.send("/tactus/nonsense")
@@ -145,17 +145,17 @@ struct DispatchTests {
   }
 
   @Test
-  func `two programs of our kind never answer each other's answers`() {
+  func `two instances of tactus never answer each other's answers`() {
     var desk = Desk()
     for row in Table.standard.rows where row.kind == .answer {
       desk.send("/tactus/" + row.path, .string("x"), .string("y"), .int32(1))
     }
-    // It is asked once what it is.
+    // tactus asks the sender once what it is.
     #expect(desk.sent.map(\.message.address) == ["/tactus/ping"])
   }
 
   @Test
-  func `a pattern sets what it matches, asks without arguments, and fires no trigger`() {
+  func `a pattern sets values or asks for them, and fires no trigger`() {
     var desk = Desk()
     desk.send("/tactus/{click,clock}", .truth(true))
     #expect(desk.program.commands == [.set("click", .flag(true)), .set("clock", .flag(true))])
@@ -193,7 +193,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `a fader at 200 messages a second makes at most 20 tempos a second, and the last one lands`() {
+  func `a fader makes at most 20 tempos a second, and the last one lands`() {
     var desk = Desk()
     for step in 0...400 {
       desk.send("/tactus/tempo/fader", .float32(Float(step) / 400))
@@ -205,7 +205,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `taps make the tempo of their median; a clumsy one changes nothing, a pause begins anew`() {
+  func `taps give their median tempo, and a pause starts again`() {
     var desk = Desk()
     func tap(_ desk: inout Desk, after seconds: Double) {
       desk.wait(seconds)
@@ -231,7 +231,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `a tap counts from its bundle's timetag, so that the network's jitter does not`() {
+  func `a tap counts from its bundle's timetag, without the network's jitter`() {
     var desk = Desk()
     var jitter: [Double] = [0.08, 0.001, 0.05, 0.02, 0.09]
     desk.wait(1)
@@ -246,14 +246,14 @@ struct DispatchTests {
   }
 
   @Test(arguments: [(early: 0.0, tempo: 120.0), (early: -0.5, tempo: 100), (early: 1.2, tempo: 100)])
-  func `a tap counts from the moment that its sender names on our clock, if it is past, and not by a second`(
+  func `a tap counts from its sender's time if that is past and recent`(
     _ scene: (early: Double, tempo: Double)
   ) {
     var desk = Desk()
     desk.wait(5)
     let start = desk.now
     for index in 0..<5 {
-      // They come 0.6 s after one another.
+      // The taps arrive 0.6 s apart.
       let made = start + Micros(Int64(index) * 500_000)
       desk.now = start + Micros(Int64(index) * 600_000)
       desk.send(
@@ -263,7 +263,7 @@ struct DispatchTests {
   }
 
   @Test(arguments: ["ping", "query"])
-  func `a blob is refused with an error by whoever answers, too`(verb: String) {
+  func `a blob as an argument of ping or query is refused with an error`(verb: String) {
     var desk = Desk()
     let address = LibloCodec.encode(Message("/tactus/\(verb)")).dropLast(4)
     desk.send(bytes: address + Array(",b\0\0".utf8) + [0, 0, 0, 4, 1, 2, 3, 4])
@@ -273,7 +273,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `neighbours' addresses work: klick, Ardour, jack_transport_link, and set_x`() {
+  func `addresses of klick, Ardour and jack_transport_link work`() {
     var desk = Desk()
     let cases: [(String, [Argument], Command)] = [
       ("/klick/simple/set_tempo", [.float32(90)], .tempo(Tempo(90))),
@@ -304,7 +304,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `who may reach the page is this machine's to say, by whatever address it is said`() {
+  func `only this machine may open the page to the network`() {
     var settings = SurfaceSettings.paired
     settings.aliases = true
     var desk = Desk(settings)
@@ -329,7 +329,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `what the program refuses goes back with the old value and the reason`() {
+  func `a refused command is answered with the old value and the reason`() {
     var desk = Desk()
     desk.program.refuses = Refusal(.notNow, "no JACK server")
     desk.send("/tactus/jack/rolling", .float32(1))
@@ -338,7 +338,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `who is not allowed is not heard`() {
+  func `a sender that is not allowed is ignored`() {
     var settings = SurfaceSettings()
     settings.allow = [AddressRange("10.0.1.0/24")].compactMap { $0 }
     var desk = Desk(settings)

@@ -3,7 +3,7 @@ import BeatMath
 
 @testable import ControlSurface
 
-/// Does what a program does with commands, without Link and JACK: its whole world is the state.
+/// A program that obeys commands without Link and JACK; all effects are in its state.
 struct FakeProgram {
   var state = SurfaceState()
   var commands: [Command] = []
@@ -11,7 +11,7 @@ struct FakeProgram {
   var quit = false
 
   init() {
-    // Everything is off, so that whatever a controller sets is seen.
+    // Everything is off, so that each change by a controller shows.
     state.choices.isLinkEnabled = false
     state.choices.clock.isOn = false
     state.choices.pulse.isOn = false
@@ -71,7 +71,7 @@ struct FakeProgram {
     }
   }
 
-  /// The host rolls when the session reaches the launch.
+  /// Lets the host roll when the session reaches the launch.
   mutating func launchIfDue(at now: Micros) {
     if case .waiting(let origin) = state.transport, state.sessionBeats(at: now) >= origin {
       state.transport = .rolling(origin: origin)
@@ -80,7 +80,8 @@ struct FakeProgram {
 }
 
 extension Timeline {
-  /// The beat at this moment stays, and so does the grid: beat origin and the session's beat 0 belong together.
+  /// The timeline with another tempo from `time` on. The beat at `time` stays, and the session's beat 0 keeps
+  /// its place in the grid.
   func turned(to tempo: Tempo, at time: Micros) -> Timeline {
     Timeline(
       tempo: tempo, beatOrigin: beatOrigin, timeOrigin: time - tempo.micros(in: beats(at: time) - beatOrigin))

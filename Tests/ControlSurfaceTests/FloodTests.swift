@@ -14,7 +14,7 @@ struct FloodTests {
 
   private func port(_ number: Int) -> Peer { host(9, port: UInt16(1000 + number)) }
 
-  /// What a machine would be given, each at its own moment, as long as there is something to spend.
+  /// Datagrams that the machine would get at this moment, until the budget is used up.
   private func served(_ inbox: inout Inbox, at now: Micros, cost: Int) -> [[UInt8]] {
     var found: [[UInt8]] = []
     while let letter = inbox.next(at: now) {
@@ -28,11 +28,9 @@ struct FloodTests {
   private let dear = LibloCodec.encode(Message("//*"))
 
   @Test(arguments: [Standing.stranger, .guest], [false, true])
-  func
-    `a ping waits for one packet of each of the others, hosts or ports, however many they sent, and for no dear one`(
-      standing: Standing, arePorts: Bool
-    )
-  {
+  func `a new sender's ping waits for few cheap packets and no costly one`(
+    standing: Standing, arePorts: Bool
+  ) {
     for packet in [ping, dear] {
       var inbox = Inbox()
       var now = Micros.zero
@@ -55,14 +53,16 @@ struct FloodTests {
         inbox.charge(Cost.message, for: letter, at: now)
         before += 1
       }
-      // Of equals, one from each; and for two that are new one of those that were heard before.
+      // One packet of each equal sender; among ports of one host one of a known port for every two of new
+      // ones.
       let most = arePorts && standing == .guest ? 150 : 100
       #expect(
         packet == ping ? before <= most : before == 0 && now - start <= Micros(4000), "\(before) before")
     }
   }
 
-  /// How long a ping waited at most, four times a second for four seconds beside so many packets a second; nil: one was lost.
+  /// The longest wait of a ping that is sent four times a second for four seconds, beside a flood of `flood`
+  /// packets a second. nil: a ping was lost, or the flood did not fill the inbox.
   private func longest(
     beside flood: Int, of packet: [UInt8], costing cost: Int, from source: (Int) -> Peer,
     standing: Standing, of theirs: Standing = .stranger
@@ -88,11 +88,9 @@ struct FloodTests {
   }
 
   @Test(arguments: [600, 4000])
-  func
-    `a controller is heard at once beside ever new ports of a stranger, and one that is being told beside ever new strangers, too`(
-      flood: Int
-    )
-  {
+  func `a flood from ever new ports or hosts hardly delays a controller`(
+    flood: Int
+  ) {
     for (packet, cost) in [(nonsense, Cost.message + Cost.suggestion), (dear, Cost.datagram)] {
       let besidePorts = longest(
         beside: flood, of: packet, costing: cost, from: { port($0 % 60_000) }, standing: .stranger)
@@ -105,7 +103,7 @@ struct FloodTests {
   }
 
   @Test
-  func `a controller is heard at once beside browsers that may only watch, are told everything, and flood`() {
+  func `a flood from browsers that only watch does not delay a controller`() {
     let browsers = (0..<8).map {
       Peer(
         Browser(number: $0, isPaired: false), at: Endpoint(Address.v4(0x0a00_0100), port: UInt16(4000 + $0)))
@@ -120,19 +118,18 @@ struct FloodTests {
   private let query = LibloCodec.encode(Message("/tactus/query", .string("*")))
   private let nonsense = LibloCodec.encode(Message("/tactus/nonsense"))
 
-  /// The ports that a machine gives out in turn come again, too.
+  /// A machine that assigns its ports in turn comes back to the first.
   @Test(arguments: [16, 3000, 28_000, 60_000], [400, 4000])
-  func
-    `on this machine a ping waits 20 ms at most, fifty times a second beside sixteen ports or ever new ones that flood`(
-      ports: Int, flood: Int
-    )
-  {
+  func `a ping on this machine waits at most 20 ms beside flooding ports`(
+    ports: Int, flood: Int
+  ) {
     let packets = [
       (ping, Cost.message), (dear, Cost.datagram), (dear, 300), (query, 220), (query, 450),
       (nonsense, Cost.message + Cost.suggestion), (nonsense, Cost.message + Cost.refusal),
     ]
     var dice = Dice(seed: 3)
-    // A thousand that come back and ask for no more than it does are as good as it.
+    // Cheap packets from 3000 ports are left out: ports that return and ask for as little as the ping are its
+    // equals.
     for (packet, cost) in packets where ports != 3000 || cost > Cost.message + Cost.refusal {
       var inbox = Inbox()
       var asked: Micros?
@@ -141,9 +138,9 @@ struct FloodTests {
       var answers = 0
       for tick in 0..<40_000 {
         let now = Micros(Int64(tick) * 100)
-        // It spoke before they did.
+        // The ping's port sends before the flood begins.
         for number in flood * max(0, tick - 1000) / 10_000..<flood * max(0, tick - 999) / 10_000 {
-          // Some machines give them out by chance.
+          // Some machines assign ports at random.
           let chance = ports == 28_000 ? Int.random(in: 0..<ports, using: &dice) : number
           inbox.put(packet, from: port(1 + chance % ports), standing: .known, at: now)
         }
@@ -165,8 +162,7 @@ struct FloodTests {
   }
 
   @Test
-  func `this machine, who was named and who has shown that it hears are known; who is being told is a guest`()
-  {
+  func `local, named and proven senders are known, subscribers are guests`() {
     var desk = Desk()
     #expect(desk.machine.standing(of: Desk.tablet) == .stranger)
     #expect(desk.machine.standing(of: Desk.local) == .known)
@@ -180,7 +176,7 @@ struct FloodTests {
   }
 
   @Test
-  func `who has just been answered is heard beside a crowd of strangers, too`() {
+  func `a source that was just answered is served first in a crowd`() {
     var inbox = Inbox()
     var now = Micros.zero
     for _ in 0..<100 {
@@ -195,9 +191,7 @@ struct FloodTests {
   }
 
   @Test
-  func
-    `where thousands of ports of one host say one short thing each, there is room for another host's ping, and it is next`()
-  {
+  func `a full inbox of one host makes room for another host's ping`() {
     var inbox = Inbox()
     for number in 1...SurfaceLimits.inbox + 500 {
       inbox.put(ping, from: port(number), standing: .stranger, at: .zero)
@@ -205,14 +199,14 @@ struct FloodTests {
     #expect(inbox.count == SurfaceLimits.inbox && inbox.dropped == 500)
     inbox.put(ping, from: host(5), standing: .stranger, at: .zero)
     #expect(inbox.count == SurfaceLimits.inbox && inbox.dropped == 501)
-    // Beside the one that was in turn already.
+    // The turn of the first host had begun already, so take two.
     let next = [inbox.next(at: .zero), inbox.next(at: .zero)].compactMap { $0?.peer }
-    // Whoever makes room is of the crowd: the first of it is there still.
+    // The dropped datagram was not the first of the crowd.
     #expect(next == [port(1), host(5)])
   }
 
   @Test
-  func `of strangers who say one thing each, whoever asks for little comes first`() {
+  func `among strangers with one packet each the cheapest comes first`() {
     var inbox = Inbox()
     var now = Micros.zero
     for source in 0..<5000 {
@@ -227,7 +221,7 @@ struct FloodTests {
   }
 
   @Test
-  func `whatever floods for how long, all of it together is given less than a tenth of a core`() {
+  func `all floods together get less than a tenth of a core`() {
     for (packet, cost) in [(ping, Cost.message), (dear, Cost.datagram), (dear, 1)] {
       var inbox = Inbox()
       var spent = 0
@@ -244,7 +238,7 @@ struct FloodTests {
   }
 
   @Test
-  func `a single controller's burst is read in its order, and nothing of it is lost`() {
+  func `a controller's burst is read in order and completely`() {
     var inbox = Inbox()
     for value in 0..<1500 {
       inbox.put([UInt8(value & 255), UInt8(value >> 8)], from: host(1), standing: .known, at: .zero)
@@ -258,7 +252,7 @@ struct FloodTests {
   }
 
   @Test
-  func `it holds what it may and no more, whoever sends what and when`() {
+  func `the inbox keeps its limits and the order of each sender`() {
     var inbox = Inbox()
     var mutator = PacketMutator(dice: 4711)
     var sent = 0
@@ -275,7 +269,7 @@ struct FloodTests {
       } else if let letter = inbox.next(at: now) {
         taken += 1
         inbox.charge(mutator.roll(900), for: letter, at: now)
-        // Of one source each comes before the next.
+        // Datagrams of one source stay in order.
         let number = letter.datagram.withUnsafeBytes { $0.loadUnaligned(as: Int.self) }
         #expect(last.updateValue(number, forKey: letter.peer) ?? -1 < number)
       }
@@ -284,15 +278,13 @@ struct FloodTests {
       #expect(inbox.count <= SurfaceLimits.inbox && inbox.bytes <= SurfaceLimits.inboxBytes)
     }
     #expect(taken > 500 && inbox.dropped > 500)
-    // What nobody looks at in time is not obeyed any more.
+    // Datagrams that have waited for too long are dropped.
     now = now + SurfaceLimits.patience + Micros(1)
     #expect(inbox.next(at: now) == nil && inbox.isEmpty && inbox.bytes == 0)
   }
 
   @Test
-  func
-    `from more sources than can be remembered come no more errors than from one, and a ping is still answered`()
-  {
+  func `sources beyond the memory share one error budget, and pings pass`() {
     var desk = Desk()
     for round in 0..<4 {
       for source in 0..<SurfaceLimits.sources + 500 {
@@ -303,7 +295,8 @@ struct FloodTests {
     }
     #expect(desk.machine.rates.count <= SurfaceLimits.sources)
     let crowded = desk.errors.count
-    // Five a second from each that is remembered, and five from all others together; less than half a second passed.
+    // Five a second to each remembered source, and five to all others together; less than half a second
+    // passed.
     #expect(crowded <= 6 * SurfaceLimits.sources)
     desk.forget()
     desk.send("/tactus/ping", from: Desk.local)

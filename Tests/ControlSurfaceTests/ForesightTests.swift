@@ -6,7 +6,7 @@ import Testing
 
 @testable import ControlSurface
 
-/// The program is sent each change that waits for its beat.
+/// The program learns each change that waits for a beat ahead of that beat.
 @Suite("Foresight")
 struct ForesightTests {
   private static let songs = [
@@ -73,7 +73,7 @@ struct ForesightTests {
   }
 
   @Test
-  func `a song that is removed, replaced or taken back withdraws its change`() throws {
+  func `a song that is removed, replaced or cancelled withdraws its change`() throws {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(3), .string("bar"))
     #expect(desk.queued.isEmpty)

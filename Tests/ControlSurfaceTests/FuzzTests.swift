@@ -5,8 +5,8 @@ import Testing
 
 @testable import ControlSurface
 
-/// Packets from a seed: good ones, cut, stretched and changed. `tools/bench fuzz-osc` sends millions of the same through a
-/// real socket under the address sanitizer.
+/// Makes packets from a seed: valid ones, and ones that are cut, stretched or changed. `tools/bench fuzz-osc`
+/// sends millions of the same through a real socket under the address sanitizer.
 struct PacketMutator {
   var dice: UInt64
   private static let words = [
@@ -73,7 +73,7 @@ struct PacketMutator {
 @Suite("Hostile packets")
 struct FuzzTests {
   @Test(arguments: [1, 2, 3, 4])
-  func `mutated packets change nothing but what they may, and grow nothing`(seed: UInt64) {
+  func `mutated packets break no limit, and the surface still answers`(seed: UInt64) {
     var mutator = PacketMutator(dice: seed &* 0x9e37_79b9_7f4a_7c15)
     var desk = Desk()
     for round in 0..<5000 {
@@ -88,7 +88,7 @@ struct FuzzTests {
       #expect((20...999).contains(desk.program.state.tempo.beatsPerMinute))
     }
     #expect(desk.machine.counters.malformed > 100 && desk.machine.counters.messages > 100)
-    // And it still answers.
+    // The surface still answers.
     desk.forget()
     desk.send("/tactus/ping", from: Desk.local)
     #expect(desk.told("pong").count == 1)

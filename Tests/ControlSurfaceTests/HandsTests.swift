@@ -10,7 +10,7 @@ struct HandsTests {
   private func message(_ bytes: [UInt8]) throws -> Touch { .midi(try #require(MIDIMessage(bytes))) }
 
   @Test
-  func `20,000 moves of a knob each second are charged a sixtieth of a core, and what waits is bounded`()
+  func `20,000 knob moves a second are charged and queued within limits`()
     throws
   {
     var settings = SurfaceSettings()
@@ -40,7 +40,7 @@ struct HandsTests {
   }
 
   @Test
-  func `where a knob stopped is known after any flood of it, and a pedal beside it is not left out`() throws {
+  func `a flood of knob moves keeps the last one and drops no pedal`() throws {
     var hands = Hands(at: .zero)
     for count in 0..<1000 {
       if count == 500 { hands.put(try message([0x90, 60, 100]), at: Micros(500)) }
@@ -59,7 +59,7 @@ struct HandsTests {
   }
 
   @Test
-  func `who has spent too much waits until it is there again, and not longer`() throws {
+  func `input beyond the budget waits exactly until there is budget again`() throws {
     var hands = Hands(at: .zero)
     #expect(hands.deadline == nil)
     hands.put(try message([0x90, 60, 100]), at: .zero)

@@ -22,7 +22,7 @@ struct HeapTests {
   }
 
   @Test(arguments: [1, 2, 3, 7, 40, 1000])
-  func `the least and the greatest are those of a sorted list, whatever came and went before`(_ most: Int) {
+  func `first and last are those of a sorted list after any operations`(_ most: Int) {
     var dice = Dice(seed: UInt64(most))
     var heap = Heap<Int>()
     var sorted: [Int] = []
@@ -32,7 +32,7 @@ struct HeapTests {
       case 1: #expect(heap.popLast() == sorted.popLast())
       default:
         guard sorted.count < most else { continue }
-        // Many of them equal.
+        // Many of the values are equal.
         let value = Int.random(in: 0..<max(4, most / 2), using: &dice)
         heap.insert(value)
         sorted.insert(value, at: sorted.firstIndex { $0 >= value } ?? sorted.endIndex)
@@ -45,7 +45,7 @@ struct HeapTests {
   }
 
   @Test
-  func `with two thousand that wait, to take from either end costs a few comparisons`() {
+  func `taking from either end of 2000 elements costs few comparisons`() {
     let count = Count()
     var heap = Heap<Counted>()
     for value in 0..<2048 { heap.insert(Counted(value: value * 1_000_003 % 2048, count: count)) }

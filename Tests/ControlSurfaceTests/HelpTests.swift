@@ -24,7 +24,7 @@ struct HelpTests {
   }
 
   @Test
-  func `what is there several times is said once with its number, and what does not fit is counted`() {
+  func `a tally counts repeats, and the items that do not fit`() {
     #expect(tally([], of: 0) == "")
     #expect(tally([("10.0.0.2", 2), ("10.0.0.7", 1)], of: 3) == "10.0.0.2 (2), 10.0.0.7")
     #expect(tally([("a", 1), ("b", 2), ("c", 1)], of: 4, limit: 6) == "a and 3 more")

@@ -7,8 +7,8 @@ import Testing
 
 @testable import ControlSurface
 
-/// A machine at the other end of the cable that also speaks as somebody far away, whose packets a router would bring, and as
-/// neighbours that do not exist.
+/// A machine at the other end of the cable. It also sends with the address of a distant machine, as packets
+/// that a router forwards, and with addresses of neighbours that do not exist.
 @Suite("A hostile neighbour", .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct NeighbourTests {
   static let here = Address.v4(0x0a32_0001)
@@ -41,7 +41,7 @@ struct NeighbourTests {
   }
 
   @Test
-  func `from another network nobody is obeyed or answered; a neighbour is`() throws {
+  func `a neighbour is obeyed, and a sender on another network is not`() throws {
     defer { studio.close() }
     let talk = [
       said("/tactus/ping"), said("/tactus/tempo", .float32(99)), said("/tactus/query"), said("//*"),
@@ -60,8 +60,7 @@ struct NeighbourTests {
   }
 
   @Test
-  func
-    `what is sent in the name of hosts that do not exist takes no answer from a controller or from this machine`()
+  func `packets from forged neighbours cost other peers no answer`()
     throws
   {
     defer { studio.close() }
@@ -122,7 +121,7 @@ private final class Speaker {
     #expect(target.withSocketAddress { sendto(descriptor, packet, packet.count, 0, $0, $1) } == packet.count)
   }
 
-  /// Whether a packet comes that begins so; others are passed over.
+  /// Waits for a packet that begins with this text, and skips others.
   func hears(_ beginning: String, patience: Int = 20) -> Bool {
     setPatience(descriptor, seconds: max(1, patience))
     var chunk = [UInt8](repeating: 0, count: 65_536)

@@ -17,7 +17,7 @@ struct OutwardTests {
   }
 
   @Test
-  func `a mixer's delay follows the tempo: told at the start, at each change, and never twice the same`()
+  func `a tempo message is sent at the start and once at each change`()
     throws
   {
     var desk = try desk("tempo 192.168.7.9:10023 /fx/1/par/01 {60000 / bpm * 3/4}")
@@ -28,12 +28,12 @@ struct OutwardTests {
     desk.send("/tactus/tempo", .float32(90))
     desk.wait(1)
     #expect(desk.outward.map(\.message) == [Message("/fx/1/par/01", .float32(500))])
-    // Not to those who subscribed: it is nobody's state.
+    // Subscribers do not get it, for it is no value of the surface.
     #expect(desk.told("fx/1/par/01").isEmpty)
   }
 
   @Test
-  func `a tempo that glides is told twenty times a second at most, and where it stops always`() throws {
+  func `a gliding tempo is sent 20 times a second at most, and its end always`() throws {
     var desk = try desk("tempo 192.168.7.9:10023 /t {bpm}")
     desk.forget()
     for step in 0..<400 {
@@ -47,7 +47,7 @@ struct OutwardTests {
   }
 
   @Test
-  func `beats and bars are told as they are heard, with their numbers, and a start and a stop`() throws {
+  func `beats, bars, start and stop are sent when they are heard`() throws {
     var desk = try desk(
       "beat 192.168.7.9:10023 /beat i{beat} i{bar}", "bar 192.168.7.9:10023 /bar i{bar} {beats}",
       "start 192.168.7.9:10023 /go true", "stop 192.168.7.9:10023 /halt \"good night\"")
@@ -76,14 +76,14 @@ struct OutwardTests {
   }
 
   @Test
-  func `nobody pays for beats that nobody wants: without such a line the surface sleeps as before`() throws {
+  func `without a line for beats the surface does not wake at beats`() throws {
     var desk = try desk("tempo 192.168.7.9:10023 /t {bpm}")
     desk.wait(0.5)
     #expect(desk.machine.audience == [] && desk.machine.deadline - desk.now >= Micros(900_000))
   }
 
   @Test
-  func `all that is sent together has a limit, and what is lost is said, seldom`() throws {
+  func `all lines together have a rate limit, and losses are reported`() throws {
     var settings = SurfaceSettings.paired
     settings.outward = try (0..<80).map { try OutwardLine("beat 192.168.7.9:10023 /b/\($0)") }
     var desk = Desk(settings)
@@ -97,7 +97,7 @@ struct OutwardTests {
   }
 
   @Test
-  func `what can't be computed at a tempo is not sent, and said`() throws {
+  func `a value that cannot be computed is reported, and not sent`() throws {
     var desk = try desk(
       "tempo 192.168.7.9:10023 /t {1 / (bpm - 120)}", "tempo 192.168.7.9:10023 /u i{bpm * 1000000000}")
     desk.wait(0.1)
@@ -109,7 +109,7 @@ struct OutwardTests {
   }
 
   @Test
-  func `tactus does not speak to itself, or its own words would never end`() throws {
+  func `messages to tactus itself are refused`() throws {
     var desk = try desk("tempo 127.0.0.1:20809 /tactus/tempo {bpm + 1}", "tempo 127.0.0.1:20810 /t {bpm}")
     desk.wait(0.1)
     #expect(desk.outward.map(\.to.port) == [20_810])
@@ -117,13 +117,13 @@ struct OutwardTests {
   }
 
   @Test
-  func `only this machine makes tactus send to others, not a tablet`() {
+  func `this machine may send to other programs, and a tablet may not`() {
     var desk = Desk(.paired)
     desk.send("/tactus/osc/send", .string("192.168.7.9:10023 /load 3"))
     #expect(desk.outward.isEmpty && desk.errors == ["osc/send: only from the same machine"])
     desk.send("/tactus/osc/send", .string("192.168.7.9:10023 /load 3 0.5 x"), from: Desk.local)
     #expect(desk.outward.map(\.message) == [Message("/load", .int32(3), .float32(0.5), .string("x"))])
-    // A key may, with its words as they are written.
+    // A key may, with its text as it is written.
     desk.forget()
     desk.press("osc/send 192.168.7.9:10023 /d i{60000 / bpm} \"a b\"")
     #expect(desk.outward.map(\.message) == [Message("/d", .int32(500), .string("a b"))])
@@ -142,7 +142,7 @@ struct OutwardTests {
     ("tempo 1.2.3.4:5 /a 1 2 3 4 5 6 7 8 9", "at most 8"), ("beat 1.2.3.4:5 /a \u{1}", "printable"),
     ("beat 1.2.3.4:5 /" + String(repeating: "x", count: 300), "at most 255"),
   ])
-  func `what is wrong with a line is said`(text: String, words: String) {
+  func `an error in a line is explained`(text: String, words: String) {
     do throws(Refusal) {
       _ = try OutwardLine(text)
       Issue.record("taken: \(text)")
@@ -152,10 +152,10 @@ struct OutwardTests {
   }
 
   @Test
-  func `where nothing can be sent to, that is said, once`() throws {
+  func `an unreachable target is reported once`() throws {
     let said = Mutex<[String]>([])
     let sockets = OutwardSockets { notice in said.withLock { $0.append(notice.text) } }
-    // To all of a network: the kernel wants to be asked for that in other words.
+    // A broadcast address: the kernel sends there only if a socket option allows it.
     let everybody = Endpoint(Address.v4(0x7FFF_FFFF), port: 9)
     for _ in 1...3 { sockets.send(LibloCodec.encode(Message("/a")), to: everybody) }
     #expect(

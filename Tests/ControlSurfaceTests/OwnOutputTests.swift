@@ -18,7 +18,7 @@ struct OwnOutputTests {
     "drummer=click offset=2 when=rolling sound=bell level=0.8 subdivision=2 pattern=X.x countin=2",
     "lamp=mtc fps=30", "tc=ltc fps=29.97df start=01:00:00:00 level=0.25",
   ])
-  func `what is written down is what is read, and the shortest way to say it`(text: String) throws {
+  func `an output is written in its shortest form, which reads back equal`(text: String) throws {
     let output = try NamedOutput(text)
     #expect(output.text == text)
     #expect(try NamedOutput(output.text) == output)
@@ -32,7 +32,7 @@ struct OwnOutputTests {
     ("s=pulse for=korg rate=4", "s=pulse rate=4 width=15"),
     ("s=pulse invert=yes for=own", "s=pulse invert=yes"),
   ])
-  func `what takes the pulses is said in one word, which stands for their settings`(
+  func `a preset for a device stands for the settings that it makes`(
     text: String, written: String
   ) throws {
     #expect(try NamedOutput(text).text == written)
@@ -52,7 +52,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `other settings for a machine that was stopped do not start it`() {
+  func `changed settings do not start a machine that was stopped`() {
     var desk = Desk(.paired)
     desk.send("/tactus/out/add", .string("cab=clock"))
     desk.send("/tactus/out/cab/play", .int32(0))
@@ -86,7 +86,7 @@ struct OwnOutputTests {
     ("d=clock play=yes play=yes", "play is there twice"),
     ("p=pulse rate=start", "for a reset"),
   ])
-  func `what is wrong with a line is said`(text: String, words: String) {
+  func `an error in a line is explained`(text: String, words: String) {
     do throws(Refusal) {
       _ = try NamedOutput(text)
       Issue.record("taken: \(text)")
@@ -96,7 +96,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `a start of timecode that its rate does not have is refused, whichever of both is set last`() {
+  func `a start that the timecode's rate lacks is refused in either order`() {
     var desk = Desk(.paired)
     for taken in [
       "29.97df start=00:10:00:00", "29.97df start=00:01:00:02", "29.97 start=00:01:00:00",
@@ -120,8 +120,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `it has addresses of its own from its arrival to its end, which set it, ask it and tell of it`() throws
-  {
+  func `an output's addresses exist exactly as long as the output`() throws {
     var desk = Desk(.paired)
     desk.send("/tactus/out/drums/offset", .float32(4))
     #expect(desk.program.state.outputs.isEmpty)
@@ -147,8 +146,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `thirty-two of them can be asked for all at once, and OSCQuery knows them as they come and go`() throws
-  {
+  func `OSCQuery follows 32 outputs as they come and go`() throws {
     var desk = Desk(.paired)
     for number in 0..<32 { desk.send("/tactus/out/add", .string("c\(number)=clock offset=\(number)")) }
     #expect(desk.program.state.outputs.count == 32)
@@ -166,7 +164,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `that one came, went or became another kind is told, however many there are, and nothing else is`() {
+  func `only an added, removed or retyped output counts as a change`() {
     var desk = Desk(.paired)
     desk.send("/tactus/subscribe")
     func told(_ address: String, _ text: String) -> [[Argument]] {
@@ -175,7 +173,7 @@ struct OwnOutputTests {
       desk.wait(0.1)
       return desk.told("out/changes")
     }
-    // The list is cut long before there are so many.
+    // The text of the list is cut long before 32 outputs.
     for number in 1...32 {
       #expect(told("/tactus/out/add", "a-name-of-some-length-\(number)=clock") == [[.int32(Int32(number))]])
     }
@@ -187,7 +185,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `who makes them come and go as fast as it can pays for it, and costs no more than it may`() throws {
+  func `adding and removing outputs is charged, and a setting is cheap`() throws {
     var desk = Desk(.paired)
     var spent = 0
     for turn in 0..<200 {
@@ -196,14 +194,14 @@ struct OwnOutputTests {
       spent += desk.cost
     }
     #expect(spent >= 200 * Cost.reshaping)
-    // A setting of one that is there is a message like any other.
+    // Setting an existing output costs no more than any other message.
     desk.send("/tactus/out/add", .string("y=clock"))
     desk.send("/tactus/out/y/offset", .float32(3))
     #expect(desk.cost < 20 && desk.program.state.outputs.last?.settings.offset == Micros(3000))
   }
 
   @Test
-  func `a pedal may be bound to one before it is there, and tactus send writes to one without knowing it`()
+  func `pedals and tactus send may name an output that does not exist yet`()
     throws
   {
     let target = try #require(Target("out/drums/play"))
@@ -214,7 +212,7 @@ struct OwnOutputTests {
       try Table.standard.message(["out/drums/offset", "4.5"])
         == Message("/tactus/out/drums/offset", .string("4.5")))
     #expect(throws: Refusal.self) { try Table.standard.message(["out/drums/ofset", "4.5"]) }
-    // A number would be a place in the list of words.
+    // A number would be read as an index into the list of words.
     #expect(
       try Table.standard.message(["out/lamp/fps", "25"]) == Message("/tactus/out/lamp/fps", .string("25")))
     #expect(try Table.standard.message(["pulse/rate", "4"]) == Message("/tactus/pulse/rate", .string("4")))
@@ -222,7 +220,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `several program changes of one machine in one packet are all sent, and its other settings hold, too`()
+  func `several program changes in one packet are all sent`()
     throws
   {
     var desk = Desk(.paired)
@@ -241,7 +239,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `two settings of one output in one packet both hold, and one that was refused does not`() throws {
+  func `two settings in one packet both hold, and a refused one does not`() throws {
     var desk = Desk(.paired)
     desk.send("/tactus/out/add", .string("drums=clock"))
     desk.press("out/drums/offset 3, out/drums/rate 2, out/drums/settle 20")

@@ -15,11 +15,11 @@ struct PedalTests {
   }
 
   @Test
-  func `four taps of a foot switch are a tempo, measured when they came in and not when they were fetched`() {
+  func `taps count from their arrival at the port, however late we look`() {
     var desk = desk("note 36 ch 10 = tap")
     for beat in 0..<5 {
       let tapped = Micros(2_000_000 + Int64(beat) * 480_000)
-      // Fetched late by up to 20 ms, each time differently.
+      // Fetched late by up to 20 ms, differently each time.
       desk.now = tapped + Micros(Int64(beat * 7919 % 20) * 1000)
       desk.play([0x99, 36, 90], at: tapped)
       desk.play([0x89, 36, 0], at: tapped)
@@ -29,7 +29,7 @@ struct PedalTests {
   }
 
   @Test
-  func `taps of a foot switch, a key and a tablet are one tempo`() {
+  func `taps of a foot switch, a key and a tablet make one tempo`() {
     var desk = desk("note 36 ch 10 = tap")
     for beat in 0..<6 {
       desk.now = Micros(2_000_000 + Int64(beat) * 480_000)
@@ -44,7 +44,7 @@ struct PedalTests {
   }
 
   @Test
-  func `steps of a key, a switch and a tablet add up before the session shows them`() {
+  func `steps of a key, a switch and a tablet add up at once`() {
     var desk = desk("note 1 = nudge 1")
     desk.press("nudge 1")
     desk.play([0x90, 1, 1])
@@ -54,7 +54,7 @@ struct PedalTests {
   }
 
   @Test
-  func `a key may do what this machine may, is remembered, and is obeyed without any address to listen at`() {
+  func `a key has this machine's rights, also without a listening address`() {
     var settings = SurfaceSettings()
     settings.listen = []
     var desk = Desk(settings)
@@ -68,22 +68,22 @@ struct PedalTests {
   }
 
   @Test
-  func `a pedal starts and stops, once each time that it is pressed`() {
+  func `a pedal acts once for each press`() {
     var desk = desk("cc 64 = toggle")
     for value: UInt8 in [127, 0, 127, 0] { desk.play([0xB0, 64, value]) }
     #expect(desk.program.commands == [.toggle, .toggle])
-    // One that sends nothing when it is released.
+    // A pedal that sends nothing when it is released.
     desk.play([0xB0, 64, 127])
     desk.play([0xB0, 64, 127])
     #expect(desk.program.commands.count == 4)
-    // An expression pedal on its way past the middle.
+    // An expression pedal that moves past the middle.
     desk.forget()
     for value: UInt8 in 0...127 { desk.play([0xB1, 64, value]) }
     #expect(desk.program.commands == [.toggle])
   }
 
   @Test
-  func `a knob moves what it is bound to over its range, and the tempo over the fader's`() {
+  func `a knob covers its target's range, and the fader's for the tempo`() {
     var desk = desk(
       "cc 7 = click/volume", "cc 1 = tempo 90..140", "cc 2 = tempo", "cc 3 = tempo 140..90",
       "cc 4 = pulse/rate")
@@ -100,7 +100,7 @@ struct PedalTests {
   }
 
   @Test
-  func `fixed arguments are said at a press only`() {
+  func `fixed arguments are sent at a press only`() {
     var desk = desk("note 40 = tempo 128", "note 41 = start now")
     for note: UInt8 in [40, 41] {
       desk.play([0x90, note, 1])
@@ -110,9 +110,7 @@ struct PedalTests {
   }
 
   @Test
-  func
-    `a sequencer's Start plays from the beginning, but not again while we play: it may be our own that comes back`()
-  {
+  func `a Start that arrives while we play is ignored: it may be our own`() {
     var desk = Desk()
     desk.play([0xFA])
     #expect(desk.program.commands == [.rewind, .start(nil)])
@@ -126,7 +124,7 @@ struct PedalTests {
   }
 
   @Test
-  func `learn: say which command, press a key; it is told, listed, kept, and can be forgotten`() {
+  func `learning binds the next key, which is listed, kept and forgotten`() {
     var desk = Desk(.paired)
     desk.send("/tactus/subscribe", .int32(9000))
     desk.forget()
@@ -152,7 +150,7 @@ struct PedalTests {
   }
 
   @Test
-  func `a lesson can be called off`() {
+  func `a lesson can be cancelled`() {
     var desk = Desk(.paired)
     desk.send("/tactus/midi/learn", .string("stop"))
     desk.send("/tactus/midi/learn", .string(""))
@@ -166,7 +164,7 @@ struct PedalTests {
     ("tempo 5", "20 to 999"), ("cc 7", "no such address"), ("tempo 10..90", "20 to 999"),
     ("click/pattern", "needs"),
   ])
-  func `what can't be bound is refused when it is said, with the reason`(text: String, reason: String) {
+  func `a target that cannot be bound is refused with the reason`(text: String, reason: String) {
     var desk = Desk(.paired)
     desk.send("/tactus/midi/learn", .string(text))
     #expect(desk.errorCodes == [3] && desk.errors[0].contains(reason), "\(desk.errors)")
@@ -174,7 +172,7 @@ struct PedalTests {
   }
 
   @Test
-  func `what the program refuses is said in the terminal, as there is nobody else to tell`() {
+  func `refusals of a pedal's command are shown in the terminal`() {
     var desk = desk("note 1 = start")
     desk.program.refuses = Refusal(.notNow, "no JACK server")
     desk.play([0x90, 1, 1])
@@ -191,10 +189,10 @@ struct PedalTests {
       ),
       ("note 1 = meter 4 5", "meter: 5 is no unit; 1, 2, 4, 8, 16 or 32"),
       ("note 1 = click/pattern Xx.", nil),
-      // Whether it can be obeyed then is seen then.
+      // Whether these can be obeyed is known only at the press.
       ("note 1 = tempo/nudge 5", nil), ("note 1 = locate 3", nil), ("cc 1 = click/sound 0..3", nil),
     ] as [(String, String?)])
-  func `arguments that a row never takes are found when they are read, not at the press`(
+  func `arguments that a row never accepts are refused before the press`(
     text: String, words: String?
   ) throws {
     let objection = Table.standard.objection(to: try #require(MIDIBinding(text)).targets)
@@ -206,7 +204,7 @@ struct PedalTests {
   }
 
   @Test
-  func `every standard binding means rows that take it`() {
+  func `every standard binding names rows that accept it`() {
     for binding in MIDIMap.standard where binding.event.description != "mmc locate" {
       #expect(Table.standard.objection(to: binding.targets) == nil, "\(binding)")
     }
@@ -225,7 +223,7 @@ struct PedalTests {
   }
 
   @Test
-  func `more than anybody can play is lost, and that is said once a minute`() {
+  func `local input beyond the queue is dropped, and reported once a minute`() {
     var desk = desk()
     var hands = Hands(at: .zero)
     for _ in 0..<SurfaceLimits.touches + 3 { hands.put(.key([]), at: .zero) }
@@ -237,7 +235,7 @@ struct PedalTests {
 }
 
 extension Desk {
-  /// Of several at once, with commas between them.
+  /// Presses a key with several targets, separated by commas.
   mutating func press(_ text: String) {
     machine.press(text.split(separator: ",").compactMap { Target($0) }, at: now, clocks: clocks)
     drain()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ControlSurface
 
-/// The tree as such; how it is asked for is WebTests' matter.
+/// The tree alone; WebTests test how it is requested.
 @Suite("OSCQuery")
 struct QueryTests {
   static let tree = QueryTree()
@@ -17,7 +17,7 @@ struct QueryTests {
   }
 
   @Test
-  func `a node tells its type, range, access and value; a container its contents`() {
+  func `a node has its type, range, access and value`() {
     #expect(answer("/tactus/tempo", "VALUE").body == "{\"VALUE\":[120.0]}")
     #expect(answer("/tactus/tempo", "RANGE").body == "{\"RANGE\":[{\"MIN\":20.0,\"MAX\":999.0}]}")
     #expect(answer("/tactus/tempo", "ACCESS").body == "{\"ACCESS\":3}")
@@ -30,7 +30,7 @@ struct QueryTests {
   }
 
   @Test
-  func `what is not there, not readable or not known has its own status`() {
+  func `missing, unreadable and unknown items each have their own status`() {
     #expect(answer("/tactus/nothing").status == 404)
     #expect(answer("/other").status == 404)
     #expect(answer("/tactus/tempo/nudge", "VALUE").status == 204)
@@ -46,14 +46,14 @@ struct QueryTests {
         "{\"FULL_PATH\":\"/\",\"CONTENTS\":{\"tactus\":{\"FULL_PATH\":\"/tactus\",\"CONTENTS\":{"))
     let nodes = body.split(separator: "\"FULL_PATH\"")
     #expect(nodes.count > 100)
-    // Each says where it is, and then what it is or what is below it.
+    // Each node has its path, and then its type or its contents.
     for node in nodes.dropFirst() {
       #expect(node.contains("\"TYPE\"") || node.contains("\"CONTENTS\""), "\(node)")
     }
   }
 
   @Test
-  func `it says where OSC and the socket are, and that one can listen`() {
+  func `the host info has the ports of OSC and WebSocket, and LISTEN`() {
     let info = answer("/", "HOST_INFO").body
     for part in [
       "\"OSC_IP\":\"127.0.0.1\"", "\"OSC_PORT\":20809", "\"WS_PORT\":8080", "\"LISTEN\":true",
@@ -68,7 +68,7 @@ struct QueryTests {
   }
 
   @Test
-  func `what is not answered over HTTP is a tenth of a core, too`() {
+  func `all budgets without HTTP together are below a tenth of a core`() {
     #expect(Cost.ours.perSecond + Cost.strangers.perSecond + Cost.hands.perSecond <= 75_000)
   }
 }

@@ -31,7 +31,7 @@ struct RealClientTests {
   }
 
   @Test
-  func `oscdump shows what a target of the configuration is told`() throws {
+  func `oscdump shows the values sent to a configured target`() throws {
     var settings = SurfaceSettings.loopback
     let port = Self.freePort
     let listener = try ChildProcess(["stdbuf", "-oL", "oscdump", "-L", "\(port)"])
@@ -42,7 +42,7 @@ struct RealClientTests {
     studio.change { $0.peers = 3 }
     var seen: Set<String> = []
     while let line = try listener.line() {
-      // A time, then the address.
+      // A line has a time, then the address.
       let words = line.split(separator: " ")
       if words.count > 1 { seen.insert(String(words[1])) }
       if line.contains("/tactus/peers/str s \"3 Links\"") { break }
@@ -51,7 +51,7 @@ struct RealClientTests {
   }
 
   @Test
-  func `a target of the configuration is told, though the first address to listen at is missing`() throws {
+  func `a configured target gets values though a listen address is missing`() throws {
     var settings = SurfaceSettings.loopback
     settings.listen = [Endpoint(.v4(0x0a09_0909), port: 0), Endpoint(.loopback, port: 0)]
     var ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
@@ -68,7 +68,7 @@ struct RealClientTests {
   }
 
   @Test
-  func `a target where we do not listen is told from a socket by which nobody else comes in`() throws {
+  func `a target off our listen addresses gets a connected socket of its own`() throws {
     var settings = SurfaceSettings.loopback
     settings.listen = [Endpoint(Address.v6(high: 0, low: 1, scope: 0), port: 0)]
     var ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
@@ -87,7 +87,7 @@ struct RealClientTests {
   }
 
   @Test
-  func `the way to a named controller is looked for again only if something has changed`() throws {
+  func `the route to a controller is looked up only after a change`() throws {
     let ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
     var way = Way(to: ear.endpoint)
     var interfaces = [Interface(index: 1, addresses: [.loopback])]
@@ -105,7 +105,7 @@ struct RealClientTests {
   }
 
   @Test(arguments: OtherController.Library.allCases)
-  func `other libraries' controllers subscribe, set, ask, and are told`(library: OtherController.Library)
+  func `controllers of other libraries subscribe, set, ask and get values`(library: OtherController.Library)
     throws
   {
     let studio = try Studio()
@@ -134,9 +134,9 @@ struct RealClientTests {
     #expect(try controller.hear("/tactus/tempo/str") == "/tactus/tempo/str s: ")
   }
 
-  /// As it stands on the page, but for the port.
+  /// The code as it stands on the page, except for the port.
   @Test(arguments: ["python", "supercollider"])
-  func `the page's subscribers say what they are told`(language: String) throws {
+  func `the example subscribers of the page print what they receive`(language: String) throws {
     let studio = try Studio()
     defer { studio.close() }
     let docs = try #require(fopen("\(OtherController.folder)/../../docs/osc.md", "r"))
@@ -148,7 +148,7 @@ struct RealClientTests {
     let scratch = try ScratchFolder()
     let script = try scratch.write(
       String(try #require(code)).replacing("20809", with: "\(studio.port)"), to: "subscriber.scd")
-    // sclang has a browser in it, which asks for a display, and as root for leave.
+    // sclang contains a browser, which needs a display, and permission to run as root.
     let sclang = [
       "env", "QT_QPA_PLATFORM=offscreen", "QTWEBENGINE_DISABLE_SANDBOX=1", "HOME=\(scratch.path)", "sclang",
       "-D",
@@ -159,7 +159,7 @@ struct RealClientTests {
       $0.timeline = Timeline(tempo: Tempo(128), beatOrigin: .zero, timeOrigin: Clocks.read().host)
     }
     var said: [String] = []
-    // In whichever beat it subscribes: the bar stays the first while nothing rolls, and its second beat comes again.
+    // It may subscribe in any beat: the bar stays 1 while nothing rolls, and its second beat comes again.
     while said.last?.contains("bar 1, beat 2") != true, let line = try subscriber.line() { said.append(line) }
     #expect(said.contains { $0.hasPrefix("128.0") && $0.contains(" BPM, session beat ") }, "\(said)")
     #expect(said.last?.contains("bar 1, beat 2") == true)
@@ -175,13 +175,13 @@ struct RealClientTests {
     controller.send("/tactus/clock i:1")
     #expect(studio.wait { studio.commands.count == 2 })
     #expect(studio.commands == [.set("clock", .flag(true)), .set("click", .flag(true))])
-    // The moment handed to the program is the timetag's, whenever the packet was sent and this thread ran.
+    // The program gets the timetag's time, whenever the packet was sent and this thread ran.
     let time = studio.orders.last?.time ?? .zero
     #expect(time > sent + Micros(499_000))
   }
 
   @Test
-  func `each mistake of a newcomer is one clear error in the controller and in the terminal`() throws {
+  func `each mistake of a newcomer gives one clear error at both ends`() throws {
     let studio = try Studio()
     defer { studio.close() }
     let controller = try OtherController(.pythonosc, for: studio.port)
@@ -194,8 +194,8 @@ struct RealClientTests {
     #expect(
       try controller.hear("/tactus/error")
         == "/tactus/error s:tempo: 20 to 999 BPM, not 1000 s:/tactus/tempo i:3")
-    // The receive port is set wrongly: what is sent there comes back as unreachable, and the error goes where it was
-    // sent from.
+    // The receive port is wrong: packets to it come back as unreachable, and the error goes to the port that
+    // sent the message.
     controller.send("/tactus/unsubscribe i:\(controller.port)")
     let wrong = Self.freePort
     controller.send("/tactus/subscribe i:\(wrong) s:state,beat,phase")
@@ -205,13 +205,12 @@ struct RealClientTests {
   }
 
   @Test
-  func
-    `a busy port that nobody insisted on is exchanged for the next, at all addresses; one insisted on is waited for`()
+  func `a busy default port is replaced, and a chosen one is waited for`()
     throws
   {
     let first = try Studio()
     var settings = SurfaceSettings.loopback
-    // Free at the first address, and taken at the second.
+    // The port is free at the first address, and taken at the second.
     let own = Address.v4(0x7f00_0002)
     settings.listen = [own, .loopback].map { Endpoint($0, port: UInt16(first.port)) }
     let second = try Studio(settings)
@@ -221,7 +220,7 @@ struct RealClientTests {
     #expect(second.notices == [.portTaken(UInt16(first.port), instead: UInt16(second.port))])
 
     settings.isPortFixed = true
-    // The second has closed a socket there.
+    // The second surface has closed a socket with this port, which a child of another test may still hold.
     ChildProcess.waitForOthers()
     let patient = try Studio(settings)
     defer { patient.close() }
@@ -237,7 +236,7 @@ struct RealClientTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `an address that the machine gets later is listened at then, and again whenever it returns`()
+  func `a listen address that appears later, or again, is opened then`()
     async throws
   {
     let late = Address.v4(0xc633_6401)
@@ -263,7 +262,7 @@ struct RealClientTests {
   }
 
   @Test
-  func `by default it listens on loopback alone, in both families, on one port`() throws {
+  func `by default the surface listens on both loopbacks, on one port`() throws {
     var settings = SurfaceSettings()
     for index in settings.listen.indices { settings.listen[index].port = 0 }
     let studio = try Studio(settings)

@@ -19,13 +19,13 @@ struct RoomTests {
     if proves { prove(peer, in: &desk) }
   }
 
-  /// The controller sends back the last proof that tactus sent.
+  /// Sends back the last proof that tactus sent to the controller.
   private func prove(_ peer: Peer, in desk: inout Desk) {
     guard let word = desk.told("proof", to: peer.endpoint).last else { return }
     desk.send(bytes: LibloCodec.encode(Message("/tactus/proof", arguments: word)), from: peer)
   }
 
-  /// Seconds in which everything that is sent to it is refused by the network.
+  /// Lets seconds pass in which the network refuses everything that is sent to the controller.
   private func lose(_ peer: Peer, seconds: Int, isThere: Bool = false, in desk: inout Desk) {
     for _ in 0..<seconds {
       let before = desk.datagrams.count
@@ -57,7 +57,7 @@ struct RoomTests {
   }
 
   @Test
-  func `an absent display gets little, and after ten minutes nothing`() {
+  func `an absent display is sent little, and nothing after ten minutes`() {
     var desk = Desk()
     subscribe(Self.display, proves: true, groups: "beat phase heartbeat", in: &desk)
     desk.wait(5)
@@ -82,7 +82,7 @@ struct RoomTests {
   }
 
   @Test(arguments: [false, true])
-  func `no unproven newcomer puts out a display that only listens`(isNamed: Bool) {
+  func `no unproven newcomer displaces a display that only listens`(isNamed: Bool) {
     var desk = Desk(isNamed ? .paired : SurfaceSettings())
     subscribe(Self.display, proves: !isNamed, in: &desk)
     desk.wait(65)
@@ -163,7 +163,7 @@ struct RoomTests {
   }
 
   @Test
-  func `a subscribed host has a purse of its own in a flood of sources`() {
+  func `a subscribed host keeps its own budget in a flood of sources`() {
     var rates = SourceRates()
     let now = Micros(1_000_000), whole = Int(SurfaceLimits.unprovenBytes)
     func may(_ host: Address, _ bytes: Int, at now: Micros, isReserved: Bool = false) -> Bool {
@@ -173,13 +173,13 @@ struct RoomTests {
     for number in 0..<UInt32(SurfaceLimits.sources) {
       #expect(may(host(number), 100, at: now))
     }
-    // The crowd's purse is empty.
+    // The crowd's budget is used up.
     #expect(may(host(5000), whole, at: now))
     #expect(!may(host(5001), 60, at: now))
     #expect(may(host(5002), 20_000, at: now, isReserved: true))
     let left = rates.left(for: host(5002), at: now, isReserved: true)
     #expect(left == Double(whole - 20_000))
-    // The host keeps this purse while other sources come and go.
+    // The host keeps its budget while other sources come and go.
     for second in 2...30 {
       let now = Micros(Int64(second) * 1_000_000)
       for number in 0..<UInt32(SurfaceLimits.sources) {
@@ -187,7 +187,7 @@ struct RoomTests {
       }
     }
     #expect(!may(host(5002), whole, at: Micros(30_000_000), isReserved: true))
-    // Nor are there places without end.
+    // The number of reserved places is limited, too.
     let made = (0..<1000).count { number in
       may(host(100_000 + UInt32(number)), whole, at: Micros(30_000_001), isReserved: true)
     }
@@ -228,14 +228,14 @@ struct RoomTests {
   }
 
   @Test
-  func `outputs that a neighbour makes and takes away come and go at a pace`() {
+  func `an unpaired neighbour adds and removes outputs at a limited rate`() {
     var desk = Desk()
     for turn in 0..<1000 {
       let path = turn % 2 == 0 ? "/tactus/out/add" : "/tactus/out/remove"
       desk.send(path, .string(turn % 2 == 0 ? "x=clock" : "x"))
       desk.wait(0.02)
     }
-    // Twenty seconds.
+    // Twenty seconds have passed.
     let done = desk.program.commands.count
     #expect((60...OutputSettings.limit + 20 * 4 + 1).contains(done), "\(done)")
     #expect(desk.errors.contains { $0.contains("too many outputs came and went") })
@@ -248,7 +248,7 @@ struct RoomTests {
   }
 
   @Test
-  func `a read-out of a thousand long names is as long as one of few`() {
+  func `a read-out of a thousand long names is cut to its limit`() {
     let names = (0..<1024).map { "\($0)" + String(repeating: "x", count: 250) }
     #expect(ShownAudio.list(names) == printable(names.joined(separator: ", "), limit: 250))
     #expect(ShownAudio.beginning(of: names).utf8.count < 2000)

@@ -31,12 +31,12 @@ struct SetListTests {
   }
 
   @Test
-  func `a song is written as it is read`() throws {
+  func `a song's text is written as it was read`() throws {
     for text in Self.songs {
       #expect(try SetSong(text).text == text)
       #expect(try SetSong(SetSong(text).text) == SetSong(text))
     }
-    // A comma of a text in quotes is the text's.
+    // A comma in a quoted text belongs to the text.
     let said = try SetSong("A = osc/send 192.168.7.9:10023 /say \"one, two\" 3,tap")
     #expect(said.targets.map(\.path) == ["osc/send", "tempo/tap"])
     #expect(said.targets[0].arguments.joined(separator: " ") == "192.168.7.9:10023 /say \"one, two\" 3")
@@ -59,7 +59,7 @@ struct SetListTests {
     ("A = " + Array(repeating: "tap", count: 25).joined(separator: ","), "at most 24"),
     ("A = " + String(repeating: " ", count: 600) + "tap", "at most 600"),
   ])
-  func `what is wrong with a song is said`(text: String, words: String) {
+  func `an error in a song's text is explained`(text: String, words: String) {
     do throws(Refusal) {
       _ = try SetSong(text)
       Issue.record("taken: \(text)")
@@ -69,7 +69,7 @@ struct SetListTests {
   }
 
   @Test
-  func `a pedal goes through the set, at once, and stops at its ends`() throws {
+  func `a pedal steps through the set and stops at its ends`() throws {
     var desk = try desk("note 40 = set/next", "note 41 = set/previous")
     desk.send("/tactus/subscribe", .string("state"))
     desk.play([0x90, 41, 1])
@@ -91,7 +91,7 @@ struct SetListTests {
     desk.wait(0.1)
     #expect(
       desk.program.state.outputs[0].settings.clock.plays && desk.told("set/coming").last == [.string("")])
-    // With the tempo and the meter that came before it in the line.
+    // The message has the tempo and the meter that precede it in the song.
     #expect(desk.outward.map(\.message) == [Message("/load", .float32(70), .int32(3))])
     desk.forget()
     desk.play([0x90, 40, 1])
@@ -102,7 +102,7 @@ struct SetListTests {
   }
 
   @Test
-  func `on the bar it waits for the bar, and the tempo changes on that very beat`() throws {
+  func `a song taken on the bar changes the tempo exactly at the bar`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.now = desk.program.state.time(atSessionBeats: Beats(5.3))
@@ -119,8 +119,7 @@ struct SetListTests {
   }
 
   @Test
-  func
-    `what a song says to a mixer with the bar goes by the song's own meter, and before the bar by the one that plays`()
+  func `a song's message to a mixer uses the meter of its bar`()
     throws
   {
     var desk = try desk()
@@ -128,7 +127,7 @@ struct SetListTests {
     desk.update {
       $0.songs = songs
       $0.transport = .rolling(origin: .zero)
-      // As the audio thread told it last.
+      // As the audio thread reported it last.
       $0.changedBars = Bars(Meter())
     }
     desk.now = desk.program.state.time(atSessionBeats: Beats(5.3))
@@ -145,7 +144,7 @@ struct SetListTests {
   }
 
   @Test
-  func `who presses twice before the bar skips a song, and who takes back stays where he is`() throws {
+  func `a second next before the bar skips a song, and previous cancels`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.send("/tactus/set/next", .string("bar"))
@@ -160,13 +159,13 @@ struct SetListTests {
   }
 
   @Test
-  func `a machine that a song starts on the bar starts with that bar, not with the one behind it`() throws {
+  func `a machine that a song starts on the bar starts with that bar`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.program.state.outputs[0].settings.clock.plays = false
     desk.update { _ in }
     desk.send("/tactus/set/song", .string("Last"), .string("bar"))
-    // It waits for the bar itself, and has been told.
+    // The machine waits for the bar by itself, so it was started ahead.
     #expect(desk.program.state.outputs[0].settings.clock.plays && desk.program.state.tempo == Tempo(120))
     desk.wait(3)
     #expect(desk.program.state.tempo == Tempo(140))
@@ -174,7 +173,7 @@ struct SetListTests {
   }
 
   @Test(arguments: [0, 1, 2])
-  func `a song that is stepped over, or removed while it waits, starts no machine`(way: Int) throws {
+  func `a song that is skipped or removed while it waits starts no machine`(way: Int) throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.program.state.outputs[0].settings.clock.plays = false
@@ -190,7 +189,7 @@ struct SetListTests {
     #expect(!desk.program.state.outputs[0].settings.clock.plays)
     desk.wait(4)
     #expect(!desk.program.state.outputs[0].settings.clock.plays && desk.program.state.tempo != Tempo(140))
-    // One that played before goes on.
+    // A machine that played before plays on.
     desk.program.state.outputs[0].settings.clock.plays = true
     desk.update { $0.songs = try! Self.songs.map { try SetSong($0) } }
     desk.send("/tactus/set/song", .string("Last"), .string("bar"))
@@ -200,8 +199,7 @@ struct SetListTests {
   }
 
   @Test
-  func
-    `a tablet takes a song by number or title, also one that says what only this machine may, for its user wrote it`()
+  func `a tablet may take a song with commands that it may not send itself`()
     throws
   {
     var desk = try desk()
@@ -218,7 +216,7 @@ struct SetListTests {
   }
 
   @Test
-  func `songs come and go while it plays, and the set stays where it is`() throws {
+  func `the set keeps its place while songs are added and removed`() throws {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(1))
     desk.send("/tactus/set/add", .string("Encore = tempo 100"), from: Desk.local)
@@ -237,8 +235,7 @@ struct SetListTests {
   }
 
   @Test
-  func
-    `a song may replace outputs and add several; a packet has room for one of these alone, and its sender pays`()
+  func `one packet may take one song that adds and removes outputs`()
     throws
   {
     var desk = try desk()
@@ -262,7 +259,7 @@ struct SetListTests {
   }
 
   @Test
-  func `a pedal and a key may be bound to a song, whatever the set has when tactus starts`() throws {
+  func `a pedal or key may be bound to a song that does not exist yet`() throws {
     for text in ["set/go 1", "set/go 128 bar", "set/song Opener"] {
       let target = try #require(Target(text[...]))
       #expect(Table.standard.objection(to: [target], ofKey: true) == nil, "\(text)")
@@ -272,8 +269,7 @@ struct SetListTests {
   }
 
   @Test
-  func
-    `where the song that was taken is removed, the set goes on from its place; one that waits does not wait any longer`()
+  func `removing songs keeps the set's place and cancels a waiting song`()
     throws
   {
     var desk = try desk()
@@ -294,8 +290,7 @@ struct SetListTests {
   }
 
   @Test
-  func
-    `what a song asks for in vain is said with its title and address, and no more of it than somebody reads`()
+  func `refused commands of a song are reported with its title, not too often`()
     throws
   {
     var desk = try desk()

@@ -7,9 +7,10 @@ import Testing
 
 @Suite("A tablet plays a set", .serialized)
 struct SetTests {
-  /// Exactly what TouchOSC sends: floats for everything, 0.0 at every release, from another port than it listens at.
+  /// The messages are exactly TouchOSC's: floats only, 0.0 at every release, and sent from another port than
+  /// it listens at.
   @Test
-  func `TouchOSC subscribes, taps a tempo, starts on the bar, nudges, moves a fader, and stops`() throws {
+  func `TouchOSC taps a tempo, starts, nudges, moves a fader and stops`() throws {
     let studio = try Studio()
     defer { studio.close() }
     let tablet = try OtherController(.pythonosc, for: studio.port)
@@ -24,7 +25,7 @@ struct SetTests {
     press("/tactus/link/toggle")
     #expect(try tablet.hear("/tactus/link/str") == "/tactus/link/str s:Enabled")
 
-    // Taps travel in bundles with their times when they are exact; here they are as exact as this machine is.
+    // Taps that must be exact travel in bundles with timetags; these are as exact as this machine is.
     for _ in 1...5 {
       press("/tactus/tempo/tap")
       usleep(400_000)

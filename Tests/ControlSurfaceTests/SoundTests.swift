@@ -25,7 +25,7 @@ struct SoundTests {
   }
 
   @Test
-  func `a tablet takes channels, and cannot make this machine send its microphone`() {
+  func `a tablet may receive channels, but not send this machine's microphone`() {
     var desk = Desk(.paired)
     desk.send("/tactus/audio/receive", .string("*/*"))
     desk.send("/tactus/audio/send", .string("Ears=system:capture_1"))
@@ -38,7 +38,7 @@ struct SoundTests {
   }
 
   @Test
-  func `a room that is called has an offset of its own, in milliseconds within the range of all`() {
+  func `a called room has its own offset in milliseconds, within limits`() {
     var desk = Desk()
     desk.send("/tactus/far/offset", .string("studio:20819"), .float32(-2.5))
     #expect(desk.program.state.calls == ["studio:20819 offset=-2.5"])
@@ -49,7 +49,7 @@ struct SoundTests {
   }
 
   @Test
-  func `who asks for the channels is told all of each, between two updates`() {
+  func `the list of channels has every channel, framed by two updates`() {
     var desk = Desk()
     var channel = ShownChannel(name: "Studio/Drums", isSent: false)
     channel.health = "plays"
@@ -71,7 +71,7 @@ struct SoundTests {
   }
 
   @Test
-  func `of a thousand channels that are offered some are told, and the answer fits into its packet's cost`() {
+  func `the list of a thousand offered channels is cut to its limit`() {
     var desk = Desk()
     desk.update { $0.audio.offered = (0..<1000).map { "Studio/\($0)" } }
     desk.send("/tactus/audio/list", from: Desk.local)

@@ -7,7 +7,7 @@ import TestSupport
 
 @testable import ControlSurface
 
-/// A surface with real sockets on loopback and a program that is not there.
+/// A surface with real sockets on loopback, and a simulated program.
 final class Studio: Sendable {
   let surface: OSCSurface
 
@@ -44,7 +44,7 @@ final class Studio: Sendable {
     box.shelf.withLock { $0.surface = opened }
   }
 
-  /// The circle of references ends here.
+  /// Ends the cycle of references.
   func close() {
     surface.close()
     box.shelf.withLock { $0.surface = nil }
@@ -64,7 +64,7 @@ final class Studio: Sendable {
     surface.update { $0 = state }
   }
 
-  /// Lets the host roll when its launch has come.
+  /// Lets the host roll when its launch time has come.
   func launch() {
     let state = box.shelf.withLock { shelf in
       shelf.program.launchIfDue(at: Clocks.read().host)
@@ -73,7 +73,7 @@ final class Studio: Sendable {
     surface.update { $0 = state }
   }
 
-  /// Waits for what must come; how long it takes says nothing.
+  /// Waits until the condition holds. The time that this takes is no result: the limit is generous.
   func wait(seconds: Double = 20, until isTrue: () -> Bool) -> Bool {
     let end = ContinuousClock.now + .seconds(seconds)
     while !isTrue() {
@@ -117,7 +117,7 @@ final class OtherController {
     child.send("bundle \(seconds) 127.0.0.1 \(surfacePort) \(message)")
   }
 
-  /// The next line that begins so; others are skipped, but not more than `limit`.
+  /// The next line that begins with this text; skips at most `limit` other lines.
   func hear(_ beginning: String, limit: Int = 2000) throws -> String? {
     for _ in 0..<limit {
       guard let line = try child.line(within: .seconds(20)) else { return nil }

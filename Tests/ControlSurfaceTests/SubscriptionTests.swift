@@ -10,7 +10,7 @@ struct SubscriptionTests {
   let tablet = Endpoint(Desk.tablet.endpoint.address, port: 9000)
 
   @Test
-  func `a subscriber is told everything once, framed, and then what changes, at the port that it named`() {
+  func `a subscriber gets all values once, framed, and then only changes`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .float32(9000))
     #expect(desk.told("subscribed", to: tablet) == [[.int32(9000), .string("state"), .int32(0)]])
@@ -56,7 +56,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `nobody subscribes a stranger`() {
+  func `a sender cannot subscribe another machine`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("osc.udp://10.9.9.9:9000/"))
     #expect(desk.machine.subscribers.isEmpty && desk.errorCodes == [5])
@@ -64,7 +64,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `wrong subscriptions are told what is wrong`() {
+  func `wrong subscriptions are refused with the reason`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(70_000))
     desk.send("/tactus/subscribe", .int32(9000), .string("everything"))
@@ -75,7 +75,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `changes come at most 50 times a second, and the last value always does`() {
+  func `changes come at most 50 times a second, and the last value always`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(0.1)
@@ -90,7 +90,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `a fader is not moved back under the finger, and settles once afterwards; others see it at once`() {
+  func `a fader is not moved under the finger, and settles afterwards`() {
     var desk = Desk()
     let other = Peer(Endpoint(Address.v4(0x0a00_0006), port: 9000))
     desk.send("/tactus/subscribe", .int32(9000))
@@ -109,7 +109,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `an order has no state, and none is told`() {
+  func `an order has no state, and none is sent`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(0.1)
@@ -121,7 +121,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `a momentary button is lit by what is true, not by the finger`() {
+  func `a momentary button shows the value, not the finger`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(0.1)
@@ -136,7 +136,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `a lease ends unless any word renews it; the controller is cleared`() {
+  func `a lease ends without messages, and the controller is cleared`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000), .string("state"), .int32(10))
     for _ in 1...3 {
@@ -163,7 +163,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `a renewed subscription is told all again, but not with every renewal of a hasty layout`() {
+  func `a layout that renews too often is not sent everything each time`() {
     var desk = Desk(.paired)
     for _ in 1...10 {
       desk.send("/tactus/subscribe", .int32(9000))
@@ -175,7 +175,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `at most 16 controllers; then the one silent for longest makes room, but not a lively one`() {
+  func `a 17th controller displaces only a silent one`() {
     var desk = Desk()
     for index in 1...16 {
       desk.send("/tactus/subscribe", from: Peer(Endpoint(Address.v4(UInt32(index)), port: 1)))
@@ -191,7 +191,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `unsubscribe clears and forgets; the end of the program clears and says bye`() {
+  func `unsubscribing clears a controller, and the end also says bye`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000), .string("state beat"))
     desk.forget()
@@ -206,7 +206,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `ping tells program, version, port and clock, and gives back what it was given`() {
+  func `pong has program, version, port, clock and the sent arguments`() {
     var settings = SurfaceSettings()
     settings.version = "1.2"
     var desk = Desk(settings)
@@ -217,7 +217,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `a value without arguments is told to the asker alone, a query all that match`() {
+  func `a value goes to its asker alone, and a query gets all that match`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.forget()
@@ -236,7 +236,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `a klick client and an Ardour surface are told in their own words`() {
+  func `klick clients and Ardour surfaces get values in their own dialects`() {
     var desk = Desk()
     desk.send("/klick/register_client", .string("osc.udp://10.0.0.5:9000/"))
     desk.forget()
@@ -259,7 +259,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `targets of the configuration are told without asking, for ever`() {
+  func `configured targets get values without asking, for ever`() {
     var settings = SurfaceSettings()
     settings.targets = [Peer(tablet)]
     var desk = Desk(settings)

@@ -9,7 +9,7 @@ import Testing
 @Suite("The table is whole")
 struct TableTests {
   @Test
-  func `every row has an address of its own that OSC allows, and words for people`() {
+  func `every row has a unique address that OSC allows, and a help text`() {
     var seen: Set<String> = []
     for row in Table.standard.rows {
       #expect(seen.insert(row.path).inserted, "\(row.path) is there twice")
@@ -23,7 +23,7 @@ struct TableTests {
   }
 
   @Test(arguments: Table.standard.rows.indices)
-  func `each kind of row can do what its kind says`(index: Int) {
+  func `every row has the abilities of its kind`(index: Int) {
     let row = Table.standard.rows[index]
     switch row.kind {
     case .value: #expect(row.isReadable && row.isWritable)
@@ -35,7 +35,7 @@ struct TableTests {
   }
 
   @Test
-  func `what a row tells has the types that it declares`() {
+  func `the values of a row have the types that it declares`() {
     let desk = Desk()
     for row in Table.standard.rows where row.isReadable {
       let told = row.read?(desk.machine.reading) ?? []
@@ -44,7 +44,7 @@ struct TableTests {
   }
 
   @Test
-  func `every value that is set comes back when asked for, from both ends of its range`() {
+  func `every value in its range can be set and read back`() {
     for row in Table.standard.rows where row.kind == .value {
       for arguments in samples(row) {
         var desk = Desk()
@@ -54,7 +54,7 @@ struct TableTests {
         desk.send(
           bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)), from: row.sender)
         desk.wait(0.3)
-        // Start and rolling are true from the launch on.
+        // The start takes effect only with the launch.
         desk.wait(3)
         desk.forget()
         desk.send("/tactus/" + row.path)
@@ -73,7 +73,7 @@ struct TableTests {
   }
 
   @Test
-  func `nothing outside its range is set: the old value comes back, with an error`() {
+  func `a value out of range is refused, and the old one is sent back`() {
     for row in Table.standard.rows where row.kind == .value {
       for arguments in outside(row) {
         var desk = Desk()
@@ -103,9 +103,9 @@ struct TableTests {
   }
 
   @Test
-  func `every order and trigger makes a command, and no trigger fires at a release`() {
+  func `every order and press makes one command, and a release makes none`() {
     for row in Table.standard.rows where row.kind == .trigger || row.kind == .order {
-      // What a set does without songs, and what goes to other programs, have tests of their own.
+      // The set list without songs, and messages to other programs, have tests of their own.
       guard !["tempo/tap", "quit", "midi/forget", "osc/send"].contains(row.path), !row.path.hasPrefix("set/")
       else { continue }
       var desk = Desk()
@@ -136,7 +136,7 @@ struct TableTests {
   }
 
   @Test
-  func `the quantum is the meter's bar until it is set, and whoever shows it is told`() {
+  func `the quantum follows the meter until it is set, and subscribers know`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.forget()
@@ -157,7 +157,7 @@ struct TableTests {
   }
 
   @Test
-  func `what is told of the quantum can be sent back, and a word or its button gives the meter's bar again`()
+  func `a quantum that was sent can be set, and bar follows the meter again`()
     throws
   {
     for (word, argument) in [("quantum", Argument.string("bar")), ("quantum/bar", .float32(1))] {
@@ -192,7 +192,7 @@ struct TableTests {
   }
 
   @Test
-  func `every feed is told during a launch, and nothing else is`() {
+  func `every feed is sent during a launch, and nothing else`() {
     var desk = Desk()
     desk.update {
       $0.choices.meter = Meter(beatsPerBar: 16, beatType: 16)
@@ -216,7 +216,7 @@ struct TableTests {
   }
 
   @Test
-  func `every alias means a row that is there`() {
+  func `every alias names an existing row`() {
     for alias in Aliases.all {
       switch alias.meaning {
       case .row(let path), .press(let path, _): #expect(Table.standard.row(path) != nil, "\(alias.address)")
@@ -269,7 +269,7 @@ struct TableTests {
 @Suite struct SinkNameTests {
   private let choice = Table.standard.choices.first { $0.path == "jack/sink" }
 
-  @Test func `a sink's name is taken as it is written, and auto is none`() throws {
+  @Test func `a sink's name is read as it is written, and auto means none`() throws {
     let choice = try #require(choice)
     for text in ["system", "Blue*", "a/b:playback 1", String(repeating: "ü", count: 32)] {
       var settings = Settings()

@@ -9,8 +9,7 @@ import Testing
 @Suite("Things happen at their time")
 struct TimeTests {
   @Test
-  func `a bundle is obeyed at its timetag, its messages together and in order, the reply to its own sender`()
-  {
+  func `a bundle is obeyed in order at its timetag, and its sender answered`() {
     var desk = Desk()
     let due = desk.now + Micros(1_000_000)
     desk.send(
@@ -18,7 +17,7 @@ struct TimeTests {
         desk.timetag(in: 1), Message("/tactus/click", .float32(1)), Message("/tactus/quantum", .float32(3)),
         Message("/tactus/tempo", .float32(5000))))
     desk.wait(0.5)
-    // Another controller speaks meanwhile.
+    // Another controller sends in between.
     desk.send("/tactus/ping", from: Desk.local)
     #expect(desk.orders.isEmpty)
     desk.wait(0.6)
@@ -28,7 +27,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a late bundle, and an immediate one, are obeyed at once`() {
+  func `late and immediate bundles are obeyed at once`() {
     var desk = Desk()
     desk.send(bytes: bundle(desk.timetag(in: -0.2), Message("/tactus/click", .float32(1))))
     desk.send(bytes: bundle(1, Message("/tactus/clock", .float32(1))))
@@ -36,7 +35,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a bundle too far ahead is refused, and so is one too many`() {
+  func `a bundle too far ahead, or one too many, is refused`() {
     var desk = Desk()
     desk.send(bytes: bundle(desk.timetag(in: 61), Message("/tactus/click", .float32(1))))
     #expect(desk.errors == ["click: 61 s ahead; at most 60"])
@@ -52,7 +51,7 @@ struct TimeTests {
   }
 
   @Test
-  func `however many strangers fill the places for later, this machine and others find some`() {
+  func `strangers' waiting bundles leave places for this machine`() {
     func wait(_ desk: inout Desk, _ peer: Peer) {
       desk.send(bytes: bundle(desk.timetag(in: 55), Message("/tactus/click", .float32(1))), from: peer)
     }
@@ -66,7 +65,7 @@ struct TimeTests {
     desk.wait(1)
     for _ in 1...128 { wait(&desk, Desk.local) }
     #expect(desk.errors.isEmpty && desk.machine.agenda.count == 256)
-    // Also with two addresses of one's own.
+    // Also if the stranger has two addresses.
     desk = Desk()
     for _ in 1...300 {
       wait(&desk, stranger(1))
@@ -83,11 +82,9 @@ struct TimeTests {
       ((UInt64(Desk.epoch) + 2_208_988_800 + 62) << 32, false),
       ((UInt64(Desk.epoch) + 2_208_988_800 + 86_400 * 300) << 32, false), (.max, true),
     ] as [(UInt64, Bool)])
-  func
-    `who writes no time, or has a clock that was never set, is obeyed at once; whoever is a minute ahead is not`(
-      tag: UInt64, isObeyed: Bool
-    )
-  {
+  func `bundles without a time, or from an unset clock, are obeyed at once`(
+    tag: UInt64, isObeyed: Bool
+  ) {
     var desk = Desk()
     desk.send(bytes: bundle(tag, Message("/tactus/click", .float32(1))))
     #expect(desk.program.commands.isEmpty != isObeyed)
@@ -95,7 +92,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a step of the wall clock moves what waits for it, within a second`() {
+  func `a step of the wall clock moves waiting bundles within a second`() {
     var desk = Desk()
     desk.send(bytes: bundle(desk.timetag(in: 10), Message("/tactus/click", .float32(1))))
     desk.wait(1)
@@ -108,7 +105,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a tempo on the beat turns exactly on the beat, one on the bar on the bar`() {
+  func `a tempo for the beat or the bar changes exactly there`() {
     var desk = Desk()
     desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
     desk.wait(0.13)
@@ -129,7 +126,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a change of tempo while another waits for the bar moves the moment, not the bar`() {
+  func `a tempo change moves the time of a waiting tempo, not its bar`() {
     var desk = Desk()
     desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
     desk.send("/tactus/tempo", .float32(140), .string("bar"))  // at beat 2
@@ -142,20 +139,20 @@ struct TimeTests {
   }
 
   @Test
-  func `a bar that the session does not come to any more is not waited for, and who meant it is told`() {
+  func `a tempo whose bar moved far away is dropped with an error`() {
     var desk = Desk()
     desk.update {
       $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: Beats(50_000), timeOrigin: Micros(0))
     }
     desk.send("/tactus/tempo", .float32(140), .string("bar"))
-    // Another session is joined, which began just now.
+    // We join another session, which has just begun.
     desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
     desk.wait(1)
     #expect(
       desk.errors.count == 1 && desk.errors[0].hasPrefix("tempo: the session now counts its beats otherwise"))
     desk.wait(3600 * 8)
     #expect(desk.program.commands == [])
-    // The longest bar of all is waited for.
+    // The longest possible bar is waited for.
     let now = desk.now
     desk.update {
       $0.choices.quantum = 64
@@ -167,7 +164,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a second tempo for the bar takes the place of the first`() {
+  func `a second tempo for the bar replaces the first`() {
     var desk = Desk()
     desk.send("/tactus/tempo", .float32(140), .string("bar"))
     desk.send("/tactus/tempo", .float32(150), .string("bar"))
@@ -176,7 +173,7 @@ struct TimeTests {
   }
 
   @Test
-  func `start takes when to start, by word`() {
+  func `start takes now, beat or bar as its argument`() {
     for launch in LaunchMoment.allCases {
       var desk = Desk()
       desk.send("/tactus/start", .string("\(launch)"))
@@ -191,8 +188,7 @@ struct TimeTests {
   }
 
   @Test
-  func `each beat is told as it is heard, through a change of tempo and a correction of the session's time`()
-  {
+  func `beats are sent when heard, through changes of tempo and time`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("beat"))
     desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
@@ -222,7 +218,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a bar counts in from below, and the lights walk`() {
+  func `the count-in counts down, and the beat lights follow`() {
     var desk = Desk()
     desk.update { $0.timeline = Timeline(tempo: Tempo(60), beatOrigin: .zero, timeOrigin: Micros(0)) }
     desk.send("/tactus/subscribe", .string("beat phase position"))
@@ -244,7 +240,7 @@ struct TimeTests {
   }
 
   @Test
-  func `in eighths a beat is an eighth: seven a bar of three and a half beats, shown and counted in`() {
+  func `in 7/8 each eighth is a beat, shown and counted in`() {
     var desk = Desk()
     desk.update {
       $0.timeline = Timeline(tempo: Tempo(60), beatOrigin: .zero, timeOrigin: Micros(0))
@@ -271,7 +267,7 @@ struct TimeTests {
   }
 
   @Test
-  func `a meter of other notes comes on its line, and tells where its bars are counted from`() {
+  func `a new meter begins at its bar line, and is sent ahead`() {
     var desk = Desk()
     desk.update {
       $0.timeline = Timeline(tempo: Tempo(60), beatOrigin: .zero, timeOrigin: Micros(0))
@@ -285,7 +281,7 @@ struct TimeTests {
     desk.forget()
     desk.send("/tactus/meter", .int32(7), .int32(8))
     desk.wait(0.1)
-    // Before the line it is told what holds, and what will: nobody has another bar until then.
+    // Before the line, `song` has both meters: receivers change at the line, not earlier.
     let origin = Argument.float64(line - (line / 4) * 3.5)
     #expect(
       desk.told("song").last == [
@@ -302,7 +298,7 @@ struct TimeTests {
   }
 
   @Test
-  func `whoever is told a song has its bars where they are, also those of a meter that comes`() {
+  func `a receiver of song has the same bars, also after a new meter`() {
     var dice = SystemRandomNumberGenerator()
     let seed = UInt64.random(in: 1...999_999, using: &dice)
     var draw = seed
@@ -335,7 +331,7 @@ struct TimeTests {
   }
 
   @Test
-  func `position is written as musicians know it, also before the start`() {
+  func `the position is shown in bars, beats and ticks, also before 0`() {
     var desk = Desk()
     desk.update {
       $0.choices.meter = Meter(beatsPerBar: 3, beatType: 4)
@@ -377,12 +373,12 @@ struct TimeTests {
     let later = Micros(rounding: at + 60_000_000)
     let computed = beat + 60 * tempo / 60
     #expect(abs(computed - desk.program.state.sessionBeats(at: later).value) < 0.001 * tempo / 60)
-    // At each change and each bar.
+    // Sent at each change and each bar.
     #expect((16...19).contains(desk.told("timeline").count))
   }
 
   @Test
-  func `the exact group is told what the song does, and the beat where it begins or stands`() {
+  func `song has the transport's state, and where it begins or stands`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("exact"))
     #expect(desk.told("song").last == [.string("stopped"), .float64(0)])

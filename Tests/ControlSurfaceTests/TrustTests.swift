@@ -35,10 +35,10 @@ struct TrustTests {
       ("203.0.113.9", nil, false), ("203.0.113.9", "203.0.113.0/24", true),
       ("10.0.0.5", "203.0.113.0/24", false),
       ("10.0.0.1", "203.0.113.0/24", true), ("::1", "203.0.113.0/24", true),
-      // Linux lets these in from a neighbour, who may be lying.
+      // Linux accepts these from a neighbour, which may forge them.
       ("fe80::1%2", nil, true), ("fe80::1%2", "203.0.113.0/24", false),
     ] as [(String, String?, Bool)])
-  func `at all addresses the own networks are obeyed, others only as --osc-allow says`(
+  func `at 0.0.0.0 own networks are obeyed, and others with --osc-allow`(
     source: String, allowed: String?, isObeyed: Bool
   ) throws {
     var desk = desk {
@@ -48,7 +48,7 @@ struct TrustTests {
     let peer = Peer(Endpoint(try #require(Address(source)), port: 5000))
     for _ in 1...20 { desk.send("/tactus/click", .int32(1), from: peer) }
     #expect(desk.orders.isEmpty != isObeyed)
-    // One line, not twenty.
+    // One notice, not twenty.
     #expect(desk.notices == (isObeyed ? [] : [.stranger(peer.endpoint.address, areNamed: allowed != nil)]))
   }
 
@@ -65,7 +65,7 @@ struct TrustTests {
   }
 
   @Test(arguments: [hereIPv6, .v6(high: 0, low: 0xffff_7f00_0001, scope: 0)])
-  func `an IPv6 source that pretends to be this machine is a neighbour's at best`(address: Address) {
+  func `an IPv6 source that pretends to be this machine is not trusted`(address: Address) {
     var desk = desk { $0.listen = [Endpoint(.v6(high: 0, low: 0, scope: 0), port: 20809)] }
     let forger = Peer(Endpoint(address, port: 5000))
     desk.send("/tactus/click/offset", .float32(7), from: forger)
@@ -75,7 +75,7 @@ struct TrustTests {
   }
 
   @Test
-  func `what outlives the program belongs to this machine and to controllers that its user named`() throws {
+  func `only this machine and named controllers set what is remembered`() throws {
     func isPaired(_ peer: Peer, _ change: (inout SurfaceSettings) -> Void = { _ in }) -> Bool {
       var desk = desk(change)
       desk.send("/tactus/click/offset", .float32(7), from: peer)
@@ -83,7 +83,7 @@ struct TrustTests {
       desk.send("/tactus/midi/forget", .string("all"), from: peer)
       #expect(desk.orders.count == 1 && desk.program.state.choices.offset(of: .click2) == Micros(7000))
       let mayLearn = !desk.errorCodes.contains(5)
-      // Said once, to whoever set it, and to whoever can name it.
+      // Reported once to the sender, and once to the user, who can name the controller.
       let said = desk.told("message").filter { $0.description.contains("holds until tactus ends") }
       #expect(said.count == (mayLearn ? 0 : 1))
       #expect(desk.notices.contains(.notRemembered("click/offset", from: peer.endpoint.address)) != mayLearn)
@@ -100,9 +100,7 @@ struct TrustTests {
   }
 
   @Test
-  func
-    `a host that holds every subscription makes room for another's first, and not for one more of its own`()
-  {
+  func `a host with every subscription makes room for another host only`() {
     var desk = desk()
     let greedy = Address.v4(0x0a00_0009)
     for port in 1...UInt16(SurfaceLimits.subscribers) {
@@ -114,7 +112,7 @@ struct TrustTests {
     #expect(desk.errorCodes == [5])
     desk.send("/tactus/subscribe", .int32(9000))
     #expect(desk.told("subscribed", to: Endpoint(Desk.tablet.endpoint.address, port: 9000)).count == 1)
-    // However often it asks again, no more than its share comes back.
+    // It asks again for each of them, but gets back no more than its share.
     for port in 1...UInt16(SurfaceLimits.subscribers) {
       desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: port)))
     }
@@ -123,7 +121,7 @@ struct TrustTests {
   }
 
   @Test
-  func `a display of a paired controller, a configured one, and one that sends now and then are never dark`()
+  func `named, configured and renewing displays never go dark`()
     throws
   {
     let allowed = try #require(AddressRange("10.0.0.5"))
@@ -144,7 +142,7 @@ struct TrustTests {
     desk.update { $0.peers = 3 }
     desk.wait(0.1)
     #expect(Set(desk.sent.map(\.to.port)) == [9000, 9001, 20809])
-    // Gone is who no longer listens.
+    // A controller that no longer listens is dropped.
     for _ in 1...SurfaceLimits.unreachable {
       desk.machine.unreachable(
         Endpoint(Desk.tablet.endpoint.address, port: 9000), isThere: true, clocks: desk.clocks)
@@ -153,7 +151,7 @@ struct TrustTests {
   }
 
   @Test
-  func `two tactus that tell each other flip no switches, and come to rest`() {
+  func `two instances that send to each other press no buttons`() {
     let hosts = [Endpoint(Self.here, port: 20809), Self.other]
     func made(telling: Int) -> Desk {
       desk { settings in
@@ -164,7 +162,7 @@ struct TrustTests {
     var desks = [made(telling: 1), made(telling: 0)]
     desks[0].update { $0.choices.click.isOn = true }
     desks[1].update { $0.choices.quantum = 7 }
-    /// What each has said goes to the other.
+    /// Delivers the messages of each to the other.
     func exchange(_ seconds: Double) {
       for _ in 0..<Int(seconds * 20) {
         for index in 0...1 {
@@ -185,16 +183,14 @@ struct TrustTests {
       #expect(desks[index].notices.filter { $0 == .anotherTactus(hosts[1 - index]) }.count == 1)
     }
     #expect(desks[0].program.state.choices.click.isOn && !desks[1].program.state.choices.click.isOn)
-    // A tablet beside it is obeyed as ever, also one that touches a light.
+    // A tablet is obeyed as before, even one that touches a light.
     desks[0].send("/tactus/beat/1", .float32(1))
     desks[0].send("/tactus/click/toggle", .float32(1))
     #expect(desks[0].program.commands == [.set("click", .flag(false))])
   }
 
   @Test
-  func
-    `who may not hear us is told little for each byte that came in its name, and everything once it has shown that it does`()
-  {
+  func `an unproven subscriber gets little until it proves that it listens`() {
     var desk = desk()
     let tablet = Endpoint(Desk.tablet.endpoint.address, port: 9000)
     func bytes() -> Int {
@@ -208,14 +204,14 @@ struct TrustTests {
     }
     #expect((10_000...80_000).contains(bytes()), "\(bytes())")
     #expect(desk.notices.filter { $0 == .unproven(tablet) }.count == 1)
-    // Who only ever sends is told the values all the same, as they are in the end.
+    // A controller that only renews its subscription gets the final values all the same.
     desk.forget()
     for _ in 1...60 {
       desk.send("/tactus/subscribe", .int32(9000), .string("state heartbeat"))
       desk.wait(5)
     }
     #expect(desk.told("peers", to: tablet).last == [.int32(360)])
-    // What only a listener knows, sent back.
+    // The proof comes back, which only a listener can know.
     let proof = desk.told("proof", to: tablet).last ?? []
     #expect(proof.count == 1)
     desk.send("/tactus/proof", .string("guess"))
@@ -224,7 +220,7 @@ struct TrustTests {
     desk.forget()
     desk.wait(600)
     #expect(desk.told("heartbeat", to: tablet).count >= 599)
-    // It is never dark, as long as it answers when it is asked again.
+    // The display never goes dark as long as it answers each new proof.
     for _ in 1...2 {
       desk.wait(3600)
       #expect(desk.told("proof", to: tablet) == [proof])
@@ -237,7 +233,7 @@ struct TrustTests {
   }
 
   @Test
-  func `no spoofed source draws more than a small multiple of what is sent in its name, whatever is said`() {
+  func `a spoofed source draws at most a small multiple of its own bytes`() {
     let talks: [[Message]] = [
       [
         Message("/tactus/subscribe", .int32(9000), .string("all")),
@@ -265,12 +261,12 @@ struct TrustTests {
   }
 
   @Test(arguments: [false, true])
-  func `no packet in somebody else's name silences a controller`(isPaired: Bool) throws {
+  func `forged packets in a controller's name do not silence it`(isPaired: Bool) throws {
     let allowed = try #require(AddressRange("10.0.0.5"))
     var desk = desk { $0.allow = isPaired ? [allowed] : [] }
     var answered = 0
     for round in 0..<120 {
-      // Once a second, also as a bundle of all that a tactus tells.
+      // Once a second, values that only a tactus sends.
       desk.send("/tactus/version", .string("x"))
       desk.send("/tactus/tempo/str", .string("120.0"))
       desk.wait(0.5)
@@ -284,9 +280,7 @@ struct TrustTests {
   }
 
   @Test
-  func
-    `however many come and go, and whatever they set, the terminal hears of some, and of what comes later`()
-  {
+  func `notices about guests are limited, and later ones still appear`() {
     var desk = desk()
     for number in 0..<2000 {
       let peer = Peer(Endpoint(Address.v4(0x0a00_0100 + UInt32(number / 2)), port: UInt16(1000 + number)))
@@ -295,7 +289,7 @@ struct TrustTests {
       desk.send("/tactus/unsubscribe", from: peer)
       desk.wait(0.01)
     }
-    // Twenty seconds.
+    // The loop took twenty seconds.
     #expect((40...44).contains(desk.notices.count), "\(desk.notices.count)")
     desk.forget()
     desk.wait(60)
@@ -304,21 +298,21 @@ struct TrustTests {
   }
 
   @Test(arguments: [(1e300, "1e+300"), (-5e12, "-5000000000000.0")])
-  func `numbers that nobody sends are told as they are`(sent: Double, shown: String) {
+  func `an error shows a number as it was sent`(sent: Double, shown: String) {
     var desk = desk()
     desk.send("/tactus/tempo", .float64(sent))
     #expect(desk.errors == ["tempo: 20 to 999 BPM, not \(shown)"])
   }
 
   @Test(arguments: [(4.37, 4), (4.51, 5), (0.2, 0), (64, 64)])
-  func `a finger on a fader sets whole quantums`(sent: Float, set: Int) {
+  func `a fader sets whole quantums`(sent: Float, set: Int) {
     var desk = desk()
     desk.send("/tactus/quantum", .float32(sent))
     #expect(desk.program.commands == [.set("quantum", .whole(set))])
   }
 
   @Test
-  func `the tempo that was told, sent back, is no new tempo`() {
+  func `a tempo that we sent is no new tempo when it comes back`() {
     var desk = desk()
     desk.send("/tactus/tempo", .float64(120.1))
     desk.wait(3)
@@ -326,7 +320,7 @@ struct TrustTests {
     desk.send("/tactus/tempo", .float32(120.1))
     desk.wait(1)
     #expect(desk.program.commands.isEmpty && desk.errors.isEmpty)
-    // Not while another one is on its way.
+    // It counts, though, while another tempo is on its way.
     desk.send("/tactus/tempo", .float32(140))
     desk.send("/tactus/tempo", .float32(120.1))
     desk.wait(1)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ControlSurface
 
-/// Two networks, a stage's and a venue's, and packets of the one that say that they are of the other.
+/// Two networks, a stage's and a venue's, and packets on one with addresses of the other.
 @Suite("The way of a packet")
 struct WayTests {
   static let lo: UInt32 = 1, stage: UInt32 = 2, venue: UInt32 = 3, second: UInt32 = 4
@@ -34,10 +34,10 @@ struct WayTests {
   }
 
   @Test
-  func `a neighbour is obeyed by the interface of its own network alone`() {
+  func `a neighbour is obeyed only through its own network's interface`() {
     for listening in [Address.v4(0), Self.onStage] {
       #expect(obeys(Self.tablet, listening, Self.stage))
-      // A second cable to the same network answers for the first.
+      // A second interface on the same network counts, too.
       #expect(obeys(Self.tablet, listening, Self.second))
       #expect(!obeys(Self.tablet, listening, Self.venue), "forged")
       #expect(!obeys(Self.distant, listening, Self.stage) && !obeys(Self.guest, listening, Self.stage))
@@ -50,20 +50,20 @@ struct WayTests {
   }
 
   @Test
-  func `an allowed neighbour is obeyed by its own network only`() {
+  func `an allowed neighbour is obeyed only through its own network`() {
     #expect(obeys(Self.tablet, .v4(0), Self.stage, allow: "192.168.7.20/32"))
     #expect(!obeys(Self.tablet, .v4(0), Self.venue, allow: "192.168.7.20/32"), "forged")
     #expect(!obeys(Self.guest, .v4(0), Self.venue, allow: "192.168.7.20/32"))
     #expect(obeys(Self.distant, .v4(0), Self.venue, allow: "203.0.113.0/24"))
     #expect(obeys(Self.distant, Self.onStage, Self.stage, allow: "203.0.113.0/24"))
     #expect(!obeys(Self.distant, Self.onStage, Self.venue, allow: "203.0.113.0/24"))
-    // A controller's own socket: it was named with --osc-send.
+    // The own socket of a controller that --osc-send names.
     #expect(obeys(Self.distant, nil, Self.venue) && obeys(Self.tablet, nil, Self.stage))
     #expect(!obeys(Self.tablet, nil, Self.venue), "forged")
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `a listen address obeys its own network, whatever name others take`() throws {
+  func `a listen address obeys only its own network, despite forged sources`() throws {
     let (home, stage, venue) = (try PrivateNetwork(), try PrivateNetwork(), try PrivateNetwork())
     try home.cable("stage0", to: stage, "stage1")
     try home.cable("wifi0", to: venue, "venue0")

@@ -6,7 +6,7 @@ import Testing
 
 private func read(_ text: String) throws -> JSON5 { try JSON5.read(Array(text.utf8)).value }
 
-@Test func `the standard's own example is read, with every line of it`() throws {
+@Test func `the standard's own example is read, with the line of every member`() throws {
   let text = """
     {
       // comments
@@ -51,7 +51,7 @@ func `numbers are read as ECMAScript writes them`(text: String, value: Double) t
   #expect(number == value && written == text)
 }
 
-@Test func `not a number is a number, too`() throws {
+@Test func `NaN is a number, too`() throws {
   guard case .number(let number, _) = try read("-NaN") else {
     Issue.record("no number")
     return
@@ -64,7 +64,7 @@ func `numbers are read as ECMAScript writes them`(text: String, value: Double) t
     (#""\n\t\r\b\f\v\0\'\"\/\q""#, "\n\t\r\u{8}\u{c}\u{b}\0'\"/q"), (#"'\x41\u00e9'"#, "Aé"),
     (#""\ud83c\udfb5""#, "🎵"), ("'a\\\r\nb\\\nc'", "abc"), ("\"\u{2028}\"", "\u{2028}"), ("'\u{1}'", "\u{1}"),
   ])
-func `text is what was meant by it`(text: String, value: String) throws {
+func `strings are read with all their escapes`(text: String, value: String) throws {
   #expect(try read(text) == .string(value))
 }
 
@@ -136,17 +136,16 @@ func `text is what was meant by it`(text: String, value: String) throws {
     ("\u{7}", 1, "a value was expected, not U+7"),
     ("{a: '\u{1b}[31m', b: \u{1b}}", 1, "a value was expected, not U+1B"),
   ] as [(String, Int, String)])
-func `every mistake is said in one line, with the line that it is on`(text: String, line: Int, words: String)
-{
+func `every error has one line of text and its line number`(text: String, line: Int, words: String) {
   #expect(throws: JSON5.Fault(line: line, text: words)) { try JSON5.read(Array(text.utf8)) }
 }
 
-@Test func `bytes that are no UTF-8 are refused on their line`() {
+@Test func `bytes that are not UTF-8 are refused with their line`() {
   #expect(throws: JSON5.Fault(line: 2, text: "not UTF-8")) { try JSON5.read([0x31, 0x0A, 0xFF]) }
   #expect(throws: JSON5.Fault(line: 1, text: "not UTF-8")) { try JSON5.read([0xC0, 0x80]) }
 }
 
-@Test func `what is too much is refused, and a little less is not`() throws {
+@Test func `a document beyond a limit is refused, and one within it is read`() throws {
   var limits = JSON5.Limits()
   limits.bytes = 4
   limits.depth = 3
@@ -162,11 +161,11 @@ func `every mistake is said in one line, with the line that it is on`(text: Stri
   #expect(throws: JSON5.Fault(line: 2, text: "more than 5 values")) {
     try JSON5.read(Array("[1,2,3,4,\n5]".utf8), limits: limits)
   }
-  // A thousand times the depth is a line, not the end of the stack.
+  // Nesting a thousand times too deep gives an error, not a stack overflow.
   #expect(throws: JSON5.Fault.self) { try JSON5.read(Array(repeating: UInt8(ascii: "["), count: 1 << 20)) }
 }
 
-@Test func `a file from another system, with its line ends and its mark, is read`() throws {
+@Test func `a file with other line ends and a byte order mark is read`() throws {
   let document = try JSON5.read(Array("\u{feff}{\r\n a: 1,\r b: 2\u{2028}}".utf8))
   guard case .object(let members) = document.value else {
     Issue.record("no object")
@@ -202,7 +201,7 @@ private func text(_ chance: inout Dice) -> String {
   return String(text)
 }
 
-@Test func `what is written is read again as it was`() throws {
+@Test func `written documents read back equal`() throws {
   var chance = Dice(seed: 1)
   for _ in 0..<2000 {
     let value = value(depth: 0, &chance)
@@ -210,7 +209,7 @@ private func text(_ chance: inout Dice) -> String {
   }
 }
 
-@Test func `no bytes do harm: twenty thousand spoilt documents are values or faults on a line of theirs`() {
+@Test func `twenty thousand damaged documents give values or faults with lines`() {
   let seed = """
     { // a
       a: [1, .5, 0xff, -Infinity, 1e3,], 'b': "\\u00e9\\ud83c\\udfb5\\\n", /* c */ "c": {d: null, $e: true},
@@ -235,7 +234,7 @@ private func text(_ chance: inout Dice) -> String {
       let document = try JSON5.read(bytes)
       #expect((1...lines).contains(document.line))
     } catch {
-      // U+2028 ends a line of text in ECMAScript; a person's editor counts by the others.
+      // U+2028 ends a line in ECMAScript, but not in a person's editor.
       #expect((1...lines).contains(error.line), "round \(round): \(error)")
       #expect(!error.text.isEmpty && !error.text.contains("\n"))
     }

@@ -26,7 +26,7 @@ import Testing
     ("bend ch 2 = volume", "bend ch 2 = click/volume"),
     ("note36ch10=rewind,start", "note 36 ch 10 = rewind, start"), ("continue = toggle", "continue = toggle"),
   ])
-  func `a binding is read as people write it, and written so that it can be read again`(
+  func `bindings are read in many forms, and written to be read again`(
     text: String, again: String
   )
     throws
@@ -45,11 +45,11 @@ import Testing
     "note 1 = a,b,c,d,e,f,g,h,i",
     "note 36 ch 10 ch 11 = tap", "note 3.6 = tap",
   ])
-  func `what is no binding is none`(text: String) {
+  func `other text is no binding`(text: String) {
     #expect(MIDIBinding(text) == nil)
   }
 
-  @Test func `what is as long as may be is read again, too, and what would be longer in words is none`()
+  @Test func `the longest binding that is allowed reads back, and a longer one fails`()
     throws
   {
     let name = String(repeating: "a", count: 128)
@@ -61,8 +61,7 @@ import Testing
   }
 
   @Test
-  func
-    `a binding for a channel comes before one for all, and one that was learned before one that was written`()
+  func `a binding with a channel wins, and a learned one over a configured one`()
     throws
   {
     var map = MIDIMap(configured: [try binding("note 36 = stop"), try binding("note 36 ch 10 = tap")])
@@ -76,7 +75,7 @@ import Testing
     #expect(moved(map.receive(tapped)) == ["tempo/tap"])
   }
 
-  @Test func `Start, Stop and machine control mean something until the user says otherwise`() throws {
+  @Test func `standard transport messages act until the user binds them`() throws {
     var map = MIDIMap()
     #expect(moved(map.receive(MIDIMessage([0xFA])!)) == ["rewind", "start"])
     #expect(moved(map.receive(MIDIMessage([0xFC])!)) == ["stop"])
@@ -84,7 +83,7 @@ import Testing
     #expect(map.receive(MIDIMessage([0xFA])!) == .moves([Target("tap")!], isStandard: false))
   }
 
-  @Test func `a lesson takes the next touch or turn, not a release and not a sequencer that runs along`()
+  @Test func `a lesson takes the next press or turn, and no release or transport`()
     throws
   {
     var map = MIDIMap()
@@ -97,7 +96,7 @@ import Testing
     #expect(moved(map.receive(knob)) == ["tempo/tap"])
   }
 
-  @Test func `an event that is taught again has its new meaning only`() throws {
+  @Test func `an event that is learned again has its new meaning only`() throws {
     var map = MIDIMap()
     for target in ["tap", "stop"] {
       map.learn(Target(target))
@@ -106,7 +105,7 @@ import Testing
     #expect(map.learned.map(\.description) == ["note 36 ch 10 = stop"])
   }
 
-  @Test func `what was learned is forgotten by event, by address, or altogether; what was written stays`()
+  @Test func `learned bindings are forgotten by event, by address, or all`()
     throws
   {
     let learned = try ["note 36 ch 10 = tap", "cc 64 = start", "cc 65 = start now", "cc 7 = volume"].map(
@@ -123,7 +122,7 @@ import Testing
     #expect(moved(map.receive(MIDIMessage([0xB3, 64, 127])!)) == ["stop"])
   }
 
-  @Test func `no more is learned than there is room for, and what is taught again needs none`() {
+  @Test func `at most 128 bindings are learned, and relearning one needs no room`() {
     var map = MIDIMap()
     for note in UInt8(0)..<128 {
       map.learn(Target("tap"))
@@ -142,7 +141,7 @@ import Testing
     ("jog 60 mackie = x 1", 2, 2), ("jog 60 mackie = x 1", 65, -1), ("jog 60 mackie = x 1", 127, -63),
     ("jog 60 offset = x 1", 65, 1), ("jog 60 offset = x 1", 0, -64), ("jog 60 offset ch 1 = x 1", 63, -1),
   ])
-  func `a wheel without ends says by how many steps it was turned`(text: String, value: Int, steps: Int)
+  func `an endless wheel gives the steps by which it was turned`(text: String, value: Int, steps: Int)
     throws
   {
     var map = MIDIMap(configured: [try binding(text)])
@@ -151,7 +150,7 @@ import Testing
     #expect(map.receive(MIDIMessage([0xB0, 61, UInt8(value)])!) == .nothing)
   }
 
-  @Test func `a wheel that stands moves nothing, and the same controller bound as a knob is one`() throws {
+  @Test func `a wheel that was not turned does nothing`() throws {
     var map = MIDIMap(configured: [try binding("jog 60 = x 1")])
     #expect(map.receive(MIDIMessage([0xB0, 60, 0])!) == .nothing)
     var both = MIDIMap(configured: [try binding("jog 60 = x 1")], learned: [try binding("cc 60 = y")])

@@ -4,7 +4,7 @@ import Testing
 @testable import MIDIControl
 
 @Suite struct MessageTests {
-  @Test func `keys, knobs, programs and the wheel are known with their channel and how far they went`() {
+  @Test func `channel messages become events with a channel and a level`() {
     #expect(MIDIMessage([0x99, 36, 127]) == MIDIMessage(event: "note 36 ch 10", .level(1)))
     #expect(MIDIMessage([0x99, 36, 0]) == MIDIMessage(event: "note 36 ch 10", .release))
     #expect(MIDIMessage([0x89, 36, 64]) == MIDIMessage(event: "note 36 ch 10", .release))
@@ -31,13 +31,13 @@ import Testing
     #expect(MIDIMessage([0x80, 60, 1])?.isPressed == false)
   }
 
-  @Test func `every one of all short byte strings is a message or nothing, and never more than it says`() {
+  @Test func `every byte string of up to two bytes is a whole message or nothing`() {
     for length in 0...2 {
       for first in UInt8.min...UInt8.max {
         for second in UInt8.min...UInt8.max where length > 1 || second == 0 {
           let bytes = [first, second].prefix(length)
           let message = MIDIMessage(Array(bytes))
-          // Of two bytes only a program is whole, of one a start, a continue and a stop.
+          // With two bytes only a program change is whole, with one byte start, continue and stop.
           let isWhole =
             length == 2 ? first & 0xF0 == 0xC0 && second < 0x80 : length == 1 && (0xFA...0xFC).contains(first)
           #expect((message != nil) == isWhole, "\(bytes)")
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `noise is a message with numbers within their ranges, or nothing`() {
+  @Test func `noise gives messages with numbers in their ranges, or nothing`() {
     var dice: UInt64 = 20_808
     func roll() -> UInt8 {
       dice ^= dice << 13

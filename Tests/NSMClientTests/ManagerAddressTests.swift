@@ -21,12 +21,12 @@ func `managers' addresses are read as liblo writes them`() {
   "osc.udp://127.0.0.1:70000/", "osc.udp://127.0.0.1:16000/path", "osc.udp://a b:1/", "16000",
   "osc.udp://" + String(repeating: "a", count: 300) + ":1/",
 ])
-func `anything else is no manager's address`(url: String) {
+func `other text is no manager's address`(url: String) {
   #expect(ManagerAddress(url: url) == nil)
 }
 
 @Test
-func `the socket speaks from one loopback port to its manager, and hears nobody else`() throws {
+func `the session uses one loopback port, and obeys only its manager`() throws {
   var server = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
   let stranger = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
   let session = try ManagedSession(manager: server.endpoint, executable: "tactus", at: .zero)

@@ -7,7 +7,7 @@ import Testing
 
 private let manager = Endpoint(.loopback, port: 16_000)
 
-/// The machine and what came out of it so far.
+/// The machine, and its outputs.
 private struct Stage {
   var client = NSMClient(manager: manager)
 
@@ -49,7 +49,7 @@ private func error(_ address: String, _ code: Int32, _ text: String) -> NSMClien
 }
 
 @Test
-func `it says hello once, with what it can do, and then opens and saves when it is told, one answer each`()
+func `the client announces itself once and answers each open and save once`()
   throws
 {
   var stage = Stage()
@@ -84,7 +84,7 @@ func `it says hello once, with what it can do, and then opens and saves when it 
 }
 
 @Test
-func `without an answer within five seconds it is alone, and so it is when the manager refuses`() {
+func `without an answer, or after a refusal, it runs without a manager`() {
   var silent = Stage()
   _ = silent.outputs()
   silent.client.tick(at: Micros(4_999_999))
@@ -92,7 +92,7 @@ func `without an answer within five seconds it is alone, and so it is when the m
   silent.client.tick(at: Micros(5_000_000))
   silent.client.tick(at: Micros(6_000_000))
   #expect(silent.outputs() == [.alone(reason: "the session manager does not answer")])
-  // Too late: a JACK client of another name exists by now.
+  // Too late: a JACK client with another name exists by now.
   silent.hear("/reply", .string("/nsm/server/announce"), .string("hi"), .string("fake"), .string(""))
   silent.hear("/nsm/client/open", .string("/a/b"), .string("b"), .string("c"))
   silent.hear("/nsm/client/save")
@@ -105,7 +105,7 @@ func `without an answer within five seconds it is alone, and so it is when the m
 }
 
 @Test
-func `a manager that took it in and says no more is waited for, and that is said once`() {
+func `a manager that sends no open is waited for, and reported once`() {
   var stage = Stage.joined()
   for second in 0...4 { stage.client.tick(at: Micros(Int64(second) * 1_000_000)) }
   #expect(stage.outputs() == [])
@@ -119,7 +119,7 @@ func `a manager that took it in and says no more is waited for, and that is said
 }
 
 @Test
-func `what did not work is said with the protocol's number, and another open may follow`() throws {
+func `failures have the protocol's codes, and another open may follow`() throws {
   var stage = Stage.joined()
   let open: [Argument] = [.string("/s/a"), .string("a"), .string("t")]
   for (failure, code) in [
@@ -140,7 +140,7 @@ func `what did not work is said with the protocol's number, and another open may
     stage.outputs() == [
       .send(Message("/nsm/client/is_dirty")), .save, error("/nsm/client/save", -1, "disk full"),
     ])
-  // Still unsaved: nothing is clean.
+  // The project is still unsaved, so it was not reported clean.
   stage.hear("/nsm/client/save")
   stage.client.saved(.done)
   #expect(
@@ -148,7 +148,7 @@ func `what did not work is said with the protocol's number, and another open may
 }
 
 @Test
-func `orders at the wrong time are refused with the reason, never obeyed twice`() {
+func `requests at the wrong time are refused with the reason`() {
   var stage = Stage.joined()
   stage.hear("/nsm/client/save")
   #expect(stage.outputs() == [error("/nsm/client/save", -6, "no project is open")])
@@ -172,9 +172,7 @@ func `orders at the wrong time are refused with the reason, never obeyed twice`(
 }
 
 @Test
-func
-  `strangers are not heard: another port, another host; the manager's other loopback address is the manager`()
-{
+func `only the manager's port and addresses are obeyed`() {
   var stage = Stage.open()
   for source in [
     Endpoint(.loopback, port: 16_001), Endpoint(Address.v4(0xC0A8_0001), port: 16_000),
@@ -186,7 +184,7 @@ func
   #expect(stage.outputs() == [] && stage.client.counters.strangers == 6)
   stage.hear("/nsm/client/save", from: Endpoint(Address.v4(0x7f00_0101), port: 16_000))
   #expect(stage.outputs() == [.save])
-  // A manager on the network has one address, and loopback is not it.
+  // A manager on the network has one address: a message from loopback is not its.
   var remote = NSMClient(manager: Endpoint(Address.v4(0xC0A8_0001), port: 16_000))
   remote.receive(Message("/nsm/client/save"), from: manager)
   #expect(remote.counters.strangers == 1)
@@ -198,7 +196,7 @@ func
   ("/s/a\n", "t"), ("/" + String(repeating: "x", count: 4001), "t"), ("/s/a", ""), ("/s/a", "a:b"),
   ("/s/a", "a/b"), ("/s/a", "a\u{7f}"), ("/s/a", String(repeating: "x", count: 64)),
 ])
-func `a path or a name that could lead elsewhere is refused before anything is touched`(
+func `an unsafe path or name is refused before anything is touched`(
   path: String, identifier: String
 ) {
   var stage = Stage.joined()
@@ -212,7 +210,7 @@ func `a path or a name that could lead elsewhere is refused before anything is t
 }
 
 @Test
-func `arguments of other types, too few or too many are refused and break nothing`() {
+func `wrong types and numbers of arguments are refused`() {
   var stage = Stage.joined()
   let shapes: [[Argument]] = [
     [], [.string("/s/a")], [.string("/s/a"), .string("a")], [.int32(1), .float32(2), .null],
@@ -232,7 +230,7 @@ func `arguments of other types, too few or too many are refused and break nothin
 }
 
 @Test
-func `changes are told once each, and only while a project is open`() {
+func `each change is sent once, and only while a project is open`() {
   var stage = Stage.joined()
   stage.client.changed(true)
   stage.client.show(label: "1 Link")
@@ -252,7 +250,7 @@ func `changes are told once each, and only while a project is open`() {
 }
 
 @Test
-func `outputs that nobody fetches are counted, not hoarded`() {
+func `outputs that are not fetched are limited and counted`() {
   var stage = Stage.joined()
   for _ in 1...200 { stage.hear("/nsm/client/save") }
   #expect(stage.outputs().count == NSMClient.outputLimit)

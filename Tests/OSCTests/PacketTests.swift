@@ -29,7 +29,7 @@ struct PacketTests {
   }
 
   @Test
-  func `what is sent is what is received, in every type`() throws {
+  func `every type is received as it was sent`() throws {
     let message = Message(
       "/x", .int32(.min), .int64(.max), .float32(0.1), .float64(-1e300), .string("äöü"), .string(""),
       .truth(true),
@@ -57,12 +57,12 @@ struct PacketTests {
     ("2f200000", .addressCharacter),
     ("2f610000 2c737300 61000000", .unterminatedString),
   ])
-  func `malformed packets are named, not read`(digits: String, reason: MalformedPacket) {
+  func `malformed packets are refused with the right reason`(digits: String, reason: MalformedPacket) {
     #expect(throws: reason) { try messages(hex(digits)) }
   }
 
   @Test
-  func `bundles within bundles end at a depth`() {
+  func `bundles within bundles have a limited depth`() {
     var packet = Self.tempo
     for level in 1...200 {
       packet = Array("#bundle\0".utf8) + [0, 0, 0, 0, 0, 0, 0, 1] + Self.size(packet.count) + packet
@@ -86,7 +86,7 @@ struct PacketTests {
   }
 
   @Test
-  func `every one-byte change of a good packet is survived, and so is every cut`() {
+  func `no change of one byte and no cut breaks the decoder`() {
     let bundle =
       Array("#bundle\0".utf8) + [0, 0, 0, 0, 0, 0, 0, 1] + Self.size(Self.tempo.count) + Self.tempo
     let rich = LibloCodec.encode(
@@ -127,7 +127,7 @@ struct PacketTests {
   }
 
   func messages(_ bytes: [UInt8]) throws -> [Message] {
-    // An exact allocation, so that a sanitizer sees the first byte read beyond it.
+    // An exact allocation, so that a sanitizer notices a read beyond the packet.
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 4)
     defer { copy.deallocate() }
     copy.copyBytes(from: bytes)

@@ -26,7 +26,7 @@ struct PatternTests {
   }
 
   @Test
-  func `a pattern made to be slow costs no more than its length times the address's`() {
+  func `a pattern never costs more than its limit times the address's length`() {
     for (text, address) in [
       ("/" + String(repeating: "*a", count: 100) + "b", "/" + String(repeating: "a", count: 250)),
       ("/" + String(repeating: "{a,aa,aaa}", count: 20), "/" + String(repeating: "a", count: 250)),
@@ -40,7 +40,7 @@ struct PatternTests {
     }
   }
 
-  /// The rules as they are written, one after the other, with all the time in the world.
+  /// The rules of OSC as they are written, implemented simply and slowly.
   private func isMatch(_ pattern: Substring, _ address: Substring) -> Bool {
     guard let first = pattern.first else { return address.isEmpty }
     func rest(_ count: Int) -> Substring { pattern.dropFirst(count) }
@@ -81,7 +81,7 @@ struct PatternTests {
     }
   }
 
-  /// Every text of at most so many of these.
+  /// Every text of at most `count` of these pieces.
   private func all(_ pieces: [String], upTo count: Int) -> [String] {
     var found = [""]
     var longest = [""]
@@ -92,7 +92,7 @@ struct PatternTests {
     return found
   }
 
-  /// Those of which the matcher says something else than the rules.
+  /// Pairs for which the matcher and the rules disagree.
   private func wrong(_ patterns: [String], _ addresses: [String]) -> [String] {
     patterns.flatMap { text in
       addresses.filter { address in
@@ -110,13 +110,13 @@ struct PatternTests {
   }
 
   @Test
-  func `patterns of any characters match as the rules say, and none that is not closed matches anything`() {
+  func `patterns of any characters, also unclosed ones, follow the rules`() {
     let pieces = ["a", "/", "*", "[", "]", "{", "}", ",", "!", "-"]
     #expect(wrong(all(pieces, upTo: 4).map { "/" + $0 }, ["/", "/a", "/aa", "/a/a", "/-", "/aaa/a"]) == [])
   }
 
   @Test
-  func `a range in brackets holds what lies between its ends, whatever they are`() {
+  func `a range in brackets holds what lies between its two ends`() {
     let ends: [UInt8] = [1, 45, 63, 64, 65, 126, 127].filter { $0 != UInt8(ascii: "-") }
     for (first, last) in ends.flatMap({ first in ends.map { (first, $0) } }) {
       func letter(_ byte: UInt8) -> String { String(UnicodeScalar(byte)) }

@@ -8,7 +8,8 @@ struct TextTests {
   private static let hidden: [UInt32] =
     [0x00, 0x1B, 0x7F, 0x85, 0x9F, 0x061C, 0x200E, 0x200F, 0x2028, 0x2029]
     + Array(0x202A...0x202E) + Array(0x2066...0x2069)
-    // No width: soft hyphen, Mongolian separator, zero width space, word joiner, byte order mark, annotation, a tag.
+    // Characters without width: soft hyphen, Mongolian separator, zero width space, word joiner, byte order
+    // mark, annotation, a tag.
     + [0x00AD, 0x180E, 0x200B, 0x2060, 0x2064, 0x206A, 0xFEFF, 0xFFF9, 0x1D173, 0xE0001, 0xE0061]
 
   @Test func `control and invisible format characters are refused and hidden`() throws {
