@@ -4,25 +4,27 @@ import Choices
 import MIDIControl
 public import OSC
 
-/// A tactus as it tells of itself over OSC: the rows of the table, read backwards, for who shows one that runs elsewhere.
+/// The state of another tactus, reconstructed from its OSC messages: the rows of the table, read backwards,
+/// for programs that show a tactus which runs elsewhere.
 ///
-/// Told are values and read-outs (the group `state`) and the two lines of `exact`. What was never told is as in a fresh state; what
-/// is no message of the table, or not as its row has it, changes nothing.
+/// It reads values and read-outs (the group `state`) and the two messages of `exact`. Values that were never
+/// sent are those of a fresh state. A message that the table does not know, or with wrong arguments, changes
+/// nothing.
 public struct ToldState: Sendable {
   public private(set) var state = SurfaceState()
-  /// How far its clock is ahead of this machine's; nothing on the same machine.
+  /// Lead of its clock over this machine's; zero on the same machine.
   public var ahead = Micros.zero { didSet { if ahead != oldValue { place() } } }
   private var timeline: (tempo: Double, beat: Double, moment: Double)?
-  /// Where it hears OSC, in its words.
+  /// Its read-out of where it listens for OSC.
   public private(set) var reach = ""
   private var health: [String: String] = [:]
-  /// As it was told, whether it is its own or a bar's.
+  /// The quantum as it was sent last, also while it follows the bar.
   private var quantum = Quantum.bar
   private var followsBar = false
 
   public init() {}
 
-  /// What it says, believed as far as it can be so.
+  /// Takes a message and changes the state as far as it is valid.
   public mutating func take(_ message: Message) {
     guard let path = Table.path(of: message.address) else { return }
     if path.hasPrefix("out/"), takeOutput(path, message.arguments) { return }
@@ -49,7 +51,7 @@ public struct ToldState: Sendable {
     }
   }
 
-  /// The line where this machine's clock has it. Beat 0 is the session's, as in what is told.
+  /// Sets the timeline on this machine's clock. Beat 0 is the session's, as in the message.
   private mutating func place() {
     guard let timeline else { return }
     let tempo = Tempo(timeline.tempo).clamped
@@ -78,7 +80,7 @@ public struct ToldState: Sendable {
     case "pulse/jitter": state.jitterMicros[.pulse] = number
     case "drift": state.driftPartsPerMillion = number
     case "launch/error":
-      // A float32 says 0.12 as 0.11999999731779099.
+      // 0.12 as a float32 reads 0.11999999731779099.
       state.launchErrorMilliseconds = (number * 100).rounded() / 100
       if number != 0 { state.hasLaunched = true }
     case "lead/error": state.leadErrorMilliseconds = number
@@ -113,7 +115,7 @@ public struct ToldState: Sendable {
     }
   }
 
-  /// How many there are; what is said of them comes in words.
+  /// Sets the number of channels; their descriptions come as text.
   private mutating func takeChannels(_ count: Int, areSent: Bool) {
     state.audio.channels.removeAll { $0.isSent == areSent }
     let channel = ShownChannel(name: "", isSent: areSent)
@@ -136,7 +138,8 @@ public struct ToldState: Sendable {
     showHealth()
   }
 
-  /// `out/NAME/state`; what else is told of an output is not shown. False: it is about no output's own.
+  /// Takes `out/NAME/state`; other messages about an output are ignored. Returns false if the address is not
+  /// an output's own.
   private mutating func takeOutput(_ path: String, _ arguments: [Argument]) -> Bool {
     let parts = path.split(separator: "/").map(String.init)
     guard parts.count == 3 else { return false }
@@ -160,10 +163,10 @@ public struct ToldState: Sendable {
 }
 
 extension Table {
-  /// What a key says, as a message to a tactus that runs elsewhere; nil: it has no such address.
+  /// The message that a key sends to a tactus which runs elsewhere; nil: there is no such address.
   package func message(_ target: Target) -> Message? {
     guard let row = row(target.path) else {
-      // The running program knows what outputs there are.
+      // Only the running program knows which outputs exist.
       return try? message([target.path] + target.arguments)
     }
     return Message(Table.address(target.path), arguments: row.said(by: target))

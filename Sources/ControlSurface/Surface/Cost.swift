@@ -2,68 +2,69 @@
 import Glibc
 import OSC
 
-/// What input may cost the surface's thread, in microseconds, rounded up from what `tools/bench osc` measures. Counted, not
-/// timed: the same packet costs the same on every machine and in every test.
+/// Costs of input for the surface's thread, in microseconds, rounded up from what `tools/bench osc` measures.
+/// They are counted, not timed, so that the same packet costs the same on every machine and in every test.
 ///
-/// One datagram may cost `datagram` and no more; what is left of it then is refused. All of them together cost a tenth of a
-/// core at most.
+/// One datagram may cost at most `datagram`; the rest of it is refused. All input together may cost at most a
+/// tenth of a core.
 enum Cost {
   static let datagram = 450
   struct Share {
     let perSecond: Double
-    /// What may be saved up for a burst.
+    /// The most that can be saved up for a burst.
     let atOnce: Double
   }
 
-  /// For this machine, those whom the user named, and subscribers.
+  /// For this machine, controllers that the user named, and subscribers.
   static let ours = Share(perSecond: 40_000, atOnce: 14_000)
   static let strangers = Share(perSecond: 20_000, atOnce: 6000)
 
   /// For keys, knobs and pedals: more than a MIDI cable carries, if each message comes alone.
   static let hands = Share(perSecond: 15_000, atOnce: 6000)
 
-  /// To fetch it and come back.
+  /// Fetching a datagram and returning to wait.
   static let letter = 40
-  /// To obey a plain message, or to tell one value.
+  /// Obeying a plain message, or sending one value.
   static let message = 4
-  /// To look at what a hand did; what it moves costs a message each.
+  /// Handling one local input. Each message that it causes costs `message` in addition.
   static let touch = 2
-  /// To answer it with one message.
+  /// Answering with one message.
   static let answer = 3
-  /// Bytes checked and taken apart in a microsecond.
+  /// Bytes that are checked and decoded in a microsecond.
   static let bytes = 128
-  /// To say why not.
+  /// Sending an error.
   static let refusal = 4
-  /// Looking for what a mistyped address may have meant.
+  /// Searching for the address that a sender may have meant.
   static let suggestion = 150
-  /// All values told, or a display cleared.
+  /// Sending all values, or clearing a display.
   static let picture = 120
   static let learning = 60
-  /// To make the table again for an output that came or went.
+  /// Rebuilding the table after an output was added or removed.
   static let reshaping = 400
-  /// To tell one.
+  /// Sending one binding or one channel.
   static let binding = 3
-  /// To take a pattern apart and begin it at each address.
+  /// Parsing a pattern, and starting it at each address.
   static let pattern = 8
-  /// Places of a pattern looked at in a microsecond.
+  /// Steps of pattern matching in a microsecond.
   static let patternSteps = 16
 
   static func telling(_ count: Int) -> Int { 10 + count / 2 }
 
-  /// What a message that is to be obeyed later may cost then; its sender pays before.
+  /// Cost limit of a message that is obeyed later. Its sender pays in advance.
   static func later(_ message: Message) -> Int {
     var address = message.address
     return address.withUTF8 { isPlain(UnsafeRawBufferPointer($0)) } ? Self.message : picture
   }
 
-  /// Of a datagram that has not been looked at: a short message of which little comes, or anything.
+  /// Upper limit for a datagram that has not been decoded: a short plain message is cheap, anything else may
+  /// cost the maximum.
   static func expected(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard bytes.count <= 400, bytes.first == UInt8(ascii: "/") else { return letter + datagram }
     let address = UnsafeRawBufferPointer(rebasing: bytes.prefix { $0 != 0 })
     return isPlain(address) ? letter + message : letter + datagram
   }
 
-  /// Of each packet of a flood this is asked, so C looks.
+  /// This is called for each packet of a flood, so it uses C.
   private static func isPlain(_ address: UnsafeRawBufferPointer) -> Bool {
     guard let start = address.baseAddress, !AddressPattern.isPattern(address) else { return false }
     return !dear.contains { word in
@@ -74,11 +75,11 @@ enum Cost {
     }
   }
 
-  /// In addresses of which much may come.
+  /// Parts of addresses whose messages may be costly.
   private static let dear: [StaticString] = ["subscribe", "query", "list", "midi/", "out/add", "out/remove"]
 }
 
-/// What is left of what a datagram may cost.
+/// The rest of what a datagram may cost.
 struct Allowance {
   private(set) var left: Int
   private(set) var spent = 0
@@ -89,14 +90,15 @@ struct Allowance {
     guard take(cost) else { throw .tooMuch }
   }
 
-  /// What is the user's own, however much it is: it takes all that is left, so that nothing comes behind it. Its sender pays the whole.
+  /// Charges the full cost even if it exceeds the rest, for a request whose size is the user's choice. It
+  /// uses up the allowance, so that nothing follows it in the datagram.
   mutating func owe(_ cost: Int) throws(Refusal) {
     guard left > 0 else { throw .tooMuch }
     left = max(0, left - cost)
     spent += cost
   }
 
-  /// All or nothing.
+  /// Charges the cost if it is covered; otherwise charges nothing and returns false.
   mutating func take(_ cost: Int) -> Bool {
     guard cost <= left else { return false }
     left -= cost

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The least and the greatest of many, found and taken quickly: a flood is sorted from both ends.
+/// A queue with two ends: the least and the greatest element can be taken quickly. The inbox serves at one
+/// end and drops at the other.
 ///
-/// A tree in an array whose levels take turns: on an even one stands the least of all that is below it, on an odd one the greatest (a
-/// min-max heap, Atkinson et al. 1986).
+/// A min-max heap (Atkinson et al. 1986): a tree in an array. On even levels each element is the least of its
+/// subtree, on odd levels the greatest.
 struct Heap<Element: Comparable> {
   private var elements: [Element] = []
 
@@ -11,7 +12,7 @@ struct Heap<Element: Comparable> {
   var first: Element? { elements.first }
   var last: Element? { lastIndex.map { elements[$0] } }
 
-  /// Of the two below the root.
+  /// Index of the greatest element: one of the root's two children.
   private var lastIndex: Int? {
     guard count > 2 else { return elements.indices.last }
     return elements[1] < elements[2] ? 2 : 1
@@ -35,7 +36,8 @@ struct Heap<Element: Comparable> {
 
   private func isLeast(_ index: Int) -> Bool { (index + 1).leadingZeroBitCount & 1 == 1 }
 
-  /// Whether one stands nearer to the root than the other on levels of that kind.
+  /// Whether the element belongs nearer to the root than the other, on minimum levels (`least`) or on maximum
+  /// levels.
   private func isAbove(_ index: Int, _ other: Int, least: Bool) -> Bool {
     least ? elements[index] < elements[other] : elements[other] < elements[index]
   }
@@ -69,7 +71,7 @@ struct Heap<Element: Comparable> {
     }
   }
 
-  /// Of the two below it and the four below those.
+  /// The child or grandchild that belongs nearest to the root.
   private func highest(below index: Int, least: Bool) -> Int? {
     var best: Int?
     for other in [2 * index + 1, 2 * index + 2, 4 * index + 3, 4 * index + 4, 4 * index + 5, 4 * index + 6] {

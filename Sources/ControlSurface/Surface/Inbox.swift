@@ -2,22 +2,24 @@
 import BeatMath
 import OSC
 
-/// Datagrams that were read and wait to be looked at. Reading is cheap and looking is not: what would fill the kernel's
-/// buffer, where the first to come takes all, is sorted here.
+/// Queue of datagrams that were read and wait to be handled. Reading is cheap and handling is not, so
+/// datagrams are read at once and ordered here. In the kernel's buffer the first sender to fill it would take
+/// all.
 ///
-/// Strangers, of whom there may be thousands, for any address can be forged, have a line of their own with a room and a
-/// share of the thread of its own: nobody else is ever behind them.
+/// Any source address can be forged, so there may be thousands of strangers. They have a line of their own,
+/// with its own limits and its own share of the thread's time: no other sender waits behind them.
 struct Inbox {
   struct Letter: Comparable {
     let datagram: [UInt8]
     let peer: Peer
     let isStrangers: Bool
-    /// Of a port that has been heard before.
+    /// Whether its port has been heard before.
     let isRegular: Bool
     let came: Micros
-    /// At most.
+    /// Upper limit of its cost.
     let expected: Int
-    /// What its port will have cost, as if all ports of its host had begun together; of equals, the first to come is first.
+    /// Cost of its port including this letter, on a scale on which all ports of its host began together.
+    /// Among equal places the first to arrive wins.
     let place: Double
     let number: Int
 
@@ -29,7 +31,7 @@ struct Inbox {
     static func == (left: Letter, right: Letter) -> Bool { left.number == right.number }
   }
 
-  /// Ours, then the strangers'.
+  /// The line of known senders and guests, and the line of strangers.
   private var lines: [InboxLine]
 
   init(at now: Micros = .zero) { lines = [Cost.ours, Cost.strangers].map { InboxLine($0, at: now) } }
@@ -42,7 +44,8 @@ struct Inbox {
   mutating func put(
     _ datagram: UnsafeRawBufferPointer, from peer: Peer, standing: Standing, at now: Micros
   ) {
-    // A browser that may only watch stays among them also when it is told something: it takes no turn of who may play.
+    // A browser that only watches counts as a stranger even if it is subscribed, so that it takes no turn
+    // from browsers that may play.
     let isStrangers = standing == .stranger || peer.isBrowser && !peer.isPairedBrowser
     lines[isStrangers ? 1 : 0].put(datagram, from: peer, isStrangers: isStrangers, at: now)
   }
@@ -51,19 +54,20 @@ struct Inbox {
     datagram.withUnsafeBytes { put($0, from: peer, standing: standing, at: now) }
   }
 
-  /// nil: nothing waits, or it has to wait until the most that it may cost is there. So nobody waits for a debt.
+  /// nil: nothing waits, or the budget does not yet cover the first letter's expected cost. So the budget
+  /// hardly goes below zero, and no sender waits for another one's debt.
   mutating func next(at now: Micros) -> Letter? { lines[0].next(at: now) ?? lines[1].next(at: now) }
 
-  /// What looking at it came to.
+  /// Charges what handling it cost.
   mutating func charge(_ cost: Int, for letter: Letter, at now: Micros) {
     lines[letter.isStrangers ? 1 : 0].charge(cost, for: letter, at: now)
   }
 
-  /// When the first in turn can be looked at.
+  /// When the next letter can be handled.
   var deadline: Micros? { lines.compactMap(\.deadline).min() }
 }
 
 extension Peer {
-  /// Whose costs they are: this machine has many names.
+  /// The host to which costs are charged: all loopback addresses count as one.
   var host: Address { endpoint.address.isLoopback ? .loopback : endpoint.address }
 }

@@ -2,13 +2,14 @@
 import BeatMath
 import OSC
 
-/// Letters of one host, of whose ports that comes first which has cost least.
+/// Letters of one host. The port that has cost least comes first.
 private struct Ports {
   private var letters = Heap<Inbox.Letter>()
-  /// What all of these may cost.
+  /// Cost limit of all of these letters together.
   private(set) var asked = 0
-  /// Where the last letter of each port stands of which something waits, and how many do. All others stand at `level`: who asks
-  /// again only when it was answered waits for one dear packet at most.
+  /// The place of the last waiting letter and their number, for each port with waiting letters. All other
+  /// ports stand at `level`, so that a port that waits for each answer before it asks again waits for at most
+  /// one costly packet.
   private var ports: [Peer: (place: Double, count: Int)] = [:]
   private var level = 0.0
 
@@ -47,23 +48,23 @@ private struct Ports {
     return letter
   }
 
-  /// The last letter, if it stands behind `place`.
+  /// Takes the last letter, if its place is after `place`.
   mutating func takeLast(after place: Double) -> Inbox.Letter? {
     guard let last = letters.last, place < last.place else { return nil }
     return taken(letters.popLast())
   }
 }
 
-/// One host's letters. Ports that have been heard before and those that have not take turns, so that nobody who speaks with us
-/// stands behind ever new ones.
+/// Letters of one host. Ports that have been heard before and new ports take turns, so that a known port does
+/// not wait behind an endless number of new ones.
 struct InboxHost {
   private var regulars = Ports()
   private var newcomers = Ports()
-  /// What the regular ones had more, turn for turn, since both wait.
+  /// Service that known ports received beyond their share while both kinds were waiting.
   private var lead = 0.0
-  /// Of the last turn; nil: only one of the two waited.
+  /// `newcomersTurns` at the last turn; nil: only one kind was waiting.
   private var turns: Double?
-  /// What it has cost, as if all hosts had begun together.
+  /// Cost of the host so far, on a scale on which all hosts began together.
   var cost: Double
 
   init(cost: Double) { self.cost = cost }
@@ -77,13 +78,15 @@ struct InboxHost {
     return lead + Double(regular.expected) * newcomersTurns <= Double(newcomer.expected)
   }
 
-  /// So many of the newcomers for one of the others: as there are more of them, but no more than two. Of thousands some have by chance a
-  /// port that was heard before, and whoever speaks with us stands behind those.
+  /// Turns of the new ports for each turn of the known ones: in the proportion of their numbers, but at most
+  /// two. In a flood from thousands of ports some have by chance been heard before, and a real controller
+  /// waits behind those.
   private var newcomersTurns: Double {
     min(2, max(1, Double(newcomers.portCount) / Double(max(1, regulars.portCount))))
   }
 
-  /// What waits from before it was known comes first.
+  /// Letters that were queued before the port was known come first, so the port stays a new one while any of
+  /// them waits.
   func isRegular(_ port: Peer, isKnown: Bool) -> Bool { isKnown && !newcomers.hasAny(of: port) }
 
   func place(of port: Peer, isRegular: Bool, _ expected: Int) -> Double {
@@ -99,7 +102,7 @@ struct InboxHost {
     return isRegularsTurn ? regulars.serve() : newcomers.serve()
   }
 
-  /// What it cost that was served last.
+  /// Accounts for the cost of the letter that was served last.
   mutating func settle(_ letter: Inbox.Letter, _ cost: Double) {
     lead = turns.map { lead + (letter.isRegular ? cost * $0 : -cost) } ?? 0
   }
@@ -110,20 +113,20 @@ struct InboxHost {
     regulars.asked > newcomers.asked ? regulars.takeLast(after: 0) : newcomers.takeLast(after: 0)
   }
 
-  /// The same for one of its own that would stand at `place`; nil: that would be the last.
+  /// Makes room for a letter of this host with the given place. Returns nil if that letter would be the last.
   mutating func dropLast(for place: Double, isRegular: Bool) -> Inbox.Letter? {
     guard (regulars.asked > newcomers.asked) == isRegular else { return dropLast() }
     return isRegular ? regulars.takeLast(after: place) : newcomers.takeLast(after: place)
   }
 }
 
-/// Ports that have been heard before, and what the last word of each cost. Those that come back are remembered longer, so that a flood
-/// of ever new ones is soon forgotten.
+/// Ports that have been heard before, and the cost of the last letter of each. Ports that return are
+/// remembered longer, so that a flood of ever new ports is soon forgotten.
 struct Regulars {
   private var ports: [Peer: (heard: Micros, isBack: Bool, cost: Int)] = [:]
   private var swept = Micros.zero
 
-  /// nil: it has not been heard.
+  /// nil: the port has not been heard.
   mutating func know(_ port: Peer, at now: Micros) -> Int? {
     guard let cost = ports[port]?.cost else { return nil }
     ports[port] = (now, true, cost)

@@ -2,10 +2,11 @@
 import BeatMath
 import OSC
 
-/// The sender that has cost least comes first, host by host, so that a flood waits for everybody else, from however many ports it comes; the
-/// turns of one host go to its ports in the same way. When it is full, the host that asks for most makes room.
+/// Fair queue: the host that has cost least comes first, so that a flood waits for all other hosts, from
+/// however many ports it comes. The turns of a host go to its ports by the same rule. When the queue is full,
+/// the host that asks for most makes room.
 ///
-/// Bounded in number, in bytes, and in what all together may cost.
+/// Bounded in number, in bytes, and in the cost of all datagrams together.
 struct InboxLine {
   private struct Turn: Comparable {
     let place: Double
@@ -21,12 +22,12 @@ struct InboxLine {
   private(set) var count = 0
   private(set) var bytes = 0
   private var numbered = 0
-  /// One of each host of which something waits, but the one that is being looked at.
+  /// One turn for each host with waiting letters, except the host whose letter is being handled.
   private var turns = Heap<Turn>()
   private var hosts: [Address: InboxHost] = [:]
-  /// What each of those would have cost if all had cost the same: where newcomers stand.
+  /// Virtual time of the queue: a new host starts at this cost.
   private var level = 0.0
-  /// No host asks for more.
+  /// Upper limit of what any host asks for.
   private var most = 0
   private var budget: TokenBucket
   private var memory = Regulars()
@@ -67,13 +68,13 @@ struct InboxLine {
     return (isRegular, host.place(of: peer, isRegular: isRegular, expected))
   }
 
-  /// Behind those who will have cost less with what they ask for next.
+  /// Queues the host by the cost that it will have had after its next letter.
   private mutating func queue(_ address: Address) {
     guard let host = hosts[address], let first = host.first else { return }
     turns.insert(Turn(place: host.cost + Double(first.expected), number: first.number, host: address))
   }
 
-  /// The last letter of the host that asks for most; false when that is the newcomer's.
+  /// Drops the last letter of the host that asks for most. Returns false if that is the newcomer's letter.
   private mutating func makeRoom(
     for host: Address, _ expected: Int, at place: Double, isRegular: Bool
   ) -> Bool {

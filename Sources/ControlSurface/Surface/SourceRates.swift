@@ -2,7 +2,7 @@
 import BeatMath
 import OSC
 
-/// How much one source may still send.
+/// A rate limit that allows bursts.
 package struct TokenBucket {
   package let perSecond: Double
   package let capacity: Double
@@ -34,26 +34,26 @@ package struct TokenBucket {
     tokens = min(capacity, left(at: now) + amount)
   }
 
-  /// Whether it is there or not.
+  /// Spends an amount even if the bucket goes below zero.
   package mutating func spend(_ amount: Double, at now: Micros) {
     tokens = left(at: now) - amount
   }
 
-  /// When so much will be there.
+  /// When this amount will be available.
   package func time(of amount: Double) -> Micros {
     last + Micros(rounding: (max(0, amount - tokens) / perSecond * 1e6).rounded(.up))
   }
 }
 
-/// How often the sources heard last may still be told of their errors, and how much their hosts may be told. Beyond as many as
-/// can be remembered there is a crowd, which is limited together.
+/// Limits for the errors sent to each recent source, and for the bytes sent to its host. Sources beyond those
+/// that can be remembered form a crowd, which shares one limit.
 struct SourceRates {
   private struct Source {
     var errors: TokenBucket
     var bytes: TokenBucket
     var notes: TokenBucket
     var heard: Micros
-    /// It is in a place beside the crowd.
+    /// Whether it has one of the places reserved for subscribed hosts.
     var isReserved = false
 
     init(at now: Micros) {
@@ -76,18 +76,18 @@ struct SourceRates {
     with(source, at: now) { $0.errors.take(at: now) }
   }
 
-  /// What it may have meant takes long to find.
+  /// Suggestions are costly to find, so each host has a limit for them.
   mutating func mayBeAdvised(_ host: Address, at now: Micros) -> Bool {
     mayBeToldOff(Endpoint(host, port: 0), at: now)
   }
 
-  /// Once a minute.
+  /// Allows a reminder once a minute.
   mutating func mayBeReminded(_ host: Address, at now: Micros) -> Bool {
     with(Endpoint(host, port: 0), at: now) { $0.notes.take(at: now) }
   }
 
-  /// - Parameter isReserved: the host is subscribed, so that it has a purse of its own, however many others there are: else a flood
-  ///   of forged sources could keep a new tablet's `proof` from it.
+  /// - Parameter isReserved: the host is subscribed, so it has a budget of its own, however many others there
+  ///   are. Otherwise a flood of forged sources could keep a new tablet from getting its `proof`.
   mutating func mayBeTold(_ host: Address, bytes: Int, at now: Micros, isReserved: Bool = false) -> Bool {
     with(Endpoint(host, port: 0), at: now, isReserved) { $0.bytes.take(Double(bytes), at: now) }
   }
@@ -113,7 +113,7 @@ struct SourceRates {
     return body(&sources[source, default: Source(at: now)])
   }
 
-  /// false: it is one of the crowd.
+  /// Returns false if the source belongs to the crowd.
   private mutating func remember(_ source: Endpoint, at now: Micros, _ isReserved: Bool) -> Bool {
     if sources[source] != nil {
       sources[source]?.heard = now
@@ -121,7 +121,7 @@ struct SourceRates {
     }
     let limit = SurfaceLimits.sources + (isReserved ? SurfaceLimits.reservedSources : 0)
     if sources.count >= limit {
-      // Once in a while: a flood must not make us look through all of them for each of its packets.
+      // Only once in a while: a flood must not make us scan all sources for each of its packets.
       guard now - swept >= SurfaceLimits.sourceMemory else { return false }
       swept = now
       sources = sources.filter {
