@@ -84,7 +84,7 @@ func `the client announces itself once and answers each open and save once`()
 }
 
 @Test
-func `without an answer, or after a refusal, it runs without a manager`() {
+func `without an answer, or after a refusal, tactus runs alone`() {
   var silent = Stage()
   _ = silent.outputs()
   silent.client.tick(at: Micros(4_999_999))

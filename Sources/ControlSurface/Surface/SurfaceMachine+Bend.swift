@@ -64,7 +64,7 @@ extension SurfaceMachine {
     if isNews { order(.bentTempo(Tempo(during), below: Tempo(before)), asker, at: time) }
   }
 
-  /// Restores the tempo before the bend, unless a peer has set another one meanwhile.
+  /// Restores the tempo before the bend, unless another one was set meanwhile.
   private mutating func letGo(at time: Micros) {
     reading.own.bentPercent = 0
     hand.ends = nil

@@ -39,7 +39,7 @@ def show(address, arguments):
     shown = []
     for tag, value in arguments:
         shown.append(tag if tag in CONSTANTS else f"{tag}:{value}")
-    # At once: two threads listen, and print writes word by word.
+    # In one write: two threads print, and `print` writes word by word.
     with printing:
         sys.stdout.write(" ".join([address, *shown]) + "\n")
         sys.stdout.flush()
@@ -51,7 +51,7 @@ if library == "pythonosc":
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     listener.bind(("127.0.0.1", 0))
-    # What comes back to the sending port is heard as well, and marked.
+    # Replies to the sending port are printed as well, and marked.
     sender.bind(("127.0.0.1", 0))
 
     def packet(address, arguments):
