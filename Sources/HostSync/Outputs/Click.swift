@@ -2,15 +2,15 @@
 import BeatMath
 import Choices
 
-/// The click of one port: it finds its own boundaries, for its own latency.
+/// The click of one port. It finds its own boundaries, for its own latency.
 struct Click: BitwiseCopyable {
   private var ticker = Ticker()
   private var voices = Voices()
   private var gain: Float = 0
   private var wasOn = false
-  /// When the last one was heard: a click that the session's jump puts right behind it is left out.
+  /// When the last click was heard. A click that a jump of the session puts right after it is left out.
   private var lastTime = -Double.infinity
-  /// The boundaries were counted again, and none has sounded since.
+  /// The boundaries were counted again, and no click has sounded since.
   private var isAfterJump = false
 
   mutating func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
@@ -42,7 +42,7 @@ struct Click: BitwiseCopyable {
         of: tick.number &- (isInSong ? song.boundary(perBeat: perBeat) : 0), each: each, parts: parts,
         bars: isInSong ? bars : now.standingBars, click.pattern)
       guard let accent else { continue }
-      // A quarter beat: closer than any subdivision of sense, further than any correction.
+      // A quarter beat is closer than any sensible subdivision and farther than any correction.
       if isAfterJump && time - lastTime < window.grid.beatMicros / 4 { continue }
       isAfterJump = false
       if case .silent = accent { continue }
@@ -54,16 +54,16 @@ struct Click: BitwiseCopyable {
     if !wasSilent || hasBegun { scale(buffer, to: wanted, millisecond: millisecond) }
   }
 
-  /// When there is something to do again, heard through its port, if all but time stays as it is.
+  /// The time, as heard through the port, at which the click has work again if only time passes until then.
   func due(in window: Window) -> Double { voices.isSilent ? ticker.time(in: window) : -.infinity }
 
-  /// Whether anything may sound in this cycle; when that ends, voices are faded.
+  /// Returns whether anything may sound in this cycle. When that ends, the voices fade.
   private func isWanted(_ click: ClickSettings, _ countIn: Beats, song: Song) -> Bool {
     click.isOn && (click.when == .always || song.isRolling)
       || song.isWaiting && (click.isOn || countIn > .zero)
   }
 
-  /// The count-in sounds with the click off, too: it was asked for by itself.
+  /// The count-in sounds with the click off, too: it is a choice of its own.
   private func isDue(
     beat: Double, time: Double, _ click: ClickSettings, _ countIn: Beats, song: Song
   ) -> Bool {
@@ -71,13 +71,14 @@ struct Click: BitwiseCopyable {
     return song.isWaiting && beat < song.startBeat && beat > song.startBeat - countIn.value - 1e-6
   }
 
-  /// `tick` counts from the song's first beat, or without a song from the session's: bars are those of either. There are `parts` times
-  /// `each` of them in a beat, and `each` in a note of the meter; nil: it is none of those.
+  /// `tick` counts from the song's first beat, or without a song from the session's, and `bars` belong to the
+  /// same. A beat has `parts * each` ticks, and a note of the meter has `each` clicks. nil: `tick` is none of
+  /// them.
   private static func accent(
     of tick: Int64, each: Int64, parts: Int64, bars: Bars, _ pattern: Pattern
   ) -> Accent? {
     let part = Ticker.floorDivide(tick, each)
-    // All in parts of a beat instead of 32nds.
+    // Dividing by `length` turns 32nds into parts of a beat.
     let length = ThirtySeconds.perBeat / parts
     let here = part &* length
     let place = bars.place(of: here)
@@ -90,7 +91,7 @@ struct Click: BitwiseCopyable {
     return slot % each == 0 ? .beat : .subdivision
   }
 
-  /// Gain follows the user within 5 ms a unit, so that turning it makes no sound of its own.
+  /// The gain follows the user's at 5 ms a unit, so that changing it makes no sound of its own.
   private mutating func scale(_ buffer: AudioBuffer, to target: Float, millisecond: Float) {
     guard let output = buffer.start else { return }
     if gain == target {

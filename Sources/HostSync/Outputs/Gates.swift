@@ -5,15 +5,15 @@ import Choices
 /// Rectangular pulses on an audio port, for modular gear and sync boxes.
 struct Pulse: BitwiseCopyable {
   private var pacer = Pacer()
-  /// Where the last pulse ends, in this buffer or behind it.
+  /// The end of the last pulse, in frames of this buffer; may lie after the buffer.
   private var end = -Double.infinity
-  /// The song's run in the last cycle; nil: this gate was off, or not there.
+  /// The song's run in the last cycle; nil: this gate was off, or did not exist.
   private var followedRun: UInt64?
-  /// Where the song starts, if that is to be marked and was not yet.
+  /// The song's first beat, if a pulse has still to mark it.
   private var mark: Double?
   private(set) var jitter = Jitter()
 
-  /// `marksStart`: a pulse at the song's start, too, wherever that is.
+  /// `marksStart`: one more pulse at the song's start, wherever that is.
   mutating func render(
     into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ gate: GateSettings,
     marksStart: Bool = false, _ missed: Missed
@@ -34,7 +34,7 @@ struct Pulse: BitwiseCopyable {
     let perBeat = parts &* count
     let length = span &* (gate.rate.isInBars ? now.bars.meter.bar &* parts / ThirtySeconds.perBeat : parts)
     _ = pacer.open(window, perBeat: perBeat, missed, stride: min(parts, length))
-    // Two fifths, so that pulses that are catching up still have a gap between them.
+    // Two fifths, so that pulses still have a gap between them while they catch up.
     let spacing = pacer.spacing(in: window) * Double(length)
     let wanted = Double(gate.width.count) / 1e6 * Double(now.sampleRate)
     let exact = max(1, min(wanted, 0.4 * spacing))
@@ -64,7 +64,7 @@ struct Pulse: BitwiseCopyable {
     }
   }
 
-  /// When there is something to do again, heard through its port, if all but time stays as it is.
+  /// The time, as heard through the port, at which the gate has work again if only time passes until then.
   func due(in window: Window, _ gate: GateSettings) -> Double {
     if end > -0.5 { return -.infinity }
     guard gate.isOn else { return .infinity }
@@ -72,7 +72,8 @@ struct Pulse: BitwiseCopyable {
     return mark.map { min(next, window.grid.time(of: $0)) } ?? next
   }
 
-  /// Whether one of `parts` times `count` in a beat is one of `count` in each span of beats, or of bars.
+  /// Returns whether boundary `number`, of `parts * count` in a beat, is one of the `count` pulses of each
+  /// span of beats or bars.
   private static func isDue(_ number: Int64, _ count: Int64, parts: Int64, _ span: Int64, inBars bars: Bars?)
     -> Bool
   {
@@ -87,7 +88,7 @@ struct Pulse: BitwiseCopyable {
     into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ gate: GateSettings, width: Double
   ) {
     if now.song.run != followedRun {
-      // A gate that comes while the song rolls has missed its start: it has no part in it.
+      // A gate that appears while the song rolls has missed the start and does not mark it.
       let isMissed = followedRun == nil && window.frame(of: now.song.startBeat) < -0.5
       followedRun = now.song.run
       mark = !isMissed && (now.song.isRolling || now.song.isWaiting) ? Self.markedBeat(&now, window) : nil
@@ -101,15 +102,17 @@ struct Pulse: BitwiseCopyable {
     fill(from: first, to: first + width, of: buffer, window, gate)
   }
 
-  /// Where the song starts. In another session it goes on in the middle of a bar: then where its next bar starts.
+  /// The beat at which the song starts. A song that was moved into another session goes on in the middle of a
+  /// bar: then its next bar line.
   private static func markedBeat(_ now: inout Present, _ window: Window) -> Double {
     guard now.song.isRebased else { return now.song.startBeat }
     let here = now.song.songBeat(of: window.grid.beat(at: window.line.start))
     return now.song.originBeat + ThirtySeconds.beats(now.bars.line(atOrAfter: here))
   }
 
-  /// A frame stands for the time from half a frame before it to half a frame behind it, and has the share of the pulse that falls
-  /// into that. A filter, so that behind a converter the edge is where it belongs, and one that needs no frame but the nearest.
+  /// A frame stands for the time from half a frame before it to half a frame after it, and gets the share of
+  /// the pulse in that time. This is a filter that puts the edge in its place after a converter and needs
+  /// only the nearest frame.
   private mutating func fill(
     from start: Double, to end: Double, of buffer: AudioBuffer, _ window: Window, _ gate: GateSettings
   ) {
@@ -124,10 +127,10 @@ struct Pulse: BitwiseCopyable {
 }
 
 extension GateSettings {
-  /// What it is between pulses.
+  /// The value between pulses.
   var rest: Float { isInverted ? level : 0 }
 
-  /// The level, `high` of 1 on the way from rest to the pulse.
+  /// `high`: the share of the way from rest to the pulse, 0 to 1.
   fileprivate func value(_ high: Double) -> Float {
     level * Float(isInverted ? 1 - high : high)
   }
@@ -137,7 +140,7 @@ extension GateSettings {
 struct RunGate: BitwiseCopyable {
   private var run: UInt64 = 0
   private var isHigh = false
-  /// When it changes next, heard through its port, if all but time stays as it is.
+  /// The time of the next change, as heard through the port, if only time passes until then.
   private(set) var due = -Double.infinity
 
   mutating func render(
@@ -151,7 +154,7 @@ struct RunGate: BitwiseCopyable {
     var start = Self.place(of: startTime, in: window)
     var stop = window.frames
     due = start == window.frames ? startTime : .infinity
-    // When time moves back over the song's beginning or end, that is not taken back.
+    // A change at the song's beginning or end is not undone if time moves back over it.
     switch song.phase {
     case .rolling, .waiting:
       if isSame, wasHigh { start = 0 }
@@ -163,7 +166,7 @@ struct RunGate: BitwiseCopyable {
     isHigh = start < stop && stop == window.frames
   }
 
-  /// What it is until then.
+  /// The value until `due`.
   func value(_ gate: GateSettings) -> Float { isHigh != gate.isInverted ? gate.level : 0 }
 
   private static func place(of time: Double, in window: Window) -> Int {

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// An output that has nothing to do for a while, as most have in most cycles: no message goes out, and its buffer holds one value.
-/// Meanwhile neither its settings nor what it remembers are touched: what a cycle costs is mostly the memory that it comes by.
+/// The rest of an output that has nothing to do, as most outputs in most cycles: it sends no message, and its
+/// buffer holds one value. Its settings and its state are not touched then, because most of a cycle's cost is
+/// the memory that it reads.
 struct Idle: BitwiseCopyable {
-  /// When what is due next passes through JACK.
+  /// When the next work passes through JACK.
   private var until = -Double.infinity
   private var stretch: UInt64 = 0
-  /// What it is the idling of: a number of its caller's.
+  /// The caller's number for the output and its settings. Another number ends the rest.
   private var subject: UInt64 = 0
   private(set) var value: Float = 0
-  /// How much later than it passes through JACK a beat is heard there, in beats.
+  /// Beats by which this port lags behind the cycle as it passes through JACK.
   private var laterBeats = 0.0
   private var missed = Missed(frames: 0)
 
-  /// Whether it has nothing to do in this cycle either.
+  /// Returns whether the output still has nothing to do in this cycle.
   @inline(__always)
   mutating func lasts(_ now: inout Present, of subject: UInt64 = 0) -> Bool {
     guard now.end < until, now.stretch == stretch, self.subject == subject else { return false }
@@ -21,14 +22,15 @@ struct Idle: BitwiseCopyable {
     return true
   }
 
-  /// There is something to do.
+  /// Ends the rest, and returns what the output has missed.
   @inline(__always)
   mutating func end(_ now: inout Present) -> Missed {
     defer { missed = Missed(frames: 0) }
     return Missed(frames: missed.frames &+ now.passed, endBeat: missed.endBeat)
   }
 
-  /// Until `due`, heard through its port, it goes on with `value`. Not for long: time is looked at now and then.
+  /// Rests with `value` until `due`, as heard through the port, but at most for a quarter of a beat: then it
+  /// checks the time.
   @inline(__always)
   mutating func begin(
     _ now: inout Present, of subject: UInt64 = 0, _ window: Window, due: Double, value: Float = 0
@@ -42,10 +44,10 @@ struct Idle: BitwiseCopyable {
   }
 }
 
-/// The cycles that an output has idled in.
+/// The cycles in which an output rested.
 struct Missed: BitwiseCopyable {
-  /// From the last one that it was played in to this one.
+  /// Frames from the last cycle that was rendered to this one.
   var frames: Int64
-  /// Where the last of them ended at the output; nil: there was none.
+  /// The beat at the end of the last missed cycle, at this output; nil: none was missed.
   var endBeat: Double?
 }

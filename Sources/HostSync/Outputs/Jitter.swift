@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The largest distance of what went out from its place, of the last ten to twenty seconds.
+/// The largest distance of an event from its exact place in the last ten to twenty seconds.
 struct Jitter: Sendable, BitwiseCopyable {
-  /// In frames: ten seconds at 48 kHz.
+  /// Frames; ten seconds at 48 kHz.
   private static let memory: Int64 = 480_000
 
   private var worst: (now: Float, before: Float) = (0, 0)

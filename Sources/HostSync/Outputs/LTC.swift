@@ -2,27 +2,27 @@
 import BeatMath
 import Choices
 
-/// Linear timecode (SMPTE 12M) on an audio port: 80 bits a frame, a change of level at each bit's beginning and one in the middle
-/// of each 1.
+/// Linear timecode (SMPTE 12M) on an audio port: 80 bits a frame. The level changes at the beginning of each
+/// bit, and in the middle of each 1.
 ///
-/// The level is a function of the place alone: a bit of the standard makes the number of changes in a frame even, so each frame
-/// begins with the same level, and a locate or a lost cycle needs no memory to go on right.
+/// The level depends on the place alone: a bit of the standard makes the number of changes in a frame even,
+/// so each frame begins with the same level. After a locate or a lost cycle there is nothing to remember.
 struct LTC: BitwiseCopyable {
-  /// Of a change, from 0.1 to 0.9 of its way.
+  /// Microseconds of a change from 10 % to 90 % of its way.
   static let riseMicros: Double = 40
 
-  /// The frame that was encoded last: the level of each half bit.
+  /// The level of each half bit in the last frame that was encoded.
   private var halves = InlineArray<160, Bool>(repeating: false)
   private var encoded: (frame: Int64, rate: TimecodeRate)?
 
-  /// Adds it to a silent buffer. Before the transport's start there is nothing to hear.
+  /// Adds timecode to a silent buffer. Before the transport's start there is silence.
   mutating func render(
     into buffer: AudioBuffer, _ place: TimecodePlace, _ settings: TimecodeSettings, sampleRate: UInt32
   ) {
     guard let output = buffer.start else { return }
     let origin = Double(settings.start.frame(settings.rate))
     let halvesPerFrame = 160 * place.perFrame
-    // The whole way of a straight change, in halves; never longer than a half.
+    // The length of a whole linear change in half bits, at most one.
     let way = min(1, Self.riseMicros / 0.8 * Double(sampleRate) / 1e6 * halvesPerFrame)
     for index in 0..<min(buffer.count, place.frames) {
       let here = place.place(atFrame: Double(index))
@@ -31,7 +31,7 @@ struct LTC: BitwiseCopyable {
     }
   }
 
-  /// From -1 to 1.
+  /// Returns a level from -1 to 1.
   private mutating func level(at place: Double, way: Double, _ rate: TimecodeRate) -> Float {
     let half = place * 160
     let nearest = Int64(rounding: half)
@@ -65,7 +65,7 @@ struct LTC: BitwiseCopyable {
 struct LTCBits: BitwiseCopyable {
   private static let syncWord: UInt64 = 0b1011_1111_1111_1100
 
-  /// Bits 0 to 63, the first the lowest; behind them the sync word.
+  /// Bits 0 to 63, the first is the lowest. The sync word follows them.
   private(set) var low: UInt64 = 0
 
   init(_ code: Timecode, _ rate: TimecodeRate) {
@@ -74,7 +74,7 @@ struct LTCBits: BitwiseCopyable {
     put(code.minutes, units: 32, tens: 40)
     put(code.hours, units: 48, tens: 56)
     if rate.isDrop { low |= 1 << 10 }
-    // Of what is 1 in all 80 bits there is an even number: the sync word has 13.
+    // The number of ones in all 80 bits must be even; the sync word has 13.
     if low.nonzeroBitCount % 2 == 0 { low |= rate == .fps25 ? 1 << 59 : 1 << 27 }
   }
 

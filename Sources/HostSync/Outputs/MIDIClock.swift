@@ -4,34 +4,34 @@ import Choices
 
 /// MIDI clock: clock k at beat k/24 as heard through this port; Start, Stop, Continue, Song Position Pointer.
 ///
-/// A receiver counts clocks, so none is ever left out or doubled while it runs (`Pacer`). It starts on the first
-/// clock after Start or Continue; those come half a clock before it, so no interval is irregular. From the song's
-/// first beat it is Start. From anywhere else it is a song position and Continue on a sixteenth, which is the
-/// finest place that MIDI can name. A new position while running is Stop, position, Continue (facts: jack
-/// 13). A tempo change is nothing special: the clocks are where the beats are.
+/// A receiver counts clocks, so none is ever left out or doubled while it runs (`Pacer`). It starts on the
+/// first clock after Start or Continue; these are sent half a clock before it, so every interval is regular.
+/// At the song's first beat we send Start. From any other place we send a song position and Continue, on a
+/// sixteenth, the finest place that MIDI can name. A new position while the receiver runs is Stop, position,
+/// Continue (facts: jack 13). A tempo change needs nothing special: the clocks are where the beats are.
 struct MIDIClock: BitwiseCopyable {
-  /// What a receiver takes for a sixteenth, whatever that is to the song.
+  /// Clocks that a receiver counts as a sixteenth, whatever they are in the song.
   static let perSixteenth: Int64 = 6
-  /// Of the first clock after a song position, in microseconds: three bytes take one millisecond on a wire, and
-  /// a sequencer has to find the place.
+  /// Microseconds from a song position to Continue: three bytes take one millisecond on a wire, and a
+  /// sequencer has to find the place.
   static let shortestSettle: Double = 5000
   static let wireMargin: Double = 1000
-  /// A receiver should not wait longer for Continue, if there is a sixteenth within it.
+  /// Microseconds that a receiver should wait for Continue at most, if a sixteenth lies within them.
   static let longestWait: Double = 150_000
 
-  /// How the receiver is to be started, or was.
+  /// The start of the receiver, planned or sent.
   private struct Plan: BitwiseCopyable {
-    /// The first clock that it counts.
+    /// The first clock that the receiver counts.
     var first: Int64
     var command: UInt8
-    /// The command comes half a clock before the first, but not before this time.
+    /// The command is sent half a clock before `first`, but not before this time.
     var earliest: Double
     var isSent = false
-    /// Clocks go out before the first, too: they did, and whoever goes by them alone misses none.
+    /// Clocks go on before `first`, so that another receiver, which goes by the clocks alone, misses none.
     var keepsClocks = false
   }
 
-  /// The present run's end in this buffer: clocks from `first` on are still sent before `frame`.
+  /// The end of the present run in this buffer: clocks from `first` on are still sent before `frame`.
   private struct Ending: BitwiseCopyable {
     var first: Int64
     var frame: Int
@@ -40,17 +40,17 @@ struct MIDIClock: BitwiseCopyable {
   private var pacer = Pacer()
   private var perBeat: Int64 = 24
   private var plan: Plan?
-  /// It was let play again in the middle of a song: it counts from a bar line of its own, until the song stops.
+  /// The machine was let play again within a song: it counts from a bar line of its own until the song stops.
   private var isAlone = false
   private var wasLetPlay = true
-  /// It was started by what went out, or by what went before us, and what stopped it may have been said to nobody.
+  /// The receiver may be playing: we or the program before us started it, and a Stop may not have reached it.
   private(set) var mayPlay: Bool
-  /// An export began while the machine played. Hardware ports run no cycle of an export, so Stop follows behind it.
+  /// An export began while the machine played. Hardware ports run no cycle of an export: Stop follows after
+  /// it.
   private var owesStop = false
-  /// What went out.
   private(set) var figures = ClockFigures()
   private var followedRun: UInt64 = 0
-  /// What it knows of `connections`.
+  /// `connections` in the last cycle.
   private var followedConnections: UInt32 = 0
   private var standingFrame: UInt32?
   private var pendingPosition: Double?
@@ -58,8 +58,8 @@ struct MIDIClock: BitwiseCopyable {
 
   init(mayPlay: Bool = false) { self.mayPlay = mayPlay }
 
-  /// One buffer. Nothing goes out while freewheeling: a receiver could not follow. `connections`: how often somebody came where nobody
-  /// listened; whoever comes while the song plays, for the first time or again, is told where it is.
+  /// Renders one buffer; nothing while freewheeling, which a receiver cannot follow. `connections` counts
+  /// first connections of the port. A receiver that connects while the song plays is sent the song's place.
   mutating func run(
     into events: inout MIDIEvents, _ now: inout Present, _ window: Window, _ settings: ClockSettings,
     connections: UInt32, _ missed: Missed
@@ -111,19 +111,19 @@ struct MIDIClock: BitwiseCopyable {
       inSong: isLetPlay && !settings.sendsTransport)
   }
 
-  /// When there is something to do again, heard through its port, if all but time stays as it is.
+  /// The time, as heard through the port, at which the clock has work again if only time passes until then.
   func due(in window: Window, _ now: inout Present) -> Double {
     let isBusy = pendingPosition != nil || plan.map { !$0.isSent || now.song.run != followedRun } ?? false
     return isBusy ? -.infinity : pacer.time(in: window)
   }
 
-  /// Of a receiver that is sent no Start: it goes by its clocks.
+  /// The state of a receiver that is sent no Start and goes by the clocks.
   private func stateOfClocks(_ now: inout Present, _ settings: ClockSettings) -> ClockFigures.State {
     if now.song.isRolling || settings.when == .always { return .plays }
     return now.song.isWaiting ? .waits : .rests
   }
 
-  /// Ends what the receiver plays, if the song ended or is elsewhere now.
+  /// Stops the receiver if the song ended or moved.
   private mutating func stopIfDue(
     into events: inout MIDIEvents, _ now: inout Present, _ window: Window, isOn: Bool, isNew: Bool
   ) -> Ending? {
@@ -131,20 +131,20 @@ struct MIDIClock: BitwiseCopyable {
     var frame = 0
     if isOn && !isNew && !now.song.isRolling && !now.song.isWaiting {
       frame = Window.nearest(window.line.frame(at: now.song.stopTime))
-      // Heard later through this port than through the others: it plays on until then.
+      // This port is heard later than the others, so the receiver plays on until then.
       guard frame < window.frames else { return nil }
     }
     end(at: UInt32(frame), into: &events)
     return Ending(first: current.first, frame: frame)
   }
 
-  /// Who comes, or comes back, was told of no stop while it was away.
+  /// A receiver that was disconnected may have missed Stop. Sends it now.
   private mutating func stopWhoMayPlay(isTold: Bool, into events: inout MIDIEvents) {
     if mayPlay && !isTold { events.insert(MIDIEvent(frame: 0, status: MIDI.stop)) }
     mayPlay = false
   }
 
-  /// What plays by it stops, also where the port is for something else from now on.
+  /// Stops the receiver, also if the port serves another purpose from now on.
   mutating func end(at frame: UInt32 = 0, into events: inout MIDIEvents) {
     if plan?.isSent == true || owesStop { events.insert(MIDIEvent(frame: frame, status: MIDI.stop)) }
     (plan, owesStop) = (nil, false)
@@ -156,7 +156,7 @@ struct MIDIClock: BitwiseCopyable {
     let now = window.line.start
     let startTime = max(now, window.grid.time(of: song.startBeat))
     let start = song.songBeat(of: window.grid.beat(at: startTime))
-    // The next clock where one of a slow machine is not on every note.
+    // The clock at the song's first beat, or the next one: a slow machine has no clock on some notes.
     let downbeat = song.boundary(perBeat: perBeat)
     let frameInBeats = window.line.frameMicros / window.grid.beatMicros
     if start <= frameInBeats && pacer.next <= downbeat {
@@ -178,8 +178,8 @@ struct MIDIClock: BitwiseCopyable {
 
   private var sixteenthsPerBeat: Double { Double(perBeat) / Double(Self.perSixteenth) }
 
-  /// The sixteenth of the song to go on from: the first that leaves the receiver its time to settle; if Continue
-  /// would come too late for that one, the last that is in time; at least the next that is possible at all.
+  /// The sixteenth to continue from: the first that leaves the receiver its time to settle; if Continue would
+  /// then be too late, the last in time; never before the next possible one.
   private func resumption(window: Window, song: Song, start: Double, settle: Double) -> Int64 {
     let now = window.line.start
     let soonest = max(start, now + Self.shortestSettle + Self.wireMargin)
@@ -189,7 +189,7 @@ struct MIDIClock: BitwiseCopyable {
     let first =
       0 &- Int64(flooring: 0 - song.songBeat(of: window.grid.beat(at: soonest)) * sixteenthsPerBeat)
     var best = first
-    // At 999 BPM 10 sixteenths are 150 ms, 40 of a machine that plays four times as fast.
+    // The loop suffices: at 999 BPM 150 ms are 10 sixteenths, or 40 for a machine at four times the rate.
     for step in 0..<64 {
       let candidate = first &+ Int64(step)
       let command =
@@ -201,7 +201,7 @@ struct MIDIClock: BitwiseCopyable {
     return best
   }
 
-  /// A locate while the transport stands: the receiver goes along, at most every 20 ms.
+  /// Follows a locate while the transport stands, at most every 20 ms.
   private mutating func followStanding(
     into events: inout MIDIEvents, _ now: inout Present, _ window: Window
   ) {
@@ -219,14 +219,14 @@ struct MIDIClock: BitwiseCopyable {
   }
 
   private mutating func sendPosition(_ sixteenth: Int64, into events: inout MIDIEvents) {
-    // 14 bits: 1024 bars of 4/4. Beyond, the place within them is right.
+    // 14 bits: 1024 bars of 4/4. Beyond that the number wraps, and the place within the 1024 bars is right.
     let position = max(0, sixteenth)
     events.insert(MIDIEvent(frame: 0, position: UInt16(truncatingIfNeeded: position & 0x3fff)))
     framesSincePosition = 0
   }
 
-  /// A receiver takes the first clock behind the command for `first`. So clocks that belong before it go before the command, late ones
-  /// after lost cycles, too; `always`: they are sent.
+  /// A receiver counts the first clock after the command as `first`. So all earlier clocks that are sent
+  /// (`always`) must go out before the command, also those that are late after lost cycles.
   private mutating func sendCommandIfDue(into events: inout MIDIEvents, window: Window, always: Bool) {
     guard let current = plan, !current.isSent, events.hasRoom else { return }
     if always || current.keepsClocks, pacer.next < current.first { return }
@@ -245,7 +245,7 @@ struct MIDIClock: BitwiseCopyable {
     inSong: Bool
   ) {
     for _ in 0..<Ticker.limit {
-      // What finds no room here is in the next buffer.
+      // Events that find no room go into the next buffer.
       guard events.hasRoom else { return }
       sendCommandIfDue(into: &events, window: window, always: always)
       guard events.hasRoom else { return }
@@ -270,24 +270,25 @@ struct MIDIClock: BitwiseCopyable {
   }
 }
 
-/// How a clock is doing.
+/// The state of a clock output, and how exact it is.
 public struct ClockFigures: Sendable, BitwiseCopyable {
   public enum State: UInt8, Sendable, BitwiseCopyable {
     case rests
-    /// For the beat on which it is started.
+    /// Waits for the beat on which it starts.
     case waits
     case plays
   }
 
   public internal(set) var state = State.rests
   public private(set) var sent: UInt64 = 0
-  /// More than a frame from their place: made up for, after cycles that were lost or a session that moved.
+  /// Clocks that were more than a frame off their place: they caught up after lost cycles, or after the
+  /// session moved.
   public private(set) var madeUp: UInt64 = 0
   var recent = Jitter()
 
   public init() {}
 
-  /// In microseconds.
+  /// Microseconds.
   public var jitter: Float { recent.micros }
 
   mutating func count(framesOff: Double, _ window: Window) {

@@ -30,7 +30,7 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
     data2 = UInt8(truncatingIfNeeded: (position >> 7) & 0x7f)
   }
 
-  /// Another sound: numbers from 0, as MIDI has them.
+  /// A program change; numbers count from 0, as in MIDI.
   @_noLocks @_noAllocation
   public init(frame: UInt32, program: UInt8, channel: UInt8) {
     self.init(frame: frame, status: MIDI.program | channel & 0x0f)
@@ -47,7 +47,7 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
     data2 = 0
   }
 
-  /// The message, byte by byte, `place` below `count`.
+  /// Byte `place` of the message; `place` is below `count`.
   @_noLocks @_noAllocation
   public func byte(_ place: Int) -> UInt8 {
     switch (count, place) {
@@ -82,22 +82,24 @@ public enum MIDI {
   public static var resume: UInt8 { 0xFB }
   public static var stop: UInt8 { 0xFC }
 
-  /// One of those that are a single byte.
+  /// Returns whether `status` is one of the single-byte messages of a sequencer's clock.
   @_noLocks @_noAllocation
   public static func isClock(_ status: UInt8) -> Bool {
     status == clock || status == start || status == resume || status == stop
   }
 
-  /// What comes all the time and is nobody's key: clock, active sensing, time code, song position, tune request, reset.
+  /// Returns whether `status` belongs to messages that arrive all the time or that no key sends: clock,
+  /// active sensing, time code, song position, tune request, reset.
   @_noLocks @_noAllocation
   public static func isTicking(_ status: UInt8) -> Bool {
     (0xF1...0xF6).contains(status) || status == clock || status >= 0xFD || status == 0xF9
   }
 }
 
-/// A cycle's MIDI events, sorted by frame, earlier ones first among equals, as JACK demands.
+/// A cycle's MIDI events, sorted by frame as JACK demands. Events at the same frame keep their order.
 public struct MIDIEvents: BitwiseCopyable {
-  /// 8192 frames at 44.1 kHz and 999 BPM hold 297 clocks of 96 a beat. The rest is for commands, and for clocks that follow lost cycles.
+  /// 8192 frames at 44.1 kHz and 999 BPM hold 297 clocks at 96 a beat. The rest is for commands, and for
+  /// clocks that catch up after lost cycles.
   public static var capacity: Int { 384 }
 
   public private(set) var count = 0

@@ -2,19 +2,20 @@
 import BeatMath
 import Choices
 
-/// MIDI timecode: while the transport rolls, a quarter frame at each quarter of a frame, eight of which tell one place; where it is
-/// located, a full frame.
+/// MIDI timecode. While the transport rolls, it sends a quarter frame at each quarter of a frame; eight of
+/// them tell one place. After a locate it sends a full frame.
 ///
-/// The first of eight comes with every second frame and tells that one; who has heard all eight is two frames further.
+/// The first of the eight comes with every second frame and tells that frame. A receiver that has all eight
+/// is two frames further.
 struct MTC: BitwiseCopyable {
-  /// No receiver wants to be sent about more often.
+  /// Microseconds between two full frames: a receiver cannot follow more of them.
   private static let pause: Double = 20_000
 
-  /// The quarter that is to be sent next; nil: of the place where the transport is, nothing was told yet.
+  /// The next quarter frame; nil: none was sent for the present place of the transport.
   private var next: Int64?
-  /// Where the last buffer ended, in quarters.
+  /// The end of the last buffer, in quarter frames.
   private var end = 0.0
-  /// The frame that was told last, or is to be told, of where the transport stands.
+  /// The frame of the standing transport, sent last or still to be sent.
   private var standing: Int64?
   private var isTold = false
   private var sinceTold = Double.infinity
@@ -36,7 +37,7 @@ struct MTC: BitwiseCopyable {
       isTold = false
     }
     if !isTold {
-      // What comes meanwhile would be taken for a part of it.
+      // No quarter frame may come before the full frame: a receiver would count it to the wrong place.
       end = 4 * place.place(atFrame: Double(place.frames) - 0.5)
       guard sinceTold >= Self.pause else { return }
       let told = isRolling ? Int64(flooring: max(place.start, place.beginning) + 1e-6) : here
@@ -47,14 +48,14 @@ struct MTC: BitwiseCopyable {
     if isRolling { roll(into: &events, place, rate, from: first) }
   }
 
-  /// Nothing is to be told until the transport goes on or elsewhere.
+  /// Nothing has to be sent until the transport rolls or moves.
   var isDone: Bool { isTold && standing != nil }
 
   private mutating func roll(
     into events: inout MIDIEvents, _ place: TimecodePlace, _ rate: TimecodeRate, from first: Double
   ) {
     end = 4 * place.place(atFrame: Double(place.frames) - 0.5)
-    // Where this port is heard sooner than the physical outputs, its buffer begins before the transport's frame 0.
+    // If this port is heard before the physical outputs, its buffer begins before the transport's frame 0.
     var quarter = next ?? (0 &- Int64(flooring: 0 - max(first, 4 * place.beginning) / 8)) &* 8
     for _ in 0..<64 {
       guard Double(quarter) < end else { break }
@@ -72,7 +73,7 @@ struct MTC: BitwiseCopyable {
 }
 
 extension MIDIEvent {
-  /// One of the eight quarter frames of a place.
+  /// Quarter frame `quarter`, 0 to 7, of a place.
   init(frame: UInt32, quarter: UInt8, of code: Timecode, _ rate: TimecodeRate) {
     let value: UInt8 =
       switch quarter {
@@ -90,7 +91,7 @@ extension MIDIEvent {
     data1 = quarter << 4 | value
   }
 
-  /// A full frame, to every device.
+  /// A full frame for every device.
   init(frame: UInt32, locate code: Timecode, _ rate: TimecodeRate) {
     self.init(frame: frame, status: MIDI.exclusive)
     count = 10
@@ -99,7 +100,7 @@ extension MIDIEvent {
 }
 
 extension TimecodeRate {
-  /// MIDI does not tell 29.97 frames of which none is dropped from 30.
+  /// MIDI cannot distinguish 29.97 frames without drop from 30.
   var inMIDI: UInt8 {
     switch self {
     case .fps24: 0

@@ -2,16 +2,16 @@
 public import BeatMath
 public import Choices
 
-/// One of the user's own outputs in this cycle.
+/// The state of one of the user's own outputs in this cycle.
 public struct OutputSlot: BitwiseCopyable {
-  /// Another number at the same place is another output, which starts over.
+  /// Identifies the output. Another number at the same place is another output, which starts over.
   public var number: UInt32
-  /// Whenever anything below changes, this does.
+  /// Changes whenever a field below changes.
   public var revision: UInt32
   public var settings: OutputSettings
-  /// Frames until it is heard.
+  /// Frames from frame 0 of the buffer until it is heard.
   public var latency: UInt32
-  /// How often it was connected, having been connected with nothing; counted round.
+  /// Counts how often the port got its first connection; wraps.
   public var connections: UInt32
 
   @_noLocks @_noAllocation
@@ -27,25 +27,25 @@ public struct OutputSlot: BitwiseCopyable {
 }
 
 extension OutputSlot {
-  /// Of `Idle`.
+  /// The number by which `Idle` recognizes this output with these settings.
   fileprivate var subject: UInt64 { UInt64(number) << 32 | UInt64(revision) }
 
-  /// How much later than it passes through JACK something is heard through it, in microseconds.
+  /// Microseconds from a frame's time in JACK until it is heard through this output.
   func delay(frameMicros: Double) -> Double {
     Double(latency) * frameMicros + Double(settings.offset.count)
   }
 
-  /// Its part in `Cycle.ownDelay`.
+  /// This output's part in `Cycle.ownDelay`.
   public func startDelay(frameMicros: Double) -> Micros {
     settings.kind.isTimecode ? .zero : Micros(rounding: delay(frameMicros: frameMicros))
   }
 }
 
-/// What the user's own outputs remember from cycle to cycle, each at its place.
+/// The state that the user's own outputs keep from cycle to cycle, each at its place.
 struct OutputRack: BitwiseCopyable {
   private struct Memory: BitwiseCopyable {
     let number: UInt32
-    /// All that is remembered belongs to an output of this kind: another kind at the same port starts over.
+    /// The kind of output that the state below belongs to. Another kind at the same port starts over.
     let kind: OutputKind
     var clock: MIDIClock
     var programs = Programs()
@@ -62,7 +62,7 @@ struct OutputRack: BitwiseCopyable {
     }
   }
 
-  /// Of all that sounds at these outputs, since the last cycle's report.
+  /// The lowest number of a sound bank that sounded at these outputs since the last report.
   private var oldestBank = UInt32.max
   private var idle = InlineArray<32, Idle>(repeating: Idle())
   private var places = InlineArray<32, Memory>(repeating: Memory())
@@ -127,8 +127,8 @@ struct OutputRack: BitwiseCopyable {
     idle[place].begin(&now, of: output.subject, window, due: due, value: value)
   }
 
-  /// Forgets the output that was here. A sound of it ends: its memory may be freed by the next cycle, since only a click that is
-  /// rendered counts in `oldestBank`.
+  /// Forgets the output that was here. Its sound ends: only a click that is rendered counts in `oldestBank`,
+  /// so the sound's memory may be freed in the next cycle.
   @inline(never)
   private mutating func startOver(_ output: OutputSlot, at place: Int, _ events: inout MIDIEvents) {
     var mayPlay = machinesMayPlay
@@ -139,7 +139,8 @@ struct OutputRack: BitwiseCopyable {
     places[place] = Memory(number: output.number, kind: output.settings.kind, mayPlay: mayPlay)
   }
 
-  /// Before a start in the same cycle, so that the machine has its sound by then.
+  /// Sends program changes. They come before a start in the same cycle, so that the machine has its sound by
+  /// then.
   @inline(__always)
   private mutating func change(_ programs: Programs, at place: Int, _ events: inout MIDIEvents) {
     while let (channel, number) = programs.next(after: places[place].programs), events.hasRoom {

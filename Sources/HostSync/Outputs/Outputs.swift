@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import Choices
 
-/// Where one cycle goes: the ports' buffers, MIDI events in order of time, and what there is to tell. [audio]
+/// The results of one cycle: the ports' buffers, MIDI events in order of time, a report, and proposals.
+/// [audio]
 public struct Outputs: ~Copyable {
   private var buffers = PerPort(repeating: AudioBuffer.none)
   public var events = MIDIEvents()
   public var report = Report()
-  /// What the session should change to. The reader that takes one removes it; the others stay.
+  /// Proposals for changes of the session. The reader of a proposal removes it; the others stay.
   public var proposals = Proposals()
 
   public init() {}
@@ -23,7 +24,7 @@ public struct Outputs: ~Copyable {
   }
 }
 
-/// One port's frames of this cycle; without an address, a port that is not there.
+/// A port's frames in this cycle; without an address, the port does not exist.
 public struct AudioBuffer: BitwiseCopyable {
   let start: UnsafeMutablePointer<Float>?
   let count: Int
@@ -34,7 +35,6 @@ public struct AudioBuffer: BitwiseCopyable {
     count = start == nil ? 0 : Int(frames)
   }
 
-  /// No port.
   public static var none: AudioBuffer { AudioBuffer(nil, frames: 0) }
 
   func clear() { fill(with: 0) }

@@ -3,17 +3,18 @@ import BeatMath
 
 /// Boundaries for machines that count them: none is left out and none comes twice, whatever time does.
 ///
-/// When time moved forward over some, they follow at twice the speed until the grid is caught up with; when it
-/// moved back, the next one waits. Moves of half a beat or more begin a new count, which the caller is told.
+/// When time moves forward over some boundaries, they follow at twice the speed until they have caught up
+/// with the grid. When it moves back, the next one waits. A move of half a beat or more begins a new count,
+/// and `open` returns true.
 struct Pacer: BitwiseCopyable {
   private var ticker = Ticker()
-  /// Frames since the beginning to frame 0 of this buffer, and to the last boundary that was used.
+  /// Frames from the beginning to frame 0 of this buffer, and to the last boundary that was used.
   private var elapsed = 0.0
   private var last = -Double.infinity
-  /// Of so many boundaries the machines count one.
+  /// The machines count every `stride`-th boundary.
   private var stride = 1.0
 
-  /// The next boundary.
+  /// The number of the next boundary.
   var next: Int64 { ticker.next }
 
   mutating func open(_ window: Window, perBeat: Int64, _ missed: Missed, stride: Int64 = 1) -> Bool {
@@ -22,20 +23,20 @@ struct Pacer: BitwiseCopyable {
     return ticker.open(window, perBeat: perBeat, missed)
   }
 
-  /// When the next boundary is, by the grid.
+  /// The time of the next boundary, by the grid.
   func time(in window: Window) -> Double { ticker.time(in: window) }
 
   /// The exact place of the next boundary, in frames.
   func exactPlace(in window: Window) -> Double { ticker.position(in: window) }
 
-  /// The frame for the next boundary if it is used: never closer to the last one than half the distance of those that are counted.
-  /// Nil if it belongs to a later buffer.
+  /// The frame at which to use the next boundary: never closer to the last one than half the distance of
+  /// those that the machines count. nil: it belongs to a later buffer.
   func frame(in window: Window) -> Int? {
     let frame = Window.nearest(place(in: window))
     return frame < window.frames ? frame : nil
   }
 
-  /// The same with its fraction.
+  /// The same place with its fraction.
   func place(in window: Window) -> Double {
     max(-0.5, max(exactPlace(in: window), last - elapsed + spacing(in: window) * stride / 2))
   }
@@ -46,13 +47,13 @@ struct Pacer: BitwiseCopyable {
     return window.grid.beatMicros(upTo: Double(ticker.next) / perBeat) / perBeat / window.line.frameMicros
   }
 
-  /// The next boundary is used, at the frame that was given.
+  /// Uses the next boundary at the frame that `frame` returned.
   mutating func use(in window: Window) {
     last = elapsed + place(in: window)
     ticker.pass()
   }
 
-  /// The next boundary is passed over: nobody listens.
+  /// Skips the next boundary, because no receiver needs it.
   mutating func pass() {
     ticker.pass()
   }

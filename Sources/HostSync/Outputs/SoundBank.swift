@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Choices
 
-/// Mono samples at the server's rate. Their maker keeps them.
+/// Mono samples at the server's rate. The maker of the sound owns the memory.
 public struct Sound: BitwiseCopyable {
   let samples: UnsafePointer<Float>?
   let count: Int
 
-  /// Its length.
   public var frames: Int { count }
 
   public init(_ samples: UnsafeBufferPointer<Float>) {
@@ -14,21 +13,21 @@ public struct Sound: BitwiseCopyable {
     count = samples.baseAddress == nil ? 0 : samples.count
   }
 
-  /// Nothing to hear.
+  /// Silence.
   public init() {
     samples = nil
     count = 0
   }
 }
 
-/// The three sounds of a click. The memory must outlive their last use: keep a bank that was exchanged until
+/// The three sounds of a click. The memory must outlive their last use: keep a replaced bank until
 /// `Report.oldestBank` has gone past its number.
 public struct SoundBank: BitwiseCopyable {
   public var number: UInt32
   public var accent: Sound
   public var beat: Sound
   public var subdivision: Sound
-  /// What needs no file, one for each `ClickSound`, in the same memory; nil: nobody has asked for them.
+  /// The built-in sounds, a bank for each `ClickSound`, in the same memory; nil: not requested yet.
   public var builtIn: UnsafePointer<SoundBank>?
 
   public init(number: UInt32, accent: Sound, beat: Sound, subdivision: Sound) {
@@ -42,7 +41,7 @@ public struct SoundBank: BitwiseCopyable {
     self.init(number: 0, accent: Sound(), beat: Sound(), subdivision: Sound())
   }
 
-  /// This one, until those that were asked for are there.
+  /// Returns a built-in sound's bank, or this bank while the built-in ones are missing.
   func built(_ sound: ClickSound) -> SoundBank { builtIn.map { $0[Int(sound.rawValue)] } ?? self }
 
   func sound(for accent: Accent) -> Sound {

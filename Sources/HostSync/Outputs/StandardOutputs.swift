@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Choices
 
-/// What is heard at the ports that are always there, each for its own latency.
+/// The outputs at the ports that are always there, each rendered for its own latency.
 struct StandardOutputs: BitwiseCopyable {
   private var click1 = Click()
   private var click2 = Click()
@@ -59,7 +59,7 @@ struct StandardOutputs: BitwiseCopyable {
     idle[.clock].begin(&present, window, due: clock.due(in: window, &present))
   }
 
-  /// `bank`: the present one's number.
+  /// `bank`: the number of the present bank.
   mutating func report(bank: UInt32, into report: inout Report) {
     report.oldestBank = min(click1.oldestBank(bank), click2.oldestBank(bank))
     report.clockJitter = clock.figures.jitter

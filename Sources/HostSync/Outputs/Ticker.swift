@@ -3,33 +3,33 @@ import BeatMath
 
 /// Finds the boundaries of a grid (beats, or equal parts of them) that fall into a port's buffer.
 ///
-/// Boundaries have numbers and are taken in order: solving for the time of the next one, not watching a phase
-/// wrap, which is how other programs skip and double clicks (facts: jack 11). When time moves back over a
-/// boundary that was taken, it is not taken again; when it moves forward over one that was not, that one is
-/// late, and taken at once unless the delay could be heard for what it is.
+/// Boundaries have numbers and are taken in order: the ticker computes the time of the next one. It does not
+/// watch a phase wrap, which is how other programs skip and double clicks (facts: jack 11). When time moves
+/// back over a boundary that was taken, it is not taken again. When time moves forward over one that was not,
+/// that one is late, and is taken at once unless the delay would be audible.
 struct Ticker: BitwiseCopyable {
-  /// Late by so much is still better than not at all; a correction of the session's time adds to it.
+  /// Up to this delay, a late boundary is better than none. A correction of the session's time adds to it.
   static let patienceMicros: Double = 5000
   /// More boundaries than 8192 frames at 999 BPM hold at 96 for each 32nd.
   static let limit: Int = 2560
 
   struct Tick: BitwiseCopyable {
     var number: Int64
-    /// Within the buffer.
+    /// The frame within the buffer.
     var frame: Int
   }
 
   private(set) var perBeat: Int64 = 0
-  /// Of these parts is what counts most among them: a beat, or a note.
+  /// Every `whole`-th boundary is a main one: a beat, or a note.
   private var whole: Int64 = 1
   /// The next boundary to be taken.
   private(set) var next: Int64 = 0
-  /// Where the last buffer ended, in beats.
+  /// The beat at the end of the last buffer.
   private var end = 0.0
   private var taken = 0
 
-  /// Prepares for a buffer; true if the boundaries had to be counted again. `whole`: every how many of them one is never left out for
-  /// another; a beat.
+  /// Prepares for a buffer; returns true if the boundaries had to be counted again. Every `whole`-th boundary
+  /// is a main one, which is never left out for another; default: each beat.
   mutating func open(_ window: Window, perBeat wanted: Int64, whole: Int64? = nil, _ missed: Missed) -> Bool {
     self.whole = whole ?? wanted
     let first = window.firstBeat
@@ -38,7 +38,7 @@ struct Ticker: BitwiseCopyable {
     if isNew {
       next = Self.number(atOrAfter: first, perBeat: wanted)
     } else if wanted != perBeat {
-      // Of the finer or coarser boundaries, those up to the last taken are past.
+      // Finer or coarser boundaries up to the last one that was taken are past.
       let lastTaken = Double(next &- 1) / Double(perBeat)
       next = max(
         Self.number(atOrAfter: end, perBeat: wanted), Int64(flooring: lastTaken * Double(wanted)) &+ 1)
@@ -49,10 +49,10 @@ struct Ticker: BitwiseCopyable {
     return isNew
   }
 
-  /// When the next boundary is, by the grid.
+  /// The time of the next boundary, by the grid.
   func time(in window: Window) -> Double { window.grid.time(of: Double(next) / Double(perBeat)) }
 
-  /// The next boundary's place, with its fraction, whether in this buffer or not.
+  /// The frame of the next boundary, with its fraction, whether it is in this buffer or not.
   func position(in window: Window) -> Double { window.line.frame(at: time(in: window)) }
 
   /// Takes the next boundary of this buffer, if there is one more.
@@ -66,8 +66,8 @@ struct Ticker: BitwiseCopyable {
     return Tick(number: next, frame: frame)
   }
 
-  /// What should have sounded before this buffer. Of several boundaries only one is given: the last whole one,
-  /// or else the last.
+  /// Takes a boundary that should have sounded before this buffer. Of several only one is taken: the last
+  /// main one, or else the last.
   private mutating func takeLate(from window: Window) -> Int64? {
     guard position(in: window) < -0.5 else { return nil }
     let last = max(next, Self.number(atOrAfter: window.firstBeat, perBeat: perBeat) &- 1)
@@ -77,14 +77,14 @@ struct Ticker: BitwiseCopyable {
     next = last &+ 1
     guard delay <= Self.patienceMicros + window.correction else { return nil }
     if isCrowded(by: next, in: window) {
-      // Two at once sound as one that is too loud: the one that counts less makes room.
+      // Two clicks at once sound like one that is too loud, so the minor one is left out.
       guard chosen % whole == 0 else { return nil }
       if next % whole != 0 { next = next &+ 1 }
     }
     return chosen
   }
 
-  /// Whether a boundary comes right after the buffer's first frame.
+  /// Returns whether boundary `number` comes right after the buffer's first frame.
   private func isCrowded(by number: Int64, in window: Window) -> Bool {
     guard perBeat > 1 else { return false }
     let beat = Double(number) / Double(perBeat)
@@ -92,7 +92,7 @@ struct Ticker: BitwiseCopyable {
     return window.frame(of: beat) < spacing / 4
   }
 
-  /// Takes the next boundary whatever its place.
+  /// Skips the next boundary, wherever it is.
   mutating func pass() {
     next = next &+ 1
   }
@@ -101,7 +101,7 @@ struct Ticker: BitwiseCopyable {
     0 &- Int64(flooring: 0 - beat * Double(perBeat))
   }
 
-  /// Rounds down, also below zero. `divisor` above zero.
+  /// Rounds down, also below zero. `divisor` is above zero.
   static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
     let quotient = value / divisor
     return value % divisor < 0 ? quotient &- 1 : quotient

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// One sound on its way out. It begins at a frame, may go on for many buffers, and ends of itself or faded.
+/// A sound that is playing. It begins at a frame, may last for many buffers, and ends by itself or by a fade.
 struct Voice: BitwiseCopyable {
   private(set) var sound = Sound()
   private(set) var bank: UInt32 = 0
   private var position = 0
-  /// 1 until the voice is told to fade; then it falls by `fall` a frame.
+  /// 1 until the voice fades; then it falls by `fall` a frame.
   private var level: Float = 1
   private var fall: Float = 0
 
@@ -50,14 +50,14 @@ struct Voice: BitwiseCopyable {
   }
 }
 
-/// All the voices of one click port. Sixteen: clicks come at least 7 ms apart, so a sound of 100 ms fits.
+/// The voices of one click port. Sixteen: clicks are at least 7 ms apart, so a sound of 100 ms fits.
 struct Voices: BitwiseCopyable {
   static let capacity: Int = 16
-  /// From so many on, the oldest is faded to make room.
+  /// From this number of voices on, the oldest one fades to make room.
   static let crowd: Int = 12
 
   private var slots = InlineArray<16, Voice>(repeating: Voice())
-  /// Behind so many slots none sounds. Most cycles are between two clicks and look at none.
+  /// Slots from here on are silent. Most cycles are between two clicks and look at no slot.
   private var used = 0
 
   var isSilent: Bool { used == 0 }
@@ -72,7 +72,7 @@ struct Voices: BitwiseCopyable {
     for index in 0..<used where slots[index].isSounding { slots[index].fade(frames: frames) }
   }
 
-  /// All that already sound, for a whole buffer.
+  /// Adds all sounding voices to a whole buffer.
   mutating func play(into buffer: AudioBuffer) {
     for index in 0..<used where slots[index].isSounding { slots[index].play(into: buffer, from: 0) }
     forgetSilent()
@@ -82,7 +82,7 @@ struct Voices: BitwiseCopyable {
     while used > 0, !slots[used - 1].isSounding { used -= 1 }
   }
 
-  /// A new one, from `frame` of this buffer on.
+  /// Starts a voice at `frame` of this buffer.
   mutating func begin(_ sound: Sound, bank: UInt32, into buffer: AudioBuffer, at frame: Int, fade: Float) {
     var free = used
     var oldest = -1

@@ -2,16 +2,17 @@
 import BeatMath
 import Choices
 
-/// How far our outputs are ahead of the session, by hand.
+/// The distance by which our outputs are ahead of the session, set by hand.
 ///
-/// It only ever moves by a share of the time that passes, so that beats come sooner or later and none is left out. Released it
-/// stays as it is, and the outputs run at exactly the session's tempo again.
+/// The distance changes only by a share of the time that passes, so beats come sooner or later, and none is
+/// left out. When the control is released the distance stays, and the outputs run at exactly the session's
+/// tempo again.
 struct Bend: BitwiseCopyable {
-  /// In microseconds; below 0 they are behind.
+  /// Microseconds; negative: the outputs are behind.
   private(set) var ahead = 0.0
-  /// By how much in this cycle.
+  /// Microseconds added in this cycle.
   private(set) var moved = 0.0
-  /// What was turned and is not there yet.
+  /// Requested microseconds that are still to be applied.
   private var left = 0.0
   private var turned = Micros(0)
   private var returns: UInt32 = 0
@@ -21,7 +22,7 @@ struct Bend: BitwiseCopyable {
   mutating func follow(_ settings: BendSettings, passed: Double) {
     defer { (turned, returns, isStarted) = (settings.turned, settings.returns, true) }
     moved = 0
-    // A server that comes back knows nothing of what was turned before.
+    // After a restart of the server `ahead` is 0 again. Requests from before it must not be applied again.
     guard isStarted else { return }
     left += Double((settings.turned - turned).count)
     if settings.returns != returns { left = -ahead }

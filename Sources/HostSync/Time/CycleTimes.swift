@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// From what JACK says about a cycle's time to a line that can be trusted. Nothing else sees the raw pair.
+/// Turns JACK's times of a cycle into a line that can be trusted. Nothing else sees the raw pair.
 ///
-/// In quiet times that line is JACK's own: `jack_get_cycle_times` filters the wake-ups well. But after a stall
-/// of the driver jack2 returns success with `next < current`, then a `current` that is wrong by as much as the
-/// stall was long and creeps back for seconds (1/8 Hz), with a slope that is percents off (facts: realtime 1).
-/// So a second opinion is kept: `WakeFilter`, from the wake-up times that JACK reports raw. As long as the two
-/// agree, JACK's pair is used; when they do not, our own is, until they agree again; a change between the two is
-/// smoothed over. Cycles that only we missed move nothing: the frame counter counts them.
+/// Normally that line is JACK's own: `jack_get_cycle_times` filters the wake-ups well. But after a stall of
+/// the driver jack2 returns success with `next < current`, then a `current` that is wrong by the length of
+/// the stall and creeps back for seconds (1/8 Hz), with a slope that is percents off (facts: realtime 1).
+/// `WakeFilter` is the second opinion: it uses the raw wake-up times that JACK reports. While the two agree,
+/// JACK's pair is used. When they differ, the filter's estimate is used until they agree again. A change of
+/// source is smoothed. Cycles that only our client missed change nothing: JACK's frame counter includes them.
 ///
-/// No clock is read here, and the frames of other cycles are only used as distances.
+/// This type reads no clock, and uses frame numbers of other cycles only as distances.
 struct CycleTimes: BitwiseCopyable {
   private enum Source: BitwiseCopyable { case jack, wakes }
 
-  /// Microseconds between the two: they agree; they differ, if for many cycles, for a lazy scheduler is late now and then;
-  /// they differ. A driver that slips by a few hundred takes JACK's loop a second or two, and so does the server's start.
+  /// Microseconds between the two sources. Below `close` they agree. Above `far` they differ if it lasts
+  /// `manyCycles`, because a lazy scheduler is late now and then. Above `tooFar` they differ at once. JACK's
+  /// loop needs a second or two for a driver that slips by some hundred microseconds, and for the server's
+  /// start.
   private static let close: Double = 60
   private static let far: Double = 100
   private static let tooFar: Double = 400
@@ -24,44 +26,46 @@ struct CycleTimes: BitwiseCopyable {
   private var source = Source.jack
   private var filter = WakeFilter()
   private var isStarted = false
-  /// Number of frame 0, made 64-bit.
+  /// The number of frame 0, extended to 64 bits.
   private var frame: Int64 = 0
   private var rawFrame: UInt32 = 0
   private var frames: UInt32 = 0
   private var sampleRate: UInt32 = 0
   private var xruns: UInt32 = 0
-  /// `next` of the cycle before, where `current` goes on from; 0 if that is unknown.
+  /// `next` of the last cycle, from which `current` should continue; 0: unknown.
   private var promised = 0.0
   /// Learned microseconds per frame: the crystal of the sound card, on JACK's clock.
   private var crystal = 0.0
   /// This cycle, on JACK's clock.
   private var line = FrameLine(start: 0, frameMicros: 1)
-  /// A change of source is being smoothed over.
+  /// The line still approaches its new source, in small steps.
   private var isBlending = false
   private var agreeing = 0
   private var differing = 0
   private var wasStalled = false
   private var wasReversed = false
-  /// On Link's clock, the last that was given out: freewheeling goes on from it.
+  /// The last line that was returned, on Link's clock. A freewheel continues it.
   private var given = FrameLine(start: 0, frameMicros: 1)
-  /// Since the cycle before, the server runs as fast as it can.
+  /// The last cycle was a freewheeling one.
   private(set) var wasFreewheeling = false
-  /// Time is real again: it begins here, and what came before has no time on it.
+  /// The first cycle in real time after a freewheel: earlier times are not on this line.
   private(set) var isBack = false
 
-  /// Frames since the cycle before, those of lost cycles included; 0 in the first, or if the counter is new.
+  /// Frames since the last cycle, lost cycles included; 0 in the first cycle, or after the counter started
+  /// again.
   private(set) var passedFrames: Int64 = 0
-  /// Frames of the cycle before.
+  /// Frames of the last cycle.
   private(set) var previousFrames: Int64 = 0
   private(set) var lostCycles: UInt64 = 0
   private(set) var bridgedCycles: UInt64 = 0
-  /// No cycle was lost before this one and no new line begun: what the cycle shows belongs to its time.
+  /// No cycle was lost before this one and the line goes on, so what the transport shows belongs to this
+  /// cycle's time.
   private(set) var isSound = false
-  /// JACK's time for frame 0 less ours.
+  /// JACK's time for frame 0 minus ours, in microseconds.
   private(set) var filterError = 0.0
 
-  /// Microseconds per frame over many cycles, on Link's clock as far as it matters: for latencies, which may be
-  /// many buffers long.
+  /// Microseconds per frame over many cycles. It is on JACK's clock, which differs too little from Link's to
+  /// matter for latencies, even if they are many buffers long.
   var steadyFrameMicros: Double { crystal }
 
   @inline(__always)
@@ -71,14 +75,15 @@ struct CycleTimes: BitwiseCopyable {
     report.bridgedCycles = bridgedCycles
   }
 
-  /// How much faster than its nominal rate the sound card runs, on Link's clock.
+  /// Parts per million by which the sound card runs faster than its nominal rate, on Link's clock.
   func driftPPM(on map: ClockMap) -> Double {
     guard crystal > 0, sampleRate > 0 else { return 0 }
     return (1e6 / Double(sampleRate) / (crystal * (1 + map.skew)) - 1) * 1e6
   }
 
-  /// When this cycle is due, on Link's clock, by the last cycle's line: for questions that are asked before this one's is
-  /// made. From a freewheel no line goes on, so that the cycle's own is tried on.
+  /// When this cycle is due, on Link's clock, by the last cycle's line. For callbacks that come before this
+  /// cycle's own line is made. A freewheel's line does not continue into real time, so then the cycle's own
+  /// line is computed on a copy.
   func start(of cycle: inout Cycle) -> Double {
     if wasFreewheeling {
       var trial = self
@@ -93,7 +98,7 @@ struct CycleTimes: BitwiseCopyable {
     let isFreewheeling = cycle.isFreewheeling
     previousFrames = Int64(frames)
     if isFreewheeling && isStarted {
-      // The server's times run away from the world; the music goes on at its own pace (facts: jack 8).
+      // The server's times run ahead of real time; the music goes on at its own pace (facts: jack 8).
       given.start += Double(frames) * nominal
       passedFrames = Int64(frames)
       given.frameMicros = nominal
@@ -114,7 +119,8 @@ struct CycleTimes: BitwiseCopyable {
 
   private mutating func restart(nominal: Double) {
     isStarted = false
-    // JACK's loop took the freewheel for time, and is now off by as much as that ran ahead.
+    // JACK's loop counted the freewheel as real time, so it is now off by the amount that the freewheel ran
+    // ahead.
     source = wasFreewheeling ? .wakes : .jack
     wasFreewheeling = false
     crystal = nominal
@@ -122,7 +128,7 @@ struct CycleTimes: BitwiseCopyable {
     filter.restart()
   }
 
-  /// Follows the frame counter, which wraps, and jumps by whole cycles when we missed some.
+  /// Follows the frame counter, which wraps, and jumps by whole cycles if we missed some.
   private mutating func advance(to cycle: inout Cycle) {
     let passed = Int64(Int32(truncatingIfNeeded: cycle.times.frame &- rawFrame))
     let length = cycle.frames
@@ -146,7 +152,7 @@ struct CycleTimes: BitwiseCopyable {
     sampleRate = cycle.sampleRate
   }
 
-  /// Another buffer size, or a counter that started again: what was known about the crystal stays.
+  /// Starts the filter again after a new buffer size or a restarted counter. The learned crystal stays.
   private mutating func resume() {
     filter.restart()
     source = .jack
@@ -156,9 +162,10 @@ struct CycleTimes: BitwiseCopyable {
 
   private mutating func measure(_ times: RawTimes, frames: UInt32, nominal: Double) {
     let pair = Pair(times, frames: frames, nominal: nominal)
-    // Under an xrun jack2 puts the true wake-up into `current`, so the fallback is good just then.
+    // During an xrun jack2 puts the true wake-up into `current`, so the fallback is good just then.
     let wake = times.wakeMicros > 0 ? Double(times.wakeMicros) : pair.current
-    // Only the driver's xruns turn the pair over; a client's leave it alone. After a freewheel it may stay so for many cycles.
+    // Only an xrun of the driver reverses the pair; a client's xrun does not. After a freewheel the pair may
+    // stay reversed for many cycles, so only the first one counts.
     let isTurnedOver = pair.isReversed && !wasReversed
     let sign =
       isTurnedOver || isBroken(pair) || (isStarted && times.xruns != xruns && wake - line.start > 1000)
@@ -184,13 +191,15 @@ struct CycleTimes: BitwiseCopyable {
     isStarted = true
   }
 
-  /// jack2's loop goes on from where it said, to the microsecond, unless the driver was too late: then `current` is
-  /// the raw wake-up, and the next cycle begins a new line. The pair is turned over only if that was a period.
+  /// jack2's loop continues at the announced `next`, to the microsecond, unless the driver was late: then
+  /// `current` is the raw wake-up, and the next cycle begins a new line. The pair is reversed only if the
+  /// delay exceeded a period.
   private func isBroken(_ pair: Pair) -> Bool {
     isStarted && promised > 0 && passedFrames == previousFrames && abs(pair.current - promised) > 500
   }
 
-  /// Which of the two to believe. There is a gap between leaving JACK's filter and coming back to it.
+  /// Chooses the source. The thresholds for leaving JACK's filter and for returning to it differ, so it does
+  /// not flap.
   private mutating func choose(_ pair: Pair) {
     let distance = abs(filterError)
     agreeing = pair.isSane && distance < Self.close ? agreeing + 1 : 0
@@ -211,12 +220,13 @@ struct CycleTimes: BitwiseCopyable {
   private mutating func follow(_ pair: Pair, own: Double, frames: UInt32, nominal: Double) {
     let cycleMicros = Double(frames) * crystal
     let wanted: Double
-    // How much of a difference is taken at once. JACK's own steps are a few microseconds and taken whole.
+    // The share of the difference that this cycle corrects. Steps of JACK's own are a few microseconds, taken
+    // whole.
     var share = 1.0
     switch source {
     case .jack:
       wanted = pair.current
-      // A slope that would miss the next cycle by a tenth of a millisecond is the loop's trouble, not the card's.
+      // A slope that would miss the next cycle by 0.1 ms is an error of JACK's loop, not the card's rate.
       let bend = abs(pair.frameMicros - crystal) * Double(frames)
       line.frameMicros = bend < 100 ? pair.frameMicros : crystal
       if isBlending { share = min(1, cycleMicros / 20_000) }
@@ -229,19 +239,19 @@ struct CycleTimes: BitwiseCopyable {
       if filter.count >= WakeFilter.trusted { share = min(1, cycleMicros / 60_000) }
     }
     let step = wanted - line.start
-    // Small steps are spread so that they are not heard; a big one must not take long.
+    // Small steps are spread so that they are inaudible; a large one must not take long.
     if !isStarted || abs(step) > 1000 { share = 1 }
     line.start += step * share
     if source == .jack && abs(step) < 5 { isBlending = false }
   }
 }
 
-/// `jack_get_cycle_times`, looked at with suspicion.
+/// The result of `jack_get_cycle_times`, with a judgement of it.
 private struct Pair: BitwiseCopyable {
   let current: Double
   let frameMicros: Double
   let isSane: Bool
-  /// What jack2 leaves behind when the driver had an xrun.
+  /// `next` lies before `current`: jack2 leaves this after an xrun of the driver.
   let isReversed: Bool
 
   init(_ times: RawTimes, frames: UInt32, nominal: Double) {

@@ -3,7 +3,7 @@ import BeatMath
 
 /// A straight line between frames and microseconds: the frames of one cycle, and the time of each.
 public struct FrameLine: Sendable, BitwiseCopyable {
-  /// The time of frame 0, in microseconds with their fraction.
+  /// The time of frame 0 in microseconds, with a fraction.
   public var start: Double
   public var frameMicros: Double
 
@@ -11,12 +11,12 @@ public struct FrameLine: Sendable, BitwiseCopyable {
 
   public func frame(at time: Double) -> Double { (time - start) / frameMicros }
 
-  /// The same frames, `micros` later: heard through a port.
+  /// Returns the same frames `micros` later, as heard through a port.
   public func delayed(by micros: Double) -> FrameLine {
     FrameLine(start: start + micros, frameMicros: frameMicros)
   }
 
-  /// The same frames on Link's clock. Keeps the fraction that `ClockMap.link` would round.
+  /// Returns the same frames on Link's clock. Keeps the fraction that `ClockMap.link` would round.
   func onLinkClock(by map: ClockMap) -> FrameLine {
     let rate = 1 + map.skew
     return FrameLine(

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The session's beats against Link's host time, with the fractions that the protocol's integers do not have. A change of tempo that waits
-/// for its beat is part of it.
+/// The session's beats against Link's host time, with the fractions that the protocol's integers lack. It may
+/// contain one turn: a change of tempo that waits for its beat.
 struct Grid: Hashable, BitwiseCopyable {
-  /// When beat 0 is, in microseconds.
+  /// The time of beat 0, in microseconds.
   var origin: Double
-  /// Microseconds per beat: whole, as Link's tempo acts. Up to the turn, if there is one.
+  /// Microseconds per beat up to the turn. Whole, because Link applies a tempo in whole microseconds.
   var beatMicros: Double
-  /// Where the tempo turns; infinity: it does not.
+  /// The time at which the tempo changes; infinity: never.
   private(set) var turnTime = Double.infinity
   private var turnBeat = Double.infinity
-  /// Microseconds per beat behind the turn.
+  /// Microseconds per beat after the turn.
   private var turnedMicros = 0.0
 
   init(origin: Double, beatMicros: Double) {
@@ -19,7 +19,7 @@ struct Grid: Hashable, BitwiseCopyable {
     self.beatMicros = beatMicros
   }
 
-  // `>`, as an infinite time or beat is not behind a turn that there is not.
+  // `>`, not `>=`: without a turn (infinity), an infinite time or beat must not count as after it.
   func beat(at time: Double) -> Double {
     time > turnTime ? turnBeat + (time - turnTime) / turnedMicros : (time - origin) / beatMicros
   }
@@ -30,16 +30,16 @@ struct Grid: Hashable, BitwiseCopyable {
 
   func beatMicros(at time: Double) -> Double { time >= turnTime ? turnedMicros : beatMicros }
 
-  /// Microseconds per beat up to this beat.
+  /// Microseconds per beat just before `beat`.
   func beatMicros(upTo beat: Double) -> Double { beat > turnBeat ? turnedMicros : beatMicros }
 
-  /// Another tempo from this beat on.
+  /// Changes the tempo at `beat`.
   mutating func turn(to tempo: Tempo, at beat: Double) {
     (turnTime, turnBeat) = (time(of: beat), beat)
     turnedMicros = Double(tempo.clamped.microsPerBeat)
   }
 
-  /// The same from this time on: behind its turn a grid has none.
+  /// Returns the grid as it is from `time` on: without its turn if that is over.
   func following(_ time: Double) -> Grid {
     guard time > turnTime else { return self }
     return Grid(origin: turnTime - turnBeat * turnedMicros, beatMicros: turnedMicros)
@@ -49,28 +49,28 @@ struct Grid: Hashable, BitwiseCopyable {
 }
 
 extension Grid {
-  /// A client's timeline has the session's beat 0 as its time origin (facts: link 7.5). A tempo from outside
-  /// Link's range is brought into it.
+  /// A client's timeline has the session's beat 0 as its time origin (facts: link 7.5). A tempo outside
+  /// Link's range is clamped to it.
   init(_ timeline: Timeline) {
     self.init(
       origin: Double(timeline.timeOrigin.count), beatMicros: Double(timeline.tempo.clamped.microsPerBeat))
   }
 }
 
-/// One port's buffer in this cycle: which beats are heard in it.
+/// A port's buffer in this cycle, with the beats that are heard in it.
 struct Window: BitwiseCopyable {
   /// When each frame of the buffer is heard through this port.
   let line: FrameLine
   let grid: Grid
   let frames: Int
-  /// What the session's time moved by since the last cycle, in microseconds: events may be late by as much.
+  /// Microseconds by which the session's time moved since the last cycle; events may be late by this.
   let correction: Double
-  /// The session's beat is not where it was expected: boundaries are to be counted again.
+  /// The session's beat is not the expected one: count the boundaries again.
   let isJump: Bool
-  /// What came before has no time on this line (`Now.isCut`).
+  /// Earlier times are not on this line (`Now.isCut`).
   var isCut = false
 
-  /// The same cycle at another port.
+  /// Returns the same cycle at another port.
   @inline(__always)
   func moved(to line: FrameLine) -> Window {
     Window(
@@ -78,15 +78,15 @@ struct Window: BitwiseCopyable {
       isJump: isJump, isCut: isCut)
   }
 
-  /// An event belongs to the frame nearest to it, so the buffer begins half a frame before its first.
+  /// An event belongs to the nearest frame, so the buffer begins half a frame before its first frame.
   var firstBeat: Double { grid.beat(at: line.time(atFrame: -0.5)) }
 
   var endBeat: Double { grid.beat(at: line.time(atFrame: Double(frames) - 0.5)) }
 
-  /// Where a beat lies, with its fraction; may be outside of the buffer.
+  /// The position of a beat in frames, with a fraction; may lie outside of the buffer.
   func frame(of beat: Double) -> Double { line.frame(at: grid.time(of: beat)) }
 
-  /// The nearest frame to `position`, kept within the buffer from below.
+  /// Rounds to the nearest frame that is not before the buffer.
   static func nearest(_ position: Double) -> Int {
     Int(max(0, Int64(flooring: position + 0.5)))
   }

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Watches how the session's grid moves under us: a little, when its clock is corrected, or elsewhere, when another
-/// session is joined or seconds were lost.
+/// Watches how the session's grid moves from cycle to cycle: a little when its clock is corrected, far when
+/// we join another session or lost seconds.
 struct GridWatch: BitwiseCopyable {
-  /// More than this at an unchanged tempo is not a correction of the session's clock but another grid.
+  /// Microseconds. A larger move at an unchanged tempo is another grid, not a correction of the session's
+  /// clock.
   static let largestCorrection = 20_000.0
 
-  /// The session's beat is not where it was expected: boundaries are to be counted again.
+  /// The session's beat is not the expected one: count the boundaries again.
   private(set) var isJump = false
-  /// By how many beats it is elsewhere, at a jump.
+  /// Beats by which a jump moved the session's beat.
   private(set) var movedBeats = 0.0
-  /// How far the grid moved since the last cycle, in microseconds, if it was not a jump.
+  /// Microseconds by which the grid moved since the last cycle, if that was no jump.
   private(set) var correction = 0.0
   private var grid = Grid(origin: 0, beatMicros: 500_000)
   private var lastBeat = 0.0
   private var isStarted = false
 
-  /// `heard` is when frame 0 is heard through the physical outputs, `passed` the frames since the last cycle's; `isCut`: time
-  /// started again (`Now.isCut`), and no boundary before it is one of those to come.
+  /// `heard`: when the cycle is heard through the physical outputs. `passed`: frames since the last cycle.
+  /// `isCut`: time is discontinuous here (`Now.isCut`), so no earlier boundary is still to come.
   mutating func update(_ next: Grid, heard: FrameLine, passed: Int64, isCut: Bool = false) {
     let beat = next.beat(at: heard.start)
     isJump = false

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// When and where a cycle is, so that the control thread can say the same of those to come.
+/// The time and place of a cycle, from which the control thread computes those of later cycles.
 public struct Moment: Sendable, BitwiseCopyable {
   /// The transport's frame at frame 0.
   public var frame: UInt32 = 0
   public var frames: UInt32 = 0
-  /// When the frames are heard through the physical outputs, on Link's clock, with the slope of many cycles: the one of
-  /// a single cycle is rounded to microseconds and leads nowhere.
+  /// When the frames are heard through the physical outputs, on Link's clock. The slope is the mean of many
+  /// cycles, because one cycle's slope is rounded to microseconds and cannot be extended.
   public var heard = FrameLine(start: 0, frameMicros: 1)
   /// When frame 0 passes through JACK, on the same clock.
   public var due = 0.0
-  /// Of a session's beat.
+  /// Microseconds per beat of the session.
   public var beatMicros = 500_000.0
   public var sampleRate: UInt32 = 48_000
 

@@ -2,9 +2,9 @@
 import BeatMath
 import Choices
 
-/// What everything in one callback of JACK's goes by: made once at its beginning, and the only view of the session that
-/// there is. `Cycle` gives its session to `Freeze` alone, so nothing here can see one that goes on while the server
-/// freewheels.
+/// The context of all decisions in one JACK callback, made once at its beginning. It is also their only view
+/// of the session: `Cycle` shows its session to `Freeze` alone, so nothing here can follow the session while
+/// the server freewheels.
 struct Now: BitwiseCopyable {
   let frames: UInt32
   let sampleRate: UInt32
@@ -13,16 +13,16 @@ struct Now: BitwiseCopyable {
   let latencies: PerPort<UInt32>
   let clockConnections: UInt32
   let ownDelay: Micros
-  /// Microseconds by which the outputs are ahead of the session, bent by hand in the last cycle.
+  /// Microseconds by which the outputs are ahead of the session, bent by hand, as of the last cycle.
   let bentAhead: Double
   let clients: Int32
   let settings: Settings
   let settingsNumber: UInt32
   let session: SessionState
   let startStopsTaken: UInt32
-  /// Neither this cycle's time nor the one before's was lost.
+  /// No cycle was lost before this one, and its time line did not start again.
   let isSound: Bool
-  /// A change whose beat is still to come, or has come just now.
+  /// A change whose beat is still to come, or has just come.
   let queued: QueuedChange?
   /// The session's own beats.
   private(set) var grid: Grid
@@ -31,10 +31,10 @@ struct Now: BitwiseCopyable {
   /// When the cycle's frames pass through JACK, and when they are heard through the physical outputs.
   let line: FrameLine
   let heard: FrameLine
-  /// Time is cut here: it is real again after a freewheel, or an export begins. A part that keeps a time, and not a beat's number,
-  /// forgets it.
+  /// Time is discontinuous here: a freewheel ended, or an export begins. Every part that stored a time, and
+  /// not the number of a beat, must forget it.
   private(set) var isCut: Bool
-  /// JACK ends each hold after a moment (`CutStarts`): a start is asked for late.
+  /// JACK ends every hold too early (`CutStarts`), so a start is requested late.
   private let holdsBriefly: Bool
 
   init(
@@ -68,7 +68,8 @@ struct Now: BitwiseCopyable {
     isCut = isBack
   }
 
-  /// A change is carried out within a fraction of a second of its beat. One that is not is meant for other beats: the session has changed.
+  /// A change is carried out within a fraction of a second of its beat. If its beat is further back, the
+  /// session has changed and the change was meant for other beats.
   private static let patience = 250_000.0
 
   private static func queued(_ change: QueuedChange?, _ grid: Grid, at time: Double) -> QueuedChange? {
@@ -76,20 +77,21 @@ struct Now: BitwiseCopyable {
     return change
   }
 
-  /// A song is entered here, at this position: while the server freewheels its frames are all the time there is.
+  /// Enters a song at `position` while the server freewheels: an export has no time but that of its frames.
   mutating func enterSong(at position: Double, _ freeze: inout Freeze) {
     freeze.align(grid, at: heard.start, with: position)
     grid = freeze.grid(of: session)
     isCut = true
   }
 
-  /// When what comes in through `control` was sent.
+  /// When messages that arrive through `control` in this cycle were sent.
   var sent: FrameLine { line.delayed(by: -Double(latencies[.control]) * frameMicros) }
 
-  /// A leader may move the session's grid: nobody else is in the session, or the user says that the host is the clock.
+  /// A leader may move the session's grid if no other peer is in the session, or if the user declares the
+  /// host to be the clock.
   var mayForce: Bool { settings.hostIsTheClock || !session.isConnected }
 
-  /// Microseconds per beat when this cycle is heard.
+  /// Microseconds per beat at the time when this cycle is heard.
   var heardBeatMicros: Double { grid.beatMicros(at: heard.start) }
 
   /// Microseconds of this cycle.
@@ -100,14 +102,15 @@ struct Now: BitwiseCopyable {
 
   var isRolling: Bool { if case .rolling = transport.state { true } else { false } }
 
-  /// How much later than it passes through JACK something is heard through a port, in microseconds.
+  /// Microseconds from a frame's time in JACK until it is heard through `port`.
   func delay(of port: Port) -> Double {
     Double(latencies[port]) * frameMicros + Double(settings.offset(of: port).count)
   }
 
-  /// How much earlier than JACK's position the first of all outputs plays what is heard together with it: a start that nobody knows of
-  /// by then comes too late for that machine's Start, or click. Where JACK is asked late, a negative offset of JACK's own is what programs
-  /// play too early then, and no reason to ask earlier, as long as the two cycles are left in which outputs hear of a start.
+  /// Microseconds by which the earliest output plays before JACK's position. A start that the outputs learn
+  /// of later than this comes too late for a Start or click. With `asksLate`, a negative offset of `jack` is
+  /// set for programs that play too early, and is no reason to ask earlier. At most two cycles of it are
+  /// ignored: the request comes that early anyway.
   var outputsAhead: Double {
     let clicks = max(delay(of: .click1), delay(of: .click2))
     let gates = max(delay(of: .pulse), delay(of: .run))
@@ -119,9 +122,10 @@ struct Now: BitwiseCopyable {
   }
 }
 
-/// What the user wants of a launch.
+/// The user's choices for a launch.
 extension Now {
-  /// JACK is asked as late as can be, and nobody has longer than we think that they need.
+  /// A start is requested from JACK as late as possible, and other clients get only the time that we think
+  /// they need.
   var asksLate: Bool {
     if holdsBriefly { return true }
     return if case .stopped = settings.launch.wait { true } else { false }
@@ -136,8 +140,8 @@ extension Now {
     settings.launch.longestWait(behind: countIn.value * grid.beatMicros)
   }
 
-  /// A start that a peer asked for does not happen before this moment: a millisecond before the time that it set, which has been
-  /// rounded on its way, also to just behind the beat that is meant.
+  /// The earliest time for a start that a peer asked for. It is a millisecond before the peer's time, because
+  /// that was rounded on its way and may lie just after the intended beat.
   var notBefore: Double {
     settings.syncsStartStop && session.isPlaying ? Double(session.timeOfPlaying.count) - 1000 : -.infinity
   }

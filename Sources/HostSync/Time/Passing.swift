@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import Choices
 
-/// One cycle's time and beats, for what else passes through JACK in it: the same line and the same grid by which the click sounds.
+/// A cycle's time and beats for the audio channels: the same line and grid that the click uses.
 public struct Passing: BitwiseCopyable {
   public let frames: Int
   public let sampleRate: UInt32
-  /// When frame 0 passes, in microseconds on Link's clock.
+  /// When frame 0 passes through JACK, in microseconds on Link's clock.
   public let start: Double
   /// Microseconds per frame over many cycles.
   public let frameMicros: Double
-  /// The session whose beats these are.
+  /// The session that the beats belong to.
   public let session: UInt64
-  /// When the session's beat 0 is.
+  /// The time of the session's beat 0.
   public let origin: Double
   public let beatMicros: Double
   public let isFreewheeling: Bool
   public let settings: AudioSettings
-  /// Of the session; of a bar of 7/8 there are 3.5.
+  /// Beats of the session in a bar; 3.5 in 7/8.
   public let beatsPerBar: Double
 }

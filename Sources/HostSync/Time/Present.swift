@@ -2,40 +2,42 @@
 import BeatMath
 import Choices
 
-/// Of a cycle what its outputs go by, ours and the user's own, and what is asked behind it: much less than its `Now`, which is gone by
-/// then.
+/// The part of a cycle's context that our outputs, the user's own outputs and later callbacks use. It is much
+/// smaller than `Now`, which does not outlive `run`.
 struct Present: BitwiseCopyable {
   let sampleRate: UInt32
   let transportFrame: UInt32
   let isFreewheeling: Bool
   let isRolling: Bool
   let frameMicros: Double
-  /// Frames since the cycle before.
+  /// Frames since the last cycle.
   let passed: Int64
-  /// Counts the stretches of cycles in which all that outputs go by stays, and only time passes.
+  /// The number of this stretch: a run of cycles in which only time passes, and nothing else that outputs
+  /// depend on changes.
   let stretch: UInt64
   let meter: Meter
   let showsFineTicks: Bool
   let audio: AudioSettings
   let session: UInt64
   let tempo: Double
-  /// The tempo behind the turn of the grid, if there is one.
+  /// The tempo after the grid's turn, if it has one.
   let nextTempo: Double
   let song: Song
-  /// Of the song, and of the session while nothing plays.
+  /// The bars of the song, and those of the session while nothing plays.
   let bars, standingBars: Bars
-  /// So many parts of a beat have the notes of both on their boundaries.
+  /// Subdivisions of a beat, fine enough for the notes of both kinds of bars.
   let parts: Int64
   let bank: SoundBank
-  /// When the cycle's frames are heard through the physical outputs, and when what comes in through `control` was sent.
+  /// When the cycle's frames are heard through the physical outputs, and when messages at `control` were
+  /// sent.
   let heard, sent: FrameLine
   let settingsNumber, clockConnections: UInt32
   let latencies: PerPort<UInt32>
-  /// The cycle as it passes through JACK: that of a port without latency and offset.
+  /// The cycle as it passes through JACK, for a port without latency and offset.
   let window: Window
-  /// Where it ends.
+  /// The beat at the end of `window`.
   let endBeat: Double
-  /// By how many microseconds the outputs are ahead of the session, bent by hand.
+  /// Microseconds by which the outputs are ahead of the session, bent by hand.
   let ahead: Double
 }
 
@@ -74,10 +76,11 @@ extension Present {
 
   var frames: Int { window.frames }
 
-  /// When the last of the cycle's frames has passed through JACK, and half of the next.
+  /// Half a frame after the first frame of the next cycle has passed through JACK.
   var end: Double { window.line.time(atFrame: Double(frames) + 0.5) }
 
-  /// Nothing but time has changed of what outputs go by when this cycle comes behind it.
+  /// Returns whether only time has passed between this cycle and the next, and nothing that outputs depend on
+  /// has changed.
   @inline(__always)
   mutating func isFollowed(
     by now: borrowing Now, _ window: Window, _ song: Song, _ bars: Bars, bank: UInt32, ahead: Double
@@ -92,8 +95,8 @@ extension Present {
       && song.isWhereItWas(self.song) && bars.isSame(as: self.bars)
   }
 
-  /// The cycle at a port that is heard so much later. What is exported lies on the song's frames, whatever its port; and timecode is the
-  /// transport's, which nobody bends.
+  /// Returns the cycle at a port that is heard `micros` later. An export is placed by the song's frames,
+  /// whatever the port. Timecode follows the transport, so it is not bent.
   @inline(__always)
   func window(delayedBy micros: Double, isBent: Bool = true) -> Window {
     window.moved(to: isFreewheeling ? heard : window.line.delayed(by: isBent ? micros + ahead : micros))
@@ -105,7 +108,7 @@ extension Present {
       delayedBy: output.delay(frameMicros: frameMicros), isBent: !output.settings.kind.isTimecode)
   }
 
-  /// Where the song is in the next cycle, whose frame of the transport this is.
+  /// The place of the song in the next cycle, which begins at the transport's frame `nextFrame`.
   @inline(__always)
   func bbt(nextFrame: UInt32) -> BBT {
     let next = heard.time(atFrame: Double(frames))

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// When frame 0 of a cycle is due, judged by the driver's wake-ups alone.
+/// Estimates when frame 0 of a cycle is due, from the driver's wake-ups alone.
 ///
-/// A wake-up is the true time plus a delay that is never negative, mostly some 50 us, sometimes milliseconds.
-/// So: carry the last few wake-ups forward to the present frame at the known rate and take the lower quartile.
-/// It ignores single late ones and, unlike JACK's loop with its 1/8 Hz, knows the new line one cycle after a
-/// stall, because after a stall it forgets everything before.
+/// A wake-up is the true time plus a delay that is never negative: mostly some 50 us, sometimes milliseconds.
+/// So the filter carries the last few wake-ups forward to the present frame at the known rate and takes the
+/// lower quartile. The quartile ignores single late wake-ups. After a stall the filter forgets everything
+/// before, so unlike JACK's loop (1/8 Hz) it knows the new line one cycle later.
 struct WakeFilter: BitwiseCopyable {
   static let capacity: Int = 12
-  /// From here on the window is full enough to be believed against JACK's loop.
+  /// The number of wake-ups from which on the filter is believed against JACK's loop.
   static let trusted: Int = 6
 
   private(set) var count = 0
   private var next = 0
   private var frames = InlineArray<12, Int64>(repeating: 0)
   private var wakes = InlineArray<12, Double>(repeating: 0)
-  /// Consecutive wake-ups that were late by the same amount: a line that moved, not a lazy scheduler.
+  /// Consecutive wake-ups that were late by the same amount: the line moved, the scheduler is not to blame.
   private var lateRun = 0
   private var lastLateness = 0.0
 
   enum Verdict: BitwiseCopyable {
     case steady
-    /// Time started again with this wake-up or shortly before.
+    /// Time started again at this wake-up or shortly before.
     case stalled
   }
 
@@ -31,7 +31,7 @@ struct WakeFilter: BitwiseCopyable {
     lateRun = 0
   }
 
-  /// Takes the wake-up for `frame` in. `hasStallSign`: JACK let us know that the driver stalled.
+  /// Adds the wake-up for `frame`. `hasStallSign`: JACK indicates that the driver stalled.
   mutating func add(
     wake: Double, frame: Int64, frameMicros: Double, cycleMicros: Double, hasStallSign: Bool
   ) -> Verdict {
@@ -42,11 +42,11 @@ struct WakeFilter: BitwiseCopyable {
         let isSame = lateRun > 0 && abs(lateness - lastLateness) < 500
         lateRun = isSame ? lateRun + 1 : 1
         lastLateness = lateness
-        // More than a period late twice, or four times by the same: no scheduler does that.
+        // A scheduler is not late by more than a period twice, nor by the same amount four times.
         if hasStallSign || (isSame && (lateness > cycleMicros || lateRun >= 4)) { verdict = .stalled }
       } else {
         lateRun = 0
-        // Nobody wakes before time: the line was wrong. Or JACK says so.
+        // No thread wakes too early, so the line was wrong. Or JACK says so.
         if lateness < -1000 || hasStallSign { verdict = .stalled }
       }
       if verdict == .stalled { restart() }
@@ -58,8 +58,9 @@ struct WakeFilter: BitwiseCopyable {
     return verdict
   }
 
-  /// The estimate for `frame`; only if something was added. Of twelve the quartile is the third lowest, of fewer the
-  /// second or the lowest: three are kept in order, without a branch that chance decides.
+  /// The estimate for `frame`; needs at least one wake-up. The quartile of twelve is the third lowest, of
+  /// fewer the second or the lowest. The loop keeps the three lowest in order, without a branch that depends
+  /// on random data.
   mutating func due(atFrame frame: Int64, frameMicros: Double) -> Double {
     var lowest = Double.infinity, second = Double.infinity, third = Double.infinity
     for index in 0..<count {
