@@ -2,7 +2,7 @@
 public import BeatMath
 public import Choices
 
-/// What is true in one audio cycle: read once, before anything is decided. [audio]
+/// The inputs of one audio cycle: read once, before anything is decided. [audio]
 public struct Cycle: BitwiseCopyable {
   /// Frames in this cycle's buffers; may differ from cycle to cycle.
   public var frames: UInt32
@@ -10,26 +10,28 @@ public struct Cycle: BitwiseCopyable {
   public var sampleRate: UInt32
   public var times: RawTimes
   public var transport: Transport
-  /// Frames from frame 0 of this cycle's buffer until it is heard, for each port (playback latency), with the rule for MIDI ports
-  /// already applied (facts: jack 9). Of `control`: how long ago what comes in was sent (capture latency).
+  /// Frames from frame 0 of this cycle's buffer until it is heard, for each port (playback latency), with the
+  /// rule for MIDI ports already applied (facts: jack 9). For `control`: frames since incoming messages were
+  /// sent (capture latency).
   public var latencies: PerPort<UInt32>
-  /// How often `clock` was connected, having been connected with nothing; counted round.
+  /// Counts first connections of `clock`, after it had none; wraps.
   public var clockConnections: UInt32
-  /// How much later than they pass through JACK the last of the user's own outputs is heard, `OutputSlot.startDelay`.
+  /// Microseconds from a frame's time in JACK until it is heard through the last of the user's own outputs
+  /// (`OutputSlot.startDelay`).
   public var ownDelay: Micros
-  /// How many clients the server has, more or less than at some time before.
+  /// The number of the server's clients, counted from an unknown start: only its changes are used.
   public var clients: Int32
-  /// From JACK's clock to Link's.
+  /// Maps JACK's clock to Link's.
   public var clock: ClockMap
-  /// Published by the network thread; its timeline is in Link's host time. Only `Freeze` may look.
+  /// Published by the network thread; its timeline is in Link's host time. Only `Freeze` may read it.
   fileprivate var session: SessionView
   public var settings: Settings
-  /// With the same number these are the settings of the cycle before.
+  /// The same number means the same settings as in the last cycle.
   public var settingsNumber: UInt32
   public var sounds: SoundBank
-  /// The server runs as fast as it can: its times mean nothing, and the session is left alone.
+  /// The server runs as fast as it can: its times mean nothing, and the session is not changed.
   public var isFreewheeling: Bool
-  /// Where the control thread sends, or has sent, the rolling transport; nil: nowhere.
+  /// The place to which the control thread sends, or has sent, the rolling transport; nil: none.
   public var relocation: Relocation?
 
   @_noLocks @_noAllocation
@@ -56,19 +58,19 @@ public struct Cycle: BitwiseCopyable {
     self.relocation = relocation
   }
 
-  /// The session is another since the cycle before.
+  /// Replaces the session; call it when a new one was published.
   @_noLocks @_noAllocation
   public mutating func take(_ session: SessionView) { self.session = session }
 }
 
-/// The session as a callback may see it. A freewheeling server's time says nothing about the session, so that stays as it
-/// was, in all of it, until time is real again.
+/// The session as a callback may see it. A freewheeling server's time says nothing about the session, so the
+/// whole view stays frozen until time is real again.
 struct Freeze: BitwiseCopyable {
   private var frozen: SessionView?
-  /// What is exported counts from its own frames: so many microseconds later than the session's are its beats.
+  /// Microseconds by which an export's beats, counted from its own frames, lie behind the session's.
   private var shift = 0.0
-  /// How much later than through JACK other clients are heard: latencies are for ears, and JACK takes connections away in
-  /// the middle of an export.
+  /// Microseconds from a frame's time in JACK until other clients are heard. Frozen, too: latencies concern
+  /// ears, and JACK removes connections in the middle of an export.
   private var delay = 0.0
 
   mutating func session(of cycle: inout Cycle) -> SessionView {
@@ -84,31 +86,33 @@ struct Freeze: BitwiseCopyable {
 
   func grid(of session: SessionState) -> Grid { Grid(session.timeline).later(by: shift) }
 
-  /// Microseconds from a frame's time in JACK until it is heard; `present` as JACK says now. After `session`.
+  /// Microseconds from a frame's time in JACK until it is heard. `present`: what JACK says now. Call it after
+  /// `session`.
   mutating func delay(_ present: Double) -> Double {
     if case .none = frozen { delay = present }
     return delay
   }
 
-  /// A song is entered at `position`, while the server freewheels: from now on it is in phase with the beats.
+  /// Enters a song at `position` while the server freewheels, and moves the beats into phase with it.
   mutating func align(_ grid: Grid, at time: Double, with position: Double) {
     let away = grid.beat(at: time) - position
     shift += (away - Double(Int64(rounding: away))) * grid.beatMicros
   }
 }
 
-/// What JACK says about the time of this cycle, untouched: only `CycleTimes` believes any of it.
+/// JACK's statements about the time of this cycle, unchanged. Only `CycleTimes` interprets them.
 public struct RawTimes: Sendable, BitwiseCopyable {
   /// `jack_last_frame_time`: the running number of frame 0 of this cycle; jumps when cycles were lost, wraps.
   public var frame: UInt32
-  /// `jack_position_t.usecs`: when the driver woke up for this cycle, on JACK's clock, unfiltered. 0: unknown.
+  /// `jack_position_t.usecs`: when the driver woke up for this cycle, unfiltered, on JACK's clock; 0:
+  /// unknown.
   public var wakeMicros: UInt64
   /// `jack_get_cycle_times` returned 0.
   public var isPairValid: Bool
   /// `current_usecs` and `next_usecs` of `jack_get_cycle_times`, filtered by JACK's loop.
   public var currentMicros: UInt64
   public var nextMicros: UInt64
-  /// How many xruns the notification thread has counted so far; a change hints that the driver stalled.
+  /// The number of xruns that the notification thread has counted; a change hints that the driver stalled.
   public var xruns: UInt32
 
   @_noLocks @_noAllocation

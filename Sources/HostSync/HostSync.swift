@@ -2,24 +2,25 @@
 import BeatMath
 import Choices
 
-// HostSync: everything that is decided inside one audio cycle.
+// HostSync: all decisions within one audio cycle.
 //
-// A `Cycle` says what JACK, the session and the user's settings are now; `run` fills `Outputs`: the click, the
-// pulse and the run gate, a list of MIDI events, and a report. Every part asks the same question, each for its
-// own port: which beat is heard when this frame reaches the speaker?
+// A `Cycle` holds the present state of JACK, of the session and of the user's settings. `run` fills
+// `Outputs`: the click, the pulse and the run gate, a list of MIDI events, and a report. Every part asks the
+// same question, each for its own port: which beat is heard when this frame reaches the speaker?
 //
-// It lacks, on purpose: JACK, sockets, a clock, threads, files, memory of its own. Audio buffers and sounds are
-// given to it, so that a test plays it an hour in seconds.
+// It lacks, on purpose: JACK, sockets, a clock, threads, files, memory of its own. Its callers pass audio
+// buffers and sounds in, so a test plays an hour in seconds.
 //
-// One invariant: beats are numbered, and what was played is remembered by number. Nothing accumulates ticks or
-// multiplies tempo by frames, so nothing drifts, and no correction of time plays a beat twice or not at all.
+// One invariant: beats are numbered, and a beat that was played is remembered by its number. Nothing
+// accumulates ticks or multiplies tempo by frames, so nothing drifts, and no correction of time plays a beat
+// twice or not at all.
 //
-// These values are large, and Swift copies one whole for a call that borrows it. So where the audio thread comes by in
-// every cycle, methods that only read are inlined, or `mutating`, and `Cycle` and `Present`, which are only read, are handed over as
-// `inout`.
+// These values are large, and Swift copies a whole value for a call that borrows it. So methods that run in
+// every cycle and only read are inlined or `mutating`, and `Cycle` and `Present`, which are only read, are
+// passed as `inout`.
 //
-// JACK calls back three times for a cycle: `mayRoll` while a transport starts, `run`, and `bbt` for the cycle that comes
-// next, if we are timebase master. All [audio].
+// JACK calls back three times for a cycle: `mayRoll` while a transport starts, `run`, and, if we are timebase
+// master, `bbt` for the next cycle. All [audio].
 
 /// The state that lasts from one cycle to the next. The audio thread owns it while the client is active.
 public struct HostSync: ~Copyable {
@@ -32,7 +33,7 @@ public struct HostSync: ~Copyable {
   var launch = Launch()
   var song = Song()
   var bars = Bars()
-  /// Of the song's run that these are.
+  /// The song run (`Song.run`), and the origin, that `bars` belong to.
   private var barsRun: UInt64 = 0
   private var barsOrigin: Int64 = 0
   private var queuedMeter = QueuedMeter()
@@ -40,31 +41,31 @@ public struct HostSync: ~Copyable {
   var startStop = StartStop()
   var follower = HostFollower()
   var tempoRequest = TempoRequest()
-  /// What the last `run` went by; what is asked after it goes by the same. nil: there was none.
+  /// The context of the last `run`, for the calls after it in the same cycle; nil: there was none.
   private var present: Present?
-  /// `Present.stretch`.
+  /// The number of the present `Present.stretch`.
   private var stretch: UInt64 = 0
-  /// A relocation is held in this cycle that came too late for its own.
+  /// In this cycle we hold the transport for a relocation that missed its planned cycle.
   var awaitsRelocation = false
-  /// Before the transport began to start, if it does.
+  /// The transport rolled in the last cycle in which it was not starting.
   var wasRolling = false
   var lostMIDI: UInt64 = 0
   private var commands = SentCommands()
-  // The large ones, of which most cycles touch little, behind what each cycle needs: a page that is not touched costs nothing.
+  // The large values follow after those that each cycle needs. Most cycles touch little of them, and a page
+  // of memory that is not touched costs nothing.
   var clockIn = ClockIn()
-  /// A sequencer's clock, start, stop and position, as they came in for the next `run`.
+  /// A sequencer's clock, start, stop and position, received for the next `run`.
   private var received = MIDIEvents()
-  /// The user's own outputs.
   var rack: OutputRack
 
-  /// `machinesMayPlay`: another went before this one, whose last stop perhaps nobody heard.
+  /// `machinesMayPlay`: there was a server or program before, and machines may have missed its last Stop.
   @_noLocks @_noAllocation
   public init(machinesMayPlay: Bool = false) {
     standard = StandardOutputs(machinesMayPlay: machinesMayPlay)
     rack = OutputRack(machinesMayPlay: machinesMayPlay)
   }
 
-  /// What happens in a cycle. [audio]
+  /// Decides and renders one cycle. [audio]
   @_noLocks @_noAllocation
   public mutating func run(_ cycle: inout Cycle, into outputs: inout Outputs) {
     outputs.clear()
@@ -78,7 +79,7 @@ public struct HostSync: ~Copyable {
     let lost = max(0, times.passedFrames &- times.previousFrames)
     firstFrame.follow(cycle.transport, frames: cycle.frames, isSound: lost == 0)
     cycle.transport.skip = firstFrame.skip(cycle.transport, frames: cycle.frames)
-    // Of a variable each call below would get a copy of its own.
+    // A constant: if this were a variable, each call below would copy it.
     let now = now(&cycle, line, lostFrames: lost)
     let here = timebase.position(now)
     gridWatch.update(now.grid, heard: now.heard, passed: times.passedFrames, isCut: now.isCut)
@@ -106,8 +107,8 @@ public struct HostSync: ~Copyable {
     report(now, &cycle, into: &outputs)
   }
 
-  /// The slow-sync client's answer for this cycle, asked before `run`: true lets the transport roll in the next.
-  /// [audio]
+  /// The answer of our slow-sync client for this cycle, before `run`: true lets the transport roll in the
+  /// next cycle. [audio]
   @_noLocks @_noAllocation
   public mutating func mayRoll(_ cycle: inout Cycle) -> Bool {
     firstFrame.asked(cycle.transport)
@@ -118,16 +119,16 @@ public struct HostSync: ~Copyable {
   }
 
   private mutating func answer(_ cycle: inout Cycle) -> Bool {
-    // `run` alone makes a line for the cycle: the last one's goes on.
+    // Only `run` makes the cycle's line. Until then the last line is extended.
     let frameMicros = times.steadyFrameMicros
     let line = FrameLine(start: times.start(of: &cycle), frameMicros: frameMicros)
     let now = Now(
       &cycle, &freeze, line: line, frameMicros: frameMicros, bentAhead: bend.ahead,
       holdsBriefly: launch.cuts.holdsBriefly)
-    // A freewheeling server waits for nobody; nor does a host that is the clock for everybody.
+    // A freewheeling server waits for no client, and a host that is the clock is not held for the session.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
-    // One that was stopped meanwhile starts like any other, wherever it stands.
+    // A transport that was stopped in between is not held here: it starts like any other, wherever it stands.
     if wasRolling, !launch.isHolding, let hold = cycle.relocation?.hold(now), hold != .no {
       awaitsRelocation = hold == .untilAnother
       launch.heldRelocation(now)
@@ -140,13 +141,14 @@ public struct HostSync: ~Copyable {
       now, Launch.Question(songBeat: Beats(here), leader: leader, isSessions: startStop.isObeying))
   }
 
-  /// What the timebase master writes for the cycle that comes after this one, asked after `run` and about the same. `nextFrame`
-  /// is the transport's frame then; `requested`: what somebody put into a new position. nil: there was none. [audio]
+  /// The position that the timebase master writes for the next cycle; called after `run` in the same cycle.
+  /// `nextFrame` is the transport's frame in that cycle, `requested` the position that a client asked for.
+  /// nil: `run` had no cycle. [audio]
   @_noLocks @_noAllocation
   public mutating func bbt(nextFrame: UInt32, requested: BBT? = nil) -> BBT? {
     guard let present else { return nil }
     if !present.isFreewheeling {
-      // What a former master left behind is no request to us.
+      // A position that a former master left behind is no request to us.
       if let requested, timebase.wasOursLately {
         tempoRequest.read(requested.tempo, at: present.heard.start)
       }
@@ -157,11 +159,12 @@ public struct HostSync: ~Copyable {
     return shown
   }
 
-  /// By what time and beat the last `run` went; nil: there was none. [audio]
+  /// The time and beat of the last `run`; nil: there was none. [audio]
   @_noLocks @_noAllocation
   public mutating func passing() -> Passing? { present?.passing }
 
-  /// What one of the user's own outputs plays, after `run` and about the same cycle: into its buffer, or as its messages. [audio]
+  /// Renders one of the user's own outputs into its buffer, or as its messages; called after `run` in the
+  /// same cycle. [audio]
   @_noLocks @_noAllocation
   public mutating func play(
     _ output: inout OutputSlot, at place: Int, into buffer: AudioBuffer, _ events: inout MIDIEvents
@@ -175,21 +178,22 @@ public struct HostSync: ~Copyable {
     }
   }
 
-  /// How a clock among them is doing. [audio]
+  /// The state of the clock output at this place. [audio]
   @_noLocks @_noAllocation
   public mutating func clockFigures(at place: Int) -> ClockFigures { rack.figures(at: place) }
 
-  /// A message that came in through `control` and belongs to a sequencer's clock. Before `run`. [audio]
+  /// Receives a message of a sequencer's clock from `control`. Before `run`. [audio]
   @_noLocks @_noAllocation
   public mutating func receive(_ event: MIDIEvent) { received.insert(event) }
 
-  /// Whether Start, Stop or Continue that came in through `control` is one of ours that comes back. After all outputs have played. [audio]
+  /// Returns whether a Start, Stop or Continue from `control` is one of ours that comes back. Call it after
+  /// all outputs have played. [audio]
   @_noLocks @_noAllocation
   public mutating func isEcho(_ status: UInt8, at moment: Micros) -> Bool {
     commands.isEcho(status, at: Double(moment.count))
   }
 
-  /// When a message that came in through `control` at this frame of the cycle was sent, on Link's clock. After `run`.
+  /// When a message from `control` at this frame of the cycle was sent, on Link's clock. Call it after `run`.
   @_noLocks @_noAllocation
   public mutating func arrival(ofFrame frame: UInt32) -> Micros {
     guard let present else { return Micros(0) }
@@ -198,7 +202,8 @@ public struct HostSync: ~Copyable {
 }
 
 extension HostSync {
-  /// What this cycle goes by. Apart, so that it is made where it is used; while the server freewheels, a song may be entered in it.
+  /// The context of this cycle. A function of its own, so that the large value is built in place. While the
+  /// server freewheels, it may enter a song.
   @inline(never)
   private mutating func now(_ cycle: inout Cycle, _ line: FrameLine, lostFrames: Int64) -> Now {
     guard cycle.isFreewheeling else { return now(&cycle, line) }
@@ -216,7 +221,7 @@ extension HostSync {
       isSound: times.isSound, isBack: times.isBack, holdsBriefly: launch.cuts.holdsBriefly)
   }
 
-  /// Lets the song wait for the beat that the launch has chosen, before it sees the transport.
+  /// Makes the song wait for the beat that the launch has chosen, before the song sees the transport.
   private mutating func startSong(_ now: borrowing Now, _ cycle: inout Cycle) {
     guard !now.isFreewheeling else {
       launch.letGo(now.transport.state)
@@ -242,12 +247,14 @@ extension HostSync {
     if launch.cuts.count != cuts, StandingStart.isPossible(now.settings) { startStop.expectRestart(now) }
   }
 
-  /// Another meter comes with the next bar line of a song that plays, and at once where none does.
+  /// Counts the song's bars. Another meter begins at the next bar line of a song that plays, or at once if
+  /// none does.
   private mutating func countBars(_ now: borrowing Now, _ cycle: inout Cycle) {
     let meter = now.settings.meter
     queuedMeter.follow(now)
     if isBetweenPlaces(now) {
-      // A correction of a host that drifts leaves the song where it is. The place was meant in the present bars.
+      // A correction of a drifting host leaves the song where it is, and its place was meant in the present
+      // bars.
       if cycle.relocation?.isCorrection(ofSongFrom: barsOrigin, now) != true { bars = Bars(bars.meter) }
       return
     }
@@ -261,12 +268,13 @@ extension HostSync {
     (barsRun, barsOrigin) = (song.run, song.origin)
   }
 
-  /// The transport rolled, and will roll again from another place as soon as all are ready.
+  /// Returns whether the transport rolled, and will roll again from another place as soon as all clients are
+  /// ready.
   func isBetweenPlaces(_ now: borrowing Now) -> Bool {
     if case .starting = now.transport.state { wasRolling && !launch.isHolding } else { false }
   }
 
-  /// What the session should change to.
+  /// Collects the changes that the session needs.
   private mutating func propose(_ now: borrowing Now, into outputs: inout Outputs) {
     outputs.proposals.add(startStop.follow(now, startsAt: launch.isIdle ? nil : launch.start?.target))
     let master = timebase.foreign(now)

@@ -1,34 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// What a clock that is out of place means. It is not believed until it is seen what comes of it, and meanwhile the loop
-/// coasts: clocks at another pace are another tempo, and those at the old one, all off by the same, come after a pause.
+/// The judgement of a clock that is out of place. The loop does not believe it until the next clocks show
+/// what it means, and coasts meanwhile. Clocks at another pace are another tempo. Clocks at the old pace, all
+/// off by the same, follow a pause.
 extension ClockLoop {
-  /// Further from its place than so many times what is usual, a clock is doubted; and nothing is usual below that.
+  /// A clock is doubted if it is farther from its place than `usual` times the scatter, which counts as at
+  /// least `leastNoise` microseconds.
   static let usual: Double = 4
   static let leastNoise: Double = 25
-  /// After so many clocks it is seen what it meant, or that it meant nothing: so many in a row are back in place.
+  /// A doubt is decided after `witnesses` clocks. It ends without consequence if `backInPlace` clocks in a
+  /// row are in place.
   static let witnesses: Int = 7
   static let backInPlace: Int = 2
-  /// The slope of so many clocks is this much of their noise off at most (five times its deviation and more).
+  /// The slope of `witnesses` clocks errs by this share of their noise at most (five standard deviations and
+  /// more).
   static let slopeNoise: Double = 1.3
-  /// A second shift the same way within so many clocks is no second pause.
+  /// A second shift in the same direction within this number of clocks is not a second pause.
   static let shiftMemory: Int = 96
-  /// Clocks that are in place to such a share of their distance tell a tempo in a few.
+  /// If the scatter is below this share of a clock's length, a few clocks are enough to tell the tempo.
   static let fineNoise: Double = 0.01
-  /// Beyond such a share nothing can be called out of place.
+  /// Above this share no clock can be called out of place.
   static let scatterMax: Double = 0.055
-  /// A gap this near to whole clocks is of lost ones.
+  /// A gap that differs from whole clocks by less than this part of a clock is due to lost clocks.
   static let nearlyWhole: Double = 0.25
-  /// For so many clocks after a judgement nothing is doubted: what is wrong now is no accident.
+  /// After a judgement nothing is doubted for this number of clocks: an error then is no accident.
   static let calmClocks: Int = 24
 
-  /// How things were before a clock that was out of place.
+  /// The state before a clock that was out of place.
   struct Doubt: BitwiseCopyable {
-    /// Clocks since then, that one among them; 0: there is no doubt.
+    /// Clocks since then, including that clock; 0: there is no doubt.
     var clocks = 0
     var inPlace = 0
-    /// Microseconds from the clock before.
+    /// Microseconds from the clock before it.
     var gap = 0.0
     var number: Int64 = 0
   }
@@ -40,7 +44,7 @@ extension ClockLoop {
     doubt.clocks = 1
   }
 
-  /// One more clock since the one that was out of place, that one first. Meanwhile the loop coasts.
+  /// Weighs one more clock, beginning with the one that was out of place. Meanwhile the loop coasts.
   mutating func weigh(_ isInPlace: Bool) {
     defer { if doubt.clocks > 0 { doubt.clocks += 1 } }
     doubt.inPlace = isInPlace ? doubt.inPlace + 1 : 0
@@ -56,7 +60,7 @@ extension ClockLoop {
     if let line = line(through: Self.witnesses) {
       judge(line, Self.witnesses)
     } else if let line = line(through: Self.otherPaceClocks) {
-      // Something was out of place just before that.
+      // The clocks before these five were uneven.
       judge(line, Self.otherPaceClocks)
     } else {
       doubt.clocks = 0
@@ -68,7 +72,7 @@ extension ClockLoop {
     abs(line.slope - clockMicros) > Self.otherPace * min(line.slope, clockMicros)
   }
 
-  /// Another tempo, or a pause.
+  /// Decides between another tempo and a pause.
   mutating func judge(_ line: Line, _ count: Int) {
     recount(each: line.slope)
     let usual = max(max(scatter, line.scatter), Self.leastNoise)
@@ -83,7 +87,7 @@ extension ClockLoop {
     } else if usual < Self.fineNoise * clockMicros || isOtherPace(line) {
       begin(at: line, count)
     } else {
-      // Another tempo, and these few can't say which.
+      // The tempo has changed, but these few clocks cannot tell to which.
       due = line.middle + Double(count + 1) / 2 * line.slope
       renumber(count)
       bandwidth = Self.widest
@@ -96,7 +100,7 @@ extension ClockLoop {
     doubt.clocks = 0
   }
 
-  /// The beat is elsewhere, by so many clocks' word; the tempo has nothing to do with it.
+  /// Moves the beat by `time`, as `count` clocks show; the tempo stays.
   mutating func shift(by time: Double, _ count: Int) {
     jumps &+= 1
     due += time
@@ -107,19 +111,20 @@ extension ClockLoop {
     averaged = count
   }
 
-  /// What has to be shifted as far the same way again and again is of another tempo.
+  /// Returns false if the beat was shifted in the same direction shortly before: such repeated shifts are
+  /// another tempo.
   func mayShift(by time: Double) -> Bool {
     sinceShift > Self.shiftMemory || time * lastShift < 0 || abs(time) > 10 * abs(lastShift)
   }
 
-  /// All on one side: the tempo moves, or a pause too short for doubt has moved the beat. Else a little narrower with
-  /// each clock.
+  /// Widens the loop while all clocks are on one side: the tempo moves, or a pause too short for doubt has
+  /// moved the beat. Otherwise narrows it a little with each clock.
   mutating func narrowOrWiden() {
     oneSided = abs(bias) > 0.8 * noise && noise > 50 ? oneSided + 1 : 0
     if oneSided == 0 {
       bandwidth = max(Self.narrowest, bandwidth * (1 - 0.6 * clockMicros / 1e6))
     } else if averaged > 0 {
-      // It was another tempo after all.
+      // The shift was another tempo after all.
       guard oneSided >= Self.witnesses else { return }
       averaged = 0
       bandwidth = Self.widest
@@ -134,16 +139,18 @@ extension ClockLoop {
     }
   }
 
-  /// What is out of place can be told from what is usual: not among clocks that are strewn about anyhow.
+  /// A clock out of place can be recognised: not shortly after a judgement, and not among clocks that scatter
+  /// widely.
   var canTell: Bool { calm == 0 && scatter < Self.scatterMax * clockMicros }
 
-  /// What the latest clocks themselves say.
+  /// Returns whether the latest clocks by themselves have the old pace.
   var hasOldPace: Bool {
     guard let line = line(through: Self.witnesses) else { return false }
     return abs(line.slope - clockMicros) <= Self.slopeNoise * max(max(line.scatter, scatter), Self.leastNoise)
   }
 
-  /// The number of the next clock, with what was lost since the doubt began, and without what was too many.
+  /// Computes the number of the next clock. Counts clocks that were lost since the doubt began, and leaves
+  /// out surplus ones.
   mutating func recount(each clockMicros: Double) {
     number = doubt.number
     for index in recentCount - doubt.clocks..<recentCount {
@@ -153,15 +160,15 @@ extension ClockLoop {
     }
   }
 
-  /// How many clocks a gap stands for: whole ones were lost, a half one was a pause.
+  /// The number of clocks that a gap stands for: whole ones were lost, a half one was a pause.
   func clocks(in gap: Double, each clockMicros: Double) -> Int64 {
     let clocks = gap / clockMicros
     let whole = Int64(rounding: clocks)
     return abs(clocks - Double(whole)) <= Self.nearlyWhole ? whole : max(1, Int64(flooring: clocks))
   }
 
-  /// The clocks of another tempo are each on a wrong place, and some by chance on a right one: what tells them from
-  /// lost ones is that they are even. Counted one by one they have their numbers back.
+  /// Recognises another tempo. Each of its clocks is out of place, or by chance in the place of another
+  /// clock. Lost clocks look similar, but these are even. Counted one by one they get their right numbers.
   mutating func takeOtherPace() {
     let count = Self.otherPaceClocks
     guard let line = line(through: count), isOtherPace(line), isAllOdd(count) else { return }
@@ -169,7 +176,7 @@ extension ClockLoop {
     begin(at: line, count)
   }
 
-  /// All of the last so many clocks, and not one that makes it for all.
+  /// Returns whether each of the last `count` clocks is at another pace, and not only one of them.
   func isAllOdd(_ count: Int) -> Bool {
     var longer = 0, shorter = 0
     for index in recentCount - count + 1..<recentCount {

@@ -2,36 +2,39 @@
 import BeatMath
 import Choices
 
-/// A sequencer leads by its MIDI clock: the loop smooths its clocks, and what it shows goes into the session by the
-/// rules for a leading host, for a sequencer is one with coarser ticks (`HostFollower`).
+/// Lets a sequencer lead by its MIDI clock. `ClockLoop` smooths the clocks. The result goes into the session
+/// by the rules for a leading host (`HostFollower`), because a sequencer is a host with coarser ticks.
 ///
-/// The tempo is told in steps of 0.1 BPM with some hysteresis: the last digits of a clock that comes by USB are noise,
-/// and each change goes to every peer. What the steps leave is taken up where phase is corrected.
+/// The tempo changes in steps of 0.1 BPM with some hysteresis: the last digits of a clock that comes by USB
+/// are noise, and each change goes to every peer. The corrections of phase take up the remainder.
 struct ClockIn: BitwiseCopyable {
   /// Beats per minute.
   static let step: Double = 0.1
   static let hysteresis: Double = 0.08
 
   var loop = ClockLoop()
-  /// Lost clocks are the loop's to see, and in a ramp it is some milliseconds behind.
+  /// Microseconds. It is large: the loop detects lost clocks itself, and in a ramp it is some milliseconds
+  /// behind.
   var follower = HostFollower(jitter: 25_000)
   private(set) var tempo = 0.0
-  /// When its Start came; nil: it stands, or went on from elsewhere.
+  /// When the sequencer's Start came; nil: the sequencer stands, or continued from another place.
   private(set) var startedAt: Double?
-  /// What we put into the session last: a correction, perhaps, and never what somebody else chose.
+  /// The tempo that we last put into the session; perhaps a correction, but never a peer's choice.
   private var told = 0.0
   private var echo = EchoWatch()
   private var isInUse = false
-  /// Its user may know better than JACK when it was sent: it is so much further than what came in says. Not the clocks' own times are
-  /// moved, for a move by half a clock and more would be another clock.
+  /// Microseconds that are added to the sequencer's position: the user may know better than JACK when its
+  /// clocks were sent. The clocks' own times stay, because clocks moved by half a clock or more would be
+  /// taken for other clocks.
   private var offset = 0.0
 
-  /// Our own clock comes back, and is what leads.
+  /// The leading clock is our own, which comes back.
   var isEcho: Bool { echo.isEcho }
-  /// It was started, and not by us.
+  /// The sequencer was started, and certainly not by our own Start.
   private var isRunning: Bool { loop.isRunning && !echo.mayBeEcho }
 
-  /// What we sent through `clock` in this cycle, so many microseconds before it is heard. Before `hear`.
+  /// Notes what we sent through `clock` in this cycle, `ahead` microseconds before it is heard. Call it
+  /// before `hear`.
   mutating func send(_ events: inout MIDIEvents, _ line: FrameLine, ahead: Double, frames: UInt32) {
     echo.send(ahead: ahead, cycle: Double(frames) * line.frameMicros, at: line.start)
     for index in 0..<events.count {
@@ -39,7 +42,7 @@ struct ClockIn: BitwiseCopyable {
     }
   }
 
-  /// One cycle's messages: `arrived` has the times at which they were sent, `line` those at which they pass through JACK.
+  /// Reads one cycle's messages. `arrived`: when they were sent. `line`: when they pass through JACK.
   mutating func hear(
     _ events: inout MIDIEvents, _ arrived: FrameLine, passing line: FrameLine, frames: UInt32,
     sessionTempo: Double
@@ -79,7 +82,8 @@ struct ClockIn: BitwiseCopyable {
     }
   }
 
-  /// What the session has already is no news, whichever of the two had it first; nor is what we sent ourselves.
+  /// Reads the loop's tempo. A tempo that the session already has is no news; nor is one that we sent
+  /// ourselves.
   private mutating func readTempo(session: Double, at time: Double) {
     let now = loop.beatsPerMinute
     guard tempo == 0 || abs(now - tempo) > Self.hysteresis else { return }
@@ -91,10 +95,10 @@ struct ClockIn: BitwiseCopyable {
     }
   }
 
-  /// The session keeps whole microseconds per beat.
+  /// Returns whether we put `tempo` into the session, which keeps whole microseconds per beat.
   private func isTold(_ tempo: Double) -> Bool { abs(60e6 / tempo - 60e6 / told) < 1 }
 
-  /// What it shows in this cycle, while there is a clock to rely on.
+  /// Returns the sequencer's beat and tempo in this cycle, if its clock is reliable.
   @inline(__always)
   private func reading(_ now: borrowing Now) -> LeaderReading {
     var reading = LeaderReading(shown: .nothing, heard: now.heard.start, isRolling: isRunning)
@@ -104,10 +108,10 @@ struct ClockIn: BitwiseCopyable {
     return reading
   }
 
-  /// What the session should change to.
+  /// Returns the change that the session needs.
   mutating func propose(_ now: borrowing Now) -> Proposal? {
     let reading = reading(now)
-    // What was being corrected is over.
+    // The clock is our own: end a correction that is under way.
     guard !echo.isEcho else { return follower.pause(now, reading) }
     guard let proposal = follower.follow(now, reading) else { return nil }
     if case .tempo(let tempo) = proposal.change {
@@ -119,10 +123,11 @@ struct ClockIn: BitwiseCopyable {
 }
 
 extension ClockIn {
-  /// Its Start and the grid's move to it take no longer than this.
+  /// Microseconds after a Start in which the grid still moves to it.
   private static let settling = 2e6
 
-  /// The song of a sequencer that has just begun it, for a start from the song's beginning: that start is its doing.
+  /// Returns the song that a sequencer has just begun, for a start from the song's beginning: the sequencer
+  /// caused that start.
   @inline(__always)
   func leader(_ now: borrowing Now, _ start: Start?, songBeat: Beats) -> Leader {
     guard case .midi = now.settings.lead, let startedAt, isRunning, case .locked = loop.state
@@ -134,7 +139,7 @@ extension ClockIn {
     let quantum = now.settings.quantum > 0 ? now.settings.quantum : 1
     let time = now.heard.start + now.cycleMicros
     let played = loop.beat(at: time + offset)
-    // Who presses play later wants the next bar.
+    // A Play that comes later is meant for the next bar.
     guard start != nil || played < quantum else { return .none }
     let away = now.grid.beat(at: time) - played
     let origin = Double(Int64(rounding: away / quantum)) * quantum
@@ -145,8 +150,8 @@ extension ClockIn {
     return now.mayForce && time - startedAt < Self.settling ? .unsettled : .none
   }
 
-  /// Carries the sequencer's tempo and beat into the session, if it is to lead. The messages are only read, and `inout` so that a
-  /// kilobyte of each is not copied in every cycle.
+  /// Carries the sequencer's tempo and beat into the session, if it is to lead. The messages are only read;
+  /// `inout` avoids a copy of a kilobyte of each in every cycle.
   mutating func follow(
     _ now: borrowing Now, _ received: inout MIDIEvents, sent: inout MIDIEvents
   ) -> Proposal? {

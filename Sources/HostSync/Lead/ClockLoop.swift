@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// A sequencer's MIDI clock, made smooth: a second-order loop through the times of its clocks, which USB and drivers
-/// move about by a millisecond and more (facts: jack 14). It knows the tempo, and after Start or Continue the beat.
+/// Smooths a sequencer's MIDI clock: a second-order loop through the times of its clocks, which USB and
+/// drivers move by a millisecond and more (facts: jack 14). It finds the tempo, and after Start or Continue
+/// the beat.
 ///
-/// It begins with a straight line through the first clocks, then follows with a bandwidth that narrows while all is
-/// steady and widens when the clocks stay on one side: a ramp is followed, jitter is not. A clock that was lost is
-/// counted all the same; one too many is not.
+/// The loop begins with a straight line through the first clocks. Its bandwidth narrows while all is steady
+/// and widens when the clocks stay on one side, so it follows a ramp but not jitter. It counts a clock that
+/// was lost, and does not count a surplus one.
 ///
-/// A clock that is out of place is not believed until it is seen what came of it (`ClockDoubt.swift`): clocks at
-/// another pace restart the loop without losing count; clocks at the same pace, after a pause of half a clock, move the
-/// beat and leave the tempo; and a single one that was late leaves both.
+/// The loop does not believe a clock out of place until the next clocks show its meaning
+/// (`ClockDoubt.swift`). Clocks at another pace restart the loop without losing count. Clocks at the same
+/// pace, after a pause of half a clock, move the beat and leave the tempo. A single late clock changes
+/// neither.
 public struct ClockLoop: BitwiseCopyable {
   public enum State: UInt8, Sendable, BitwiseCopyable {
-    /// Nothing came yet.
+    /// No clock came yet.
     case silent
     case acquiring, locked
     /// The clocks stopped coming.
@@ -21,19 +23,21 @@ public struct ClockLoop: BitwiseCopyable {
   }
 
   static let perBeat: Double = 24
-  /// Clocks through which the first line is drawn.
+  /// Clocks of the first line.
   static let seeds: Int = 7
-  /// Hertz: just begun or in a ramp, and settled.
+  /// The loop's bandwidth in hertz: just begun or in a ramp, at its narrowest, and from where it counts as
+  /// settled.
   static let widest: Double = 2
   static let narrowest: Double = 0.15
   static let settledBandwidth: Double = 0.5
   /// Microseconds between two clocks: 10 and 1250 BPM.
   static let shortest: Double = 2_000
   static let longest: Double = 250_000
-  /// Silence for so many clocks, and so many microseconds, is the end.
+  /// The clock is lost after a silence of both this number of clocks and this number of microseconds.
   static let patienceInClocks: Double = 6.5
   static let patienceMicros: Double = 250_000
-  /// So many clocks in a row at another pace are another tempo, if the pace differs by so much of itself.
+  /// This number of clocks in a row at another pace are another tempo, if the pace differs by the share
+  /// `otherPace`.
   static let otherPaceClocks: Int = 5
   static let otherPace: Double = 0.12
   public internal(set) var state = State.silent
@@ -46,27 +50,28 @@ public struct ClockLoop: BitwiseCopyable {
   var clockMicros = 0.0
   var bandwidth = 0.0
   private var last = 0.0
-  /// Averages of the distance from where a clock was due, with and without its sign, and of what it differs from the first.
+  /// Averages over the distances from where clocks were due: of the distance, of its size, and of its
+  /// difference from the first.
   var bias = 0.0
   var noise = 0.0
   var scatter = 0.0
-  /// Clocks that the distance was on one side for.
+  /// Clocks in a row on the same side of their place.
   var oneSided = 0
   var settled = 0
-  /// The latest clocks, newest last, as they were counted then.
+  /// The latest clocks, newest last, with the numbers that they had then.
   var recent = InlineArray<8, Heard>(repeating: Heard(time: 0, number: 0))
   var recentCount = 0
   var doubt = Doubt()
   var calm = 0
-  /// The beat was shifted, by so many clocks' word; until it is that of many, they are averaged. 0: it was not.
+  /// Clocks averaged since the beat was shifted, until there are `calmClocks`; 0: no shift is being averaged.
   var averaged = 0
   var lastShift = 0.0
   var sinceShift = 0
-  /// How often the beat was found to be elsewhere.
+  /// Counts how often the beat was found elsewhere.
   var jumps: UInt64 = 0
-  /// Start or Continue came: the next clock is the one that it spoke of, whenever it comes.
+  /// Start or Continue came: the next clock is the first that it refers to, whenever that comes.
   private var isBeginning = false
-  /// Where Continue goes on.
+  /// The number of the clock at which Continue goes on.
   private var resumption: Int64 = 0
 
   struct Heard: BitwiseCopyable {
@@ -74,7 +79,7 @@ public struct ClockLoop: BitwiseCopyable {
     var number: Int64
   }
 
-  /// 0 while there is none.
+  /// 0: unknown.
   public var beatsPerMinute: Double { isTracking ? 60e6 / (clockMicros * Self.perBeat) : 0 }
 
   var isTracking: Bool {
@@ -100,7 +105,7 @@ public struct ClockLoop: BitwiseCopyable {
     number = resumption
     isRunning = true
     isBeginning = true
-    // What came before counted from elsewhere.
+    // Earlier clocks were counted from another place.
     recentCount = 0
     doubt.clocks = 0
   }
@@ -114,7 +119,6 @@ public struct ClockLoop: BitwiseCopyable {
     resumption = sixteenth &* 6
   }
 
-  /// A clock at this time.
   mutating func clock(at time: Double) {
     if time <= last { return }
     let gap = time - last
@@ -147,7 +151,7 @@ public struct ClockLoop: BitwiseCopyable {
     }
   }
 
-  /// On another one's place: those between were lost, or this one is too many.
+  /// Takes a clock in the place of a later one (those between were lost), or a surplus one (`steps` below 0).
   private mutating func take(_ time: Double, _ steps: Int64) {
     guard steps >= 0 else { return remember(time) }
     number &+= steps
@@ -155,7 +159,7 @@ public struct ClockLoop: BitwiseCopyable {
     count(time)
   }
 
-  /// Time passes without a clock.
+  /// Checks for silence, as time passes without a clock.
   mutating func tick(at time: Double) {
     switch state {
     case .silent, .lost: return
@@ -169,7 +173,7 @@ public struct ClockLoop: BitwiseCopyable {
     doubt.clocks = 0
     calm = 0
     averaged = 0
-    // How many went by is not known: the beat is, again, after the next Start or Continue.
+    // The number of missed clocks is unknown, and so is the beat until the next Start or Continue.
     stop()
   }
 
@@ -193,7 +197,7 @@ public struct ClockLoop: BitwiseCopyable {
     if settled > 24 { state = .locked } else if settled == 0 { state = .acquiring }
   }
 
-  /// Starts again from the last so many clocks, if they make a line.
+  /// Starts again from the last `count` clocks, if they make a line.
   private mutating func seed(_ count: Int) {
     guard let line = line(through: count) else { return }
     begin(at: line, count)
@@ -211,19 +215,20 @@ public struct ClockLoop: BitwiseCopyable {
     renumber(count)
   }
 
-  /// The last ones are counted from here.
+  /// Numbers the last `count` clocks, backwards from the next one.
   mutating func renumber(_ count: Int) {
     for index in 0..<count { recent[recentCount - count + index].number = number &- Int64(count - index) }
   }
 
-  /// Evenly spaced clocks: when the middle of them came, how far apart they are, and how far from their places.
+  /// Evenly spaced clocks: the time of their middle, their distance, and their mean distance from their
+  /// places.
   struct Line: BitwiseCopyable {
     var middle: Double
     var slope: Double
     var scatter: Double
   }
 
-  /// Through the last so many clocks; nil if they make none.
+  /// The line through the last `count` clocks; nil: they make none.
   func line(through count: Int) -> Line? {
     let first = recentCount - count
     guard first >= 0 else { return nil }
@@ -247,7 +252,7 @@ public struct ClockLoop: BitwiseCopyable {
     return Line(middle: base + mean, slope: slope, scatter: scatter)
   }
 
-  /// The next clock of the song.
+  /// Counts the next clock of the song.
   private mutating func count(_ time: Double) {
     remember(time)
     number &+= 1

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How well a stretch of what came in is what was sent, some time later.
+/// Measures how well a stretch of received clocks is a delayed copy of the sent ones.
 extension EchoWatch {
-  /// Of the numbers of what was sent, its times and the delays.
+  /// Sums over sent clocks: their numbers (`n`), their times (`s`), and the delays until they were received
+  /// (`d`).
   struct Sums: BitwiseCopyable {
     var count = 0.0
     var n = 0.0, nn = 0.0, s = 0.0, ns = 0.0, ss = 0.0, d = 0.0, nd = 0.0, dd = 0.0, sd = 0.0
@@ -22,19 +23,23 @@ extension EchoWatch {
     }
   }
 
-  /// What is left when the even clock through what was sent, and the even change of the delay, are taken away.
+  /// The remainder after the even clock through the sent times, and the even change of the delay, are
+  /// removed.
   struct Fit: BitwiseCopyable {
-    /// Microseconds from clock to clock as sent, and what the delay grows by in one.
+    /// Microseconds from clock to clock as sent, and microseconds by which the delay grows from one to the
+    /// next.
     let spacing: Double
     let slope: Double
-    /// The delay, in the mean.
+    /// The mean delay.
     let delay: Double
-    /// What the slope may be by chance, squared.
+    /// The variance of `slope`.
     let slopeNoise: Double
-    /// Squared, in the mean: the delays about their line, and half of what they differ from each other.
+    /// Mean squares: `noise` of the delays about their line, `roughness` half of their differences from one
+    /// to the next.
     let noise: Double
     let roughness: Double
-    /// How much better the copy fits what came in than a clock that goes straight on: the squares that are left then.
+    /// How much better the delayed copy fits the received clocks than a steady clock: the difference of the
+    /// remaining squares.
     let advantage: Double
 
     init?(_ sums: Sums) {

@@ -1,59 +1,67 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Tells our own MIDI clock that comes back through a cable or a machine from a sequencer's.
+/// Distinguishes our own MIDI clock, which comes back through a cable or a machine, from a sequencer's.
 ///
-/// What was sent and what came in are kept, some seconds of it, and laid over each other at each delay that a cable may
-/// have. While both go on evenly nothing can be told, and nothing need be. But when what we sent bent (an offset, a peer's
-/// tempo, a correction) and what came in bent with it at a constant delay, it is ours; a sequencer goes on straight.
-/// A sequencer's tempo that we took over bends what we send, too, only later: where we followed, nothing is judged.
+/// Some seconds of sent and received clocks are kept and compared at each delay that a cable may have. While
+/// both are even, the two cannot be distinguished, and need not be. If our clock bent (an offset, a peer's
+/// tempo, a correction) and the received one bent with it at a constant delay, it is ours; a sequencer goes
+/// straight on. When we take over a sequencer's tempo, our clock bends later than the sequencer's, so clocks
+/// of that time are not judged.
 ///
-/// And a clock that claims another tempo than the session's must have moved against all that we sent as much as that tempo
-/// would have moved it. An echo never does, whatever the loop behind it makes of a cable's jitter and our own jumps.
+/// A clock that claims another tempo than the session's must also have moved against all that we sent, as far
+/// as that tempo would have moved it. An echo never does, whatever the loop makes of a cable's jitter and our
+/// own jumps.
 ///
-/// A Start that comes soon after our own may be ours. It is if it was on its way for as long as the clocks are; until that is
-/// known nobody goes by it.
+/// A Start that comes soon after our own may be ours. It is ours if its delay is that of the clocks. Until
+/// that is known, it is not followed.
 struct EchoWatch: BitwiseCopyable {
-  /// Microseconds on the way there and back, buffers included. Sent within the same buffer it may seem to come too soon.
+  /// Microseconds of an echo's delay at most, buffers included. An echo within the same buffer may seem to
+  /// come too early.
   static let longestWay: Double = 250_000
   static let soonest: Double = -1_000
-  /// Of a fast clock not every one is kept of what came in: so long apart are enough.
+  /// Microseconds between two received clocks that are kept: a fast clock need not be kept whole.
   static let apart: Int32 = 18_000
-  /// As much as is compared at once, so many of what came in and as many as were sent meanwhile; at least so long and a
-  /// few. The latest few alone say whether the two go together.
+  /// The stretch that is compared: `window` microseconds, at most `most` received and `mostSent` sent clocks,
+  /// at least `few` received ones. The latest `few` must go together before the whole is compared.
   static let window: Double = 3e6
   static let most: Int = 127
   static let mostSent: Double = 800
   static let few: Int = 24
-  /// How far, in the mean, an echo may be from its delay: a millisecond's jitter and USB's frames together are 0.41.
+  /// Microseconds (RMS) by which an echo may deviate from its delay: a jitter of 1 ms and USB's frames
+  /// together make 410.
   static let jitter: Double = 600
-  /// Nearer than this nothing is measured.
+  /// Microseconds; smaller differences cannot be measured.
   static let grain: Double = 150
-  /// So many times better than straight on must the delayed copy fit, in squares of the noise (about 6 deviations).
+  /// The delayed copy must fit this many times better than a steady clock, in squares of the noise (about 6
+  /// sigma).
   static let evidence: Double = 40
-  /// What claims another tempo must have moved so far, and have done so for so many clocks in a row.
+  /// A clock that claims another tempo must have moved this many microseconds, within at least `leastMoved`
+  /// clocks, and must have been found so `confirmations` times in a row.
   static let move: Double = 4_000
   static let leastMoved: Int = 12
   static let confirmations: Int = 4
-  /// Moved by hand (an offset, another period), what we send takes even a machine's own wheels along for so long.
+  /// When our clock is moved by hand (an offset, another period), even an independent machine follows for
+  /// this long.
   static let settling: Double = 3e6
-  /// What we send follows what came in for so long after a tempo was taken over.
+  /// After a tempo was taken over, our clock follows the received one for this long.
   static let following: Double = 1e6
-  /// So many clocks tell how long ours are on their way. A Start of ours differs from them by three of their deviations at
-  /// most, and never by more than this.
+  /// This number of clocks shows our clocks' delay. A Start of ours deviates from it by three standard
+  /// deviations at most, and never by more than `mostOffWay`.
   static let clocksOfWay: Int = 12
   static let mostOffWay: Double = 5_000
 
-  /// It is our own clock, until something shows another.
+  /// The received clock is our own, until another is recognised.
   private(set) var isEcho = false
-  /// It may be: its beat is nobody's to follow.
+  /// The received clock may be our own, so its beat must not be followed.
   var mayBeEcho: Bool { isEcho || doubtful != nil }
-  /// Microseconds of Link's clock, whole and cut to 32 bits: only distances count.
+  /// Microseconds of Link's clock, whole and cut to 32 bits: only differences are used.
   private var sent = InlineArray<1024, Int32>(repeating: 0)
   private var sentCount = 0
   private var heard = InlineArray<128, Int32>(repeating: 0)
   private var heardCount = 0
-  /// Since then there were so many, and what came in before was of another clock, or was followed.
+  /// The number of received clocks that can be compared, and since when. Earlier ones were another clock's,
+  /// or our clock followed them.
   private var comparable = 0
   private var comparableFrom = -1e18
   private var lag = 0
@@ -63,7 +71,7 @@ struct EchoWatch: BitwiseCopyable {
   private var commandCount = 0
   /// When a Start came that may be ours.
   private var doubtful: Double?
-  /// How long before it is heard a clock is sent, and when that changed last.
+  /// Microseconds from the sending of a clock until it is heard, and when that last changed.
   private var ahead = 0.0
   private var shiftedAt = -1e18
 
@@ -83,14 +91,15 @@ struct EchoWatch: BitwiseCopyable {
     }
   }
 
-  /// How long before it is heard a clock is sent in this cycle, in microseconds, and how long the cycle is.
+  /// Notes the microseconds from the sending of a clock until it is heard, and the cycle's length in
+  /// microseconds.
   mutating func send(ahead: Double, cycle: Double, at time: Double) {
-    // A latency in frames is a crystal's matter, too.
+    // A latency in frames varies with the crystal, too, but less.
     if self.ahead != 0, abs(ahead + cycle - self.ahead) > Self.grain { shiftedAt = time }
     self.ahead = ahead + cycle
   }
 
-  /// Start or Continue: a sequencer's count starts again, our own means nothing.
+  /// Reads a Start or Continue. A sequencer begins a new count with it; our own changes nothing.
   mutating func hearCommand(at time: Double) {
     doubtful = nil
     for index in 0..<8 where Self.mayBeOurs(time - commands[index]) { doubtful = time }
@@ -99,7 +108,7 @@ struct EchoWatch: BitwiseCopyable {
 
   private static func mayBeOurs(_ way: Double) -> Bool { way >= Self.soonest && way <= Self.longestWay }
 
-  /// There is silence, and the next clock is another sequencer's. Their Start may have come already.
+  /// Reads a silence. The next clock is another sequencer's, and its Start may have come already.
   mutating func hearNothing() {
     isEcho = false
     heardCount = 0
@@ -107,7 +116,7 @@ struct EchoWatch: BitwiseCopyable {
     moved = 0
   }
 
-  /// A tempo was taken over: for a while what we send follows what comes in.
+  /// Notes that a tempo was taken over: for a while our clock follows the received one.
   mutating func follow(at time: Double) {
     comparableFrom = time + Self.following
     comparable = 0
@@ -116,7 +125,8 @@ struct EchoWatch: BitwiseCopyable {
     doubtful = nil
   }
 
-  /// A clock; what it and the session claim as tempo, in beats per minute, 0 while it has none.
+  /// Reads a clock. `tempo` is what the clock claims, `session` the session's, in beats per minute; 0:
+  /// unknown.
   mutating func hear(at time: Double, tempo: Double, session: Double) {
     let now = Self.cut(time)
     if heardCount > 0, now &- heard[(heardCount - 1) & 127] < Self.apart { return }
@@ -129,14 +139,15 @@ struct EchoWatch: BitwiseCopyable {
     judgeStart()
   }
 
-  /// It has a tempo of its own, that is not what we sent.
+  /// The received clock has a tempo of its own, not the one that we sent.
   var hasOwnTempo: Bool { moved >= Self.confirmations }
 
   // MARK: the comparison
 
-  // Its questions change nothing and are `mutating` all the same: else the compiler copies these 5 KB for each of them.
+  // These queries change nothing. They are `mutating` because otherwise the compiler copies these 5 KB for
+  // each call.
 
-  /// One delay a clock: they take turns.
+  /// Compares at one delay for each received clock, in turn.
   private mutating func compare() {
     guard comparable >= Self.few else { return }
     guard let pair = pair(lag) else {
@@ -150,13 +161,13 @@ struct EchoWatch: BitwiseCopyable {
     let count = min(min(comparable, wanted), longest(near.spacing))
     var all = pair
     guard let fit = fit(&all, 0, count), fit.noise <= Self.limit(fit.spacing) else { return }
-    // White: what is left is jitter, and no delay that moves.
+    // The noise is white: the remainder is jitter, and not a delay that moves.
     guard fit.noise <= 1.4 * fit.roughness + 60 * 60 else { return }
     let noise = max(fit.noise, Self.grain * Self.grain)
     if fit.advantage / noise > Self.evidence { isEcho = true }
   }
 
-  /// Whether a Start that may be ours came as long after one of ours as the clocks come after ours.
+  /// Decides whether a Start that may be ours has the same delay as the clocks.
   private mutating func judgeStart() {
     guard let time = doubtful, comparable > Self.clocksOfWay else { return }
     doubtful = nil
@@ -173,11 +184,12 @@ struct EchoWatch: BitwiseCopyable {
     }
   }
 
-  /// What came in last and what was sent so many clocks before it; nil: that is too long ago, or nothing was sent.
+  /// The latest received clock, and the one that was sent `lag` clocks before it; nil: that is too long ago,
+  /// or none was sent.
   private mutating func pair(_ lag: Int) -> Pair? {
     guard heardCount > 0 else { return nil }
     var number = sentCount - 1
-    // Sent later in the same buffer.
+    // Skip clocks that were sent later in the same buffer.
     while isKept(number), delay(0, number) < Self.soonest { number -= 1 }
     number -= lag
     guard isKept(number), delay(0, number) <= Self.longestWay else { return nil }
@@ -186,31 +198,32 @@ struct EchoWatch: BitwiseCopyable {
 
   private mutating func isKept(_ number: Int) -> Bool { number >= 0 && number > sentCount - 1024 }
 
-  /// From a clock that was sent to one that came in, the newest being 0.
+  /// Microseconds from sent clock `number` to received clock `index`, of which the newest is 0.
   private mutating func delay(_ index: Int, _ number: Int) -> Double {
     Double(heard[(heardCount - 1 - index) & 127] &- sent[number & 1023])
   }
 
-  /// Microseconds from one that is kept of what came in to the next, lately.
+  /// Microseconds between two received clocks that are kept: the mean of the latest `count`.
   private mutating func interval(_ count: Int) -> Double {
     let first = heard[(heardCount - count) & 127]
     return Double(heard[(heardCount - 1) & 127] &- first) / Double(count - 1)
   }
 
-  /// Of what came in, as far as what was sent is kept.
+  /// The number of received clocks for which the sent ones are still kept.
   private mutating func longest(_ spacing: Double) -> Int {
     let kept = Self.mostSent * spacing / interval(Self.leastMoved)
     return kept < Double(Self.most) ? max(Self.leastMoved, Int(kept)) : Self.most
   }
 
-  /// Squared: beyond it two clocks don't go together. Between two that are near, anything goes with either.
+  /// The mean square above which two clocks do not go together. It shrinks with `spacing`: of close clocks
+  /// any would do.
   private static func limit(_ spacing: Double) -> Double {
     let limit = min(Self.jitter, 0.2 * spacing)
     return limit * limit
   }
 
-  /// Whether it has moved as this tempo would have in the latest clocks, against each delay of what we sent. A cable or a
-  /// period that changes moves it, too, but only once: so it must be so in both halves.
+  /// Returns whether the received clock has moved as this tempo implies, at each possible delay. A cable or a
+  /// period that changes moves it, too, but only once, so both halves must show it.
   private mutating func hasMoved(as tempo: Double, against session: Double) -> Bool {
     let share = abs(tempo / session - 1)
     guard share > 1e-5, heardCount >= Self.leastMoved else { return false }
@@ -230,9 +243,11 @@ struct EchoWatch: BitwiseCopyable {
     return true
   }
 
-  /// It goes together, and moves by less than half of what is claimed, or than its jitter could seem to.
+  /// Returns whether the clock is a copy of ours: it moves by less than half of what is claimed, or than its
+  /// jitter can feign.
   private static func isOurs(_ fit: Fit, _ share: Double) -> Bool {
-    // What only jitters goes together, too: a machine that wakes up late is no other clock. What bends is smooth.
+    // Mere jitter is a copy, too: a machine that wakes up late is not another clock. Another tempo bends
+    // smoothly.
     let near = 0.2 * fit.spacing
     let isWhite = fit.noise <= 1.4 * fit.roughness + 60 * 60
     guard fit.noise <= limit(fit.spacing) || (isWhite && fit.noise <= near * near) else { return false }
@@ -240,14 +255,15 @@ struct EchoWatch: BitwiseCopyable {
     return slope < share * share / 4 * fit.spacing * fit.spacing || slope < 9 * fit.slopeNoise
   }
 
-  /// A clock that was sent, by its number, and how long after it another came in.
+  /// The number of a sent clock, and the delay until a received one came.
   private struct Pair: BitwiseCopyable {
     var number: Int
     var delay: Double
   }
 
-  /// Lays a stretch of what came in over what was sent, newest first, from a pair on; afterwards that is the next one.
-  /// nil: so much was not sent, or one clock sent would stand for many that came.
+  /// Compares a stretch of received clocks with the sent ones, newest first, from `pair` on. Afterwards
+  /// `pair` is the next one. nil: not enough clocks were sent, or a sent clock would stand for many received
+  /// ones.
   private mutating func fit(_ pair: inout Pair, _ first: Int, _ count: Int) -> Fit? {
     var sums = Sums()
     let origin = pair.number

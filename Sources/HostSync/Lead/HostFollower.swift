@@ -2,54 +2,59 @@
 import BeatMath
 import Choices
 
-/// Carries a leading host's tempo and beat into the session: another client is timebase master, we read what it
-/// shows in every cycle, and propose what the session must do to be there with it.
+/// Carries a leading host's tempo and beat into the session. Another client is timebase master; we read what
+/// it shows in every cycle, and propose what brings the session to it.
 ///
-/// Three rules keep it quiet. A tempo is news only when the host changes it: what we or a peer put into the
-/// session is never sent back. Nothing is done about a distance below half a millisecond. And a correction is two
-/// proposals: a tempo a little off that brings the distance to nothing in a known time, and then the host's again.
-/// However fast a host ramps, at most twenty a second go out.
+/// Three rules keep it quiet. A tempo is news only when the host changes it: a tempo that we or a peer put
+/// into the session is never sent back. A distance below half a millisecond is ignored. A correction is two
+/// proposals: a tempo a little off, which removes the distance in a known time, and then the host's tempo
+/// again. However fast a host ramps, at most twenty proposals a second go out.
 ///
-/// A bigger distance is not chased with the tempo: alone in the session, or if the user says "I am the clock",
-/// the session's grid is moved; otherwise the host is launched in phase (`Launch`) and the distance only shown.
+/// A larger distance is not corrected by tempo. If we are alone in the session, or if the user says "I am the
+/// clock", the session's grid is moved. Otherwise the host is launched in phase (`Launch`) and the distance
+/// is only shown.
 struct HostFollower: BitwiseCopyable {
   /// Microseconds between two proposals.
   static let shortestPause: Double = 50_000
   /// Smaller changes of tempo are noise (beats per minute).
   static let smallestStep: Double = 0.0005
-  /// A smaller distance is let be, in microseconds; a tempo that is due anyway takes more than the last along.
+  /// Microseconds. Smaller distances are ignored: below `tolerated`, or up to `mostTolerated` if ticks are
+  /// coarse. A tempo that is due anyway also corrects distances above `negligible`.
   static let tolerated: Double = 500
   static let mostTolerated: Double = 900
   static let negligible: Double = 60
-  /// More than this is not corrected by tempo but by moving the grid, if that is allowed.
+  /// Microseconds. A larger distance is corrected by moving the grid, if that is allowed.
   static let largestNudge: Double = 5_000
-  /// A correction takes so long, a big one longer: no tempo is more than this share off for it.
+  /// Microseconds of a correction; a large one takes longer, so that the tempo is off by no more than the
+  /// share `steepestNudge`.
   static let correctionTime: Double = 1e6
   static let steepestNudge: Double = 0.0025
-  /// In a ramp each tempo is a little old when it arrives: what that cost so far is made good on the way.
+  /// In a ramp each tempo is a little old when it arrives. The next tempo makes up in `rampTime` for the
+  /// distance so far, up to `largestInRamp`.
   static let rampTime: Double = 500_000
   static let largestInRamp: Double = 20_000
-  /// What a correction left, because its measurement was worse than the ones since, may be corrected again so often.
+  /// A distance above `rest` that a correction left may be corrected again, up to `mostRounds` times: its
+  /// first measurement was worse than the later ones.
   static let rest: Double = 150
   static let mostRounds: Int = 3
-  /// If they were in vain, what was measured is not what it seems; another try can wait.
+  /// Microseconds until the next try if these were in vain: the measurement is not what it seems.
   static let pauseAfterVain: Double = 2e6
-  /// So short a look is enough to move the grid by.
+  /// Microseconds of averaging that are enough to move the grid.
   static let firstLook: Double = 20_000
-  /// A session that far from the host's tempo was put there by a peer, and stays there.
+  /// A share of the host's tempo. If the session is farther off, a peer has chosen its tempo, and it stays.
   static let peersChoice: Double = 0.01
 
-  /// Who shows nothing for longer is gone.
+  /// Microseconds. A host that shows nothing for longer is gone.
   static let moment: Double = 2e6
 
-  /// Host less session, smoothed, in microseconds: positive when the host is ahead.
+  /// The host's beat minus the session's, smoothed, in microseconds: positive when the host is ahead.
   private(set) var phaseError = 0.0
-  /// A correction is under way: the session's tempo is not the host's.
+  /// A correction is under way: the session's tempo differs from the host's.
   var isCorrecting: Bool { correctedBy != nil }
 
   private var line: HostLine
   private var owesTempo = false
-  /// When the present correction will have brought the distance to nothing.
+  /// When the present correction will have removed the distance.
   private var correctedBy: Double?
   private var rounds = 0
   private var nextNudge = -1e18
@@ -58,10 +63,10 @@ struct HostFollower: BitwiseCopyable {
   private var wasConnected = false
   private var goneSince: Double?
 
-  /// `jitter`: how far a good host may show to be from where it is, in microseconds.
+  /// `jitter`: microseconds by which a good host may show another place than its own.
   init(jitter: Double = HostLine.jitter) { line = HostLine(jitter: jitter) }
 
-  /// What the timebase master shows goes into the session, if it leads. [audio]
+  /// Follows the timebase master, if it leads. [audio]
   mutating func follow(_ now: borrowing Now, master: LeaderReading, leads: Bool) -> Proposal? {
     var reading = master
     if !leads { reading.shown = .nothing }
@@ -83,8 +88,8 @@ struct HostFollower: BitwiseCopyable {
     return Proposal(change, at: Micros(rounding: reading.heard), isDictated: true)
   }
 
-  /// The host is known to be elsewhere from now on: a new line begins, or the jump would be averaged in and taken for its
-  /// crystal.
+  /// Begins a new line, because the host is known to be elsewhere. Otherwise the jump would be averaged in
+  /// and taken for the drift of its crystal.
   mutating func hostJumped() { line.rest() }
 
   private mutating func look(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal.Change? {
@@ -98,7 +103,8 @@ struct HostFollower: BitwiseCopyable {
     }
     goneSince = nil
     let factor = Self.factor(for: shownTempo)
-    // A peer that joins a session takes its tempo (TEMPO-2): the host's counts again when the host changes it.
+    // A peer that joins a session takes its tempo (TEMPO-2). The host's tempo counts again when the host
+    // changes it.
     if now.session.isConnected && !wasConnected { owesTempo = false }
     wasConnected = now.session.isConnected
     if line.readTempo(shownTempo * factor) { owesTempo = true }
@@ -113,8 +119,9 @@ struct HostFollower: BitwiseCopyable {
     return decide(now, reading)
   }
 
-  /// Nothing can be read: the host is gone, or for a moment (a locate while it stands), or the server freewheels. A correction
-  /// that was under way is over, or the session would keep its tempo.
+  /// Ends a correction that is under way; otherwise the session would keep its tempo. Called while nothing
+  /// can be read: the host is gone, or absent for a moment (a locate while it stands), or the server
+  /// freewheels.
   mutating func pause(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal? {
     told(rest(now, reading), reading)
   }
@@ -125,7 +132,8 @@ struct HostFollower: BitwiseCopyable {
     return change
   }
 
-  /// The tempo of a host that comes back is no news; after longer than a moment it is another host.
+  /// Handles the absence of the host. If it comes back within a moment, its tempo is no news; later it is
+  /// another host.
   private mutating func leave(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal.Change? {
     let since = goneSince ?? reading.heard
     goneSince = since
@@ -136,7 +144,7 @@ struct HostFollower: BitwiseCopyable {
     return rest(now, reading)
   }
 
-  /// Link stays within 20...999; a host beyond gets a multiple or a fraction (TEMPO-4).
+  /// Link's tempo stays within 20...999; a host beyond gets a multiple or a fraction (TEMPO-4).
   static func factor(for beatsPerMinute: Double) -> Double {
     var factor = 1.0
     while beatsPerMinute * factor < Tempo.lowest && factor < 1024 { factor *= 2 }
@@ -144,7 +152,7 @@ struct HostFollower: BitwiseCopyable {
     return factor
   }
 
-  /// Into -half ... half a quantum; without a quantum only the beat counts.
+  /// Wraps into half a quantum around 0; without a quantum, into half a beat.
   private static func wrapped(_ beats: Double, around quantum: Double) -> Double {
     let length = quantum > 0 ? quantum : 1
     let remainder = beats - length * Double(Int64(flooring: beats / length))
@@ -168,17 +176,17 @@ struct HostFollower: BitwiseCopyable {
     {
       lastForce = reading.heard
       correctedBy = nil
-      // A correction that was under way is in the tempo still, or a peer's wish.
+      // The session's tempo may still contain a correction, or be a peer's choice.
       owesTempo = abs(60e6 / now.grid.beatMicros - line.pace) >= Self.smallestStep
       return .forceBeat(line.beat, quantum: now.settings.quantum)
     }
     return nudge(now, reading, size)
   }
 
-  /// Coarse ticks show the host now here, now there, though it goes on as it did.
+  /// Coarse ticks show the host now here, now there, although it runs evenly.
   private var tolerance: Double { min(max(Self.tolerated, 1.25 * line.tick), Self.mostTolerated) }
 
-  /// Brings a small distance to nothing with a tempo a little off, for a time.
+  /// Removes a small distance with a tempo that is a little off for a time.
   private mutating func nudge(_ now: borrowing Now, _ reading: LeaderReading, _ size: Double) -> Proposal
     .Change?
   {
@@ -197,7 +205,7 @@ struct HostFollower: BitwiseCopyable {
     return tempo(toCorrect: phaseError, within: time, now, reading)
   }
 
-  /// The host's own, or so far off it that the distance is made up for in that time.
+  /// The host's own tempo, or one that differs enough to remove `distance` in `time`.
   private mutating func tempo(
     toCorrect distance: Double, within time: Double, _ now: borrowing Now, _ reading: LeaderReading
   ) -> Proposal.Change? {

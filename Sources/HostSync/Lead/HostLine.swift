@@ -1,42 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Where a leading host is: a smooth line through the beats that it shows, cycle by cycle, at the tempo that it shows.
+/// The position of a leading host: a smooth line through the beats that it shows, cycle by cycle, at the
+/// tempo that it shows.
 ///
-/// What is shown jitters by a tick and by the clock's own noise, and sometimes it is no measurement at all: a master
-/// that was late shows the bar of the cycle before (facts: jack 5), a locate shows garbage for a cycle. So the line
-/// is only pulled towards what is near to it, and what is far begins a new line when it shows three times the same.
+/// The readings jitter by a tick and by the clock's noise, and some are no measurement at all: a master that
+/// was late shows the bar of the cycle before (facts: jack 5), a locate shows garbage for a cycle. So only
+/// near readings pull the line. Far ones begin a new line when three of them agree.
 ///
-/// The line does not know the session. What the session does meanwhile, a correction above all, is in no average.
+/// The line does not know the session, so the session's moves and corrections enter no average.
 struct HostLine: BitwiseCopyable {
-  /// Averaging of the host's jitter, and of its crystal, in microseconds. Ticks and cycles may beat against each other
-  /// for a second; the first look at a line, or at a new tempo, is shorter.
+  /// Microseconds of averaging: for the host's jitter (ticks and cycles may beat against each other for a
+  /// second), for a measurement that may be corrected by, for the first look at a line or a new tempo, and
+  /// for the crystal's drift.
   static let averagingTime: Double = 1e6
   static let measuringTime: Double = 250_000
   private static let firstLook: Double = 100_000
   private static let learningTime: Double = 10e6
-  /// A new line, or a new tempo, says nothing about the crystal for so long.
+  /// Microseconds in which a new line, or a new tempo, says nothing about the crystal.
   private static let settlingTime: Double = 1e6
-  /// Besides a tick, so much is jitter; beyond it the host was late, or is elsewhere.
+  /// Microseconds of jitter besides a tick. A reading beyond it was late, or the host is elsewhere.
   static let jitter: Double = 1_000
   private static let confirmations: Int = 3
   private static let mostStrays: Int = 12
-  /// A clock's tempo may be shown to a tenth only; no crystal is that far off.
+  /// A share of the tempo. A clock may show its tempo to a tenth only; no crystal is that far off.
   private static let largestDrift: Double = 0.005
-  /// A pause in what is shown that long begins a new line.
+  /// Microseconds. A longer pause in the readings begins a new line.
   private static let longestGap: Double = 2e6
   private static let smallestStep: Double = HostFollower.smallestStep
 
-  /// As shown, within Link's range; 0 while there is none.
+  /// The tempo as shown, within Link's range; 0: none.
   private(set) var tempo = 0.0
-  /// How much faster than it shows the host is, on Link's clock; as it was lately, since a step leans it for a while.
+  /// The share by which the host runs faster than `tempo` on Link's clock. It averages `leaning`, which a
+  /// step tilts for a while.
   private(set) var drift = 0.0
   private var leaning = 0.0
-  /// The host's beat at the moment looked at last.
+  /// The host's beat at the last reading.
   private(set) var beat = 0.0
-  /// A tick of the host's, in microseconds: finer than that nobody knows where it is.
+  /// Microseconds of a tick of the host: its position is not known more exactly.
   private(set) var tick = 0.0
-  /// Microseconds over which the line has been averaged so far; 0: there is none.
+  /// Microseconds over which the line has been averaged so far; 0: there is no line.
   private(set) var averaged = 0.0
 
   private var moment = 0.0
@@ -57,7 +60,7 @@ struct HostLine: BitwiseCopyable {
   /// The tempo that the session needs to stay with the host.
   var pace: Double { tempo * (1 + drift) }
 
-  /// There is no host any more; the crystal is the sound card's, no matter who comes next.
+  /// Forgets the host. The drift stays: it is the sound card's, and the next host has the same.
   mutating func forget() {
     tempo = 0
     tempoBefore = 0
@@ -65,11 +68,11 @@ struct HostLine: BitwiseCopyable {
     rest()
   }
 
-  /// The host stands.
+  /// Ends the line: the host stands.
   mutating func rest() { averaged = 0 }
 
-  /// True if the host has another tempo than before. It counts when two readings in a row nearly agree: memory that was
-  /// never written shows for one cycle.
+  /// Reads a tempo; returns true if it is a new one. It counts when two readings in a row nearly agree:
+  /// uninitialised memory is shown for one cycle.
   mutating func readTempo(_ reading: Double) -> Bool {
     let isConfirmed = abs(reading - lastReading) <= 0.1 * reading
     lastReading = reading
@@ -81,7 +84,8 @@ struct HostLine: BitwiseCopyable {
     return true
   }
 
-  /// What a rolling host shows for this moment. Not `isSound`: a cycle whose time, or the one before whose, was lost.
+  /// Follows what a rolling host shows for this time. Not `isSound`: the time of this cycle, or of the one
+  /// before, was lost.
   mutating func follow(_ shown: Double, ticksPerBeat: Double, at now: Double, isSound: Bool) {
     guard tempo > 0 else { return }
     let elapsed = now - moment
@@ -92,7 +96,7 @@ struct HostLine: BitwiseCopyable {
       begin(shown, averaged: 1)
       return
     }
-    // A tempo that changes did so somewhere in the cycle.
+    // If the tempo changed, it did so somewhere within the cycle.
     let tempoMeanwhile = tempoBefore > 0 ? (tempoBefore + tempo) / 2 : tempo
     beat += elapsed * tempoMeanwhile * (1 + leaning) / 60e6
     guard isSound else { return }
@@ -122,7 +126,7 @@ struct HostLine: BitwiseCopyable {
 
   private func isStray(_ away: Double) -> Bool { abs(away) > jitter + tick }
 
-  /// Three times in a row the same elsewhere, or nowhere for long: the host has moved.
+  /// Returns whether the host has moved: three readings in a row agree elsewhere, or many agree nowhere.
   private mutating func hasMoved(_ away: Double) -> Bool {
     strays += 1
     if agreeing > 0, !isStray(away - firstStray) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// What the audio thread wants changed in the session. Small and flat, for a queue to the network thread.
+/// A change of the session that the audio thread wants. Small and flat, for a queue to the network thread.
 public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   public enum Change: Hashable, Sendable, BitwiseCopyable {
-    /// Beats per minute from the moment on.
+    /// Beats per minute from `moment` on.
     case tempo(Double)
-    /// The session's grid moves so that this beat falls on the moment: for a leader that is the clock.
+    /// Moves the session's grid so that this beat falls on `moment`: for a leader that is the clock.
     case forceBeat(Double, quantum: Double)
     case playing(Bool)
   }
@@ -14,9 +14,9 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   public var change: Change
   /// Link's host time at which it is heard.
   public var moment: Micros
-  /// A leading host or MIDI clock wants it: nobody's own choice.
+  /// A leading host or MIDI clock wants it; no user chose it.
   public var isDictated: Bool
-  /// Starts and stops are counted: `SessionView` says how many the session has taken.
+  /// The number of this start or stop; `SessionView` says how many of them the session has taken.
   public var number: UInt32
 
   public init(_ change: Change, at moment: Micros, isDictated: Bool = false, number: UInt32 = 0) {
@@ -27,10 +27,10 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The session as it is given to the audio thread.
+/// The session as the audio thread gets it.
 public struct SessionView: Sendable, BitwiseCopyable {
   public var state: SessionState
-  /// The last of our starts and stops that was put into it: what it says since then is no older than that.
+  /// The number of our last start or stop that was put into `state`, so what `state` says is not older.
   public var startStopsTaken: UInt32
 
   @_noLocks @_noAllocation
@@ -40,10 +40,10 @@ public struct SessionView: Sendable, BitwiseCopyable {
   }
 }
 
-/// What is to be proposed, oldest first, until somebody takes it. Of each kind of change only the newest counts: what a
-/// full queue refuses is offered again with the next cycle, and nothing is lost however long nobody looks.
+/// Proposals that wait for their reader, oldest first. Only the newest of each kind counts. A proposal that a
+/// full queue refuses is offered again in the next cycle, so none is lost, however long the reader is away.
 public struct Proposals: BitwiseCopyable {
-  /// As many as there are kinds.
+  /// The number of kinds of changes.
   private static let capacity: Int = 3
 
   private var slots = InlineArray<3, Proposal>(repeating: Proposal(.playing(false), at: .zero))
@@ -85,8 +85,9 @@ extension Proposal {
 }
 
 extension SessionState {
-  /// What a proposal changes, to be committed; nil if nothing. The next one counts from after it, so that there and back again
-  /// is two changes, each later than the start or stop before it: the session drops one that is not. [network]
+  /// Returns the change that a proposal makes, to be committed; nil: none. Later proposals start from this
+  /// result, so that switching on and off again yields two changes, each later than the start or stop before
+  /// it: the session drops one that is not later. [network]
   public mutating func take(_ proposal: Proposal, at now: Micros) -> SessionChange? {
     apply(proposal)
     let change = change(at: max(now, startStop.timestamp + Micros(1)))
@@ -96,7 +97,7 @@ extension SessionState {
     return change
   }
 
-  /// The edit that a proposal asks for, before it is committed. [network]
+  /// Applies the edit that a proposal asks for, before it is committed. [network]
   public mutating func apply(_ proposal: Proposal) {
     switch proposal.change {
     case .tempo(let beatsPerMinute): setTempo(beatsPerMinute, at: proposal.moment)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// When Start, Stop and Continue last left through any of our clock outputs. A machine that is connected both ways sends them back to
-/// `control`, by its soft thru or because it sends its own transport while it follows. Such an echo is no command: Stop, position and
-/// Continue go out at each locate, and the returned Stop would end the song.
+/// The times at which Start, Stop and Continue last left through any of our clock outputs. A machine that is
+/// connected both ways sends them back to `control`, by its soft thru, or because it sends its own transport
+/// while it follows. Such an echo is no command: Stop, position and Continue go out at each locate, and the
+/// returned Stop would end the song.
 struct SentCommands: BitwiseCopyable {
   /// Microseconds of Link's clock.
   private var stop = -Double.infinity
@@ -20,7 +21,7 @@ struct SentCommands: BitwiseCopyable {
     }
   }
 
-  /// Whether a command that came in was sent by us, and was on its way for as long as an echo is at most.
+  /// Returns whether a received command is one of ours: it comes no later after ours than an echo can.
   func isEcho(_ status: UInt8, at time: Double) -> Bool {
     let sent: Double
     switch status {

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What a timebase master's tempo counts whose bars are of other notes than quarters: those notes, or quarters all the same. JACK does not
-/// say, and programs do either; how fast its beats go by does. Until that is seen, nothing is read.
+/// The unit of a timebase master's tempo, if its bars are of other notes than quarters: those notes, or
+/// quarters all the same. JACK does not say, and programs do either. The pace of the master's beats shows it;
+/// until then its tempo is not read.
 struct TempoUnit: BitwiseCopyable {
-  /// So many cycles more must speak for one than for the other.
+  /// This number of cycles more must speak for one unit than for the other.
   static let certain: Int = 8
-  /// A locate or a late master is no word at all.
+  /// A share of the tempo. Readings beyond it, as after a locate or from a late master, do not count.
   static let tolerance: Double = 0.3
-  /// Ticks are cut off: fewer say nothing of the pace, and a cycle of a coarse master has less than one.
+  /// Ticks are cut off, so fewer say nothing of the pace; in a cycle of a coarse master there is less than
+  /// one.
   static let leastTicks: Double = 8
 
   private var lastShown = -Double.infinity
   private var lastBeats = 0.0
   private var lastTime = -Double.infinity
-  /// Above 0: quarters.
+  /// Above 0: the tempo counts quarters.
   private var votes = 0
   private var countsQuarters: Bool?
 
-  /// What the master shows, of a cycle that is heard at this time.
+  /// Reads what the master shows in a cycle that is heard at `time`.
   mutating func shown(_ bbt: BBT?, at time: Double, isRolling: Bool) -> LeaderReading.Shown {
     if bbt != nil {
-      // Who comes back after longer than a moment is another.
+      // A master that comes back after a longer absence is another one.
       if time - lastShown > HostFollower.moment { self = TempoUnit() }
       lastShown = time
     }

@@ -13,7 +13,7 @@ public struct BBT: Hashable, Sendable, BitwiseCopyable {
   public var beatType: Float
   public var ticksPerBeat: Double
   public var beatsPerMinute: Double
-  /// The tick with its fraction; nil: it is not shown.
+  /// The tick with its fraction; nil: not shown.
   public var fineTick: Double?
 
   @_noLocks @_noAllocation
@@ -34,20 +34,20 @@ public struct BBT: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension BBT {
-  /// Old PipeWire knows no other number, and every reader divides by it (facts: jack 7).
+  /// Old PipeWire assumes this number, and every reader divides by it (facts: jack 7).
   public static var publishedTicksPerBeat: Int64 { 1920 }
 
-  /// With bars of one length from the song's start on.
+  /// The position in bars of one length from the song's start on.
   public init(song: Beats, meter: Meter, beatsPerMinute: Double, grace: Beats = .zero, isFine: Bool = false) {
     self.init(song: song, bars: Bars(meter), beatsPerMinute: beatsPerMinute, grace: grace, isFine: isFine)
   }
 
-  /// What we show as timebase master for a song position. JACK's beats are the meter's notes, of which `beatsPerMinute` is not: that and
-  /// the position are in the session's beats, quarters.
+  /// The position that we show as timebase master. JACK's beats are the meter's notes; `song` and
+  /// `beatsPerMinute` count the session's beats, which are quarters.
   ///
-  /// Bars before the first do not exist for JACK's readers: Hydrogen refuses them and PipeWire rounds them to
-  /// the wrong side. Up to `grace` before the song (a launch in the nearest cycle may be half a period early) it
-  /// is the song's first tick; earlier than that, the first bar with the beat and tick that the session has.
+  /// JACK's readers do not know bars before the first: Hydrogen refuses them and PipeWire rounds them to the
+  /// wrong side. Up to `grace` before the song (a launch in the nearest cycle may be half a period early) we
+  /// show the song's first tick; earlier than that, the first bar with the session's beat and tick.
   public init(song: Beats, bars: Bars, beatsPerMinute: Double, grace: Beats = .zero, isFine: Bool = false) {
     var position = song
     if position < .zero {
@@ -69,7 +69,8 @@ extension BBT {
         ? Double(part &* Self.publishedTicksPerBeat) / Double(note) : nil)
   }
 
-  /// Of its beats in one of the session's. What nobody can have meant is a quarter.
+  /// The number of this position's beats in a beat of the session. An impossible beat type counts as a
+  /// quarter.
   public var notesPerBeat: Double {
     @_noLocks @_noAllocation get {
       switch beatType {
@@ -79,23 +80,24 @@ extension BBT {
     }
   }
 
-  /// In the session's beats a minute.
+  /// The tempo in the session's beats a minute.
   public var tempo: Double {
     @_noLocks @_noAllocation get { beatsPerMinute / notesPerBeat }
   }
 
-  /// Whether this is the other after its way through the server. jack2 brings it back to the bit; PipeWire carries
-  /// it as beats and may lose a tick of it (facts: jack 7).
+  /// Returns whether this is `other` after its way through the server. jack2 returns it to the bit; PipeWire
+  /// carries it as beats and may lose a tick (facts: jack 7).
   func isCopy(of other: BBT) -> Bool {
     guard let here = beats, let there = other.beats else { return self == other }
     return abs(here - there) * other.notesPerBeat * other.ticksPerBeat < 2.5
       && abs(beatsPerMinute - other.beatsPerMinute) < 1e-6
   }
 
-  /// The song position that somebody else published, in the session's beats, or nil if it makes no sense.
+  /// The song position that another client published, in the session's beats; nil: it makes no sense.
   ///
-  /// Strangers write zero bars, NaN tempos and uninitialised memory (facts: jack 6, 7); in the cycle after
-  /// a plain locate even jack2 does. Half a tick is added because ticks are cut off, not rounded; a fine one is the place.
+  /// Other clients write zero bars, NaN tempos and uninitialised memory (facts: jack 6, 7); in the cycle
+  /// after a plain locate even jack2 does. Ticks are cut off, not rounded, so half a tick is added. A fine
+  /// tick is exact.
   public var beats: Double? {
     guard bar >= 1, beat >= 1, tick >= 0,
       beatsPerBar >= 1, beatsPerBar <= 256, Float(beat) < beatsPerBar + 1,
@@ -108,7 +110,7 @@ extension BBT {
     return notes / notesPerBeat
   }
 
-  /// It must be the same place, nearly: some round the one and cut off the other.
+  /// The fine tick, if it is nearly the same place as the tick: some clients round one and cut off the other.
   private var knownFineTick: Double? {
     guard let fineTick, fineTick >= 0, fineTick < ticksPerBeat, abs(fineTick - Double(tick)) <= 1 else {
       return nil
@@ -116,7 +118,8 @@ extension BBT {
     return fineTick
   }
 
-  /// `beats` for a transport that stands: it was sent there, and one is sent to a beat, not to somewhere behind it.
+  /// `beats` of a standing transport. A transport is sent to a beat, not to a place shortly after it, so tick
+  /// 0 is the beat.
   var standingBeats: Double? {
     guard let beats else { return nil }
     return tick == 0 && knownFineTick == nil ? beats - 0.5 / ticksPerBeat / notesPerBeat : beats

@@ -2,8 +2,8 @@
 import BeatMath
 import Choices
 
-/// A meter that waits for its beat. Outputs and JACK's clients have the new bars from that line on, although the program carries the change
-/// out a little behind the line.
+/// A meter that waits for its beat. Outputs and JACK's clients get the new bars from that bar line on,
+/// although the program carries out the change shortly after the line.
 struct QueuedMeter: BitwiseCopyable {
   /// Kept until the change is carried out or taken back.
   private var change: QueuedChange?
@@ -19,13 +19,13 @@ struct QueuedMeter: BitwiseCopyable {
     }
   }
 
-  /// The session's beat that this meter waited for, or `present`, if it did not wait.
+  /// The session's beat that `meter` waited for, or `present` if it did not wait.
   func beat(of meter: Meter, or present: Double) -> Double {
     guard let change, change.isOf(meter) else { return present }
     return change.beat.value
   }
 
-  /// The bars of a song that plays, with the change that waits.
+  /// Returns the bars of a song that plays, with the waiting change in them.
   func bars(_ bars: Bars, of song: Song) -> Bars {
     guard isWaiting, song.isRolling, let change, let meter = change.meter else { return bars }
     var bars = bars

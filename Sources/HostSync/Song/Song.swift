@@ -2,10 +2,11 @@
 import BeatMath
 import Choices
 
-/// Where the song is: whether it plays, since which beat, and which beat is its first.
+/// The state of the song: whether it plays, since which beat, and which beat of the session is its first.
 ///
-/// Song beat = beat - origin; the origin is a whole number of beats, or of the meter's notes where those are shorter, chosen at a start
-/// or a locate, so that the song is always in phase with the session and no tempo change moves it.
+/// Song beat = beat - origin. A start or a locate chooses the origin: a whole number of beats, or of the
+/// meter's notes if those are shorter. So the song is always in phase with the session, and no tempo change
+/// moves it.
 struct Song: BitwiseCopyable {
   enum Phase: Hashable, BitwiseCopyable {
     case stopped
@@ -15,31 +16,31 @@ struct Song: BitwiseCopyable {
   }
 
   private(set) var phase = Phase.stopped
-  /// In 32nds of the session, on which all notes fall.
+  /// In 32nds of the session: every note falls on one of them.
   private(set) var origin: Int64 = 0
-  /// The beat from which on the song sounds; nothing before it belongs to it.
+  /// The session's beat from which the song sounds; earlier beats do not belong to it.
   private(set) var startBeat = Double.infinity
-  /// The run began as the session became another below a rolling song: nothing starts there.
+  /// This run began because the session changed under a rolling song, not by a start.
   private(set) var isRebased = false
   /// When the last run ended, as heard; only while stopped.
   private(set) var stopTime = -Double.infinity
-  /// Goes up whenever the song's position jumps: at a start, a locate, another session.
+  /// Counts the jumps of the song's position: at a start, a locate, another session.
   private(set) var run: UInt64 = 0
-  /// The song's position in beats while the transport stands. A tempo change does not move it; a locate does, to
-  /// the beat that the frame has at the tempo of that moment.
+  /// The song's position in beats while the transport stands. A tempo change does not move it. A locate does,
+  /// to the beat that the frame has at the tempo of that time.
   private(set) var standing = 0.0
   private var standingFrame: UInt32?
-  /// Where it stands.
+  /// The place of the standing transport.
   var place: SongPlace? { standingFrame.map { SongPlace(frame: $0, beat: standing) } }
-  /// Where this cycle's frame, or one that is still to come, lies in the song, if the tempo does not say it.
+  /// The place in the song of this cycle's frame, or of one to come, if the tempo does not determine it.
   var landmark: SongPlace?
-  /// A host that counts frames by itself, against this song.
+  /// The lag of a host that counts frames by itself behind this song.
   private(set) var lag = HostLag()
 
   private var lastFrame: UInt32 = 0
   private var lastFrames: UInt32 = 0
-  /// What the last cycle lost and the transport did not count: who is late reads the next cycle's time with this one's transport, and
-  /// the transport goes on in the next (facts: jack 8).
+  /// Frames that the last cycle lost and the transport has not counted. A client that is late reads the next
+  /// cycle's time with this cycle's transport; the transport catches up in the next one (facts: jack 8).
   private var uncounted: Int64 = 0
 
   var isRolling: Bool { if case .rolling = phase { true } else { false } }
@@ -47,22 +48,23 @@ struct Song: BitwiseCopyable {
 
   func songBeat(of beat: Double) -> Double { beat - originBeat }
 
-  /// The session's beat at which it is at its beat 0.
+  /// The session's beat at which the song's beat 0 is.
   var originBeat: Double { ThirtySeconds.beats(origin) }
 
-  /// The boundary among `perBeat` a beat that is a place of the song's, in 32nds, or the next one.
+  /// The number of the boundary, among `perBeat` a beat, at the song's `place` in 32nds; if there is none, of
+  /// the next one.
   func boundary(at place: Int64 = 0, perBeat: Int64) -> Int64 {
     0 &- Ticker.floorDivide(0 &- (origin &+ place) &* perBeat, ThirtySeconds.perBeat)
   }
 
-  /// Nothing of it but its position has changed.
+  /// Returns whether nothing but the song's position has changed since `before`.
   @inline(__always)
   func isWhereItWas(_ before: Song) -> Bool {
     phase == before.phase && run == before.run && origin == before.origin && startBeat == before.startBeat
       && stopTime == before.stopTime
   }
 
-  /// Whether a boundary at `beat`, heard at `time`, is part of the song.
+  /// Returns whether a boundary at `beat`, heard at `time`, belongs to the song.
   func contains(beat: Double, time: Double) -> Bool {
     switch phase {
     case .stopped: beat >= startBeat && time < stopTime
@@ -78,8 +80,9 @@ struct Song: BitwiseCopyable {
     report.songBeat = isRolling || isWaiting ? songBeat(of: report.sessionBeat) : standing
   }
 
-  /// Follows the transport through one cycle. `here` is the song's beat that its frame means by itself. Where a song stops that nobody
-  /// `leads`, it goes back to the beat that a host that counts frames has there, and so does the next start.
+  /// Follows the transport through one cycle. `here`: the song's beat that the transport's frame means by
+  /// itself. `leads`: a leader says where the song is. Without one, a song that stops goes back to the beat
+  /// where a host that counts frames is, and the next start begins there.
   mutating func follow(_ now: borrowing Now, at here: Double, lostFrames: Int64, leads: Bool = false) {
     let transport = now.transport
     let beat = now.grid.beat(at: now.heard.start)
@@ -118,7 +121,7 @@ struct Song: BitwiseCopyable {
       nominalPerFrame: 1e6 / Double(now.sampleRate))
   }
 
-  /// The position at which the song is entered in this cycle, by a start or a locate; nil: it is not.
+  /// The position at which a start or a locate enters the song in this cycle; nil: none does.
   func entry(_ now: borrowing Now, at here: Double, lostFrames: Int64) -> Double? {
     guard now.isRolling else { return nil }
     let transport = now.transport
@@ -129,7 +132,7 @@ struct Song: BitwiseCopyable {
     return standing + Double(skipped) * now.frameMicros / now.heardBeatMicros
   }
 
-  /// The beat that a frame has if the tempo was always this one: all that a locate by frames can mean.
+  /// The beat of a frame if the tempo had always been this one. A locate by frames cannot mean anything else.
   static func beats(ofFrame frame: UInt32, sampleRate: UInt32, beatMicros: Double) -> Double {
     Double(frame) / Double(max(1, sampleRate)) * 1e6 / beatMicros
   }
@@ -147,14 +150,16 @@ struct Song: BitwiseCopyable {
     }
   }
 
-  /// A stop leaves the frame where it was or lets the last cycle still count.
+  /// Returns whether the transport stopped where it was: a stop leaves the frame, or still counts the last
+  /// cycle.
   private func isContinuation(_ frame: UInt32) -> Bool {
     let moved = Int64(Int32(truncatingIfNeeded: frame &- lastFrame))
     return moved >= 0 && moved <= 2 * Int64(lastFrames)
   }
 
-  /// The song's beat at the start of the next cycle, if the transport's frame is `frame` then and the session's
-  /// `beat`. A frame other than the next is a locate, which lands in phase with the session.
+  /// The song's beat at the start of the next cycle, if the transport's frame is `frame` then and the
+  /// session's beat is `beat`. A frame other than the next one is a locate, which lands in phase with the
+  /// session.
   func position(atFrame frame: UInt32, meaning there: Double, beat: Double, grain: Int64) -> Double {
     if isRolling, frame == lastFrame &+ lastFrames { return songBeat(of: beat) }
     if let landmark, landmark.frame == frame { return landmark.beat }
@@ -162,7 +167,7 @@ struct Song: BitwiseCopyable {
     return beat - ThirtySeconds.beats(ThirtySeconds.nearest(to: beat - there, grain: grain))
   }
 
-  /// A start at `beat` of a song whose first beat is `origin`: from now on the song waits for it.
+  /// Lets the song wait for a start at `beat`. `origin`: its beat 0, in 32nds of the session.
   mutating func arm(startingAt beat: Double, origin: Int64) {
     if isWaiting, startBeat == beat, self.origin == origin { return }
     self.origin = origin
@@ -171,7 +176,7 @@ struct Song: BitwiseCopyable {
     begin()
   }
 
-  /// It waits for no start any more.
+  /// Ends the wait for a start.
   mutating func disarm() {
     guard isWaiting else { return }
     phase = .stopped
@@ -187,7 +192,7 @@ struct Song: BitwiseCopyable {
   }
 
   private mutating func enter(at beat: Double, position: Double, grain: Int64) {
-    // As agreed, or nearly (a start happens at the border of a cycle): the agreed beats stand.
+    // The start came as agreed, or nearly (it falls on the border of a cycle): keep the agreed beats.
     if isWaiting && abs(beat - startBeat) < 0.5 {
       phase = .rolling
       return
@@ -203,19 +208,19 @@ struct Song: BitwiseCopyable {
     self.isRebased = isRebased
   }
 
-  /// The transport's frame does not count cycles that were lost, ours does (facts: jack 8).
+  /// The transport's frame does not count lost cycles, our frame counter does (facts: jack 8).
   private func hasLocated(_ transport: Transport, lostFrames: Int64) -> Bool {
     let moved = moved(transport)
     return moved < 0 || moved > max(0, lostFrames) &+ uncounted
   }
 
-  /// How much farther than a cycle its frame is from the last.
+  /// Frames by which the transport moved more than one cycle since the last cycle.
   private func moved(_ transport: Transport) -> Int64 {
     Int64(Int32(truncatingIfNeeded: transport.frame &- lastFrame)) &- Int64(lastFrames)
   }
 
-  /// Another session, or a long stall, moved the session's beat by so much: the bar stays nearest to where it was, in
-  /// phase with the new grid.
+  /// Follows a session's beat that moved by `moved`, because of another session or a long stall. The bar
+  /// stays nearest to where it was, in phase with the new grid.
   mutating func rebase(by moved: Double, _ now: borrowing Now) {
     let quantum = now.settings.quantum
     let whole = quantum > 0 ? max(1, ThirtySeconds.nearest(to: quantum, grain: 1)) : ThirtySeconds.perBeat
