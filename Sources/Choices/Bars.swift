@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Where a song's bars are, in 32nds from its start, also behind a change of meter: that comes with a bar line, and the bars before
-/// it keep their numbers.
+/// The place of a song's bars, in 32nds from its start. A change of meter comes with a bar line, and the bars
+/// before it keep their numbers.
 ///
-/// Only the last change is known, which is what still sounds; whoever goes back behind it has bars of the earlier length as far as they
-/// went, and a song that starts anew counts in its meter from the beginning.
+/// Only the last change is known, because it still sounds. Before that change all bars have the earlier
+/// length, and a song that starts again counts in its meter from the beginning.
 public struct Bars: Hashable, Sendable, BitwiseCopyable {
-  /// Bars of one length, from a line on.
+  /// Bars of one length, from a bar line on.
   private struct Stretch: Hashable, BitwiseCopyable {
-    /// Where its first bar begins, and how many bars are before that.
+    /// The beginning of the first bar, and the number of bars before it.
     var first: Int64 = 0
     var number: Int64 = 0
     var meter: Meter
@@ -24,29 +24,29 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     before = present
   }
 
-  /// As it was told by one who knows.
+  /// Bars of one length that begin at `origin`.
   public init(_ meter: Meter, countedFrom origin: Int64) {
     self.init(meter)
     present.first = origin
     before = present
   }
 
-  /// The meter that holds from the last change on, and that change.
+  /// The meter from the last change on, and the place of that change.
   public var meter: Meter {
     @_noLocks @_noAllocation get { present.meter }
   }
   public var first: Int64 {
     @_noLocks @_noAllocation get { present.first }
   }
-  /// ==, for other modules' real-time code.
+  /// The operator `==`, for other modules' real-time code.
   @_noLocks @_noAllocation
   public func isSame(as other: Bars) -> Bool { self == other }
 
-  /// Of the bar in which this place is.
+  /// The meter of the bar that contains `place`.
   @_noLocks @_noAllocation
   public func meter(at place: Int64) -> Meter { stretch(at: place).meter }
 
-  /// Where the first bar would begin, had all been as long as the one in which this place is.
+  /// The beginning of the first bar, if all bars were as long as the one that contains `place`.
   public func origin(at place: Int64) -> Int64 {
     let stretch = stretch(at: place)
     return stretch.first &- stretch.number &* stretch.meter.bar
@@ -64,7 +64,7 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     return (stretch.meter, stretch.number &+ bar, from &- bar &* length)
   }
 
-  /// Bar, note and the rest in 32nds, all from 0; bars before the song are below 0.
+  /// The bar, the note in it, and the rest in 32nds, all from 0; bars before the song are below 0.
   @_noLocks @_noAllocation
   public func place(of place: Int64) -> (bar: Int64, note: Int64, rest: Int64) {
     let here = inBar(of: place)
@@ -72,7 +72,7 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     return (here.bar, note, here.inBar &- note &* here.meter.note)
   }
 
-  /// The same of any beat of the song's, with what has passed of the note, 0..<1.
+  /// The bar and note of any beat of the song, and the part of the note that has passed, 0..<1.
   public func place(at beat: Double) -> (bar: Int64, note: Int64, passed: Double) {
     let whole = ThirtySeconds.before(beat)
     let here = place(of: whole)
@@ -87,11 +87,11 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     let here = inBar(of: whole)
     guard here.inBar > 0 else { return whole }
     let next = whole &- here.inBar &+ here.meter.bar
-    // A change cuts no bar, so its line is one of both.
+    // A change cuts no bar, so its line belongs to both meters.
     return whole < present.first ? min(next, present.first) : next
   }
 
-  /// Where this place is in a group of so many bars, from the group's first, and how long that is.
+  /// The place within a group of `span` bars, counted from the group's first, and the group's length.
   @_noLocks @_noAllocation
   public func place(of place: Int64, inBars span: Int64) -> (place: Int64, length: Int64) {
     let here = inBar(of: place)
@@ -100,21 +100,21 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     return (bars &+ here.inBar, span &* here.meter.bar)
   }
 
-  /// Into how many parts a beat has to be cut so that all of them, their notes, and a song that begins at `origin` fall on one: 1, 2, 4
-  /// or 8.
+  /// The parts of a beat (1, 2, 4 or 8) that are fine enough for all bars, their notes, and a song that
+  /// begins at `origin`.
   @_noLocks @_noAllocation
   public func parts(songFrom origin: Int64) -> Int64 {
     let all = present.first | present.meter.note | before.first | before.meter.note | origin
     return ThirtySeconds.perBeat >> Int64(min(3, all.trailingZeroBitCount))
   }
 
-  /// Another meter, from the line next to this beat on: the one that was passed less than half a note ago (half a
-  /// beat, if that is shorter), or else the next.
+  /// Changes the meter at the bar line next to `beat`: the line that was passed less than half a note ago
+  /// (half a beat, if that is shorter), or else the next one.
   @_noLocks @_noAllocation
   public mutating func change(to meter: Meter, at beat: Double) {
     guard meter != present.meter else { return }
     let half = ThirtySeconds.beats(present.meter.grain) / 2
-    // One that has not come yet, or just now, is another one.
+    // The last change has not come yet, or just now: replace its meter.
     guard beat >= ThirtySeconds.beats(present.first) + half else {
       present.meter = meter
       return
@@ -124,7 +124,7 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     change(to: meter, from: ThirtySeconds.beats(last) + half > beat && last >= present.first ? last : next)
   }
 
-  /// Another meter, from this bar line on.
+  /// Changes the meter at `line`, a bar line.
   @_noLocks @_noAllocation
   public mutating func change(to meter: Meter, from line: Int64) {
     let number = inBar(of: line).bar

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How Link Audio's channels name their ports, which nothing else of ours may be called.
+/// The names of the ports of Link Audio's channels. No other port of ours may have such a name.
 public enum ChannelPortName {
-  /// Before the name of a channel that we send.
+  /// The prefix of a channel that we send.
   public static var sent: StaticString { "send_" }
-  /// Behind a stereo channel's name.
+  /// The suffix of the left port of a stereo channel; then that of the right one.
   public static var left: StaticString { "_l" }
   public static var right: StaticString { "_r" }
 
-  /// Whether some channel's port can be called so, as far as that can be said of one that is not there.
+  /// Returns whether `name` can be the name of a channel's port, existing or not.
   public static func isOne(_ name: some BidirectionalCollection<UInt8>) -> Bool {
     name.starts(with: bytes(sent)) || ends(name, with: left) || ends(name, with: right)
   }

@@ -1,45 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-// The user's choices as plain values: each type and each default exists here and nowhere else. What a hand can change while
-// music plays is a choice; what only a start can is configuration. Real-time code, as all that reads it in a cycle: no words,
-// no key paths, no heap.
+// The user's choices as plain values: each type and each default exists here and nowhere else. A setting that
+// can change while music plays is a choice; a setting that only a start can change is configuration. The
+// audio thread reads these in each cycle, so they contain no strings, no key paths, no heap.
 
-/// The choices that matter inside a cycle. Changed whole; every field takes effect in the next cycle.
+/// The choices that matter inside a cycle. Replaced as a whole; every field takes effect in the next cycle.
 public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var meter = Meter()
   public var ownQuantum = Quantum.bar
   public var click = ClickSettings()
   public var clock = ClockSettings()
   public var pulse = PulseSettings()
-  /// Added to the time at which a port is heard. Positive: what leaves here is heard later than JACK's latencies say (an
-  /// amplifier across the stage, an unreported converter), so it is sent earlier. nil: as the port that it follows.
+  /// Added to the time at which a port is heard. Positive: the port is heard later than JACK's latencies say
+  /// (an amplifier across the stage, an unreported converter), so we send earlier. nil: the same as for the
+  /// port that it follows.
   public var offsets = PerPort<Micros?>(repeating: Micros(0))
   public var launch = LaunchSettings()
-  /// What a stop that we are asked for waits for.
+  /// The boundary that a stop waits for if the user asks tactus for it.
   public var stop = LaunchMoment.now
   public var correction = Correction.off
-  /// Lags below this are not corrected.
+  /// A lag below this is not corrected.
   public var correctAbove = Micros(3000)
-  /// In the Link session; on the network only while the program is, too.
+  /// Takes part in the Link session. While the program rests it is off the network all the same.
   public var isLinkEnabled = true
   public var lead = Lead.link
   /// The host is the clock: the session's grid is moved to the host's beat even when others share it.
   public var hostIsTheClock = false
-  /// A start or stop of the transport starts or stops the session (the other way round is the program's part).
+  /// A start or stop of the transport starts or stops the session. The opposite direction is the program's
+  /// part.
   public var syncsStartStop = false
-  /// The wish to record. JACK's transport has no word for it; machine control has, and DAWs obey it (Ardour, Qtractor).
+  /// The wish to record. JACK's transport cannot express it; machine control can, and DAWs obey it (Ardour,
+  /// Qtractor).
   public var records = false
   /// The page for browsers can be reached from the networks that this machine is on.
   public var opensPage = false
   public var audio = AudioSettings()
-  /// As timebase master, beside `tick`. Off: jack2 drops the locates of programs that send back the position that they read.
+  /// Shows the tick's fraction beside `tick` while we are timebase master. Off: jack2 then drops the locates
+  /// of programs that send back the position that they read.
   public var showsFineTicks = false
   public var far = FarChoices()
   public var bend = BendSettings()
-  /// Where other programs are heard; for the control thread.
+  /// The sink at which other programs are heard; for the control thread.
   public var sink = SinkName()
-  /// The next change that waits for its beat; the control surface says which.
+  /// The next change that waits for its beat, as the control surface announces it.
   public var queued: QueuedChange?
 
   public init() {
@@ -69,7 +73,8 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// What bars are of while nothing rolls: the meter, if it fits the grid that is shared with others; or else that grid's own notes.
+  /// The bars while nothing rolls: those of the meter, if it fits the grid that peers share; otherwise bars
+  /// of that grid.
   public var standingMeter: Meter {
     @_noLocks @_noAllocation get {
       guard case .beats(let beats) = ownQuantum else { return meter }
@@ -77,7 +82,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// What a start waits for, the longest count-in of all outputs.
+  /// The count-in that a start waits for: the longest of all outputs.
   public var countIn: Beats {
     @_noLocks @_noAllocation get { countIn(bars: max(launch.countIn, launch.othersCountIn)) }
   }
@@ -87,7 +92,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
     LaunchSettings.countIn(bars: bars, in: meter)
   }
 
-  /// The offset that holds for this port. Inlined, so that nobody needs a copy of all settings to ask.
+  /// The offset that holds for this port. Inlined, so that a call does not copy all settings.
   @inlinable @_noLocks @_noAllocation
   public func offset(of port: Port) -> Micros {
     if let own = offsets[port] { return own }
@@ -96,26 +101,26 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// Who says what beat it is.
+/// The owner of tempo and beat.
 public enum Lead: UInt8, Sendable, BitwiseCopyable {
-  /// The session: we show it as bar and beat on JACK's transport.
+  /// The session leads: we show it as bar and beat on JACK's transport.
   case link
-  /// Another JACK client, the timebase master: its tempo and beat go into the session.
+  /// Another JACK client leads as timebase master: its tempo and beat go into the session.
   case host
   /// `host` while another client is master, `link` otherwise.
   case auto
-  /// A sequencer's MIDI clock at `control`: its tempo and beat go into the session.
+  /// A sequencer leads by its MIDI clock at `control`: its tempo and beat go into the session.
   case midi
 }
 
-/// When a click or a clock that is on runs.
+/// The time when a click or a clock runs, if it is on.
 public enum RunsWhen: UInt8, Sendable, BitwiseCopyable {
   /// Follows the session whether the transport rolls or not.
   case always
   case rolling
 }
 
-/// The sounds that need no file.
+/// The built-in sounds.
 public enum ClickSound: UInt8, Sendable, BitwiseCopyable {
   /// Two sine tones, a fourth apart.
   case beep
@@ -135,7 +140,7 @@ public struct ClickSettings: Hashable, Sendable, BitwiseCopyable {
   public var gain: Float = 0.5
   /// Clicks for each note of the meter, 1...8.
   public var subdivision: Int32 = 1
-  /// Empty: the bar's first beat accented, then beats, subdivisions softer.
+  /// Empty: an accent on the bar's first beat, then beats; subdivisions are softer.
   public var pattern = Pattern()
 
   public init() {}
@@ -143,27 +148,28 @@ public struct ClickSettings: Hashable, Sendable, BitwiseCopyable {
 
 public struct ClockSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = true
-  /// Always: the clocks run while the transport stands, too, so that hardware stays locked.
+  /// `always`: clocks go out while the transport stands, too, so that hardware stays locked.
   public var when = RunsWhen.rolling
-  /// What a receiver gets between a song position and Continue, if the grid leaves room for it.
+  /// The time that a receiver gets between a song position and Continue, if the grid leaves room for it.
   public var settle = Micros(100_000)
-  /// Clocks a beat, 6...96: 24, or a multiple or a part of it for a machine that shall play faster or slower.
+  /// Clocks a beat, 6...96: 24, or a multiple or a part of it, so that a machine plays faster or slower.
   public var perBeat: Int32 = 24
-  /// Start, Stop and Continue; else clocks alone.
+  /// Sends Start, Stop and Continue; otherwise clocks alone.
   public var sendsTransport = true
-  /// Song position and Continue; else a start in the middle of a song is a Start on its next bar.
+  /// Sends song position and Continue; otherwise a start in the middle of a song is a Start on its next bar.
   public var sendsPosition = true
-  /// Off, the receiver is stopped, alone. On again while the song rolls, it is started with the next bar.
+  /// Off: this receiver alone is stopped. When it is switched on while the song rolls, it starts with the
+  /// next bar.
   public var plays = true
 
   public init() {}
 }
 
-/// How often `pulse` goes high: once a bar, or so often a beat.
+/// The rate of `pulse`: once a bar, or a number of times a beat.
 public enum PulseRate: UInt8, Sendable, BitwiseCopyable {
   case bar, one, two, four, twentyFour, fortyEight
 
-  /// Nil: once a bar.
+  /// nil: once a bar.
   public var perBeat: Int64? {
     @_noLocks @_noAllocation get {
       switch self {
@@ -181,35 +187,38 @@ public enum PulseRate: UInt8, Sendable, BitwiseCopyable {
 public struct PulseSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = true
   public var rate = PulseRate.one
-  /// Always: it follows the session whether the transport rolls or not; `run` says which.
+  /// `always`: the pulse follows the session whether the transport rolls or not; `run` shows whether it
+  /// rolls.
   public var when = RunsWhen.always
 
   public init() {}
 }
 
-/// What something waits for that is asked for now: nothing, the next beat, or the next bar.
+/// The boundary that a start, stop or change waits for: none, the next beat, or the next bar.
 public enum LaunchMoment: UInt8, Sendable, BitwiseCopyable {
   case now, beat, bar
 }
 
-/// How near to its beat the song's start position is heard.
+/// The accuracy with which the song's start position is heard on its beat.
 public enum Alignment: UInt8, Sendable, BitwiseCopyable {
   /// In the nearest cycle: at most half a period off.
   case nearest
-  /// To the frame: the transport is sent back by less than a period first. A boundary that is too near for that is
-  /// left for the next. Not from the song's first period, which has no room before it: that starts as `nearest` does.
+  /// To the frame: the transport is first sent back by less than a period. If a boundary is too near for
+  /// that, the start takes the next one. A start from the song's first period has no room before it, and is
+  /// like `nearest`.
   case exact
 }
 
-/// What JACK's transport says while a start of ours waits for its beat.
+/// The state of JACK's transport while a start of ours waits for its beat.
 public enum LaunchWait: UInt8, Sendable, BitwiseCopyable {
-  /// That it starts: every slow client can get ready meanwhile.
+  /// JACK's transport is starting: every slow client can get ready meanwhile.
   case starting
-  /// That it stands, until shortly before: for programs that already play when it says that it starts.
+  /// JACK's transport stands until shortly before the beat: for programs that already play while it is
+  /// starting.
   case stopped
 }
 
-/// How starts are quantised.
+/// The rules by which starts are quantised.
 public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
   public var moment = LaunchMoment.bar
   public var alignment = Alignment.nearest
@@ -222,20 +231,21 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
     Beats(micros: Int64(min(mostCountIn, max(0, bars))) &* meter.length.micros)
   }
 
-  /// Whole bars of clicks before a start, which waits for them; up to `mostCountIn`. Not when it waits for nothing, and as much as is left
-  /// of them when a peer has said when it starts.
+  /// Whole bars of clicks before a start, which waits for them; up to `mostCountIn`. None before a start that
+  /// waits for nothing; before a peer's start, the part that is left until the peer's time.
   public var countIn: Int32 = 0
-  /// The longest that one of the user's own outputs wants.
+  /// The longest count-in that one of the user's own outputs has.
   public var othersCountIn: Int32 = 0
-  /// A transport that waits longer looks broken; and JACK's own timeout must be longer.
+  /// A transport that waits longer looks broken. JACK's own timeout must be longer than this.
   public var longestWait = Micros(30_000_000)
 
-  /// The longest wait for a peer's start, in microseconds. The session has fixed its time; only an absurd time ends the wait.
+  /// The longest wait for a peer's start, in microseconds. The peer has fixed its time, so only an absurd
+  /// time ends the wait.
   public static var longestPeersWait: Double {
     @_noLocks @_noAllocation get { 900e6 }
   }
 
-  /// The same with a count-in, in microseconds.
+  /// The longest wait with a count-in, in microseconds.
   @_noLocks @_noAllocation
   public func longestWait(behind countIn: Double) -> Double {
     min(Double(longestWait.count) + countIn, 60_000_000)
@@ -244,8 +254,8 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
   public init() {}
 }
 
-/// What is done about a host that counts frames and has drifted from the session: nothing but telling, or a locate to where it
-/// should be, at the next bar line.
+/// The correction of a host that counts frames and has drifted from the session: only a report, or a locate
+/// to its right place at the next bar line.
 public enum Correction: UInt8, Sendable, BitwiseCopyable {
   case off, locate
 }
@@ -253,11 +263,11 @@ public enum Correction: UInt8, Sendable, BitwiseCopyable {
 /// Channels of audio between the session's peers.
 public struct AudioSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = false
-  /// How much later than at its beat a channel is heard.
+  /// The delay from a channel's beat until it is heard.
   public var delay = AudioDelay.auto
-  /// What comes in at our inputs was played earlier than JACK's latencies say, by this.
+  /// The time by which sound at our inputs was played earlier than JACK's latencies say.
   public var sendOffset = Micros(0)
-  /// What we play is heard later than JACK's latencies say, by this.
+  /// The time by which sound from our outputs is heard later than JACK's latencies say.
   public var receiveOffset = Micros(0)
 
   public init() {}

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// What is chosen of other rooms while it plays.
+/// The choices about other rooms that can change during playing.
 public struct FarChoices: Hashable, Sendable, BitwiseCopyable {
-  /// The other rooms are so much earlier than measured: half of what the way there takes longer than the way back.
+  /// The time by which the other rooms are earlier than measured: half of the difference between the way
+  /// there and the way back.
   public var offset = Micros(0)
-  /// What a person can know of a way, in milliseconds.
+  /// The range of `offset`, in milliseconds: a person cannot know more of a way.
   public static let offsets = -250.0...250.0
-  /// So much later are their grids.
+  /// The distance by which the other rooms' grids are later than ours.
   public var distance = FarDistance.beats(0)
 
   public init() {}
 }
 
-/// Whole beats or bars, so that what is heard later is heard on a beat, or on a bar.
+/// Whole beats or bars, so that the delayed sound is heard on a beat, or on a bar.
 public enum FarDistance: Hashable, Sendable, BitwiseCopyable {
   case beats(Int32)
   case bars(Int32)
@@ -22,7 +23,7 @@ public enum FarDistance: Hashable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { 64 }
   }
 
-  /// As the delays of channels are, in bars of the meter.
+  /// The distance in beats; bars are the meter's, as for the delays of channels.
   public func beats(in meter: Meter) -> Beats {
     switch self {
     case .beats(let count): Beats(micros: Int64(count) * 1_000_000)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// How notes make bars. A beat of Link's is a quarter, whatever the meter's note is, so that bars agree with those of other peers: one of
-/// 7/8 is three and a half beats long.
+/// The meter of a bar. A beat of Link is a quarter in every meter, so that bars agree with those of other
+/// peers: a bar of 7/8 is three and a half beats long.
 public struct Meter: Hashable, Sendable, BitwiseCopyable {
-  /// How many of its notes; 1...64.
+  /// The number of notes in a bar; 1...64.
   public var beatsPerBar: Int32
-  /// Its note, which JACK calls `beat_type`: 1, 2, 4, 8, 16 or 32, a whole note to a 32nd.
+  /// The note's value, which JACK calls `beat_type`: 1, 2, 4, 8, 16 or 32, a whole note to a 32nd.
   public var beatType: Int32
 
   public init(beatsPerBar: Int32 = 4, beatType: Int32 = 4) {
@@ -14,8 +14,9 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
     self.beatType = beatType
   }
 
-  /// Of quarters, or of the longest notes that make one bar of so many 32nds. If whole bars of `other` make that grid, or whole grids a
-  /// bar, it is `other`; so it is where there is no grid, or one of more notes than a meter has.
+  /// A bar that fills a grid of `grid` 32nds, in quarters or the longest notes that fit. It is `other` if
+  /// whole bars of `other` make the grid, or whole grids a bar; also if there is no grid, or one of more
+  /// notes than a meter may have.
   @_noLocks @_noAllocation
   init(filling grid: Int64, orFitting other: Meter) {
     self = other
@@ -25,32 +26,32 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
     self = Meter(beatsPerBar: Int32(grid / note), beatType: Int32(32 / note))
   }
 
-  /// `beatsPerBar`, whatever was asked for, within 1...64.
+  /// `beatsPerBar`, clamped to 1...64.
   public var beats: Int64 {
     @_noLocks @_noAllocation get { Int64(min(64, max(1, beatsPerBar))) }
   }
 
-  /// One of its notes, in 32nds.
+  /// The length of a note, in 32nds.
   public var note: Int64 {
     @_noLocks @_noAllocation get { 32 / Int64(min(32, max(1, beatType))) }
   }
 
-  /// A bar, in 32nds.
+  /// The length of a bar, in 32nds.
   public var bar: Int64 {
     @_noLocks @_noAllocation get { beats &* note }
   }
 
-  /// A bar, in Link's beats.
+  /// The length of a bar, in Link's beats.
   public var length: Beats {
     @_noLocks @_noAllocation get { Beats(micros: bar &* ThirtySeconds.micros) }
   }
 
-  /// Of its notes in one of Link's beats.
+  /// Notes of the meter in one of Link's beats.
   public var notesPerBeat: Double {
     @_noLocks @_noAllocation get { Double(ThirtySeconds.perBeat) / Double(note) }
   }
 
-  /// What a song in it is moved by to be in phase: a beat, or its note where that is shorter. In 32nds.
+  /// The unit by which a song is moved into phase: a beat, or the note if that is shorter. In 32nds.
   public var grain: Int64 {
     @_noLocks @_noAllocation get { min(ThirtySeconds.perBeat, note) }
   }
@@ -58,36 +59,37 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
 
 /// The grid that peers share, for starts, and for bars while nothing rolls.
 public enum Quantum: Hashable, Sendable, BitwiseCopyable {
-  /// One bar of the meter, whatever that is.
+  /// The length of one bar, also when the meter changes.
   case bar
-  /// So many, in 32nds of a whole note; 0: none.
+  /// Beats, in multiples of a 32nd; 0: no grid.
   case beats(Double)
 
   /// The longest bar that a meter can have.
   public static var most: Double { 256 }
 }
 
-/// The shortest note that a meter can have. Bars, and where a song begins in the session, are counted in them: exactly, in every meter.
+/// The shortest note that a meter can have. Bars, and a song's beginning in the session, are counted in
+/// 32nds: exactly, in every meter.
 public enum ThirtySeconds {
-  /// In one of Link's beats.
+  /// 32nds in one of Link's beats.
   public static var perBeat: Int64 {
     @_noLocks @_noAllocation get { 8 }
   }
 
-  /// The length of one, in millionths of a beat.
+  /// The length of a 32nd, in millionths of a beat.
   public static var micros: Int64 {
     @_noLocks @_noAllocation get { 1_000_000 / perBeat }
   }
 
-  /// So many, in Link's beats.
+  /// Converts `count` 32nds to Link's beats.
   @_noLocks @_noAllocation
   public static func beats(_ count: Int64) -> Double { Double(count) / Double(perBeat) }
 
-  /// The whole ones up to a beat.
+  /// The number of whole 32nds up to a beat.
   @_noLocks @_noAllocation
   public static func before(_ beat: Double) -> Int64 { Int64(flooring: beat * Double(perBeat)) }
 
-  /// The nearest multiple of `grain` of them to a beat.
+  /// The nearest multiple of `grain` 32nds to a beat.
   @_noLocks @_noAllocation
   public static func nearest(to beat: Double, grain: Int64) -> Int64 {
     Int64(rounding: beat * Double(perBeat) / Double(grain)) &* grain

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// What an output of the user's own sends.
+/// The kind of an output that the user has added.
 public enum OutputKind: UInt8, Sendable, BitwiseCopyable {
   /// MIDI clock.
   case clock
@@ -18,7 +18,7 @@ public enum OutputKind: UInt8, Sendable, BitwiseCopyable {
   /// MIDI timecode.
   case mtc
 
-  /// Its port's type.
+  /// The port's type: MIDI, or audio.
   public var isMIDI: Bool {
     @_noLocks @_noAllocation get {
       switch self {
@@ -28,7 +28,7 @@ public enum OutputKind: UInt8, Sendable, BitwiseCopyable {
     }
   }
 
-  /// It tells where the transport is, and knows no beat.
+  /// A timecode tells the transport's position, independent of beats.
   public var isTimecode: Bool {
     @_noLocks @_noAllocation get {
       switch self {
@@ -39,7 +39,7 @@ public enum OutputKind: UInt8, Sendable, BitwiseCopyable {
   }
 }
 
-/// How often: so many times in so many beats, or bars.
+/// A rate: `count` times in `span` beats or bars.
 public struct Rate: Hashable, Sendable, BitwiseCopyable {
   /// 0: never.
   public var count: Int32
@@ -60,19 +60,19 @@ public struct Rate: Hashable, Sendable, BitwiseCopyable {
 /// An output that the user has added: a port of its own.
 public struct OutputSettings: Hashable, Sendable, BitwiseCopyable {
   public var kind: OutputKind
-  /// As `Settings.offsets`: positive is earlier.
+  /// The same meaning as `Settings.offsets`: positive is earlier.
   public var offset = Micros(0)
-  /// Of a clock.
+  /// For a clock.
   public var clock = ClockSettings()
-  /// Of a clock's machine.
+  /// For a clock: the sounds of its machine.
   public var programs = Programs()
-  /// Of a pulse, a run gate, a reset.
+  /// For a pulse, a run gate, a reset.
   public var gate = GateSettings()
-  /// Of a click, which is on as long as it is there.
+  /// For a click, which is on as long as it exists.
   public var click = ClickSettings()
   /// Bars of clicks at this port before a start, which waits for them; up to `LaunchSettings.mostCountIn`.
   public var countIn: Int32 = 0
-  /// Of timecode.
+  /// For timecode.
   public var timecode = TimecodeSettings()
 
   public init(_ kind: OutputKind) {
@@ -84,25 +84,25 @@ public struct OutputSettings: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// Bars that a start waits for it.
+  /// Bars that a start waits for this output.
   public var longestCountIn: Int32 { if case .click = kind { countIn } else { 0 } }
 
-  /// So many there can be.
+  /// The most outputs that a user can add.
   public static let limit = 32
 }
 
-/// Pulses as a modular or a sync box wants them.
+/// Pulses for modular gear or a sync box.
 public struct GateSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = true
   public var rate = Rate()
   public var when = RunsWhen.always
-  /// Less where pulses come close.
+  /// The width of a pulse; it is shorter if pulses come close.
   public var width = Micros(5000)
-  /// Of 1, which is what a sound card's output can do.
+  /// A share of full scale, which is the maximum of a sound card's output.
   public var level: Float = 1
   /// High at rest, low for the pulse.
   public var isInverted = false
-  /// Edges where they belong between two frames, not at the nearest.
+  /// Places edges between two frames, not at the nearest frame.
   public var isFine = false
 
   @_noLocks @_noAllocation
@@ -110,7 +110,7 @@ public struct GateSettings: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension PulseSettings {
-  /// The port `pulse`.
+  /// The settings of the port `pulse` as a gate.
   public var gate: GateSettings {
     @_noLocks @_noAllocation get {
       var gate = GateSettings()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What is played at one place of a bar.
+/// The click at one place of a bar.
 public enum Accent: UInt8, Sendable, BitwiseCopyable {
   case silent
   case subdivision
@@ -8,8 +8,8 @@ public enum Accent: UInt8, Sendable, BitwiseCopyable {
   case accent
 }
 
-/// A bar's clicks in klick's letters: `X` accent, `x` beat, `.` silent; one letter per click, repeated from every
-/// bar line on. Up to 64 letters; empty means "no pattern".
+/// The clicks of a bar in klick's letters: `X` accent, `x` beat, `.` silent. A letter is one click, and the
+/// letters repeat from every bar line on. Up to 64 letters; empty means "no pattern".
 public struct Pattern: Hashable, Sendable, BitwiseCopyable {
   public static var longest: Int { 64 }
 
@@ -19,7 +19,7 @@ public struct Pattern: Hashable, Sendable, BitwiseCopyable {
 
   public init() {}
 
-  /// Nil if there is another letter in it, or more than 64.
+  /// nil if `letters` contains another letter, or more than 64.
   public init?(_ letters: some Sequence<UInt8>) {
     for letter in letters {
       guard count < Self.longest else { return nil }
@@ -36,7 +36,7 @@ public struct Pattern: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// The letter at a place counted from the bar line; it comes round.
+  /// The click at `place`, counted from the bar line; the pattern repeats.
   @_noLocks @_noAllocation
   public subscript(place: Int64) -> Accent {
     guard count > 0 else { return .silent }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Where sound, clocks and gates leave tactus, and MIDI comes in. Whatever there is for each port is a `PerPort` of it.
+/// The ports at which sound, clocks and gates leave tactus and MIDI comes in. `PerPort` holds a value for
+/// each of them.
 public enum Port: Int, Hashable, Sendable, BitwiseCopyable {
   case click1, click2, clock, pulse, run, control
-  /// No port of ours: the sound card's outputs, through which other JACK clients are heard. Their bar and beat and their
-  /// launch are shown for it.
+  /// No port of ours: the sound card's outputs, through which other JACK clients are heard. Their bar and
+  /// beat, and their launch, are computed for it.
   case jack
 
-  /// One after the other, where no list may be made.
+  /// The port with this number, for code that must not allocate a list.
   @_noLocks @_noAllocation
   public static func number(_ number: Int) -> Port? { Port(rawValue: number) }
 
-  /// The port whose offset it has, as long as it has none of its own.
+  /// The port whose offset this port has, as long as it has no offset of its own.
   @inlinable public var follows: Port? {
     switch self {
     case .click2: .click1
@@ -21,7 +22,7 @@ public enum Port: Int, Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// One value for each port. Inlined, so that the compiler sees that a cycle may use it.
+/// A value for each port. Inlined, so that the compiler sees that a cycle may use it.
 public struct PerPort<Value: BitwiseCopyable>: BitwiseCopyable {
   @usableFromInline var values: InlineArray<7, Value>
 
@@ -43,7 +44,7 @@ public struct PerPort<Value: BitwiseCopyable>: BitwiseCopyable {
 extension PerPort: Sendable where Value: Sendable {}
 
 extension PerPort: ExpressibleByDictionaryLiteral where Value: ExpressibleByIntegerLiteral {
-  /// Of the others, 0.
+  /// Ports that are not named get 0.
   public init(dictionaryLiteral elements: (Port, Value)...) {
     self.init(repeating: 0)
     for (port, value) in elements { self[port] = value }

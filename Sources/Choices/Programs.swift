@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The sounds that a machine was asked for, one for each MIDI channel, and how often: the audio thread sends what it has not sent yet.
+/// The programs (sounds) that a machine was asked for, one for each MIDI channel, and a count of the
+/// requests. The audio thread sends those that it has not sent yet.
 public struct Programs: Hashable, Sendable, BitwiseCopyable {
-  /// Below 16.
+  /// The number of MIDI channels.
   public static let channels = 16
 
   /// 0...127.
   private var numbers = SIMD16<UInt8>()
-  /// 0: never. After 65535 comes 1.
+  /// Counts the requests for each channel; 0: never. After 65535 comes 1.
   private var asked = SIMD16<UInt16>()
 
   @_noLocks @_noAllocation
   public init() {}
 
-  /// Of these channels, some was asked for.
+  /// No program was requested on any channel.
   public var isEmpty: Bool { asked == SIMD16() }
 
   /// - Parameters:
-  ///   - number: as MIDI has it, 0...127.
-  ///   - channel: the same, 0...15.
+  ///   - number: a MIDI program, 0...127.
+  ///   - channel: a MIDI channel, 0...15.
   public mutating func ask(for number: UInt8, channel: Int) {
     let place = channel & 15
     numbers[place] = number & 0x7f
     asked[place] = asked[place] == .max ? 1 : asked[place] + 1
   }
 
-  /// The lowest channel on which something else was asked for than `sent` knows of.
+  /// The lowest channel with a request that `sent` does not contain.
   @_noLocks @_noAllocation
   public func next(after sent: Programs) -> (channel: Int, number: UInt8)? {
-    // Sixteen comparisons would be most of what a clock costs in a cycle.
+    // Sixteen comparisons would be most of a clock's cost in a cycle.
     guard Self.inFour(asked) != Self.inFour(sent.asked) else { return nil }
     for channel in 0..<Self.channels where asked[channel] != sent.asked[channel] && asked[channel] != 0 {
       return (channel, numbers[channel])
@@ -40,7 +41,7 @@ public struct Programs: Hashable, Sendable, BitwiseCopyable {
     unsafeBitCast(counts, to: SIMD4<UInt64>.self)
   }
 
-  /// What was asked for on this channel has been sent.
+  /// Marks the request on this channel as sent.
   @_noLocks @_noAllocation
   public mutating func take(_ channel: Int, from other: Programs) {
     numbers[channel & 15] = other.numbers[channel & 15]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// A change that waits for a beat of the session, as the audio thread may know it before that beat comes.
+/// A change that waits for a beat of the session. The audio thread gets it before that beat.
 public struct QueuedChange: Hashable, Sendable, BitwiseCopyable {
   public var beat: Beats
   /// nil: the tempo stays.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The sinks at which other JACK programs are heard, as the user names them: a client or a port, in which `*` stands for anything. Empty:
-/// tactus looks for them.
+/// The sinks at which other JACK programs are heard, as the user names them: a client or a port, with `*` for
+/// any text. Empty: tactus finds them.
 public struct SinkName: Sendable, BitwiseCopyable {
   public static var longest: Int { 64 }
 
@@ -10,9 +10,9 @@ public struct SinkName: Sendable, BitwiseCopyable {
 
   public init() {}
 
-  /// Nil if it is too long.
+  /// nil if `text` is too long.
   public init?(_ text: some Sequence<UInt8>) {
-    // `count` does not grow in the loop: optimised code of Swift 6.3.1 leaves it at 0 then.
+    // `count` must not grow in the loop: optimised code of Swift 6.3.1 leaves it at 0 then.
     var place = 0
     for byte in text {
       guard place < Self.longest else { return nil }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How many frames of timecode a second has, and how they are counted.
+/// The number of timecode frames in a second, and their numbering.
 public enum TimecodeRate: UInt8, Sendable, BitwiseCopyable {
   /// Film.
   case fps24
   case fps25
-  /// 30000/1001 frames a second, which are numbered so that an hour of them is an hour: of each minute but every tenth, the first
-  /// two numbers are left out.
+  /// 30000/1001 frames a second, numbered so that an hour of them is an hour: in each minute except every
+  /// tenth, the first two numbers are left out.
   case drop2997
-  /// The same frames, all numbers counted: an hour of them takes 3.6 seconds longer.
+  /// The same frames with all numbers: an hour of them takes 3.6 seconds longer.
   case fps2997
   case fps30
 
-  /// Numbers in a second.
+  /// Frame numbers in a second.
   public var numbers: Int64 {
     @_noLocks @_noAllocation get {
       switch self {
@@ -34,7 +34,7 @@ public enum TimecodeRate: UInt8, Sendable, BitwiseCopyable {
     }
   }
 
-  /// Until the count begins again.
+  /// Frames until the count begins again.
   public var framesPerDay: Int64 {
     @_noLocks @_noAllocation get { numbers &* 86_400 &- (isDrop ? 2 &* 9 &* 6 &* 24 : 0) }
   }
@@ -55,7 +55,7 @@ public struct Timecode: Hashable, Sendable, BitwiseCopyable {
     self.frames = frames
   }
 
-  /// Frame `count` of a day, or of another day.
+  /// The code of frame `count` of a day; counts below or beyond a day wrap.
   @_noLocks @_noAllocation
   public init(frame count: Int64, _ rate: TimecodeRate) {
     let remainder = count % rate.framesPerDay
@@ -73,7 +73,8 @@ public struct Timecode: Hashable, Sendable, BitwiseCopyable {
       frames: UInt8(truncatingIfNeeded: number % rate.numbers))
   }
 
-  /// Which frame of the day it is. A number that the rate leaves out, or has not, is the next that it has.
+  /// The number of the frame in the day. A code that the rate leaves out, or does not have, means the next
+  /// existing frame.
   @_noLocks @_noAllocation
   public func frame(_ rate: TimecodeRate) -> Int64 {
     let minute = Int64(hours) &* 60 &+ Int64(minutes)
@@ -85,16 +86,16 @@ public struct Timecode: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension Timecode {
-  /// Whether a frame has this number.
+  /// Returns whether a frame has this code.
   public func exists(at rate: TimecodeRate) -> Bool { self == Timecode(frame: frame(rate), rate) }
 }
 
-/// Timecode that follows the transport.
+/// The settings of timecode that follows the transport.
 public struct TimecodeSettings: Hashable, Sendable, BitwiseCopyable {
   public var rate = TimecodeRate.fps25
-  /// What is shown at the transport's start.
+  /// The code at the transport's start.
   public var start = Timecode()
-  /// Of 1, which is what a sound card's output can do; of LTC.
+  /// For LTC: a share of full scale, which is the maximum of a sound card's output.
   public var level: Float = 0.5
 
   @_noLocks @_noAllocation

@@ -2,28 +2,30 @@
 public import Choices
 public import HostSync
 
-// ClickSounds: what a click sounds like, as samples at the server's rate, in memory that the audio thread may read.
+// ClickSounds: the sounds of a click as samples at the server's rate, in memory that the audio thread may
+// read.
 //
-// It lacks any idea of when something sounds: that is HostSync's. It runs on the control thread, allocates, and is
-// done before the audio thread hears of it.
+// This module does not know when something sounds: that is HostSync's part. It runs on the control thread,
+// allocates, and has finished before the audio thread gets its result.
 //
-// One invariant: a sound begins with its first frame. Nothing is faded in, so the frame at which HostSync starts a
-// sound is the frame at which it is heard.
+// The invariant: a sound begins with its first frame. Nothing is faded in, so the frame at which HostSync
+// starts a sound is the frame at which it is heard.
 //
-// Way in: `RenderedBank`, made from a `ClickSound` and, in the place of any of its three sounds, a `SoundFile`.
+// Start with `RenderedBank`: it is made from a `ClickSound`, with a `SoundFile` in place of any of its three
+// sounds.
 
-/// Three sounds in memory that does not move. Keep it until `Report.oldestBank` has passed its number: the audio
-/// thread reads from it until then.
+/// Three sounds in memory that does not move. The audio thread reads from it, so keep it until
+/// `Report.oldestBank` has passed its number.
 public final class RenderedBank: Sendable {
   // Written once, in `init`; only read afterwards.
   nonisolated(unsafe) private let samples: UnsafeMutableBufferPointer<Float>
   nonisolated(unsafe) public let bank: SoundBank
-  /// The sounds that need no file, each in its own memory, if they are wanted.
+  /// All built-in sounds, each in its own memory, if they are wanted.
   private let builtIn: [RenderedBank]
   nonisolated(unsafe) private let builtInBanks: UnsafeMutableBufferPointer<SoundBank>
 
-  /// `number` grows with each bank that is published. A file takes the place of its built-in sound. `all`: with each of the
-  /// built-in sounds beside it, without files.
+  /// `number` grows with each bank that is published. A file replaces its built-in sound. `all`: adds a bank
+  /// of each built-in sound, without files.
   public convenience init(
     _ sound: ClickSound, files: SoundFiles = SoundFiles(), sampleRate: Int, number: UInt32, all: Bool = false
   ) {
@@ -65,7 +67,7 @@ public final class RenderedBank: Sendable {
   }
 }
 
-/// The sounds of a click that are the user's own.
+/// The user's own sounds for a click.
 public struct SoundFiles: Equatable, Sendable {
   public var accent: SoundFile?
   public var beat: SoundFile?

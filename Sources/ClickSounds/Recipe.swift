@@ -2,12 +2,12 @@
 import Choices
 import Glibc
 
-/// How a sound is made: tones that die away, and noise.
+/// The recipe of a sound: tones that die away, and noise.
 struct Recipe {
   struct Tone {
     var hertz: Double
     var level: Double
-    /// Seconds until it has fallen to a thousandth.
+    /// Seconds until the level has fallen to a thousandth.
     var decay: Double
   }
 
@@ -15,7 +15,7 @@ struct Recipe {
   /// Level and decay of white noise.
   var noise = (level: 0.0, decay: 0.01)
 
-  /// The last frames fall to nothing, so that the end is no click of its own.
+  /// Seconds at the end in which the sound fades to nothing, so that its end is no click of its own.
   private static let release = 0.002
 
   /// Samples within -1 ... 1.
@@ -28,7 +28,7 @@ struct Recipe {
       let time = Double(frame) / sampleRate
       var sum = 0.0
       for tone in tones {
-        // A cosine: full at once.
+        // A cosine begins at full level.
         sum += tone.level * exp(-6.9 * time / tone.decay) * cos(2 * Double.pi * tone.hertz * time)
       }
       dice = dice &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -41,7 +41,7 @@ struct Recipe {
 }
 
 extension ClickSound {
-  /// The three loudnesses of a click. An accent is higher, a subdivision softer.
+  /// The three sounds of a click. An accent is higher, a subdivision softer.
   var recipes: (accent: Recipe, beat: Recipe, subdivision: Recipe) {
     (recipe(pitch: 1.5, level: 0.9), recipe(pitch: 1, level: 0.7), recipe(pitch: 1, level: 0.35))
   }

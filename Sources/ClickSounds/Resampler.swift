@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Converts a whole sound from one rate to another, by a windowed sinc: exact, done before it is played.
-/// Frame 0 stays frame 0, so a click is not moved by it.
+/// Converts a whole sound from one rate to another by a windowed sinc: exact, and done before the sound is
+/// played. Frame 0 stays frame 0, so a click does not move.
 struct Resampler {
   /// Zero crossings of the sinc on each side.
   private static let lobes = 24
 
-  /// The rates without their common divisor: frame `to` of the output lies on frame `from` of the input.
+  /// The rates without their common divisor: frame `to` of the output is at frame `from` of the input.
   private let from: Int
   private let to: Int
-  /// Of the lower of the two Nyquist frequencies, so that nothing folds back.
+  /// A share of the input's Nyquist frequency, below the lower of the two, so that nothing folds back.
   private let cutoff: Double
 
   init(from: Int, to: Int) {
@@ -21,7 +21,7 @@ struct Resampler {
     cutoff = min(1, Double(self.to) / Double(self.from)) * 0.96
   }
 
-  /// Output frames that lie alike between those of the input have the same kernel.
+  /// Output frames with the same place between two input frames share a kernel.
   func convert(_ input: [Float]) -> [Float] {
     let reach = Double(Self.lobes) / cutoff
     let half = Int(reach) + 1

@@ -2,17 +2,17 @@
 import CSndfile
 import Glibc
 
-/// A sound of the user's: a WAV or FLAC file, read once into memory, mixed to mono. [control]
+/// A sound of the user's own: a WAV or FLAC file, read once into memory, mixed to mono. [control]
 ///
-/// The file is a stranger's. What its header claims is checked against limits and never used to allocate; what is
-/// not a number becomes silence.
+/// The file is not trusted. The claims of its header are checked against limits and never used to allocate;
+/// samples that are not numbers become silence.
 public struct SoundFile: Equatable, Sendable {
-  /// A click that rings on for longer is a mistake in the file's name.
+  /// A longer sound is probably the wrong file.
   public static let longestSeconds = 10
   static let mostChannels: Int32 = 32
   static let rates: ClosedRange<Int32> = 4000...768_000
   private static let chunkFrames = 4096
-  /// The last frames fall to nothing: a file may end anywhere.
+  /// Seconds at the end in which the sound fades to nothing: a file may end anywhere.
   private static let releaseSeconds = 0.002
 
   let samples: [Float]
@@ -23,9 +23,9 @@ public struct SoundFile: Equatable, Sendable {
     self.sampleRate = sampleRate
   }
 
-  /// Reads the file that has this name; waits for nothing but the disk.
+  /// Reads the file at `path`; waits for nothing but the disk.
   public init(reading path: String) throws(SoundFileError) {
-    // Without waiting: a pipe with nobody at its other end would hold us for ever.
+    // O_NONBLOCK: the opening of a pipe without a writer would wait for ever.
     let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw .unreadable(path, reason: String(cString: strerror(errno))) }
     var status = stat()
@@ -34,8 +34,9 @@ public struct SoundFile: Equatable, Sendable {
       throw .unreadable(path, reason: "not a file")
     }
     var info = SF_INFO()
-    // The descriptor is libsndfile's from here on. Version 1.2.0 closes the descriptor of a file that it refuses, also where it is asked
-    // to leave that to us: a second close would hit a socket that another thread has opened meanwhile.
+    // From here on libsndfile owns the descriptor. Version 1.2.0 closes the descriptor of a file that it
+    // refuses, even if it is asked not to: a second close would hit a socket that another thread has opened
+    // meanwhile.
     guard let file = sf_open_fd(descriptor, Int32(SFM_READ), &info, 1) else {
       throw .notAudio(path, reason: String(cString: sf_strerror(nil)))
     }
@@ -59,7 +60,7 @@ public struct SoundFile: Equatable, Sendable {
     }
   }
 
-  /// Reads until the end, wherever the header says that it is.
+  /// Reads until the end, whatever length the header claims.
   private static func mono(
     _ file: OpaquePointer, _ info: SF_INFO, _ path: String
   ) throws(SoundFileError) -> [Float] {
@@ -86,7 +87,7 @@ public struct SoundFile: Equatable, Sendable {
     return mixed
   }
 
-  /// The sound at another rate, within -1 ... 1 as far as the file was, with a soft end.
+  /// The sound at another rate, with a soft end. It stays within -1 ... 1 if the file's samples do.
   func samples(at rate: Int) -> [Float] {
     var output = rate == sampleRate ? samples : Resampler(from: sampleRate, to: rate).convert(samples)
     let release = min(output.count, Int(Self.releaseSeconds * Double(rate)))
@@ -97,7 +98,7 @@ public struct SoundFile: Equatable, Sendable {
   }
 }
 
-/// Why a sound file can't be used: its name, and what the user can do about it.
+/// The reason why a sound file cannot be used, for the user.
 public enum SoundFileError: Error, Equatable, CustomStringConvertible {
   case unreadable(String, reason: String)
   case notAudio(String, reason: String)
