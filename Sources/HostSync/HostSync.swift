@@ -8,10 +8,10 @@ import Choices
 // `Outputs`: the click, the pulse and the run gate, a list of MIDI events, and a report. Every part asks the
 // same question, each for its own port: which beat is heard when this frame reaches the speaker?
 //
-// It lacks, on purpose: JACK, sockets, a clock, threads, files, memory of its own. Its callers pass audio
+// On purpose it lacks JACK, sockets, a clock, threads, files, and memory of its own. Its callers pass audio
 // buffers and sounds in, so a test plays an hour in seconds.
 //
-// One invariant: beats are numbered, and a beat that was played is remembered by its number. Nothing
+// The invariant: beats are numbered, and a beat that was played is remembered by its number. Nothing
 // accumulates ticks or multiplies tempo by frames, so nothing drifts, and no correction of time plays a beat
 // twice or not at all.
 //

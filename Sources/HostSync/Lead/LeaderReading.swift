@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What the leader shows for a moment: a timebase master's bar and beat, or the position of a sequencer's
-/// clock.
+/// The leader's position for a moment: a timebase master's bar and beat, or that of a sequencer's clock.
 struct LeaderReading: BitwiseCopyable {
   enum Shown: BitwiseCopyable {
     case nothing

@@ -2,31 +2,32 @@
 import BeatMath
 import Choices
 
-/// Starts that JACK let roll although we held them, long before the time that it gives slow clients: another client has shortened
-/// JACK's sync timeout (facts: jack 4). Until a client leaves, the next starts are asked for as late as can be.
+/// Starts that JACK let roll although we held them, long before the time that it gives slow clients: another
+/// client has shortened JACK's sync timeout (facts: jack 4). Until a client leaves, the next starts are
+/// requested as late as possible.
 struct CutStarts: BitwiseCopyable {
-  /// JACK's usual limits, and all that we set, are longer, in microseconds.
+  /// Microseconds. JACK's usual limits, and all that we set, are longer.
   static let shortestLimit = 4e6
-  /// A start that is so near to its beat is left as it is.
+  /// Microseconds. A start that misses its beat by less is left as it is.
   private static let leastMiss = 10_000.0
 
   private(set) var count: UInt64 = 0
-  /// Where the last of them was to start.
+  /// The frame from which the last of them was to start.
   private(set) var frame: UInt32 = 0
   private(set) var holdsBriefly = false
   /// JACK's timeout is shorter than a period: no client sees that a start begins.
   private var startsSuddenly = false
-  /// JACK asks us: as it does when we join.
+  /// JACK has asked us; it does when we join.
   var isAsked = false
   private var clients: Int32 = 0
 
-  /// Once a cycle.
+  /// Call it once a cycle. A client that leaves may be the one with the short timeout.
   mutating func see(clients: Int32) {
     if clients < self.clients { (holdsBriefly, startsSuddenly) = (false, false) }
     self.clients = clients
   }
 
-  /// A start that we held rolls in this cycle.
+  /// Judges a start that we held and that rolls in this cycle.
   mutating func judge(_ now: borrowing Now, _ start: Start) {
     let early = -start.error(now)
     guard start.step > .zero, start.moves == 0, now.heard.start - start.askedAt < Self.shortestLimit,
@@ -35,7 +36,8 @@ struct CutStarts: BitwiseCopyable {
     cut(at: start.place.frame, isSudden: false)
   }
 
-  /// The transport stood at `place` in the cycle before, rolls in this one, and no client was asked.
+  /// Judges a start for which JACK asked no client: the transport stood at `place` in the last cycle and
+  /// rolls in this one.
   mutating func judge(_ now: borrowing Now, from place: SongPlace) {
     let step = now.settings.launchStep.value
     guard isAsked, step > 0 else { return }

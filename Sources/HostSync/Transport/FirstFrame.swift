@@ -2,37 +2,39 @@
 
 /// The frame from which a standing transport will roll: where it stands, or one cycle farther on.
 ///
-/// jack2 rolls from where it stands. PipeWire shows a stopped transport at the last cycle that it played and rolls from the next, but
-/// behind a locate from where it stands (facts: jack 3). No server says which, so each stop and each start is watched.
+/// jack2 rolls from where the transport stands. PipeWire shows a stopped transport at the last cycle that it
+/// played and rolls from the next one, but after a locate from where it stands (facts: jack 3). No server
+/// says which, so this type watches each stop and each start.
 struct FirstFrame: BitwiseCopyable {
-  /// How the transport came to the place where it stands.
+  /// The way in which the transport came to the place where it stands.
   enum Arrival: BitwiseCopyable {
     case unknown
     case stop
     case locate
   }
 
-  /// A client that joins is asked once or twice, as if behind a locate.
+  /// In its first cycles a client is asked once or twice, as if after a locate.
   private static let joiningCycles = 8
-  /// PipeWire drops what a client asks for in its first cycles.
+  /// PipeWire ignores requests in a client's first cycles.
   private static let settlingCycles = 64
 
   private(set) var arrival = Arrival.unknown
-  /// Whether the transport rolls from one cycle farther on.
+  /// The transport rolls from one cycle farther on: after a stop, and after a locate.
   private var skipsBehindStop = false
   private var skipsBehindLocate = false
-  /// A start behind a stop has shown it: a stop is the weaker sign.
+  /// A start after a stop has shown it; the stop itself is weaker evidence.
   private var hasStartedBehindStop = false
   private var state = Transport.State.stopped
   private var frame: UInt32 = 0
   private var frames: UInt32 = 0
   private var cycles = 0
-  /// Frames for which it has rolled without moving.
+  /// Frames for which the transport has rolled without moving.
   private(set) var still: UInt32 = 0
   private var isAskedWhileStopped = false
   private var hasSaidYes = false
 
-  /// JACK asks whether the transport may roll. It asks a stopped transport, or again behind a yes, only for a locate.
+  /// JACK asks whether the transport may roll. It asks while the transport is stopped, or again after a yes,
+  /// only for a locate.
   mutating func asked(_ transport: Transport) {
     switch transport.state {
     case .stopped: isAskedWhileStopped = cycles > Self.joiningCycles
@@ -43,7 +45,7 @@ struct FirstFrame: BitwiseCopyable {
 
   mutating func answered(_ mayRoll: Bool) { hasSaidYes = mayRoll }
 
-  /// By how many frames the first rolling cycle will be ahead of where the transport stands.
+  /// Frames by which the first rolling cycle will be ahead of where the transport stands.
   func skip(_ transport: Transport, frames: UInt32) -> UInt32 {
     if case .rolling = transport.state { return 0 }
     let skips =
@@ -60,7 +62,7 @@ struct FirstFrame: BitwiseCopyable {
     return cycles > Self.settlingCycles
   }
 
-  /// Once a cycle, behind its questions. `isSound`: no cycle was lost before this one.
+  /// Follows one cycle, after JACK's questions in it. `isSound`: no cycle was lost before this one.
   mutating func follow(_ transport: Transport, frames: UInt32, isSound: Bool) {
     let moved = transport.frame &- frame
     let isOneCycle = isSound && frames == self.frames && cycles > 0
@@ -94,7 +96,7 @@ struct FirstFrame: BitwiseCopyable {
     state = transport.state
   }
 
-  /// PipeWire's transport may say that it rolls, and stand (facts: jack 3).
+  /// PipeWire's transport may say that it rolls while it stands (facts: jack 3).
   private mutating func stay(_ moved: UInt32, _ frames: UInt32) {
     still = moved == 0 ? min(still, 1 << 24) + frames : 0
   }
@@ -113,7 +115,7 @@ struct FirstFrame: BitwiseCopyable {
     return isElsewhere(transport, frames) ? .locate : arrival
   }
 
-  /// To a client that is late PipeWire shows a cycle farther on what stands.
+  /// PipeWire shows a standing transport one cycle farther on to a client that is late.
   private func isElsewhere(_ transport: Transport, _ frames: UInt32) -> Bool {
     transport.frame != frame && transport.frame != frame &+ frames
   }

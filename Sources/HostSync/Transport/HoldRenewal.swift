@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// A start that we hold, on a server that ends a hold by itself: PipeWire does so 5 s after the last request to start, whatever timeout a
-/// client has set (facts: jack 4). Another request while the transport is starting begins those seconds again. [control]
+/// Renews the hold of a start on a server that ends holds by itself: PipeWire does so 5 s after the last
+/// request to start, whatever timeout a client has set (facts: jack 4). Another request while the transport
+/// is starting restarts that time. [control]
 public struct HoldRenewal: Sendable {
   private var since: Micros?
 
   public init() {}
 
-  /// Whether the server has to be asked again now. `limit`: how long the server holds a start at most; nil: as long as a client asks.
+  /// Returns whether to ask the server again now. `limit`: how long the server holds a start; nil: as long as
+  /// a client asks.
   public mutating func isDue(isHolding: Bool, limit: Micros?, at now: Micros) -> Bool {
     guard isHolding, let limit else {
       since = nil
@@ -16,7 +18,7 @@ public struct HoldRenewal: Sendable {
     }
     let last = since ?? now
     since = last
-    // The rest is for a control thread that is late.
+    // The remaining fifth is for a control thread that is late.
     guard (now - last).count >= limit.count / 5 * 4 else { return false }
     since = now
     return true

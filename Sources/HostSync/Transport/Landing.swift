@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What JACK was asked for, perhaps too late, until the transport is there.
+/// A relocation that JACK was asked for, until the transport is there.
 ///
-/// We may have been stopped between the look at the clock and the question: another one then, in the same silence. And what others need
-/// is known only when they have taken it: a silence that ended late is made up for by another.
+/// The thread may have been stopped between its look at the clock and its request: then another relocation
+/// replaces it in the same silence. The time that other clients need is known only afterwards: if a silence
+/// ended late because of them, a second one corrects that.
 struct Landing: Sendable {
   let relocation: Relocation
-  /// The grid of the session's that it keeps to.
+  /// The session's grid that the relocation keeps to.
   private let step: Double
-  /// The others may take so long, in microseconds: JACK would not wait for more.
+  /// Microseconds that the other clients may need at most: JACK would not wait longer.
   private let limit: Double
-  /// JACK has come to its place.
+  /// JACK has stood at the place.
   private var hasStood = false
-  /// So many were asked for before it in this silence that came to nothing, and when the first was to be heard.
+  /// Relocations abandoned before this one in this silence, and the time for which the first was planned.
   private var tries = 0
   private var firstHeardAt: Double
-  /// So many silences before this one ended late.
+  /// Silences before this one that ended late.
   private var silences = 0
 
-  /// A tempo that is drawn in the silence of a locate prolongs it by so much at most.
+  /// Microseconds by which a tempo that the user drags may prolong a locate's silence.
   private static let longestSilence = 4e6
 
   init(_ relocation: Relocation, step: Double, limit: Double) {
@@ -28,7 +29,7 @@ struct Landing: Sendable {
     firstHeardAt = relocation.heardAt
   }
 
-  /// What it takes another to be. nil: nothing, or it is not worth it.
+  /// Returns a replacement for this relocation; nil: none is needed, or none is worth it.
   mutating func next(_ now: Report) -> Landing? {
     hasStood = hasStood || relocation.stands(now)
     guard isWorthIt(now),
@@ -43,7 +44,8 @@ struct Landing: Sendable {
     return next
   }
 
-  /// Each time everybody gets ready anew: in a session that goes on moving only when this one would be heard.
+  /// Each time all clients get ready again. In a session that keeps moving, a replacement is worth it only
+  /// just before this one would be heard.
   private func isWorthIt(_ now: Report) -> Bool {
     if now.isRolling { return silences < Relocator.mostTries }
     return tries < Relocator.mostTries

@@ -2,15 +2,16 @@
 import BeatMath
 import Choices
 
-/// When the transport starts to roll: on the session's grid, no matter who pressed play.
+/// Decides when the transport starts to roll: on the session's grid, for any client that pressed Play.
 ///
-/// JACK asks slow-sync clients in every Starting cycle whether they are ready; a yes in cycle m makes cycle m+1
-/// the first that rolls. So the start is held until the cycle whose successor is heard nearest to the wanted
-/// beat. Only Stopped -> Starting is held: a rolling transport passes through Starting on every locate and loop,
-/// and those are none of our business (facts: jack 3, 4), but for one that was asked for before the start rolled, and comes behind it.
+/// JACK asks slow-sync clients in every Starting cycle whether they are ready; a yes in cycle m makes cycle
+/// m+1 the first that rolls. So the start is held until the cycle whose successor is heard nearest to the
+/// wanted beat. Only Stopped -> Starting is held. A rolling transport passes through Starting on every locate
+/// and loop; these are not held (facts: jack 3, 4), except a locate that was requested before the start
+/// rolled and comes after it.
 ///
-/// The wait is bounded, and judged again in each cycle: a tempo, quantum or session that changes meanwhile moves
-/// the target with it. Which beat it is and from which frame it is met is `Start`'s arithmetic; this is what may happen:
+/// The wait is bounded, and judged again in each cycle: a tempo, quantum or session that changes meanwhile
+/// moves the target. `Start` computes the beat, and the frame from which it is met. The transitions:
 ///
 /// | stage | what happens | next | wish | answer |
 /// | --- | --- | --- | --- | --- |
@@ -41,30 +42,30 @@ import Choices
 struct Launch: BitwiseCopyable {
   enum Stage: BitwiseCopyable {
     case idle
-    /// The transport is held.
     case held(Start)
-    /// We said yes; others may still hold.
+    /// We said yes; other clients may still hold.
     case released(Start)
     /// JACK alone says when it rolls, and nothing plays before that.
     case givenUp(Start)
-    /// It was to start on a later beat, and the others let it roll before it could be sent there.
+    /// The start was to move to a later beat, but rolled before we could send it there.
     case overtaken(Start)
-    /// It was stopped where it had been sent: after so many cycles more it goes back to where play was pressed.
+    /// The transport stopped where we had sent it. After `cycles` more it goes back to where Play was
+    /// pressed.
     case puttingBack(Start, from: UInt32, cycles: Int)
   }
 
-  /// What JACK asks about.
+  /// JACK's question, and what we know about it.
   struct Question: BitwiseCopyable {
     /// The song's beat from which the transport will start.
     var songBeat: Beats
-    /// The song that a sequencer has begun already.
+    /// The song of a sequencer that began before this start.
     var leader: Leader
-    /// The session has said when it starts.
+    /// The session has set the time of the start.
     var isSessions = false
   }
 
   private(set) var stage = Stage.idle
-  /// What the stage is, for most cycles, which need not touch a start to know that there is none.
+  /// The stage in brief: most cycles read only this, and touch no start.
   private(set) var isIdle = true
   private(set) var isHolding = false
   private var isGivenUp = false
@@ -73,18 +74,18 @@ struct Launch: BitwiseCopyable {
   private(set) var cuts = CutStarts()
   private var wasStopped = false
   private var relocating: Relocating?
-  /// Where the last start was moved to, which may come after it rolled.
+  /// The place that the last start was moved to; JACK may ask there after the start rolled.
   private var lastMove: Start.Move?
-  /// When the last start rolled; once for each stop, since a program may locate behind each of its starts.
+  /// When the last start rolled. Used once a stop, because a program may locate after each of its starts.
   private var rolledAt = -Double.infinity
   private var isBehind = false
 
   /// Launches that were moved to a later boundary because another client was not ready.
   private(set) var moved: UInt64 = 0
-  /// The start position's distance from the wanted moment, in microseconds; late is positive.
+  /// Microseconds from the intended time to the time when the start position is heard; late is positive.
   private(set) var error = 0.0
 
-  /// The start that is held, or was let go and does not roll yet.
+  /// The start that is held, or was released and does not roll yet.
   var start: Start? {
     switch stage {
     case .held(let start), .released(let start), .overtaken(let start): start
@@ -92,7 +93,7 @@ struct Launch: BitwiseCopyable {
     }
   }
 
-  /// What the frame means if it is one of this start's.
+  /// The place in the song of `frame`, if it is one of this start's frames.
   func place(at frame: UInt32, frameMicros: Double, beatMicros: Double) -> SongPlace? {
     switch stage {
     case .idle, .givenUp: return nil
@@ -114,7 +115,7 @@ struct Launch: BitwiseCopyable {
     return mayRoll
   }
 
-  /// Follows what the transport did, once a cycle. `place`: where the transport stood. [audio]
+  /// Follows the transport, once a cycle. `place`: where the transport stood. [audio]
   mutating func observe(_ now: borrowing Now, from place: SongPlace? = nil) {
     if wasStopped, isIdle, now.isRolling, now.isSound, let place { cuts.judge(now, from: place) }
     learn(now)
@@ -123,7 +124,7 @@ struct Launch: BitwiseCopyable {
     take(seen(now))
   }
 
-  /// The server freewheels and waits for nobody: what was under way is over, and nobody's slowness counts.
+  /// Ends a launch: the server freewheels and waits for no client. A client's slowness does not count then.
   mutating func letGo(_ state: Transport.State) {
     take(.idle)
     lastMove = nil
@@ -135,7 +136,7 @@ struct Launch: BitwiseCopyable {
     }
   }
 
-  /// In this cycle everybody waits for us, who wait for a relocation's cycle.
+  /// In this cycle all clients wait for us, because we hold a relocation until its cycle.
   mutating func heldRelocation(_ now: borrowing Now) {
     seeRelocation(now)
     relocating?.held = now.heard.start
@@ -172,7 +173,7 @@ struct Launch: BitwiseCopyable {
 
   // MARK: the steps
 
-  /// What the others get for a start by these choices.
+  /// The time that the other clients get for a start, with these settings.
   private func othersTake(_ now: borrowing Now) -> Double {
     if cuts.holdsBriefly { return 0 }
     let isTight = now.asksLate ? true : now.launchesExactly
@@ -187,7 +188,7 @@ struct Launch: BitwiseCopyable {
     if let lastMove, lastMove.frame == frame, rollsAt - lastMove.moment < Start.memory { back = lastMove }
     var start: Start
     if let current = self.start {
-      // Asked again: somebody located meanwhile, or we did, and JACK asks everybody.
+      // JACK asks all clients again after a locate, whether it was ours or another client's.
       start = current
       start.see(now)
       let isMoved = start.isAway(frame) || start.isOnItsWay(from: frame) || back != nil
@@ -231,7 +232,7 @@ struct Launch: BitwiseCopyable {
     }
   }
 
-  /// How late the others were, so that the next launch allows for them.
+  /// Learns how late the other clients were, so that the next launch allows for them.
   private mutating func learn(_ now: borrowing Now) {
     if case .stopped = now.transport.state { wasStopped = true } else { wasStopped = false }
     cuts.see(clients: now.clients)
@@ -261,7 +262,7 @@ struct Launch: BitwiseCopyable {
     switch stage {
     case .givenUp(let start): error = start.nearest(now).error(now)
     case .held(let start), .overtaken(let start):
-      // Somebody let it roll without us; the boundary that it is near to is the one to be judged by.
+      // Another client or JACK let it roll without us. It is judged by the nearest boundary.
       guard !start.isTakenBack(now) else { return }
       cuts.judge(now, start)
       learn(now, start.nearest(now))
@@ -281,7 +282,7 @@ struct Launch: BitwiseCopyable {
     }
   }
 
-  /// Everybody is asked anew wherever it is sent.
+  /// JACK asks all clients again wherever the transport is sent.
   private mutating func seeRelocation(_ now: borrowing Now) {
     let frame = now.transport.frame
     if relocating?.frame != frame { relocating = Relocating(frame: frame, since: now.heard.start) }
@@ -292,7 +293,7 @@ struct Launch: BitwiseCopyable {
     relocating = nil
     // Two cycles are JACK's own.
     let ready = now.heard.start - 2 * now.cycleMicros
-    // When we were, and they perhaps long before.
+    // We were ready last, and the others perhaps long before.
     if ready - place.held < now.cycleMicros { return }
     others.took(ready - place.since, cycle: now.cycleMicros)
   }

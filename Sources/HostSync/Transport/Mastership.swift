@@ -2,21 +2,22 @@
 public import BeatMath
 public import Choices
 
-/// Whether we are the timebase master, judged by what is seen and never by a return code alone.
+/// Judges whether we are the timebase master, from observations and never from a return code alone.
 ///
-/// Any client may take the timebase without a word to the old master; PipeWire even says yes to a conditional
-/// wish and then does nothing (facts: jack 5). So: is our callback called while it should be, and is the bar
-/// and beat that the transport shows the one that we wrote? A client that displaced us keeps it: we follow, say so,
-/// and wait for an explicit word. Only from a tactus that leaves it is inherited: nobody chose between those two.
+/// Any client may take the timebase without a notice to the old master; PipeWire even says yes to a
+/// conditional request and then does nothing (facts: jack 5). So the evidence is: JACK calls our callback
+/// when it should, and the transport shows the bar and beat that we wrote. A client that displaced us keeps
+/// the timebase: we follow, say so, and wait for an explicit command. Only a timebase that another tactus
+/// leaves is inherited: no user chose between the two.
 public struct Mastership {
   public enum Standing: Equatable, Sendable {
-    /// We do not want it.
+    /// We do not want to be master.
     case uninvolved
     case asked
     case master
     /// Another client is master: it refused us or took our place.
     case follower
-    /// We wanted it, somebody had it, and now nobody has.
+    /// We wanted it, another client had it, and now there is no master.
     case vacant
   }
 
@@ -26,19 +27,20 @@ public struct Mastership {
     case release
   }
 
-  /// JACK calls within a few cycles, which are 186 ms each at 8192 frames and 44.1 kHz; and a server that stands has none.
+  /// JACK calls within a few cycles, which are 186 ms each at 8192 frames and 44.1 kHz; a server that stands
+  /// has no cycles.
   static let patience = Micros(400_000)
   static let patientCycles: UInt = 3
-  /// One cycle after a locate shows nonsense; longer than this is somebody else's word.
+  /// A locate shows nonsense for one cycle. Evidence that lasts longer than this is another client's.
   static let doubt = Micros(150_000)
-  /// So long after a tactus has left, a timebase that becomes vacant was its own.
+  /// For this time after another tactus has left, a vacant timebase was its own.
   static let inheritance = Micros(2_000_000)
-  /// A tempo that moves while the transport stands, or another meter, is shown at most so often.
+  /// The shortest time between two updates of a tempo that moves while the transport stands, or of the meter.
   static let refreshInterval = Micros(50_000)
 
   public private(set) var standing = Standing.uninvolved
   private var askedAt = Micros.zero
-  /// What was called before we asked, or while we were master, is no news.
+  /// Callbacks from before we asked, or while we were master, prove nothing.
   private var callsBefore: UInt
   private var cyclesWhenAsked: UInt = 0
   private var lastCalls: UInt
@@ -46,18 +48,18 @@ public struct Mastership {
   private var refreshedAt = Micros.zero
   /// When a tactus beside us left the server.
   private var neighbourLeftAt: Micros?
-  /// Since when the observations speak against the present standing.
+  /// Since when observations contradict the present standing.
   private var doubtedSince: Micros?
 
-  /// `calls`: how often our callback was called so far.
+  /// `calls`: the number of calls of our callback until now.
   public init(calls: UInt = 0) {
     callsBefore = calls
     lastCalls = calls
   }
 
-  /// JACK may have called us already: what counts is what was seen before.
+  /// Notes that we asked. JACK may have called us already, so calls count from the last look.
   public mutating func asked(wasRefused: Bool, at now: Micros) {
-    // As master this was only a nudge.
+    // A master asks only to make JACK call it.
     if standing == .master && !wasRefused { return }
     standing = wasRefused ? .follower : .asked
     askedAt = now
@@ -73,16 +75,17 @@ public struct Mastership {
     neighbourLeftAt.map { now - $0 < Self.inheritance } ?? false
   }
 
-  /// Whether we are to be master: with `.auto` we leave it to any client that takes it; else it is asked for or not.
+  /// Returns whether we are to be master. With `.auto` any other client that takes it may have it; otherwise
+  /// `isAsked` decides.
   public static func isWanted(_ lead: Lead, isAsked: Bool, shown: Timebase) -> Bool {
     lead == .auto ? shown != .foreign : isAsked
   }
 
-  /// One look. What it returns is to be done at once; an `ask` is then reported with `asked`. [control]
+  /// Takes one look. Its action is to be done at once; an `ask` is then reported with `asked`. [control]
   ///
   /// - Parameters:
-  ///   - calls: how often our callback was called so far.
-  ///   - cycles: how many audio cycles there were.
+  ///   - calls: the number of calls of our callback until now.
+  ///   - cycles: the number of audio cycles until now.
   public mutating func step(
     isWanted: Bool, _ report: Report, calls: UInt, cycles: UInt, at now: Micros
   ) -> Action {
@@ -94,7 +97,7 @@ public struct Mastership {
     case (true, .uninvolved):
       return .ask(conditionally: true)
     case (false, .master), (false, .asked):
-      // jack2 relocates everybody when the master leaves while rolling.
+      // jack2 relocates all clients when the master leaves while rolling.
       guard !report.isRolling else { return .nothing }
       standing = .uninvolved
       return .release
@@ -117,7 +120,7 @@ public struct Mastership {
       callsBefore = calls
       return watch(report, isCalled: calls != lastCalls || cycles == lastCycles, at: now)
     case (true, .follower):
-      // What is uninvolved asks at the next look.
+      // An uninvolved client asks at the next look.
       if isSustained(report.timebase == .none, at: now) {
         standing = inherits(at: now) ? .uninvolved : .vacant
       }
@@ -131,7 +134,7 @@ public struct Mastership {
     }
   }
 
-  /// However late: nobody but the master is called, and shown.
+  /// A late callback counts if our position is shown, too: only the master is called and shown.
   private func isMasterAfterAll(_ calls: UInt, _ report: Report) -> Bool {
     calls != callsBefore && report.timebase == .ours
   }
@@ -141,7 +144,7 @@ public struct Mastership {
       standing = report.timebase == .none ? .vacant : .follower
       return .nothing
     }
-    // While the transport stands nobody calls the master; asking again makes JACK do it (facts: jack 5).
+    // While the transport stands JACK does not call the master; asking again makes it (facts: jack 5).
     guard !report.isRolling, report.showsOther, now - refreshedAt >= Self.refreshInterval,
       doubtedSince == nil
     else { return .nothing }

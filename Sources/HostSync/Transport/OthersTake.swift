@@ -1,43 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How long other slow clients have been seen to take to get ready, in microseconds: pressing play that close to the
-/// boundary means the one after it.
+/// An estimate of the microseconds that other slow clients need to get ready. If Play comes closer than this
+/// to a boundary, the start takes the next one.
 ///
-/// Learned where the transport waited for nobody but them. A cycle that was lost meanwhile was the driver's delay or
-/// ours, and teaches nothing. What is not needed any more is forgotten by and by, or when somebody leaves: a client that took two
-/// seconds may be gone.
+/// The estimate is learned when the transport waited for those clients alone. A cycle that was lost meanwhile
+/// was the driver's delay or ours, and teaches nothing. The estimate shrinks slowly while it is not needed,
+/// and is dropped when a client leaves: a client that took two seconds may be gone.
 struct OthersTake: BitwiseCopyable {
-  /// Nobody is taken to need longer than this.
+  /// Microseconds; the estimate never exceeds them.
   static let longest: Double = 2e6
-  /// What is forgotten when they were ready at once, and when a start was in time.
+  /// The shares by which the estimate shrinks: after they were ready at once, after a start in time, and
+  /// after a start in time that gave them no longer than the estimate.
   static let atOnce: Double = 0.5
   static let inTime: Double = 0.25
   static let tightlyInTime: Double = 0.03
-  /// So much more than was too little is kept, and so slowly is it forgotten: less would be tried until it is too little again, and cost a
-  /// bar each time.
+  /// The margin above a time that proved too short, and the share by which it shrinks. Without it the
+  /// estimate would shrink until a start fails again, which costs a bar.
   static let room: Double = 1.25
   static let least: Double = 0.002
 
-  /// For a start that waits for its beat: too long a guess costs a bar.
+  /// For a start that waits for its beat: too long an estimate costs a bar.
   private(set) var micros = 0.0
-  /// For a locate, an exact start, before which the transport is sent to its place, and one that JACK is asked for late: too short a
-  /// guess costs a silence more, or a bar.
+  /// For a locate, for an exact start (which is first sent to its place), and for a start that is requested
+  /// late: too short an estimate costs another silence, or a bar.
   private(set) var tightMicros = 0.0
-  /// Less than this is not tried.
+  /// The lower bound of `tightMicros`.
   private var leastMicros = 0.0
   private var isDisturbed = false
-  /// How many clients there are, and were when it was learned.
+  /// The number of clients now, and when the estimate was learned.
   private var clients: Int32 = 0, learnedOf: Int32 = 0
 
-  /// Once a cycle: whether the transport waits for them alone, whether no time was lost, and how many clients there are.
+  /// Call it once a cycle. `isAwaited`: the transport waits for the other clients alone. `isSound`: no time
+  /// was lost.
   mutating func see(isAwaited: Bool, isSound: Bool, clients: Int32) {
     isDisturbed = isAwaited && (isDisturbed || !isSound)
     self.clients = clients
-    // Perhaps it was the slow one; who has come since was not.
+    // The slow client may have left. A client that came later was not the slow one, so its leaving does not
+    // count.
     if clients < learnedOf { (tightMicros, leastMicros, learnedOf) = (0, 0, clients) }
   }
 
-  /// They held a relocation for so long.
+  /// The other clients held a relocation for `time`.
   mutating func took(_ time: Double, cycle cycleMicros: Double) {
     guard !isDisturbed else { return }
     if time > cycleMicros {
@@ -50,7 +53,8 @@ struct OthersTake: BitwiseCopyable {
     }
   }
 
-  /// After so long they were not ready. `isGuess`: they had no longer than we guessed, and might need far more; twice as long is tried.
+  /// The other clients were not ready after `time`. `isGuess`: they had no longer than the estimate and may
+  /// need far more, so twice as long is tried.
   mutating func needMore(than time: Double, cycle cycleMicros: Double, isGuess: Bool = false) {
     guard !isDisturbed else { return }
     let needed = min((isGuess ? 2 : 1) * time + cycleMicros, Self.longest)
@@ -59,7 +63,8 @@ struct OthersTake: BitwiseCopyable {
     leastMicros = max(leastMicros, min(needed, Self.room * time))
   }
 
-  /// Nobody was late for a start. `isTight`: they had no longer than we guessed; else that says nothing about how little is enough.
+  /// All clients were in time for a start. `isTight`: they had no longer than the estimate. Otherwise this
+  /// does not show how little is enough.
   mutating func wereInTime(isTight: Bool, cycle cycleMicros: Double) {
     Self.forget(isTight ? Self.tightlyInTime : Self.inTime, of: &micros, cycleMicros)
     guard isTight else { return }

@@ -2,37 +2,38 @@
 import BeatMath
 import Choices
 
-/// A place in the song, and the cycle in which a rolling transport shall be there: a locate that keeps time.
+/// A locate that keeps time: a place in the song, and the cycle in which a rolling transport shall be there.
 ///
-/// The control thread plans it from the last cycle's `Report` and asks JACK shortly before; JACK stops everybody for a
-/// cycle or more (facts: jack 3), and we, as a slow-sync client, hold exactly this one relocation until its cycle
-/// comes. No other locate or loop is ever held.
+/// The control thread plans it from the last cycle's `Report` and asks JACK shortly before. JACK stops all
+/// clients for a cycle or more (facts: jack 3). As a slow-sync client we hold exactly this one relocation
+/// until its cycle comes, and never another locate or loop.
 public struct Relocation: Sendable, BitwiseCopyable {
-  /// The first that rolls.
+  /// The place of the first frame that rolls.
   public var place: SongPlace
-  /// The one that was meant, less than a cycle behind it, or before it where this takes the place of another.
+  /// The intended place: less than a cycle after `place`, or before it if this relocation replaces another.
   private var meant: SongPlace
   /// When that frame is heard, on Link's clock: at a cycle's start.
   public var heardAt: Double
-  /// The session's beat at that moment, as it was known, and at the song's beginning.
+  /// The session's beat at that time, as known when this was planned, and its beat at the song's beginning.
   public var sessionBeat: Double
   public var origin: Double
   /// When JACK has to be asked for it, on Link's clock.
   public var askAt: Double
-  /// Where the transport stands meanwhile, if this takes the place of one that came too late.
+  /// The frame where the transport stands meanwhile, if this replaces a relocation that came too late.
   var insteadOf: UInt32?
-  /// What the others were given to get ready, in microseconds.
+  /// Microseconds that the other clients were given to get ready.
   private let othersTake: Double
 
-  /// Longer than this it is not held: the others' time, for which it was asked for earlier, and JACK's cycles.
+  /// Microseconds of the longest hold: the others' time, by which JACK was asked earlier, and JACK's cycles.
   private var longestHold: Double { othersTake + 1e6 }
-  /// Frame and place belong together as long as this around the moment: JACK waits for the slowest for ten seconds.
+  /// Microseconds around `heardAt` for which frame and place belong together: JACK waits for the slowest
+  /// client for ten seconds.
   private static let memory: Double = 12e6
 
   enum Hold { case no, untilItsCycle, untilAnother }
 
-  /// Whether the transport has to wait: for the relocation's cycle, or, if JACK came to its place only behind that, for
-  /// the control thread, which plans another.
+  /// Returns whether the transport has to wait: for the relocation's cycle, or, if JACK got there only after
+  /// it, until the control thread has planned another one.
   func hold(_ now: borrowing Now) -> Hold {
     let frame = now.transport.frame, cycle = now.cycleMicros
     guard case .starting = now.transport.state, frame == place.frame || frame == insteadOf else { return .no }
@@ -42,37 +43,38 @@ public struct Relocation: Sendable, BitwiseCopyable {
     return .no
   }
 
-  /// A full machine stops a thread for so long at most; what comes still later rolls late.
+  /// Microseconds for which a busy machine stops a thread at most; a relocation that comes later rolls late.
   private static func patience(_ cycleMicros: Double) -> Double { 100_000 + 2 * cycleMicros }
 
-  /// Whether it brings a host back to where this song is.
+  /// Returns whether this relocation brings a drifted host back to this song.
   func isCorrection(ofSongFrom origin: Int64, _ now: borrowing Now) -> Bool {
     guard place(at: now.heard.start) != nil, now.transport.frame == place.frame else { return false }
     return ThirtySeconds.nearest(to: self.origin, grain: 1) == origin
   }
 
-  /// The place, near its moment.
+  /// The place, if `time` is near `heardAt`.
   func place(at time: Double) -> SongPlace? { abs(time - heardAt) < Self.memory ? place : nil }
 }
 
 extension Relocation {
-  /// How late the control thread may be in asking for what was planned.
+  /// Microseconds by which the control thread may be late in asking.
   private static let asking = 4_000.0
-  /// A session that is measured anew moves by less, and no silence is worth it.
+  /// Microseconds. A session moves by less when it is measured again, and that is not worth a silence.
   private static let unheard = 1_000.0
 
-  /// The soonest moment that can be planned for, as heard.
+  /// The earliest time that can be planned for, as heard.
   static func soonest(_ now: Report) -> Double {
     now.moment.heard.start + asking
       + Reposition.micros(cycle: now.moment.cycleMicros, othersTake: now.othersTake)
   }
 
-  /// So much later than at `askAt` JACK may be asked, and still be in time.
+  /// Microseconds after `askAt` within which JACK may still be asked in time.
   static func leeway(_ now: Report) -> Double { asking + now.moment.cycleMicros }
 
-  /// What takes its place if it came too late, and is held, if it rolls late since others took longer than they were given, or if the
-  /// session has another beat at its moment than it had: farther on in the song, which keeps its place on the session's grid of so many
-  /// beats. `hasStood`: JACK had come to its place. nil: there is no need, or the others would need longer than `limit`.
+  /// Plans a replacement if this relocation came too late and is held, if other clients made it roll late, or
+  /// if the session's beat at its time has changed. The replacement is farther on in the song, which keeps
+  /// its place on the session's grid of `step` beats. `hasStood`: JACK has stood at the place. nil: none is
+  /// needed, or the others would exceed `limit`.
   func next(_ now: Report, hasStood: Bool, step: Double, limit: Double) -> Relocation? {
     let moment = now.moment
     let late = moment.heard.start + moment.cycleMicros - heardAt
@@ -83,7 +85,7 @@ extension Relocation {
     let isElsewhere = stands(now) && abs(moved) * moment.beatMicros > Self.unheard
     guard isHeld || isElsewhere || slowFrames != nil else { return nil }
     var now = now
-    // That much they need, whatever was known of them, and is.
+    // The other clients need at least this, whatever was known of them.
     if let slowFrames {
       let took = othersTake + slowFrames * moment.heard.frameMicros
       now.othersTake = max(now.othersTake, took + moment.cycleMicros)
@@ -105,28 +107,29 @@ extension Relocation {
     return next
   }
 
-  /// There is just time enough to plan another instead.
+  /// Returns whether there is just enough time left to plan another one.
   func isImminent(_ now: Report) -> Bool {
     let left = heardAt - now.moment.heard.start
     return left > now.moment.cycleMicros && left < 2 * Self.leeway(now) + now.moment.cycleMicros
   }
 
-  /// The transport rolls from there, or will not any more.
+  /// The transport rolls from the place, or will not any more.
   func isOver(_ now: Report) -> Bool {
     let since = now.moment.heard.start - heardAt
     return !now.isMoving || framesBehind(now) != nil
       || now.isRolling && since > Self.patience(now.moment.cycleMicros)
   }
 
-  /// By how many frames it rolls from there too late, if by more than a period.
+  /// Frames by which the transport rolls late from the place; nil: not by more than a period.
   func lateFrames(_ now: Report) -> Double? {
     framesBehind(now).flatMap { $0 > Double(now.moment.frames) ? $0 : nil }
   }
 
-  /// Everybody gets ready there.
+  /// The transport stands at the place, and the clients are getting ready.
   func stands(_ now: Report) -> Bool { now.isBetweenPlaces && now.moment.frame == place.frame }
 
-  /// By how many frames it rolls from there too late. nil: it does not; until JACK has come to a late question it rolls where it was.
+  /// Frames by which the transport rolls late from the place. nil: it does not roll from there. If JACK
+  /// handles a request late, the transport rolls on where it was.
   private func framesBehind(_ now: Report) -> Double? {
     let moment = now.moment, frames = Double(moment.frames)
     let planned = (moment.heard.start - heardAt) / moment.heard.frameMicros
@@ -137,8 +140,8 @@ extension Relocation {
     return planned - passed
   }
 
-  /// Sends the transport so that the place is heard at `time`, to the frame if there is room before it; else in the nearest
-  /// cycle. `time` not before `soonest`.
+  /// Plans a relocation after which `place` is heard at `time`: to the frame if there is room before it, else
+  /// in the nearest cycle. `time` is not before `soonest`.
   static func meeting(_ time: Double, _ place: SongPlace, from now: Report) -> Relocation {
     let moment = now.moment
     let ahead = (time - moment.heard.start) / moment.cycleMicros
@@ -157,7 +160,7 @@ extension Relocation {
       othersTake: now.othersTake)
   }
 
-  /// Takes away a host's lag at the song's beat `bar`. nil: there is no such frame.
+  /// Plans a relocation that removes a host's lag at the song's beat `bar`. nil: there is no such frame.
   static func correction(_ now: Report, at bar: Double) -> Relocation? {
     let moment = now.moment
     let away = (bar - now.songBeat) * moment.beatMicros
@@ -174,13 +177,13 @@ extension Relocation {
   }
 }
 
-/// A place in the song, and the session's beat on which it shall be heard.
+/// A place in the song, and the session's beat on which it is to be heard.
 struct Appointment: Sendable {
   var place: SongPlace
   var sessionBeat: Double
 
-  /// The session's next beat that matches the place within `step` beats; 0: at once, at most a beat behind the place so
-  /// that it is in phase.
+  /// Chooses the session's next beat that matches the place within `step` beats. 0: at once, at most a beat
+  /// after the place, and in phase.
   init(_ now: Report, _ wanted: SongPlace, step: Double) {
     let moment = now.moment
     let soon = now.sessionBeat(at: Relocation.soonest(now))
@@ -190,7 +193,7 @@ struct Appointment: Sendable {
     if step > 0 {
       (place, sessionBeat) = (wanted, soon + wait)
     } else {
-      // As far behind the place as the session is behind its last matching beat.
+      // As far after the place as the session is after its last matching beat.
       let behind = wait > 0 ? 1 - wait : 0
       let rest = Int64(rounding: behind * moment.beatMicros * Double(moment.sampleRate) / 1e6)
       place = SongPlace(frame: UInt32(clamping: Int64(wanted.frame) &+ rest), beat: wanted.beat + behind)

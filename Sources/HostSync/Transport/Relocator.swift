@@ -2,34 +2,34 @@
 public import BeatMath
 public import Choices
 
-/// The control thread's side of relocations: plans them, waits for the moment to ask JACK, drops what has become
-/// pointless. Pure: a report and the time go in, what to ask comes out. [control]
+/// Plans relocations on the control thread: waits for the time to ask JACK, and drops plans that have become
+/// pointless. Pure: a report and the time go in, requests to JACK come out. [control]
 public struct Relocator: Sendable {
   public enum Step: Sendable {
     case nothing
     /// Publish it to the audio thread, then ask JACK.
     case relocate(Relocation)
-    /// Nothing rolls any more: an ordinary locate.
+    /// Nothing rolls any more: ask for an ordinary locate.
     case locate(frame: UInt32)
-    /// The next cycle shall be the first that stands; and where it shall stand, if elsewhere.
+    /// Stop so that the next cycle is the first that stands; then locate to this frame, if it is given.
     case stop(at: UInt32?)
-    /// There is just time enough for everybody to get ready.
+    /// Start: there is just enough time for all clients to get ready.
     case start
   }
 
   private enum Errand: Sendable {
     case none
-    /// At this beat of the song.
+    /// Correct a host at this beat of the song.
     case correct(bar: Double)
     case locate(Destination, at: Appointment)
-    /// On a beat of the session, known as soon as it rolls; and where it shall stand then, if elsewhere.
+    /// Stop on a beat of the session, known when the transport rolls; then go to a place, if given.
     case stop(onBar: Bool, on: Double?, at: Destination?)
     case start(StandingStart)
-    /// JACK was asked for it, and has yet to say so.
+    /// JACK was asked to start, and has not confirmed it.
     case started(beat: Double, until: Micros)
   }
 
-  /// Where a locate goes, and the grid of the session's that it keeps to.
+  /// The target of a locate, and the session's grid that it keeps to.
   private struct Destination: Sendable {
     let place: SongPlace
     let step: Double
@@ -37,34 +37,35 @@ public struct Relocator: Sendable {
     func appointment(_ now: Report) -> Appointment { Appointment(now, place, step: step) }
   }
 
-  /// A lag must have lasted so long; a lost cycle is followed by others.
+  /// A lag must last this long, because a lost cycle is followed by others.
   static let doubt = Micros(500_000)
-  /// Each correction is heard as a short silence: so far apart at least.
+  /// Time between two corrections, each of which is heard as a short silence.
   static let pause = Micros(4_000_000)
-  /// If so many in a row did not help, somebody else is at work: a correction is left for a minute, a late locate as it is.
+  /// Tries in a row that suggest another program's work: corrections rest for `surrender`, a late locate
+  /// stays.
   static let mostTries = 3
   static let surrender = Micros(60_000_000)
 
-  /// Of JACK's limit, in microseconds: what comes close to it is beyond it another time.
+  /// Microseconds. A time that comes this close to JACK's limit may exceed it the next time.
   static let margin = 1e6
 
-  /// The time that a transport rolls behind a locate before the next one, in microseconds: after two locates one
-  /// cycle apart Ardour 8.12 dies on PipeWire, and the graph stops.
+  /// Microseconds for which a transport rolls after a locate before the next one: after two locates one cycle
+  /// apart Ardour 8.12 dies on PipeWire, and the graph stops.
   static let rest = 150_000.0
 
-  /// JACK says so in its next cycle, if ever.
+  /// The time in which JACK confirms a start. It does so in its next cycle, if ever.
   static let answer = Micros(500_000)
 
-  /// The longest bar: 64 whole notes at 20 quarters a minute. No host lags more.
+  /// Microseconds of the longest bar: 64 whole notes at 20 quarters a minute. No host lags more.
   static let mostLag = 768e6
 
-  /// Whether and above which lag a host is corrected, and where its bars are.
+  /// The user's choices: among them whether and above which lag a host is corrected.
   public var choices = Settings()
-  /// Corrections asked for so far.
+  /// Corrections requested until now.
   public private(set) var corrections: UInt64 = 0
   /// How long JACK waits for slow clients before it rolls without them.
   public var syncLimit = Micros(10_000_000)
-  /// Locates and corrections that stayed late, since other clients took too long.
+  /// Locates and corrections that stayed late, because other clients needed too long.
   public private(set) var leftLate: UInt64 = 0
 
   private var errand = Errand.none
@@ -77,11 +78,11 @@ public struct Relocator: Sendable {
 
   public init() {}
 
-  /// Whether it wants to be asked every other millisecond.
+  /// The caller has to call `step` every two milliseconds.
   public var isBusy: Bool { if case .none = errand, landing == nil { false } else { true } }
 
-  /// A locate that keeps to the session's grid, or waits for the stop. False: nothing rolls that could keep to it, or another has
-  /// the bars.
+  /// Plans a locate that keeps to the session's grid, or comes after a waiting stop. Returns false if nothing
+  /// rolls that could keep to it, or if another client has the bars.
   public mutating func locate(frame: UInt32, beat: Double, step: Double, from now: Report) -> Bool {
     guard now.isUnderWay, now.timebase != .foreign else { return false }
     let there = Destination(place: SongPlace(frame: frame, beat: beat), step: step)
@@ -93,18 +94,18 @@ public struct Relocator: Sendable {
     return true
   }
 
-  /// A stop of the rolling transport on the song's next bar line, or on the session's next beat; where a locate that waits would go.
+  /// Plans a stop on the song's next bar line, or the session's next beat. A waiting locate comes after it.
   public mutating func stop(onBar: Bool) {
     errand = .stop(onBar: onBar, on: nil, at: destination)
   }
 
-  /// A start of what rolls, or will: it takes back a stop that waits, and not the locate behind that.
+  /// Lets the transport roll on: takes back a stop that waits, but not the locate after it.
   public mutating func goOn(from now: Report) {
     guard case .stop(_, _, let there) = errand else { return }
     errand = there.map { .locate($0, at: $0.appointment(now)) } ?? .none
   }
 
-  /// The session's beat on which it can stop next.
+  /// The session's next beat on which it can stop.
   private static func end(onBar: Bool, _ now: Report) -> Double {
     let cycle = now.moment.cycleMicros / now.moment.beatMicros
     return onBar
@@ -112,7 +113,7 @@ public struct Relocator: Sendable {
       : -Double(Int64(flooring: -(now.sessionBeat + cycle)))
   }
 
-  /// Where a locate goes that waits.
+  /// The frame of a locate that waits.
   public var waitingPlace: UInt32? { destination?.place.frame }
 
   private var destination: Destination? {
@@ -125,17 +126,18 @@ public struct Relocator: Sendable {
 
   public var isStopping: Bool { if case .stop = errand { true } else { false } }
 
-  /// Whether a start that JACK does not hold can be asked for late instead.
+  /// A start that JACK does not hold can be requested late instead.
   public var canStartLate: Bool { StandingStart.isPossible(choices) }
 
-  /// A start that leaves the transport standing until there is just time enough. False: it cannot wait so; who plays may start at once.
+  /// Plans a start that leaves the transport standing until there is just enough time. Returns false if it
+  /// cannot wait.
   public mutating func start(from now: Report) -> Bool {
     guard !now.isMoving, let start = StandingStart(now, choices) else { return false }
     errand = .start(start)
     return true
   }
 
-  /// The session's beat on which a start that waits so will be. nil: none does.
+  /// The session's beat of a start that waits like this; nil: none does.
   public var startBeat: Double? {
     switch errand {
     case .start(let start): start.beat
@@ -144,7 +146,7 @@ public struct Relocator: Sendable {
     }
   }
 
-  /// A locate of the rolling transport waits for its moment, or for JACK, and no stop behind it.
+  /// A locate of the rolling transport waits for its time, or for JACK. A locate after a stop does not count.
   public var isLocating: Bool {
     switch errand {
     case .locate: true
@@ -153,7 +155,7 @@ public struct Relocator: Sendable {
     }
   }
 
-  /// Somebody decided otherwise.
+  /// Drops all plans, because the user or another client decided otherwise.
   public mutating func cancel() { (errand, landing) = (.none, nil) }
 
   public mutating func step(_ now: Report, at time: Micros) -> Step {
@@ -171,7 +173,7 @@ public struct Relocator: Sendable {
       if now.isMoving || time >= until { cancel() }
       return .nothing
     }
-    // Computed again each time: clocks are known better the nearer it comes, and the session may move.
+    // Planned again in each step: nearer clocks are known better, and the session may move.
     guard var plan = plan(now) else {
       errand = .none
       return .nothing
@@ -187,7 +189,7 @@ public struct Relocator: Sendable {
       nextCorrection = time + (tries < Self.mostTries ? Self.pause : Self.surrender)
       laggingSince = nil
     }
-    // Where JACK may stand for the one before, everybody goes on standing.
+    // JACK may stand there for the relocation before this one; then all clients go on standing.
     plan.insteadOf = landing?.relocation.place.frame
     landing = Landing(
       plan, step: destination?.step ?? choices.quantum, limit: Double(syncLimit.count) - Self.margin)
@@ -207,12 +209,12 @@ public struct Relocator: Sendable {
     return nil
   }
 
-  /// JACK stops in the cycle after the one in which it is asked: in the middle of that one is the safest moment.
+  /// JACK stops in the cycle after the one in which it is asked, whose middle is the safest time to ask.
   private mutating func stop(
     _ now: Report, onBar: Bool, on known: Double?, at there: Destination?, _ time: Micros
   ) -> Step {
     guard now.isUnderWay else { return giveUp() }
-    // On the way to another place, which has other bars.
+    // The transport is on its way to another place, which has other bars.
     guard now.isRolling, landing == nil else {
       errand = .stop(onBar: onBar, on: nil, at: there)
       return .nothing
@@ -223,7 +225,7 @@ public struct Relocator: Sendable {
     let away = (beat - now.sessionBeat) * moment.beatMicros
     let cycles = Double(Int64(rounding: away / moment.cycleMicros))
     let askAt = moment.due + (cycles - 0.6) * moment.cycleMicros
-    // A session that jumped has other beats.
+    // A session that jumped has other beats: choose again.
     let farthest = onBar ? now.bars.meter.length.value : 1
     if away > farthest * moment.beatMicros + 1e6 { stop(onBar: onBar) }
     guard Double(time.count) >= askAt else { return .nothing }
@@ -231,7 +233,7 @@ public struct Relocator: Sendable {
     return .stop(at: there?.place.frame)
   }
 
-  /// Asked for in time for its beat, and not earlier; at once where it is to wait no more.
+  /// Requests the start in time for its beat; at once if it is not to wait any more.
   private mutating func start(_ now: Report, _ waiting: StandingStart, _ time: Micros) -> Step {
     guard !now.isMoving else {
       cancel()
@@ -260,13 +262,13 @@ public struct Relocator: Sendable {
     }
   }
 
-  /// Nothing is planned for a moment that is farther away, in microseconds.
+  /// Microseconds. Nothing is planned for a time that is farther away.
   private func farthest(_ now: Report) -> Double {
     let grid = destination.map { max(1, $0.step) } ?? now.bars.meter.length.value
     return (grid + 1) * now.moment.beatMicros + 1e6
   }
 
-  /// Too late for this moment, or the session has moved it far away: the next one.
+  /// Takes the next time: it is too late for this one, or the session has moved it far away.
   private mutating func postpone(_ now: Report) {
     switch errand {
     case .none, .stop, .start, .started: break

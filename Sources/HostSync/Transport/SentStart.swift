@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Where the transport is sent for a start: to the place from which it meets its beat, and on to another beat.
+/// The places to which the transport is sent for a start: where it meets its beat, or on to another beat.
 extension Start {
   mutating func send(
     to frame: UInt32, _ now: borrowing Now, reach: UInt32 = 0, at moment: Double
@@ -10,8 +10,8 @@ extension Start {
     wish = TransportWish(place, from: now.transport.frame, reach: reach, if: .starting, at: moment)
   }
 
-  /// The frame to roll from in the last cycle that begins before the target, if cycles begin as the one at `moment`. nil:
-  /// there is no room before the song's start.
+  /// The frame to roll from in the last cycle that begins before the target, if cycles begin like the one at
+  /// `moment`. nil: there is no room before the song's start.
   func preRoll(_ now: borrowing Now, from moment: Double) -> UInt32? {
     let micros = targetTime(now) - moment
     let whole = Double(Int64(flooring: micros / now.cycleMicros))
@@ -20,13 +20,14 @@ extension Start {
     return place.frame &- UInt32(truncatingIfNeeded: frames)
   }
 
-  /// Asks for the transport to be where the next cycle that begins before the beat needs it. [audio]
+  /// Requests the place from which the next cycle before the beat meets it. [audio]
   mutating func prepare(_ now: borrowing Now, _ othersTake: Double) {
     guard step > .zero, now.frameMicros > 0 else { return }
     let left = targetTime(now) - now.rollsAt
     let lead = preparation(now, othersTake)
     guard left >= lead, now.rollsAt - (wish?.moment ?? -1e18) >= Self.shortestPause else { return }
-    // How far from a cycle's start the transport would have to roll as it stands now.
+    // The time until the transport would have to roll from where it stands, and its distance from a cycle's
+    // start.
     let present = left - ahead(now)
     let cycles = Double(Int64(rounding: present / now.cycleMicros))
     let miss = abs(present - cycles * now.cycleMicros) / now.frameMicros
@@ -36,13 +37,14 @@ extension Start {
     send(to: frame, now, at: now.rollsAt)
   }
 
-  /// It was let go and does not roll: another client holds it, and out of phase is no place to start.
+  /// The start was released and does not roll: another client holds it, and it would be out of phase.
   func isLate(_ now: borrowing Now) -> Bool {
     guard moves < Self.mostMoves else { return false }
     return isMissed(now)
   }
 
-  /// Moved on as often as it may, and held still: when it rolls is JACK's to say, and nothing plays before.
+  /// The start was moved on as often as allowed, and is still held: JACK decides when it rolls, and nothing
+  /// plays before.
   func isGivenUp(_ now: borrowing Now) -> Bool {
     guard moves >= Self.mostMoves else { return false }
     return isMissed(now)
@@ -54,8 +56,9 @@ extension Start {
     return error(now) + now.cycleMicros >= Self.latest * now.cycleMicros
   }
 
-  /// To the next boundary that leaves the others their time; JACK asks everybody after a relocation. They may be ready
-  /// before the control thread has asked for it: then it is taken back from its first few cycles.
+  /// Moves the start to the next boundary that leaves the other clients their time; JACK asks all clients
+  /// after a relocation. They may get ready before the control thread has asked for it. Then the start is
+  /// taken back from its first few cycles.
   mutating func moveOn(_ now: borrowing Now, _ othersTake: Double) {
     let needed = max(preparation(now, othersTake), isPeers ? 0 : now.outputsAhead)
     target = Beats(now.grid.beat(at: now.heard.start + needed))
@@ -67,7 +70,7 @@ extension Start {
     move = Move(frame: frame, moment: now.heard.start, askedAt: askedAt)
   }
 
-  /// It rolls, too late, and is about to be moved on.
+  /// The start rolls too late, and is about to be moved on.
   func isTakenBack(_ now: borrowing Now) -> Bool {
     guard let wish, wish.reach > 0 else { return false }
     let late = Double(now.transport.frame &- wish.from) - Double(wish.reach)

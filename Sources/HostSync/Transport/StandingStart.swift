@@ -2,20 +2,20 @@
 import BeatMath
 import Choices
 
-/// A start that leaves JACK's transport standing as long as it can, so that programs which play as soon as they read "starting" do
-/// so near the beat. What is left to wait when JACK is asked, `Launch` holds as always.
+/// A start that leaves JACK's transport stopped as long as possible. Programs that play as soon as they read
+/// "starting" then play near the beat. JACK is asked late, and `Launch` holds the rest as always.
 struct StandingStart: Sendable {
-  /// How late the control thread may be in asking; and its two looks may be this far apart.
+  /// Microseconds by which the control thread may be late in asking; its checks are no farther apart.
   private static let asking = 4_000.0
 
   private let launch: LaunchSettings
-  /// The grid that was wanted, and the one that it starts on: beats, where a bar is too far away.
+  /// The wanted grid, and the grid that the start uses: beats, if a bar is too far away.
   private let wanted: Double
   private var step: Double
-  /// Of the session.
+  /// The session's beat of the start.
   private(set) var beat: Double
 
-  /// nil: with these choices a start does not wait so, and is JACK's at once.
+  /// nil: with these choices a start does not wait like this, and JACK gets it at once.
   init?(_ now: Report, _ choices: Settings) {
     guard let step = Self.step(choices, now), now.moment.cycleMicros > 0 else { return nil }
     launch = choices.launch
@@ -35,22 +35,23 @@ struct StandingStart: Sendable {
     return choices.launchStep.value
   }
 
-  /// Whether a start by these choices has a beat of the session's to wait for, and nothing before it.
+  /// Returns whether a start with these choices can wait like this: it has a grid, and no count-in and no
+  /// leader.
   static func isPossible(_ choices: Settings) -> Bool {
     let launch = choices.launch
     return choices.lead == .link && launch.countIn == 0 && launch.othersCountIn == 0
       && choices.launchStep > .zero
   }
 
-  /// Whether these choices are those that it was made by.
+  /// Returns whether these choices still lead to this start.
   func isWanted(by choices: Settings, _ now: Report) -> Bool {
     Self.step(choices, now) == wanted && choices.launch.alignment == launch.alignment
   }
 
-  /// From the question to the beat: as long as `Launch` wants to have for it.
+  /// Microseconds from the request to the beat, as `Launch` needs them.
   private func lead(_ now: Report) -> Double {
     let cycle = now.moment.cycleMicros
-    // JACK would not wait for longer than its own cycles.
+    // JACK cuts holds short, so only its own cycles count.
     if now.holdsBriefly {
       // If JACK asks no client, it rolls in the cycle after the request.
       return (now.startsSuddenly ? cycle / 2 : Self.asking + Reposition.cycles * cycle) + now.outputsAhead
@@ -67,7 +68,7 @@ struct StandingStart: Sendable {
     now.moment.due + (beat - now.sessionBeat) * now.moment.beatMicros - lead(now)
   }
 
-  /// The session's first beat that can be met, where the song's place fits.
+  /// The session's first beat that can be met and that matches the song's place.
   private func soonest(_ now: Report) -> Double {
     let soon = soon(now)
     let away = now.songBeat - soon
@@ -78,8 +79,8 @@ struct StandingStart: Sendable {
     max(earliest(now), now.sessionBeat + (lead(now) + now.moment.cycleMicros) / now.moment.beatMicros)
   }
 
-  /// Whether its beat is still the one: the transport may have been sent elsewhere, the session may have jumped, a peer may have
-  /// set another time, and we may have looked too late.
+  /// Returns whether the beat is still right. The transport may have been sent elsewhere, the session may
+  /// have jumped, a peer may have set another time, or this check may come too late.
   func isMet(_ now: Report, at time: Micros) -> Bool {
     let bars = (beat - now.songBeat) / step
     let isOnGrid = abs(bars - bars.rounded()) * step < 0.001

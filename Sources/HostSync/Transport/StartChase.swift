@@ -2,14 +2,14 @@
 import BeatMath
 import Choices
 
-/// Beside a sequencer that plays already.
+/// A start beside a sequencer that plays already.
 extension Start {
   mutating func chase(
     _ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double, _ origin: Beats,
     _ framesPerBeat: Double
   ) {
     isChasing = true
-    // Where the transport stands may be a place that the leader has not reached yet.
+    // The transport may stand at a place that the leader has not reached yet.
     let left = now.grid.time(of: (origin + question.songBeat).value) - now.rollsAt
     if left > -now.cycleMicros / 2, left < 2 * now.grid.beatMicros {
       target = origin + question.songBeat
@@ -30,10 +30,10 @@ extension Start {
     return (0...now.cycleMicros).contains(away)
   }
 
-  /// It was sent to the leader's place from here, and is not there yet.
+  /// The transport was sent from here to the leader's place, and is not there yet.
   func isOnItsWay(from frame: UInt32) -> Bool { isChasing && wish?.from == frame }
 
-  /// The leader's song is elsewhere than this start thinks, or there is one now, or none any more.
+  /// The leader's song is at another place than this start assumes, or has appeared, or is gone.
   func hasLostLeader(_ question: Launch.Question) -> Bool {
     switch question.leader {
     case .none, .unsettled: isChasing

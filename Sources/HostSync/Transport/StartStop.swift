@@ -2,44 +2,46 @@
 import BeatMath
 import Choices
 
-/// What the session asks of the transport: the control thread does it, once for each number.
+/// The session's request to the transport. The control thread carries it out, once for each number.
 public struct StartStopWish: Sendable, BitwiseCopyable {
   public internal(set) var number: UInt32 = 0
   public internal(set) var starts = false
 }
 
-/// The transport's starts and stops are told to the session, and the session's to the transport. What the session says before it
-/// has taken our last word may be our own words coming back, one after the other, and moves nothing; what it says after that is a
-/// peer's. That is counted and not timed: nobody knows how long our words are under way.
+/// Carries the transport's starts and stops to the session, and the session's to the transport. Until the
+/// session has taken our last start or stop, its state may be an earlier one of ours, and moves nothing.
+/// After that, a change is a peer's. We count commands and do not time them, because their delay is unknown.
 struct StartStop: BitwiseCopyable {
   private var wasRunning = false
-  /// nil: its first sight starts nothing.
+  /// nil: the session has not been seen yet. Its first state starts nothing.
   private var wasPlaying: Bool?
-  /// The number of the start or stop that was told last, and which it was; nil: what was told before us is not ours.
+  /// The number and the kind of the start or stop that we sent last; nil: none. Commands from before are not
+  /// ours.
   private var toldNumber: UInt32?
   private var told = false
   /// The beat of the last start that we sent to the session.
   private var toldTarget: Beats?
   private(set) var wish = StartStopWish()
-  /// What the transport was asked for and has not done yet. Until then it is nobody else's doing what it does, and what it shall do counts,
-  /// not what it does: a stop that comes before it has started would be lost otherwise, and the start told as a hand's.
+  /// The request that the transport has not carried out yet. Meanwhile its changes are ours, and the request
+  /// counts as its state. Otherwise a stop that comes before the start would be lost, and the start would
+  /// count as a user's.
   private var asked: Asked?
 
   private struct Asked: BitwiseCopyable {
     let starts: Bool
-    /// Microseconds: the control thread takes the wish within 20 ms, and a machine that stands still later. A stop may wait for its bar,
-    /// and so may a start.
+    /// Microseconds until we give up: the control thread takes the wish within 20 ms, and a stalled machine
+    /// later. A stop may wait for its bar, and so may a start.
     var left = 1_000_000.0
     var hasMoved = false
   }
 
-  /// The session started it, and it has not been stopped since.
+  /// The session started the transport, and it has not been stopped since.
   private(set) var isObeying = false
 
-  /// A held start is told for the boundary that it waits for, so that peers choose the same one; and again, if that boundary changes.
-  /// While the server freewheels nobody is told, and nobody starts or stops an export; what changed meanwhile, here or there, counts
-  /// when time is real again. With sync off our own state in the session follows all the same, which tells nobody: so it is true when
-  /// sync is switched on.
+  /// Sends a held start with the boundary that it waits for, so that peers choose the same one, and again if
+  /// that boundary changes. While the server freewheels nothing is sent, and the session cannot start or stop
+  /// an export; changes made meanwhile take effect when time is real again. With sync off our own state in
+  /// the session still follows, unseen by peers, so that it is true when sync is switched on.
   mutating func follow(_ now: borrowing Now, startsAt target: Beats?) -> Proposal? {
     guard !now.isFreewheeling else { return nil }
     var runs = true
@@ -58,7 +60,7 @@ struct StartStop: BitwiseCopyable {
     return tell(now, runs: runs, startsAt: target, number: number)
   }
 
-  /// The start that we told waits for another beat by now.
+  /// The start that we sent waits for another beat now.
   private func isMoved(_ now: borrowing Now, to target: Beats?) -> Bool {
     guard case .starting = now.transport.state, let target, let toldTarget else { return false }
     return told && !isObeying && target != toldTarget
@@ -75,7 +77,7 @@ struct StartStop: BitwiseCopyable {
     return Proposal(.playing(runs), at: Micros(rounding: due), number: number &+ 1)
   }
 
-  /// Whether the transport was started or stopped, and not by our wish.
+  /// Returns whether the transport was started or stopped, other than by our request.
   private mutating func isOthers(_ runs: Bool, cycleMicros: Double) -> Bool {
     let isChange = runs != wasRunning
     wasRunning = runs
@@ -91,7 +93,7 @@ struct StartStop: BitwiseCopyable {
     return false
   }
 
-  /// Only a change of the session's counts, and only if the transport has not done it itself. nil: sync is off.
+  /// Obeys a change of the session, unless the transport has made it already. nil: sync is off.
   private mutating func obey(_ isPlaying: Bool?, runs: Bool, _ now: borrowing Now) {
     defer { wasPlaying = isPlaying }
     guard let isPlaying, let wasPlaying, wasPlaying != isPlaying, isPlaying != (asked?.starts ?? runs) else {
@@ -107,7 +109,8 @@ struct StartStop: BitwiseCopyable {
     wish.number &+= 1
   }
 
-  /// JACK let a start roll too early: the control thread stops it, goes back and starts it again, and the session has its start already.
+  /// Expects a restart: JACK let a start roll too early, and the control thread stops it, goes back and
+  /// starts again. The session has this start already.
   mutating func expectRestart(_ now: borrowing Now) {
     asked = Asked(starts: true, left: 1_500_000 + now.settings.launchStep.value * now.grid.beatMicros)
   }

@@ -2,16 +2,17 @@
 import BeatMath
 import Choices
 
-/// Whose bar and beat JACK's transport shows.
+/// The owner of the bar and beat that JACK's transport shows.
 public enum Timebase: UInt8, Sendable, BitwiseCopyable {
   case none
   case ours
   case foreign
 }
 
-/// What we last wrote as timebase master, whose bar and beat are shown now, and who is master.
+/// The position that we last wrote as timebase master, the owner of the one that is shown now, and the
+/// master.
 struct TimebaseWatch: BitwiseCopyable {
-  /// For so many cycles after ours something foreign may be shown though we are master.
+  /// Cycles after ours in which another client's position may be shown although we are master.
   static let doubtfulCycles = 3
 
   private(set) var published: BBT?
@@ -21,7 +22,8 @@ struct TimebaseWatch: BitwiseCopyable {
   private var doubtful = 0
   private var unit = TempoUnit()
   private var foreignTempo = 0.0
-  /// For how long it has shown no sense more than sense while it led and rolled, in microseconds.
+  /// Microseconds in which the leading master's position made no sense while rolling, less those in which it
+  /// did.
   private var nonsense = 0.0
 
   var isForeign: Bool { if case .foreign = master { true } else { false } }
@@ -33,7 +35,7 @@ struct TimebaseWatch: BitwiseCopyable {
 
   var wasOursLately: Bool { doubtful > 0 }
 
-  /// Another client is master, and the user lets it lead.
+  /// Returns whether another client is master, and the user lets it lead.
   @inline(__always)
   func leads(_ now: borrowing Now) -> Bool {
     switch now.settings.lead {
@@ -42,7 +44,8 @@ struct TimebaseWatch: BitwiseCopyable {
     }
   }
 
-  /// What another client says as master, and when that is heard, whether it leads or not. Once a cycle.
+  /// The position that another client shows as master, and when it is heard, whether that client leads or
+  /// not. Call it once a cycle.
   mutating func foreign(_ now: borrowing Now) -> LeaderReading {
     let heard = now.heard.time(atFrame: -Double(now.transport.bbtAge))
     judge(now)
@@ -51,7 +54,8 @@ struct TimebaseWatch: BitwiseCopyable {
     return LeaderReading(shown: shown, heard: heard, isRolling: now.isRolling)
   }
 
-  /// Hydrogen counts the ticks of the bar in a beat that stays the first. A locate's garbage is over after a cycle.
+  /// Judges whether the master's bars make sense. Hydrogen's do not: it counts the ticks of the bar within a
+  /// beat that stays the first. Garbage after a locate lasts one cycle.
   private mutating func judge(_ now: borrowing Now) {
     guard leads(now), let bbt = now.transport.bbt else {
       nonsense = 0
@@ -61,8 +65,9 @@ struct TimebaseWatch: BitwiseCopyable {
     nonsense = bbt.beats == nil ? min(2e6, nonsense + now.cycleMicros) : max(0, nonsense - now.cycleMicros)
   }
 
-  /// What this cycle shows. What comes with a locate, ours above all, is shown for a cycle though nobody took the timebase,
-  /// and a master that was late shows old news: another is master who stays.
+  /// Reads the position of this cycle. The position of a locate (ours above all) is shown for a cycle
+  /// although no client took the timebase, and a late master shows an old one. So another client is master
+  /// only if its position stays.
   mutating func read(_ shown: BBT?) {
     if case .ours = shows { doubtful = Self.doubtfulCycles } else { doubtful = max(0, doubtful - 1) }
     guard let shown else {
@@ -75,12 +80,12 @@ struct TimebaseWatch: BitwiseCopyable {
     if case .foreign = shows, wasOursLately { master = .ours }
   }
 
-  /// The song's beat that the transport's frame means: a foreign master's word for it, else the frame at the
-  /// session's tempo.
+  /// The song's beat that the transport's frame means: the position of a foreign master, else the frame at
+  /// the session's tempo.
   ///
-  /// While the transport stands, a beat must come out as that beat although ticks are cut off and frames rounded: a
-  /// start a hair behind it would leave it out. What came with a locate is shown for a cycle like a master's word, and
-  /// where it agrees with the frame, the frame tells more.
+  /// While the transport stands, a beat must come out as exactly that beat, although ticks are cut off and
+  /// frames rounded: a start slightly after it would leave it out. The position of a locate is shown for a
+  /// cycle like a master's. If it agrees with the frame, the frame is more exact.
   @inline(__always)
   func position(_ now: borrowing Now) -> Double {
     let beatMicros = now.grid.beatMicros
@@ -95,7 +100,7 @@ struct TimebaseWatch: BitwiseCopyable {
     }
     guard isStanding else { return position }
     let whole = ThirtySeconds.beats(ThirtySeconds.nearest(to: position, grain: now.settings.meter.grain))
-    // Half a frame, and what the arithmetic adds.
+    // Half a frame, and rounding errors.
     let hair = 0.51e6 / Double(max(1, now.sampleRate)) / beatMicros
     return abs(position - whole) <= hair ? whole : position
   }

@@ -4,7 +4,7 @@
 public struct Transport: Sendable, BitwiseCopyable {
   public enum State: UInt8, Sendable, BitwiseCopyable {
     case stopped
-    /// Somebody pressed play; slow clients are still getting ready. JACK's "net starting" counts too.
+    /// Play was pressed; slow clients are still getting ready. JACK's "net starting" counts too.
     case starting
     /// JACK's "looping" counts too.
     case rolling
@@ -13,12 +13,12 @@ public struct Transport: Sendable, BitwiseCopyable {
   public var state: State
   /// The transport's frame at frame 0 of this cycle.
   public var frame: UInt32
-  /// What the timebase master shows for this cycle.
+  /// The position that the timebase master shows for this cycle.
   public var bbt: BBT?
-  /// By how many frames a stranger's `bbt` is old: PipeWire shows what was written for the cycle before
-  /// (facts: jack 1).
+  /// Frames by which another client's `bbt` is old: PipeWire shows the position that was written for the last
+  /// cycle (facts: jack 1).
   public var bbtAge: UInt32
-  /// By how many frames the first rolling cycle will be ahead of `frame`; 0 while it rolls.
+  /// Frames by which the first rolling cycle will be ahead of `frame`; 0 while the transport rolls.
   var skip: UInt32 = 0
 
   @_noLocks @_noAllocation

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Where the audio thread wants the transport to be. It cannot ask JACK itself (a lock on PipeWire); the control
-/// thread reads this in the report and does it, once for each number.
+/// A place where the audio thread wants the transport. It must not ask JACK itself (a lock on PipeWire). The
+/// control thread reads the wish in the report and asks, once for each number.
 public struct TransportWish: Sendable, BitwiseCopyable {
-  /// The transport must still be in this state, or the wish is void: somebody was faster.
+  /// The state that the transport must still be in. Otherwise the wish is void, because another client was
+  /// faster.
   public enum Condition: UInt8, Sendable, BitwiseCopyable {
     case none
     case starting
@@ -11,13 +12,13 @@ public struct TransportWish: Sendable, BitwiseCopyable {
   }
 
   public var condition = Condition.none
-  /// Its beat is what JACK shows everybody until the timebase master has spoken.
+  /// The place; JACK shows its beat to all clients until the timebase master has written one.
   public var place = SongPlace()
-  /// Where the transport must still stand, too.
+  /// The frame at which the transport must still stand.
   public var from: UInt32 = 0
   /// A late start may already have rolled this many frames past `from`; 0: it must still be waiting.
   public var reach: UInt32 = 0
-  /// When it was wished for, in what is heard: another moment, another wish.
+  /// When it was wished, as heard. Another time means another wish.
   var moment = -1e18
   public var number: UInt32 = 0
 
@@ -31,7 +32,7 @@ public struct TransportWish: Sendable, BitwiseCopyable {
     self.moment = moment
   }
 
-  /// Whether the transport is still where and as it was.
+  /// Returns whether the transport is still where and as it was.
   public func isOpen(_ state: Transport.State, at frame: UInt32) -> Bool {
     switch (condition, state) {
     case (.starting, .starting), (.stopped, .stopped): frame == from
@@ -40,7 +41,7 @@ public struct TransportWish: Sendable, BitwiseCopyable {
     }
   }
 
-  /// What is wanted now; nil: nothing.
+  /// Takes the present wish; nil: none.
   mutating func follow(_ wanted: TransportWish?) {
     guard var wanted else {
       condition = .none
