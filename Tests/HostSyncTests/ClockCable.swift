@@ -4,38 +4,40 @@ import Choices
 
 @testable import HostSync
 
-/// A studio that a MIDI clock leads, and what its cable brings: our own clock, some time later, or a machine's own.
+/// A studio with a leading MIDI clock, and the device at its cable: our own clock, some time later, or a
+/// machine's own.
 final class ClockCable {
   enum Device {
-    /// Sends back what it is sent, so many microseconds later besides the buffer that it takes JACK.
+    /// Returns what we send, later by this number of microseconds and JACK's buffer.
     case thru(Double)
-    /// The same within JACK: a buffer later, whatever a buffer is.
+    /// The same within JACK: a buffer later, whatever its length.
     case patchbay
     /// The cable is not plugged in.
     case none
-    /// A machine that follows our clock, but runs to it with so much of its own weight, and sends its own.
+    /// A machine with inertia that follows our clock with this time constant, and sends its own.
     case follower(seconds: Double)
-    /// A sequencer's own tempo, by the seconds played.
+    /// A sequencer with its own tempo, by the seconds played.
     case own((Double) -> Double)
   }
 
   let studio: Studio
   var device: Device
-  /// Each clock is late by up to so many microseconds.
+  /// The largest random delay of a clock, in microseconds.
   var jitter = 0.0
-  /// USB hands over what came within so long at its end.
+  /// The length of a USB frame, in microseconds: a message is handed over at the end of its frame.
   var usbFrame = 0.0
-  /// Of how many clocks one is lost; 0: none is.
+  /// The number of clocks of which one is lost; 0: none.
   var losesOneOf = 0
-  /// Of how many messages one meets a machine that wakes up late, by up to so many microseconds; those behind it wait.
+  /// The number of messages of which one meets a machine that wakes up late, by up to `lateness`
+  /// microseconds. Later messages wait.
   var isLateOneOf = 0
   var lateness = 5_000.0
-  /// Of how many cycles one is lost with some after it, as far as we are concerned.
+  /// From one cycle of this number on, we miss several cycles.
   var losesCyclesOneOf = 0
   var frames: UInt32 = 256
   private(set) var played = 0.0
   private(set) var proposals: [Proposal.Change] = []
-  /// Of the session, since it was looked at last.
+  /// The session's fastest and slowest tempo since `look`.
   private(set) var fastest = 0.0
   private(set) var slowest = 0.0
   private(set) var noticedAfter: Double?
@@ -44,7 +46,7 @@ final class ClockCable {
   private var fetched = 0
   private var dice: Dice
   private var lastDue = 0.0
-  /// The sequencer's own: when its next clock is sent, and the weight's pace.
+  /// The time of the sequencer's next clock, and the follower's pace.
   private var next = 0.0
   private var pace = 0.0
   private var lastHeard = 0.0
@@ -76,7 +78,7 @@ final class ClockCable {
     studio.transport.state = .rolling
   }
 
-  /// How a transport is started whose clock comes back.
+  /// The way in which a transport is started whose clock comes back.
   enum Launching: CaseIterable {
     case atOnce, onTheBar, exactly, withoutClockBefore
   }
@@ -124,7 +126,7 @@ final class ClockCable {
     studio.play(frames)
     played += length / 1e6
     for proposal in studio.proposals {
-      // What the transport does changes neither tempo nor grid.
+      // Starts and stops change neither tempo nor grid.
       if case .playing = proposal.change { continue }
       proposals.append(proposal.change)
       committed.append((start + length + 3_000, proposal))
@@ -153,7 +155,7 @@ final class ClockCable {
     }
   }
 
-  /// A flywheel: a loop of its own through our clocks.
+  /// The inertia of the follower: its own loop through our clocks.
   private func hear(_ sent: Double) {
     guard case .follower(let seconds) = device, pace > 0 else { return }
     let away = sent + 5_000 - next
@@ -181,7 +183,7 @@ final class ClockCable {
     }
   }
 
-  /// Stands still for a share of a clock.
+  /// The sequencer pauses for a share of a clock.
   func pause(_ share: Double) { next += share * 2.5e6 / tempo }
 
   private func arrive(_ time: Double, _ event: MIDIEvent) {

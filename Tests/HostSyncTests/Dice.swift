@@ -5,6 +5,6 @@ import TestSupport
 typealias Dice = TestSupport.Dice
 
 extension Dice {
-  /// How late a driver wakes up.
+  /// The delay of a driver's wake-up.
   mutating func lateness() -> Double { Jack2Clock.lateness(&self) }
 }

@@ -4,8 +4,8 @@ import Choices
 
 @testable import HostSync
 
-/// jack2's transport as a slow-sync client meets it (facts: jack 3), a second client that may be slow, and a control
-/// thread that asks for what `Launch` wishes.
+/// jack2's transport as a slow-sync client meets it (facts: jack 3), with a second client that may be slow,
+/// and a control thread that carries out the wishes of `Launch`.
 struct FakeTransport {
   var frames = 256.0, rate = 48_000.0
   var latency = 10_666.0
@@ -15,44 +15,44 @@ struct FakeTransport {
   var settings = LaunchSettings()
   var songBeat = Beats(0)
   var notBefore: Double?
-  /// A sequencer's song: the session's beat that it began on, and when that can be known.
+  /// A sequencer's song: the session's beat that it began on, and the time from which that is known.
   var leaderOrigin: Double?
   var leaderIsSettledAt = 0.0
-  /// How long the other client takes to get ready, in microseconds, from the start and from each locate.
+  /// Microseconds that the other client needs to get ready, from the start and from each locate.
   var otherHolds = 0.0
-  /// The first start only.
+  /// The same, for the first start only.
   var otherHoldsOnce = 0.0
-  /// The control thread looks so often, in cycles.
+  /// Cycles between two looks of the control thread.
   var controlCycles = 4
-  /// What the audio thread is told of times is off by up to so many microseconds.
+  /// Largest error of the times that the audio thread gets, in microseconds.
   var jitter = 0.0
-  /// In these cycles since Play we are not asked, because we were late.
+  /// Whether we miss JACK's question in this cycle since Play, because we were late.
   var loses: (Int) -> Bool = { _ in false }
-  /// How long the driver stalls before this cycle since Play, beyond its period.
+  /// Microseconds by which the driver is late for this cycle since Play.
   var stall: (Int) -> Double = { _ in 0 }
   private(set) var sincePlay = 0
-  /// When we said yes last.
+  /// The cycle since Play in which we last said yes.
   private(set) var lastAnswer = 0
 
   var launch = Launch()
   var state = Transport.State.stopped
   var time = 0.0
-  /// The transport's, and where play was pressed.
+  /// The transport's frame, and the frame where Play was pressed.
   var frame: UInt32 = 0
   var pressedAt: UInt32 = 0
   private var isAsking = false, weAreReady = true, otherReadyAt = 0.0
   private var located: UInt32?
   private var wishNumber: UInt32 = 0
   private(set) var wishes = 0
-  /// What everybody was told the last place means that the transport was sent to.
+  /// The beat that all clients were shown for the last place that the transport was sent to.
   private(set) var toldBeat: Beats?
   private var cycles = 0
   private var dice = Dice(seed: 11)
   /// The session's beat of song beat 0, once it rolls.
   var songOrigin: Beats?
-  /// The song's beat of the place that this start chose.
+  /// The song's beat of the place that the start chose.
   private(set) var startedAt: Beats?
-  /// When the first rolling frame is heard, and which it is.
+  /// When the first rolling frame is heard, and which frame it is.
   var rolledAt: Double?
   var rolledFrom: UInt32 = 0
   var waited = 0
@@ -62,7 +62,7 @@ struct FakeTransport {
   var period: Double { frames / rate * 1e6 }
   var frameMicros: Double { 1e6 / rate }
   var grid: Grid { Grid(origin: origin, beatMicros: Double(Tempo(bpm).microsPerBeat)) }
-  /// How far the position where play was pressed was from where the grid wants it, in microseconds.
+  /// Microseconds from where the grid wants the position at which Play was pressed to where it was.
   var launchError: Double? {
     guard let rolledAt, let songOrigin else { return nil }
     let ahead = Double(Int32(bitPattern: pressedAt &- rolledFrom)) * frameMicros
@@ -94,7 +94,7 @@ struct FakeTransport {
     isAsking = false
   }
 
-  /// Takes effect in the next cycle.
+  /// Locates in the next cycle.
   mutating func locate(_ frame: UInt32) { located = frame }
 
   mutating func cycle() {

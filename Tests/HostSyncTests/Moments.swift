@@ -5,7 +5,7 @@ import Choices
 @testable import HostSync
 
 extension Now {
-  /// A cycle whose first frame is heard then.
+  /// A cycle whose first frame is heard at `heard`.
   init(
     _ session: SessionState, heard: Double, transport: Transport = Transport(state: .stopped, frame: 0),
     frames: UInt32 = 256, frameMicros: Double = 1e6 / 48_000, settings: Settings = Settings(),
@@ -25,7 +25,7 @@ extension Now {
 }
 
 extension SessionState {
-  /// Beat 0 is then; it plays since `playing`, if that is a time.
+  /// A session whose beat 0 is at `beatZero`, and which plays since `playing`, if that is given.
   init(beatZero: Double = 0, tempo: Double = 120, playing: Double? = nil, isConnected: Bool = false) {
     self.init(
       timeline: Timeline(

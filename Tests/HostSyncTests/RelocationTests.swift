@@ -6,9 +6,13 @@ import Testing
 
 @testable import HostSync
 
-/// A DAW that counts frames, beside the session: how far it drifts, and how it is brought back.
+/// A DAW that counts frames, beside the session: its drift, and the relocations that bring it back.
+///
+/// The frames of the locates are beats at 117 BPM and 48 kHz: 73_846 is beat 3, 98_462 beat 4, 196_923 beat
+/// 8, 1_083_077 beat 44.
 struct RelocationTests {
-  /// Rolling, as started by us at the song's bar 5, on a server that is asked as JACK asks.
+  /// A transport that we started at the song's bar 5 and that rolls, on a server that asks its clients as
+  /// JACK does.
   private func rolling(tempo: Double = 117, from frame: UInt32 = 0, latency: UInt32 = 512) -> Studio {
     let studio = Studio(tempo: tempo)
     studio.asksBeforeRolling = true
@@ -22,15 +26,15 @@ struct RelocationTests {
     return studio
   }
 
-  /// What a DAW plays at the end of what was played, in beats at the session's tempo since frame 0, less the session's
-  /// song beat, in microseconds; positive is late.
+  /// The distance of a DAW from the session, in microseconds; positive is late. The DAW's beats are its
+  /// frames at the session's tempo, counted from frame 0.
   private func truth(_ studio: Studio) -> Double {
     let report = studio.report
     let daw = Double(report.moment.frame) / 48_000 * 1e6 / report.moment.beatMicros
     return (report.songBeat - daw) * report.moment.beatMicros
   }
 
-  @Test func `the lag begins with what the start was off`() {
+  @Test func `the lag begins with the error of the start`() {
     for frame in [0, 24_617 * 4] as [UInt32] {
       let studio = rolling(from: frame)
       #expect(abs(studio.report.hostLag - studio.report.launchError) < 1)
@@ -40,7 +44,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func `a stall of the driver and a locate off the grid are seen and a tempo change is not`() {
+  @Test func `stalls and off-grid locates change the lag, tempo changes do not`() {
     let studio = rolling()
     let start = studio.report.hostLag
     studio.play(256, stall: 60_000)
@@ -60,8 +64,8 @@ struct RelocationTests {
     #expect(studio.report.hostLag == 0)
   }
 
-  /// The bars go to where the host is, while nothing plays; the starts' own errors do not add up either.
-  @Test func `a stop and a start mend what a host lags`() {
+  /// While nothing plays the bars move to where the host is, and the errors of several starts do not add up.
+  @Test func `a stop and a start remove a host's lag`() {
     let studio = rolling()
     studio.settings.launch.alignment = .nearest
     for round in 0..<6 {
@@ -85,8 +89,8 @@ struct RelocationTests {
     }
   }
 
-  /// Its song, and not our frames, says where it goes on.
-  @Test func `beside a sequencer that leads a stop moves no bar`() {
+  /// The sequencer's song, and not our frame count, says where the song goes on.
+  @Test func `with a leading sequencer a stop moves no bar`() {
     let studio = rolling()
     studio.play(256, stall: 60_000)
     studio.play(seconds: 3)
@@ -104,7 +108,7 @@ struct RelocationTests {
   }
 
   @Test(arguments: [64, 256, 1024] as [UInt32])
-  func `a host that fell behind is back on the next bar to the frame`(frames: UInt32) throws {
+  func `a host that fell behind is back on the next bar, to the frame`(frames: UInt32) throws {
     let studio = rolling(latency: 2 * frames)
     studio.relocator.choices.correction = .locate
     studio.play(frames, stall: 60_000)
@@ -121,7 +125,7 @@ struct RelocationTests {
     }
     #expect(studio.relocations == 1)
     #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 325)
-    // At most what JACK needs and the control thread's margin.
+    // The silence that JACK needs, and the control thread's margin.
     let silence = Double(silent * Int(frames)) / 48
     let most = Double(3 * frames) / 48 + 6
     #expect(silent >= 1 && silence < most)
@@ -145,7 +149,7 @@ struct RelocationTests {
     #expect(abs(studio.report.songBeat - before - 8) < 0.07)
   }
 
-  @Test func `a correction behind a change of meter keeps the bars and their numbers`() {
+  @Test func `a correction after a change of meter keeps the bars and their numbers`() {
     let studio = rolling()
     studio.play(seconds: 3)
     studio.settings.meter = Meter(beatsPerBar: 3)
@@ -162,7 +166,7 @@ struct RelocationTests {
     }
     studio.play(seconds: 8)
     #expect(studio.relocations == 1 && studio.report.bars == bars)
-    // Who goes elsewhere, or stops, has the present meter in all bars.
+    // After a locate or a stop all bars have the present meter.
     studio.locate = studio.transport.frame - 96_000
     studio.play(seconds: 1)
     #expect(studio.report.isRolling && studio.report.bars == Bars(studio.settings.meter))
@@ -200,9 +204,10 @@ struct RelocationTests {
     }
   }
 
-  /// The control thread may be stopped between its look at the clock and its question; nobody else is told.
+  /// The control thread may be stopped between its look at the clock and its request. Other clients are not
+  /// affected.
   @Test(arguments: [64, 256, 1024] as [UInt32], [1, 2, 3, 5])
-  func `a locate that JACK is asked for too late is on the grid all the same`(frames: UInt32, late: Int) {
+  func `a locate that is requested too late still lands on the grid`(frames: UInt32, late: Int) {
     for step in [0.0, 1, 4] {
       let studio = rolling(latency: 2 * frames)
       studio.relocatesLate = late
@@ -220,7 +225,7 @@ struct RelocationTests {
       #expect(landed > 31.9 && landed < 33.5, "\(landed)")
       let phase = (studio.report.sessionBeat - studio.report.songBeat) / max(step, 1)
       #expect(abs(phase - phase.rounded()) < 1e-6)
-      // One silence, and one question more, where there was need of it.
+      // A single silence, and another request if it was needed.
       #expect(Double(stands) < Double(6 * late + 20) && studio.relocations <= 2)
       #expect(!studio.relocator.isBusy)
     }
@@ -228,14 +233,14 @@ struct RelocationTests {
 
   enum Others: CaseIterable { case quick, slow, slowBefore }
 
-  /// A knob, or two hands: while JACK stands for the first, in the cycle before, and in the one between its release and its first
-  /// rolling cycle; also where others are slow.
+  /// A knob, or two users. The second locate comes while JACK stands for the first, in the cycle before, or
+  /// between the release of the first and its first rolling cycle; also with slow clients.
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign(Others.allCases))
-  func `a second locate beside the first is on the grid too`(frames: UInt32, others: Others) {
+  func `a second locate during the first lands on the grid, too`(frames: UInt32, others: Others) {
     for behind in 0...60 {
       let step = Double(behind % 2)
       let studio = rolling(latency: 2 * frames)
-      // They show how long they take.
+      // The slow clients show how long they take.
       studio.othersTake = others == .quick ? 0 : 100_000
       if others != .quick { studio.locate = 480_000 }
       studio.play(seconds: 0.5, frames: frames)
@@ -243,14 +248,16 @@ struct RelocationTests {
       studio.locate(frame: 98_462, beat: 4, step: step)
       while studio.relocations == 0 { studio.play(frames) }
       for _ in 0..<behind { studio.play(frames) }
-      // JACK comes to the second up to two cycles later than it could; the slow are given what they need and one cycle more.
+      // JACK handles the second locate up to two cycles late; slow clients get what they need and one cycle
+      // more.
       studio.relocatesLate = behind % (others == .slow ? 2 : 3)
       studio.locate(frame: 1_083_077, beat: 44, step: step)
       var mayRoll = true
       while studio.report.songBeat < 44 || !studio.report.isRolling {
         studio.play(frames)
         #expect(mayRoll || !studio.report.isRolling || studio.report.songBeat > 40, "\(behind)")
-        // What JACK was told to play can't be taken back; but between two questions in one silence nobody plays.
+        // A transport that JACK was told to roll cannot be recalled, but between two requests in one silence
+        // nothing plays.
         mayRoll = studio.relocations == 1 || mayRoll && studio.transport.state == .rolling
       }
       studio.play(seconds: 1, frames: frames)
@@ -263,9 +270,9 @@ struct RelocationTests {
     }
   }
 
-  /// Its place is where the locate went, and its hold is not the locate's.
+  /// The start's place is the target of the locate, and the start is not held as the locate was.
   @Test(arguments: [64, 256, 1024] as [UInt32])
-  func `a start behind a stop in the silence of a locate waits for its own beat`(frames: UInt32) {
+  func `a start after a stop during a locate waits for its own beat`(frames: UInt32) {
     for behind in 0..<8 {
       let studio = rolling(latency: 2 * frames)
       studio.locate(frame: 98_462, beat: 4, step: 1)
@@ -283,7 +290,7 @@ struct RelocationTests {
   }
 
   @Test(arguments: [0, 1, 2, 3, 6, 12])
-  func `a stop on the bar and a locate, in any order, end on the bar and at the place`(behind: Int) {
+  func `a stop on the bar and a locate in any order both take effect`(behind: Int) {
     for stopsFirst in [true, false] {
       let studio = rolling()
       if stopsFirst { studio.relocator.stop(onBar: true) }
@@ -302,15 +309,15 @@ struct RelocationTests {
     }
   }
 
-  /// It is the new place's bar.
-  @Test func `a stop on the bar that comes in the silence of a locate is kept`() {
+  /// The bar is one of the new place.
+  @Test func `a stop on the bar that comes during a locate is kept`() {
     for behind in 0..<6 {
       let studio = rolling()
       studio.locate(frame: 73_846, beat: 3, step: 1)
       while studio.relocations == 0 { studio.play(256) }
       for _ in 0..<behind { studio.play(256) }
       studio.relocator.stop(onBar: true)
-      // So that a start takes it back.
+      // Not locating, so that a start takes the stop back.
       #expect(!studio.relocator.isLocating)
       var last = studio.report
       while studio.transport.state != .stopped {
@@ -324,7 +331,7 @@ struct RelocationTests {
   }
 
   @Test(arguments: [0.0, 100_000])
-  func `a locate while everybody is on the way elsewhere is on the grid and rolling is what it was`(
+  func `a locate during another client's locate lands on the grid`(
     othersTake: Double
   ) {
     let studio = rolling()
@@ -338,7 +345,7 @@ struct RelocationTests {
     studio.play(seconds: 3)
     #expect(studio.report.isRolling && !studio.report.isBetweenPlaces && studio.report.songBeat > 44)
     #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60)
-    // But what stood was not rolling.
+    // A transport that stood before is not between places.
     studio.transport.state = .stopped
     studio.play(seconds: 0.1)
     studio.transport.state = .starting
@@ -348,9 +355,10 @@ struct RelocationTests {
     }
   }
 
-  /// What it needs is known from the first on, which is made up for, and not forgotten because it got it.
+  /// The first locate shows the client's time and is corrected once. The time is not forgotten when the
+  /// client was ready in it.
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign([20_000.0, 100_000, 300_000, 900_000]))
-  func `each locate beside a slow program is on the grid`(frames: UInt32, othersTake: Double) {
+  func `each locate beside a slow client lands on the grid`(frames: UInt32, othersTake: Double) {
     let studio = rolling(latency: 2 * frames)
     studio.othersTake = othersTake
     for number in 1...12 {
@@ -361,7 +369,7 @@ struct RelocationTests {
       #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(number)")
       #expect(studio.report.songBeat > 4 && studio.report.songBeat < 12 && !studio.relocator.isBusy)
     }
-    // One that waits for nobody but it, and it is quick now.
+    // Locates that wait for this client alone, which is quick now.
     studio.othersTake = 0
     for _ in 0..<8 {
       studio.locate = 480_000
@@ -370,8 +378,8 @@ struct RelocationTests {
     #expect(studio.report.othersTake < 10_000)
   }
 
-  /// Each start waits for its bar, which says nothing about what the others needed of it.
-  @Test func `starts between the locates do not make a slow program's time forgotten`() {
+  /// A start waits for its bar, so it does not show how much of that the client needed.
+  @Test func `starts between locates do not make us forget a slow client's time`() {
     let studio = rolling()
     studio.othersTake = 300_000
     for number in 1...8 {
@@ -384,7 +392,7 @@ struct RelocationTests {
       studio.play(seconds: 4)
       #expect(studio.report.isRolling)
     }
-    // Who comes and goes was not it; who leaves of those that were there may be.
+    // A client that came and left again was not the slow one; one of the older clients may have been.
     for clients in [4, 3, 4, 5, 4, 3] as [Int32] {
       studio.clients = clients
       studio.play(256)
@@ -395,9 +403,9 @@ struct RelocationTests {
     #expect(studio.report.othersTake == 0)
   }
 
-  /// Known to be slow or not, in each part of the silence: the song's bars are the session's, whatever that does.
+  /// The client is known to be slow or not, and the session changes in each part of the silence.
   @Test(arguments: campaign([0.0, 100_000, 300_000]), campaign([true, false]))
-  func `a session that changes in the silence of a locate has its bars in the song behind it`(
+  func `after a session change during a locate the song keeps its bars`(
     othersTake: Double, isKnown: Bool
   ) {
     for change in [20.0, 100, 130, 300, 0] {
@@ -420,10 +428,10 @@ struct RelocationTests {
           let name = "\(change), \(step), \(behind)"
           #expect(studio.report.isRolling && !studio.relocator.isBusy, "\(name)")
           let phase = (studio.report.sessionBeat - studio.report.songBeat) / step
-          // Behind the silence it is a change of what plays, whose song keeps to the quantum.
+          // After the silence the song is playing, and keeps to the quantum.
           #expect(abs(phase - phase.rounded()) < 1e-6, "\(name): \(phase)")
           #expect(studio.report.songBeat > 4 && studio.report.songBeat < 44, "\(name)")
-          // Who counts frames does so in the new tempo from the place on.
+          // A host that counts frames does so from the place on, in the new tempo.
           let moment = studio.report.moment
           let passed = (Double(moment.frame) - 98_462) / 0.048
           let behindSong = (studio.report.songBeat - 4) * moment.beatMicros - passed
@@ -433,10 +441,10 @@ struct RelocationTests {
     }
   }
 
-  /// Up or down, in many steps, within the silence or far beyond it, in that of the first locate, too, in which nobody knows how slow
-  /// the others are.
+  /// Up or down, in many steps, within the silence or far beyond it; also during the first locate, when the
+  /// slow client is not known yet.
   @Test(arguments: [0, 20_000, 300_000, 600_000, 900_000], [125.0, 413])
-  func `a tempo that is drawn in the silence of a locate leaves the song in phase`(
+  func `a tempo dragged during a locate leaves the song in phase`(
     othersTake: Double, tempo: Double
   ) {
     for (seconds, isKnown) in [(0.3, false), (0.3, true), (0.4, true), (1.5, true), (1.5, false)] {
@@ -457,14 +465,14 @@ struct RelocationTests {
       #expect(studio.report.isRolling && !studio.relocator.isBusy, "\(name)")
       let phase = (studio.report.sessionBeat - studio.report.songBeat) / 4
       #expect(abs(phase - phase.rounded()) < 1e-6, "\(name): \(phase)")
-      // What is drawn while it rolls is another matter.
+      // A change of tempo while the transport rolls may move the lag.
       #expect(
         !isSilent && othersTake < 500_000 || abs(studio.report.hostLag) < 150,
         "\(name): \(studio.report.hostLag) us")
     }
   }
 
-  @Test func `beside a program that needs three times as long each time a locate ends all the same`() {
+  @Test func `a locate ends although a client needs longer each time`() {
     let studio = rolling()
     studio.othersTake = 50_000
     studio.locate(frame: 98_462, beat: 4, step: 1)
@@ -477,10 +485,9 @@ struct RelocationTests {
     #expect(studio.report.isRolling && !studio.relocator.isBusy && studio.relocator.leftLate == 1)
   }
 
-  /// Longer than anybody is taken to need in general: made up for each time, and nobody else waits for so long.
+  /// Longer than the longest estimate: corrected each time, and other starts do not wait that long.
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign([2_500_000.0, 3_200_000, 6_400_000]))
-  func `a locate beside a program that needs many seconds is on the grid`(frames: UInt32, othersTake: Double)
-  {
+  func `a locate beside a client that needs many seconds is on the grid`(frames: UInt32, othersTake: Double) {
     let studio = rolling(latency: 2 * frames)
     studio.othersTake = othersTake
     for number in 1...3 {
@@ -493,15 +500,15 @@ struct RelocationTests {
       #expect(studio.report.songBeat > 4 && !studio.relocator.isBusy && studio.relocator.leftLate == 0)
     }
     #expect(studio.report.othersTake <= OthersTake.longest)
-    // It is quick now, and there is one silence, as long as is taken in general.
+    // The client is quick now. There is one silence, as long as the longest estimate.
     studio.othersTake = 0
     studio.locate(frame: 98_462, beat: 4, step: 4)
     studio.play(seconds: 6, frames: frames)
     #expect(studio.relocations == 7 && studio.report.isRolling && abs(studio.report.hostLag) <= 25)
   }
 
-  /// JACK rolls without it in the end, and would again.
-  @Test func `who needs longer than JACK waits is not waited for, and that the song is late is known`() {
+  /// JACK rolls without the client at last, and would do so again.
+  @Test func `a client slower than JACK's limit is not waited for but reported`() {
     let studio = rolling()
     for limit in [5_000_000, 10_000_000] as [Int64] {
       studio.relocator.syncLimit = Micros(limit)
@@ -514,9 +521,9 @@ struct RelocationTests {
     }
   }
 
-  /// A cycle that was lost while it got ready teaches nobody how long it takes.
+  /// A cycle that is lost while the client gets ready shows nothing about the client's time.
   @Test(arguments: [40_000.0, 300_000, 900_000])
-  func `a locate beside a slow program that is disturbed meanwhile is on the grid`(othersTake: Double) {
+  func `a locate that is disturbed beside a slow client is on the grid`(othersTake: Double) {
     for stall in [9_000.0, 30_000] {
       for behind in [1, 3, 6] {
         let studio = rolling()
@@ -535,7 +542,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func `a tempo that never rests keeps nobody waiting for ever`() {
+  @Test func `a tempo that never rests does not keep a locate waiting for ever`() {
     let studio = rolling()
     studio.othersTake = 600_000
     studio.locate = 480_000
@@ -551,9 +558,9 @@ struct RelocationTests {
     #expect(seconds < 6.5)
   }
 
-  /// The place was meant in the bars that there were.
+  /// The place was chosen in the bars of the old meter.
   @Test(arguments: [0, 300_000])
-  func `another meter in the silence of a locate begins where that lands`(othersTake: Double) {
+  func `a meter that changes during a locate begins where that lands`(othersTake: Double) {
     let studio = rolling()
     studio.othersTake = othersTake
     if othersTake > 0 { studio.locate = 480_000 }
@@ -566,9 +573,9 @@ struct RelocationTests {
     #expect(studio.report.bars.meter == studio.settings.meter)
   }
 
-  /// With another locate behind the stop, or none.
+  /// With another locate after the stop, or without.
   @Test(arguments: [20_000, 100_000, 300_000], [true, false])
-  func `a start takes back a stop that waits in the silence of a locate, and no locate`(
+  func `a start revokes a stop that waits during a locate, but no locate`(
     othersTake: Double, hasAnother: Bool
   ) {
     for behind in [0, 1, 2, 3, 8, 20, 60] {
@@ -591,18 +598,19 @@ struct RelocationTests {
     }
   }
 
-  /// JACK loses patience some time, on no beat.
-  @Test func `beside a program that never gets ready nothing plays before JACK rolls`() {
+  /// JACK rolls without the client at last, on no beat.
+  @Test func `nothing plays before JACK rolls if a client never gets ready`() {
     let studio = Studio()
     studio.asksBeforeRolling = true
     studio.listensToPulse = true
     studio.othersTake = 1e9
     studio.settings.click.when = .rolling
     studio.play(seconds: 0.7)
-    // So that the others are asked.
+    // A locate, so that JACK asks the other clients.
     (studio.transport.state, studio.locate) = (.starting, 0)
     studio.play(seconds: 9)
-    // On each of the beats on which it was to roll something may have been heard before it was seen that it does not.
+    // At each of the beats for which the start was planned, something may be heard before the delay is
+    // noticed.
     let clicks = studio.clicks.count, messages = studio.messages.count, edges = studio.runEdges.count
     #expect(clicks <= 3 && studio.messages.last?.event.status == MIDI.stop && edges % 2 == 0)
     studio.play(seconds: 5)
@@ -612,15 +620,15 @@ struct RelocationTests {
     studio.transport.state = .rolling
     studio.play(seconds: 4)
     #expect(studio.report.isRolling && studio.clicks.count >= clicks + 7 && !studio.report.isGivenUp)
-    // The bar line that it was nearest to is 700 ms from where JACK began.
+    // The nearest bar line is 700 ms from where JACK began.
     #expect(abs(studio.report.launchError - 709_000) < 6_000)
     #expect(studio.runEdges.count == edges + 1)
     let away = studio.report.sessionBeat - studio.report.songBeat
     #expect(abs(away - away.rounded()) < 1e-6)
   }
 
-  /// What it was late by the first times is allowed for in the end.
-  @Test func `a locate that is always asked for too late rolls in the end, on the grid`() {
+  /// The delay of the first requests is allowed for in later ones.
+  @Test func `a locate that is always requested too late rolls on the grid at last`() {
     let studio = rolling()
     studio.locate(frame: 784_615, beat: 32, step: 4)
     for _ in 0..<600 {
@@ -631,7 +639,7 @@ struct RelocationTests {
     #expect(studio.relocations == 2 + Relocator.mostTries && studio.relocator.leftLate == 0)
   }
 
-  @Test func `a locate that is asked for later each time rolls in the end, late`() {
+  @Test func `a locate that is requested later each time rolls late at last`() {
     let studio = rolling()
     studio.locate(frame: 784_615, beat: 32, step: 4)
     var late = 12
@@ -655,7 +663,7 @@ struct RelocationTests {
     #expect(studio.report.isRolling && studio.relocations == 1 && studio.report.hostLag > 5_000)
   }
 
-  @Test func `a locate that a stop overtakes goes there at once`() {
+  @Test func `a locate that a stop overtakes becomes an ordinary locate`() {
     let studio = rolling()
     studio.locate(frame: 480_000, beat: 19.5, step: 4)
     studio.play(256)
@@ -680,12 +688,12 @@ struct RelocationTests {
     }
   }
 
-  @Test func `a stop on the bar is one on the song's bar also behind another meter`() throws {
+  @Test func `a stop on the bar follows the song's bars after another meter`() throws {
     for wait in 0..<8 {
       let studio = rolling()
       studio.settings.meter = Meter(beatsPerBar: 7, beatType: 8)
       while studio.report.songBeat < 5 { studio.play(256) }
-      // One bar of four quarters, one of seven eighths, and then quarters again: lines at 7.5, 11.5, 15.5.
+      // A bar of four quarters, one of seven eighths, and then quarters again: lines at 7.5, 11.5, 15.5.
       studio.settings.meter = Meter()
       while studio.report.songBeat < 8 { studio.play(256) }
       studio.play(seconds: Double(wait) * 0.273)
@@ -699,7 +707,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func `loops and locates of others are not held while a correction is on`() {
+  @Test func `other clients' locates are not held with correction on`() {
     let studio = rolling()
     studio.relocator.choices.correction = .locate
     for _ in 0..<20 {
@@ -712,9 +720,9 @@ struct RelocationTests {
   }
 }
 
-/// What other clients may ask of the timebase master.
+/// Tempo requests of other clients to the timebase master.
 struct TempoRequestTests {
-  @Test func `another client's tempo is a wish and ours coming back is not`() {
+  @Test func `another client's tempo is a request, an echo of ours is not`() {
     var request = TempoRequest()
     for (second, tempo) in [120.0, 121, 122].enumerated() { request.show(tempo, at: Double(second) * 1e6) }
     for echo in [122, 121.000_4, 120] {
@@ -724,14 +732,15 @@ struct TempoRequestTests {
     request.read(97, at: 2.5e6)
     #expect(request.take() == 97)
     #expect(request.take() == nil)
-    // Long after the session was there, it may be asked for again.
+    // Long after the session had this tempo, it may be requested again.
     request.show(122, at: 9e6)
     request.read(120, at: 9.5e6)
     #expect(request.take() == 120)
   }
 
-  /// A standing transport keeps what it was given, and jack2 does not ask its master again meanwhile.
-  @Test func `what a standing transport has shown for long is no wish`() {
+  /// A standing transport keeps showing the tempo that it was given, and jack2 does not ask its master again
+  /// meanwhile.
+  @Test func `a tempo that a standing transport still shows is no request`() {
     var request = TempoRequest()
     request.show(120, at: 0)
     request.read(120, at: 60e6)
@@ -743,7 +752,7 @@ struct TempoRequestTests {
     #expect(request.take() == 120)
   }
 
-  @Test func `nonsense is no wish`() {
+  @Test func `nonsense is no request`() {
     var request = TempoRequest()
     for tempo in [0, -1, .nan, .infinity, .leastNonzeroMagnitude, 19, 1000] {
       request.read(tempo, at: 0)

@@ -7,9 +7,9 @@ import TimecodeReader
 
 @testable import HostSync
 
-/// A JACK server, a transport, a session and one `HostSync`, played cycle by cycle; what came out is kept.
+/// A JACK server, a transport, a session and one `HostSync`, played cycle by cycle. It keeps all output.
 final class Studio {
-  /// Something that came out of a port, with the time at which it is heard.
+  /// An event at a port, with the time at which it is heard.
   struct Onset {
     var frame: Int
     var heard: Double
@@ -24,7 +24,7 @@ final class Studio {
 
   let sampleRate: UInt32
   var clock: Jack2Clock
-  /// Nil for a driver that is always on time.
+  /// nil for a driver that is always on time.
   var dice: Dice?
   var timeline: Timeline
   var settings = Settings() { didSet { settingsNumber &+= 1 } }
@@ -33,56 +33,56 @@ final class Studio {
   var transport = Transport(state: .stopped, frame: 0)
   /// The server runs as fast as it can: about twenty times as fast as the clock.
   var isFreewheeling = false
-  /// What another client asks of the timebase master in the next cycle.
+  /// The position that another client sends to the timebase master in the next cycle.
   var requests: BBT?
   var listensToPulse = false
-  /// Asks HostSync, as JACK asks its slow-sync clients, and rolls in the cycle after a yes of all.
+  /// Asks HostSync, as JACK asks its slow-sync clients, and rolls in the cycle after all have said yes.
   var asksBeforeRolling = false
   private var mayRoll = false
-  /// As PipeWire does (facts: jack 3): a stop shows the last cycle that was played, and a start rolls from the next one. After a
-  /// locate the start rolls from where the transport stands.
+  /// As PipeWire (facts: jack 3): a stop shows the last cycle that was played, and a start rolls from the
+  /// next one. After a locate the start rolls from where the transport stands.
   var rollsAsPipeWire = false
-  /// And behind a locate, too, as no known server does.
+  /// The same after a locate, as no known server does.
   var skipsBehindLocate = false
   private var isLocated = false, wasRolling = false
   /// The longest hold of a start by a client, in microseconds. Then JACK lets the start roll.
   var longestHold = Double.infinity
   private var startingSince = 0.0
-  /// PipeWire's transport may say that it rolls, and stand.
+  /// PipeWire's transport may say that it rolls while it stands.
   var isStuck = false
-  /// How long another of them takes wherever it is sent, in microseconds.
+  /// The time that another client needs wherever the transport is sent, in microseconds.
   var othersTake = 0.0
   private var othersReady = 0.0
-  /// Where another client, or the control thread, sends the transport in the next cycle.
+  /// The frame to which another client, or the control thread, sends the transport in the next cycle.
   var locate: UInt32?
-  /// What came with that request; JACK shows it to everybody until the master has spoken.
+  /// The position in that request; JACK shows it to all clients until the master has written one.
   var locateShows: BBT?
-  /// The control thread's part; it looks once a cycle.
+  /// The control thread's part; it runs once a cycle.
   var relocator = Relocator()
   var relocation: Relocation?
   private(set) var relocations = 0
-  /// JACK is asked for the first relocation so many cycles later than the control thread decided.
+  /// The delay of the first relocation's request to JACK, in cycles.
   var relocatesLate = 0
   private var late: (cycles: Int, frame: UInt32)?
   private var stops = false, starts = false
-  /// When the session says that it plays from.
+  /// The time from which the session says that it plays.
   var timeOfPlaying = Micros.zero
   private var wishNumber: UInt32 = 0
-  /// What the timebase shows: ours, from the second cycle on.
+  /// Our position is shown as the timebase's, from the second cycle on.
   var isMaster = false
   private var shown: BBT?
 
   private(set) var frame = 0
   private(set) var clicks: [Onset] = []
   private(set) var messages: [Message] = []
-  /// Rising edges, and how long each lasted.
+  /// Rising edges, and the length of each pulse in frames.
   private(set) var pulses: [(onset: Onset, width: Int)] = []
   private(set) var runEdges: [Onset] = []
-  /// How many clients there are.
+  /// The number of clients.
   var clients: Int32 = 3
-  /// How often somebody came to `clock`.
+  /// Counts first connections of `clock`.
   var clockConnections: UInt32 = 0
-  /// The user's own outputs, what each sent, and where its level changed.
+  /// The user's own outputs; then the messages of each, and the places where its level changed.
   var rack: [OutputSlot] = [] {
     didSet {
       ownDelay = rack.map { $0.startDelay(frameMicros: microsPerFrame) }.max() ?? .zero
@@ -98,25 +98,25 @@ final class Studio {
   private(set) var rackEdges: [[Onset]] = []
   private var rackLevels: [Float] = []
   private var rackEvents = MIDIEvents()
-  /// Hears the first of them.
+  /// Gets the samples of the first of them.
   var listensToRack: ((UnsafeMutableBufferPointer<Float>) -> Void)?
   private(set) var report = Report()
-  /// What the last cycle proposed and the network thread took.
+  /// The proposals of the last cycle that the network thread took.
   private(set) var proposals: [Proposal] = []
-  /// All that were taken so far.
+  /// All proposals that were taken.
   private(set) var told: [Proposal] = []
-  /// Nobody takes them.
+  /// The network thread takes no proposals.
   var refusesProposals = false
   /// The session plays.
   var isPlaying = false
-  /// It takes our starts and stops at once; if not, whoever plays the network says how many it has.
+  /// The session takes our starts and stops at once. Otherwise the test sets how many it has taken.
   var takesStartStops = true
   var startStopsTaken: UInt32 = 0
-  /// What the present cycle's frame 0 is: the truth, without a port's latency.
+  /// The true time of the present cycle's frame 0, without a port's latency.
   private(set) var due = 0.0
 
   var sync = HostSync()
-  /// Kept from cycle to cycle, as the audio thread keeps them.
+  /// Kept from cycle to cycle, as on the audio thread.
   private var outputs = Outputs()
   private let buffers: UnsafeMutablePointer<Float>
   private let samples: UnsafeMutablePointer<Float>
@@ -143,14 +143,14 @@ final class Studio {
     samples.deallocate()
   }
 
-  /// One sample each: accents are 1, beats 0.5, subdivisions 0.25.
+  /// Sounds of one sample: accents are 1, beats 0.5, subdivisions 0.25.
   lazy var bank = SoundBank(
     number: 1, accent: Sound(UnsafeBufferPointer(start: samples, count: 1)),
     beat: Sound(UnsafeBufferPointer(start: samples + 1, count: 1)),
     subdivision: Sound(UnsafeBufferPointer(start: samples + 2, count: 1)))
 
   var microsPerFrame: Double { 1e6 / Double(sampleRate) }
-  /// The session's tempo from now (what is heard now) on.
+  /// Changes the session's tempo at the sound that is heard now.
   func setTempo(_ tempo: Double) {
     var state = SessionState(
       timeline: timeline, startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero),
@@ -159,12 +159,12 @@ final class Studio {
     timeline = state.timeline
   }
 
-  /// What came in through `control` for the next cycle.
+  /// Receives a message from `control` for the next cycle.
   func receive(_ event: MIDIEvent) { sync.receive(event) }
 
   func beat(at heard: Double) -> Double { Grid(timeline).beat(at: heard) }
 
-  /// In each cycle any setting may be another, so that no output idles.
+  /// Pretends that settings change in each cycle, so that no output idles.
   var isRestless = false
 
   func play(_ frames: UInt32, stall: Double = 0) {
@@ -247,10 +247,10 @@ final class Studio {
     }
   }
 
-  /// As a user starts: the control thread may leave the transport standing first.
+  /// Starts like a user: the control thread may leave the transport standing first.
   func pressPlay() { if !relocator.start(from: report) { starts = true } }
 
-  /// JACK asks everybody anew, and each until it said yes.
+  /// JACK asks all clients again, and each until it has said yes.
   private func beginStarting() {
     transport.state = .starting
     mayRoll = false
@@ -263,20 +263,20 @@ final class Studio {
     while frame < end { play(frames) }
   }
 
-  /// As a user's locate comes while it rolls.
+  /// Locates like a user while the transport rolls.
   func locate(frame: UInt32, beat: Double, step: Double) {
     let keepsTime = relocator.locate(frame: frame, beat: beat, step: step, from: report)
     #expect(keepsTime)
   }
 
-  /// What the control thread does with the last cycle's report.
+  /// Does the control thread's work with the last cycle's report.
   private func control() {
     let wish = report.wish
     if wish.number != wishNumber, wish.isOpen(transport.state, at: transport.frame) {
       wishNumber = wish.number
       locate = wish.place.frame
     }
-    // It looks every other millisecond; the middle of a cycle is as good as any.
+    // The control thread looks every two milliseconds; the middle of a cycle stands for that.
     let now = due + Double(report.moment.frames) * microsPerFrame / 2
     switch relocator.step(report, at: Micros(rounding: now)) {
     case .nothing: break
@@ -363,7 +363,7 @@ final class Studio {
     }
   }
 
-  /// For what is asked in each cycle of hours: `#expect` takes microseconds also when it holds.
+  /// Replaces `#expect` for conditions in each cycle of hours: that takes microseconds even if it holds.
   private func mustHold(_ holds: Bool, _ location: SourceLocation = #_sourceLocation) {
     if !holds { Issue.record("the studio's invariant does not hold", sourceLocation: location) }
   }
@@ -374,7 +374,7 @@ final class Studio {
 }
 
 extension OutputSlot {
-  /// The studio counts its revisions.
+  /// The studio counts the revisions.
   init(number: UInt32, settings: OutputSettings, latency: UInt32 = 0, connections: UInt32 = 0) {
     self.init(number: number, revision: 0, settings: settings, latency: latency, connections: connections)
   }

@@ -4,8 +4,8 @@
 /// to a boundary, the start takes the next one.
 ///
 /// The estimate is learned when the transport waited for those clients alone. A cycle that was lost meanwhile
-/// was the driver's delay or ours, and teaches nothing. The estimate shrinks slowly while it is not needed,
-/// and is dropped when a client leaves: a client that took two seconds may be gone.
+/// was the driver's delay or ours, and teaches nothing. The estimate shrinks slowly while it is not needed.
+/// When a client leaves, `tightMicros` starts again: a client that took two seconds may be gone.
 struct OthersTake: BitwiseCopyable {
   /// Microseconds; the estimate never exceeds them.
   static let longest: Double = 2e6
