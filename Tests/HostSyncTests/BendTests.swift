@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// Our outputs pushed, pulled and turned by hand, beside a session that goes on as it is.
+/// Our outputs, pushed, pulled and turned by hand while the session goes on.
 struct BendTests {
   private static func studio(tempo: Double = 120) -> Studio {
     let studio = Studio(tempo: tempo)
@@ -16,7 +16,8 @@ struct BendTests {
     return studio
   }
 
-  /// Of each clock in turn, how long before its place in the session it is heard, in milliseconds. The first is at beat 0.
+  /// Milliseconds by which each clock in turn is heard before its place in the session. The first is at beat
+  /// 0.
   private static func ahead(_ studio: Studio) -> [Double] {
     let clocks = studio.rackMessages[0].filter { $0.event.status == MIDI.clock }
     return clocks.enumerated().map { number, clock in
@@ -25,11 +26,9 @@ struct BendTests {
   }
 
   @Test(arguments: [64 as UInt32, 256, 1024, 8192], [3.0, -3, 10, -10])
-  func
-    `held, clicks and clocks run ahead evenly; released, they keep that and the session's tempo, and none is missing`(
-      frames: UInt32, percent: Double
-    )
-  {
+  func `a bend moves outputs evenly, stays when released, and loses no click`(
+    frames: UInt32, percent: Double
+  ) {
     let studio = Self.studio()
     studio.settings.bend.percent = percent
     studio.play(seconds: 4, frames: frames)
@@ -42,19 +41,19 @@ struct BendTests {
     let end = studio.report.ahead / 1000
     #expect(abs(end - percent * heldFor * 10) < 0.01)
     for clock in ahead.suffix(150) { #expect(abs(clock - end) < 0.0105, "\(clock) of \(end)") }
-    // It went there evenly: never by more than the share of the time between two clocks, and a frame.
+    // The outputs moved evenly: never by more than the share of the time between two clocks, and a frame.
     let most = 2.5 + Double(frames) / 480
     for (one, next) in zip(ahead, ahead.dropFirst()) {
       #expect(abs(next - one) < most)
     }
     let clicks = studio.clicks.dropFirst(before)
     for (one, next) in zip(clicks, clicks.dropFirst()) { #expect(abs(next.frame - one.frame - 24_000) <= 1) }
-    // One for each beat of ten seconds and of what was gained.
+    // A click for each beat of ten seconds, and for the beats that were gained.
     #expect(abs(Double(studio.clicks.count) - (20 + end / 500)) <= 1.5)
   }
 
   @Test
-  func `a wheel's turn is gone to by a tenth of the time, and home leads back to the session`() {
+  func `a turn is followed at a tenth of the time, and a return undoes it`() {
     let studio = Self.studio()
     studio.settings.bend.turned = Micros(30_000)
     studio.play(seconds: 0.15)
@@ -72,7 +71,7 @@ struct BendTests {
   }
 
   @Test
-  func `after as many ways home as can be counted there is one more`() {
+  func `the count of returns may wrap`() {
     let studio = Studio(tempo: 120)
     studio.settings.bend.returns = .max
     studio.play(seconds: 2)
@@ -85,7 +84,7 @@ struct BendTests {
   }
 
   @Test
-  func `however long it is held, no output is farther than two seconds from the session`() {
+  func `however long a bend is held, outputs stay within 2 s of the session`() {
     let studio = Self.studio()
     studio.settings.bend.percent = 10
     studio.play(seconds: 30, frames: 1024)

@@ -36,7 +36,7 @@ struct ClickTests {
     #expect(studio.clicks.map(\.value) == [1, 0.25, 0.5, 0.25, 0.5, 0.25, 1, 0.25, 0.5, 0.25, 0.5, 0.25])
     studio.settings.click.pattern = try #require(Pattern("X..x.".utf8))
     studio.play(seconds: 3)
-    // Six places a bar; the pattern of five begins anew at every bar line: X..x.X
+    // Six places a bar; the pattern of five starts again at every bar line: X..x.X
     #expect(studio.clicks.dropFirst(12).map(\.value) == [1, 0.5, 1, 1, 0.5, 1])
   }
 
@@ -50,7 +50,7 @@ struct ClickTests {
     expectOneClickPerBeat(studio)
   }
 
-  /// Beats are accents and beats; their numbers, by the time they are heard, go up by one each.
+  /// Accents and beats: their beat numbers, as heard, must grow by one each.
   private func expectOneClickPerBeat(_ studio: Studio) {
     let grid = Grid(studio.timeline)
     let numbers = studio.clicks.filter { $0.value >= 0.5 }.map { grid.beat(at: $0.heard).rounded() }
@@ -59,7 +59,7 @@ struct ClickTests {
   }
 
   @Test func `a correction of two milliseconds never doubles or loses a click`() {
-    // Every place of the correction around a beat, either way, in steps of a quarter of a millisecond.
+    // Corrections at all places around a beat, either way, in steps of a quarter of a millisecond.
     for step in -16...16 {
       for correction in [-2000, 2000] as [Int64] {
         let studio = Studio(sampleRate: 8000, tempo: 120)
@@ -92,8 +92,8 @@ struct ClickTests {
     }
   }
 
-  @Test func `a peer's tempo change reaches us late and is still one click per beat`() {
-    // The change is in force since 50 ms when we hear of it, and we are 30 ms ahead: the beat jumps by 80 ms' worth.
+  @Test func `a peer's late tempo change still gives one click per beat`() {
+    // The change took effect 50 ms before we learn of it, and we are 30 ms ahead: the beat jumps by 80 ms.
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       for (from, to) in [(90, 160), (160, 90)] as [(Double, Double)] {
         let studio = Studio(sampleRate: 8000, tempo: from)
@@ -112,7 +112,7 @@ struct ClickTests {
     }
   }
 
-  @Test func `of subdivisions that are late together the beat is heard`() {
+  @Test func `of subdivisions that are late together, the beat is heard`() {
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       let studio = Studio(sampleRate: 8000, tempo: 90)
       studio.settings.click.subdivision = 8
@@ -129,12 +129,12 @@ struct ClickTests {
     }
   }
 
-  @Test func `joining another session goes on at its next beat and in its bar`() {
+  @Test func `after joining a session the click goes on at its next beat`() {
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 16) {
       let studio = Studio(tempo: 120)
       studio.play(seconds: 4, frames: 256)
       let before = studio.clicks.count
-      // The other session is at some hundred beats, elsewhere in the bar and in the beat.
+      // The other session is at some hundred beats, at another place of the bar and of the beat.
       studio.timeline.timeOrigin = studio.timeline.timeOrigin - Micros(Int64((613 + place) * 500_000))
       studio.play(seconds: 4, frames: 256)
       let grid = Grid(studio.timeline)
@@ -150,8 +150,8 @@ struct ClickTests {
     }
   }
 
-  @Test func `a beat that a jump puts some cycles behind the last click is left out`() {
-    // Beat 8 is at 4 s. From 4.01 s on the session's next one is up to a whole beat away.
+  @Test func `a beat that a jump puts just after the last click is left out`() {
+    // Beat 8 is at 4 s. From 4.01 s on the session's next beat is up to a whole beat away.
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       let studio = Studio(tempo: 120)
       studio.play(seconds: 4.01, frames: 256)
@@ -194,13 +194,13 @@ struct ClickTests {
     #expect(studio.clicks.count == 5 || studio.clicks.count == 6)
   }
 
-  @Test func `while rolling it sounds only then and bars are the song's`() {
+  @Test func `a click while rolling sounds only then, with the song's bars`() {
     let studio = Studio(tempo: 120)
     studio.settings.click.isOn = true
     studio.settings.click.when = .rolling
     studio.play(seconds: 2.75)
     #expect(studio.clicks.isEmpty)
-    // Beat 5.5: a start from frame 0 rounds to the nearest beat, which is the song's first.
+    // Beat 5.5: a start from frame 0 rounds to the nearest beat, which becomes the song's first.
     studio.transport.state = .starting
     studio.play(256)
     studio.transport.state = .rolling
@@ -217,7 +217,7 @@ struct ClickTests {
     studio.settings.click.when = .rolling
     studio.transport.state = .rolling
     studio.play(seconds: 3.1)
-    // To the second beat of a bar and a bit: frame 5.3 s is beat 10.6.
+    // A locate to slightly after the second beat of a bar: frame 5.3 s is beat 10.6.
     studio.transport.frame = 254_400
     let before = studio.clicks.count
     studio.play(seconds: 2)
@@ -236,7 +236,7 @@ struct ClickTests {
     studio.play(seconds: 2.1)
     var dice = Dice(seed: 1)
     for _ in 0..<5 {
-      // Ours are lost, the server's transport goes on.
+      // We lose cycles, and the server's transport goes on.
       studio.clock.lose(cycles: 3, frames: 256, dice: &dice)
       studio.transport.frame += 3 * 256
       studio.play(seconds: 0.2)

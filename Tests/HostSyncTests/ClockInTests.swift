@@ -4,15 +4,15 @@ import Testing
 
 @testable import HostSync
 
-/// A sequencer that sends MIDI clock over a cable with jitter, our cycles that hear it, and a session that does what is
-/// proposed, some milliseconds later, as over the queue to the network thread.
+/// A sequencer that sends MIDI clock over a cable with jitter, our cycles that hear it, and a session that
+/// carries out proposals some milliseconds later, as over the queue to the network thread.
 private struct Sequencer {
   var tempo: (Double) -> Double = { _ in 120 }
-  /// Each clock is late by up to so many microseconds.
+  /// The largest random delay of a clock, in microseconds.
   var jitter = 0.0
-  /// USB hands over what came within a millisecond at its end.
+  /// The length of a USB frame, in microseconds: a message is handed over at the end of its frame.
   var usbFrame = 0.0
-  /// These clocks never arrive.
+  /// Clocks that never arrive.
   var loses: (Int) -> Bool = { _ in false }
   var isSilent = false
 
@@ -37,7 +37,7 @@ private struct Sequencer {
 
   var beats: Double { clocks / 24 }
 
-  /// Sequencer less session now, in microseconds, within a quantum of 4.
+  /// The sequencer's beat minus the session's, in microseconds, within a quantum of 4.
   var error: Double {
     let grid = Grid(session.timeline)
     let away = beats - grid.beat(at: now)
@@ -57,7 +57,7 @@ private struct Sequencer {
     send(MIDI.resume)
   }
 
-  /// Stands still for a share of a clock.
+  /// Pauses for a share of a clock.
   mutating func pause(_ share: Double) { clocks -= share }
 
   mutating func send(_ status: UInt8) { waiting.append((now, status, 0)) }
@@ -69,7 +69,7 @@ private struct Sequencer {
     }
   }
 
-  /// Hands push it by shares of a clock, in pauses of so many seconds, for ten seconds.
+  /// A user pushes the sequencer by shares of a clock, every `pause` seconds, for ten seconds.
   mutating func push(by share: ClosedRange<Double>, each pause: ClosedRange<Double>, _ dice: inout Dice) {
     var untilNext = 1.0
     run(seconds: 10) { sequencer in
@@ -105,7 +105,7 @@ private struct Sequencer {
     pending.append((now + 5_000, proposal))
   }
 
-  /// The clocks of this cycle, on their way.
+  /// Sends the clocks of this cycle.
   private mutating func tickAway() {
     let end = clocks + tempo(played) / 60 * 24 * Self.length
     while Double(sent) < end {
@@ -131,7 +131,7 @@ private struct Sequencer {
 
 @Suite struct ClockInTests {
   @Test(arguments: [24.0, 60, 97.3, 120, 174, 300])
-  func `a steady clock is locked to within four seconds, and the session has its tempo`(tempo: Double) {
+  func `a steady clock is locked within four seconds and sets the tempo`(tempo: Double) {
     var sequencer = Sequencer()
     sequencer.tempo = { _ in tempo }
     sequencer.run(seconds: 4)
@@ -153,7 +153,7 @@ private struct Sequencer {
     #expect(worst <= 0.05)
   }
 
-  @Test func `after Start the session's bars are the sequencer's, and stay within a millisecond`() {
+  @Test func `after Start the session's bars stay within 1 ms of the sequencer's`() {
     var sequencer = Sequencer()
     sequencer.tempo = { _ in 121.7 }
     sequencer.jitter = 1000
@@ -163,14 +163,14 @@ private struct Sequencer {
     #expect(sequencer.forces >= 1)
     sequencer.forget()
     var worst = 0.0
-    // Half of the jitter is the device's latency for all that anybody can know.
+    // On average the jitter delays the clocks by half of it, which looks like the device's latency.
     sequencer.run(seconds: 60) { worst = max(worst, abs($0.error - 500)) }
     #expect(worst < 1000, "\(worst) us")
     #expect(sequencer.forces == 0)
   }
 
-  @Test func `what corrects the beat is never taken for the sequencer's tempo`() {
-    // Corrections of the beat are under way all the time.
+  @Test func `corrections of the beat are never taken for the sequencer's tempo`() {
+    // With these pushes a correction of the beat is always under way.
     var dice = Dice(seed: 77)
     for _ in 0..<30 {
       var sequencer = Sequencer(sessionTempo: 121.7, isConnected: true)
@@ -208,7 +208,7 @@ private struct Sequencer {
   }
 
   @Test(arguments: [false, true])
-  func `a pause of half a clock leaves the session its tempo, and alone its bars move at once`(
+  func `a pause of half a clock moves the beat and not the tempo`(
     among peers: Bool
   ) {
     var sequencer = Sequencer(sessionTempo: 120, isConnected: peers)
@@ -221,14 +221,14 @@ private struct Sequencer {
     sequencer.run(seconds: 1) { worst = max(worst, abs($0.session.tempo - 120)) }
     #expect(sequencer.forces == (peers ? 0 : 1))
     sequencer.run(seconds: 5) { worst = max(worst, abs($0.session.tempo - 120)) }
-    // What is left of the move is taken up as any small distance is.
+    // The remainder of the move is corrected like any small distance.
     #expect(worst <= (peers ? 0.1 : 120 * HostFollower.steepestNudge + 0.01), "\(worst) BPM")
     #expect(peers || abs(sequencer.error) < 1000, "\(sequencer.error) us")
     #expect(abs(sequencer.clockIn.loop.beat(at: sequencer.now) - sequencer.beats) < 0.01, "none is lost")
   }
 
   @Test(arguments: [(120.0, 60.0), (60, 120), (120, 150), (150, 120), (90, 180), (120, 122), (100, 33)])
-  func `another tempo from one clock to the next is there within a second, and no beat is lost`(
+  func `another tempo is found within a second, and no beat is lost`(
     from: Double, to: Double
   ) {
     var sequencer = Sequencer(sessionTempo: from)
@@ -243,7 +243,7 @@ private struct Sequencer {
     #expect(abs(sequencer.error) < 1500, "\(sequencer.error) us")
   }
 
-  @Test func `a ramp is followed with at most twenty changes a second, and the beat stays`() {
+  @Test func `a ramp is followed with at most twenty changes a second`() {
     var sequencer = Sequencer()
     sequencer.tempo = { $0 < 10 ? 100 : $0 < 30 ? 100 + ($0 - 10) * 2 : 140 }
     sequencer.run(seconds: 3)
@@ -259,7 +259,7 @@ private struct Sequencer {
     #expect(abs(sequencer.error) < 1000 && abs(sequencer.session.tempo - 140) <= 0.1)
   }
 
-  @Test func `a clock that stops is lost, its tempo stays, and it is found again`() {
+  @Test func `a clock that stops is lost and found again, and its tempo stays`() {
     var sequencer = Sequencer()
     sequencer.tempo = { _ in 128 }
     sequencer.run(seconds: 4)
@@ -275,7 +275,7 @@ private struct Sequencer {
     #expect(sequencer.clockIn.loop.state == .locked)
   }
 
-  @Test func `a song position and Continue go on from there; Stop ends the beat but not the tempo`() {
+  @Test func `the beat follows a song position and Continue; Stop keeps the tempo`() {
     var sequencer = Sequencer()
     sequencer.run(seconds: 3)
     sequencer.resume(atSixteenth: 42)
@@ -287,7 +287,7 @@ private struct Sequencer {
     #expect(!sequencer.clockIn.loop.isRunning && sequencer.clockIn.loop.state == .locked)
   }
 
-  @Test func `a device that sends clocks only while it plays is counted from its first one`() {
+  @Test func `a device that sends clocks only while it plays is counted from one`() {
     var sequencer = Sequencer()
     sequencer.isSilent = true
     sequencer.run(seconds: 1)
@@ -297,7 +297,7 @@ private struct Sequencer {
     #expect(sequencer.clockIn.loop.state == .locked && abs(sequencer.error) < 1000, "\(sequencer.error)")
   }
 
-  @Test func `hands that push the sequencer's beat about are not taken for our own clock`() {
+  @Test func `a sequencer that users push about is not taken for our own clock`() {
     var dice = Dice(seed: 3)
     for _ in 0..<20 {
       var sequencer = Sequencer()
@@ -310,7 +310,7 @@ private struct Sequencer {
     }
   }
 
-  @Test func `noise in place of a clock proposes no tempo outside of Link's range`() {
+  @Test func `noise in place of a clock yields no tempo outside of Link's range`() {
     var dice = Dice(seed: 5)
     var loop = ClockLoop()
     var time = 1e9

@@ -6,7 +6,8 @@ import Testing
 
 @testable import HostSync
 
-/// A machine counts the clocks behind Start or Continue. Whatever cycles are lost, its count is the song's.
+/// A machine counts the clocks after Start or Continue. Its count must be the song's, whatever cycles are
+/// lost.
 struct CommandOrderTests {
   private static func clock(_ when: RunsWhen, perBeat: Int32 = 24) -> OutputSlot {
     var settings = OutputSettings(.clock)
@@ -29,7 +30,7 @@ struct CommandOrderTests {
     return Double(last.place) - (studio.beat(at: last.heard) - origin) * 24
   }
 
-  /// The case of a DAW that loads its disk buffers just before the bar.
+  /// For instance a DAW that loads its disk buffers just before the bar.
   @Test(arguments: [64, 256, 1024] as [UInt32], [RunsWhen.always, .rolling])
   func `cycles lost before a start leave no machine ahead of the song`(period: UInt32, when: RunsWhen) {
     for lost in [25, 60, 90, 180, 400] as [Double] {
@@ -78,7 +79,7 @@ struct CommandOrderTests {
       }
       if studio.transport.state == .stopped { studio.transport.state = .starting }
       studio.play(seconds: 9, frames: period)
-      // The receiver itself refuses a position or a second Continue while it runs.
+      // The receiver's own expectations exclude a position or a second Continue while it runs.
       let receiver = MIDIClockTests.Receiver(studio.rackMessages[0])
       let origin = studio.report.sessionBeat - studio.report.songBeat
       let moved = Double(studio.rack[0].settings.offset.count) / Grid(studio.timeline).beatMicros * 24
@@ -87,7 +88,7 @@ struct CommandOrderTests {
     }
   }
 
-  @Test func `clocks of 96 a beat find room in the longest cycle`() {
+  @Test func `96 clocks a beat find room in the longest cycle`() {
     for rate in [44_100, 48_000] as [UInt32] {
       let studio = Studio(sampleRate: rate, tempo: 999)
       studio.rack = [Self.clock(.always, perBeat: 96)]
@@ -103,7 +104,7 @@ struct CommandOrderTests {
     }
   }
 
-  @Test func `a machine gets Stop behind an export that began while it played`() {
+  @Test func `a machine that played gets Stop after an export`() {
     for isRollingBehind in [true, false] {
       let studio = Studio(tempo: 120)
       studio.rack = [Self.clock(.rolling)]
@@ -119,7 +120,7 @@ struct CommandOrderTests {
       studio.isFreewheeling = false
       let before = studio.rackMessages[0].count
       studio.play(seconds: 2)
-      // Hardware hears the real cycles alone.
+      // Hardware hears only the real cycles.
       let heard = studio.rackMessages[0].dropFirst(before).filter { $0.event.status != MIDI.clock }
       #expect(heard.first?.event.status == MIDI.stop)
       #expect(heard.count { $0.event.status == MIDI.stop } == 1)

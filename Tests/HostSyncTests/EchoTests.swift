@@ -6,10 +6,10 @@ import Testing
 
 @testable import HostSync
 
-/// Our own MIDI clock that comes back and leads us, and clocks that only look like it.
+/// Our own MIDI clock that comes back and leads us, and other clocks that look like it.
 struct EchoTests {
   @Test(arguments: [0.0, 3_000, 21_000, 60_000, 100_000], [0.0, 1_000])
-  func `offsets moved again and again leave the tempo where it was, and our own clock is noticed`(
+  func `offsets that move again and again leave the tempo, and show an echo`(
     latency: Double, jitter: Double
   ) {
     for seed in 1...3 {
@@ -28,7 +28,7 @@ struct EchoTests {
   }
 
   @Test(arguments: [40.0, 120, 187.3, 400])
-  func `other periods leave the tempo where it was, and afterwards our own clock is noticed`(tempo: Double) {
+  func `other periods leave the tempo, and the next change shows an echo`(tempo: Double) {
     for seed in 1...3 {
       let cable = ClockCable(.patchbay, tempo: tempo, seed: UInt64(seed))
       cable.play(seconds: 4)
@@ -39,7 +39,7 @@ struct EchoTests {
       }
       let note: Comment = "\(cable.slowest)...\(cable.fastest), noticed after \(cable.noticedAfter ?? -1) s"
       #expect(cable.fastest < tempo * 1.001 && cable.slowest > tempo / 1.001, note)
-      // A period moves nothing of what is sent; the first thing that does tells.
+      // A new period moves nothing that we send. The next change of our clock shows the echo.
       cable.studio.setTempo(tempo * 1.05)
       cable.play(seconds: 5)
       #expect(cable.isEcho, note)
@@ -47,7 +47,7 @@ struct EchoTests {
   }
 
   @Test(arguments: campaign([0.0, 1_500, 25_000, 95_000]), campaign([20.0, 120, 300, 999]))
-  func `after our own Start the tempo stays, and our own clock is noticed`(latency: Double, tempo: Double) {
+  func `our own Start leaves the tempo, and shows an echo`(latency: Double, tempo: Double) {
     for (seed, jitter) in [(1, 0.0), (2, 1_000)] {
       let cable = ClockCable(.thru(latency), tempo: tempo, seed: UInt64(seed))
       cable.jitter = jitter
@@ -69,7 +69,7 @@ struct EchoTests {
   func `our own Start that comes back moves neither tempo nor grid`(
     latency: Double, way: ClockCable.Launching
   ) {
-    // Link's clock after a quarter of an hour, after fifty minutes and after a month.
+    // Link's clock after a quarter of an hour, after fifty minutes, and after a month.
     for (jitter, isClosedBefore, start) in [(1_000.0, true, 1e9), (0, false, 3e9), (0, true, 2.6e12)] {
       let device = ClockCable.Device.thru(latency)
       let cable = ClockCable(isClosedBefore ? device : .none, tempo: 120, start: start)
@@ -96,7 +96,7 @@ struct EchoTests {
   }
 
   @Test(arguments: campaign([120_000.0, 150_000, 180_000, 210_000, 225_000]))
-  func `our own Start that a machine with other work brings back moves neither tempo nor grid`(
+  func `our own Start from a machine with delays moves neither tempo nor grid`(
     latency: Double
   ) {
     for seed: UInt64 in 1...16 {
@@ -114,7 +114,7 @@ struct EchoTests {
     }
   }
 
-  /// What makes a difference to what we send.
+  /// The events that bend the clock that we send.
   private enum Bend: CaseIterable {
     case start, offset, tempo
 
@@ -128,11 +128,9 @@ struct EchoTests {
   }
 
   @Test(arguments: campaign([20.0, 120, 300]), campaign([0.0, 1_000]))
-  func
-    `our own clock that comes back is noticed within two bars of the first thing by which it could be told`(
-      tempo: Double, jitter: Double
-    )
-  {
+  func `an echo is noticed within two bars of the first change of our clock`(
+    tempo: Double, jitter: Double
+  ) {
     for bend in Bend.allCases {
       for (seed, latency) in [(1, 0.0), (3, 25_000), (5, 200_000)] {
         let cable = ClockCable(.thru(latency), tempo: tempo, seed: UInt64(seed))
@@ -164,7 +162,7 @@ struct EchoTests {
   }
 
   @Test(arguments: [0.0, 300, 1_000])
-  func `a sequencer that is pushed about and ramped is never taken for our own clock`(jitter: Double) {
+  func `a sequencer that is pushed and ramped is not taken for our own clock`(jitter: Double) {
     for seed: UInt64 in 1...6 {
       var dice = Dice(seed: seed)
       let slope = Double.random(in: -3...3, using: &dice)
@@ -184,7 +182,7 @@ struct EchoTests {
     }
   }
 
-  @Test func `a peer's tempo that our own clock brings back is nobody's news, and tells whose clock it is`() {
+  @Test func `a peer's tempo in an echo is no news, and shows the echo`() {
     let cable = ClockCable(.thru(3_000), tempo: 120)
     cable.jitter = 700
     cable.play(seconds: 10)
@@ -196,18 +194,18 @@ struct EchoTests {
   }
 
   @Test(arguments: [0.0, 1_000])
-  func `when the loop is opened and a sequencer speaks, it leads`(jitter: Double) {
+  func `a sequencer that replaces an echo leads`(jitter: Double) {
     let cable = ClockCable(.thru(12_000), tempo: 120)
     cable.jitter = jitter
     cable.play(seconds: 3)
     cable.start()
     cable.play(seconds: 3)
     #expect(cable.isEcho)
-    // Plugged over so fast that no silence is heard, and at another tempo.
+    // Plugged over so fast that there is no silence, and with another tempo.
     cable.device = .own { _ in 126 }
     cable.play(seconds: 4)
     #expect(!cable.isEcho && abs(cable.tempo - 126) < 0.35, "\(cable.tempo)")
-    // And at the same: its Start tells.
+    // The same with the session's tempo: its Start shows the change.
     cable.device = .thru(12_000)
     cable.stop()
     cable.play(seconds: 2)
@@ -223,7 +221,7 @@ struct EchoTests {
   }
 
   @Test(arguments: [0.03, 0.3, 2])
-  func `a machine with a weight of its own that follows us does not run away with the tempo`(weight: Double) {
+  func `a follower with inertia does not run away with the tempo`(weight: Double) {
     let cable = ClockCable(.follower(seconds: weight), tempo: 120)
     cable.play(seconds: 3)
     cable.look()

@@ -7,9 +7,9 @@ import Testing
 
 @testable import HostSync
 
-/// Pulse edges between two frames, judged as what a converter makes of the samples.
+/// Pulse edges between two frames, judged by the signal that a converter makes of the samples.
 struct FinePulseTests {
-  /// Every sample of a pulse at this tempo, and each beat's place among them, in frames.
+  /// The samples of a pulse at this tempo, and the place of each beat in them, in frames.
   private func played(
     tempo: Double, frames: UInt32, _ change: (inout GateSettings) -> Void
   ) -> (samples: [Float], beats: [Double]) {
@@ -32,7 +32,8 @@ struct FinePulseTests {
     return (samples, beats)
   }
 
-  /// Where the signal behind an ideal converter passes `level` upwards, near there: a windowed sinc over 64 frames.
+  /// The time near `place` at which the signal after an ideal converter rises through `level`: a windowed
+  /// sinc over 64 frames.
   private func crossing(_ samples: [Float], near place: Double, level: Double = 0.5) -> Double {
     func value(_ time: Double) -> Double {
       let middle = Int(time.rounded())
@@ -50,7 +51,8 @@ struct FinePulseTests {
     return (low + high) / 2
   }
 
-  /// By how many frames the edge is late, by correlation with a smooth step's slope (a bell of three frames).
+  /// Frames by which the edge is late, by correlation with the slope of a smooth step (a bell of three
+  /// frames).
   private func lag(_ samples: [Float], at place: Double) -> Double {
     func likeness(_ shift: Double) -> Double {
       let center = place + shift
@@ -78,7 +80,7 @@ struct FinePulseTests {
     }
   }
 
-  @Test func `an edge at the nearest frame is not`() {
+  @Test func `an edge at the nearest frame is farther off`() {
     let (samples, beats) = played(tempo: 187.3, frames: 256) { $0.isFine = false }
     let errors = beats.filter { Int($0) + 300 < samples.count }.map {
       abs(lag(samples, at: $0)) / 48_000 * 1e6
@@ -86,7 +88,7 @@ struct FinePulseTests {
     #expect((errors.max() ?? 0) > 8)
   }
 
-  @Test func `it is as wide as it was asked to be, upside down, too, whatever buffer it ends in`() {
+  @Test func `a fine pulse has its width, also inverted and across buffers`() {
     for width in [1_000, 1_013, 5_007] as [Int64] {
       for isInverted in [false, true] {
         for frames in [16, 64, 333] as [UInt32] {

@@ -43,7 +43,7 @@ struct GateTests {
         tempo: line.tempo, beatOrigin: line.beatOrigin, timeOrigin: line.timeOrigin - Micros(12_000))
       studio.play(seconds: 0.5)
     }
-    // A box has counted each, whatever time did.
+    // A box has counted each pulse, whatever time did.
     let beats =
       studio.beat(at: studio.pulses.last!.onset.heard) - studio.beat(at: studio.pulses[0].onset.heard)
     #expect(abs(Double(studio.pulses.count) - (beats + 6 * 0.024) * 24 - 1) < 1)
@@ -68,7 +68,7 @@ struct GateTests {
     #expect(studio.pulses.map { grid.beat(at: $0.onset.heard).rounded() } == [13, 16, 19, 22])
   }
 
-  @Test func `run is high while the transport rolls as heard`() throws {
+  @Test func `run is high while the transport rolls, as heard`() throws {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
     studio.latencies[.jack] = 1000
@@ -87,7 +87,7 @@ struct GateTests {
     #expect(abs(try #require(studio.runEdges.last).heard - stop) <= 12)
   }
 
-  @Test func `how far clocks and pulses were from their places is told, and forgotten when it is over`() {
+  @Test func `jitter of clocks and pulses is reported, and forgotten later`() {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
     studio.settings.pulse.rate = .twentyFour

@@ -6,25 +6,26 @@ import Testing
 
 @testable import HostSync
 
-/// A host with a crystal of its own that shows bars, beats and cut-off ticks, and a session that does what the
-/// follower proposes, some milliseconds later, as over the queue to the network thread.
+/// A host with its own crystal that shows bars, beats and cut-off ticks, and a session that carries out the
+/// follower's proposals some milliseconds later, as over the queue to the network thread.
 private struct FakeHost {
   var ticksPerBeat = 1920.0
   /// The host's crystal against Link's clock.
   var drift = 0.0
-  /// Each cycle's time is off by up to so many microseconds.
+  /// The largest error of a cycle's time, in microseconds.
   var jitter = 0.0
   var frames = 256.0, rate = 48_000.0
-  /// One cycle in so many is lost by us, or by the host, which then shows what it showed before; 0: none.
+  /// The number of cycles of which we lose one, and of which the host is late in one and shows its last
+  /// position; 0: none.
   var losesOneIn = 0.0
   /// PipeWire carries the beat as a fraction and cuts ticks off a second time.
   var isPipeWire = false
-  /// Its bars are of so many of these notes, and its tempo counts them, or quarters.
+  /// The host's bars, and whether its tempo counts quarters or the meter's notes.
   var meter = Meter()
   var countsQuarters = false
   private var unit = TempoUnit()
   var tempo: (Double) -> Double = { _ in 120 }
-  /// What is shown, if it is not the truth.
+  /// The tempo that is shown, if it is not the true one.
   var shownTempo: ((Double) -> Double)?
 
   var follower = HostFollower()
@@ -32,7 +33,7 @@ private struct FakeHost {
   var settings = Settings()
   var isRolling = true
   var hasLeft = false
-  /// Late in every cycle.
+  /// The host is late in every cycle.
   var showsOld = false
   var commits: [(time: Double, change: Proposal.Change)] = []
   private(set) var now = 1e9
@@ -51,7 +52,7 @@ private struct FakeHost {
       startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false)
   }
 
-  /// Host less session at this moment, without any averaging, in microseconds, within a quantum of 4.
+  /// The host's beat minus the session's now, without averaging, in microseconds, within a quantum of 4.
   var error: Double {
     let grid = Grid(session.timeline)
     let away = beats - grid.beat(at: now)
@@ -76,7 +77,7 @@ private struct FakeHost {
       session.apply(first.proposal)
       pending.removeFirst()
     }
-    // Two cycles in a row now and then.
+    // Now and then we lose two cycles in a row.
     if losesOneIn > 0, Double.random(in: 0..<losesOneIn, using: &dice) < (isSound ? 1 : losesOneIn / 3) {
       isSound = false
       return
@@ -122,7 +123,7 @@ private struct FakeHost {
 
 @Suite struct HostFollowerTests {
   @Test(arguments: campaign([960.0, 1920]), campaign([false, true]))
-  func `a steady host is followed within a millisecond and then in silence`(ticks: Double, isPipeWire: Bool) {
+  func `a steady host is followed within a millisecond, then silence`(ticks: Double, isPipeWire: Bool) {
     for (tempo, seed) in [(120.0, 1), (117.3, 2), (61.7, 3), (174, 4), (249.9, 5)] as [(Double, UInt64)] {
       var host = FakeHost(sessionTempo: 97, seed: seed)
       host.tempo = { _ in tempo }
@@ -139,9 +140,9 @@ private struct FakeHost {
     }
   }
 
-  /// As Hydrogen has it in 6/8: a cycle holds less than a tick of an eighth, or one and a half.
+  /// As Hydrogen does in 6/8: a cycle holds less than a tick of an eighth, or one and a half.
   @Test(arguments: [64, 256, 1024], [false, true])
-  func `coarse ticks of eighths tell what the tempo counts`(frames: Double, countsQuarters: Bool) {
+  func `coarse ticks of eighths show what the host's tempo counts`(frames: Double, countsQuarters: Bool) {
     var host = FakeHost(sessionTempo: 97, seed: 4)
     host.frames = frames
     host.tempo = { _ in 88 }
@@ -150,7 +151,7 @@ private struct FakeHost {
     host.countsQuarters = countsQuarters
     host.run(seconds: 8)
     #expect(abs(host.session.tempo - 88) < 1, "\(host.session.tempo)")
-    // A locate shows nothing for a moment, and the master is still the same.
+    // A locate shows nothing for a moment, and the master stays the same.
     host.isRolling = false
     host.hasLeft = true
     host.run(seconds: 0.1)
@@ -161,12 +162,12 @@ private struct FakeHost {
   }
 
   @Test(arguments: [8, 16, 2] as [Int32], [false, true])
-  func `a host in other notes has a session in quarters on its beat`(unit: Int32, countsQuarters: Bool) {
+  func `a host in other notes leads a session in quarters`(unit: Int32, countsQuarters: Bool) {
     var host = FakeHost(sessionTempo: 97, seed: 3)
     host.meter = Meter(beatsPerBar: 7, beatType: unit)
     host.countsQuarters = countsQuarters
     host.jitter = 40
-    // While it stands nobody knows what its tempo counts.
+    // While the host stands, the unit of its tempo is unknown.
     host.isRolling = false
     host.run(seconds: 1)
     #expect(host.commits.isEmpty)
@@ -183,7 +184,7 @@ private struct FakeHost {
   }
 
   @Test(arguments: campaign([960.0, 1920]), campaign([false, true]))
-  func `after a ramp the session is there in three seconds and then there is silence`(
+  func `three seconds after a ramp the session is there, then silence`(
     ticks: Double, isPipeWire: Bool
   ) {
     for seed in 1...8 as ClosedRange<UInt64> {
@@ -192,7 +193,7 @@ private struct FakeHost {
       host.isPipeWire = isPipeWire
       host.jitter = 40
       host.losesOneIn = 200
-      // As in the lab: a step each 25 ms or so, taken in the middle of a cycle.
+      // As in the lab: a step about each 25 ms, which takes effect in the middle of a cycle.
       host.tempo = { seconds in 133 - 2 * min(20, max(0, ((seconds - 3) / 0.025).rounded(.down))) }
       host.run(seconds: 3)
       host.run(seconds: 0.5) { #expect(abs($0.error) < 10_000) }
@@ -205,8 +206,9 @@ private struct FakeHost {
     }
   }
 
-  @Test(arguments: [0.6, 1.5, 4.9]) func `a small distance is taken up by two proposals`(milliseconds: Double)
-  {
+  @Test(arguments: [0.6, 1.5, 4.9]) func `a small distance is corrected by two proposals`(
+    milliseconds: Double
+  ) {
     var host = FakeHost()
     host.jitter = 40
     host.run(seconds: 5)
@@ -221,7 +223,7 @@ private struct FakeHost {
     #expect(host.commits.count - before == 2)
   }
 
-  @Test(arguments: [false, true]) func `a host that stops or leaves in a correction leaves its tempo behind`(
+  @Test(arguments: [false, true]) func `a host that stops or leaves in a correction leaves its own tempo`(
     leaves: Bool
   ) {
     var host = FakeHost()
@@ -234,7 +236,7 @@ private struct FakeHost {
     #expect(!host.follower.isCorrecting && abs(host.session.tempo - 120) < 0.01)
   }
 
-  @Test func `a cycle that shows the one before is no measurement`() {
+  @Test func `a cycle that shows the last position is no measurement`() {
     var host = FakeHost()
     host.run(seconds: 5)
     let before = host.follower.phaseError
@@ -246,7 +248,7 @@ private struct FakeHost {
   }
 
   @Test(arguments: [-100e-6, -20e-6, 20e-6, 100e-6])
-  func `a drifting crystal is learned`(drift: Double) {
+  func `the drift of a crystal is learned`(drift: Double) {
     var host = FakeHost()
     host.drift = drift
     host.jitter = 40
@@ -290,7 +292,7 @@ private struct FakeHost {
     #expect(abs(host.error) < 1000)
   }
 
-  @Test func `a locate of the clock takes the session along`() {
+  @Test func `a locate of a host that is the clock moves the session`() {
     var host = FakeHost()
     host.run(seconds: 5)
     host.locate(64)
@@ -298,7 +300,7 @@ private struct FakeHost {
     #expect(abs(host.error) < 1000)
   }
 
-  @Test func `who joins a session takes its tempo until the host changes its own`() {
+  @Test func `a host that joins a session takes its tempo until the host changes`() {
     var host = FakeHost()
     host.isRolling = false
     host.run(seconds: 2)
@@ -322,7 +324,7 @@ private struct FakeHost {
     }
   }
 
-  @Test func `nonsense is counted and nothing is proposed`() {
+  @Test func `nonsense yields no proposal`() {
     var follower = HostFollower()
     for tempo in [0, .nan, -3, 1e9, .leastNonzeroMagnitude] {
       let bbt = BBT(
@@ -337,7 +339,7 @@ private struct FakeHost {
     }
   }
 
-  @Test func `a tempo that shows for one cycle is no tempo`() {
+  @Test func `a tempo shown for one cycle is ignored`() {
     var host = FakeHost()
     host.run(seconds: 5)
     let before = host.commits.count
@@ -347,7 +349,7 @@ private struct FakeHost {
     #expect(host.commits.count == before)
   }
 
-  /// A locate of a standing transport shows nothing for a cycle, on PipeWire for some.
+  /// A locate of a standing transport shows nothing for a cycle, on PipeWire for several.
   @Test(arguments: [1, 3, 40])
   func `a peer's tempo stays when the host shows nothing for a moment`(cycles: Int) {
     for isRolling in [false, true] {
@@ -362,7 +364,7 @@ private struct FakeHost {
       host.hasLeft = false
       host.run(seconds: 3)
       #expect(abs(host.session.tempo - 131) < 0.01)
-      // What the host changes is news at once, also while nobody saw it.
+      // A change of the host's tempo is news at once, even if it came while the host was not seen.
       host.hasLeft = true
       host.tempo = { _ in 99 }
       host.run(seconds: (Double(cycles) + 0.5) * 256 / 48_000)
@@ -372,7 +374,7 @@ private struct FakeHost {
     }
   }
 
-  @Test func `a host that comes when the old one is long gone is followed from its first tempo`() {
+  @Test func `a host that comes long after another is followed from its first tempo`() {
     var host = FakeHost()
     host.isRolling = false
     host.run(seconds: 1)

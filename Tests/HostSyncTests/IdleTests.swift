@@ -6,12 +6,12 @@ import Testing
 
 @testable import HostSync
 
-/// An output that is left alone while it has nothing to do plays what one plays that is looked at in each cycle.
+/// An output that rests while it has nothing to do plays the same as one that is rendered in each cycle.
 struct IdleTests {
   private static let kinds: [OutputKind] = [.clock, .pulse, .reset, .run, .click, .ltc, .mtc]
 
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign(1...3 as ClosedRange<UInt64>))
-  func `whatever happens, a studio plays what its twin plays whose outputs never idle`(
+  func `a studio plays the same as its twin whose outputs never idle`(
     frames: UInt32, seed: UInt64
   ) {
     let (studio, twin) = (Studio(seed: seed), Studio(seed: seed))
@@ -51,13 +51,14 @@ struct IdleTests {
     #expect(count > 2_000)
   }
 
-  @Test func `in most cycles it is left alone`() {
+  @Test func `an idle output is left alone in most cycles`() {
     let studio = Studio(tempo: 120, seed: 1)
     var settings = OutputSettings(.clock)
     settings.clock.when = .always
     studio.rack = [OutputSlot(number: 1, settings: settings)]
     studio.play(seconds: 1, frames: 64)
-    // Nobody may do that. Each look at it sends a program change.
+    // Without a new revision, which is an error elsewhere. Each cycle that renders the output sends a program
+    // change.
     studio.keepsRevisions = true
     for _ in 0..<1_500 {
       studio.rack[0].settings.programs.ask(for: 1, channel: 0)
@@ -75,7 +76,7 @@ struct IdleTests {
     }
   }
 
-  /// Something that an audio cycle can meet, for both.
+  /// A random event that an audio cycle can meet, for both studios.
   private static func accident(frames: UInt32, _ rack: inout [OutputSlot], _ dice: inout Dice) -> (Studio) ->
     Void
   {

@@ -6,9 +6,9 @@ import Testing
 @testable import HostSync
 
 struct MIDIClockTests {
-  /// What a receiver makes of the messages: it counts clocks from Start, or from a position and Continue.
+  /// A receiver of the messages: it counts clocks from Start, or from a position and Continue.
   struct Receiver {
-    /// In 24ths of a beat: the place of the clock that comes next.
+    /// The place of the next clock, in 24ths of a beat.
     private(set) var place = 0
     private(set) var isRunning = false
     /// Each counted clock: its place in the song, and when it is heard.
@@ -68,7 +68,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `it is silent while stopped unless asked for`() {
+  @Test func `the clock is silent while stopped, unless asked for`() {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 1)
     #expect(studio.messages.isEmpty)
@@ -80,7 +80,7 @@ struct MIDIClockTests {
     #expect(studio.messages.count == 48)
   }
 
-  /// Rolls from `frame` after `wait` seconds and gives what a receiver counted in `seconds`.
+  /// Rolls from `frame` after `wait` seconds, and returns what a receiver counted in `seconds`.
   private func roll(
     _ studio: Studio, from frame: UInt32, after wait: Double, seconds: Double, period: UInt32 = 256
   ) -> (receiver: Receiver, rolledAt: Double) {
@@ -106,7 +106,7 @@ struct MIDIClockTests {
       for (place, heard) in receiver.counted {
         let exact = grid.beat(at: heard) * 24
         #expect(abs(exact - exact.rounded()) * grid.beatMicros / 24 <= studio.microsPerFrame / 2 + 1.1)
-        // The song: nearest whole beat to where frame 100001 is at 97 BPM (3.3683 beats), in phase.
+        // The song is at the whole beat nearest to where frame 100001 is at 97 BPM (3.3683 beats), in phase.
         let song = grid.beat(at: heard) - (grid.beat(at: rolledAt) - 100_001.0 / 48000 * 97 / 60).rounded()
         #expect(Int((song * 24).rounded()) == place)
       }
@@ -134,7 +134,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `the receiver gets its time to settle where the grid leaves room`() throws {
+  @Test func `the receiver gets its time to settle if the grid leaves room`() throws {
     for (tempo, settle, least) in [
       (300, 100_000, 100_000), (300, 20_000, 20_000), (120, 1_000_000, 1_000_000),
     ]
@@ -150,7 +150,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `a song that begins ahead is started on its downbeat`() throws {
+  @Test func `a song that begins ahead starts on its downbeat`() throws {
     // Rolling from frame 0 when the session is at 2.6: the nearest beat is 3, 0.4 beats ahead.
     let studio = Studio(tempo: 120)
     studio.latencies[.clock] = 128
@@ -165,7 +165,7 @@ struct MIDIClockTests {
     #expect(abs(first.heard - start.heard - grid.beatMicros / 48) <= 24)
   }
 
-  @Test func `stop is sent when the stop is heard there`() throws {
+  @Test func `Stop is sent when the stop is heard at the port`() throws {
     let studio = Studio(tempo: 120)
     studio.latencies[.jack] = 2000
     studio.latencies[.clock] = 500
@@ -178,7 +178,7 @@ struct MIDIClockTests {
     #expect(abs(last.heard - stoppedAt) < 12)
   }
 
-  @Test func `a locate while stopped is told and scrubbing is thinned out`() throws {
+  @Test func `a locate while stopped is sent, and scrubbing is thinned out`() throws {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 0.5)
     for step in 1...100 {
@@ -197,7 +197,7 @@ struct MIDIClockTests {
     #expect(studio.messages.count == count, "a tempo change is no locate")
   }
 
-  @Test func `a locate while rolling is stop position continue`() {
+  @Test func `a locate while rolling is Stop, position, Continue`() {
     let studio = Studio(tempo: 120)
     _ = roll(studio, from: 0, after: 1.0, seconds: 1.1)
     studio.transport.frame = 480_000
@@ -238,7 +238,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `joining another session starts again at the right place`() {
+  @Test func `after another session the clock starts again at the right place`() {
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 8) {
       let studio = Studio(tempo: 120)
       _ = roll(studio, from: 0, after: 1.9, seconds: 2)
@@ -264,7 +264,7 @@ struct MIDIClockTests {
     #expect((5000 - 4096...5004 - 4096).contains(beat), "beat \(beat)")
   }
 
-  @Test func `switched off while rolling it stops and comes back in place`() {
+  @Test func `a clock switched off stops, and comes back in place`() {
     let studio = Studio(tempo: 120)
     _ = roll(studio, from: 0, after: 1.9, seconds: 1)
     studio.settings.clock.isOn = false
@@ -278,12 +278,12 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `a freewheeling server is not sent to hardware`() {
+  @Test func `a freewheeling server sends nothing to hardware`() {
     let studio = Studio(tempo: 120)
     _ = roll(studio, from: 0, after: 1.9, seconds: 1)
     studio.isFreewheeling = true
     studio.play(seconds: 5)
-    // Hardware ports run no cycle of an export: a Stop in the first one was lost.
+    // Hardware ports run no cycle of an export, so a Stop in its first cycle would be lost.
     let count = studio.messages.count
     #expect(studio.messages.last?.event.status == MIDI.clock)
     studio.play(seconds: 5)

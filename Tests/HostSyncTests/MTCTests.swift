@@ -7,19 +7,19 @@ import TimecodeReader
 
 @testable import HostSync
 
-/// A receiver of MIDI timecode, as the standard describes one: eight quarter frames tell a place, which is two frames past when the
-/// last has come; a full frame tells it at once.
+/// A receiver of MIDI timecode, as the standard describes it. Eight quarter frames tell a place, which is two
+/// frames back when the last one has come; a full frame tells it at once.
 struct MTCReceiver {
   struct Told {
     var code: CountedTimecode
     var rate: UInt8
-    /// When its first quarter came, or the full frame.
+    /// When its first quarter frame came, or its full frame.
     var heard: Double
     var isFull: Bool
   }
 
   private(set) var told: [Told] = []
-  /// Pieces that were not the next.
+  /// Quarter frames that were not the next one.
   private(set) var odd = 0
   private var pieces: [UInt8] = []
   private var began = 0.0
@@ -68,7 +68,7 @@ struct MTCReceiver {
 
 struct MTCTests {
   @Test(arguments: campaign(TimecodeRate.all))
-  func `a receiver is where the transport is for ten minutes, through midnight and changes of tempo`(
+  func `ten minutes of MTC follow the transport past midnight and new tempos`(
     rate: TimecodeRate
   ) throws {
     let start = Timecode(hours: 23, minutes: 55, seconds: 3)
@@ -87,22 +87,22 @@ struct MTCTests {
     let places = receiver.told.filter { !$0.isFull }
     let (number, seconds) = rate.ratio
     #expect(receiver.odd == 0 && places.count >= 600 * number / seconds / 2)
-    // Where it stood was told while it stood, and once.
+    // The standing place was sent once, while the transport stood.
     #expect(receiver.told.filter(\.isFull).map(\.code) == [start.counted])
     #expect(receiver.told.allSatisfy { $0.rate == [0, 1, 2, 3, 3][Int(rate.rawValue)] })
     let origin = try #require(places.first)
     for (place, told) in places.enumerated() {
       let exact = Double(2 * place) * 1e6 * Double(seconds) / Double(number)
       #expect(abs(told.heard - origin.heard - exact) <= 21)
-      // Every second frame of the day, from the first that is even.
+      // Every second frame of the day, from the first even one.
       let frame = start.frame(rate) + start.frame(rate) % 2 + Int64(2 * place)
       #expect(told.code == Timecode(frame: frame, rate).counted)
     }
   }
 
-  /// A MIDI port is heard sooner than a card: its buffers lie before the transport's own frames.
+  /// A MIDI port is heard before a card's output: its buffers begin before the transport's own frames.
   @Test(arguments: [0, 1024, 9600] as [UInt32])
-  func `no time before the start's own is told`(card: UInt32) {
+  func `no timecode before the start's own is sent`(card: UInt32) {
     for (rate, start) in [(TimecodeRate.fps25, Timecode()), (.fps30, Timecode(hours: 1, frames: 3))] {
       let studio = TimecodeTests.studio(
         TimecodeTests.output(.mtc) {
@@ -113,7 +113,7 @@ struct MTCTests {
       studio.play(seconds: 0.3)
       studio.transport = Transport(state: .rolling, frame: 0)
       studio.play(seconds: 1, frames: 64)
-      // Two locates within 20 ms, in which no second full frame is sent while the transport starts.
+      // Two locates within 20 ms: no second full frame is sent while the transport starts.
       for _ in 0..<10 {
         studio.transport.frame = 48_000
         studio.play(64)
@@ -131,7 +131,7 @@ struct MTCTests {
     }
   }
 
-  @Test func `quarter frames are a quarter of a frame apart, and at the frame that is heard`() {
+  @Test func `quarter frames are a quarter of a frame apart, at their frames`() {
     let studio = TimecodeTests.studio(TimecodeTests.output(.mtc) { $0.rate = .fps30 })
     studio.transport = Transport(state: .rolling, frame: 0)
     studio.play(seconds: 5)
@@ -140,7 +140,7 @@ struct MTCTests {
     for (place, quarter) in quarters.enumerated() { #expect(quarter.frame == 400 * place) }
   }
 
-  @Test func `where it is located it says so at once, rolling or standing, and not too often`() throws {
+  @Test func `a locate sends a full frame at once, and not too often`() throws {
     let studio = TimecodeTests.studio(TimecodeTests.output(.mtc) { $0.rate = .fps25 })
     studio.play(seconds: 1)
     for place in 1...40 {
@@ -164,12 +164,12 @@ struct MTCTests {
     #expect(full.heard - at < 20_000)
     let after = located.filter { $0.heard >= full.heard && !$0.isFull }
     #expect(after.count == 25 && after.first?.code == Timecode(hours: 1).counted)
-    // The eight that were under way when it was sent away were given up.
+    // Quarter frames under way at the locate were given up.
     #expect(receiver.odd <= 1)
   }
 
   @Test(arguments: [0, 256, 3000] as [UInt32])
-  func `a transport that stands is told where it is, whenever the port is heard, and once`(latency: UInt32) {
+  func `a standing transport's place is sent once, for any latency`(latency: UInt32) {
     var output = TimecodeTests.output(.mtc) { $0.rate = .fps25 }
     output.latency = latency
     let studio = TimecodeTests.studio(output)
@@ -177,14 +177,14 @@ struct MTCTests {
     studio.play(seconds: 0.5)
     let standing = MTCReceiver(studio.rackMessages[0]).told
     #expect(standing.map(\.code) == [Timecode(seconds: 40).counted], "\(standing)")
-    // Where it begins to roll it was told to be already.
+    // When it begins to roll, its place has been sent already.
     guard latency < 1920 else { return }
     studio.transport.state = .rolling
     studio.play(seconds: 1)
     #expect(MTCReceiver(studio.rackMessages[0]).told.filter(\.isFull).count == 1)
   }
 
-  @Test func `an export is silent, and a latency that changes moves the quarters and drops none`() {
+  @Test func `an export is silent, and a new latency moves quarters and drops none`() {
     let studio = TimecodeTests.studio(TimecodeTests.output(.mtc) { _ in })
     studio.transport = Transport(state: .rolling, frame: 0)
     studio.play(seconds: 2)

@@ -3,28 +3,29 @@ import Testing
 
 @testable import HostSync
 
-/// Clocks as they come over a cable, with something odd among them once all is settled.
+/// Clocks as they come over a cable, with one oddity among them once the loop has settled.
 private struct Cable {
   enum Oddity: Sendable, CustomTestStringConvertible {
     case nothing
-    /// The master stands still for a share of a clock and goes on as before; negative: it skips that share.
+    /// The master pauses for a share of a clock and goes on as before; negative: it skips that share.
     case pause(Double)
     case lost(Int)
-    /// One clock too many, that share of the way from the one before to the next.
+    /// A surplus clock, at this share of the way from the one before it to the next.
     case doubled(Double)
-    /// One clock alone is late.
+    /// A single clock is late.
     case late(Double)
 
     var testDescription: String { "\(self)" }
   }
 
   var tempo: Double
-  /// Each clock is late by up to so many microseconds, and handed over at the end of such a frame.
+  /// The largest random delay of a clock, and the length of the USB frame at whose end it is handed over, in
+  /// microseconds.
   var jitter = 0.0
   var usbFrame = 0.0
   var dice: Dice
   var loop = ClockLoop()
-  /// When the next clock is sent, and how many were before it.
+  /// The time of the next clock, and the number of earlier ones.
   var time: Double
   var sent = 0
 
@@ -39,13 +40,13 @@ private struct Cable {
 
   var period: Double { 2.5e6 / tempo }
 
-  /// How far the loop's clocks are from those that were sent.
+  /// The distance of the loop's count from the number of clocks that were sent.
   var lostCount: Double { loop.beat(at: time + jitter / 2 + usbFrame / 2) * 24 - Double(sent) }
 
   private mutating func send(_ late: Double = 0) {
     var due = time + late + Double.random(in: 0..<1, using: &dice) * jitter
     if usbFrame > 0 { due = (due / usbFrame).rounded(.up) * usbFrame }
-    // Events have a frame.
+    // Events come at whole frames of 48 kHz.
     loop.clock(at: (due * 0.048).rounded(.up) / 0.048)
   }
 
@@ -54,7 +55,7 @@ private struct Cable {
     time += period
   }
 
-  /// How far the tempo is off meanwhile, at most.
+  /// The largest error of the tempo meanwhile.
   @discardableResult
   mutating func run(seconds: Double) -> Double {
     var worst = 0.0
@@ -94,7 +95,7 @@ private struct Cable {
     .lost(5),
     .doubled(0.1), .doubled(0.5), .doubled(0.9), .late(0.3), .late(0.5), .late(0.9), .nothing,
   ])
-  fileprivate func `one odd clock moves the tempo no more than jitter does, and no beat is lost`(
+  fileprivate func `an odd clock moves the tempo no more than jitter, and loses no beat`(
     oddity: Cable.Oddity
   ) {
     for tempo in [60, 97.3, 120, 174] {
@@ -105,7 +106,7 @@ private struct Cable {
           cable.play(oddity)
           let worst = cable.run(seconds: 4)
           let note: Comment = "\(tempo) BPM, jitter \(jitter) and \(usbFrame) us, seed \(seed)"
-          // What ClockIn passes over (its hysteresis), half of it again.
+          // The hysteresis of `ClockIn`, and half as much.
           #expect(worst <= 0.12, note)
           #expect(abs(cable.lostCount) < 0.1, note)
           #expect(cable.loop.state == .locked, note)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import HostSync
 
-/// What belongs to one cycle is not there any more in the next: the audio thread keeps its memory.
+/// Inputs of one cycle are gone in the next, although the audio thread keeps its memory.
 struct OneCycleTests {
-  /// Cycles with a sequencer's clock at 120 BPM: one each 1000 frames.
+  /// Plays cycles with a sequencer's clock at 120 BPM: one every 1000 frames.
   private func playClock(_ studio: Studio, seconds: Double) {
     let end = studio.frame + Int(seconds * 48_000)
     while studio.frame < end {
@@ -19,7 +19,7 @@ struct OneCycleTests {
     }
   }
 
-  @Test func `a clock that came in is heard once`() {
+  @Test func `a received clock is counted once`() {
     let studio = Studio(tempo: 100)
     studio.settings.lead = .midi
     playClock(studio, seconds: 3)
@@ -30,7 +30,7 @@ struct OneCycleTests {
   }
 
   @Test(arguments: [10.0, -25])
-  func `the session follows a clock that leads so much earlier as its offset says, and its tempo stays`(
+  func `the session follows a leading clock's offset, and its tempo stays`(
     milliseconds: Double
   ) {
     let cable = ClockCable(.own { _ in 120 }, tempo: 120)
@@ -45,7 +45,7 @@ struct OneCycleTests {
     #expect(abs((moved - moved.rounded()) * 500 - milliseconds) < 1.5, "\(moved)")
   }
 
-  @Test func `who leads again begins anew`() {
+  @Test func `a clock that leads again starts over`() {
     let studio = Studio(tempo: 100)
     studio.settings.lead = .midi
     playClock(studio, seconds: 3)
@@ -59,7 +59,7 @@ struct OneCycleTests {
     #expect(abs(studio.report.clockInTempo - 120) < 0.01)
   }
 
-  @Test func `a cycle without frames says nothing`() {
+  @Test func `a cycle without frames sends nothing`() {
     let studio = Studio(tempo: 120)
     studio.settings.clock.when = .always
     studio.settings.syncsStartStop = true

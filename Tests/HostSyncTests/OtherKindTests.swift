@@ -6,10 +6,10 @@ import Testing
 
 @testable import HostSync
 
-/// An output that becomes another kind at the same port: nothing of the former kind may be read again.
+/// An output that becomes another kind at the same port: it must not read memory of the former kind again.
 struct OtherKindTests {
-  /// The control thread's shelf of click sounds, with an allocator that fills what it frees. A bank is freed as soon as the report
-  /// allows it.
+  /// The control thread's store of click sounds, with an allocator that marks what it frees. A bank is freed
+  /// as soon as the report allows it.
   private final class Shelf {
     static let freed: Float = 1e9
     static let frames = 2400
@@ -21,7 +21,7 @@ struct OtherKindTests {
     private var banks: [Bank] = []
     private var freedBanks: [Bank] = []
     private var number: UInt32 = 0
-    /// As many as `ClickSound` has cases.
+    /// More than `ClickSound` has cases.
     private static let sounds = 8
 
     func put(into studio: Studio) {
@@ -72,7 +72,7 @@ struct OtherKindTests {
     let shelf = Shelf()
     shelf.put(into: studio)
     studio.rack = [Self.output(.click)]
-    // A voice sounds for 50 ms, and clicks are 31 ms apart: one sounds at any moment.
+    // A voice sounds for 50 ms, and clicks are 31 ms apart, so a voice sounds at any time.
     studio.play(seconds: 1.01)
     #expect(loudest(studio) > 0.1)
     studio.rack[0].settings.kind = .pulse
@@ -100,7 +100,7 @@ struct OtherKindTests {
     let audio: [OutputKind] = [.click, .click, .pulse, .run, .reset, .ltc]
     for _ in 0..<300 {
       let place = Int.random(in: 0..<4, using: &dice)
-      // A port of another type is another output; one of the same type may keep its port.
+      // A change of the port's type makes another output; with the same type the output may keep its port.
       if Int.random(in: 0..<8, using: &dice) == 0 {
         numbers += 1
         studio.rack[place] = Self.output(
@@ -127,7 +127,7 @@ struct OtherKindTests {
     #expect(loudest(studio) < 9, "seed \(seed)")
   }
 
-  @Test func `a clock that was timecode meanwhile still stops a machine that plays`() {
+  @Test func `a clock that was timecode meanwhile still stops its machine`() {
     let studio = Studio(tempo: 120)
     studio.sync = HostSync(machinesMayPlay: true)
     studio.rack = [Self.output(.clock)]
@@ -147,7 +147,7 @@ struct OtherKindTests {
   }
 
   @Test(arguments: [Rate(0), Rate(isInBars: true)], [true, false])
-  func `a reset that is added while the song rolls waits for its place`(rate: Rate, wasPulse: Bool) {
+  func `a reset added during a song waits for its place`(rate: Rate, wasPulse: Bool) {
     let studio = Studio(tempo: 120)
     if wasPulse {
       studio.rack = [Self.output(.pulse)]
@@ -173,7 +173,7 @@ struct OtherKindTests {
         #expect(abs(bars - bars.rounded()) < 1e-3)
       }
     }
-    // The next start is marked as always.
+    // The next start is marked as usual.
     studio.transport.state = .stopped
     studio.play(seconds: 1)
     let stopped = studio.frame
@@ -206,7 +206,7 @@ struct OtherKindTests {
     }
   }
 
-  @Test func `a reset that is switched on while the song rolls waits for its place`() {
+  @Test func `a reset switched on during a song waits for its place`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.output(.reset)]
     studio.rack[0].settings.gate.rate = Rate(0)

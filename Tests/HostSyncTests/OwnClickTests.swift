@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// Clicks at outputs of the user's own: the drummer's is not the audience's.
+/// Clicks at the user's own outputs: the drummer's differs from the audience's.
 struct OwnClickTests {
   private static func click(_ number: UInt32, _ change: (inout OutputSettings) -> Void = { _ in })
     -> OutputSlot
@@ -16,12 +16,12 @@ struct OwnClickTests {
     return OutputSlot(number: number, settings: settings, latency: 256)
   }
 
-  /// Beats and levels of what was heard from there on.
+  /// Beats and levels of the clicks at this output.
   private func hits(_ studio: Studio, at place: Int) -> [(beat: Double, level: Float)] {
     studio.rackEdges[place].filter { $0.value != 0 }.map { (studio.beat(at: $0.heard), $0.value) }
   }
 
-  @Test func `each has its own pattern, subdivision and level, on the beat of its own port`() {
+  @Test func `each click has its own pattern, subdivision, level and latency`() {
     let studio = Studio(tempo: 120)
     studio.latencies[.click1] = 64
     studio.rack = [
@@ -50,12 +50,12 @@ struct OwnClickTests {
       }
       #expect(abs(heard.count - (place == 0 ? 8 : 65)) <= 1)
     }
-    // The audience's is as it always was.
+    // The standard click is unchanged.
     #expect(studio.clicks.map(\.value).allSatisfy { $0 == 1 || $0 == 0.5 } && studio.clicks.count >= 16)
   }
 
   @Test(arguments: [1, 2, 4] as [Int32])
-  func `a count-in of whole bars is heard at the drummer's port alone, and the start waits for it`(
+  func `a drummer's count-in is heard at that port alone, and delays the start`(
     bars: Int32
   )
     throws
@@ -75,7 +75,8 @@ struct OwnClickTests {
     while !studio.report.isRolling, studio.due < 1e9 + 60e6 { studio.play(256) }
     studio.play(seconds: 2)
     let start = try #require(studio.clicks.first.map { studio.beat(at: $0.heard).rounded() })
-    // The click that is on sounds while the song waits: only who has a count-in of his own begins bars before.
+    // A click that is on sounds while the song waits, but only an output with its own count-in begins bars
+    // before.
     let drummer = hits(studio, at: 0).map { Int($0.beat.rounded()) }
     let song = Int((studio.report.sessionBeat - studio.report.songBeat).rounded())
     #expect(drummer.first == song - Int(bars) * 4)
@@ -84,7 +85,7 @@ struct OwnClickTests {
     #expect(Int(start) == song)
   }
 
-  @Test func `its sound is its own, and is kept until it has ended`() {
+  @Test func `a click's own sound is kept until it has ended`() {
     let samples = UnsafeMutablePointer<Float>.allocate(capacity: 4800)
     let banks = UnsafeMutablePointer<SoundBank>.allocate(capacity: 4)
     defer {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// The outputs that a user adds: several clocks, pulses and resets beside each other.
+/// Outputs that a user adds: several clocks, pulses and resets beside each other.
 struct OwnOutputTests {
   private static let offsets: [Double] = [0, 4, -7, 12.5, 30, -30, 0.01, 21]
 
@@ -35,8 +35,8 @@ struct OwnOutputTests {
     studio.transport.state = .rolling
   }
 
-  /// How a studio of eight clocks is played; what each clock sent, with the beat it is at by the timeline of that moment,
-  /// and how long after a change of tempo.
+  /// A message that one of eight clocks sent, with its beat by the timeline of that time, and the time since
+  /// the last change of tempo.
   private struct Heard {
     var status: UInt8
     var beat: Double
@@ -80,7 +80,7 @@ struct OwnOutputTests {
     return heard
   }
 
-  @Test func `program changes go to their machine once each, before a start, and no other hears them`() {
+  @Test func `program changes go to their machine once each, before a start`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.clock(1), Self.clock(2)]
     studio.rack[0].settings.programs.ask(for: 9, channel: 9)
@@ -92,20 +92,20 @@ struct OwnOutputTests {
     func programs(_ place: Int) -> [[UInt8]] {
       studio.rackMessages[place].map(\.event).filter { $0.count == 2 }.map { [$0.byte(0), $0.byte(1)] }
     }
-    // The last of each channel.
+    // Only the last request of each channel.
     #expect(programs(0) == [[0xC0, 127], [0xC9, 4]] && programs(1).isEmpty)
     studio.play(seconds: 2, frames: 256)
     #expect(programs(0).count == 2)
     studio.rack[0].settings.programs.ask(for: 4, channel: 9)
     studio.play(256)
     #expect(programs(0).last == [0xC9, 4] && programs(0).count == 3)
-    // One that is put in its place again knows of none; nothing is sent for that.
+    // A slot that is replaced knows of no requests, and nothing is sent for that.
     studio.rack[0].settings.programs = Programs()
     studio.play(seconds: 1, frames: 256)
     #expect(programs(0).count == 3)
   }
 
-  @Test func `all sixteen channels in one cycle arrive, and the night in which the count wraps loses none`() {
+  @Test func `sixteen channels fit in one cycle, and a wrapping count loses none`() {
     let studio = Studio(tempo: 300)
     studio.rack = [Self.clock(1)]
     for channel in 0..<16 { studio.rack[0].settings.programs.ask(for: UInt8(channel), channel: channel) }
@@ -119,13 +119,13 @@ struct OwnOutputTests {
   }
 
   @Test(arguments: [20, 120, 300], [64, 256, 1024])
-  func `eight clocks with eight offsets are each on their own grid, through tempo changes`(
+  func `eight clocks with eight offsets stay on their grids as tempo changes`(
     tempo: Double, frames: UInt32
   ) {
     for (place, clock) in playEight(tempo: tempo, frames: frames, arming: [2, 5]).enumerated() {
       let clocks = clock.filter { $0.status == MIDI.clock }
       #expect(clocks.count > 24 * 25)
-      // What was sent ahead of a change, by offset and latency, is made up for meanwhile.
+      // Messages that were sent ahead of a change, by offset and latency, are corrected within this time.
       let judged = clocks.filter { $0.sinceChange > 150_000 }
       #expect(judged.count * 10 > clocks.count * 7)
       for one in judged {
@@ -137,7 +137,7 @@ struct OwnOutputTests {
   }
 
   @Test(arguments: [20, 120, 300])
-  func `one that is let play again starts on the next bar, once, and its first clock is the downbeat`(
+  func `a clock that may play again starts once, on the downbeat of a bar`(
     tempo: Double
   ) throws {
     let heard = playEight(tempo: tempo, frames: 256, arming: [2, 5])
@@ -147,13 +147,13 @@ struct OwnOutputTests {
       let at = try #require(heard[place].firstIndex { $0.status == MIDI.start })
       let first = heard[place][(at + 1)...].first { $0.status == MIDI.clock }
       let beat = try #require(first).beat
-      // The song began at beat 3, which was the nearest.
+      // The song began at beat 3, the nearest.
       #expect(abs(beat - beat.rounded()) < 1e-3)
       #expect((Int(beat.rounded()) - 3) % 4 == 0 && beat > 8)
     }
   }
 
-  @Test func `the others see nothing of one that is armed`() {
+  @Test func `a clock that is armed changes nothing at the others`() {
     func messages(arms: Bool) -> [[Studio.Message]] {
       let studio = Studio(tempo: 120)
       studio.rack = Self.offsets.enumerated().map { Self.clock($0 + 1, offset: $1) }
@@ -173,9 +173,10 @@ struct OwnOutputTests {
     #expect(with[3].map(\.event) != without[3].map(\.event))
   }
 
-  /// 0 would be nobody; the last number but one is of a night in which a cable fell out again and again.
+  /// The count of connections wraps. `UInt32.max` stands for a night in which a cable fell out again and
+  /// again.
   @Test(arguments: [0, UInt32.max])
-  func `whoever comes while the song plays is told where it is, and misses no clock`(
+  func `a receiver that connects in a song gets its place and all clocks`(
     earlier: UInt32
   ) {
     let studio = Studio(tempo: 120)
@@ -203,9 +204,9 @@ struct OwnOutputTests {
     }
   }
 
-  /// Its cable was out, or its server gone, when it was told.
+  /// Its cable was out, or its server gone, when Stop was sent.
   @Test(arguments: [true, false], [RunsWhen.always, .rolling])
-  func `who comes back when the song has stopped is stopped, once, and who comes first is told nothing`(
+  func `a receiver that reconnects after a song gets one missed Stop`(
     isAfterAnother: Bool, when: RunsWhen
   ) {
     let studio = Studio(tempo: 120)
@@ -232,7 +233,7 @@ struct OwnOutputTests {
     #expect(stops(whenAllCome: 4) == [0, 0])
   }
 
-  @Test func `a clock that becomes timecode says Stop first`() {
+  @Test func `a clock that becomes timecode sends Stop first`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.clock(1)]
     studio.play(seconds: 1.3)
@@ -246,7 +247,7 @@ struct OwnOutputTests {
     #expect(!told.dropFirst().contains { $0.event.status == MIDI.stop || $0.event.status == MIDI.clock })
   }
 
-  @Test func `a machine that is sent no Start is said to play while it gets clocks`() {
+  @Test func `a machine that gets clocks and no Start counts as playing`() {
     let studio = Studio(tempo: 120)
     func states() -> [ClockFigures.State] { (0..<3).map { studio.sync.clockFigures(at: $0).state } }
     studio.rack = [
@@ -264,7 +265,7 @@ struct OwnOutputTests {
     #expect(states() == [.rests, .rests, .rests])
   }
 
-  @Test func `one is stopped alone, and goes on being clocked if its clock always runs`() {
+  @Test func `a clock is stopped alone, and clocks go on if they always run`() {
     for when in [RunsWhen.always, .rolling] {
       let studio = Studio(tempo: 120)
       studio.rack = [Self.clock(1) { $0.when = when }, Self.clock(2)]
@@ -284,7 +285,7 @@ struct OwnOutputTests {
   }
 
   @Test(arguments: [6, 8, 12, 18, 36, 48, 96])
-  func `a machine at another rate gets so many clocks a beat, and its own place in the song`(perBeat: Int32) {
+  func `a machine at another rate gets its clocks and its place in the song`(perBeat: Int32) {
     let studio = Studio(tempo: 120)
     studio.rack = [
       Self.clock(1) {
@@ -300,7 +301,7 @@ struct OwnOutputTests {
     let grid = Grid(studio.timeline)
     let receiver = MIDIClockTests.Receiver(studio.rackMessages[0])
     #expect(receiver.continues == 1 && receiver.counted.count > 3 * Int(perBeat))
-    // Frame 100001 is beat 4.17; at beat 2.6 of the session that song began on beat -2 or -1.
+    // Frame 100001 is beat 4.17. The session is at beat 2.6, so the song began on beat -2 or -1.
     let origin = Double(Int(grid.beat(at: receiver.counted[0].heard) - 4))
     for (place, heard) in receiver.counted {
       let exact = grid.beat(at: heard) * Double(perBeat)
@@ -311,8 +312,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func
-    `without song positions a start in the middle is a Start on the next bar; without transport, clocks alone`()
+  func `without positions Start waits for a bar; without transport only clocks`()
     throws
   {
     let studio = Studio(tempo: 120)
@@ -334,7 +334,7 @@ struct OwnOutputTests {
     #expect(commands.map(\.event.status) == [MIDI.start])
     let start = try #require(commands.first)
     let first = try #require(studio.rackMessages[0].first { $0.heard > start.heard })
-    // Song beat 2.5 at session beat 3: the song began at beat 0 or 1, so that its bars are there.
+    // Song beat 2.5 is at session beat 3: the song began at beat 0 or 1, and its bars follow from that.
     let beat = Grid(studio.timeline).beat(at: first.heard)
     #expect(abs(beat - beat.rounded()) < 1e-3 && (beat.rounded() == 4 || beat.rounded() == 5))
     #expect(
@@ -342,7 +342,7 @@ struct OwnOutputTests {
         && studio.rackMessages[1].allSatisfy { $0.event.status == MIDI.clock })
   }
 
-  @Test func `another output at the same place begins anew`() {
+  @Test func `another output at the same place starts over`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.clock(1)]
     studio.play(seconds: 1.3)
@@ -351,7 +351,7 @@ struct OwnOutputTests {
     studio.rack[0] = Self.clock(2)
     let before = studio.rackMessages[0].count
     studio.play(seconds: 2)
-    // It boards the train in place: song position and Continue.
+    // The new output joins the song in place: song position and Continue.
     let commands = studio.rackMessages[0].dropFirst(before).filter { $0.event.status != MIDI.clock }
     #expect(commands.map(\.event.status) == [MIDI.songPosition, MIDI.resume])
     #expect(studio.sync.clockFigures(at: 0).sent < 100)
@@ -363,7 +363,7 @@ struct OwnOutputTests {
       (Rate(isInBars: true), 0.25),
       (Rate(7, in: 2, isInBars: true), 7.0 / 8), (Rate(in: 64, isInBars: true), 1.0 / 256),
     ] as [(Rate, Double)])
-  func `pulses come at any rate from 96 a beat to one in 64 bars, on the frame`(rate: Rate, perBeat: Double) {
+  func `pulses come at any rate from 96 a beat to one in 64 bars`(rate: Rate, perBeat: Double) {
     for tempo in [20, 120, 300, 999] as [Double] {
       let studio = Studio(sampleRate: 8000, tempo: tempo)
       studio.rack = [
@@ -385,7 +385,7 @@ struct OwnOutputTests {
     }
   }
 
-  @Test func `level, width, polarity and offset are an output's own`() throws {
+  @Test func `level, width, polarity and offset are each output's own`() throws {
     let studio = Studio(tempo: 120)
     var late = Self.gate(.pulse) { $0.width = Micros(20_000) }
     late.settings.offset = Micros(10_000)
@@ -410,7 +410,7 @@ struct OwnOutputTests {
     }
   }
 
-  @Test func `a reset comes when the song starts, and on the bars that are asked for`() {
+  @Test func `a reset marks the song's start and the bars of its rate`() {
     for (rate, bars) in [(Rate(isInBars: true), 1), (Rate(in: 2, isInBars: true), 2), (Rate(0), 0)] {
       let studio = Studio(tempo: 240)
       studio.rack = [Self.gate(.reset) { $0.rate = rate }, Self.gate(.run)]
@@ -432,7 +432,7 @@ struct OwnOutputTests {
     }
   }
 
-  @Test func `after cycles were lost a clock makes up for what it could not send, and says so`() {
+  @Test func `after lost cycles a clock catches up and counts it`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.clock(1)]
     studio.play(seconds: 2)

@@ -5,7 +5,8 @@ import Testing
 
 @testable import HostSync
 
-/// What the audio thread wants of the session arrives, whatever else is told in that cycle and however long nobody looks.
+/// Proposals of the audio thread arrive, with any other proposals of that cycle, and however late the reader
+/// comes.
 struct ProposalTests {
   /// A studio that a sequencer leads; its clock begins at 90 BPM.
   private func led(press: Int?) -> (first: Int?, told: [Proposal]) {
@@ -24,7 +25,7 @@ struct ProposalTests {
     return (nil, [])
   }
 
-  @Test func `a start and a sequencer's tempo that are told in one cycle both arrive`() throws {
+  @Test func `a start and a sequencer's tempo in one cycle both arrive`() throws {
     let alone = led(press: nil)
     let cycle = try #require(alone.first)
     let both = led(press: cycle)
@@ -33,7 +34,7 @@ struct ProposalTests {
     #expect(both.told.map(\.change).contains(try #require(alone.told.first).change))
   }
 
-  @Test func `what the network thread had no room for is offered until it has`() throws {
+  @Test func `a proposal that finds no room is offered again`() throws {
     let studio = Studio(tempo: 120)
     studio.settings.lead = .host
     studio.settings.syncsStartStop = true
@@ -55,14 +56,14 @@ struct ProposalTests {
     studio.play(seconds: 1)
     studio.refusesProposals = false
     studio.play(256)
-    // Of each kind the newest: the session has not heard of that start.
+    // The newest of each kind. The session never got that start.
     #expect(studio.proposals.map(\.change) == [.tempo(131), .playing(false)])
     studio.play(256)
     #expect(studio.proposals.isEmpty)
   }
 
-  /// On a busy machine several are taken at once, and the last may be what the session was before them all.
-  @Test func `there and back again is two changes`() throws {
+  /// On a busy machine several proposals are taken at once, and the last may restore the state before them.
+  @Test func `switching on and off again is two changes`() throws {
     let timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)
     let start = ClientStartStop(isPlaying: true, time: Micros(8), timestamp: .zero)
     var state = SessionState(timeline: timeline, startStop: start, isConnected: true, session: 7)
@@ -84,14 +85,14 @@ struct ProposalTests {
       }
     }
     #expect(state.isPlaying && abs(state.tempo - 120) < 0.001)
-    // Within one microsecond, too.
+    // Also within one microsecond.
     let stamps = [false, true].map {
       state.take(Proposal(.playing($0), at: Micros(9)), at: Micros(300))?.startStop?.timestamp
     }
     #expect(stamps == [Micros(300), Micros(301)])
   }
 
-  @Test func `the newest of each kind stays, in the order in which they were told`() {
+  @Test func `the newest of each kind stays, in order`() {
     var proposals = Proposals()
     let moments = (0..<5).map { Micros(Int64($0)) }
     proposals.add(Proposal(.tempo(100), at: moments[0]))

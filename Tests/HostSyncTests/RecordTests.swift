@@ -4,11 +4,11 @@ import Testing
 
 @testable import HostSync
 
-/// The wish to record reaches a DAW as MIDI machine control, once each time it changes.
+/// The wish to record reaches a DAW as MIDI machine control, once for each change.
 struct RecordTests {
   private func bytes(_ event: MIDIEvent) -> [UInt8] { (0..<Int(event.count)).map(event.byte) }
 
-  @Test func `record and its end are sent once each in the words of machine control`() {
+  @Test func `record and its end are sent once each as machine control`() {
     let studio = Studio()
     studio.settings.clock.isOn = false
     studio.play(seconds: 0.2)
@@ -22,7 +22,7 @@ struct RecordTests {
     #expect(studio.messages.count == 2)
   }
 
-  @Test func `the other messages have the bytes that they had`() {
+  @Test func `other MIDI messages keep their bytes`() {
     #expect(bytes(MIDIEvent(frame: 3, status: MIDI.clock)) == [0xF8])
     #expect(bytes(MIDIEvent(frame: 3, position: 0x0123)) == [0xF2, 0x23, 0x02])
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// Start, Stop and Continue of ours that come back to `control`.
+/// Our own Start, Stop and Continue that come back to `control`.
 struct SentCommandTests {
   private func isEcho(_ status: UInt8, _ moment: Double, _ studio: Studio) -> Bool {
     studio.sync.isEcho(status, at: Micros(rounding: moment))
@@ -44,7 +44,7 @@ struct SentCommandTests {
     }
   }
 
-  @Test func `a Stop that a hand presses while nothing of ours went out is a command`() {
+  @Test func `a user's Stop is a command while none of ours was sent`() {
     let studio = Studio(tempo: 120)
     studio.settings.clock.isOn = true
     studio.play(seconds: 1.3)

@@ -10,7 +10,7 @@ import TimecodeReader
 extension TimecodeRate {
   static let all: [TimecodeRate] = [.fps24, .fps25, .drop2997, .fps2997, .fps30]
 
-  /// Frames of a whole ratio: so many in so many seconds.
+  /// The rate as a ratio of whole numbers: frames in a number of seconds.
   var ratio: (frames: Int, seconds: Int) {
     switch self {
     case .fps24: (24, 1)
@@ -36,9 +36,9 @@ extension Timecode {
   }
 }
 
-/// Timecode is the transport's position, as it is heard.
+/// Timecode is the transport's position as it is heard.
 struct TimecodeTests {
-  /// libltc's decoder for that rate.
+  /// libltc's decoder for this rate.
   private static func reader(_ rate: TimecodeRate, sampleRate: Int = 48_000) -> LTCReader {
     let (frames, seconds) = rate.ratio
     return LTCReader(samplesPerFrame: sampleRate * seconds / frames)
@@ -59,7 +59,7 @@ struct TimecodeTests {
   }
 
   @Test(arguments: campaign(TimecodeRate.all))
-  func `frames are numbered through a whole day and into the next, and each number is its frame`(
+  func `each frame of a day has its number, and each number its frame`(
     rate: TimecodeRate
   ) {
     var counted = CountedTimecode()
@@ -76,7 +76,7 @@ struct TimecodeTests {
     #expect(TimecodeRate.drop2997.framesPerDay == 2_589_408)
   }
 
-  @Test func `a number that drop-frame leaves out is the next that there is`() {
+  @Test func `a number that drop-frame leaves out means the next one`() {
     #expect(Timecode(minutes: 1).frame(.drop2997) == 1800)
     #expect(Timecode(minutes: 1, frames: 2).frame(.drop2997) == 1800)
     #expect(Timecode(minutes: 10).frame(.drop2997) == 17_982)
@@ -84,7 +84,7 @@ struct TimecodeTests {
   }
 
   @Test(arguments: campaign(TimecodeRate.all))
-  func `libltc reads ten minutes of it, each frame where the transport is`(rate: TimecodeRate) throws {
+  func `libltc reads ten minutes, each frame where the transport is`(rate: TimecodeRate) throws {
     let start = Timecode(hours: 23, minutes: 55, seconds: 3)
     let studio = Self.studio(
       Self.output(.ltc) {
@@ -96,7 +96,7 @@ struct TimecodeTests {
     studio.play(seconds: 0.3)
     studio.transport = Transport(state: .rolling, frame: 0)
     let first = studio.frame
-    // A tempo has nothing to do with it.
+    // A tempo must not matter.
     for tempo in [120, 61.7, 300, 20, 140] as [Double] {
       studio.setTempo(tempo)
       studio.play(seconds: 121)
@@ -114,7 +114,7 @@ struct TimecodeTests {
       }
       let exact = Double(place + 1) * 48_000 * Double(seconds) / Double(number)
       let off = Double(frame.start - first) - exact
-      // The decoder's own grain: it tells where it saw the first change of the frame.
+      // The decoder's own accuracy: it reports where it saw the frame's first change.
       guard abs(off) <= 3.5 else {
         Issue.record("frame \(place) is \(off) samples off")
         return
@@ -122,7 +122,7 @@ struct TimecodeTests {
     }
   }
 
-  @Test func `after a locate it goes on from there`() {
+  @Test func `after a locate the timecode goes on from there`() {
     let studio = Self.studio(Self.output(.ltc) { $0.rate = .fps30 })
     let decoder = Self.reader(.fps30)
     studio.listensToRack = { decoder.read($0) }
@@ -145,7 +145,7 @@ struct TimecodeTests {
     #expect(studio.rackEdges[0].count == silent)
   }
 
-  @Test func `a port with a latency of its own is ahead by the difference, and by its offset`() {
+  @Test func `a port is ahead by its own latency and offset`() {
     var output = Self.output(.ltc) { _ in }
     output.latency = 1_256
     output.settings.offset = Micros(10_000)
@@ -163,7 +163,7 @@ struct TimecodeTests {
   }
 
   @Test(arguments: [22_050, 44_100, 96_000, 192_000] as [UInt32])
-  func `it is read at every sample rate`(sampleRate: UInt32) {
+  func `timecode is readable at every sample rate`(sampleRate: UInt32) {
     let studio = Self.studio(Self.output(.ltc) { $0.rate = .fps30 }, sampleRate: sampleRate)
     let decoder = Self.reader(.fps30, sampleRate: Int(sampleRate))
     studio.listensToRack = { decoder.read($0) }

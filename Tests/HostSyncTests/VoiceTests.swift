@@ -85,7 +85,7 @@ struct VoiceTests {
   @Test func `too many voices fade the oldest without a step`() {
     let speaker = Speaker(spacing: 2883, length: 200_000, frames: 256)
     speaker.play(buffers: 400)
-    // At most the sixteen that there are; a fall is a fade of 3 ms, the only step is a new voice.
+    // At most the sixteen voices. A voice ends in a fade of 3 ms, so the only steps are new voices.
     #expect(speaker.output.max()! <= 16)
     let steps = zip(speaker.output, speaker.output.dropFirst()).map { $1 - $0 }
     #expect(steps.min()! > -0.01)
@@ -117,7 +117,7 @@ struct VoiceTests {
     }
   }
 
-  @Test func `the oldest sounding bank is told`() {
+  @Test func `the oldest sounding bank is reported`() {
     let speaker = Speaker(spacing: 100_000, length: 1000, frames: 256)
     #expect(speaker.click.oldestBank(9) == 9)
     speaker.play(buffers: 1)
@@ -126,7 +126,7 @@ struct VoiceTests {
     #expect(speaker.click.oldestBank(9) == 9)
   }
 
-  @Test func `a count in sounds before the song only if asked for`() {
+  @Test func `a count-in sounds before the song only if asked for`() {
     for countIn in [0, 1] as [Int32] {
       let speaker = Speaker(spacing: 1000, length: 1, frames: 100)
       speaker.settings.click.isOn = true
