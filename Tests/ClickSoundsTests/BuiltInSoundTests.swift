@@ -28,7 +28,7 @@ private let sounds = (0..<4).compactMap { ClickSound(rawValue: $0) }
     #expect(peaks[0] > peaks[1] && peaks[1] > peaks[2])
   }
 
-  @Test func `sounds differ`() {
+  @Test func `built-in sounds differ`() {
     let beats = sounds.map { $0.recipes.beat.rendered(sampleRate: 48_000) }
     for (index, one) in beats.enumerated() {
       for other in beats[(index + 1)...] { #expect(one != other) }

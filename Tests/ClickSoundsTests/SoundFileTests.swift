@@ -53,7 +53,7 @@ struct SoundFileTests {
     #expect(zip(file.samples, samples).allSatisfy { abs($0 - $1) < 1e-4 })
   }
 
-  @Test func `channels are mixed and numbers that are none are silence`() throws {
+  @Test func `channels are mixed, and samples that are no numbers are silence`() throws {
     let folder = try ScratchFolder()
     let path = try folder.sound(
       "a.wav", format: Self.wav, channels: 2, [0.5, 0.25, .nan, 0.5, .infinity, -.infinity, 1e30, 0])
@@ -61,7 +61,7 @@ struct SoundFileTests {
   }
 
   @Test(arguments: [(44100, 48000), (48000, 44100), (22050, 96000), (192_000, 44100), (48000, 48000)])
-  func `another rate keeps the tone its level and its first frame`(from: Int, to: Int) {
+  func `another rate keeps the tone, its level and its first frame`(from: Int, to: Int) {
     let input = tone(from / 5, rate: Float(from))
     let output = SoundFile(samples: input, sampleRate: from).samples(at: to)
     #expect(abs(output.count - to / 5) <= 1)
@@ -71,7 +71,7 @@ struct SoundFileTests {
     #expect(output[0] > 0.2 && output[output.count - 1] == 0)
   }
 
-  @Test func `an impulse stays at its place`() throws {
+  @Test func `an impulse stays at its place when resampled`() throws {
     for (from, to) in [(44100, 48000), (48000, 44100), (96000, 48000)] {
       var input = [Float](repeating: 0, count: 4410)
       input[0] = 1
@@ -83,7 +83,7 @@ struct SoundFileTests {
     }
   }
 
-  @Test func `what is no click is refused with its reason`() throws {
+  @Test func `an unusable file is refused with the reason`() throws {
     let folder = try ScratchFolder()
     let text = try folder.write("RIFF, but not really", to: "a.wav")
     #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
@@ -107,7 +107,7 @@ struct SoundFileTests {
   }
 
   @Test(arguments: [wav, flac])
-  func `damaged files are read or refused and never more`(format: Int) throws {
+  func `a damaged file is read or refused, and does nothing worse`(format: Int) throws {
     let folder = try ScratchFolder()
     _ = try folder.sound("a", format: format, tone(2000))
     let bytes = try folder.bytes(of: "a")
@@ -118,7 +118,7 @@ struct SoundFileTests {
       if round % 3 == 0 {
         damaged = Array(bytes.prefix(Int.random(in: 0..<bytes.count, using: &dice)))
       } else {
-        // The header, mostly.
+        // Mostly the header.
         for _ in 0..<8 {
           damaged[Int.random(in: 0..<min(80, bytes.count), using: &dice)] = .random(in: 0...255, using: &dice)
         }
@@ -163,7 +163,7 @@ struct SoundFileTests {
     let opened = Atomic(0)
   }
 
-  @Test func `a file takes the place of one built in sound`() throws {
+  @Test func `a file replaces one built-in sound`() throws {
     let file = SoundFile(samples: tone(500), sampleRate: 48000)
     let built = RenderedBank(.wood, sampleRate: 48000, number: 1).bank
     let mixed = RenderedBank(.wood, files: SoundFiles(beat: file), sampleRate: 48000, number: 2).bank

@@ -32,7 +32,7 @@ import Testing
     #expect(early.bar == 1 && early.beat == 1 && early.tick == 0)
   }
 
-  @Test func `before the song no bar is below one and the beat is the sessions`() {
+  @Test func `before the song no bar is below one and the beat is the session's`() {
     for micros in stride(from: Int64(-20_000_000), to: 0, by: 50_000) {
       let place = BBT(song: Beats(micros: micros), meter: Meter(), beatsPerMinute: 60)
       let phase = Beats(micros: micros).phase(in: Beats(4)).value
@@ -64,7 +64,7 @@ import Testing
       #expect(abs(try #require(shown.beats) - song.value) < 1e-9)
       #expect(shown.fineTick.map { Int32($0) } == shown.tick)
     }
-    // A stranger's that can't be the same place is none.
+    // A fine tick of another client is ignored if it cannot be the same place as the tick.
     var odd = BBT(song: Beats(9.75), meter: Meter(), beatsPerMinute: 97)
     let plain = odd.beats
     for fine in [Double.nan, -1, 1e300, 1920, 12] {
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `nonsense from strangers is no position`() {
+  @Test func `nonsense from other clients is no position`() {
     let good = bbt(5.5)
     #expect(good.beats != nil)
     let spoilers: [(inout BBT) -> Void] = [
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 4, 8, 16, 32] as [Int32])
-  func `JACK's beats are the meter's notes, at their own tempo, and come back as the session's beats`(
+  func `BBT counts the meter's notes and returns the session's beats`(
     unit: Int32
   ) throws {
     let meter = Meter(beatsPerBar: 7, beatType: unit)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// Whole bars of clicks come before the song, whenever Play is pressed.
+/// Whole bars of clicks before the song, at whatever time Play is pressed.
 struct CountInTests {
   private func studio(
     bars: Int32, tempo: Double = 120, meter: Int32 = 4, quantum: Double? = nil, latency: UInt32 = 512
@@ -27,9 +27,10 @@ struct CountInTests {
   }
 
   @Test(arguments: [1, 2, 4] as [Int32], [(4, nil), (7, nil), (3, 8), (7, 4)] as [(Int32, Double?)])
-  func `all of them are heard`(bars: Int32, bar: (meter: Int32, quantum: Double?)) throws {
+  func `all bars of the count-in are heard`(bars: Int32, bar: (meter: Int32, quantum: Double?)) throws {
     var dice = Dice(seed: UInt64(bars) * 100 + UInt64(bar.meter))
-    // A click port that is heard later than JACK's position is ahead of it: its first click must not be past already.
+    // A click port with more latency than JACK's position must be sent earlier: its first click must not be
+    // past already.
     for latency in [100, 512, 9_000] as [UInt32] {
       let studio = studio(
         bars: bars, tempo: 200, meter: bar.meter, quantum: bar.quantum, latency: latency)
@@ -51,7 +52,7 @@ struct CountInTests {
     }
   }
 
-  @Test func `it sounds with the click off and ends with the start`() {
+  @Test func `the count-in sounds with the click off and ends with the start`() {
     let studio = studio(bars: 1)
     studio.settings.click.isOn = false
     studio.play(seconds: 2.1)
@@ -60,7 +61,7 @@ struct CountInTests {
     #expect(beats(studio) == [8, 9, 10, 11] && studio.report.isRolling)
   }
 
-  @Test func `without it a start waits in silence`() {
+  @Test func `without a count-in a start waits in silence`() {
     let studio = studio(bars: 0)
     studio.play(seconds: 2.1)
     press(studio)
@@ -68,7 +69,7 @@ struct CountInTests {
     #expect(beats(studio) == [8, 9, 10])
   }
 
-  @Test func `a start that waits for nothing has none`() {
+  @Test func `a start that waits for nothing has no count-in`() {
     let studio = studio(bars: 2)
     studio.settings.launch.moment = .now
     studio.play(seconds: 2.1)
@@ -77,7 +78,7 @@ struct CountInTests {
     #expect(studio.report.isRolling)
   }
 
-  @Test func `a peer's start is not moved and what is left is clicked`() {
+  @Test func `a peer's start keeps its time, with the rest of the count-in`() {
     let studio = studio(bars: 2)
     studio.settings.syncsStartStop = true
     studio.play(seconds: 2.1)
@@ -87,7 +88,8 @@ struct CountInTests {
     press(studio)
     studio.play(seconds: 3)
     #expect(beats(studio) == [5, 6, 7, 8, 9, 10])
-    // Stopped here and started here while the session goes on playing: nobody has fixed this one.
+    // A user stops and starts here while the session goes on playing: no peer has fixed the time of this
+    // start.
     studio.transport.state = .stopped
     studio.play(seconds: 0.2)
     let before = studio.clicks.count
@@ -98,7 +100,7 @@ struct CountInTests {
   }
 
   @Test(arguments: [(120, 60), (60, 140), (97, 187.3)] as [(Double, Double)])
-  func `a tempo change moves it with the bars`(from: Double, to: Double) {
+  func `a tempo change moves the count-in with the bars`(from: Double, to: Double) {
     let studio = studio(bars: 2, tempo: from)
     studio.play(seconds: 4.4 * 60 / from)
     press(studio)
@@ -111,7 +113,7 @@ struct CountInTests {
     #expect(abs(studio.report.songBeat - (studio.report.sessionBeat - 16)) < 1e-6)
   }
 
-  @Test func `bars that JACK would not wait for fall away`() throws {
+  @Test func `bars of count-in beyond JACK's limit are left out`() throws {
     for bars in [1, 4] as [Int32] {
       for press in 0..<20 {
         var jack = FakeTransport()

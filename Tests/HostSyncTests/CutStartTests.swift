@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// A client has shortened JACK's sync timeout: JACK lets a start roll that we hold.
+/// A client has shortened JACK's sync timeout, so JACK lets a start roll that we hold.
 struct CutStartTests {
   private func studio(_ alignment: Alignment = .nearest) -> Studio {
     let studio = Studio()
@@ -34,7 +34,7 @@ struct CutStartTests {
       studio.play(seconds: 0.2 + 0.21 * Double(moment), frames: frames)
       studio.locate = 96_000
       studio.play(seconds: 0.1, frames: frames)
-      // As a DAW presses Play.
+      // As a DAW starts.
       studio.transport.state = .starting
       roll(studio, frames)
       guard studio.report.cutStarts > 0 else {
@@ -42,7 +42,7 @@ struct CutStartTests {
         continue
       }
       #expect(studio.report.holdsBriefly && studio.report.cutFrame == 96_000)
-      // As the control thread does.
+      // The control thread's reaction.
       studio.transport.state = .stopped
       studio.play(frames)
       studio.locate = studio.report.cutFrame
@@ -62,7 +62,7 @@ struct CutStartTests {
     }
   }
 
-  @Test func `a start that nobody was asked about is made again late`() {
+  @Test func `a start that JACK asked no client about is noticed`() {
     let studio = studio()
     studio.play(seconds: 0.3)
     studio.locate = 96_000
@@ -85,7 +85,7 @@ struct CutStartTests {
     #expect(studio.report.isRolling && studio.report.cutStarts == 0)
   }
 
-  @Test func `a start is held as before when a client has left`() {
+  @Test func `a start is held as before after a client has left`() {
     let studio = studio()
     studio.play(seconds: 0.3)
     studio.transport.state = .starting
@@ -128,7 +128,7 @@ struct CutStartTests {
     #expect(abs(bars - bars.rounded()) < 1e-6 && abs(studio.report.hostLag) < 5_334)
   }
 
-  @Test func `a transport that rolls and stands is noticed after a second`() {
+  @Test func `a transport that claims to roll but stands is noticed after a second`() {
     let studio = Studio()
     studio.transport.state = .rolling
     studio.play(seconds: 0.5)
@@ -144,7 +144,7 @@ struct CutStartTests {
     #expect(!studio.report.standsStill)
   }
 
-  /// Hydrogen 1.2.2's ticks count the bar in a beat that stays the first.
+  /// In Hydrogen 1.2.2 the ticks count the bar, and the beat stays the first.
   @Test(arguments: [Lead.host, .link])
   func `a leading master whose bars make no sense is noticed`(lead: Lead) {
     for isSane in [true, false] {

@@ -10,7 +10,7 @@ struct CycleTimesTests {
   private final class Stalls { var seen = 0 }
   private let stalls = Stalls()
 
-  /// Feeds one cycle's times and gives the line's error at frame 0 against the truth, in microseconds.
+  /// Feeds one cycle's times, and returns the line's error at frame 0 in microseconds.
   private func error(
     _ times: inout CycleTimes, _ clock: inout Jack2Clock, frames: UInt32, lateness: Double, stall: Double = 0,
     signs: Jack2Clock.StallSigns = .all[0]
@@ -66,7 +66,7 @@ struct CycleTimesTests {
 
   /// JACK's loop begins with the first wake-up, and then needs two seconds.
   @Test(arguments: [64, 256] as [UInt32], [200.0, 350])
-  func `a server whose first wake up was late is in time long before its loop is`(
+  func `a server whose first wake-up was late is in time before JACK's loop`(
     frames: UInt32, lateness: Double
   ) {
     for seed in 1...10 as ClosedRange<UInt64> {
@@ -87,7 +87,7 @@ struct CycleTimesTests {
     }
   }
 
-  @Test func `five stalls a second apart`() {
+  @Test func `five stalls a second apart are all bridged`() {
     var dice = Dice(seed: 5)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -105,8 +105,8 @@ struct CycleTimesTests {
     #expect(jacksWorst > 25_000, "JACK's own line is that far off: the test is a test")
   }
 
-  /// The least that makes jack2's driver begin anew is a period; then its pair need not be turned over.
-  @Test func `a driver that is late by little more or less than a period moves the line at once`() {
+  /// jack2's driver starts again after a delay of at least a period. Its pair need not be reversed then.
+  @Test func `a driver that is late by about a period moves the line at once`() {
     var dice = Dice(seed: 7)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -165,7 +165,7 @@ struct CycleTimesTests {
     }
   }
 
-  @Test func `a buffer size change starts afresh`() {
+  @Test func `a new buffer size starts the estimate again`() {
     var dice = Dice(seed: 4)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -188,7 +188,7 @@ struct CycleTimesTests {
     #expect(times.lostCycles == 0 && clock.frame < 30_000)
   }
 
-  @Test func `freewheeling goes on from where it was and ends clean`() {
+  @Test func `freewheeling continues the line and ends clean`() {
     var dice = Dice(seed: 7)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -209,14 +209,14 @@ struct CycleTimesTests {
     }
   }
 
-  /// jack2's loop took the freewheel's haste for time and turns its pair over for many cycles; that is no stall in each cycle, and
-  /// a cycle that wakes up late is one that wakes up late.
+  /// jack2's loop counted the freewheel as real time, and its pair stays reversed for many cycles. These are
+  /// not stalls, and a cycle with a late wake-up is only late.
   @Test(arguments: [300.0, 900, 2500])
-  func `after a freewheel a late wake up moves nothing`(lateness: Double) {
+  func `after a freewheel a late wake-up moves nothing`(lateness: Double) {
     #expect(reversedPairs(afterAFreewheelOf: 500, lateness: lateness) > 20)
   }
 
-  /// After a short one the pair looks sound, and is milliseconds off.
+  /// After a short freewheel the pair looks sound, and is off by milliseconds.
   @Test func `after a short freewheel JACK's pair is not believed`() {
     for cycles in 1..<100 { _ = reversedPairs(afterAFreewheelOf: cycles, lateness: 900) }
   }
@@ -260,7 +260,7 @@ struct CycleTimesTests {
     #expect(times.bridgedCycles == 4)
   }
 
-  @Test func `the clock map carries the line over`() {
+  @Test func `the clock map applies to the line`() {
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
     var cycle = Cycle(times: clock.cycle(frames: 256, lateness: 0), frames: 256, sampleRate: 48000)

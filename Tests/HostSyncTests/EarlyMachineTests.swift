@@ -6,7 +6,8 @@ import Testing
 
 @testable import HostSync
 
-/// A machine that is heard late is told of a start before the others: a start that is pressed just before its bar must leave it the time.
+/// A machine with latency must get a start before the others. A start that is pressed just before its bar
+/// must leave that time.
 struct EarlyMachineTests {
   private static let offsets: [Double] = [0, 4, -7, 12.5, 30, -30, 21, 70]
 
@@ -25,7 +26,8 @@ struct EarlyMachineTests {
     return studio
   }
 
-  /// Pressed so many milliseconds before a bar line, or behind one; the beat of the session on which it started.
+  /// Presses Play this many milliseconds before a bar line (negative: after it); returns the session's beat
+  /// of the start.
   private func start(_ studio: Studio, before milliseconds: Double, frames: UInt32) -> Double {
     let grid = studio.report.moment.beatMicros
     func away() -> Double {
@@ -42,7 +44,9 @@ struct EarlyMachineTests {
   }
 
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign([20.0, 120, 300]))
-  func `each is told Start once, and its first clock is the downbeat`(frames: UInt32, tempo: Double) throws {
+  func `each machine gets Start once, and its first clock is the downbeat`(frames: UInt32, tempo: Double)
+    throws
+  {
     for (number, before) in stride(from: -3.0, to: 95, by: 3.7).enumerated() {
       for wait in [LaunchWait.starting, .stopped] {
         let name = "\(before) ms before the bar, \(wait)"
@@ -50,7 +54,7 @@ struct EarlyMachineTests {
           $0.wait = wait
           $0.alignment = number % 2 == 0 ? .nearest : .exact
         }
-        // JACK's own position is sent late.
+        // Other programs are played early by JACK's own offset.
         studio.settings.offsets[.jack] = Micros([0, -40_000, -200_000][number % 3])
         studio.relocator.choices = studio.settings
         studio.play(frames)
@@ -68,7 +72,7 @@ struct EarlyMachineTests {
     }
   }
 
-  /// Bent by hand beside a session that goes on, all outputs are ahead of it, up to 2 s.
+  /// When all outputs are bent by hand, they are ahead of the session, by up to 2 s.
   @Test(arguments: [0, 300_000, 1_000_000, 2_000_000] as [Int64])
   func `outputs that are bent ahead get their Start on the downbeat`(ahead: Int64) throws {
     for before in stride(from: -960.0, to: 990, by: 171) {
@@ -93,8 +97,8 @@ struct EarlyMachineTests {
     }
   }
 
-  /// Half a second early, and the beats are a fifth of a second apart.
-  @Test func `what is far ahead does not put a start off again and again`() {
+  /// The output is half a second early, and the beats are 0.2 s apart.
+  @Test func `an output that is far ahead does not postpone a start again and again`() {
     for before in stride(from: 0.0, to: 90, by: 15) {
       let studio = studio(tempo: 300, frames: 256) { $0.moment = .beat }
       studio.rack[0].settings.offset = Micros(500_000)
@@ -106,7 +110,7 @@ struct EarlyMachineTests {
     }
   }
 
-  @Test func `where a start is put off beside a slow client it is told Start for the beat that comes`() {
+  @Test func `a start that is postponed beside a slow client still sends Start`() {
     for take in [400_000.0, 700_000, 1_100_000] {
       for moment in [LaunchMoment.beat, .bar] {
         let studio = studio(tempo: 120, frames: 256) { $0.moment = moment }
@@ -120,7 +124,7 @@ struct EarlyMachineTests {
     }
   }
 
-  /// Of a client of which nothing was learned, since the driver stalled, and just behind a beat.
+  /// A client whose time was not learned because the driver stalled, just after a beat.
   @Test func `a start that is moved on leaves what the earliest output needs`() {
     var settings = Settings()
     settings.launch.moment = .beat
@@ -135,16 +139,17 @@ struct EarlyMachineTests {
     }
   }
 
-  /// It waits for its bar, or for a slow client, and then some output is ahead of what was known, or the bar is sooner.
+  /// The start waits for its bar, or for a slow client. Then an output gets earlier than known, or the bar
+  /// comes sooner.
   @Test(arguments: campaign([LaunchWait.starting, .stopped]), campaign([0.0, 300_000, 1_900_000]))
-  func `what changes while a start waits leaves every machine its Start`(wait: LaunchWait, take: Double)
+  func `a change while a start waits leaves every machine its Start`(wait: LaunchWait, take: Double)
     throws
   {
     let moments =
       Array(stride(from: 0.05, to: 6.0, by: 0.23)) + Array(stride(from: 1.89, to: 1.985, by: 0.004))
     var judged = 0
     for after in moments {
-      // A program that needs nine beats holds more than is put off for.
+      // A client that needs nine beats outlasts the permitted delays.
       for change in 0..<(take > 1e6 ? 4 : 5) {
         let studio = studio(tempo: [60, 120, 120, 20, 60][change], frames: 256) {
           $0.wait = wait
@@ -183,7 +188,7 @@ struct EarlyMachineTests {
     #expect(judged > 100)
   }
 
-  @Test func `a tempo that is drawn up while a start waits does not put it off`() {
+  @Test func `a tempo dragged up while a start waits does not postpone it`() {
     for frames in [64, 1024] as [UInt32] {
       let studio = studio(tempo: 100, frames: frames) { _ in }
       studio.rack[0].settings.offset = Micros(500_000)
@@ -202,7 +207,7 @@ struct EarlyMachineTests {
     }
   }
 
-  @Test func `a tempo or an offset that jumps all the time does not put a start off for ever`() {
+  @Test func `a tempo or offset that keeps jumping does not postpone a start forever`() {
     for jumps in ["tempo", "offset"] {
       let studio = studio(tempo: 120, frames: 256) { $0.moment = .beat }
       studio.rack[0].settings.offset = Micros(300_000)
@@ -236,7 +241,7 @@ struct EarlyMachineTests {
     }
   }
 
-  /// It has set its time, and no other would be together with it.
+  /// The peer has set the time, and a later start would not be together with it.
   @Test func `a peer's start does not wait for a machine`() {
     for before in [25.0, 40, 60] {
       let studio = studio(tempo: 120, frames: 256) { _ in }

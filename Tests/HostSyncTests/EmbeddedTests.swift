@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Whole modules compiled as Embedded Swift: without allocation, which is stricter than the annotations, which follow calls; and
-/// for machines without an operating system.
+/// Whole modules compiled as Embedded Swift: without allocation, which is stricter than the annotations that
+/// follow calls, and for machines without an operating system.
 struct EmbeddedTests {
   private var tool: String {
     var path = #filePath.split(separator: "/")
@@ -12,11 +12,11 @@ struct EmbeddedTests {
     return "/" + path.joined(separator: "/") + "/tools/lint-embedded"
   }
 
-  /// The compiler has what time the other tests leave.
+  /// The compiler gets only the time that the other tests leave.
   private static let patience = Duration.seconds(900)
 
   @Test
-  func `nothing in the pure real-time modules can allocate, and Link without I/O needs no operating system`()
+  func `pure modules allocate nothing, and Link's need no operating system`()
     throws
   {
     let result = try ChildProcess.run([tool], within: Self.patience)

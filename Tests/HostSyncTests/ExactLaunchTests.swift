@@ -5,12 +5,12 @@ import Testing
 
 @testable import HostSync
 
-/// `--launch-align exact`: the host's bar falls on the session's bar to the frame.
+/// `--launch-align exact`: the host's bar falls on the session's bar, to the frame.
 struct ExactLaunchTests {
   private func transport(from frame: UInt32 = 384_000) -> FakeTransport {
     var jack = FakeTransport()
     jack.settings.alignment = .exact
-    // No bar of which is a whole number of cycles.
+    // A tempo at which no bar is a whole number of cycles.
     jack.bpm = 117.3
     jack.frame = frame
     jack.songBeat = Beats(Double(frame) / 24_000)
@@ -35,7 +35,7 @@ struct ExactLaunchTests {
       #expect(
         abs(error) <= jack.frameMicros + 2 * jack.jitter,
         "\(bpm) BPM, quantum \(quantum), press \(press): \(error) us")
-      // Pressed too close to the boundary for a pre-roll, the next one it is.
+      // If Play comes too close to the boundary for a pre-roll, the start takes the next one.
       let room = (try #require(jack.rolledAt)) - jack.latency - asked
       #expect(room <= quantum * 60e6 / bpm + 60_000)
       #expect(jack.pressedAt &- jack.rolledFrom <= 256)
@@ -43,7 +43,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func `at the song's very beginning there is no room and the nearest cycle must do`() throws {
+  @Test func `a start from the song's beginning takes the nearest cycle`() throws {
     for start in [0, 3] as [UInt32] {
       var jack = transport(from: start)
       jack.songBeat = .zero
@@ -55,7 +55,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func `a cycle that we lose at any point of the wait costs no exactness`() throws {
+  @Test func `a cycle that we lose during the wait costs no exactness`() throws {
     for lost in 1...90 {
       for count in 1...3 {
         var jack = transport()
@@ -74,7 +74,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func `a driver that stalls during the wait costs a boundary and no exactness`() throws {
+  @Test func `a driver stall during the wait costs a boundary and no exactness`() throws {
     var put = 0
     for stalled in 1...90 {
       var jack = transport()
@@ -88,7 +88,7 @@ struct ExactLaunchTests {
       let isPutOff = jack.rolledAt == nil
       jack.run(seconds: 1.6)
       let error = try #require(jack.launchError, "cycle \(stalled)")
-      // Between our yes and the first rolling cycle nobody can help.
+      // Between our yes and the first rolling cycle nothing can be corrected.
       let tolerance = jack.lastAnswer == stalled ? jack.period * 2 : jack.frameMicros
       #expect(abs(error) <= tolerance, "stall before cycle \(stalled): \(error) us")
       if isPutOff { put += 1 }
@@ -112,8 +112,9 @@ struct ExactLaunchTests {
     }
   }
 
-  /// The last correction of the place comes shortly before the beat, and they have to look for that one too.
-  @Test func `a slow client that nobody has met yet costs a boundary and no exactness`() throws {
+  /// The last correction of the place comes shortly before the beat, and the client has to seek for that one,
+  /// too.
+  @Test func `an unknown slow client costs a boundary and no exactness`() throws {
     var moved: UInt64 = 0
     for press in 0..<200 {
       var jack = transport()
@@ -127,14 +128,14 @@ struct ExactLaunchTests {
       jack.run(seconds: 12.5)
       #expect(abs(try #require(jack.launchError)) <= jack.frameMicros + 2 * jack.jitter, "press \(press)")
       #expect(jack.songOrigin?.phase(in: jack.quantum) == .zero)
-      // Whoever had four seconds was ready; it is the correction that they are late for.
+      // The client was ready after four seconds; it is late only for the correction.
       #expect(jack.launch.others.micros < 2_000_000)
       moved += jack.launch.moved
     }
     #expect(moved > 10)
   }
 
-  @Test func `tempo quantum and session may change during the wait`() throws {
+  @Test func `tempo, quantum and session may change during the wait`() throws {
     var jack = transport()
     jack.songBeat = Beats(12)
     jack.run(seconds: 0.1)
@@ -150,7 +151,7 @@ struct ExactLaunchTests {
     #expect(try #require(jack.songOrigin).phase(in: Beats(3)) == .zero)
   }
 
-  @Test func `stopped during the wait the transport is where play was pressed`() throws {
+  @Test func `a stop during the wait returns to where Play was pressed`() throws {
     for moment in 0..<30 {
       var jack = transport()
       jack.run(seconds: 0.3)
@@ -170,7 +171,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func `who locates during or after the wait is not sent back`() throws {
+  @Test func `a locate during or after the wait is not sent back`() throws {
     var jack = transport()
     jack.run(seconds: 0.3)
     jack.pressPlay()
@@ -192,7 +193,7 @@ struct ExactLaunchTests {
     #expect(jack.startedAt == Beats(2))
   }
 
-  @Test func `every part of the song begins on the beat though the position is a little earlier`() throws {
+  @Test func `a start slightly before a place begins the click on the beat`() throws {
     let studio = Studio(tempo: 117)
     studio.asksBeforeRolling = true
     studio.isMaster = true
@@ -209,7 +210,7 @@ struct ExactLaunchTests {
     studio.play(seconds: 3.5)
     let grid = Grid(studio.timeline)
     let first = try #require(studio.clicks.first)
-    // The song's place is its beat 4.0625 or so; the first click after it is beat 5.
+    // The song's place is about its beat 4.0625; the first click after it is beat 5.
     #expect(abs(first.heard - grid.time(of: 5)) <= 12 && first.value == 0.5)
     #expect(abs(studio.report.launchError) <= 21)
     #expect(abs(studio.report.hostLag) <= 21)

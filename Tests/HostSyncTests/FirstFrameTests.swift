@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// A start where the first rolling cycle is not the one at which the transport stood.
+/// A start whose first rolling cycle is not the cycle at which the transport stood.
 struct FirstFrameTests {
   private func studio(_ alignment: Alignment, tempo: Double = 120) -> Studio {
     let studio = Studio(tempo: tempo)
@@ -17,7 +17,8 @@ struct FirstFrameTests {
     return studio
   }
 
-  /// Starts and returns by how many microseconds a host that counts frames at this tempo is late for the session's bars.
+  /// Starts, and returns the microseconds by which a host that counts frames at this tempo is late for the
+  /// session's bars.
   private func start(_ studio: Studio, _ frames: UInt32, tempo: Double = 120) -> Double {
     studio.transport.state = .starting
     var cycles = 0
@@ -39,13 +40,13 @@ struct FirstFrameTests {
   }
 
   private func expectOnBar(_ error: Double, _ alignment: Alignment, _ frames: UInt32, _ name: String) {
-    // Half a period and a hair, or half a frame and one that rounding adds.
+    // Slightly more than half a period; exact: half a frame, and a frame for rounding.
     let bound = alignment == .exact ? 32 : Double(frames) / 0.048 * 0.51
     #expect(abs(error) <= bound, "\(alignment), \(frames), \(name): \(error) us")
   }
 
   @Test(arguments: [Alignment.nearest, .exact], [256, 1024] as [UInt32])
-  func `a start is on its bar also where a stop hides a cycle`(alignment: Alignment, frames: UInt32) {
+  func `a start is on its bar even if a stop hides a cycle`(alignment: Alignment, frames: UInt32) {
     for isPipeWire in [true, false] {
       let studio = studio(alignment)
       studio.rollsAsPipeWire = isPipeWire
@@ -59,7 +60,7 @@ struct FirstFrameTests {
         #expect(abs(studio.report.hostLag - error) < 2, "start \(round), PipeWire: \(isPipeWire)")
         stop(studio, frames)
         if round % 3 == 2 {
-          // Also to where it stands already.
+          // Also a locate to the place where the transport stands already.
           studio.locate = round == 2 ? studio.transport.frame : 48_000
           studio.play(seconds: 0.1, frames: frames)
         }
@@ -67,7 +68,7 @@ struct FirstFrameTests {
     }
   }
 
-  @Test func `a tempo between a stop and a start moves no host off the beat`() {
+  @Test func `a tempo change between stop and start keeps a host on the beat`() {
     let studio = studio(.nearest)
     studio.play(seconds: 0.3)
     studio.locate = 480_000
@@ -80,7 +81,7 @@ struct FirstFrameTests {
     #expect(abs(studio.report.hostLag - studio.report.launchError) < 2, "\(studio.report.hostLag) us")
   }
 
-  @Test func `a place without a locate is unknown until a locate or a stop`() {
+  @Test func `the first frame is unknown until a locate or a stop`() {
     let located = studio(.exact)
     located.play(seconds: 0.2)
     #expect(!located.report.isFirstFrameUnknown)

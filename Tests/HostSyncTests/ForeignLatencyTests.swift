@@ -6,7 +6,8 @@ import Testing
 
 @testable import HostSync
 
-/// Whatever latencies other programs report, as far as they are believed: up to 2 s. Nothing moves by more than that.
+/// Any latencies that other programs report, as far as we believe them: up to 2 s. Nothing moves by more than
+/// that.
 struct ForeignLatencyTests {
   private static let bound = 2e6
   private static let kinds: [OutputSettings] = [
@@ -23,7 +24,7 @@ struct ForeignLatencyTests {
   }
 
   private func studio(_ dice: inout Dice) -> Studio {
-    // A bar of 12 s: whatever is 2 s off has one bar that it belongs to.
+    // A bar of 12 s: an event that is 2 s off still belongs to one bar.
     let studio = Studio(tempo: 20)
     studio.asksBeforeRolling = true
     studio.isMaster = true
@@ -38,7 +39,7 @@ struct ForeignLatencyTests {
     return studio
   }
 
-  /// How far a moment is from the nearest bar of the session, in microseconds; before it is negative.
+  /// Microseconds from the nearest bar of the session; negative before it.
   private func distance(_ studio: Studio, _ moment: Double) -> Double {
     let bars = studio.beat(at: moment) / 4
     return (bars - bars.rounded()) * 12e6
@@ -59,16 +60,17 @@ struct ForeignLatencyTests {
       if studio.report.isRolling { rolled = studio.due }
     }
     let start = try #require(rolled, "held for 40 s")
-    // A bar at most, one more that comes too soon for the latencies, and what is sent early.
+    // At most a bar, another bar if that comes too soon for the latencies, and the time by which outputs are
+    // sent early.
     #expect(start - pressed <= 24e6 + Self.bound, "\(studio.latencies)")
     #expect((-Self.bound - 2 * period...2 * period).contains(distance(studio, start)))
     studio.play(seconds: 26, frames: frames)
-    // The song's beat is that of the frame that goes out now, heard up to 2 s later.
+    // The song's beat is the beat of the frame that leaves now, and is heard up to 2 s later.
     let song = studio.report.sessionBeat - studio.report.songBeat
     #expect(abs(song / 4 - (song / 4).rounded()) < 1e-6)
     let ahead = (studio.report.sessionBeat - studio.beat(at: studio.due)) * 3e6
     #expect((-2 * period...Self.bound + 2 * period).contains(ahead))
-    // Sent, not heard.
+    // The time of sending, not of hearing.
     let sent = studio.clicks.map { $0.heard - Double(studio.latencies[.click1]) * studio.microsPerFrame }
     #expect(sent.count >= 3)
     for moment in sent { #expect((-Self.bound - period...period).contains(distance(studio, moment))) }

@@ -5,9 +5,10 @@ import Testing
 
 @testable import HostSync
 
-/// Somebody exports: the server runs as fast as it can, time means nothing, and the session is left alone.
+/// An export: the server runs as fast as it can, its time means nothing, and the session is not changed.
 struct FreewheelTests {
-  /// Each beat of the session between two moments has one click and there is no other, told by when they are heard.
+  /// Expects a click for each beat of the session from `start` on, by the times when they are heard, and no
+  /// other click.
   private func expectEveryBeat(_ studio: Studio, from start: Double, _ clicks: [Studio.Onset]) {
     let grid = Grid(studio.timeline)
     let first = Int(grid.beat(at: start).rounded(.up)), last = Int(grid.beat(at: studio.due - 10_000))
@@ -37,7 +38,7 @@ struct FreewheelTests {
   }
 
   @Test(arguments: [0.3, 7.3, 60])
-  func `a song that ended in an export is over`(seconds: Double) {
+  func `a song that ended in an export is silent after it`(seconds: Double) {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
     studio.settings.click.isOn = true
@@ -55,7 +56,7 @@ struct FreewheelTests {
     #expect(studio.runEdges.last?.value == 0)
   }
 
-  @Test func `what rolls on after an export is heard at once`() {
+  @Test func `a song that rolls on after an export is heard at once`() {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
     studio.settings.click.isOn = true
@@ -72,9 +73,10 @@ struct FreewheelTests {
     #expect(studio.runEdges.map(\.value) == [1])
   }
 
-  /// What is exported lies on the song's frames: latencies and offsets are for ears, and JACK changes them in the middle.
+  /// An export follows the song's frames: latencies and offsets concern ears, and JACK changes them in the
+  /// middle.
   @Test(arguments: [0, 512, 4096] as [UInt32])
-  func `an exported click is where the song's beat is`(latency: UInt32) {
+  func `an exported click is at the song's beat`(latency: UInt32) {
     let studio = Studio(tempo: 125)
     studio.settings.click.isOn = true
     studio.settings.click.when = .rolling
@@ -92,9 +94,9 @@ struct FreewheelTests {
     #expect(studio.clicks.map { $0.frame - first } == (0...8).map { $0 * 23_040 })
   }
 
-  /// The frames of an export are its only time: bar 1 is where the song begins, whatever the session's phase is.
+  /// An export has no time but its frames: bar 1 is where the song begins, whatever the session's phase is.
   @Test(arguments: [0, 100_001, 4_294_900_000] as [UInt32], [0.0, 0.37, 0.5, 0.81])
-  func `what is exported counts from its own frames`(frame: UInt32, phase: Double) {
+  func `an export's beats count from its own frames`(frame: UInt32, phase: Double) {
     let studio = Studio(tempo: 120)
     studio.isMaster = true
     studio.settings.click.isOn = true
@@ -124,7 +126,7 @@ struct FreewheelTests {
     #expect((10...11).contains(studio.clicks.count - before))
   }
 
-  @Test func `an export has the tempo it began with throughout`() {
+  @Test func `an export keeps the tempo that it began with`() {
     let studio = Studio(tempo: 120)
     studio.isMaster = true
     studio.transport.state = .rolling
@@ -142,7 +144,7 @@ struct FreewheelTests {
     #expect(studio.transport.bbt?.beatsPerMinute == 77 && studio.report.tempo == 77)
   }
 
-  @Test func `nothing is asked of the session meanwhile`() {
+  @Test func `an export changes nothing in the session`() {
     let studio = Studio(tempo: 120)
     studio.isMaster = true
     studio.settings.syncsStartStop = true
@@ -158,7 +160,7 @@ struct FreewheelTests {
     studio.transport.state = .stopped
     studio.play(seconds: 1)
     studio.isFreewheeling = false
-    // Longer than what was shown counts as an echo.
+    // Longer than a shown tempo counts as an echo.
     studio.play(seconds: 4)
     #expect(studio.told.isEmpty)
     studio.requests = BBT(song: .zero, meter: Meter(), beatsPerMinute: 120)
@@ -182,7 +184,7 @@ struct FreewheelTests {
     #expect(abs(phase - phase.rounded()) * 4 < 0.02)
   }
 
-  @Test func `who takes long in an export is not waited for after it`() {
+  @Test func `a client that takes long in an export is not waited for after it`() {
     let studio = Studio(tempo: 120)
     studio.asksBeforeRolling = true
     studio.play(seconds: 1)
@@ -192,7 +194,7 @@ struct FreewheelTests {
     studio.locate = 480_000
     studio.play(256)
     studio.asksBeforeRolling = false
-    // The others load from the disk.
+    // The other clients load from the disk.
     studio.play(seconds: 9)
     studio.transport.state = .rolling
     studio.play(seconds: 1)
@@ -215,7 +217,7 @@ struct FreewheelTests {
     }
     play(seconds: 2)
     #expect(studio.told.first?.change == .tempo(120))
-    // The session stays at 130: a peer has it so.
+    // The session stays at 130: a peer has chosen that.
     let told = studio.told.count
     studio.isFreewheeling = true
     studio.transport.state = .rolling

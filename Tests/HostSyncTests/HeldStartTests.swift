@@ -27,7 +27,7 @@ struct HeldStartTests {
     studio.play(seconds: 0.7, frames: period)
     studio.pressPlay()
     var (server, renewal, requests) = (Server(limit: 5e6), HoldRenewal(), 0)
-    // The control thread looks every 40 ms on a full machine.
+    // On a busy machine the control thread looks every 40 ms.
     var nextLook = studio.due
     while !studio.report.isRolling, studio.due < 1e9 + 40e6 {
       studio.play(period)
@@ -47,7 +47,7 @@ struct HeldStartTests {
     #expect((3...6).contains(requests))
   }
 
-  @Test func `a server that keeps its promise is asked for a start once`() {
+  @Test func `a server that holds as long as asked gets no second request`() {
     var renewal = HoldRenewal()
     var requests = 0
     for second in 0..<60 {
@@ -58,7 +58,7 @@ struct HeldStartTests {
     #expect(requests == 0)
   }
 
-  @Test func `each hold has its five seconds`() {
+  @Test func `each hold has its own five seconds`() {
     var renewal = HoldRenewal()
     var asked: [Int] = []
     for tenth in 0..<200 {
@@ -79,17 +79,17 @@ struct HeldStartTests {
     song.ownQuantum = .bar
     song.launch.countIn = 4
     let usual = Micros(10_000_000)
-    // At 72 BPM twelve beats are 10 s; the bar that it waits for may be 2.5 s more, and two may be missed.
+    // At 72 BPM twelve beats are 10 s; the wait for the bar may add 2.5 s, and two bars may be missed.
     let limit = studio.report.syncLimit(for: song, beatMicros: 60e6 / 72, usual: usual)
     #expect((limit?.count ?? 0) >= 17_500_000)
-    // A tempo that falls asks for no more than the report's own.
+    // For a rising tempo (shorter beats) the limit is that of the report's own tempo.
     #expect(
       studio.report.syncLimit(for: song, beatMicros: 100_000, usual: usual)
         == studio.report.syncLimit(for: song, usual: usual))
   }
 
   @Test(arguments: [12.0, 31, 45, 280, 700])
-  func `a peer's start begins when the peer plays, however far ahead it is`(seconds: Double) {
+  func `a peer's start begins at the peer's time, however far ahead`(seconds: Double) {
     let studio = Studio(tempo: 120)
     studio.asksBeforeRolling = true
     studio.settings.syncsStartStop = true
@@ -111,7 +111,7 @@ struct HeldStartTests {
     #expect(studio.told.isEmpty)
   }
 
-  @Test func `JACK is told to wait for a peer that is far ahead`() {
+  @Test func `JACK's limit includes the wait for a peer that is far ahead`() {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 0.1)
     var report = studio.report

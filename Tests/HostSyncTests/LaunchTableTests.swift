@@ -47,7 +47,7 @@ struct LaunchTableTests {
       ask()
     }
 
-    /// As `pressPlay`, exact; the control thread has sent it to its place.
+    /// Like `pressPlay`, exact, and the control thread has sent the transport to its place.
     mutating func pressPlayAndGoThere() throws {
       pressPlay()
       let wish = launch.wish
@@ -56,14 +56,14 @@ struct LaunchTableTests {
       ask()
     }
 
-    /// It was let go, another client holds it, and it shall start a bar later.
+    /// The start was released, another client holds it, and it is to start a bar later.
     mutating func miss() {
       pressPlay(before: Self.bar)
       see(.starting)
       see(.starting)
     }
 
-    /// The same with the two bars after it.
+    /// The same for the two bars after it, too.
     mutating func missThrice() {
       pressPlay(before: Self.bar)
       for _ in 0..<2 {
@@ -76,7 +76,7 @@ struct LaunchTableTests {
 
   private typealias Scenario = @Sendable (inout Stand) throws -> Void
 
-  /// For each row what comes before it, and the event.
+  /// For each row the events before it, and its own event.
   private static let rows: [String: (exact: Bool, before: Scenario, event: Scenario)] = [
     "idle | asked, after a stop": (false, { $0.see(.stopped) }, { $0.ask() }),
     "idle | asked, and its beat is due": (
@@ -228,7 +228,7 @@ struct LaunchTableTests {
     return Array(rows.dropFirst(2))
   }
 
-  @Test func `each row of the table is what happens`() throws {
+  @Test func `each row of the table holds`() throws {
     let table = try table()
     #expect(table.count == Self.rows.count)
     for row in table {
@@ -245,8 +245,8 @@ struct LaunchTableTests {
     }
   }
 
-  /// The control thread goes by the last report until the next server's first cycle.
-  @Test func `a server that dies in any stage of a launch leaves no wish and nobody who waits`() throws {
+  /// The control thread uses the last report until the next server's first cycle.
+  @Test func `a server that dies in any stage of a launch leaves no wish and no hold`() throws {
     var stages: Set<String> = []
     for row in try table() {
       let title = "\(row[0]) | \(row[1])"

@@ -6,7 +6,7 @@ import Testing
 @testable import HostSync
 
 @Suite struct LaunchTests {
-  @Test func `the transport rolls in the cycle nearest to the bar whenever`() throws {
+  @Test func `the transport rolls in the cycle nearest to the bar`() throws {
     for bpm in [20.0, 120, 187.3, 300] {
       for quantum in [1.0, 3.5, 4, 7] {
         for press in 0..<40 {
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `nobody waits longer than one quantum`() throws {
+  @Test func `no start waits longer than one quantum`() throws {
     for press in 0..<100 {
       var jack = FakeTransport()
       jack.run(seconds: 0.1 + Double(press) * 0.037)
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `a song position within the bar falls on the same place of the session's bar`() throws {
+  @Test func `a place in the song's bar falls on the same place in the session's`() throws {
     var jack = FakeTransport()
     jack.songBeat = Beats(9.25)
     jack.run(seconds: 0.3)
@@ -49,7 +49,7 @@ import Testing
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
   }
 
-  @Test func `on the beat and at once are choices`() throws {
+  @Test func `a start can wait for a beat, or not at all`() throws {
     var jack = FakeTransport()
     jack.settings.moment = .beat
     jack.run(seconds: 0.3)
@@ -102,7 +102,7 @@ import Testing
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
   }
 
-  @Test func `tempo quantum and session may change during the wait`() throws {
+  @Test func `tempo, quantum and session may change during the wait`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.1)
     jack.pressPlay()
@@ -128,7 +128,7 @@ import Testing
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
   }
 
-  @Test func `a peer's start is not anticipated`() throws {
+  @Test func `a peer's start does not begin before its time`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.1)
     jack.notBefore = 2_100_000
@@ -151,7 +151,7 @@ import Testing
     #expect(try #require(jack.songOrigin).phase(in: Beats(1)) == .zero)
   }
 
-  @Test func `a slow client is learned and allowed for the next time`() throws {
+  @Test func `a slow client's time is learned for the next start`() throws {
     var jack = FakeTransport()
     jack.otherHolds = 200_000
     jack.bpm = 300
@@ -179,8 +179,7 @@ import Testing
   }
 
   @Test(arguments: [Alignment.nearest, .exact])
-  func `when another client is not ready in time the start moves to the next bar`(alignment: Alignment) throws
-  {
+  func `a start moves to the next bar if another client is not ready`(alignment: Alignment) throws {
     for hold in [1000.0, 5000, 10_000, 30_000, 200_000, 700_000] {
       for press in 0..<12 {
         var jack = FakeTransport()
@@ -189,7 +188,7 @@ import Testing
         jack.frame = 384_000
         jack.otherHoldsOnce = 0
         jack.run(seconds: 0.9 + Double(press) * 0.01)
-        // Ready only so long after the bar.
+        // The client is ready only this long after the bar.
         jack.otherHoldsOnce = 2_000_000 - jack.latency - jack.time + hold
         jack.pressPlay()
         jack.run(seconds: 4.5)
@@ -213,7 +212,7 @@ import Testing
     return jack
   }
 
-  @Test func `who stops or locates a start that came too late is not overruled`() throws {
+  @Test func `a stop or locate of a late start is not overruled`() throws {
     for locates in [false, true] {
       var jack = lateTransport()
       jack.controlCycles = .max
@@ -228,7 +227,7 @@ import Testing
     }
   }
 
-  @Test func `a start that could not be taken back in its first cycles goes on`() throws {
+  @Test func `a start that was not taken back in its first cycles goes on`() throws {
     var jack = lateTransport()
     jack.controlCycles = .max
     jack.run(seconds: 1.5)
@@ -239,7 +238,7 @@ import Testing
     #expect(late > jack.period * 0.7 && abs(jack.launch.error - late) < 1)
   }
 
-  @Test func `a client that is never in time does not keep the transport waiting forever`() throws {
+  @Test func `a client that is never in time does not hold a start for ever`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.3)
     jack.otherHolds = 2_900_000

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HostSync
 
-/// Play is pressed at any moment; the transport is held for the bar, and click, clock and gate begin with it.
+/// Play is pressed at any time. The transport is held for the bar, and click, clock and gate begin with it.
 struct LaunchedSongTests {
   private func studio(tempo: Double, quantum: Double = 4, latency: UInt32 = 512) -> Studio {
     let studio = Studio(tempo: tempo)
@@ -25,7 +25,7 @@ struct LaunchedSongTests {
   }
 
   @Test(arguments: campaign([20.0, 97, 120, 300]), campaign([1.0, 4, 7]))
-  func `everything begins on the session's boundary`(tempo: Double, quantum: Double) throws {
+  func `click, clock and gate begin on the session's boundary`(tempo: Double, quantum: Double) throws {
     var dice = Dice(seed: UInt64(tempo * quantum))
     for _ in 0..<4 {
       let studio = studio(tempo: tempo, quantum: quantum)
@@ -41,7 +41,7 @@ struct LaunchedSongTests {
       #expect(abs(first.heard - grid.time(of: boundary.rounded())) <= 12)
       #expect(Int(boundary.rounded()) % Int(quantum) == 0 && first.value == 1)
       #expect(first.heard - pressedAt <= (quantum + 0.1) * grid.beatMicros + 50_000)
-      // Start half a clock before, the first clock on the downbeat, and all that follow where they belong.
+      // Start half a clock before the downbeat, the first clock on it, and all others in their places.
       let receiver = MIDIClockTests.Receiver(studio.messages)
       #expect(receiver.starts == 1 && receiver.continues == 0 && receiver.stops == 0)
       let counted = try #require(receiver.counted.first)
@@ -56,7 +56,7 @@ struct LaunchedSongTests {
     }
   }
 
-  @Test func `the song beat counts up to zero while it waits`() {
+  @Test func `the song beat counts up to zero while a start waits`() {
     let studio = studio(tempo: 120)
     studio.play(seconds: 2.1)
     press(studio)
@@ -86,7 +86,7 @@ struct LaunchedSongTests {
       #expect(!receiver.isRunning && receiver.starts == receiver.stops)
       if !rolled { #expect(receiver.counted.count <= 1) }
       #expect(studio.clicks.count <= 1)
-      // And the next start is as good as the first.
+      // The next start is as good as the first.
       press(studio)
       studio.play(seconds: 3)
       let again = MIDIClockTests.Receiver(studio.messages)
@@ -114,7 +114,7 @@ struct LaunchedSongTests {
   }
 
   @Test func `a start in the middle of the song continues in place`() throws {
-    // Frame 100001 at 97 BPM is song beat 3.368: it is launched when the session's phase is that, too.
+    // Frame 100001 at 97 BPM is song beat 3.368, so the start waits for that phase of the session.
     var dice = Dice(seed: 3)
     for _ in 0..<10 {
       let studio = studio(tempo: 97)

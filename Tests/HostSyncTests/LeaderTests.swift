@@ -5,9 +5,9 @@ import Testing
 
 @testable import HostSync
 
-/// A start that came with a sequencer's own Start, whose first beat is past already.
+/// A start that came with a sequencer's own Start, whose first beat is already past.
 @Suite struct LeaderTests {
-  /// Play is pressed so many microseconds after the sequencer's first beat.
+  /// Play is pressed `delay` microseconds after the sequencer's first beat.
   private func start(
     after delay: Double, alignment: Alignment = .nearest,
     _ change: (inout FakeTransport) -> Void = { _ in }
@@ -15,7 +15,7 @@ import Testing
     var jack = FakeTransport()
     jack.settings.alignment = alignment
     jack.run(seconds: 0.3)
-    // The grid has moved: the first beat is the next cycle's.
+    // The grid has moved: the first beat is in the next cycle.
     let first = jack.time + jack.latency
     jack.leaderOrigin = 8
     jack.origin = first - 8 * 500_000
@@ -26,13 +26,13 @@ import Testing
     return jack
   }
 
-  /// How far the song is from the sequencer's, in microseconds.
+  /// Microseconds from the sequencer's song to ours.
   private func error(_ jack: FakeTransport) -> Double? {
     jack.rolledAt.map { $0 - jack.grid.time(of: 8 + Double(jack.rolledFrom) / 24_000) }
   }
 
   @Test(arguments: [Alignment.nearest, .exact])
-  func `it rolls on the sequencer's next beat where the sequencer is`(alignment: Alignment) throws {
+  func `a start rolls on the sequencer's next beat, at its place`(alignment: Alignment) throws {
     for delay in stride(from: 5_000.0, through: 900_000, by: 79_000) {
       let jack = start(after: delay, alignment: alignment)
       let off = try #require(error(jack))
@@ -43,27 +43,27 @@ import Testing
       #expect(waited < 500_000 + 60_000 + jack.latency, "pressed after \(delay) us: waited \(waited) us")
       #expect(jack.songOrigin == Beats(8))
       #expect(jack.wishes <= 3)
-      // What JACK shows while it gets ready is the place that it was sent to.
+      // While JACK gets ready, it shows the place to which the transport was sent.
       let told = try #require(jack.toldBeat)
       #expect(abs(told.value - Double(jack.rolledFrom) / 24_000) < 1e-4, "\(told)")
     }
   }
 
-  @Test func `a machine slow to ask takes a later beat and is in place all the same`() throws {
+  @Test func `a slow control thread takes a later beat, at the right place`() throws {
     let jack = start(after: 25_000) { $0.controlCycles = 60 }
     #expect(abs(try #require(error(jack))) <= jack.period / 2 + 1)
     #expect(jack.songOrigin == Beats(8))
   }
 
-  @Test func `another client that is slow enters the song later and in place`() throws {
+  @Test func `a slow client enters the song later, at the right place`() throws {
     let jack = start(after: 25_000) { $0.otherHolds = 200_000 }
     #expect(abs(try #require(error(jack))) <= jack.period / 2 + 1)
     #expect(jack.songOrigin == Beats(8))
   }
 
-  @Test func `nothing rolls on a bar of the grid that is about to move`() throws {
+  @Test func `no start rolls on a grid that is about to move`() throws {
     var jack = FakeTransport()
-    // The old grid has a bar 60 ms from now, the sequencer's is known in 100.
+    // The old grid has a bar 60 ms from now; the sequencer's grid is known in 100 ms.
     jack.run(seconds: 0.3)
     jack.origin = jack.time + 60_000 - 8 * 500_000
     jack.leaderOrigin = 8
@@ -78,7 +78,7 @@ import Testing
     #expect(jack.songOrigin == Beats(8))
   }
 
-  @Test func `where the sequencer has not been yet it waits for it`() throws {
+  @Test func `a start at a place ahead of the sequencer waits for it`() throws {
     let jack = start(after: 5_000) { $0.leaderOrigin = 9 }
     let rolled = try #require(jack.rolledAt)
     #expect(jack.rolledFrom == 0 && jack.wishes == 0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// The transport was sent to a beat while it stood, and starts from there: that beat is the first that is heard.
+/// The transport was sent to a beat while it stood, and starts from there: the first sound must be that beat.
 struct LocatedStartTests {
   private func studio(tempo: Double) -> Studio {
     let studio = Studio(tempo: tempo)
@@ -17,7 +17,8 @@ struct LocatedStartTests {
     return studio
   }
 
-  /// Plays on from the present place, and what is heard must begin with `beat` of the song, on its place in the bar.
+  /// Plays on from the present place, and expects that the first sound is `beat` of the song, on its place in
+  /// the bar.
   private func expectStart(_ studio: Studio, on beat: Int, _ comment: Comment) throws {
     let (clicks, messages) = (studio.clicks.count, studio.messages.count)
     studio.transport.state = .starting
@@ -31,7 +32,7 @@ struct LocatedStartTests {
     let receiver = MIDIClockTests.Receiver(Array(studio.messages.dropFirst(messages)))
     #expect(receiver.starts == (beat == 0 ? 1 : 0) && receiver.continues == (beat == 0 ? 0 : 1), comment)
     let counted = try #require(receiver.counted.first, comment)
-    // From the beginning at once; elsewhere a receiver may need its time to find the place.
+    // At the song's beginning at once; elsewhere a receiver may need time to find the place.
     #expect(abs(counted.heard - first.heard) <= (beat == 0 ? 60 : 150_000), comment)
     let rest = grid.beat(at: counted.heard) - heard - Double(counted.place) / 24 + Double(beat)
     #expect(abs(rest) < 1e-3, comment)
@@ -42,7 +43,7 @@ struct LocatedStartTests {
   }
 
   @Test(arguments: [60, 97, 117, 120, 187.3])
-  func `a song that was stopped within a bar and rewound begins with its first beat`(tempo: Double) throws {
+  func `a song stopped within a bar and rewound begins with its first beat`(tempo: Double) throws {
     for wait in 0..<6 {
       let studio = studio(tempo: tempo)
       studio.isMaster = true
@@ -57,10 +58,9 @@ struct LocatedStartTests {
     }
   }
 
-  /// JACK lets it roll before it hears of a place that was chosen in time.
+  /// JACK may let the transport roll before it handles a locate that was requested in time.
   @Test(arguments: [0, 1, 30])
-  func `a locate that comes just behind the start begins on a bar, too, and a later one at once`(cycles: Int)
-  {
+  func `a locate just after a start waits for a bar, a later one does not`(cycles: Int) {
     for alignment in [Alignment.nearest, .exact] {
       let studio = studio(tempo: 120)
       studio.settings.launch.alignment = alignment
@@ -79,7 +79,7 @@ struct LocatedStartTests {
       }
       #expect(waited > 3 && waited < 8.1)
       #expect(abs(studio.report.hostLag) <= (alignment == .exact ? 25 : 2_700))
-      // And no locate after that is held any more.
+      // Later locates are not held.
       studio.locate = 0
       for _ in 0..<4 { studio.play(256) }
       #expect(studio.report.isRolling)
@@ -87,7 +87,7 @@ struct LocatedStartTests {
   }
 
   @Test(arguments: [97, 117, 120, 187.3])
-  func `a locate to a beat starts with that beat wherever its frame was rounded to`(tempo: Double) throws {
+  func `a locate to a beat starts with that beat despite rounded frames`(tempo: Double) throws {
     let period = Double(Tempo(tempo).microsPerBeat)
     for isMaster in [true, false] {
       let studio = studio(tempo: tempo)
@@ -95,7 +95,7 @@ struct LocatedStartTests {
       for beat in [8, 13, 22, 31, 47] {
         let place = Double(beat) * period / 1e6 * 48_000
         studio.locate = UInt32(place.rounded())
-        // As told by frames, and so maybe a tick short.
+        // The beat of the rounded frame, which may be a tick short.
         studio.locateShows = shown(Double(place.rounded()) / 48_000 * 1e6 / period, tempo: tempo)
         studio.play(seconds: 0.2)
         try expectStart(studio, on: beat, "beat \(beat), master: \(isMaster)")
@@ -111,7 +111,7 @@ struct LocatedStartTests {
       let studio = studio(tempo: 120)
       var there = shown(Double(beat), tempo: 90)
       there.ticksPerBeat = ticksPerBeat
-      // Its tempo is its own, so the frame tells nothing.
+      // The other master has its own tempo, so the frame does not show the beat.
       studio.transport.bbt = there
       studio.transport.frame = UInt32(beat) * 32_000
       studio.play(seconds: 0.3)
@@ -119,7 +119,7 @@ struct LocatedStartTests {
     }
   }
 
-  @Test func `a song that was stopped just behind a beat does not play it again`() throws {
+  @Test func `a song stopped just after a beat does not play it again`() throws {
     let studio = studio(tempo: 120)
     studio.isMaster = true
     studio.transport.state = .starting
@@ -134,7 +134,7 @@ struct LocatedStartTests {
     #expect(Int(beat.rounded()) % 4 == 3 && abs(beat - beat.rounded()) < 1e-4)
   }
 
-  @Test func `who lets hosts lead too is not misled by the bars of its own locate`() {
+  @Test func `with lead auto the bars of our own locate are not a host's`() {
     for delay in 0..<4 {
       let studio = Studio(tempo: 117)
       studio.asksBeforeRolling = true
@@ -145,7 +145,7 @@ struct LocatedStartTests {
       let there = Beats(96_000.0 / 48_000 * 117 / 60)
       studio.locate = 96_000
       studio.locateShows = BBT(song: there, meter: Meter(), beatsPerMinute: 117)
-      // Play is pressed with it, or just after.
+      // Play is pressed together with the locate, or just after it.
       if delay == 0 { studio.transport.state = .starting }
       for cycle in 1...600 {
         studio.play(256)

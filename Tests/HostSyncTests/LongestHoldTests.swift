@@ -5,10 +5,10 @@ import Testing
 
 @testable import HostSync
 
-/// JACK is told how long a start of ours may take; if that is too short, it rolls without us.
+/// JACK's limit for a start that we hold. If it is too short, JACK rolls without us.
 struct LongestHoldTests {
   @Test(arguments: [20.0, 61, 120, 300], [1.0, 3.5, 4, 16])
-  func `no start is held for longer than was foretold`(tempo: Double, quantum: Double) {
+  func `no start is held longer than foretold`(tempo: Double, quantum: Double) {
     for alignment in [Alignment.nearest, .exact] {
       for countIn in [0, 2] as [Int32] {
         for others in [0.0, 300_000, 1_700_000] {
@@ -19,7 +19,7 @@ struct LongestHoldTests {
           studio.settings.launch.alignment = alignment
           studio.settings.launch.countIn = countIn
           studio.play(seconds: 0.7, frames: 1024)
-          // Others may be slower than was known, and the beat after it is the next.
+          // Other clients may be slower than known, and then the start takes the next beat.
           let limit = studio.report.syncLimit(for: studio.settings, usual: .zero)
           let most = Double(limit?.count ?? 0)
           studio.transport.state = .starting
@@ -36,9 +36,7 @@ struct LongestHoldTests {
   }
 
   @Test
-  func
-    `a start that waits for nobody needs no patience, one behind a peer's time or a sequencer's clock does`()
-  {
+  func `the longest hold covers a peer's time and a sequencer's clock`() {
     let studio = Studio()
     studio.play(seconds: 0.1)
     var settings = studio.settings
@@ -53,7 +51,7 @@ struct LongestHoldTests {
     #expect(report.longestHold(by: Settings()) == 13e6)
   }
 
-  @Test func `JACK's own limit is left alone where it is enough`() {
+  @Test func `JACK's own limit stays where it is enough`() {
     func limit(_ tempo: Double, _ quantum: Double = 4, countIn: Int32 = 0) -> Int64? {
       var report = Report(), choices = Settings()
       report.moment.beatMicros = 60e6 / tempo

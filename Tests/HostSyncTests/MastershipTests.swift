@@ -5,20 +5,20 @@ import Testing
 
 @testable import HostSync
 
-/// A transport whose master is somebody, seen every 20 ms.
+/// A transport with a timebase master, seen every 20 ms.
 private struct Stage {
   var mastership = Mastership()
   var now = Micros(0)
   var calls: UInt = 0, cycles: UInt = 0
   var isRolling = true
   var tempo = 120.0, shownTempo = 0.0
-  /// Who is called and whose bar and beat is shown.
+  /// The client that is called, and whose bar and beat are shown.
   var master = Timebase.none
   var isWanted = true
   var refuses = false
-  /// PipeWire: a refused wish looks granted.
+  /// As PipeWire: a refused request looks granted.
   var refusesSilently = false
-  /// The server's cycles go on, and it has not come to the wish yet; or it stands.
+  /// The server's cycles go on, and it has not handled the request yet; or the server stands.
   var isLate = false
   var stands = false
   var asks: [Mastership.Action] = []
@@ -63,7 +63,7 @@ private struct Stage {
   }
 
   @Test(arguments: [false, true])
-  func `a server that stood while it was asked, or came to it late, has us as its master`(stands: Bool) {
+  func `a server that stood or was late when asked makes us master later`(stands: Bool) {
     var stage = Stage()
     stage.isRolling = false
     (stage.stands, stage.isLate) = (stands, !stands)
@@ -78,7 +78,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .master && stage.shownTempo == 90)
   }
 
-  @Test func `whose bar stays shown is master, though we are called once more`() {
+  @Test func `another client stays master while its bars are shown`() {
     var stage = Stage()
     stage.run(milliseconds: 1_000)
     stage.master = .foreign
@@ -91,7 +91,7 @@ private struct Stage {
     }
   }
 
-  @Test func `what another server had called is no grant of this one`() {
+  @Test func `another server's callbacks are no grant of this one`() {
     var stage = Stage()
     stage.calls = 1_000
     stage.mastership = Mastership(calls: stage.calls)
@@ -114,7 +114,7 @@ private struct Stage {
     }
   }
 
-  @Test func `who displaces us is noticed within half a second rolling or not`() {
+  @Test func `a client that displaces us is noticed within half a second`() {
     for isRolling in [true, false] {
       var stage = Stage()
       stage.isRolling = isRolling
@@ -143,7 +143,7 @@ private struct Stage {
   }
 
   @Test(arguments: [0, 300, 5000])
-  func `what a tactus that left had becomes ours, before its bars are gone or shortly after`(wait: Int) {
+  func `a timebase that another tactus left becomes ours`(wait: Int) {
     var stage = Stage()
     stage.master = .foreign
     stage.refuses = true
@@ -157,7 +157,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .master)
   }
 
-  @Test func `one that left long ago had not what somebody gives up now`() {
+  @Test func `a tactus that left long ago does not pass on a vacant timebase`() {
     var stage = Stage()
     stage.master = .foreign
     stage.refuses = true
@@ -198,7 +198,7 @@ private struct Stage {
     #expect(stage.shownTempo == 93)
   }
 
-  @Test func `tempo changes while rolling need no nudge`() {
+  @Test func `tempo changes while rolling need no request`() {
     var stage = Stage()
     stage.run(milliseconds: 500)
     for _ in 0..<50 {
@@ -223,10 +223,10 @@ private struct Stage {
   }
 }
 
-@Suite("What the program asks of JACK for the session")
+@Suite("The wish to be timebase master")
 struct SessionWishTests {
   @Test
-  func `bar and beat are ours if they were asked for, and with auto unless another client has them`() {
+  func `bar and beat are ours on request, with auto unless they are taken`() {
     for shown in [Timebase.none, .ours, .foreign] {
       for lead in [Lead.link, .host, .midi] {
         #expect(Mastership.isWanted(lead, isAsked: true, shown: shown))

@@ -19,7 +19,7 @@ struct MeterTests {
     while studio.report.songBeat < beat { studio.play(frames) }
   }
 
-  /// A song whose click is heard later than what leaves at the other ports.
+  /// A song whose click port has more latency than the other ports.
   private static func late(_ frames: UInt32) -> Studio {
     let studio = Studio()
     studio.settings.click.when = .rolling
@@ -28,7 +28,7 @@ struct MeterTests {
     return studio
   }
 
-  /// A song whose meter is another from each of these beats on, heard to its end.
+  /// A song whose meter changes at each of these beats, played to `end`.
   private static func song(_ changes: [(beat: Double, meter: Meter)], to end: Double) -> Studio {
     let studio = Studio()
     studio.settings.click.when = .rolling
@@ -41,12 +41,12 @@ struct MeterTests {
     return studio
   }
 
-  /// The song's beats at which something was heard: an accent, or any click.
+  /// The song's beats of the accents that were heard.
   private static func accents(_ studio: Studio) -> [Double] {
     beats(studio.clicks.filter { $0.value == 1 }, studio)
   }
 
-  /// To a thousandth of a beat.
+  /// Beats, rounded to a thousandth.
   private static func beats(_ onsets: [Studio.Onset], _ studio: Studio) -> [Double] {
     onsets.map { (1000 * (studio.beat(at: $0.heard) - origin(studio))).rounded() / 1000 }
   }
@@ -58,7 +58,7 @@ struct MeterTests {
   private static let seven = Meter(beatsPerBar: 7, beatType: 8)
 
   @Test(arguments: [64 as UInt32, 256, 1024])
-  func `it comes with the next bar line, and the bars before keep their numbers`(frames: UInt32) {
+  func `a new meter begins at the next bar line and keeps earlier bar numbers`(frames: UInt32) {
     let studio = Self.late(frames)
     Self.play(studio, toBeat: 9.3, frames: frames)
     studio.settings.meter = Meter(beatsPerBar: 7)
@@ -76,17 +76,13 @@ struct MeterTests {
   }
 
   @Test
-  func
-    `asked for on a line, as a set list does, it holds from that line on; before the first it is the song's`()
-  {
+  func `a meter change shortly after a line counts from that line`() {
     let studio = Self.song([(0.2, Meter(beatsPerBar: 3)), (9.01, Meter(beatsPerBar: 5))], to: 20)
     #expect(Self.accents(studio) == [3, 6, 9, 14, 19])
   }
 
   @Test
-  func
-    `a change that is taken back before its line has never been, and a new start counts in the new meter from its beginning`()
-  {
+  func `a revoked meter change has no effect, and a start resets the bars`() {
     let studio = Self.song([(5.5, Meter(beatsPerBar: 7)), (6.5, Meter())], to: 13)
     #expect(Self.accents(studio) == [4, 8, 12])
     #expect(studio.report.bars.place(at: 12).bar == 3 && studio.report.bars.place(at: 12).note == 0)
@@ -98,7 +94,7 @@ struct MeterTests {
   }
 
   @Test
-  func `pulses of bars go on with the bars, and a machine that is let play again begins on one`() {
+  func `pulses, and a machine that may play again, follow the bars`() {
     let studio = Studio()
     var bar = OutputSettings(.pulse)
     bar.gate.rate = Rate(isInBars: true)
@@ -129,19 +125,17 @@ struct MeterTests {
   }
 
   @Test(arguments: [64 as UInt32, 256, 1024])
-  func
-    `a bar of seven eighths is three and a half beats long and clicks seven times, between bars of four quarters too`(
-      frames: UInt32
-    )
-  {
+  func `a bar of seven eighths has three and a half beats and seven clicks`(
+    frames: UInt32
+  ) {
     let studio = Self.late(frames)
     Self.play(studio, toBeat: 5, frames: frames)
     studio.settings.meter = Self.seven
     Self.play(studio, toBeat: 9.2, frames: frames)
     let rolling = studio.sync.bbt(nextFrame: studio.transport.frame)
-    // Two bars of four quarters, then 1.2 beats and a hair: the third eighth.
+    // Two bars of four quarters, then slightly more than 1.2 beats: the third eighth.
     #expect(rolling?.bar == 3 && rolling?.beat == 3 && rolling?.beatsPerBar == 7 && rolling?.beatType == 8)
-    // All that was, in eighths, as a client reckons that has one length of a beat.
+    // All earlier bars in eighths, because a client assumes one length of beats.
     #expect(rolling?.barStartTick == 16.0 * 1920 && rolling?.beatsPerMinute == 240)
     Self.play(studio, toBeat: 12, frames: frames)
     studio.settings.meter = Meter()
@@ -155,7 +149,7 @@ struct MeterTests {
   }
 
   @Test
-  func `a line between two beats is one: four quarters behind one bar of seven eighths click there`() {
+  func `a bar line between two beats counts like any other`() {
     let studio = Self.song([(0.1, Self.seven), (1.5, Meter()), (9, Self.seven)], to: 16)
     #expect(Self.accents(studio) == [3.5, 7.5, 11.5, 15])
     #expect(
@@ -164,11 +158,9 @@ struct MeterTests {
   }
 
   @Test(arguments: campaign([1, 2, 4, 8, 16, 32] as [Int32]))
-  func
-    `any bar of any note has as many clicks and subdivisions as it says, evenly, in as many beats as it lasts`(
-      unit: Int32
-    )
-  {
+  func `a bar of any note has its clicks and subdivisions, evenly spaced`(
+    unit: Int32
+  ) {
     for count in [1, 3, 5, 7, 12] as [Int32] {
       for each in [1, 2, 3] as [Int32] {
         let studio = Studio(tempo: 60)
@@ -182,7 +174,7 @@ struct MeterTests {
         let heard = studio.clicks.filter { studio.beat(at: $0.heard) - Self.origin(studio) > -0.01 }
         let places = Int(count * each)
         let spacing = bar / Double(places)
-        // The song's first is in the cycle that started it.
+        // The song's first click may be in the cycle that started the song.
         let offset = 2 * places + 1 - heard.count
         #expect(offset == 0 || offset == 1, "\(count)/\(unit) by \(each): \(heard.count)")
         for (index, click) in heard.enumerated() {
@@ -196,7 +188,7 @@ struct MeterTests {
   }
 
   @Test
-  func `a start falls on a bar of three and a half beats, and what plays is the song's, from half a beat on`()
+  func `everything follows a start on a bar of three and a half beats`()
     throws
   {
     let studio = Studio()
@@ -214,7 +206,7 @@ struct MeterTests {
     studio.play(seconds: 3.2)
     studio.transport.state = .starting
     Self.play(studio, toBeat: 14.2)
-    // Pressed on beat 6.4, the count-in is a bar of its own.
+    // Play was pressed on beat 6.4. The count-in is a bar of its own.
     #expect(Self.origin(studio) == 10.5)
     let counted = Self.beats(studio.clicks, studio).filter { $0 < 0 }
     #expect(counted == Array(stride(from: -3.5, to: 0, by: 0.5)))
@@ -237,9 +229,7 @@ struct MeterTests {
   }
 
   @Test
-  func
-    `a loop of one bar by a host keeps the bar, whether the session's bar begins on a beat or between two`()
-  {
+  func `a host's loop of one bar keeps the bar, on a beat or between two`() {
     for beat in [7.0, 10.5] {
       let studio = Studio()
       studio.isMaster = true
@@ -252,7 +242,7 @@ struct MeterTests {
         studio.transport.frame = 0
         while studio.transport.frame < 84_000 { studio.play(240) }
       }
-      // The song was entered where a host that asks nobody did: 84000 frames later it is again.
+      // The song was entered at once, as the host did; 84000 frames later the host enters it again.
       #expect(abs(from - beat) < 0.02)
       let accents = studio.clicks.filter { $0.value == 1 }.map {
         (2 * studio.beat(at: $0.heard)).rounded() / 2
@@ -262,7 +252,7 @@ struct MeterTests {
   }
 
   @Test
-  func `a machine that is let play again in sevens begins on their line, also between two beats`() throws {
+  func `a machine that may play again in seven eighths starts on a bar line`() throws {
     let studio = Studio()
     var drums = OutputSettings(.clock)
     drums.clock.plays = false

@@ -2,8 +2,8 @@
 import TestSupport
 import Testing
 
-/// One more port is a case of `Port`, what patchbays show of it, and a line that renders it: the compiler is given the sources with
-/// these lines added, and asks for no more.
+/// A new port needs a case of `Port`, its names in patchbays, and a line that renders it. The compiler gets
+/// the sources with these lines added, and must not require more.
 struct NewPortTests {
   private static let script = """
     cd "$1" && cp -r "$2/Sources/Choices" "$2/Sources/HostSync" "$2/Sources/JACKHost" .
@@ -26,12 +26,11 @@ struct NewPortTests {
     compile JACKHost -typecheck
     """
 
-  @Test func `one more port is its case, what patchbays show of it, and a line that renders it`() async throws
-  {
+  @Test func `a new port needs its case, its patchbay names and its rendering`() async throws {
     let folder = try ScratchFolder()
     let tests = CommandLine.arguments[0]
     let products = String(tests.prefix(upTo: try #require(tests.lastIndex(of: "/"))))
-    // As SwiftPM names it: by its folder.
+    // SwiftPM names a package after its folder.
     let package = try #require(Lab.top.split(separator: "/").last).lowercased()
     let done = try await ChildProcess.run(
       ["sh", "-ec", Self.script, "sh", folder.path, Lab.top, products, package], within: .seconds(900))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// Long nights: counters just before they wrap, and what has counted for half a day.
+/// Long runs: counters just before they wrap, and counters that ran for half a day.
 struct OldCounterTests {
   /// JACK's frame counter wraps after 24.9 hours at 48 kHz, the transport's as well.
   @Test func `the server's and the transport's frames may wrap while it plays`() {
@@ -35,7 +35,7 @@ struct OldCounterTests {
 
   /// 2^31 frames are 12.4 hours at 48 kHz and 3.1 at 192.
   @Test(arguments: [48_000, 192_000] as [UInt32], [0, .max - 100_000] as [UInt32])
-  func `half a day of rolling is no lag`(rate: UInt32, frame: UInt32) {
+  func `half a day of rolling adds no lag`(rate: UInt32, frame: UInt32) {
     var lag = HostLag()
     lag.begin(frame: frame, beat: 0)
     let nominal = 1e6 / Double(rate)
@@ -50,14 +50,14 @@ struct OldCounterTests {
     }
   }
 
-  @Test func `a foreign master stays one however long it is there`() {
+  @Test func `a foreign master stays master for a long time`() {
     var watch = TimebaseWatch()
     let ours = BBT(song: .zero, meter: Meter(), beatsPerMinute: 120)
     watch.publish(ours, Bars())
     watch.read(ours)
     for cycle in 0..<100_000 {
       watch.read(BBT(song: .zero, meter: Meter(), beatsPerMinute: 93))
-      // For three cycles after ours it may be old news.
+      // For three cycles after ours it may be an old position.
       guard watch.isForeign == (cycle >= 3) else {
         Issue.record("cycle \(cycle)")
         return
@@ -92,7 +92,7 @@ struct OldCounterTests {
     #expect(step(lag: 20_000, frame: 480_000))
     #expect(!step(lag: 44_739e6, frame: 480_000))
     #expect(!step(lag: -44_739e6, frame: .max - 1_000_000))
-    // There is no such frame.
+    // The frame counter ends before that place.
     #expect(!step(lag: 60_000_000, frame: .max - 1_000_000))
   }
 }

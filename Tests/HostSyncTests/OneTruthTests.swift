@@ -5,12 +5,12 @@ import Testing
 
 @testable import HostSync
 
-/// What is shown, heard and asked for count the same bars.
+/// The same bars are shown, heard and used for starts.
 struct OneTruthTests {
   private static let seven = Meter(beatsPerBar: 7, beatType: 8)
 
   @Test(arguments: [false, true])
-  func `what the tempo of another master counts is known whether it leads or not, once it has rolled`(
+  func `the unit of another master's tempo is known once it has rolled`(
     countsQuarters: Bool
   ) {
     for lead in [Lead.link, .auto] {
@@ -30,7 +30,7 @@ struct OneTruthTests {
       studio.transport.state = .rolling
       play(100)
       #expect(abs(studio.report.foreignTempo - 120) < 1e-9, "\(lead)")
-      // A locate shows nothing for a cycle; it is the same master.
+      // A locate shows nothing for a cycle; the master is the same.
       studio.transport.bbt = nil
       studio.play(256)
       #expect(studio.report.foreignTempo == 0)
@@ -44,7 +44,7 @@ struct OneTruthTests {
   }
 
   @Test
-  func `while nothing rolls a click has the meter's bars where they fit the grid, or else the grid's own`() {
+  func `while nothing rolls, bars fit the meter or else the grid`() {
     for (quantum, meter, notes, length) in [
       (4, Self.seven, 1, 4), (3.5, Meter(), 0.5, 3.5), (7, Self.seven, 0.5, 3.5), (8, Meter(), 1, 4),
       (1, Meter(), 1, 4), (0, Meter(), 1, 4), (3, Meter(), 1, 3), (4, Meter(beatsPerBar: 3), 1, 4),
@@ -71,9 +71,7 @@ struct OneTruthTests {
   }
 
   @Test
-  func
-    `another meter while a count-in waits: all bars of the new one are counted, and the start is on its grid`()
-  {
+  func `a new meter during a count-in restarts the count-in on its grid`() {
     for (meter, quantum, bars) in [
       (Meter(beatsPerBar: 3), nil, 1), (Meter(beatsPerBar: 7), nil, 1), (Self.seven, nil, 2),
       (Meter(beatsPerBar: 5), 4, 1),
@@ -111,9 +109,7 @@ struct OneTruthTests {
   }
 
   @Test
-  func
-    `after a stop, and where another meter comes while it stands, JACK has to be shown the bars that are counted now`()
-  {
+  func `JACK must be shown new bars after a stop, or a change while stopped`() {
     let studio = Studio()
     studio.isMaster = true
     studio.transport.state = .starting
@@ -123,7 +119,7 @@ struct OneTruthTests {
     studio.settings.meter = Self.seven
     while studio.report.songBeat < 9 { studio.play(256) }
     #expect(!studio.report.showsOther)
-    // Nobody calls the master of a transport that stands.
+    // JACK does not call the master of a standing transport.
     studio.isMaster = false
     studio.transport.state = .stopped
     studio.play(256)
@@ -134,7 +130,7 @@ struct OneTruthTests {
       studio.play(256)
       return shown
     }
-    // 9 beats and a hair are 18 eighths.
+    // Slightly more than 9 beats are 18 eighths.
     let shown = ask()
     #expect(shown?.bar == 3 && shown?.beat == 5 && shown?.beatsPerBar == 7)
     #expect(!studio.report.showsOther)
@@ -146,9 +142,7 @@ struct OneTruthTests {
   }
 
   @Test
-  func
-    `behind a cycle that is none, nothing is played or shown by the cycle before it, which had more frames`()
-  {
+  func `after an invalid cycle nothing of the one before is played or shown`() {
     var sync = HostSync()
     var outputs = Outputs()
     var events = MIDIEvents()
@@ -175,7 +169,7 @@ struct OneTruthTests {
   }
 
   @Test(arguments: [(44_100, 999), (192_000, 300), (192_000, 999)] as [(UInt32, Double)])
-  func `the longest buffer at the fastest tempo leaves out no pulse of the finest rate, beside bars of 32nds`(
+  func `the longest buffer at the fastest tempo drops no pulse and no click`(
     rate: UInt32, tempo: Double
   ) {
     let studio = Studio(sampleRate: rate, tempo: tempo)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import HostSync
 
-/// What is known of other slow clients: how it is learned, and how it is forgotten.
+/// The estimate of other slow clients' time: how it is learned, and how it shrinks.
 struct OthersTakeTests {
-  @Test func `a stall of the driver or of ours is not taken for another client's slowness`() {
+  @Test func `our stalls and the driver's do not count as a client's slowness`() {
     for stalls in [false, true] {
       for press in 0..<40 {
         var jack = FakeTransport()
@@ -30,7 +30,7 @@ struct OthersTakeTests {
     }
   }
 
-  @Test func `a relocation that the driver stalled in was not the others'`() {
+  @Test func `a driver stall during a relocation does not count as a client's`() {
     var jack = FakeTransport()
     jack.settings.moment = .now
     jack.run(seconds: 0.1)
@@ -44,9 +44,9 @@ struct OthersTakeTests {
     #expect(jack.state == .rolling && jack.launch.others.micros == 0)
   }
 
-  /// Asked only shortly before the beat, it is late each time, and how much longer it needs is not seen.
-  @Test func `a start that JACK is asked for late soon leaves a slow client its time, and goes on to do so`()
-  {
+  /// The client is asked only shortly before the beat, so it is late each time, and how much longer it needs
+  /// is not seen.
+  @Test func `a start that is requested late soon leaves a slow client its time`() {
     for needed in stride(from: 30_000.0, to: 1_900_000, by: 10_000) {
       var others = OthersTake()
       var late: [Int] = []
@@ -56,7 +56,7 @@ struct OthersTakeTests {
           late.append(start)
           others.needMore(than: given, cycle: 5_000, isGuess: true)
         }
-        // The beat that it was moved to is met.
+        // The start meets the beat that it was moved to.
         others.wereInTime(isTight: true, cycle: 5_000)
       }
       #expect(late.count <= 8 && late.filter { $0 >= 8 }.count <= 2, "\(needed): \(late)")
@@ -78,7 +78,7 @@ struct OthersTakeTests {
       jack.run(seconds: 4.5)
     }
     #expect(jack.launch.others.micros < 100_000)
-    // And sooner where they are seen to be ready at once.
+    // The estimate shrinks faster if clients are seen to be ready at once.
     var others = OthersTake()
     others.needMore(than: 1_900_000, cycle: 5_000)
     for _ in 0..<5 { others.took(0, cycle: 5_000) }
@@ -86,7 +86,7 @@ struct OthersTakeTests {
   }
 
   @Test(arguments: [1.0, 4.0], [120.0, 40])
-  func `joining a session with other beat numbers while a start waits means its next bar`(
+  func `joining a session while a start waits moves it to the next bar`(
     quantum: Double, bpm: Double
   ) throws {
     for (before, after) in [(-3600e6, -1.3e6), (-1.3e6, -3600e6), (-3600e6, 3600e6), (0, 7e6)] {
@@ -107,7 +107,7 @@ struct OthersTakeTests {
     }
   }
 
-  @Test func `a relocation is held for as long as it was asked for before its time`() {
+  @Test func `a relocation is held for the time by which it was requested early`() {
     for take in [0, 400_000, 1_000_000, OthersTake.longest] {
       for frames in [16, 256, 8192] as [UInt32] {
         let cycle = Double(frames) / 48_000 * 1e6

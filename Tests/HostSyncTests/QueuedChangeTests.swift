@@ -5,9 +5,9 @@ import Testing
 
 @testable import HostSync
 
-/// A change of tempo and meter that waits for its beat, and outputs that must know of it before.
+/// A change of tempo and meter that waits for its beat, and outputs that must know it before.
 struct QueuedChangeTests {
-  /// A song that rolls from the session's beat 0, and its true times: by hand, without `Grid`.
+  /// A song that rolls from the session's beat 0. Its true times are computed here, without `Grid`.
   private struct Plan {
     var from = 120.0
     var to: Double
@@ -27,7 +27,7 @@ struct QueuedChangeTests {
     }
     var change: QueuedChange { QueuedChange(at: Beats(line), tempo: Tempo(to), meter: meter) }
 
-    /// The program carries it out: the session's tempo from the line on, and the choice.
+    /// Carries out the change as the program does: the session's tempo from the line on, and the choice.
     func carryOut(_ studio: Studio) {
       var state = SessionState(
         timeline: studio.timeline,
@@ -76,7 +76,7 @@ struct QueuedChangeTests {
       let song = studio.report.sessionBeat - studio.report.songBeat
       let beat = plan.beat(at: next) - song
       let isNew = next >= plan.lineTime
-      // A rounded line: the cycle that begins within a microsecond of it may be either.
+      // The line is rounded: a cycle that begins within a microsecond of it may show either.
       guard abs(next - plan.lineTime) > 2 else { return }
       #expect(abs(shown.tempo - (isNew ? plan.to : plan.from)) < 0.01, "\(beat)")
       #expect(shown.beatsPerBar == (isNew ? 7 : 4) && shown.beatType == (isNew ? 8 : 4))
@@ -124,7 +124,7 @@ struct QueuedChangeTests {
   }
 
   @Test(arguments: [60.0, 300])
-  func `a queued tempo that is taken back costs an early clock no clock`(tempo: Double) {
+  func `a queued tempo that is taken back costs an early output no clock`(tempo: Double) {
     let plan = Plan(from: 120, to: tempo, line: 12)
     let studio = Studio(tempo: plan.from)
     studio.rack = [Self.early(.clock, 1, milliseconds: 200)]
@@ -141,7 +141,7 @@ struct QueuedChangeTests {
   }
 
   @Test
-  func `a queued tempo of another session, or not carried out, is no tempo`() {
+  func `a queued tempo of another session, or left undone, has no effect`() {
     let plan = Plan(from: 120, to: 240, line: 12)
     let studio = Studio(tempo: plan.from)
     Self.roll(studio, 256)
@@ -149,14 +149,14 @@ struct QueuedChangeTests {
     while studio.clock.nextDue < plan.lineTime + 2e6 { studio.play(256) }
     #expect(abs(studio.report.sessionBeat - studio.beat(at: studio.due)) < 1e-6)
     #expect(studio.sync.bbt(nextFrame: studio.transport.frame)?.tempo == 120)
-    // The beat that was meant is long past.
+    // The intended beat is long past.
     studio.settings.queued = QueuedChange(at: Beats(3), tempo: Tempo(240))
     studio.play(256)
     #expect(abs(studio.report.sessionBeat - studio.beat(at: studio.due)) < 1e-6)
   }
 
   @Test(arguments: [0.0, 25_000, 100_000])
-  func `a queued meter comes with its line however late it is carried out`(late: Double) {
+  func `a queued meter begins at its line, however late it is carried out`(late: Double) {
     // Half a note is 31 ms, less than JACK's latency of 64.
     var plan = Plan(from: 240, to: 240, line: 12.5, meter: Meter(beatsPerBar: 3))
     let studio = Studio(tempo: 240)

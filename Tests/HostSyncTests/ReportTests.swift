@@ -5,8 +5,7 @@ import Testing
 @testable import HostSync
 
 struct ReportTests {
-  @Test func `whatever is counted goes on with another sample rate or server, and everything else does not`()
-  {
+  @Test func `counters survive a new rate or server, and nothing else does`() {
     var before = Report()
     before.lostCycles = 7
     before.wish.follow(TransportWish(SongPlace(frame: 480), from: 0, if: .starting, at: 1))
@@ -22,8 +21,8 @@ struct ReportTests {
     #expect(rest.wish.condition == .none)
   }
 
-  /// All that are of this type.
-  @Test func `no counter is left out`() {
+  /// Counters are the fields of type `UInt64`.
+  @Test func `no counter of the report is left out`() {
     let counters = Mirror(reflecting: Report()).children.filter { $0.value is UInt64 }.count
     var counted = 0
     for word in 0..<MemoryLayout<Report>.size / 8 {
@@ -36,7 +35,7 @@ struct ReportTests {
       after.countOn(from: before.counts)
       if withUnsafeBytes(of: after, { $0.contains { $0 != 0 } }) { counted += 1 }
     }
-    // And the two wishes' numbers.
+    // Plus the numbers of the two wishes.
     #expect(counters > 0 && counted == counters + 2)
   }
 }

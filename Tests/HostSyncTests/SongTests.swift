@@ -16,7 +16,7 @@ struct SongTests {
     return Now(&cycle, &freeze, line: FrameLine(start: heard, frameMicros: 20), frameMicros: 20)
   }
 
-  /// What `HostSync` does with a cycle.
+  /// The same steps as in `HostSync.run`.
   private func play(_ now: Now, _ song: inout Song, _ watch: inout GridWatch, passed: Int64) {
     watch.update(now.grid, heard: now.heard, passed: passed)
     if watch.isJump { song.rebase(by: watch.movedBeats, now) }
@@ -32,7 +32,7 @@ struct SongTests {
     return (song, watch)
   }
 
-  @Test func `another session keeps the song in phase with the quantum and nearest to where it was`() {
+  @Test func `another session keeps the song in phase and near its place`() {
     for quantum in 1...16 {
       for eighth in -200...200 {
         let jump = Double(eighth) / 8
@@ -52,7 +52,7 @@ struct SongTests {
     }
   }
 
-  /// By frames and the present tempo each of them would be elsewhere.
+  /// Frames and the present tempo alone would place each of these cycles elsewhere.
   @Test func `a cycle whose time was read too late is no locate in the next one`() {
     func run(_ cycles: [(frame: UInt32, lost: Int64)]) -> Bool {
       var (song, _) = rolling(quantum: 4)

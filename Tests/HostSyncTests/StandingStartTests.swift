@@ -18,7 +18,7 @@ struct StandingStartTests {
     return studio
   }
 
-  /// Plays until it rolls. How many cycles JACK said "starting".
+  /// Plays until the transport rolls, and returns the cycles in which JACK said "starting".
   private func cyclesOfStarting(_ studio: Studio, period: UInt32 = 256) -> Int {
     var cycles = 0
     for _ in 0..<6_000 where !studio.report.isRolling {
@@ -49,7 +49,8 @@ struct StandingStartTests {
           #expect(beat >= asked && beat < asked + step + 0.6)
           let cycle = Double(period) / 48
           let cycles = cyclesOfStarting(studio, period: period)
-          // Two cycles are JACK's own, one is the look's; to be exact the place has to be found.
+          // Two cycles are JACK's own, and one is the control thread's. An exact start needs time to find its
+          // place.
           let longest = alignment == .nearest ? 4 + 4 * cycle : 30 + 9 * cycle
           #expect(Double(cycles) * cycle <= longest + 2 * cycle, "\(cycles) cycles of \(period)")
           #expect(studio.report.isRolling && !studio.relocator.isBusy)
@@ -62,9 +63,11 @@ struct StandingStartTests {
     }
   }
 
-  /// What is needed before a start may be several of its beats, or bars: it comes all the same.
+  /// The time that is needed before a start may be several of its beats, or bars. The start must come all the
+  /// same.
   @Test(arguments: [LaunchMoment.beat, .bar], [60.0, 120, 240, 300])
-  func `a start that needs long before it is not put off for ever`(moment: LaunchMoment, tempo: Double) throws
+  func `a start that needs long before it is not postponed for ever`(moment: LaunchMoment, tempo: Double)
+    throws
   {
     for (take, offset) in [
       (300_000.0, 0.0), (600_000, 0), (1_200_000, 0), (1_700_000, 0), (0, 500_000), (600_000, 500_000),
@@ -84,7 +87,7 @@ struct StandingStartTests {
         let step = (moment == .bar ? 4 : 1) * studio.report.moment.beatMicros
         let name = "others: \(take), offset: \(offset), start \(start)"
         try #require(studio.report.isRolling, "\(name)")
-        // The first two learn what the others need.
+        // The first two starts learn the other clients' time.
         #expect(studio.due - asked < 12e6, "\(name)")
         if start == 3 {
           #expect(
@@ -98,9 +101,9 @@ struct StandingStartTests {
     }
   }
 
-  /// As the session for Qtractor has it.
+  /// The settings of the session for Qtractor.
   @Test(arguments: [64, 256, 1024] as [UInt32])
-  func `a program that plays too early is given no longer by its own offset`(period: UInt32) throws {
+  func `JACK's own negative offset does not lengthen its time of starting`(period: UInt32) throws {
     var cycles: [Int] = []
     for offset in [0.0, -3 * Double(period) / 0.048] {
       let studio = standing(period: period)
@@ -115,7 +118,7 @@ struct StandingStartTests {
     #expect(abs(cycles[0] - cycles[1]) <= 1, "\(cycles)")
   }
 
-  @Test func `a start that may not wait so is the transports at once`() {
+  @Test func `a start that cannot wait like this goes to JACK at once`() {
     func isRefused(_ change: (Studio) -> Void) -> Bool {
       let studio = standing()
       change(studio)
@@ -136,7 +139,7 @@ struct StandingStartTests {
       })
   }
 
-  @Test func `a bar that is too far away is a beat`() throws {
+  @Test func `a start takes a beat if the bar is too far away`() throws {
     let studio = standing()
     studio.settings.quantum = 256
     studio.relocator.choices = studio.settings
@@ -148,13 +151,13 @@ struct StandingStartTests {
     #expect(studio.report.sessionBeat > beat - 0.1)
   }
 
-  /// What is wanted may change while it waits.
+  /// The settings may change while the start waits.
   @Test(
     arguments: [
       { $0.launch.moment = .now }, { $0.quantum = 0 }, { $0.launch.wait = .starting },
       { $0.launch.countIn = 1 },
     ] as [@Sendable (inout Settings) -> Void])
-  func `a start that shall not wait so any more is JACKs at once`(change: @Sendable (inout Settings) -> Void)
+  func `a start that must not wait any more goes to JACK at once`(change: @Sendable (inout Settings) -> Void)
   {
     let studio = standing()
     let waits = studio.relocator.start(from: studio.report)
@@ -167,7 +170,7 @@ struct StandingStartTests {
     }
   }
 
-  @Test func `a start that shall be on a beat instead of a bar is`() throws {
+  @Test func `a start that changes from a bar to a beat takes the beat`() throws {
     let studio = standing()
     let waits = studio.relocator.start(from: studio.report)
     #expect(waits)
@@ -178,7 +181,7 @@ struct StandingStartTests {
     #expect(beat < studio.report.sessionBeat + 1.6)
   }
 
-  @Test func `it is known until JACK says that it starts, and not for ever if JACK says nothing`() throws {
+  @Test func `a start's beat is known until JACK starts, or for a limited time`() throws {
     let studio = standing()
     let waits = studio.relocator.start(from: studio.report)
     #expect(waits)
@@ -196,12 +199,12 @@ struct StandingStartTests {
     #expect(asked != nil)
   }
 
-  @Test func `who locates the session that jumps and a peer with a later time move it`() throws {
+  @Test func `a locate, a session jump and a peer's later time move a start`() throws {
     let studio = standing()
     let waits = studio.relocator.start(from: studio.report)
     #expect(waits)
     let first = try #require(studio.relocator.startBeat)
-    // To a second beat.
+    // A locate to a second beat of the bar.
     studio.locate = 24_000
     studio.play(256)
     studio.play(256)
@@ -217,7 +220,7 @@ struct StandingStartTests {
     let third = try #require(studio.relocator.startBeat)
     #expect(third >= studio.report.sessionBeat + 17.9 && third < studio.report.sessionBeat + 22)
     #expect(abs((third - 1) / 4 - ((third - 1) / 4).rounded()) < 1e-6)
-    // Numbers that are a thousand beats smaller.
+    // Session beats that are a thousand smaller.
     studio.isPlaying = false
     studio.play(256)
     studio.timeline.beatOrigin = studio.timeline.beatOrigin - Beats(micros: 1_000_000_000)
@@ -227,8 +230,8 @@ struct StandingStartTests {
     #expect(last > studio.report.sessionBeat && last < studio.report.sessionBeat + 4.5)
   }
 
-  /// A control thread that stood still takes the next bar, and does not hold JACK for a whole one.
-  @Test func `who looks too late takes the next bar`() throws {
+  /// A control thread that was stopped takes the next bar, and does not let JACK hold for a whole one.
+  @Test func `a control thread that comes too late takes the next bar`() throws {
     let studio = standing()
     let waits = studio.relocator.start(from: studio.report)
     #expect(waits)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HostSync
 
-/// The transport's starts and stops and the session's, both ways.
+/// Starts and stops between the transport and the session, in both directions.
 struct StartStopTests {
   private func studio() -> Studio {
     let studio = Studio(tempo: 120)
@@ -12,7 +12,8 @@ struct StartStopTests {
     return studio
   }
 
-  /// What the transport is asked for when the session says this, and stands or rolls as it is told.
+  /// The request to the transport if the session plays or not, and the transport rolls or stands as given;
+  /// nil: none.
   private func asked(_ studio: Studio, _ isPlaying: Bool, rolling: Bool? = nil) -> Bool? {
     studio.isPlaying = isPlaying
     if let rolling { studio.transport.state = rolling ? .rolling : .stopped }
@@ -22,7 +23,7 @@ struct StartStopTests {
     return wish.number == number ? nil : wish.starts
   }
 
-  /// The beats that the session was sent for a start, and the beat on which it began.
+  /// The beats that we sent to the session for a start, and the beat on which the song began.
   private func toldAndPlayed(_ studio: Studio, _ change: (Studio) -> Void) -> (told: [Double], played: Double)
   {
     studio.asksBeforeRolling = true
@@ -38,7 +39,7 @@ struct StartStopTests {
     return (told, studio.report.sessionBeat - studio.report.songBeat)
   }
 
-  @Test func `a start that waits for another bar is told again`() {
+  @Test func `a start that gets another bar is sent to the session again`() {
     let changes: [@Sendable (Studio) -> Void] = [
       { $0.settings.launch.countIn = 2 }, { $0.settings.quantum = 16 },
       { studio in
@@ -52,19 +53,19 @@ struct StartStopTests {
     }
   }
 
-  @Test func `a start whose bar stays is told once`() {
+  @Test func `a start whose bar stays is sent to the session once`() {
     let (told, played) = toldAndPlayed(studio()) { $0.settings.click.gain = 0.5 }
     #expect(told.count == 1 && abs((told.last ?? 0) - played) < 1e-3)
   }
 
-  @Test func `a start that a slow client puts off is told again`() {
+  @Test func `a start that a slow client delays is sent to the session again`() {
     let studio = studio()
     studio.othersTake = 1_700_000
     let (told, played) = toldAndPlayed(studio) { _ in }
     #expect(told.count >= 2 && abs((told.last ?? 0) - played) < 1e-3, "\(told), \(played)")
   }
 
-  @Test func `a peer's start that is put off is the peer's to tell`() {
+  @Test func `a peer's start that is delayed is not sent by us`() {
     let studio = studio()
     studio.asksBeforeRolling = true
     studio.othersTake = 1_700_000
@@ -75,7 +76,7 @@ struct StartStopTests {
     #expect(studio.report.isRolling && studio.told.isEmpty)
   }
 
-  @Test func `only a change of the session starts or stops the transport, if that has not done it itself`() {
+  @Test func `a change of the session moves the transport, unless it did so itself`() {
     let studio = studio()
     #expect(asked(studio, true) == nil && asked(studio, true) == nil)
     #expect(asked(studio, false) == nil)
@@ -91,15 +92,15 @@ struct StartStopTests {
     #expect(asked(studio, false) == nil)
   }
 
-  /// Who does what the report wishes is another thread, and JACK answers it some cycles later.
+  /// Another thread carries out the wish, and JACK does it some cycles later.
   @Test(arguments: [0, 1, 3, 9, 40], [true, false])
-  func `a peer that changes its mind before the transport has moved is obeyed, and nobody is told otherwise`(
+  func `a peer that reverts before the transport moved is obeyed silently`(
     cycles: Int, carriesOutBoth: Bool
   ) {
     let studio = studio()
     studio.play(seconds: 1)
     for isStart in [true, false, true, false] {
-      // The wish, and its contrary before anything has happened.
+      // The wish, and its opposite before the transport has moved.
       let number = studio.report.startStop.number
       for (count, isPlaying) in [isStart, !isStart].enumerated() {
         studio.isPlaying = isPlaying
@@ -107,7 +108,7 @@ struct StartStopTests {
         #expect(studio.report.startStop.starts == isPlaying)
         #expect(studio.report.startStop.number == number &+ UInt32(count) &+ 1)
       }
-      // Both are carried out, or the first never was.
+      // The transport follows both wishes, or only the last.
       for rolls in carriesOutBoth ? [isStart, !isStart] : [!isStart] {
         studio.transport.state = rolls ? .rolling : .stopped
         for _ in 0...cycles { studio.play(256) }
@@ -115,7 +116,7 @@ struct StartStopTests {
       studio.play(seconds: 2)
       #expect(studio.told.isEmpty && studio.isPlaying == !isStart)
       #expect(studio.report.startStop.number == number &+ 2)
-      // To the other one, for the next round.
+      // The opposite state, for the next round.
       #expect(asked(studio, isStart) == isStart)
       studio.transport.state = isStart ? .rolling : .stopped
       studio.play(seconds: 1)
@@ -123,7 +124,7 @@ struct StartStopTests {
     }
   }
 
-  @Test func `a peer that stops while its start still waits for the bar is obeyed, however long that is`() {
+  @Test func `a peer's stop is obeyed however long its start waits for the bar`() {
     let studio = studio()
     studio.settings.launch.wait = .stopped
     studio.play(seconds: 1)
@@ -133,7 +134,7 @@ struct StartStopTests {
     #expect(studio.told.isEmpty)
   }
 
-  @Test func `a hand that does otherwise than was wished is told, at the latest a second later`() {
+  @Test func `a user's start against a peer's stop is sent within a second`() {
     let studio = studio()
     studio.play(seconds: 1)
     #expect(asked(studio, true, rolling: true) == nil)
@@ -147,7 +148,7 @@ struct StartStopTests {
     #expect(studio.told.map(\.change) == [.playing(true)])
   }
 
-  @Test func `a peer stops, starts and stops while a song is exported: the last word holds after it`() {
+  @Test func `the last of a peer's starts and stops during an export holds after it`() {
     let studio = studio()
     #expect(asked(studio, true, rolling: true) == nil)
     studio.isFreewheeling = true
@@ -156,9 +157,10 @@ struct StartStopTests {
     #expect(asked(studio, false) == false)
   }
 
-  /// As an attacker may say them, in every cycle of the export; the song that is exported has its tempo and its clicks all the same.
+  /// An attacker may send them in every cycle of the export. The exported song has its tempo and its clicks
+  /// all the same.
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
-  func `a storm of starts, stops and tempos moves nothing while a song is exported`(seed: UInt64) {
+  func `a storm of starts, stops and tempos moves nothing during an export`(seed: UInt64) {
     var dice = Dice(seed: seed)
     let studio = studio()
     studio.settings.click.when = .rolling
@@ -192,8 +194,8 @@ struct StartStopTests {
     }
   }
 
-  /// Its time runs faster than the network's, on which our word is still under way.
-  @Test func `our own word that comes back after an export moves nothing`() {
+  /// An export runs faster than the network, on which our command is still under way.
+  @Test func `our own command that comes back after an export moves nothing`() {
     let studio = studio()
     studio.takesStartStops = false
     studio.play(seconds: 1)
@@ -214,7 +216,7 @@ struct StartStopTests {
   }
 
   @Test(arguments: [true, false])
-  func `what the transport did while a song was exported is told after it, once`(rolls: Bool) {
+  func `a start or stop during an export is sent after it, once`(rolls: Bool) {
     let studio = studio()
     studio.transport.state = rolls ? .stopped : .rolling
     studio.isPlaying = !rolls
@@ -232,8 +234,8 @@ struct StartStopTests {
     #expect(asked(studio, rolls) == nil && asked(studio, !rolls) == !rolls)
   }
 
-  /// Only LinkSession knows that with sync off nobody else hears of it.
-  @Test func `with sync off the session knows what the transport does and moves nothing`() {
+  /// `LinkSession` keeps it from the other peers while sync is off.
+  @Test func `with sync off the session follows the transport and moves nothing`() {
     let studio = studio()
     studio.isPlaying = true
     studio.transport.state = .rolling
@@ -252,8 +254,8 @@ struct StartStopTests {
     #expect(studio.told.last?.change == .playing(true))
   }
 
-  /// The session shows what it was told some cycles later, or much later; meanwhile the transport is elsewhere.
-  @Test(arguments: [1, 2, 5, 20, 700]) func `our own words that come back move nothing`(delay: Int) {
+  /// The session shows our commands some cycles later, or much later. Meanwhile the transport has moved on.
+  @Test(arguments: [1, 2, 5, 20, 700]) func `our own commands that come back move nothing`(delay: Int) {
     var dice = Dice(seed: UInt64(delay))
     let studio = studio()
     studio.takesStartStops = false
@@ -275,7 +277,7 @@ struct StartStopTests {
     #expect(studio.isPlaying == (studio.transport.state == .rolling))
   }
 
-  @Test(arguments: [0.05, 0.5]) func `a peer that is later than we is obeyed all the same`(seconds: Double) {
+  @Test(arguments: [0.05, 0.5]) func `a peer that is later than we is obeyed`(seconds: Double) {
     let studio = studio()
     studio.play(seconds: 1)
     studio.transport.state = .rolling
@@ -289,7 +291,7 @@ struct StartStopTests {
     #expect(asked(studio, true) == true)
   }
 
-  /// Its word was stamped later than ours, which the session never shows.
+  /// The peer's command has a later timestamp than ours, which the session never shows.
   @Test func `a peer that overrules us at once is obeyed`() {
     let studio = studio()
     studio.takesStartStops = false
@@ -303,7 +305,8 @@ struct StartStopTests {
     #expect(asked(studio, true) == true)
   }
 
-  /// The audio cycle begins anew with each server: what the one before told is not its own, also what is still under way.
+  /// A new server has a new audio cycle, and commands of the old one are not its own, even if they are still
+  /// under way.
   @Test func `after a new server the session is obeyed as before`() {
     let studio = studio()
     for number in [7, .max - 1, .max] as [UInt32] {

@@ -5,9 +5,10 @@ import Testing
 
 @testable import HostSync
 
-/// Two programs in one session that syncs starts and stops: the first is started by hand, the second follows the session.
+/// Two programs in one session that syncs starts and stops: a user starts the first, and the second follows
+/// the session.
 struct TwoStartsTests {
-  /// How the first program's start changes while both wait.
+  /// The change of the first program's start while both wait.
   enum Change: CaseIterable {
     case none, countIn, farBar, noCountIn, nearBar
   }
@@ -22,8 +23,7 @@ struct TwoStartsTests {
   }
 
   @Test(arguments: Change.allCases, [LaunchWait.starting, .stopped])
-  func `two programs start on one bar, though the first puts its start off`(change: Change, wait: LaunchWait)
-  {
+  func `two programs start on one bar though the first delays its start`(change: Change, wait: LaunchWait) {
     let (first, second) = (studio(), studio(wait))
     if case .noCountIn = change { first.settings.launch.countIn = 2 }
     if case .nearBar = change { first.settings.quantum = 16 }
@@ -55,7 +55,7 @@ struct TwoStartsTests {
     #expect(second.told.isEmpty)
   }
 
-  /// To an earlier bar, to a later one, and there again.
+  /// The peer changes to an earlier bar, to a later one, and back again.
   @Test(arguments: [LaunchWait.starting, .stopped])
   func `a start moves with the peer's time, as often as that changes`(wait: LaunchWait) {
     for bars in [[6, 4], [2, 5], [3, 8, 4], [4, 5, 6, 7]] as [[Double]] {

@@ -4,7 +4,7 @@ import Testing
 @testable import HostSync
 
 struct WakeFilterTests {
-  /// Late wake-ups, which are most, do not move it, and neither does a single one that seems early.
+  /// Most wake-ups are late; these do not move the estimate, and neither does a single one that seems early.
   @Test func `the estimate is the lower quartile of the last twelve`() {
     var dice = Dice(seed: 5)
     for _ in 0..<200 {
