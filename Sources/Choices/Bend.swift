@@ -12,7 +12,7 @@ public struct BendSettings: Hashable, Sendable, BitwiseCopyable {
   /// Counts the requests to return to the session.
   public var returns: UInt32 = 0
 
-  /// Per cent; the fastest bend. A record's pitch fader reaches a tenth.
+  /// Per cent; the fastest bend, as far as a turntable's pitch fader goes.
   public static var most: Double {
     @_noLocks @_noAllocation get { 10 }
   }

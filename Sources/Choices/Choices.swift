@@ -22,7 +22,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var correction = Correction.off
   /// A lag below this is not corrected.
   public var correctAbove = Micros(3000)
-  /// Takes part in the Link session. While the program rests it is off the network all the same.
+  /// Takes part in the Link session. While the program rests, it leaves the network in any case.
   public var isLinkEnabled = true
   public var lead = Lead.link
   /// The host is the clock: the session's grid is moved to the host's beat even when others share it.

@@ -6,7 +6,7 @@ public struct FarChoices: Hashable, Sendable, BitwiseCopyable {
   /// The time by which the other rooms are earlier than measured: half of the difference between the way
   /// there and the way back.
   public var offset = Micros(0)
-  /// The range of `offset`, in milliseconds: a person cannot know more of a way.
+  /// The range of `offset`, in milliseconds.
   public static let offsets = -250.0...250.0
   /// The distance by which the other rooms' grids are later than ours.
   public var distance = FarDistance.beats(0)

@@ -14,7 +14,7 @@ public struct Cycle: BitwiseCopyable {
   /// rule for MIDI ports already applied (facts: jack 9). For `control`: frames since incoming messages were
   /// sent (capture latency).
   public var latencies: PerPort<UInt32>
-  /// Counts first connections of `clock`, after it had none; wraps.
+  /// Counts how often `clock` got its first connection; wraps.
   public var clockConnections: UInt32
   /// Microseconds from a frame's time in JACK until it is heard through the last of the user's own outputs
   /// (`OutputSlot.startDelay`).

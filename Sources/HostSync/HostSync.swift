@@ -125,7 +125,8 @@ public struct HostSync: ~Copyable {
     let now = Now(
       &cycle, &freeze, line: line, frameMicros: frameMicros, bentAhead: bend.ahead,
       holdsBriefly: launch.cuts.holdsBriefly)
-    // A freewheeling server waits for no client, and a host that is the clock is not held for the session.
+    // A freewheeling server waits for no client. A leading host that may move the session's grid need not
+    // wait for it.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
     // A transport that was stopped in between is not held here: it starts like any other, wherever it stands.

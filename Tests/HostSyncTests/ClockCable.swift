@@ -8,7 +8,7 @@ import Choices
 /// machine's own.
 final class ClockCable {
   enum Device {
-    /// Returns what we send, later by this number of microseconds and JACK's buffer.
+    /// Sends back what it gets, later by this number of microseconds and the buffer that JACK adds.
     case thru(Double)
     /// The same within JACK: a buffer later, whatever its length.
     case patchbay

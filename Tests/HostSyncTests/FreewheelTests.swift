@@ -160,7 +160,7 @@ struct FreewheelTests {
     studio.transport.state = .stopped
     studio.play(seconds: 1)
     studio.isFreewheeling = false
-    // Longer than a shown tempo counts as an echo.
+    // Longer than the time in which a tempo that was shown counts as an echo.
     studio.play(seconds: 4)
     #expect(studio.told.isEmpty)
     studio.requests = BBT(song: .zero, meter: Meter(), beatsPerMinute: 120)

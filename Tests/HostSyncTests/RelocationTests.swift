@@ -11,8 +11,8 @@ import Testing
 /// The frames of the locates are beats at 117 BPM and 48 kHz: 73_846 is beat 3, 98_462 beat 4, 196_923 beat
 /// 8, 1_083_077 beat 44.
 struct RelocationTests {
-  /// A transport that we started at the song's bar 5 and that rolls, on a server that asks its clients as
-  /// JACK does.
+  /// A transport that was started from `frame`, was held by us until the session's next bar, and rolls. The
+  /// server asks its clients as JACK does.
   private func rolling(tempo: Double = 117, from frame: UInt32 = 0, latency: UInt32 = 512) -> Studio {
     let studio = Studio(tempo: tempo)
     studio.asksBeforeRolling = true

@@ -80,7 +80,7 @@ final class Studio {
   private(set) var runEdges: [Onset] = []
   /// The number of clients.
   var clients: Int32 = 3
-  /// Counts first connections of `clock`.
+  /// Counts how often `clock` got its first connection.
   var clockConnections: UInt32 = 0
   /// The user's own outputs; then the messages of each, and the places where its level changed.
   var rack: [OutputSlot] = [] {

@@ -41,8 +41,8 @@ struct EchoWatch: BitwiseCopyable {
   static let move: Double = 4_000
   static let leastMoved: Int = 12
   static let confirmations: Int = 4
-  /// When our clock is moved by hand (an offset, another period), even an independent machine follows for
-  /// this long.
+  /// Microseconds in which even a machine with its own inertia follows our clock after it was moved by hand
+  /// (an offset, another period). Clocks of that time prove nothing.
   static let settling: Double = 3e6
   /// After a tempo was taken over, our clock follows the received one for this long.
   static let following: Double = 1e6

@@ -40,7 +40,7 @@ struct MIDIClock: BitwiseCopyable {
   private var pacer = Pacer()
   private var perBeat: Int64 = 24
   private var plan: Plan?
-  /// The machine was let play again within a song: it counts from a bar line of its own until the song stops.
+  /// The machine may play again within a song: it counts from a bar line of its own until the song stops.
   private var isAlone = false
   private var wasLetPlay = true
   /// The receiver may be playing: we or the program before us started it, and a Stop may not have reached it.
@@ -58,8 +58,9 @@ struct MIDIClock: BitwiseCopyable {
 
   init(mayPlay: Bool = false) { self.mayPlay = mayPlay }
 
-  /// Renders one buffer; nothing while freewheeling, which a receiver cannot follow. `connections` counts
-  /// first connections of the port. A receiver that connects while the song plays is sent the song's place.
+  /// Renders one buffer; nothing while freewheeling, which a receiver cannot follow. `connections` counts how
+  /// often the port got its first connection. A receiver that connects while the song plays is sent the
+  /// song's place.
   mutating func run(
     into events: inout MIDIEvents, _ now: inout Present, _ window: Window, _ settings: ClockSettings,
     connections: UInt32, _ missed: Missed

@@ -262,7 +262,7 @@ struct Launch: BitwiseCopyable {
     switch stage {
     case .givenUp(let start): error = start.nearest(now).error(now)
     case .held(let start), .overtaken(let start):
-      // Another client or JACK let it roll without us. It is judged by the nearest boundary.
+      // Another client or JACK let the start roll without us. The nearest boundary is the one to judge it by.
       guard !start.isTakenBack(now) else { return }
       cuts.judge(now, start)
       learn(now, start.nearest(now))
