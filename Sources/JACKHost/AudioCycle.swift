@@ -4,12 +4,13 @@ import CJACK
 import Choices
 import HostSync
 
-/// What only the audio thread touches while a client is active: `HostSync` and the way to its cycle.
+/// The state that only the audio thread touches while a client is active: `HostSync`, and what brings it its
+/// cycle.
 ///
-/// It is 70 KB, and Swift copies a value whole for a call that borrows it. So what changes nothing here is a method of
-/// the small `CycleSource`, or `mutating`.
+/// It has 70 KB, and Swift copies a value whole for a call that borrows it. So every method that changes
+/// nothing here belongs to the small `CycleSource`, or is `mutating`.
 struct AudioCycle: ~Copyable {
-  /// At most so many messages are taken from `control` in one cycle.
+  /// Most messages taken from `control` in one cycle.
   private static var controlLimit: UInt32 { 256 }
 
   let source: CycleSource
@@ -18,15 +19,16 @@ struct AudioCycle: ~Copyable {
   private var outputs: Outputs
   private var sampleRate: UInt32
   private var frames: UInt32 = 0
-  /// When the last cycle woke up, in microseconds, and its first frame.
+  /// The wake-up time of the last cycle, in microseconds, and its first frame.
   private var last: (wake: UInt64, frame: UInt32) = (.max, 0)
-  /// What the report begins with: counted before this server and this sample rate, and at the ports since.
+  /// Counts to add to the report's: from before this server and this sample rate, and since then of messages
+  /// lost at the ports.
   private var before: Report.Counts
   private var channels = ChannelTable()
   var own = OutputTable()
   var ownEvents = MIDIEvents()
   var figures = OutputFigures()
-  /// Frames since they were told.
+  /// Frames since `figures` was published.
   var figuresAge: UInt32 = 0
 
   init(
@@ -60,7 +62,7 @@ struct AudioCycle: ~Copyable {
     playOutputs(frames)
     carryChannels(frames)
     readControl(control)
-    // Full means that nobody looks: the rest stays for the next cycle.
+    // If the queue is full, its reader is late; the rest stays for the next cycle.
     while let proposal = outputs.proposals.first, source.shared.pointee.proposals.push(proposal) {
       outputs.proposals.removeFirst()
     }
@@ -69,8 +71,9 @@ struct AudioCycle: ~Copyable {
     source.shared.pointee.cycles.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// All that was remembered counted in frames of another length. Apart, so that a new `HostSync` has no place in the frame of each
-  /// cycle, which would lie tens of kilobytes away from what libjack has just used of the stack.
+  /// Starts over at another sample rate: all state counts in frames of the old length. Never inlined: a new
+  /// `HostSync` in the stack frame of `run` would put each cycle's data tens of kilobytes away from the stack
+  /// that libjack has just used.
   @inline(never)
   private mutating func restart(_ rate: UInt32) {
     sampleRate = rate
@@ -78,7 +81,7 @@ struct AudioCycle: ~Copyable {
     before = outputs.report.counts
   }
 
-  /// Sound of others on its way to our outputs, and of ours to them.
+  /// Plays received channels into their ports and records sent ones from theirs.
   private mutating func carryChannels(_ frames: UInt32) {
     if let table = source.shared.pointee.channels.readIfNew() {
       channels = table
@@ -97,8 +100,8 @@ struct AudioCycle: ~Copyable {
     }
   }
 
-  /// The driver slept far too long, and no frames passed by: the control thread counts that, if JACK's own word for it
-  /// says nothing new.
+  /// Reports a driver that woke far too late although no frames are missing. The control thread counts it if
+  /// JACK's own figure shows nothing new.
   private mutating func noteLateness(_ times: RawTimes) {
     let period = UInt64(frames) * 1_000_000 / UInt64(max(1, sampleRate))
     if last.wake < times.wakeMicros, times.frame &- last.frame == frames,
@@ -117,7 +120,7 @@ struct AudioCycle: ~Copyable {
     return sync.mayRoll(&cycle)
   }
 
-  /// As timebase master: the bar and beat of the cycle after this one.
+  /// Writes, as timebase master, the bar and beat of the cycle after this one.
   mutating func writeBBT(
     _ state: jack_transport_state_t, _ frames: UInt32, _ position: inout jack_position_t, isNew: Bool
   ) {
@@ -133,7 +136,7 @@ struct AudioCycle: ~Copyable {
 
   mutating func countLost(_ count: Int) { before.lostMIDI &+= UInt64(count) }
 
-  /// A sequencer's clock, for the cycle itself.
+  /// Passes a sequencer's MIDI clock to the cycle.
   private mutating func hearClock(_ buffer: UnsafeMutableRawPointer?) {
     guard let buffer else { return }
     for index in 0..<min(jack_midi_get_event_count(buffer), Self.controlLimit) {
@@ -148,8 +151,8 @@ struct AudioCycle: ~Copyable {
     }
   }
 
-  /// Keys, knobs, pedals and transport keys, for the control thread; not what only ticks, nor what is longer than any that
-  /// means something here.
+  /// Passes keys, knobs, pedals and transport keys to the control thread, but no clock ticks, and no message
+  /// longer than any known one.
   private mutating func readControl(_ buffer: UnsafeMutableRawPointer?) {
     guard let buffer else { return }
     let count = jack_midi_get_event_count(buffer)
@@ -167,14 +170,14 @@ struct AudioCycle: ~Copyable {
   }
 }
 
-/// JACK's thread enters here. Always 0: anything else ends JACK's thread for this client.
+/// The process callback. Always returns 0: anything else ends JACK's thread for this client.
 @_noLocks @_noAllocation
 func runAudioCycle(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
   context!.assumingMemoryBound(to: AudioCycle.self).pointee.run(frames)
   return 0
 }
 
-/// The slow-sync client's question, in the same thread.
+/// The sync callback, in the same thread: whether the transport may roll.
 @_noLocks @_noAllocation
 func askAudioCycle(
   _ state: jack_transport_state_t, _ position: UnsafeMutablePointer<jack_position_t>?,
@@ -184,7 +187,7 @@ func askAudioCycle(
   return context!.assumingMemoryBound(to: AudioCycle.self).pointee.mayRoll(state, position.pointee) ? 1 : 0
 }
 
-/// The timebase master's duty, in the same thread.
+/// The timebase callback, in the same thread.
 @_noLocks @_noAllocation
 func writeTimebase(
   _ state: jack_transport_state_t, _ frames: UInt32, _ position: UnsafeMutablePointer<jack_position_t>?,

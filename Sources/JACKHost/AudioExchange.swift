@@ -6,8 +6,8 @@ import Handoff
 public import HostSync
 import Synchronization
 
-/// What crosses between the audio thread and everybody else. Only `let`s: atomics and handoffs, each with one
-/// writer and one reader.
+/// Everything that crosses between the audio thread and the other threads. Only `let`s: atomics and handoffs,
+/// each with one writer and one reader.
 struct SharedState: ~Copyable, Sendable {
   // Into the audio thread.
   let session: Latest<SessionView>
@@ -18,21 +18,22 @@ struct SharedState: ~Copyable, Sendable {
   let relocation = Latest(Relocation?.none)
   let channels = Latest(ChannelTable())
   let outputs = Latest(OutputTable())
-  /// How often `clock` was connected, having been connected with nothing.
+  /// Times that `clock` was connected after it had no connection.
   let clockConnections = Atomic<UInt32>(0)
   /// `Cycle.ownDelay`, in microseconds.
   let ownDelay = Atomic<Int64>(0)
-  /// We are about to leave: `clock` sends no more, and tells its machine to stop.
+  /// We are about to leave: `clock` sends Stop and nothing more.
   let isLeaving = Atomic(false)
-  // Out of it.
+  // Out of the audio thread.
   let report = Latest(Report())
   let figures = Latest(OutputFigures())
   let control = SPSCQueue<ControlMessage>(capacity: 256)
   let proposals = SPSCQueue<Proposal>(capacity: 64)
-  /// The number of the last start or stop that was taken. Only for the thread that takes and publishes.
+  /// The number of the last start or stop proposal taken; used only by the thread that takes proposals and
+  /// publishes sessions.
   let startStopsTaken = Atomic<UInt32>(0)
   let cycles = Atomic<UInt>(0)
-  /// The number of the table of channels that the audio thread goes by: it has let go of all before.
+  /// The number of the channel table that the audio thread uses; it uses no earlier one any more.
   let channelsSeen = Atomic<UInt32>(0)
   /// The same for the table of the user's own outputs.
   let outputsSeen = Atomic<UInt32>(0)
@@ -47,9 +48,10 @@ struct SharedState: ~Copyable, Sendable {
   }
 }
 
-/// The doors to the audio thread, one for each thread that has something for it. Outlives clients and servers.
+/// The other threads' access to the audio thread: each function names the thread that may call it. Outlives
+/// clients and servers.
 public final class AudioExchange: Sendable {
-  // At one address for its whole life: the audio thread holds it.
+  // Never moves: the audio thread holds its address.
   nonisolated(unsafe) let shared: UnsafeMutablePointer<SharedState>
 
   public init(session: SessionState, settings: Settings) {
@@ -63,8 +65,8 @@ public final class AudioExchange: Sendable {
     shared.deallocate()
   }
 
-  /// Keeps what the audio thread touches from being paged out: libjack locks its own memory and none of ours. Under
-  /// a small RLIMIT_MEMLOCK this is refused, and then only a machine that is short of memory notices.
+  /// Keeps the memory that the audio thread touches from being paged out: libjack locks only its own. A small
+  /// RLIMIT_MEMLOCK refuses this, which matters only on a machine that is short of memory.
   private func lockInMemory() {
     func lock(_ block: UnsafeRawBufferPointer) { mlock(block.baseAddress, block.count) }
     lock(UnsafeRawBufferPointer(start: shared, count: MemoryLayout<SharedState>.size))
@@ -91,18 +93,18 @@ public final class AudioExchange: Sendable {
   /// Takes effect in the next cycle. [control]
   public func publish(_ settings: Settings) { shared.pointee.settings.publish(settings) }
 
-  /// Takes effect in the next cycle. The sounds' memory stays the caller's: `SoundBank` says for how long.
+  /// Takes effect in the next cycle. The caller still owns the sounds' memory: `SoundBank` says for how long.
   /// [control]
   public func publish(_ sounds: SoundBank) { shared.pointee.sounds.publish(sounds) }
 
-  /// What the last cycle told. [control]
+  /// The last cycle's report. [control]
   public func report() -> Report { shared.pointee.report.read() }
 
   /// The next message that came in through `control`, oldest first. [control]
   public func nextControlMessage() -> ControlMessage? { shared.pointee.control.pop() }
 
-  /// What the audio thread wants changed in the session, oldest first. The caller commits what it takes, and publishes the session
-  /// after it even if that did not change. [network]
+  /// The next change to the session that the audio thread proposes, oldest first. The caller commits it, and
+  /// publishes the session afterwards even if it did not change. [network]
   public func nextProposal() -> Proposal? {
     let proposal = shared.pointee.proposals.pop()
     if let proposal, case .playing = proposal.change {
@@ -111,19 +113,19 @@ public final class AudioExchange: Sendable {
     return proposal
   }
 
-  /// Audio cycles so far. [any]
+  /// Number of audio cycles so far. [any]
   public var cycleCount: Int { Int(clamping: shared.pointee.cycles.load(ordering: .relaxed)) }
 
-  /// How often the driver was late. [any]
+  /// Number of times that the driver was late. [any]
   public var xrunCount: Int { Int(clamping: shared.pointee.board.xrunCount) }
 
-  /// How many impossible latencies were taken for none. [any]
+  /// Number of impossible latencies that were replaced by 0. [any]
   public var refusedLatencyCount: Int { Int(clamping: shared.pointee.board.refusedLatencyCount) }
 
   var isFreewheeling: Bool { shared.pointee.board.isFreewheeling }
 }
 
-/// A MIDI message that came in through `control`, and when. What it means is not judged here.
+/// A MIDI message that arrived at `control`, and its time. Its meaning is not judged here.
 public struct ControlMessage: Sendable, BitwiseCopyable {
   /// Machine control's locate has 13 bytes.
   static var longest: Int { 16 }

@@ -3,21 +3,21 @@ public import AudioLanes
 import CJACK
 import Choices
 
-/// A channel that JACK shall have ports for.
+/// A channel of Link Audio for which JACK shall have ports.
 public struct AudioChannelPorts: Sendable {
   public enum Lane: Sendable {
     /// Input ports, one or two, as the lane has channels.
     case send(SendLane)
-    /// Two output ports. nil: silence, until its channel is there.
+    /// Two output ports. nil: silence, while the channel is absent.
     case receive(ReceiveLane?)
   }
 
   /// The ports' name, without _l and _r.
   public var name: String
-  /// What patchbays show.
+  /// The name that patchbays show.
   public var pretty: String
   public var lane: Lane
-  /// Of what is received; nil: that of all.
+  /// Delay of a received channel; nil: the common one.
   public var delay: AudioDelay?
 
   public init(name: String, pretty: String, lane: Lane, delay: AudioDelay? = nil) {
@@ -29,7 +29,7 @@ public struct AudioChannelPorts: Sendable {
 
   public static var limit: Int { ChannelTable.limit }
 
-  /// Of each of its ports, left first.
+  /// The name of each of its ports, left first.
   public var portNames: [String] {
     switch lane {
     case .send(let lane) where lane.channelCount == 1: [name]
@@ -37,7 +37,7 @@ public struct AudioChannelPorts: Sendable {
     }
   }
 
-  /// Whether some channel has a port of this name, as far as that can be said of one that is not there.
+  /// Whether a channel could have a port of this name; channels that are absent can't be checked further.
   public static func canHavePort(_ name: String) -> Bool {
     (1...200).contains(name.utf8.count) && !name.contains(":") && ChannelPortName.isOne(name.utf8)
   }
@@ -45,8 +45,8 @@ public struct AudioChannelPorts: Sendable {
   fileprivate var isSent: Bool { if case .send = lane { true } else { false } }
 }
 
-/// The channels' ports of one stay on a server. A lane that is taken away lives until the audio thread has let go of it, and
-/// its ports with it. [control]
+/// The ports of the channels on one server. A lane that is taken away lives until the audio thread no longer
+/// uses it, and so do its ports. [control]
 final class ChannelPorts {
   private struct Open {
     var channel: AudioChannelPorts
@@ -65,7 +65,7 @@ final class ChannelPorts {
   private var leaving: LeavingPorts
   private var wanted: [AudioChannelPorts] = []
 
-  /// Before the client is active.
+  /// Call it before the client is active.
   init(client: OpaquePointer, shared: UnsafePointer<SharedState>, reader: LatencyReader) {
     self.client = client
     self.shared = shared
@@ -74,7 +74,8 @@ final class ChannelPorts {
     publish()
   }
 
-  /// Makes what is missing, takes away what is not wanted any more. What JACK refuses is tried again when ports have gone.
+  /// Registers missing ports and removes unwanted ones. A port that JACK refuses is tried again when others
+  /// have gone.
   func carry(_ wanted: [AudioChannelPorts]) {
     self.wanted = wanted
     var left = open
@@ -97,7 +98,7 @@ final class ChannelPorts {
     publish()
   }
 
-  /// Latencies that may have changed, and lanes that nobody has any more.
+  /// Looks for changed latencies, and for lanes that the audio thread no longer uses.
   func step() {
     let areNamesFree = leaving.letGo(seen: shared.pointee.channelsSeen.load(ordering: .acquiring))
     if areNamesFree, open.count < wanted.count { return carry(wanted) }
@@ -106,12 +107,12 @@ final class ChannelPorts {
     if open.map(\.latency) != before { publish() }
   }
 
-  /// Without the client's name, and libjack's handles.
+  /// The ports' names without the client's, and libjack's handles.
   var named: [(String, OpaquePointer?)] {
     open.flatMap { zip($0.channel.portNames, $0.handles).map { ($0, $1) } }
   }
 
-  /// What patchbays were told goes before the ports do.
+  /// Removes the ports' metadata; call it before the ports go.
   func forget() { PortProperties(client: client).forget(open.flatMap(\.handles)) }
 
   private func describe(_ fresh: [Open]) {

@@ -5,11 +5,11 @@ import CJACK
 import HostSync
 import LinkAudioPath
 
-/// The channels as the audio thread has them: handed over whole, and never changed there. [audio]
+/// The channels as the audio thread sees them: it gets the table whole and never changes it. [audio]
 struct ChannelTable: BitwiseCopyable {
   static var limit: Int { 32 }
 
-  /// Counts the tables.
+  /// A new number for each table.
   var number: UInt32 = 0
   var sentCount = 0
   var receivedCount = 0
@@ -17,7 +17,7 @@ struct ChannelTable: BitwiseCopyable {
   var received = InlineArray<32, ReceivedPorts>(repeating: ReceivedPorts())
 }
 
-/// One channel of ours: what comes in at these ports goes into its lane.
+/// A channel that we send: the audio at these ports goes into its lane.
 struct SentPorts: BitwiseCopyable {
   var end: SendEnd?
   var left: OpaquePointer?
@@ -36,7 +36,7 @@ struct SentPorts: BitwiseCopyable {
   }
 }
 
-/// One channel of somebody else, which its lane brings to these ports.
+/// A channel that we receive: its lane's audio goes to these ports.
 struct ReceivedPorts: BitwiseCopyable {
   var end: ReceiveEnd?
   var left: OpaquePointer?
@@ -56,7 +56,7 @@ struct ReceivedPorts: BitwiseCopyable {
     _ frames: UInt32
   ) {
     guard let end else {
-      // Its channel has gone: the server leaves in the buffers what was played last.
+      // The channel has gone: without this the buffers would still hold the last audio.
       left.update(repeating: 0, count: Int(frames))
       right.update(repeating: 0, count: Int(frames))
       return

@@ -3,7 +3,7 @@ import BeatMath
 import CJACK
 import Linux
 
-/// Both clocks read at the same moment, as nearly as a thread can.
+/// One reading of both clocks, as close together as a thread can read them.
 struct ClockPair: Sendable {
   let jack: Micros
   /// Link's clock just before and just after.
@@ -14,20 +14,20 @@ struct ClockPair: Sendable {
   var couldBeOneClock: Bool { before <= jack && jack <= after }
 }
 
-/// The line between JACK's clock and Link's, from pairs of readings taken again and again.
+/// The line that maps JACK's clock to Link's, fitted through pairs of readings.
 ///
-/// The newest few seconds count: NTP bends CLOCK_MONOTONIC, which is PipeWire's clock, against Link's
-/// CLOCK_MONOTONIC_RAW by up to 500 ppm, and changes how much whenever it likes (facts: jack 2).
+/// Only the newest few seconds count: NTP slews CLOCK_MONOTONIC, which is PipeWire's clock, against Link's
+/// CLOCK_MONOTONIC_RAW by up to 500 ppm, and may change the rate at any time (facts: jack 2).
 struct ClockComparison {
   static let interval = Micros(100_000)
   static let limit = 32
-  /// We were interrupted between the readings: such a pair says too little.
+  /// A wider bracket means that this thread was interrupted between the readings; such a pair is discarded.
   static let widestBracket = Micros(20)
-  /// No clock drifts so far between two pairs: it was set, or it is another clock.
+  /// A larger error between two pairs is no drift: the clock was set, or another clock is in use.
   static let jump = Micros(1_000)
   /// Below this the slope is noise: a microsecond of rounding over half a second is 2 ppm.
   static let shortestSpan = Micros(500_000)
-  /// More than NTP may slew, twice.
+  /// Twice the rate at which NTP may slew.
   static let steepest = 1e-3
 
   private var pairs: [ClockPair] = []
@@ -76,8 +76,8 @@ struct ClockComparison {
 extension ClockPair {
   private static let attempts = 5
 
-  /// Reads link, jack, link a few times and keeps the tightest. A client must be open: without one
-  /// jack_get_time crashes. [control]
+  /// Reads Link's, JACK's, then Link's clock a few times and keeps the tightest pair. A client must be open:
+  /// without one jack_get_time crashes. [control]
   static func read() -> ClockPair {
     var best = readOnce()
     for _ in 1..<attempts where best.bracket.count > 0 {

@@ -4,15 +4,15 @@ import Choices
 import CJACK
 import HostSync
 
-/// Where a cycle comes from: JACK's answers, its ports' buffers, and what the other threads published.
+/// The source of a `Cycle`: JACK's answers, its ports' buffers, and the values that other threads published.
 struct CycleSource {
-  /// Frames. No server has longer periods; a larger number is none.
+  /// In frames. No server has longer periods; a larger value from JACK is invalid.
   static var longestPeriod: UInt32 { 65_536 }
 
   let client: OpaquePointer
   let ports: PortHandles
   let shared: UnsafePointer<SharedState>
-  /// PipeWire's timebase: `JACKImplementation.showsTimebaseLate`.
+  /// Whether JACK shows bar and beat a period late, as PipeWire does: `JACKImplementation.showsTimebaseLate`.
   let isBBTLate: Bool
 
   init(client: OpaquePointer, ports: PortHandles, shared: UnsafePointer<SharedState>) {
@@ -22,18 +22,18 @@ struct CycleSource {
     isBBTLate = JACKImplementation.loaded.showsTimebaseLate
   }
 
-  /// The frame whose bar and beat JACK shows when the timebase master has answered. PipeWire asks with the present cycle's frame and shows
-  /// the answer in the next cycle.
+  /// The frame whose bar and beat the timebase master must answer with. PipeWire asks with the present
+  /// cycle's frame and shows the answer in the next cycle.
   /// - Parameters:
-  ///   - told: how long JACK says the cycle is. PipeWire before March 2026 may say -1: then `ofCycle` holds.
-  ///   - ofCycle: how long our own cycle was.
+  ///   - told: the cycle's length by JACK. PipeWire before March 2026 may say -1; then `ofCycle` is used.
+  ///   - ofCycle: the length of our own cycle.
   @_noLocks @_noAllocation
   static func frameToShow(_ transport: Transport, told: UInt32, ofCycle: UInt32, isLate: Bool) -> UInt32 {
     guard isLate, case .rolling = transport.state else { return transport.frame }
     return transport.frame &+ (told > longestPeriod ? ofCycle : told)
   }
 
-  /// As long as there was none.
+  /// The initial value, before the first cycle.
   var noCycle: Cycle {
     Cycle(
       frames: 0, sampleRate: 0,
@@ -44,7 +44,7 @@ struct CycleSource {
       relocation: shared.pointee.relocation.read())
   }
 
-  /// Everything that is true in this cycle, read once.
+  /// Reads everything that is true in this cycle, once.
   func read(_ cycle: inout Cycle, _ frames: UInt32, sampleRate: UInt32) {
     var position = jack_position_t()
     let state = jack_transport_query(client, &position)
@@ -52,8 +52,8 @@ struct CycleSource {
     read(&cycle, frames, sampleRate: sampleRate, transport, wokeAt: position.usecs)
   }
 
-  /// The same, when JACK has told of the transport already. Of what the other threads published only what is new since the cycle before:
-  /// kilobytes would be copied otherwise to be what they were.
+  /// The same, when the caller has the transport already. Copies only those published values that are new
+  /// since the last cycle: all of them are kilobytes.
   func read(
     _ cycle: inout Cycle, _ frames: UInt32, sampleRate: UInt32, _ transport: Transport, wokeAt: UInt64
   ) {
@@ -88,8 +88,8 @@ struct CycleSource {
     jack_port_get_buffer(port, frames)
   }
 
-  /// A cycle's messages into a port's buffer; how many it did not take. They are only read, and `inout` so that they are not copied for
-  /// each port: a kilobyte and a half.
+  /// Writes a cycle's messages into a port's buffer, and returns how many did not fit. `events` is only read;
+  /// `inout` avoids a copy of 1.5 kB for each port.
   func write(_ events: inout MIDIEvents, to port: OpaquePointer?, _ frames: UInt32) -> Int {
     guard let buffer = buffer(port, frames) else { return 0 }
     jack_midi_clear_buffer(buffer)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CJACK
 
-/// A look at a server and everybody on it, for those who search for what is wrong.
+/// A snapshot of a server and its clients, for a search for problems.
 public struct GraphSurvey: Equatable, Sendable {
   public struct PhysicalPort: Equatable, Sendable {
     public var name: String
@@ -12,14 +12,14 @@ public struct GraphSurvey: Equatable, Sendable {
   }
 
   public var server: ServerDescription
-  /// The clients that are a tactus, whatever their names, without the one that looks.
+  /// The clients that are a tactus, by any name, without the one that made this survey.
   public var tactus: [String]
-  /// What plays: the sound card's and the MIDI devices' ports.
+  /// The playback ports of sound cards and MIDI devices.
   public var outputs: [PhysicalPort]
   public var physicalInputs: [String]
-  /// Ports with an impossible latency, which `PortLatencies` takes for 0.
+  /// Ports with an impossible latency, which `PortLatencies` replaces by 0.
   public var implausible: [String] = []
-  /// Somebody shows bars and beats on the transport.
+  /// Whether a timebase master shows bars and beats on the transport.
   public var showsBars: Bool
 }
 

@@ -3,7 +3,7 @@ import Choices
 import CJACK
 import Glibc
 
-/// What can be said about a server once a client is open on it.
+/// What an open client knows about its server.
 public struct ServerDescription: Equatable, Sendable {
   /// The server's name as asked for, or JACK's default.
   public var server: String
@@ -16,19 +16,19 @@ public struct ServerDescription: Equatable, Sendable {
   public var isRealtime: Bool
 }
 
-/// An open client: libjack's handle, closed when this is let go. [control]
+/// An open client: libjack's handle, closed by `deinit`. [control]
 ///
-/// One process can use one JACK server at a time (a second open lands silently on the first server), so
-/// there is never more than one of these.
+/// A process can use only one JACK server at a time (libjack silently gives a second open the first server),
+/// so there is never more than one of these.
 public final class JACKClient {
   let handle: OpaquePointer
   public let server: String
   public let name: String
-  /// It was not there, and was started for this client.
+  /// Whether libjack started the server for this client.
   public let serverWasStarted: Bool
   private var isClosed = false
 
-  /// Joins a running server. `server` nil is JACK's default; `mayStart`: if none runs, one may be started.
+  /// Joins a running server. `server` nil is JACK's default; `mayStart`: if no server runs, start one.
   public convenience init(name: String, server: String?, mayStart: Bool = false) throws(JACKError) {
     let limit = Int(jack_client_name_size()) - 1
     guard !name.isEmpty, name.utf8.count <= limit, !name.utf8.contains(UInt8(ascii: ":")),
@@ -73,7 +73,7 @@ public final class JACKClient {
     return handle
   }
 
-  /// Whether somebody has ports under our name, before we have any.
+  /// Whether another client has ports under our name, before we have any.
   private static func isTaken(_ handle: OpaquePointer) -> Bool {
     guard let name = jack_get_client_name(handle) else { return false }
     let prefix = String(cString: name) + ":"
@@ -82,7 +82,7 @@ public final class JACKClient {
 
   deinit { close() }
 
-  /// Once; the handle is nothing any more.
+  /// Closes the client, once; the handle is invalid afterwards.
   func close() {
     guard !isClosed else { return }
     isClosed = true
@@ -91,7 +91,7 @@ public final class JACKClient {
     turn?.end()
   }
 
-  /// The server has done all that it was doing when it answers.
+  /// Waits for one answer of the server: by then it has finished what it was doing.
   func awaitAnswer() {
     if let answer = jack_get_uuid_for_client_name(handle, name) { jack_free(answer) }
   }
@@ -104,13 +104,13 @@ public final class JACKClient {
 
   func exists(port name: String) -> Bool { jack_port_by_name(handle, name) != nil }
 
-  /// The ports that this port, of any client, is connected with.
+  /// The ports connected to this port of any client.
   func connections(of name: String) -> [String] {
     guard let port = jack_port_by_name(handle, name) else { return [] }
     return portNames(jack_port_get_all_connections(handle, port))
   }
 
-  /// The other clients that have our ports: each is a tactus.
+  /// The other clients with the same ports as ours: each is a tactus.
   var neighbours: Set<String> {
     let clients = portNames(jack_get_ports(handle, ":\(Port.run.name)$", nil, 0))
       .map { String($0.dropLast(Port.run.name.count + 1)) }
@@ -134,7 +134,7 @@ public final class JACKClient {
   }
 }
 
-/// libjack writes its opinions to stderr, over whatever is shown there; what matters comes back as errors.
+/// libjack prints messages to stderr, over the terminal view; what matters also arrives as errors.
 private func silenceLibjack() {
   jack_set_error_function(ignoreMessage)
   jack_set_info_function(ignoreMessage)
@@ -142,19 +142,22 @@ private func silenceLibjack() {
 
 private func ignoreMessage(_ text: UnsafePointer<CChar>?) {}
 
-/// Of several tactus one at a time: jack2 is not made for two at once.
+/// A lock that all tactus programs on a machine share, held around calls that jack2 cannot handle
+/// concurrently.
 ///
-/// It keeps properties in a database without anybody who settles who waits for whom: two programs that remove theirs at one
-/// moment can wait for each other for ever. And a program that closes a client reads no news any more from before jackd hears of
-/// it: when 33 have come meanwhile, and a change of a property is one for everybody, jackd waits for ever to have the last
-/// one read, and all its clients with it. Six that end together on a busy machine were enough.
+/// jack2 keeps properties in a database without deadlock detection: two programs that remove properties at
+/// the same time can wait for each other for ever. Also, a client that is closing stops reading notifications
+/// before jackd learns of it. If 33 have arrived meanwhile (each change of a property is one for every
+/// client), jackd waits for ever until the last is read, and all its clients with it. Six programs that ended
+/// together on a busy machine were enough.
 struct ServerTurn {
-  /// A program that has it so long will not let go; nothing here is worth waiting for longer.
+  /// Attempts at intervals of 10 ms. A program that holds the lock for two seconds hangs, and nothing here is
+  /// worth a longer wait.
   private static let patience = 200
-  /// Who shares the server shares this folder.
+  /// All clients of a server share this folder, which serves as the lock file.
   private let folder: Int32
 
-  /// Nil: it did not come.
+  /// nil: the lock did not become free in time.
   init?() {
     folder = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     for _ in 0..<Self.patience {

@@ -5,7 +5,7 @@ import CJACK
 public enum JACKError: Error, Equatable, Sendable {
   /// No server of that name runs.
   case noServer(String)
-  /// Nor could one be started, which was wanted.
+  /// No server runs, and none could be started as wanted.
   case notStarted(String, ServerStart.Obstacle)
   /// The client's name is empty, too long for this JACK (`limit` bytes) or has a colon in it.
   case unusableName(String, limit: Int)
@@ -35,7 +35,7 @@ public enum JACKError: Error, Equatable, Sendable {
 }
 
 extension JACKError {
-  /// With a server it would be another matter.
+  /// Whether the only problem is that no server runs.
   public var isForWantOfServer: Bool {
     switch self {
     case .noServer, .notStarted: true

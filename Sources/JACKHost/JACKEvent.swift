@@ -2,17 +2,17 @@
 public import BeatMath
 public import HostSync
 
-/// What a step of `JACKHost` found.
+/// A change that a step of `JACKHost` found.
 public enum JACKEvent: Equatable, Sendable {
-  /// The server is gone; the reason is JACK's own. We go on trying to come back.
+  /// The server is gone; the reason is JACK's own. We keep trying to return.
   case serverLost(reason: String)
   case serverReturned(ServerDescription)
-  /// JACK does not answer: no cycle for a second and a half. Nothing is asked of it until it does again.
+  /// JACK does not answer: no cycle ran for 1.5 s. We ask it nothing until it answers again.
   case serverSilent
   case serverAnswers
-  /// The whole process was stopped for so long. We leave the server, and come back.
+  /// The whole process was stopped for this time. We leave the server and return.
   case stoodStill(Micros)
-  /// It was to be started again after we had stepped out. We go on trying to come back.
+  /// The server could not be started again after `stepOut`. We keep trying to return.
   case serverNotStarted(JACKError)
   case periodChanged(frames: Int)
   case sampleRateChanged(Int)
@@ -21,7 +21,7 @@ public enum JACKEvent: Equatable, Sendable {
 }
 
 extension ServerDescription {
-  /// What a server changes under its clients.
+  /// The settings that the server has changed.
   func changes(since before: Self) -> [JACKEvent] {
     var events: [JACKEvent] = []
     if framesPerPeriod != before.framesPerPeriod { events.append(.periodChanged(frames: framesPerPeriod)) }
@@ -30,14 +30,15 @@ extension ServerDescription {
   }
 }
 
-/// What can be asked of JACK's transport, by anyone at any time.
+/// A command for JACK's transport, which any client may give at any time.
 public enum TransportCommand: Equatable, Sendable {
   case play
   case stop
-  /// On the song's next bar line, or on the session's next beat; asked again, or with nothing rolling, at once.
+  /// Stops on the song's next bar line or the session's next beat; at once if asked again or if nothing
+  /// rolls.
   case stopOn(bar: Bool)
   case locate(frame: UInt32)
-  /// A locate that keeps to the session's grid while the transport rolls: frame and song beat of the place, and the
-  /// beats after which it may be heard (0: at once).
+  /// A locate that keeps the session's grid while the transport rolls: frame and song beat of the place, and
+  /// the number of beats on whose grid it may be heard (0: at once).
   case jump(frame: UInt32, beat: Double, step: Double)
 }

@@ -3,17 +3,16 @@ public import BeatMath
 public import Choices
 public import HostSync
 
-/// tactus on a JACK server: the client, its ports, and its stay there through everything that servers do.
+/// tactus as a client of a JACK server: its ports, and how it survives servers that restart, hang or go away.
 ///
-/// What it lacks: decisions. What sounds in a cycle is `HostSync`'s; here it is given its times and buffers.
-/// It knows nothing of networks, and starts no thread of its own: besides libjack's there is the one that
-/// calls `step`.
+/// What it lacks: decisions. `HostSync` decides what sounds in a cycle; this class hands it times and
+/// buffers. It knows nothing of networks. The only thread that it starts is that of a `Departure`.
 ///
-/// The invariant: the audio thread touches `AudioCycle` and `SharedState`, the control thread all the rest,
-/// and `SharedState` outlives every client.
+/// The invariant: the audio thread touches only `AudioCycle` and `SharedState`, the control thread all the
+/// rest, and `SharedState` outlives every client.
 ///
-/// The way in: `init`, `start`, then `step` every 20 ms or so, all from one thread; other threads reach the
-/// audio through `AudioExchange`. [control]
+/// The way in: `init`, `start`, then `step` every 20 ms or so, all from one thread. Other threads exchange
+/// data with the audio thread through `AudioExchange`. [control]
 public final class JACKHost {
   private enum State {
     case open(JACKClient)
@@ -24,14 +23,14 @@ public final class JACKHost {
 
   private static let retryInterval = Micros(200_000)
   private static let hastySteps = 20
-  /// So long a server may take to let us go, where somebody waits for it.
+  /// How long `close` and `stepOut` wait for a server to release us.
   private static let partingTime = Micros(2_000_000)
 
   private let serverName: String?
   private let clientName: String
   private let exchange: AudioExchange
   private var state: State
-  /// We are leaving a server, which may take its time.
+  /// The departure from the last server, which may still be under way.
   private var departure: Departure?
   private var patchbay = Patchbay()
   private var channels: [AudioChannelPorts] = []
@@ -44,18 +43,18 @@ public final class JACKHost {
   /// Where other programs are heard. Takes effect in the next step.
   public var wantedSink = SinkName()
   var transport = TransportControl()
-  /// So many more steps soon: a start may need something of JACK before the report says that it waits.
+  /// Steps left at the short interval that follows a command: its start may need JACK calls soon.
   private var haste = 0
   private var guess = MasterGuess()
-  /// The server as it is, or was when it was last there.
+  /// The server, or the last one if none runs now.
   public private(set) var server: ServerDescription
-  /// It was started for us.
+  /// Whether libjack started the server for this client.
   public private(set) var serverWasStarted: Bool
-  /// The server ended when we stepped out, and is to be started again when we go on.
+  /// Whether the next attempt to return may start the server: it ended because we stepped out.
   private var mayStart = false
 
-  /// Joins a running server. `server` nil is JACK's default; `mayStart`: if none runs, one may be started, now and not
-  /// when it is lost: a server that ends has a reason.
+  /// Joins a running server. `server` nil is JACK's default. `mayStart`: if no server runs, start one. A
+  /// server that is lost later is not restarted: it ended for a reason.
   public init(
     name: String, server: String?, mayStart: Bool = false, exchange: AudioExchange
   ) throws(JACKError) {
@@ -68,7 +67,7 @@ public final class JACKHost {
     state = .open(client)
   }
 
-  /// Another tactus has the name that this one asked for. Before `start`.
+  /// Whether another tactus has `name`, the name that we asked for. Call it before `start`.
   public func isSecond(as name: String) -> Bool {
     if case .open(let client) = state { client.neighbours.contains(name) } else { false }
   }
@@ -82,8 +81,7 @@ public final class JACKHost {
       })
   }
 
-  /// Leaves the server. Nothing brings it back. One that does not answer is left to itself after two seconds, and at once
-  /// if that is known.
+  /// Leaves the server for good. Waits at most two seconds for it, and hardly at all if it is silent already.
   public func close() {
     if case .closed = state { return }
     let patience = isRunning ? Self.partingTime : Self.retryInterval
@@ -103,47 +101,47 @@ extension JACKHost {
   /// Whether there is an active client on a server that answers now.
   public var isRunning: Bool { running.map { !$0.watchdog.isSilent } ?? false }
 
-  /// What the last cycle told; without one of this server, that nothing rolls: the last server's may have been rolling.
+  /// The last cycle's report; before the first cycle on this server, or while it is silent, with the
+  /// transport at rest.
   public var report: Report {
     let hasCycled = running?.watchdog.hasCycled ?? false
     return isRunning && hasCycled ? exchange.report() : exchange.report().atRest
   }
 
-  /// A server that was to be left has not let us go yet.
   var isLeaving: Bool { departure.map { !$0.isDone } ?? false }
 
-  /// Whether any of our ports is connected with anything. nil without a server: then nobody can say.
+  /// Whether any of our ports is connected. nil without a server.
   public var isConnected: Bool? { running?.isConnected }
 
-  /// What is done about a host that drifts.
+  /// Plans locates, stops and the correction of a drifting host.
   public var relocator: Relocator {
     get { transport.relocator }
     set { transport.relocator = newValue }
   }
 
-  /// Who may have the timebase that is not ours; nil where that can't be guessed.
+  /// The client that is probably timebase master, if another one is.
   public var probableMaster: String? { guess.name }
 
-  /// A stop waits for its beat.
+  /// Whether a stop waits for its beat.
   public var isStopping: Bool { relocator.isStopping }
 
-  /// Without a server that answers there is no transport, and this does nothing.
+  /// Carries out a transport command. Does nothing without a server that answers.
   public func command(_ command: TransportCommand) {
     guard case .running(let running) = state, isRunning else { return }
     transport.command(command, on: running, exchange.report(), sampleRate: server.sampleRate)
     haste = Self.hastySteps
   }
 
-  /// How soon `step` wants to be called again.
+  /// The time after which `step` must be called again.
   public var patience: Micros {
     let isHolding = report.isHolding
     if isHolding || relocator.isBusy || haste > 0 { return Micros(2_000) }
-    // Nobody can wake us when a key or a pedal is pressed.
+    // No callback wakes this thread when a MIDI key or pedal is pressed.
     if case .running(let running) = state, running.isPlayed { return Micros(4_000) }
     return Micros(20_000)
   }
 
-  /// Becomes timebase master, where one left it, too; or else in place of any other.
+  /// Becomes timebase master. `conditionally`: only if there is no other master; otherwise replaces it.
   public func askForTimebase(conditionally: Bool, at now: Micros) {
     wantsTimebase = true
     if case .running(let running) = state, running.watchdog.isPrompt {
@@ -151,12 +149,12 @@ extension JACKHost {
     }
   }
 
-  /// Connects these as soon as both ports are there, each once: what is cut after that stays cut. False if they are
-  /// more than can be kept in mind.
+  /// Makes each of these connections once, as soon as both of its ports exist. If the user cuts it later, it
+  /// stays cut. Returns false if there are too many to remember.
   @discardableResult
   public func wish(for connections: Set<Connection>) -> Bool { patchbay.wish(for: connections) }
 
-  /// Ports for these channels and no others, on this server and on the next.
+  /// Registers ports for exactly these channels, on this server and on the next.
   public func carry(_ channels: [AudioChannelPorts]) {
     self.channels = channels
     if case .running(let running) = state, running.watchdog.isPrompt {
@@ -166,7 +164,7 @@ extension JACKHost {
     }
   }
 
-  /// Ports for these outputs of the user's own and no others, on this server and on the next.
+  /// Registers ports for exactly these outputs of the user, on this server and on the next.
   public func carry(outputs: [OwnOutput]) {
     self.outputs = outputs
     if case .running(let running) = state, running.watchdog.isPrompt {
@@ -176,20 +174,20 @@ extension JACKHost {
     }
   }
 
-  /// Those of them that have a port, by their names.
+  /// The user's outputs that have a port, by name.
   public var outputPorts: [String: OwnOutputPort] { running?.outputPorts ?? [:] }
 
-  /// Keeps these up: made whenever both ports have come, also with another server.
+  /// Sets the standing connections, which are made whenever both ports appear, on any server.
   public func want(_ connections: [StandingConnection]) { patchbay.want(connections) }
 
-  /// Our ports' connections: those there are, those whose other side is gone for now, and those still wished for.
+  /// Our ports' connections: present ones, remembered ones whose other port is gone, and wished ones.
   public var connections: Set<Connection> { patchbay.known }
 
-  /// From JACK's clock to Link's, as the audio thread has it.
+  /// The map from JACK's clock to Link's, as the audio thread uses it.
   public var clockMap: ClockMap { running?.clocks.map ?? .identity }
 
-  /// One look at everything that changes slowly, and what came of it. `now` is on Link's clock. Never blocks
-  /// for longer than the server takes to answer.
+  /// Looks at everything that changes slowly; returns the changes. `now` is on Link's clock. May wait for
+  /// JACK.
   public func step(at now: Micros) -> [JACKEvent] {
     haste = max(0, haste - 1)
     switch state {
@@ -203,7 +201,7 @@ extension JACKHost {
     }
   }
 
-  /// Of a server that hesitates nothing is asked: it might never answer, and we would wait.
+  /// Asks a hesitating server nothing: it might never answer, and this thread would hang.
   private func watch(_ running: RunningClient, at now: Micros) -> [JACKEvent] {
     switch running.watch(exchange.report(), at: now) {
     case .nothing: break
@@ -261,15 +259,15 @@ extension JACKHost {
     departure = Departure(running, exchange: exchange)
   }
 
-  /// Leaves the server; the next step comes back, connections and all. For a process that is about to be stopped:
-  /// jackd 1.9.21 may wait for a stopped client for ever, and then everybody waits for jackd.
+  /// Leaves the server; the next step returns to it and restores the connections. Call it before this process
+  /// is stopped: jackd 1.9.21 may wait for a stopped client for ever, and all its clients with it.
   public func stepOut(at now: Micros) {
     guard case .running(let running) = state else { return }
-    // A cable that has just been plugged in is found again, too.
+    // Look once more, so that a connection made just now is restored, too.
     Question.ask { patchbay.step(on: running, graphChanged: true, at: now) }
     leave(running)
     departure?.wait(atMost: Self.partingTime)
-    // It ended with us, if nobody else was there.
+    // A server that libjack started for us ends with its last client, which may have been this one.
     mayStart = serverWasStarted
     state = .lost(nextTry: now)
   }

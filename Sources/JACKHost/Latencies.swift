@@ -3,19 +3,20 @@ import BeatMath
 import CJACK
 public import Choices
 
-/// How many frames JACK says that it takes from each output port to the ear, as last seen: of several routes the longest, as most
-/// JACK programs do. Of `jack`: of the sinks that `SinkRule` chooses, since it is other clients' sound that is heard there. Of
-/// `control`: from a device to here.
+/// The latency that JACK reports from each output port to the ear, in frames, as last read. Of several routes
+/// the longest counts, as in most JACK programs. For `jack` it is that of the sinks that `SinkRule` chooses,
+/// where other clients are heard; for `control` it is the latency from a device to here.
 public struct PortLatencies: Hashable, Sendable, BitwiseCopyable {
   private(set) var frames = PerPort<UInt32>(repeating: 0)
-  /// What the MIDI bridge behind a port adds without saying so; already part of its frames.
+  /// Latency that the MIDI bridge behind a port adds without reporting it; already included in `frames`.
   private var unreported = PerPort<UInt32>(repeating: 0)
 
   static let zero = PortLatencies()
 
   public subscript(port: Port) -> UInt32 { frames[port] }
 
-  /// The longest latency that is believed, in seconds. A longer one is garbage, as of a client that never wrote its range.
+  /// The longest latency that we believe, in seconds. A longer one is garbage, for instance from a client
+  /// that never wrote its range.
   static let longest: UInt32 = 2
 
   /// The latency, or 0 instead of an impossible one.
@@ -25,7 +26,8 @@ public struct PortLatencies: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension PortLatencies {
-  /// The figures that other clients' connections change: those of `jack` and of MIDI bridges. [control]
+  /// Reads the figures that depend on other clients' connections: those of `jack` and of MIDI bridges.
+  /// [control]
   fileprivate mutating func readOthers(_ ports: PortHandles, sinks: [String], by reader: LatencyReader) {
     frames[.jack] =
       sinks.map { reader.frames(of: jack_port_by_name(reader.client, $0), JackPlaybackLatency) }.max() ?? 0
@@ -35,7 +37,7 @@ extension PortLatencies {
     }
   }
 
-  /// Our own ports only: reads of shared memory. [control]
+  /// Reads our own ports' figures, from shared memory only. [control]
   fileprivate mutating func readOwn(_ ports: PortHandles, by reader: LatencyReader) {
     for port in Port.registered {
       frames[port] = reader.frames(of: ports[port], port.latency) + unreported[port]
@@ -47,9 +49,9 @@ extension Port {
   fileprivate var latency: JackLatencyCallbackMode { isOutput ? JackPlaybackLatency : JackCaptureLatency }
 }
 
-/// The latencies of one stay on a server, read again whenever anything may have moved them. [control]
+/// The latencies on one server, read again whenever they may have changed. [control]
 struct LatencyWatch {
-  /// Other clients' connections to the sinks change without a word to us.
+  /// JACK does not notify us when other clients' connections to the sinks change.
   private static let interval = Micros(1_000_000)
   /// JACK reports a new period before every driver has corrected its own ports.
   private static let recomputeAfter = [Micros(0), Micros(50_000), Micros(500_000)]
@@ -68,7 +70,7 @@ struct LatencyWatch {
   private var nextLook = Micros.zero
   private var recomputations: [Micros] = []
 
-  /// Whether they are others now.
+  /// Reads the latencies if they may have changed, and returns whether they did.
   mutating func step(
     on client: JACKClient, _ ports: PortHandles, _ wish: Wish, notices: Notices, by reader: LatencyReader,
     at now: Micros
@@ -96,7 +98,7 @@ struct LatencyWatch {
   }
 }
 
-/// Takes over a list that libjack allocated. [control]
+/// Copies and frees a list that libjack allocated. [control]
 func portNames(_ list: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [String] {
   guard let list else { return [] }
   defer { jack_free(list) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CJACK
 
-/// Reads the latencies of ports: the one place at which a figure of another client's comes in. [control]
+/// Reads the latencies of ports. This is the only place where other clients' figures enter. [control]
 final class LatencyReader {
   let client: OpaquePointer
   private let shared: UnsafePointer<SharedState>
@@ -14,8 +14,8 @@ final class LatencyReader {
     self.implementation = implementation
   }
 
-  /// For an output port, or a sound card's input: how long until what it carries reaches the end of its routes. With
-  /// `JackCaptureLatency`: how long ago what it carries came in at their beginning.
+  /// With `JackPlaybackLatency`: the frames until audio at this port reaches the end of its routes. With
+  /// `JackCaptureLatency`: the frames since audio at this port entered at their beginning.
   func frames(of port: OpaquePointer?, _ mode: JackLatencyCallbackMode) -> UInt32 {
     guard let port else { return 0 }
     var range = jack_latency_range_t()
@@ -26,7 +26,7 @@ final class LatencyReader {
     return frames
   }
 
-  /// The latency of one of the user's own outputs, with the period that a MIDI bridge behind it does not report.
+  /// The latency of a user's output, including the period that a MIDI bridge behind it does not report.
   func toEar(_ port: OpaquePointer, isMIDI: Bool) -> UInt32 {
     let known = frames(of: port, JackPlaybackLatency)
     return isMIDI ? known + unreportedMIDI(port, known: known) : known
@@ -41,9 +41,9 @@ final class LatencyReader {
   }
 }
 
-/// Counts the latencies that are not believed: each once, until the port has a believable one again.
+/// Counts impossible latencies: once for each port, until the port reports a believable one again.
 struct LatencyDoubts {
-  /// More ports at a time are not counted.
+  /// Most ports remembered at a time; further ones are not counted.
   static let limit = 4_096
 
   private(set) var count = 0

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CJACK
 
-/// Ports that come and go beside a running audio thread, which goes by a numbered table of them: one that leaves, and what it
-/// plays from, lives until the thread has seen a table without it. [control]
+/// Ports to be unregistered while the audio thread runs. The audio thread uses a numbered table of ports: a
+/// port that leaves, and the memory that it plays from, live until the thread has seen a table without it.
+/// [control]
 struct LeavingPorts {
   private struct Leaving {
     let handles: [OpaquePointer]
@@ -13,30 +14,30 @@ struct LeavingPorts {
 
   private let properties: PortProperties
   private var leaving: [Leaving] = []
-  /// Of the last table.
+  /// The number of the last table.
   private var number: UInt32
 
-  /// `seen`: the table that the audio thread went by last.
+  /// `seen`: the number of the table that the audio thread used last.
   init(client: OpaquePointer, seen: UInt32) {
     properties = PortProperties(client: client)
     number = seen
   }
 
-  /// Of the next table.
+  /// The number of the next table.
   var comingNumber: UInt32 { number &+ 1 }
 
-  /// Of a new table, to be published at once.
+  /// Takes the number of a new table, which the caller publishes at once.
   mutating func nextNumber() -> UInt32 {
     number = comingNumber
     return number
   }
 
-  /// Not in the next table any more.
+  /// Adds ports that the next table does not have any more.
   mutating func leave(_ handles: [OpaquePointer], keeping kept: Any? = nil) {
     leaving.append(Leaving(handles: handles, kept: kept, table: comingNumber))
   }
 
-  /// Ends what the audio thread has let go of; true: names have become free.
+  /// Unregisters the ports that the audio thread no longer uses. Returns true if names have become free.
   mutating func letGo(seen: UInt32) -> Bool {
     let over = leaving.filter { !$0.table.isAfter(seen) }.flatMap(\.handles)
     properties.forget(over)
@@ -47,16 +48,17 @@ struct LeavingPorts {
 }
 
 extension UInt32 {
-  /// As numbers that wrap.
+  /// Comparison of numbers that wrap.
   func isAfter(_ other: UInt32) -> Bool { Int32(bitPattern: self &- other) > 0 }
 }
 
-/// What patchbays show of our ports. A server without metadata refuses, and nothing is lost by that: results are ignored. The
-/// keys are written out because libjack exports them as mutable globals, and some libjack builds lack the newer ones. [control]
+/// Metadata of our ports, which patchbays show. Results are ignored: a server without metadata refuses, and
+/// nothing is lost by that. The keys are written out because libjack exports them as mutable globals, and
+/// some libjack builds lack the newer ones. [control]
 struct PortProperties {
   let client: OpaquePointer
 
-  /// `properties`: each name without its beginning, and its value.
+  /// `properties`: the keys without their common prefix, and the values.
   func describe(_ ports: [(handle: OpaquePointer?, properties: KeyValuePairs<String, String>)]) {
     guard !ports.isEmpty, let turn = ServerTurn() else { return }
     defer { turn.end() }
@@ -69,7 +71,7 @@ struct PortProperties {
     }
   }
 
-  /// jack2 keeps properties after their port is gone and gives its number to the next one.
+  /// Removes the properties: jack2 keeps them after the port is gone and gives its UUID to the next one.
   func forget(_ handles: [OpaquePointer?]) {
     guard !handles.isEmpty, let turn = ServerTurn() else { return }
     defer { turn.end() }

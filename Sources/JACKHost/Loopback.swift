@@ -3,10 +3,10 @@ import CJACK
 import Glibc
 import Synchronization
 
-/// Plays clicks into an output and records what comes back at an input: how long that takes, beside what JACK says.
+/// Plays clicks into an output and records an input, to compare the delay with JACK's own figures.
 ///
-/// A client of its own, for a few seconds. Position in the recording is position in what was played: both are in the
-/// same cycle's buffers. [control]
+/// It is a JACK client of its own, for a few seconds. A position in the recording equals the position in the
+/// played signal: both are in the same cycle's buffers. [control]
 public final class Loopback {
   public struct Ports: Equatable, Sendable {
     public var output: String
@@ -28,7 +28,7 @@ public final class Loopback {
   private let tape: UnsafeMutablePointer<LoopbackTape>
   public let clicks: LoopbackClicks
   public let sampleRate: Int
-  /// Frames that JACK knows of: playback and capture.
+  /// The latencies that JACK reports, in frames.
   public private(set) var told: (playback: Int, capture: Int) = (0, 0)
 
   public init(_ ports: Ports, server: String?, seconds: Int) throws(Failure) {
@@ -77,14 +77,14 @@ public final class Loopback {
 
   public var isOver: Bool { tape.pointee.isOver.load(ordering: .acquiring) }
 
-  /// For each click in how many frames it came back; call when it is over.
+  /// The return of each click; call it when the recording is over.
   public func returns() -> [LoopbackClicks.Return?] {
     guard isOver else { return [] }
     return clicks.returns(in: Array(tape.pointee.recording))
   }
 }
 
-/// What the audio thread of a `Loopback` works on: nothing but memory that was there before. [audio]
+/// The state of a `Loopback`'s audio thread, all in memory allocated before. [audio]
 struct LoopbackTape: ~Copyable {
   private let output: OpaquePointer
   private let input: OpaquePointer
@@ -137,27 +137,27 @@ func playAndRecord(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int
   return 0
 }
 
-/// The click of a loop-back test, and how it is found again in a recording, through loudspeakers and noise.
+/// The click of a loopback test, and its detection in a recording, through loudspeakers and noise.
 public struct LoopbackClicks: Sendable {
   public struct Return: Equatable, Sendable {
     /// Frames from the click to its return.
     public var delay: Int
-    /// Of the recording there: 1 is as loud as it can be.
+    /// The recording's peak there; 1 is full scale.
     public var peak: Double
   }
 
-  /// Below it is something else, or noise.
+  /// A lower correlation is another sound, or noise.
   static let leastLikeness = 0.5
-  /// Quieter than -60 dB is no cable and no loudspeaker.
+  /// A return below -60 dB is crosstalk or noise, not a cable or a loudspeaker.
   static let leastPeak = 0.001
 
   public let signal: [Float]
-  /// From click to click; a return is looked for until the next one.
+  /// Frames from click to click; the search for a return ends at the next one.
   public let spacing: Int
 
   public init(sampleRate: Int) {
     spacing = sampleRate / 2
-    // 5 ms of noise, softened at the ends: like nothing else, and like itself at one place only.
+    // 5 ms of noise with faded ends: it correlates with nothing else, and with itself at one delay only.
     let count = max(160, sampleRate / 200)
     var register: UInt32 = 0xACE1
     signal = (0..<count).map { frame in
@@ -168,7 +168,8 @@ public struct LoopbackClicks: Sendable {
     }
   }
 
-  /// Whatever is not found is nil. The last click, whose return might be cut off, is left out.
+  /// The returns; nil for a click that is not found. The last click is left out, since its return might be
+  /// cut off.
   public func returns(in recording: [Float]) -> [Return?] {
     let starts = stride(from: 0, to: recording.count - spacing - signal.count + 1, by: spacing)
     return starts.map { find(in: recording, from: $0) }
@@ -186,7 +187,7 @@ public struct LoopbackClicks: Sendable {
           if energy > Self.leastEnergy {
             var sum: Float = 0
             for frame in 0..<click.count { sum += heard[from + frame] * click[frame] }
-            // A cable may turn the polarity around.
+            // A cable may invert the polarity.
             let likeness = abs(sum) / (own * energy.squareRoot())
             if likeness > best.likeness { best = (delay, likeness) }
           }
@@ -201,6 +202,6 @@ public struct LoopbackClicks: Sendable {
     }
   }
 
-  /// Rounding leaves a little where there is silence.
+  /// Energy that may be left of silence by rounding.
   private static let leastEnergy: Float = 1e-9
 }

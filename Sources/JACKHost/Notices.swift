@@ -3,7 +3,7 @@ import CJACK
 import Handoff
 import Synchronization
 
-/// What JACK has told us since the control thread last looked.
+/// What JACK notified us of since the control thread last looked.
 struct Notices: OptionSet, Sendable {
   let rawValue: UInt32
 
@@ -15,12 +15,12 @@ struct Notices: OptionSet, Sendable {
   static let freewheel = Notices(rawValue: 16)
   /// Ports or clients came or went.
   static let clients = Notices(rawValue: 32)
-  /// The driver was late, by the audio thread's own look.
+  /// The audio thread noticed that the driver was late.
   static let lateness = Notices(rawValue: 64)
 }
 
-/// Where JACK's notification callbacks leave word. They run in threads of libjack's, on PipeWire perhaps in
-/// the audio thread: they store into atomics and return. Nobody is woken; the control thread looks often.
+/// Where JACK's notification callbacks leave notices. They run in libjack's threads, on PipeWire perhaps in
+/// the audio thread, so they only store into atomics. They wake no thread; the control thread looks often.
 struct NoticeBoard: ~Copyable, Sendable {
   private let pending = Atomic<UInt32>(0)
   private let clients = Atomic<Int32>(0)
@@ -38,7 +38,7 @@ struct NoticeBoard: ~Copyable, Sendable {
   /// [control]
   func take() -> Notices { Notices(rawValue: pending.exchange(0, ordering: .acquiring)) }
 
-  /// [control] Before a client is activated: nothing that an earlier one was told counts any more.
+  /// Clears the notices of an earlier client; call it before a new one is activated. [control]
   func clear(sampleRate: UInt32) {
     pending.store(0, ordering: .relaxed)
     freewheeling.store(false, ordering: .relaxed)
@@ -51,13 +51,13 @@ struct NoticeBoard: ~Copyable, Sendable {
   /// Frames per second. [any]
   var sampleRate: UInt32 { rate.load(ordering: .relaxed) }
 
-  /// How often the driver was seen to have been late. [any]
+  /// Number of times that the driver was late. [any]
   var xrunCount: UInt { xruns.load(ordering: .relaxed) }
 
-  /// How many clients there are more or less than at first. [any]
+  /// Clients that came, minus those that went, since this board was made. [any]
   var clientCount: Int32 { clients.load(ordering: .relaxed) }
 
-  /// The server has gone, or thrown us out. [any]
+  /// Whether the server has gone or thrown us out. [any]
   var isShutDown: Bool { shutdown.load(ordering: .acquiring) }
 
   /// JACK's own words about the end of the server. [control]
@@ -66,7 +66,7 @@ struct NoticeBoard: ~Copyable, Sendable {
   /// [control]
   func countXrun() { xruns.wrappingAdd(1, ordering: .relaxed) }
 
-  /// How many latencies were not believed. [any]
+  /// Number of impossible latencies that were refused. [any]
   var refusedLatencyCount: UInt { refusedLatencies.load(ordering: .relaxed) }
 
   /// [control]
@@ -90,12 +90,13 @@ struct NoticeBoard: ~Copyable, Sendable {
     post(.shutdown)
   }
 
-  /// Registers everything but a callback for xruns: while a client is stopped there are hundreds, and jackd, which tells
-  /// each of them, fills what it tells them through, loses its place in it and answers nobody any more (facts: jack 8).
-  /// `shared` must outlive the client. [control]
+  /// Registers every callback but the one for xruns: while a client is stopped there are hundreds of xruns,
+  /// and jackd notifies each client of each. That overflows the channel through which it notifies them, jackd
+  /// gets out of step with it and answers no client any more (facts: jack 8). `shared` must outlive the
+  /// client. [control]
   static func attach(_ shared: UnsafePointer<SharedState>, to client: OpaquePointer) {
     let context = UnsafeMutableRawPointer(mutating: shared)
-    // jack2 calls the one with the reason if it has both; PipeWire 0.3 knows only the other.
+    // jack2 calls the callback with a reason if it has both; PipeWire 0.3 knows only the other.
     jack_on_shutdown(client, noteSilentShutdown, context)
     jack_on_info_shutdown(client, noteShutdown, context)
     jack_set_freewheel_callback(client, noteFreewheel, context)
@@ -103,13 +104,15 @@ struct NoticeBoard: ~Copyable, Sendable {
     jack_set_sample_rate_callback(client, noteSampleRate, context)
     jack_set_port_connect_callback(client, noteConnection, context)
     jack_set_port_registration_callback(client, noteRegistration, context)
-    // Of a client that leaves jack2 tells the ports while they are still there, and then only this.
+    // When a client leaves, jack2 notifies us of its ports while they still exist, and then only by this
+    // callback.
     jack_set_client_registration_callback(client, noteClient, context)
     jack_set_graph_order_callback(client, noteOrder, context)
     jack_set_latency_callback(client, passNoLatency, context)
   }
 
-  /// Of a deactivated client: nothing more is told to it that it might not come to read (`ServerTurn`). [control]
+  /// Removes the callbacks of a deactivated client, so that the server sends it nothing that it might not
+  /// read any more (`ServerTurn`). [control]
   static func detach(from client: OpaquePointer) {
     jack_set_freewheel_callback(client, nil, nil)
     jack_set_buffer_size_callback(client, nil, nil)
@@ -191,7 +194,7 @@ private func noteOrder(_ context: UnsafeMutableRawPointer?) -> Int32 {
   return 0
 }
 
-/// A few words from a C string, held without a heap, so that they can cross threads. Longer ones are cut.
+/// A short text from a C string, held without heap memory, so that it can cross threads. Longer text is cut.
 struct ShortText: BitwiseCopyable, Sendable, CustomStringConvertible {
   static let limit = 120
 

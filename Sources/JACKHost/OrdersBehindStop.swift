@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// JACK remembers one order: of a stop and a start between two of its cycles there would be only the start. So what comes while it has
-/// yet to stop waits for that. [control]
+/// Holds commands back after a stop. JACK remembers only one command: a start that follows a stop between the
+/// same two cycles would replace it. So the commands that arrive before the transport has stopped wait.
+/// [control]
 struct OrdersBehindStop<Order> {
-  /// A server that has not stopped by then will not.
+  /// A server that has not stopped by then will never stop.
   static var patience: Micros { Micros(500_000) }
-  /// Of more the last count: they say where it ends.
+  /// If more commands wait, the oldest are dropped: the last ones decide the result.
   static var most: Int { 64 }
 
   private var waiting: [Order] = []
   private var until: Micros?
 
-  /// JACK was asked to stop what moves.
+  /// Notes that JACK was asked to stop a moving transport.
   mutating func stopped(at now: Micros) { until = now + Self.patience }
 
-  /// False: there is nothing to wait for.
+  /// Keeps the command back. Returns false if no stop is pending.
   mutating func hold(_ order: Order) -> Bool {
     guard until != nil else { return false }
     if waiting.count == Self.most { waiting.removeFirst() }
@@ -23,7 +24,7 @@ struct OrdersBehindStop<Order> {
     return true
   }
 
-  /// Those whose time has come, in their order.
+  /// Takes the commands that need not wait any more, in their order.
   mutating func take(isMoving: Bool, at now: Micros) -> [Order] {
     guard let until, !isMoving || now >= until else { return [] }
     defer { forget() }

@@ -5,9 +5,9 @@ public import Choices
 import Glibc
 public import HostSync
 
-/// An output of the user's own that JACK shall have a port for.
+/// An output that the user added, for which JACK shall have a port.
 public struct OwnOutput: Hashable, Sendable {
-  /// The port's.
+  /// The port's name.
   public var name: String
   public var settings: OutputSettings
 
@@ -16,7 +16,7 @@ public struct OwnOutput: Hashable, Sendable {
     self.settings = settings
   }
 
-  /// In what patchbays show: its kind, group and signal.
+  /// What patchbays show of it: its kind, group and signal.
   fileprivate var shown: (kind: String, group: String, signal: String) {
     switch settings.kind {
     case .clock: ("MIDI clock", "midi", "MIDI")
@@ -29,25 +29,25 @@ public struct OwnOutput: Hashable, Sendable {
   fileprivate var isMIDI: Bool { settings.kind.isMIDI }
 }
 
-/// One that JACK has, and how it is doing.
+/// A user's output that has a port, and its present state.
 public struct OwnOutputPort: Sendable {
   public let output: OwnOutput
-  /// Frames from it to the ear.
+  /// Frames from the port to the ear.
   public let latency: UInt32
-  /// Of a clock.
+  /// nil: the output is not a MIDI clock.
   public let figures: ClockFigures?
 }
 
-/// Of one of our ports: whether anybody listens, looked at now and then.
+/// Notices when one of our ports gets its first connection, by looking now and then.
 struct Listeners {
-  /// How often somebody came where there was nobody; counted round.
+  /// Times that the unconnected port was connected; wraps.
   private(set) var count: UInt32 = 0
   private var came: Micros?
   private var areCounted = false
-  /// A cable is shown before it carries anything.
+  /// JACK shows a connection a little before it carries anything.
   private static let patience = Micros(100_000)
 
-  /// Whether there are some now, and were none at the last look but those that had just come. [control]
+  /// Returns true once for each time that the port became connected, `patience` after it did. [control]
   mutating func haveCome(areThere: Bool, at now: Micros) -> Bool {
     guard areThere else {
       (came, areCounted) = (nil, false)
@@ -62,8 +62,9 @@ struct Listeners {
   }
 }
 
-/// Those ports of one stay on a server. An output keeps its place in the table as long as it is there, and so the audio thread
-/// its memory of it; a port that is taken away lives until the audio thread has let go of it. [control]
+/// The ports of the user's outputs on one server. An output keeps its place in the table, and with it the
+/// audio thread's state, as long as it exists. A port that is taken away lives until the audio thread no
+/// longer uses it. [control]
 final class OutputPorts {
   private struct Open {
     var output: OwnOutput
@@ -75,7 +76,7 @@ final class OutputPorts {
 
     var isClock: Bool { if case .clock = output.settings.kind { true } else { false } }
 
-    /// It has the port that this one is to have.
+    /// Whether `wanted` can use this output's port.
     func canBe(_ wanted: OwnOutput) -> Bool { wanted.name == output.name && wanted.isMIDI == output.isMIDI }
   }
 
@@ -83,7 +84,8 @@ final class OutputPorts {
   private let shared: UnsafePointer<SharedState>
   private let reader: LatencyReader
   private var open: [Open] = []
-  /// Clocks that are to go, and are off first: their machines are told to stop. With the table that says so.
+  /// MIDI clocks to be removed, switched off first so that their receivers get a Stop; `table`: the table
+  /// that says so.
   private var silenced: [(output: Open, table: UInt32)] = []
   private var leaving: LeavingPorts
   private var count: UInt32 = 0
@@ -96,21 +98,21 @@ final class OutputPorts {
     self.shared = shared
     self.reader = reader
     shared.pointee.isLeaving.store(false, ordering: .relaxed)
-    // Nobody listens yet on this server.
+    // No port is connected yet on this server.
     shared.pointee.clockConnections.store(0, ordering: .relaxed)
     leaving = LeavingPorts(client: client, seen: shared.pointee.outputsSeen.load(ordering: .acquiring))
     publish()
   }
 
-  /// Makes what is missing, takes away what is not wanted any more, and gives the others their settings. What JACK refuses is
-  /// tried again when ports have gone.
+  /// Registers missing ports, removes unwanted ones and gives the others their settings. A port that JACK
+  /// refuses is tried again when others have gone.
   func carry(_ wanted: [OwnOutput]) {
     self.wanted = wanted
     open += silenced.filter { wanted.contains(where: $0.output.canBe) }.map(\.output)
     silenced.removeAll { wanted.contains(where: $0.output.canBe) }
     for gone in open where !wanted.contains(where: gone.canBe) { remove(gone) }
     open.removeAll { !wanted.contains(where: $0.canBe) }
-    // Patchbays show a port's kind: a fresh port, and one whose output has become another kind.
+    // Patchbays show a port's kind, so describe new ports and those whose kind has changed.
     var changed: [Open] = []
     for output in wanted.prefix(OutputTable.limit) {
       if let place = open.firstIndex(where: { $0.output.name == output.name }) {
@@ -134,7 +136,8 @@ final class OutputPorts {
     silenced.append((last, leaving.comingNumber))
   }
 
-  /// Latencies that may have changed, who listens to clocks, `clock` among them, and ports that nobody has any more.
+  /// Looks for changed latencies, for new connections of MIDI clocks (`clock` is the standing one), and for
+  /// ports that the audio thread no longer uses.
   func step(clock: OpaquePointer?, at now: Micros) {
     if clockListeners.haveCome(areThere: jack_port_connected(clock) > 0, at: now) {
       shared.pointee.clockConnections.wrappingAdd(1, ordering: .relaxed)
@@ -155,7 +158,8 @@ final class OutputPorts {
     if isNews { publish() }
   }
 
-  /// Before all ports go: who plays by our clocks would wait for the next one for ever. In a whole cycle, if there still is one.
+  /// Sends Stop on all MIDI clocks before the ports go: their receivers would wait for the next clock for
+  /// ever. Waits for one whole cycle, if cycles still run.
   func stopMachines() {
     carry([])
     shared.pointee.isLeaving.store(true, ordering: .relaxed)
@@ -163,22 +167,22 @@ final class OutputPorts {
     for _ in 0..<500 where shared.pointee.cycles.load(ordering: .relaxed) &- before < 2 { usleep(1_000) }
   }
 
-  /// What patchbays were told goes before the ports do.
+  /// Removes the ports' metadata; call it before the ports go.
   func forget() { PortProperties(client: client).forget(all.map(\.handle)) }
 
-  /// Those that are to go among them.
+  /// All outputs with a port, including those to be removed.
   private var all: [Open] { open + silenced.map(\.output) }
 
   var isConnected: Bool { open.contains { jack_port_connected($0.handle) > 0 } }
 
   var named: [(String, OpaquePointer)] { open.map { ($0.output.name, $0.handle) } }
 
-  /// The names of those that click.
+  /// The names of the clicks among them.
   var clicks: [String] {
     open.filter { if case .click = $0.output.settings.kind { true } else { false } }.map(\.output.name)
   }
 
-  /// By their names.
+  /// The outputs that have a port, by name.
   var shown: [String: OwnOutputPort] {
     let all = open.contains(where: \.isClock) ? shared.pointee.figures.read() : OutputFigures()
     return Dictionary(

@@ -3,31 +3,31 @@ import CJACK
 import Choices
 import HostSync
 
-/// The user's own outputs as the audio thread has them: handed over whole, and never changed there. [audio]
+/// The user's outputs as the audio thread sees them: it gets the table whole and never changes it. [audio]
 struct OutputTable: BitwiseCopyable {
   static var limit: Int { OutputSettings.limit }
 
-  /// Counts the tables.
+  /// A new number for each table.
   var number: UInt32 = 0
-  /// Behind so many places there is none.
+  /// No place at or after this index holds an output.
   var used = 0
   var places = InlineArray<32, OutputPlace>(repeating: OutputPlace())
 }
 
-/// One of them, or none.
+/// A place in the table, which may be empty.
 struct OutputPlace: BitwiseCopyable {
   var port: OpaquePointer?
   var slot = OutputSlot(number: 0, revision: 0, settings: OutputSettings(.pulse))
 
 }
 
-/// How each clock among them is doing.
+/// The figures of each MIDI clock among the outputs.
 struct OutputFigures: BitwiseCopyable {
   var places = InlineArray<32, ClockFigures>(repeating: ClockFigures())
 }
 
 extension AudioCycle {
-  /// What the user's own outputs play, each into its port.
+  /// Renders the user's outputs, each into its port.
   mutating func playOutputs(_ frames: UInt32) {
     if let table = source.shared.pointee.outputs.readIfNew() {
       own = table
@@ -40,7 +40,7 @@ extension AudioCycle {
       place += 1
     }
     figuresAge &+= frames
-    // Nobody looks more often than the control thread.
+    // The control thread reads them no more often than every 20 ms.
     if figuresAge >= source.shared.pointee.board.sampleRate / 50 { tellFigures() }
   }
 

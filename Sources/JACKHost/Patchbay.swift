@@ -2,18 +2,19 @@
 import BeatMath
 public import Choices
 
-/// Keeps our connections in mind while there is a server, and makes them again when it has returned.
+/// Remembers our connections while a server runs, and restores them when it has returned.
 struct Patchbay {
-  /// Other programs come back after the server, and some take their time.
+  /// Other programs return after the server, some of them late.
   private static let restoreFor = Micros(30_000_000)
   private static let restoreInterval = Micros(100_000)
-  /// After a change, for so long: a port that has just come may not be ready for a connection, and what was cut may still look
-  /// connected.
+  /// How long we keep looking after a change: a new port may not be ready for a connection yet, and a cut
+  /// connection may still look connected.
   private static let settling = Micros(2_000_000)
 
   private var memory = ConnectionMemory()
   private var missing: Set<Connection> = []
-  /// Asked for, and not made yet: without a limit of time, since a session's other programs start when they do.
+  /// Connections asked for and not made yet. They have no time limit: a session's other programs may start at
+  /// any time.
   private var wished: Set<Connection> = []
   private var standing = StandingConnections()
   private var restoreUntil = Micros.zero
@@ -21,10 +22,10 @@ struct Patchbay {
   private var settledAt = Micros.zero
   private var isNew = false
 
-  /// What there is, was, or is waited for.
+  /// Present, remembered and wished connections.
   var known: Set<Connection> { memory.remembered.union(wished) }
 
-  /// False if there are too many.
+  /// Returns false if there are too many.
   mutating func wish(for connections: Set<Connection>) -> Bool {
     let all = wished.union(connections)
     guard all.count <= ConnectionMemory.limit else { return false }
@@ -49,8 +50,8 @@ struct Patchbay {
     nextLook = now
   }
 
-  /// JACK says when ports and connections change, jack2 a cycle or more before that can be seen. Where nothing does, nobody
-  /// looks.
+  /// Whether to look now. JACK notifies us when ports and connections change, but jack2 does so a cycle or
+  /// more before the change is visible. Without a change we do not look.
   mutating func isLookDue(graphChanged: Bool, at now: Micros) -> Bool {
     let isChange = graphChanged || isNew
     isNew = false
@@ -64,7 +65,7 @@ struct Patchbay {
   /// [control]
   mutating func step(on client: RunningClient, graphChanged: Bool, at now: Micros) {
     guard isLookDue(graphChanged: graphChanged, at: now) else { return }
-    // What is made once is not made again: if it is cut after that, somebody wanted it so.
+    // Each connection is made once only: if it is cut afterwards, the user wanted that.
     for connection in missing where client.connect(connection) { missing.remove(connection) }
     for connection in wished where client.connect(connection) { wished.remove(connection) }
     if !standing.wanted.isEmpty {
@@ -80,12 +81,12 @@ struct Patchbay {
   }
 }
 
-/// One of our ports connected with a port of someone else, by names: handles die with the server, and channels' ports come and
-/// go.
+/// A connection of one of our ports with another client's, by name: handles die with the server, and the
+/// ports of channels come and go.
 public struct Connection: Hashable, Sendable {
-  /// Of ours, without its client.
+  /// The name of our port, without the client's.
   public let port: String
-  /// The other port with its client, for instance `system:playback_1`.
+  /// The other port's full name, for instance `system:playback_1`.
   public let other: String
 
   public init(port: String, other: String) {
@@ -96,22 +97,22 @@ public struct Connection: Hashable, Sendable {
   public init(port: Port, other: String) { self.init(port: port.name, other: other) }
 }
 
-/// Which connections our ports have, so that they can be made again after the server was gone.
+/// Remembers which connections our ports have, so that they can be made again when the server returns.
 ///
-/// A connection is forgotten only if it stays cut while both of its ports exist: that was somebody's wish.
-/// If one of them is gone as well, its program, its channel or the whole server is going down, and it may come back.
+/// A connection is forgotten only if it stays cut while both of its ports exist: then the user cut it. If a
+/// port is gone as well, its program, its channel or the whole server went down and may return.
 struct ConnectionMemory {
-  /// A server that shuts down in order cuts first and unregisters after; no user can tell this from now.
+  /// A server that shuts down properly cuts connections first and unregisters ports after.
   static let forgetAfter = Micros(1_000_000)
   static let limit = 512
 
   private(set) var remembered: Set<Connection> = []
   private(set) var refusedCount = 0
   private var cutSince: [Connection: Micros] = [:]
-  /// Remembered, and our own port is gone.
+  /// Remembered connections whose port of ours is gone.
   private var parted: Set<Connection> = []
 
-  /// `portExists` is asked for other programs' ports by their full names, and for ours without the client's.
+  /// `portExists` gets the full names of other programs' ports, and of ours the names without the client's.
   mutating func observe(_ present: Set<Connection>, at now: Micros, portExists: (String) -> Bool) {
     for connection in present where !remembered.contains(connection) {
       if remembered.count < Self.limit {
@@ -135,18 +136,18 @@ struct ConnectionMemory {
     }
   }
 
-  /// What a port of ours had before it went, once it is back: nobody cut that.
+  /// The connections that a port of ours had before it went, if it has returned: the user did not cut them.
   mutating func takeReturned(portExists: (String) -> Bool) -> Set<Connection> {
     let returned = parted.filter { portExists($0.port) }
     parted.subtract(returned)
     return returned
   }
 
-  /// The server is gone: nothing that was seen missing lately counts as cut by the user.
+  /// Forgets the cuts seen lately: the server's end caused them, not the user.
   mutating func serverLost() {
     cutSince = [:]
   }
 
-  /// Whether a cut is still being judged, so that somebody has to look again.
+  /// Whether a cut is still being judged, so that another look is needed.
   var isUndecided: Bool { !cutSince.isEmpty }
 }

@@ -2,16 +2,16 @@
 public import Choices
 import CJACK
 
-/// What JACK shows of the ports. All are registered at start, whatever is in use: a port that comes later breaks the connections
-/// that sessions remember.
+/// Our standing ports as JACK shows them. All are registered at start, even if unused: sessions lose the
+/// connections of a port that appears later.
 extension Port {
   public static let all: [Port] = (0..<Int.max).lazy.map(Port.number).prefix { $0 != nil }.compactMap(\.self)
-  /// Those that JACK knows.
+  /// The ports that JACK knows.
   public static let registered: [Port] = all.filter { $0 != .jack }
 
   enum Signal { case audio, controlVoltage, midi }
 
-  /// Its name, and what patchbays show: ports that belong together for the ear are one group for the eye.
+  /// The port's name, and what patchbays show of it. Ports that belong together share a group.
   var shown: (name: String, pretty: String, group: String, signal: Signal) {
     switch self {
     case .click1: ("click_1", "Click 1", "click", .audio)
@@ -26,7 +26,7 @@ extension Port {
 
   public var name: String { shown.name }
 
-  /// A buffer of samples leaves here.
+  /// Whether the port is an output of samples (audio or CV).
   var isAudible: Bool {
     switch self {
     case .click1, .click2, .pulse, .run: true
@@ -41,11 +41,11 @@ extension Port {
 struct PortHandles {
   private var handles = PerPort<OpaquePointer?>(repeating: nil)
 
-  /// Registers them all. Called once per client, before it is activated. [control]
+  /// Registers all ports. Call it once per client, before it is activated. [control]
   init(registeringOn client: OpaquePointer) throws(JACKError) {
     for port in Port.registered {
       let type = port.shown.signal == .midi ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE
-      // Terminal: what we play comes from nowhere else, what we read goes nowhere else.
+      // Terminal: no signal passes through us, from an input to an output.
       let flags = (port.isOutput ? JackPortIsOutput : JackPortIsInput).rawValue | JackPortIsTerminal.rawValue
       guard let handle = jack_port_register(client, port.name, type, UInt(flags), 0) else {
         throw .portRefused(port.name)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import HostSync
 
-/// Who is likely to be timebase master, if another client is: JACK tells nobody who it is.
+/// Guesses which other client is timebase master: JACK does not name it.
 enum ProbableMaster {
-  /// Programs that can be; their clients may have more behind the name.
+  /// Programs that can be timebase master; a client's name may have a suffix.
   private static let programs = [
     "ardour", "mixbus", "hydrogen", "qtractor", "sooperlooper", "carla", "rosegarden", "muse", "non-timeline",
     "seq24", "seq66", "klick", "gtklick", "jack_transport_link", "jack-link",
   ]
 
-  /// The only one of them, or the only other tactus. Nil: there is none or there are several, or one that has no ports.
+  /// The only client of such a program, or the only other tactus. nil if there is none, or several; a client
+  /// without ports is not seen.
   static func name(ofPorts ports: [String], neighbours: Set<String>) -> String? {
     let clients = Set(ports.compactMap { $0.split(separator: ":").first.map(String.init) })
     let candidates = clients.filter { neighbours.contains($0) || isKnown($0) }
@@ -26,7 +27,7 @@ enum ProbableMaster {
   }
 }
 
-/// What was guessed last: asked again when ports or clients have changed.
+/// The last guess, which is made again when ports or clients have changed.
 struct MasterGuess {
   private(set) var name: String?
   private var isMade = false

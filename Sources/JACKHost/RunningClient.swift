@@ -5,8 +5,8 @@ import Choices
 import Glibc
 import HostSync
 
-/// One stay on one server, from activation to its end: ports, the audio thread's state, and what the control
-/// thread has to look after meanwhile. [control]
+/// One client on one server, from its activation to its end: the ports, the audio thread's state, and what
+/// the control thread must watch meanwhile. [control]
 final class RunningClient {
   private let client: JACKClient
   private let ports: PortHandles
@@ -19,13 +19,13 @@ final class RunningClient {
   private let reader: LatencyReader
   private var watch = LatencyWatch()
   private var mastership: Mastership
-  /// Clients that have our ports: each is a tactus.
+  /// Other clients with the same ports as ours: each is a tactus.
   private var neighbours: Set<String> = []
   private(set) var watchdog = Watchdog()
   private var wishNumber: UInt32
-  /// How late the driver was at its last xrun.
+  /// JACK's delay of its last xrun, in microseconds.
   private var lastDelay: Float
-  /// What the audio thread has seen before this was counted already.
+  /// Until this time, a lateness that the audio thread noticed belongs to an xrun already counted.
   private var nextLateness = Micros.zero
   private static let latenessSpacing = Micros(60_000)
   private var hasLeft = false
@@ -53,8 +53,8 @@ final class RunningClient {
     cycle.initialize(
       to: AudioCycle(
         client: client.handle, ports: ports, shared: shared, sampleRate: rate, after: before))
-    // Pages of ours that the audio thread touches; libjack locks only its own. Refused under a small
-    // RLIMIT_MEMLOCK, and then a machine under memory pressure may page them.
+    // The audio thread touches these pages, and libjack locks only its own. A small RLIMIT_MEMLOCK refuses
+    // this; then a machine that is short of memory may page them out.
     mlock(cycle, MemoryLayout<AudioCycle>.size)
     try activate(at: now)
   }
@@ -65,12 +65,13 @@ final class RunningClient {
     cycle.deallocate()
   }
 
-  /// Once. Nothing of it is of any use afterwards; a server that does not answer keeps the caller waiting. [any]
+  /// Leaves the server, once; the client is useless afterwards. Blocks while the server does not answer.
+  /// [any]
   func leave() {
     guard !hasLeft else { return }
     hasLeft = true
     if !shared.pointee.board.isShutDown {
-      // What patchbays were told goes before the ports do.
+      // Remove the metadata before the ports go.
       ports.forget(on: client.handle)
       channels.forget()
       outputs.forget()
@@ -80,8 +81,8 @@ final class RunningClient {
     }
     jack_deactivate(client.handle)
     NoticeBoard.detach(from: client.handle)
-    // From here on nothing is written to us, but something may just be: nobody reads it once we close, and jackd would
-    // wait for ever.
+    // No new notification is sent to us from here on, but one may be on its way. Once we close, we would not
+    // read it, and jackd would wait for ever.
     client.awaitAnswer()
     client.close()
   }
@@ -115,7 +116,7 @@ final class RunningClient {
 
   var sinks: SinkChoice { watch.sinks }
 
-  /// Clocks, and latencies if anything may have moved them.
+  /// Reads clocks, xruns and neighbours, and latencies if anything may have changed them.
   func step(at now: Micros, notices: Notices, sink: SinkName) {
     channels.step()
     outputs.step(clock: ports[.clock], at: now)
@@ -129,7 +130,8 @@ final class RunningClient {
     readLatencies(sink, notices, at: now)
   }
 
-  /// jackd tells of the last one in whole microseconds, so that two may look like one; then the audio thread has seen it.
+  /// jackd reports only the last xrun's delay, in whole microseconds, so that two equal ones look like one.
+  /// Then the audio thread's own notice of lateness shows the second.
   private func countXruns(at now: Micros, wasLate: Bool) {
     let delay = jack_get_xrun_delayed_usecs(client.handle)
     guard delay != lastDelay || wasLate && now >= nextLateness else { return }
@@ -164,7 +166,7 @@ extension RunningClient {
 
   var standing: Mastership.Standing { mastership.standing }
 
-  /// Asks for the timebase, gives it up or refreshes it, as the user and the observations demand.
+  /// Asks for the timebase, gives it up or refreshes it, as the user's wish and the report demand.
   func lookAfterTimebase(isWanted: Bool, _ report: Report, at now: Micros) {
     let action = mastership.step(
       isWanted: isWanted, report, calls: shared.pointee.timebaseCalls.load(ordering: .relaxed),
@@ -176,7 +178,7 @@ extension RunningClient {
     }
   }
 
-  /// - Parameter conditionally: else in place of any other master.
+  /// - Parameter conditionally: only if there is no other master; otherwise replaces it.
   func askForTimebase(conditionally: Bool, at now: Micros) {
     let code = jack_set_timebase_callback(client.handle, conditionally ? 1 : 0, writeTimebase, cycle)
     mastership.asked(wasRefused: code != 0, at: now)
@@ -191,14 +193,15 @@ extension RunningClient {
     }
   }
 
-  /// Begins the server's time for a held start again. A transport that stands or rolls meanwhile is left alone.
+  /// Restarts the server's timeout for a held start. Leaves a transport alone that stands or rolls meanwhile.
   func holdOn() {
     guard jack_transport_query(client.handle, nil) == JackTransportStarting else { return }
     jack_transport_start(client.handle)
   }
 
-  /// Not `jack_transport_locate`: that sends memory that nobody has written, and jack2 shows it to everybody for a cycle
-  /// (facts: jack 6). Only the BBT bit: with more jack2 drops the request and says yes.
+  /// Locates by `jack_transport_reposition`. `jack_transport_locate` sends uninitialized memory, which jack2
+  /// shows to all clients for a cycle (facts: jack 6). Only the BBT bit is set: with more bits, jack2 drops
+  /// the request and reports success.
   func locate(_ frame: UInt32, showing bbt: BBT? = nil) {
     var position = jack_position_t()
     position.frame_rate = jack_get_sample_rate(client.handle)
@@ -210,8 +213,9 @@ extension RunningClient {
     jack_transport_reposition(client.handle, &position)
   }
 
-  /// What the audio thread cannot ask of JACK itself; once, and only if nobody was faster. JACK shows what comes with it
-  /// for a cycle, until the master has spoken: `showing`, or without it what is there.
+  /// Carries out a wish of the audio thread, once, and only if it is still open. Until the timebase master
+  /// has answered, JACK shows the bar and beat that come with the locate for a cycle: `showing`, or else the
+  /// present ones.
   func fulfil(_ wish: TransportWish, showing bbt: BBT?) {
     guard wish.number != wishNumber else { return }
     var position = jack_position_t()
@@ -222,7 +226,7 @@ extension RunningClient {
     locate(wish.place.frame, showing: bbt ?? transport.bbt)
   }
 
-  /// Sends the rolling transport; the audio thread knows of it first.
+  /// Locates the rolling transport, after telling the audio thread.
   func relocate(_ relocation: Relocation, showing bbt: BBT?) {
     shared.pointee.relocation.publish(relocation)
     locate(relocation.place.frame, showing: bbt)
@@ -242,25 +246,25 @@ extension RunningClient {
     return found
   }
 
-  /// Looked up in what the server shares with us, so it may be asked often.
+  /// Reads only the server's shared memory, so it may be called often.
   var isConnected: Bool { Port.registered.contains(where: isConnected) || outputs.isConnected }
 
   func isConnected(_ port: Port) -> Bool { jack_port_connected(ports[port]) > 0 }
 
-  /// Everybody's ports.
+  /// All clients' ports.
   var portsSeen: StandingConnections.Seen {
     .init(
       outputs: client.ports(JackPortIsOutput), inputs: client.ports(JackPortIsInput),
       speakers: client.ports(JackPortIsInput, JackPortIsPhysical, type: JACK_DEFAULT_AUDIO_TYPE))
   }
 
-  /// Of a timebase that is not ours.
+  /// The client that is probably timebase master, if another one is.
   var probableMaster: String? {
     ProbableMaster.name(
       ofPorts: client.ports(JackPortIsOutput) + client.ports(JackPortIsInput), neighbours: neighbours)
   }
 
-  /// Something is connected that may send keys and pedals.
+  /// Whether anything is connected to `control` that may send keys and pedals.
   var isPlayed: Bool { jack_port_connected(ports[.control]) > 0 }
 
   func connect(from output: String, to input: String) -> Bool {
@@ -268,7 +272,7 @@ extension RunningClient {
     return result == 0 || result == EEXIST
   }
 
-  /// True if the two are there, and connected afterwards.
+  /// Returns true if both ports exist and are connected afterwards.
   func connect(_ connection: Connection) -> Bool {
     let ours = fullName(of: connection.port)
     guard client.exists(port: connection.other), let handle = jack_port_by_name(client.handle, ours) else {
@@ -278,7 +282,7 @@ extension RunningClient {
     return isOutput ? connect(from: ours, to: connection.other) : connect(from: connection.other, to: ours)
   }
 
-  /// Without a colon it is one of ours.
+  /// A name without a colon is a port of ours.
   func exists(port name: String) -> Bool { client.exists(port: fullName(of: name)) }
 
   private func fullName(of port: String) -> String { port.contains(":") ? port : client.name + ":" + port }

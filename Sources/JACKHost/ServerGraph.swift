@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CJACK
 
-/// A server's connections at one moment, each asked for when it is needed first. [control]
+/// A server's ports and connections at one moment, each list fetched when it is first needed. [control]
 final class ServerGraph: SinkGraph {
   private let client: JACKClient
   private let implementation: JACKImplementation

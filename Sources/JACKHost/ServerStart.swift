@@ -2,30 +2,30 @@
 import CJACK
 import Glibc
 
-/// A server that is started for us: by libjack, with the line that its user has written for that. [control]
+/// Lets libjack start a server, with the command line in the user's `.jackdrc`. [control]
 ///
-/// jack2's libjack runs the line with the server's name and with `-T` in it, so such a server ends with its last client.
-/// Where there is no such file libjack would try `jackd -d alsa` on whatever card is the first; we don't let it guess.
+/// jack2's libjack adds the server's name and `-T`, so the server ends with its last client. Without such a
+/// file, libjack would try `jackd -d alsa` on the first sound card; we don't let it guess.
 public enum ServerStart {
-  /// Why none was started.
+  /// Why no server was started.
   public enum Obstacle: Equatable, Sendable {
-    /// Nobody has written how.
+    /// There is no `.jackdrc`.
     case notConfigured
     /// `JACK_NO_START_SERVER` is set.
     case forbidden
-    /// PipeWire's libjack starts none.
+    /// PipeWire's libjack starts no server.
     case pipeWire
-    /// What that file says brought no server within libjack's six seconds.
+    /// The command in that file started no server within libjack's six seconds.
     case inVain(file: String)
   }
 
-  /// The file with the line that starts a server, where libjack looks for it; nil if there is none.
+  /// The file with the command that starts a server, at libjack's places; nil if there is none.
   public static var file: String? {
     let home = getenv("HOME").map { String(cString: $0) + "/.jackdrc" }
     return ([home].compactMap(\.self) + ["/etc/jackdrc"]).first { access($0, R_OK) == 0 }
   }
 
-  /// Lets libjack do it. It takes a second, and six if nothing comes.
+  /// Lets libjack start the server. Takes one second, or six if it fails.
   static func open(_ name: String, _ server: String?) throws(JACKError) -> (OpaquePointer, isStarted: Bool) {
     let serverName = server ?? JACKClient.defaultServer
     if case .pipeWire = JACKImplementation.loaded { throw .notStarted(serverName, .pipeWire) }
@@ -49,13 +49,13 @@ public enum ServerStart {
   }
 }
 
-/// Whether the process that is forked now is the server-to-be. The control thread's.
+/// Whether the process forked now becomes the server. Only the control thread uses it.
 nonisolated(unsafe) private var isStarting = false
 
 private let childrenAreDetached = pthread_atfork(nil, nil, detachServer) == 0
 
-/// In libjack's child, before it becomes the server: that would write its messages into the terminal view for as long as
-/// it runs, keep a pipe open that somebody reads us through, and be deaf to the signals that only we take our own way.
+/// Runs in libjack's child before it becomes the server. Otherwise the server would write into the terminal
+/// view for as long as it runs, keep our stdout pipe open, and inherit the signals that we block or ignore.
 private func detachServer() {
   guard isStarting else { return }
   let nothing = open("/dev/null", O_RDWR)

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Choices
 
-/// The sinks whose latency counts for what other programs play, and why these.
+/// The sinks whose latency counts for other programs' sound, and the reason for the choice.
 public struct SinkChoice: Hashable, Sendable {
   public enum Reason: Hashable, Sendable {
     /// The user has named them.
     case named
-    /// This click, without its client's name, is heard there.
+    /// This click (the port's name without its client's) is heard there.
     case click(String)
     /// JACK programs play there, and no click is heard anywhere.
     case programs
     /// The sinks counted when the transport began to move, and a program still plays there.
     case kept
-    /// No JACK program plays anywhere: all of them.
+    /// No JACK program plays anywhere, so all sinks count.
     case nobody
   }
 
   public var reason: Reason
   /// Full names of inputs.
   public var ports: [String]
-  /// The user has named sinks, and none of them is there.
+  /// Whether the user has named sinks of which none exists.
   public var isNameMissing = false
 
   static let none = SinkChoice(reason: .nobody, ports: [])
 
-  /// Each client that has one of the ports.
+  /// The clients that have these ports.
   public var clients: [String] {
     var found: [String] = []
     for port in ports where !found.contains(clientName(ofPort: port)) {
@@ -34,7 +34,7 @@ public struct SinkChoice: Hashable, Sendable {
   }
 }
 
-/// A server's audio ports and connections, as far as the rule asks for them; full names.
+/// A server's audio ports and connections, as far as the rule needs them; full names.
 protocol SinkGraph {
   /// Every input.
   var inputs: [String] { get }
@@ -43,21 +43,21 @@ protocol SinkGraph {
   func outputs(of client: String) -> [String]
   func inputs(behind output: String) -> [String]
   func outputs(before input: String) -> [String]
-  /// Whether the client passes nothing on that comes in here.
+  /// Whether its client passes on nothing that arrives at this input.
   func isTerminal(input: String) -> Bool
-  /// A program of the desktop plays here, and not a JACK program.
+  /// Whether this output belongs to a desktop program and not to a JACK program.
   func isDesktop(output: String) -> Bool
 }
 
-/// Which sinks count. JACK does not tell which clients take part in the transport, so this goes by where our own click is heard: that
-/// is where the musician listens to other programs, too.
+/// Decides which sinks count. JACK does not tell which clients follow the transport, so the rule takes the
+/// sinks at which our own click is heard: the musician listens to other programs there, too.
 enum SinkRule {
-  /// A route through more clients, or through more outputs side by side, is not followed.
+  /// Routes through more clients, or through more outputs at a time, are not followed.
   static let mostClients = 64, mostOutputs = 1_024
 
   /// - Parameters:
-  ///   - clicks: our clicks' ports, the one that counts most first.
-  ///   - before: what this said last; it stays while the transport moves, as long as a program plays there.
+  ///   - clicks: our clicks' ports, the most important first.
+  ///   - before: the last choice; it is kept while the transport moves, as long as a program plays there.
   static func choose(
     in graph: some SinkGraph, for name: SinkName, clicks: [String], before: SinkChoice = .none,
     isMoving: Bool = false
@@ -86,7 +86,7 @@ enum SinkRule {
       ? SinkChoice(reason: .nobody, ports: graph.sinks) : SinkChoice(reason: .programs, ports: played)
   }
 
-  /// The sinks that an output reaches through as few other clients as possible: what is connected farther on, by any of them, moves nothing.
+  /// The sinks that an output reaches through the fewest other clients. Connections beyond them don't matter.
   private static func nearest(to output: String, in graph: some SinkGraph) -> [String] {
     var outputs = [output]
     var seen: Set = [clientName(ofPort: output)]

@@ -3,21 +3,22 @@ public import Choices
 
 /// A connection that is to be there whenever both of its ports are.
 public enum StandingConnection: Hashable, Sendable {
-  /// By full names, or ours by their own; `*` stands for anything. In either direction.
+  /// Two ports, in either direction: full names, or a port of ours without the client's name; `*` stands for
+  /// anything.
   case ports(String, String)
   /// The click on the first two playback ports of the sound card.
   case clickToSpeakers
 
-  /// The name of an output of the user's own that stands for its port, `out/NAME`; nil: it is none.
+  /// The name of the user's output that `out/NAME` stands for; nil if `end` has another form.
   public static func ownOutput(_ end: String) -> String? {
     end.hasPrefix("out/") && !end.contains(":") ? String(end.dropFirst(4)) : nil
   }
 }
 
-/// Makes the standing connections: each pair once whenever both of its ports have come, so that what a hand cuts stays
-/// cut until one of them, or the server, has gone and come back.
+/// Makes the standing connections: each pair once, whenever both of its ports have appeared. A connection
+/// that the user cuts stays cut until one of its ports, or the server, has gone and returned.
 struct StandingConnections {
-  /// Two patterns that match everything would want them by the thousand.
+  /// Most pairs: two patterns that match everything would yield thousands.
   static let limit = 512
 
   struct Seen {
@@ -33,7 +34,7 @@ struct StandingConnections {
 
   private(set) var wanted: [StandingConnection] = []
   private var made: Set<Pair> = []
-  /// Pairs beyond the limit, at the last look.
+  /// Pairs beyond the limit at the last look.
   private(set) var refusedCount = 0
 
   mutating func want(_ connections: [StandingConnection]) {
@@ -45,7 +46,7 @@ struct StandingConnections {
     made = []
   }
 
-  /// - Parameter connect: from an output to an input; whether they are connected afterwards.
+  /// - Parameter connect: connects an output to an input, and returns whether they are connected afterwards.
   mutating func step(_ seen: Seen, client: String, connect: (String, String) -> Bool) {
     guard !wanted.isEmpty else { return }
     var allowed: [Pair] = []
@@ -63,7 +64,8 @@ struct StandingConnections {
     for pair in allowed where !made.contains(pair) && connect(pair.output, pair.input) { made.insert(pair) }
   }
 
-  /// Each output with each input; not yet as pairs, of which there may be a million.
+  /// The outputs and inputs to be connected, each with each. They are not expanded to pairs, of which there
+  /// may be a million.
   private func ends(
     _ connection: StandingConnection, _ seen: Seen, _ client: String
   ) -> [(outputs: [String], inputs: [String])] {
@@ -82,17 +84,17 @@ struct StandingConnections {
 }
 
 extension Port {
-  /// Whether a name without a client, in which `*` stands for anything, is one of ours.
+  /// Whether the pattern, a name without a client in which `*` stands for anything, matches a port of ours.
   public static func isOurs(_ pattern: String) -> Bool {
     registered.contains { PortPattern(pattern, client: "").matches(":" + $0.name) }
   }
 }
 
-/// The name of a port, in which `*` stands for anything.
+/// A port's full name, in which `*` stands for anything.
 struct PortPattern {
   private let name: NamePattern
 
-  /// Without a colon it is a port of this client.
+  /// A name without a colon is a port of this client.
   init(_ text: String, client: String) {
     let ours = StandingConnection.ownOutput(text) ?? text
     name = NamePattern(text.contains(":") ? text : "\(client):\(ours)")

@@ -4,12 +4,13 @@ import CJACK
 import Choices
 import HostSync
 
-/// How long JACK lets slow clients hold a start: one number for the whole server. A start that we hold must be over by then; and a
-/// program that never gets ready keeps everybody waiting for so long, so that it is the usual one wherever that is enough. [control]
+/// JACK's timeout for slow clients that hold a start: one number for the whole server. A start that we hold
+/// must be over by then. But a program that never gets ready delays all others for that time, so we keep the
+/// usual limit wherever it suffices. [control]
 struct SyncLimit {
   private let client: OpaquePointer
   let implementation = JACKImplementation.loaded
-  /// nil: the usual one.
+  /// The limit that we set; nil: the usual one.
   private var told: Micros?
 
   init(client: OpaquePointer) { self.client = client }
@@ -20,8 +21,8 @@ struct SyncLimit {
     return implementation.longestHold.map { min($0, wanted) } ?? wanted
   }
 
-  /// Sets the limit that these choices need, before a start is asked for: JACK reads the number once, as the start begins. `beatMicros`: the session's
-  /// beat, which the last cycle may not have seen yet.
+  /// Sets the limit that these settings need. Call it before asking for a start: JACK reads the number once,
+  /// when the start begins. `beatMicros`: the session's beat, which the last cycle may not have seen yet.
   mutating func follow(_ report: Report, _ choices: Settings, beatMicros: Double) {
     let usual = implementation.usualSyncLimit
     let needed = report.syncLimit(for: choices, beatMicros: beatMicros, usual: usual)
@@ -30,15 +31,15 @@ struct SyncLimit {
     tell(needed ?? usual)
   }
 
-  /// Another tactus that left has put the usual number back.
+  /// Sets our limit again after another tactus left and restored the usual one.
   func tellAgain() {
     if let told { tell(told) }
   }
 
-  /// Another client has set a shorter one.
+  /// Sets our limit again after another client has set a shorter one.
   func insist() { tell(told ?? implementation.usualSyncLimit) }
 
-  /// We leave.
+  /// Restores the usual limit when we leave.
   func giveBack() {
     if told != nil { tell(implementation.usualSyncLimit) }
   }

@@ -2,16 +2,17 @@
 import BeatMath
 import CJACK
 
-/// The session's tempo as a property of our client: jack_transport_link keeps it there, and RNBO's runner and patchbays read it. It
-/// is there before a transport rolls and no matter who is timebase master. [control]
+/// The session's tempo as a metadata property of our client, where jack_transport_link keeps it, too; RNBO's
+/// runner and patchbays read it. It exists even if no transport rolls, no matter which client is timebase
+/// master. [control]
 struct TempoProperty {
   static let key = "http://www.x37v.info/jack/metadata/bpm"
   static let type = "https://www.w3.org/2001/XMLSchema#decimal"
-  /// Each change is told to every client of the server, so a ramp is told in steps.
+  /// The server notifies every client of each change, so a tempo ramp is written in steps.
   private static let interval = Micros(500_000)
 
   private let client: OpaquePointer
-  /// A number that the server has given us; nil: it has none, and nothing is told.
+  /// Our client's UUID; nil: the server has given none, and nothing is written.
   private let subject: jack_uuid_t?
   private var told = 0.0
   private var nextTime = Micros(0)
@@ -27,7 +28,7 @@ struct TempoProperty {
     jack_free(text)
   }
 
-  /// In the steps that Link's tempo has: 120 and not 120.00000000000001.
+  /// Writes the tempo in the steps that Link's tempo has: 120 and not 120.00000000000001.
   mutating func tell(_ tempo: Double, at now: Micros) {
     guard let subject, tempo > 0, tempo != told, now >= nextTime else { return }
     nextTime = now + Self.interval
@@ -37,7 +38,7 @@ struct TempoProperty {
     told = tempo
   }
 
-  /// jack2 keeps it after its client is gone, and gives the number to another.
+  /// Removes the property: jack2 keeps it after its client is gone, and gives the UUID to another.
   func forget() {
     guard let subject, told > 0, let turn = ServerTurn() else { return }
     jack_remove_property(client, subject, Self.key)

@@ -4,19 +4,19 @@ import Choices
 import HostSync
 import Linux
 
-/// What we ask of the server's transport: the user's commands, what waits for its moment, and what the audio thread
-/// cannot ask for itself. [control]
+/// All that we ask of the server's transport: the user's commands, planned actions, and wishes of the audio
+/// thread, which may not ask JACK itself. [control]
 struct TransportControl {
   var relocator = Relocator()
-  /// The session's beat, in microseconds: a tempo that comes together with a start is in the reports a cycle later.
+  /// The session's beat, in microseconds. The reports show a tempo that comes with a start a cycle late.
   var beatMicros = 0.0
   private var renewal = HoldRenewal()
   private var behindStop = OrdersBehindStop<TransportCommand>()
   private var hasSettled = false
-  /// The reports' `cutStarts` that were mended so far; nil: there was no report.
+  /// The reports' `cutStarts` that were repaired so far; nil: there was no report.
   private var cutStarts: UInt64?
   private var stoodStill = false
-  /// The audio thread's wish, and the cycle that it came with.
+  /// The audio thread's last wish, and the time of the cycle in which it appeared.
   private var wish: (number: UInt32, due: Double) = (0, 0)
 
   mutating func command(
@@ -34,12 +34,12 @@ struct TransportControl {
     where relocator.locate(frame: frame, beat: beat, step: step, from: report):
       break
     case .locate(let frame), .jump(let frame, _, _):
-      // A start that waits goes on from the new place.
+      // A start that waits continues from the new place.
       if relocator.startBeat == nil { relocator.cancel() }
       locate(frame, on: running, report, sampleRate: sampleRate)
     case .play where report.isUnderWay:
       relocator.goOn(from: report)
-      // It will without being asked.
+      // The locate that is under way starts it again by itself.
       if !relocator.isLocating { Question.ask { running.command(.play) } }
     case .play:
       relocator.cancel()
@@ -48,26 +48,27 @@ struct TransportControl {
     }
   }
 
-  /// A locate that waited is done when it stands.
+  /// Stops the transport. A locate that waited is carried out once it has stopped.
   private mutating func stop(
     at place: UInt32?, _ running: RunningClient, _ report: Report, sampleRate: Int
   ) {
     if report.isMoving { behindStop.stopped(at: HostClock.micros()) }
-    // Another request to start would undo the stop, until JACK shows it.
+    // A renewed request to start would undo the stop until JACK shows it.
     renewal = HoldRenewal()
     Question.ask { running.command(.stop) }
     if let place { command(.locate(frame: place), on: running, report, sampleRate: sampleRate) }
   }
 
-  /// The server has gone, or does not answer: what was meant for it is not for the next.
+  /// Forgets everything planned for a server that is gone or silent: it is not meant for the next.
   mutating func forget() {
     relocator.cancel()
     behindStop.forget()
     (hasSettled, cutStarts, stoodStill) = (false, nil, false)
   }
 
-  /// JACK let a start roll that we held. On jackd the limit is the last client's word, which is ours again; on PipeWire it is the
-  /// shortest of all. The start is made again from its place, by a transport that stands until it is due.
+  /// Repairs a start that JACK let roll while we held it, because another client changed the limit. jackd
+  /// uses the last value set, so we set ours again; PipeWire uses the shortest of all. The start is made
+  /// again from its place: stop, locate, play.
   private mutating func mend(on running: RunningClient, _ report: Report, sampleRate: Int) {
     defer { cutStarts = report.cutStarts }
     guard let cutStarts, report.cutStarts > cutStarts else { return }
@@ -78,7 +79,7 @@ struct TransportControl {
     }
   }
 
-  /// Locates a transport that stands although it says that it rolls: that lets PipeWire's go on.
+  /// Locates a transport that stands although JACK says that it rolls: that makes PipeWire's go on.
   private mutating func rouse(on running: RunningClient, _ report: Report, sampleRate: Int) {
     defer { stoodStill = report.standsStill }
     guard report.standsStill, !stoodStill else { return }
@@ -89,8 +90,8 @@ struct TransportControl {
       sampleRate: sampleRate)
   }
 
-  /// Sends a transport that we found standing to where it stands: PipeWire may roll from there or from one cycle farther on, and behind
-  /// a locate it rolls from there.
+  /// Locates a transport that we found stopped to the frame where it stands: PipeWire may roll from there or
+  /// one cycle later, but after a locate it rolls from there.
   private mutating func settle(on running: RunningClient, _ report: Report, sampleRate: Int) {
     guard report.isFirstFrameUnknown, !hasSettled, !running.syncLimit.implementation.rollsFromWhereItStands
     else { return }
@@ -105,7 +106,7 @@ struct TransportControl {
       command(order, on: running, report, sampleRate: sampleRate)
     }
     if wish.number != report.wish.number { wish = (report.wish.number, report.moment.due) }
-    // A locate that comes together with a start takes a cycle more to be seen, and what was wished before would undo it.
+    // A locate that comes together with a start becomes visible a cycle later; an older wish would undo it.
     if report.moment.due > wish.due {
       running.fulfil(report.wish, showing: bbt(of: Beats(report.wish.place.beat), report))
     }
@@ -114,7 +115,8 @@ struct TransportControl {
     rouse(on: running, report, sampleRate: sampleRate)
     let limit = running.syncLimit.implementation.longestHold
     if renewal.isDue(isHolding: report.isHolding, limit: limit, at: HostClock.micros()) { running.holdOn() }
-    // What was done before in this look may have taken many milliseconds, and a start is asked for in its moment or not at all.
+    // The steps above may have taken many milliseconds, and a start must be asked for at its time or not at
+    // all: read the clock again.
     switch relocator.step(report, at: HostClock.micros()) {
     case .nothing: break
     case .locate(let frame): locate(frame, on: running, report, sampleRate: sampleRate)
@@ -131,8 +133,8 @@ struct TransportControl {
     Question.ask { running.locate(frame, showing: there) }
   }
 
-  /// How we show a place in the song. nil: another master knows its bars better than we do, and where none is nobody would take it
-  /// away again.
+  /// The bar and beat to show for a place in the song. nil unless we are timebase master: another master
+  /// knows its bars better, and without a master the values would stay for ever.
   private func bbt(of beat: Beats, _ report: Report) -> BBT? {
     guard report.timebase == .ours else { return nil }
     return BBT(song: beat, meter: relocator.choices.meter, beatsPerMinute: report.tempo)
@@ -140,7 +142,7 @@ struct TransportControl {
 }
 
 extension JACKHost {
-  /// The session's beat, in microseconds, before a command.
+  /// The length of the session's beat in microseconds; set it before a command.
   public var beatMicros: Double {
     get { transport.beatMicros }
     set { transport.beatMicros = newValue }

@@ -4,27 +4,27 @@ import Glibc
 import Linux
 import Synchronization
 
-/// Whether JACK still answers, judged by what is seen: audio cycles, and our own looks at them.
+/// Judges whether JACK still answers, from the audio cycles and from the times of our own looks at them.
 ///
-/// A server that was stopped says nothing, and each question to it waits as long as it is silent. So nothing is
-/// asked of one that has not just had a cycle. And when it is we who were stopped (a debugger, a freezer), jackd has given
-/// us up or waits for us: then we leave it and come back.
+/// A server that was stopped sends no signal, and each call to it blocks while it stays silent. So we call
+/// only a server that has just run a cycle. If this process itself was stopped (by a debugger or a freezer),
+/// jackd has given us up or waits for us; then we leave the server and return.
 struct Watchdog {
   enum Finding: Equatable {
     case nothing
     /// JACK does not answer.
     case silence
-    /// It does again.
+    /// JACK answers again.
     case answer
-    /// The whole process stood still for so long.
+    /// The whole process was stopped for this time.
     case standstill(Micros)
   }
 
   /// The longest cycle, 8192 frames at 22050 Hz, is 372 ms.
   static let longestSilence = Micros(1_500_000)
-  /// Without a cycle for so long, and three cycles more, nothing is asked.
+  /// Time without a cycle, in addition to three cycles, after which we ask the server nothing.
   static let hesitation = Micros(50_000)
-  /// jackd waits half a second for a client.
+  /// Longer than jackd's timeout for a client, half a second.
   static let longestGap = Micros(600_000)
 
   private var cycles: UInt?
@@ -32,13 +32,13 @@ struct Watchdog {
   private var lastLook = Micros.zero
   private var lastWait = Micros.zero
   private(set) var isSilent = false
-  /// It has just had a cycle: what is asked now is answered.
+  /// Whether the server has just run a cycle, so that it answers what we ask now.
   private(set) var isPrompt = false
-  /// It has had a cycle since the first look.
+  /// Whether a cycle ran since the first look.
   private(set) var hasCycled = false
 
-  /// One look, every 20 ms or so. `cycle`: a cycle's microseconds, 0 if unknown. `waited`: how long in all JACK was waited
-  /// for, which is no standstill of ours.
+  /// Looks once; call it every 20 ms or so. `cycle`: the length of a cycle in microseconds, 0 if unknown.
+  /// `waited`: the total time spent waiting for JACK, which does not count as a standstill of ours.
   mutating func look(cycles now: UInt, of cycle: Double, at time: Micros, waited: Micros) -> Finding {
     let gap = time - lastLook
     let lost = gap - (waited - lastWait)
@@ -52,7 +52,7 @@ struct Watchdog {
     }
     if gap > Self.longestGap {
       lastCycle = time
-      // If the audio thread went on meanwhile, only this thread was busy.
+      // If the audio thread kept running, only this thread was busy.
       if lost > Self.longestGap, Double(passed) * cycle < Double(lost.count) / 2 { return .standstill(lost) }
     }
     if passed > 0 {
@@ -67,18 +67,19 @@ struct Watchdog {
   }
 }
 
-/// What the control thread asks of libjack, any of which may wait for ever: of a server that was stopped a moment ago
-/// nobody knows it yet. libjack knows one server at a time, so there is one of these, and other threads may look at it.
+/// Wraps each of the control thread's calls to libjack. Any of them may block for ever, since a server may
+/// have been stopped a moment ago. libjack knows one server at a time, so this state exists once; other
+/// threads may look at it.
 public enum Question {
-  /// On Link's clock; 0: nothing is asked.
+  /// Start of the present call, on Link's clock; 0: no call is under way.
   private static let since = Atomic<Int64>(0)
-  /// How long answers were waited for so far.
+  /// Total time spent in calls, in microseconds.
   private static let waited = Atomic<Int64>(0)
 
   /// [any]
   public static var isOpen: Bool { since.load(ordering: .relaxed) != 0 }
 
-  /// The server has had time enough. [any]
+  /// Whether the present call has taken so long that the server must be silent. [any]
   public static var isUnanswered: Bool {
     let since = since.load(ordering: .relaxed)
     return since != 0 && HostClock.micros().count - since >= Watchdog.longestSilence.count
@@ -86,7 +87,7 @@ public enum Question {
 
   static var totalWait: Micros { Micros(waited.load(ordering: .relaxed)) }
 
-  /// One within another is part of it. [control]
+  /// Runs `question` and measures the time it takes. A nested call belongs to the outer one. [control]
   static func ask<Answer, Failure: Error>(_ question: () throws(Failure) -> Answer) throws(Failure) -> Answer
   {
     guard !isOpen else { return try question() }
@@ -100,12 +101,12 @@ public enum Question {
   }
 }
 
-/// Leaves a server, on a thread of its own: one that does not answer never lets us go. [control]
+/// Leaves a server on a thread of its own, because a server that does not answer never releases us. [control]
 ///
-/// Until it is done nothing else may be asked of libjack, which knows one server at a time.
+/// Until the departure is done nothing else may be asked of libjack, which knows one server at a time.
 final class Departure: @unchecked Sendable {
   private let client: RunningClient
-  /// What the client's audio thread holds stays as long as it does.
+  /// Keeps alive the memory that the client's audio thread uses.
   private let exchange: AudioExchange
   private let done = Atomic(false)
 
@@ -117,7 +118,7 @@ final class Departure: @unchecked Sendable {
 
   var isDone: Bool { done.load(ordering: .acquiring) }
 
-  /// Waits for it, but not for ever.
+  /// Waits until the departure is done, or for `limit`.
   func wait(atMost limit: Micros) {
     let end = HostClock.micros() + limit
     while !isDone, HostClock.micros() < end { usleep(1_000) }
