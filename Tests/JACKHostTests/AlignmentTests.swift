@@ -9,7 +9,8 @@ import Testing
 
 @testable import JACKHost
 
-/// A DAW that counts frames, beside the session, on a real server: how exactly it starts, and how it is brought back.
+/// A DAW that computes beats from frames, on a real server: how exactly it starts on the session's bar, and
+/// how it is corrected.
 extension JACKHostTests {
   private static let frame = 1e6 / 48_000
 
@@ -22,8 +23,8 @@ extension JACKHostTests {
     return live
   }
 
-  /// How late a DAW that plays its beat b at frame b x tempo is, against the session's beats, in microseconds: the
-  /// middle of the rolling cycles seen, and half the range that holds eight of ten.
+  /// The delay of a DAW that plays its beat b at frame b x tempo, against the session's beats, in
+  /// microseconds: the median of the rolling cycles, and half the range that holds eight of ten.
   private func lateness(_ cycles: [SeenCycle], _ live: LiveHost, quantum: Double) -> (
     middle: Double, jitter: Double
   ) {
@@ -38,8 +39,8 @@ extension JACKHostTests {
     return (late[late.count / 2], (late[late.count * 9 / 10] - late[late.count / 10]) / 2)
   }
 
-  /// Plays from a frame, for a moment; what was seen, and whether the driver kept time meanwhile: the tests' own judge
-  /// is JACK's filter, which is off for seconds after a stall (facts: realtime 1).
+  /// Plays from a frame for a moment. Returns the cycles seen, and whether the driver kept time meanwhile:
+  /// the tests measure with JACK's filter, which is wrong for seconds after a stall (facts: realtime 1).
   private func launch(_ live: LiveHost, _ watch: TransportWatch, from frame: UInt32, pause: Int64)
     async throws
     -> (seen: [SeenCycle], isQuiet: Bool)
@@ -59,13 +60,13 @@ extension JACKHostTests {
     return (seen, isQuiet)
   }
 
-  /// The middle one's distance from zero; zero if nothing could be measured.
+  /// The median of the absolute values; zero if nothing could be measured.
   private func median(_ values: [Double]) -> Double {
     values.isEmpty ? 0 : values.map(abs).sorted()[values.count / 2]
   }
 
   @Test(arguments: [(20.0, 1.0), (120, 1), (300, 7)])
-  func `an exact start has the host's bar on the session's bar to the frame`(tempo: Double, quantum: Double)
+  func `an exact start puts the host's bar on the session's bar to the frame`(tempo: Double, quantum: Double)
     async throws
   {
     let server = try await TestServer()
@@ -78,23 +79,23 @@ extension JACKHostTests {
       let (seen, isQuiet) = try await launch(live, watch, from: start, pause: Int64(20 + round * 61))
       let (middle, jitter) = lateness(seen, live, quantum: quantum)
       let first = try #require(seen.first { $0.isRolling })
-      // Later, if the watch lost the first rolling cycle.
+      // The frame is later if the watch missed the first rolling cycle.
       #expect(Int(start) - Int(first.frame) <= 256)
       return (max(0, abs(middle) - jitter), isQuiet)
     }
-    // Beyond the clock's own jitter; the position may be half a frame from the beat.
+    // Apart from the clock's own jitter, the position may be half a frame from the beat.
     #expect(median(errors) <= 1.5 * Self.frame, "\(errors) us")
     #expect(abs(live.exchange.report().launchError) < 5_334)
   }
 
-  @Test func `a start that another client is not ready for moves to the next boundary`() async throws {
+  @Test func `a start moves to the next boundary if another client is not ready`() async throws {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 300)
     let watch = try TransportWatch(server, isSlow: true)
     var judged = 0
     for round in 0..<3 {
       watch.holdCycles = 40 + 30 * round
-      // 100 ms before the bar: the other needs 200 ms and more, longer each time.
+      // 100 ms before the bar, while the other client needs 200 ms and more, longer each time.
       let now = live.session.timeline.beats(at: HostClock.micros()).value
       let away = 4 - (now - 4 * (now / 4).rounded(.down))
       try await live.run(for: Int64(away * 200 - 120 + (away < 0.9 ? 800 : 0)))
@@ -109,7 +110,7 @@ extension JACKHostTests {
     #expect(live.exchange.report().movedLaunches >= 1)
   }
 
-  @Test func `a start that is stopped while it waits leaves the transport where it was`() async throws {
+  @Test func `a stop while a start waits leaves the transport where it was`() async throws {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 60)
     live.change { $0.launch.alignment = .exact }
@@ -125,8 +126,7 @@ extension JACKHostTests {
     #expect(watch.last.frame == 100_001 && !watch.last.isRolling)
   }
 
-  @Test func `quantum, tempo and session may change while a start waits, and it can be stopped`() async throws
-  {
+  @Test func `a waiting start survives changes of quantum, tempo and session`() async throws {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 60, quantum: 16)
     let watch = try TransportWatch(server)
@@ -137,7 +137,7 @@ extension JACKHostTests {
     #expect(!watch.last.isRolling)
     live.change { $0.quantum = 4 }
     try await live.run(for: 50)
-    // A peer leaves: its session's grid goes with it.
+    // A peer leaves, and the grid of its session goes with it.
     live.edit { $0.forceBeat(1.5, at: HostClock.micros(), quantum: 4) }
     try await live.run { watch.last.isRolling }
     try await live.run(for: 50)
@@ -152,14 +152,14 @@ extension JACKHostTests {
     #expect(!watch.last.isRolling)
   }
 
-  @Test func `a host that was thrown off the grid is brought back on the next bar`() async throws {
+  @Test func `a host that left the grid is brought back on the next bar`() async throws {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 300)
     let watch = try TransportWatch(server)
     watch.play()
     try await live.run { watch.last.isRolling }
     try await live.run(for: 100)
-    // As a DAW's own locate: anywhere. Without the option it stays there.
+    // A DAW locates to any frame, off the grid. Without the option it stays there.
     var place: UInt32 = 1_003_003
     repeat {
       place += 3_333
@@ -183,12 +183,12 @@ extension JACKHostTests {
     guard live.exchange.report().isQuiet(since: corrected) else { return notJudged(#function) }
     let (middle, jitter) = lateness(seen, live, quantum: 1)
     #expect(abs(middle) <= 2 * Self.frame + jitter, "\(middle)")
-    // It is a locate, and over at once.
+    // The correction is a locate, so the transport never stops.
     #expect(seen.allSatisfy { $0.isRolling })
   }
 
   @Test(arguments: [0.0, 1, 4])
-  func `a locate of ours while it rolls keeps the host on the grid`(step: Double) async throws {
+  func `our locate of a rolling transport keeps the host on the grid`(step: Double) async throws {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 300)
     let watch = try TransportWatch(server)
@@ -204,7 +204,7 @@ extension JACKHostTests {
         watch.collected.contains { $0.frame >= UInt32(beat * 9_600) - 256 && $0.isRolling }
       }
       let first = try #require(watch.seen.first { $0.frame >= UInt32(beat * 9_600) - 256 && $0.isRolling })
-      // At most a beat behind it, and farther on if JACK could be asked only too late.
+      // At most a beat late, or more if JACK could be asked only too late.
       #expect(first.frame <= UInt32((beat + 1.5) * 9_600))
       watch.forget()
       try await live.run(for: 150)
@@ -214,9 +214,10 @@ extension JACKHostTests {
     #expect(median(errors) <= 2 * Self.frame, "\(errors) us")
   }
 
-  /// As Ardour is; and a knob sends two locates, of which the second comes while everybody stands for the first, or rolls from it.
+  /// The other client is slow, like Ardour. A knob sends two locates, of which the second arrives while the
+  /// transport waits for the first, or rolls from it.
   @Test
-  func `beside a slow program each locate of ours keeps the host on the grid, and a second at its heels`()
+  func `two locates in a row keep the host on the grid beside a slow client`()
     async throws
   {
     let server = try await TestServer()
@@ -247,7 +248,7 @@ extension JACKHostTests {
     #expect(median(errors) <= 2 * Self.frame, "\(errors) us")
   }
 
-  @Test func `a stop on the bar stops on the bar, and asked twice at once`() async throws {
+  @Test func `a stop on the bar stops on the bar, a second one stops at once`() async throws {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 300)
     let watch = try TransportWatch(server)
@@ -265,7 +266,7 @@ extension JACKHostTests {
       watch.forget()
       return (beat - 4 * (beat / 4).rounded(), live.exchange.report().isQuiet(since: before))
     }
-    // A cycle is 0.027 beats; asking is not the audio thread's part, and PipeWire takes its time.
+    // A cycle is 0.027 beats. The control thread asks for the stop, and PipeWire is slow to obey.
     #expect(median(errors) <= 0.1, "\(errors) beats")
     watch.play()
     try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
@@ -276,7 +277,7 @@ extension JACKHostTests {
   }
 
   @Test(.enabled(if: !TestServer.isPipeWire, "PipeWire does not hand a requester's tempo on"))
-  func `another client's tempo becomes the session's, and our own coming back does not`() async throws {
+  func `another client's tempo becomes the session's, our own echo does not`() async throws {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 120)
     let watch = try TransportWatch(server)
@@ -292,7 +293,7 @@ extension JACKHostTests {
   }
 
   @Test(arguments: [960, 1920])
-  func `a leading host is followed within a millisecond, through ramps, and then in silence`(ticks: Int)
+  func `the session follows a leading host within 1 ms, through tempo ramps`(ticks: Int)
     async throws
   {
     let server = try await TestServer()
@@ -308,7 +309,7 @@ extension JACKHostTests {
       try await live.run(for: 25)
     }
     for _ in 0..<3 {
-      // Until what the ramp cost is made good: for a moment there has been nothing to correct.
+      // Wait until the error that the ramp left is corrected: no proposal for a moment.
       var busy = HostClock.micros()
       var told = 0
       try await live.run {
@@ -320,7 +321,7 @@ extension JACKHostTests {
       let before = live.exchange.report()
       watch.forget()
       try await live.run(for: 1_500)
-      // The truth of the host, cycle by cycle, not what the follower thinks.
+      // The host's own figures, cycle by cycle, instead of the follower's estimate.
       let late = watch.collected.filter { $0.isRolling && $0.isValid }.map { cycle in
         let age = TestServer.isPipeWire ? Double(cycle.frames) * Self.frame : 0
         let physical = Double(live.host.latencies[.jack]) * Self.frame
@@ -337,7 +338,7 @@ extension JACKHostTests {
     notJudged(#function)
   }
 
-  @Test func `when the server dies while it rolls the session goes on, and the next start is on its bar`()
+  @Test func `after a server crash the next start is on its bar`()
     async throws
   {
     let server = try await TestServer()

@@ -15,7 +15,7 @@ extension JACKHostTests {
     AudioChannelPorts(name: "Studio_Drums", pretty: "Studio/Drums", lane: .receive(lane))
   }
 
-  @Test func `a channel's ports keep their cables while its lane changes, and go with the channel`()
+  @Test func `a channel's ports stay connected while its lane changes`()
     async throws
   {
     let server = try await TestServer()
@@ -42,7 +42,7 @@ extension JACKHostTests {
     try await live.run { ours().isEmpty }
   }
 
-  @Test func `what comes in at a channel's port is in its lane, stamped one period after the other`()
+  @Test func `a sent channel's lane gets the port's audio with seamless stamps`()
     async throws
   {
     let server = try await TestServer()
@@ -65,11 +65,11 @@ extension JACKHostTests {
       }
     }
     #expect(frames > 10_000)
-    // Half of a frame is 21 microbeats at 120 BPM. Lost cycles are gaps.
+    // Half a frame is 21 microbeats at 120 BPM. Lost cycles are gaps.
     #expect(gaps.count { $0 <= 5 } * 10 >= gaps.count * 8)
   }
 
-  @Test func `a channel's cables are there again after the server, and after the channel, came back`()
+  @Test func `a channel's connections return with the server and the channel`()
     async throws
   {
     let server = try await TestServer()
@@ -82,7 +82,7 @@ extension JACKHostTests {
       let neighbour = try Neighbour(server)
       try await live.run { neighbour.ports.contains("tactus:Studio_Drums_r") }
       #expect(neighbour.connect("tactus:Studio_Drums_l", Neighbour.amplifier))
-      // PipeWire's server here has a speaker alone.
+      // The PipeWire server of these tests has only a speaker.
       hasMicrophone = neighbour.ports.contains(microphone)
       #expect(hasMicrophone != TestServer.isPipeWire)
       if hasMicrophone { #expect(neighbour.connect(microphone, "tactus:send_Voice")) }
@@ -98,7 +98,7 @@ extension JACKHostTests {
     try await live.run {
       neighbour.connections(of: "tactus:send_Voice") == (hasMicrophone ? [microphone] : [])
     }
-    // Nobody takes it any more, and then somebody does: what is remembered waits for it.
+    // The channel is not received any more, and then again: the remembered connection waits for it.
     live.host.carry([channels[0]])
     try await live.run { !neighbour.ports.contains("tactus:Studio_Drums_l") }
     try await live.run(for: 1_500)
@@ -108,7 +108,7 @@ extension JACKHostTests {
     try await live.run { live.host.connections.count == 1 }
   }
 
-  @Test func `channels have their ports on the server that comes back, too`() async throws {
+  @Test func `channels have ports again on a server that returns`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     live.host.carry([Self.voice(SendLane(channels: 1)), Self.drums(ReceiveLane())])

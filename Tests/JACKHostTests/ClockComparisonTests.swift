@@ -5,7 +5,7 @@ import Testing
 @testable import JACKHost
 
 @Suite struct ClockComparisonTests {
-  /// A JACK clock that is `offset` away from Link's and loses `ppm` against it, read with a bracket of 1 µs.
+  /// A JACK clock `offset` away from Link's that loses `ppm` against it, read with a bracket of 1 µs.
   private struct Clocks {
     var offset: Double
     var ppm: Double
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: [-248_800.0, 1.0, 3_600_000_000], [-500.0, -130, 0, 0.5, 130, 500])
-  func `another clock's offset and rate are found, now and half a second on`(offset: Double, ppm: Double) {
+  func `the map finds another clock's offset and rate`(offset: Double, ppm: Double) {
     let clocks = Clocks(offset: offset, ppm: ppm)
     var comparison = ClockComparison()
     let start: Int64 = 1_000_000_000
@@ -45,7 +45,7 @@ import Testing
     #expect(comparison.jumpCount == 0)
   }
 
-  @Test func `the map is continuous: it never steps by more than a microsecond or two`() {
+  @Test func `the map never steps by more than two microseconds`() {
     let clocks = Clocks(offset: -248_800, ppm: 130)
     var comparison = ClockComparison()
     for index in 0..<200 as Range<Int64> {
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `when NTP bends the clock the error stays small and goes`() {
+  @Test func `when NTP slews the clock the error stays small and disappears`() {
     var comparison = ClockComparison()
     var jack = 5e8
     var worst: Int64 = 0, last: Int64 = 0
@@ -66,7 +66,7 @@ import Testing
       let now = 1_000_000_000 + index * 100_000
       comparison.add(
         ClockPair(jack: Micros(Int64(jack)), before: Micros(now), after: Micros(now + 1)))
-      // What the audio thread makes of it just before the next pair.
+      // The error that the audio thread sees just before the next pair.
       jack += 100_000 * (1 + (index < 60 ? 10e-6 : 60e-6))
       last = abs((comparison.map.link(fromJACK: Micros(Int64(jack))) - Micros(now + 100_000)).count)
       if index > 8 { worst = max(worst, last) }
@@ -75,7 +75,7 @@ import Testing
     #expect(last <= 2)
   }
 
-  @Test func `a pair that was read with an interruption is not used`() {
+  @Test func `a pair of readings with an interruption between them is not used`() {
     var comparison = ClockComparison()
     comparison.add(ClockPair(jack: Micros(1_000), before: Micros(9_000), after: Micros(9_001)))
     let map = comparison.map
@@ -84,7 +84,7 @@ import Testing
     #expect(comparison.jumpCount == 0)
   }
 
-  @Test func `a clock that was set is believed at once`() {
+  @Test func `a clock that was set is followed at once`() {
     var comparison = ClockComparison()
     for index in 0..<20 as Range<Int64> {
       comparison.add(

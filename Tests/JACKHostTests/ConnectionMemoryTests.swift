@@ -15,7 +15,7 @@ import Testing
     return memory
   }
 
-  @Test func `what the user cuts is forgotten after a second`() {
+  @Test func `a connection that the user cuts is forgotten after a second`() {
     var memory = memory(of: [left, synth])
     memory.observe([left], at: Micros(10), portExists: { _ in true })
     #expect(memory.remembered == [left, synth])
@@ -34,14 +34,14 @@ import Testing
     #expect(memory.remembered == [left])
   }
 
-  @Test func `a program that goes takes its port with it and is remembered`() {
+  @Test func `the connections of a program that ends are remembered`() {
     var memory = memory(of: [synth])
     memory.observe([], at: Micros(10), portExists: { _ in false })
     memory.observe([], at: Micros(10) + second + second, portExists: { _ in false })
     #expect(memory.remembered == [synth])
   }
 
-  @Test func `what a port of ours had is wanted again when it is back, once`() {
+  @Test func `the connections of our own port return with it, once`() {
     let drums = Connection(port: "Studio_Drums_l", other: "ardour:in")
     var memory = memory(of: [left, drums])
     let isThere = { (port: String) in port != "Studio_Drums_l" }
@@ -53,16 +53,16 @@ import Testing
     #expect(memory.remembered == [left, drums])
   }
 
-  @Test func `a server that cuts everything before it goes makes us forget nothing`() {
+  @Test func `connections that a server cuts before it ends are remembered`() {
     var memory = memory(of: [left, synth])
     memory.observe([], at: second, portExists: { _ in true })
     memory.serverLost()
-    // Back again, ports exist, nothing is connected yet.
+    // The server is back and the ports exist, but nothing is connected yet.
     memory.observe([], at: second + second, portExists: { _ in true })
     #expect(memory.remembered == [left, synth])
   }
 
-  @Test func `no server can make it grow without limit`() {
+  @Test func `the number of remembered connections is limited`() {
     let many = Set((0..<2_000).map { Connection(port: .pulse, other: "p\($0)") })
     let memory = memory(of: many)
     #expect(memory.remembered.count == ConnectionMemory.limit)

@@ -7,7 +7,7 @@ import Testing
 @testable import JACKHost
 
 extension JACKHostTests {
-  @Test func `notes that come in through control are handed on`() async throws {
+  @Test func `notes that arrive at control are passed on`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
@@ -22,7 +22,7 @@ extension JACKHostTests {
     #expect(age > Micros(-100_000) && age < Micros(5_000_000), "\(age.count) us old")
   }
 
-  @Test func `of notes that nobody fetches the first are kept, the others counted, and later ones come`()
+  @Test func `if no thread reads control, the oldest notes stay, others are counted`()
     async throws
   {
     let server = try await TestServer()
@@ -35,7 +35,8 @@ extension JACKHostTests {
     let lost = live.exchange.report().lostMIDI
     var kept: [ControlMessage] = []
     while let message = live.exchange.nextControlMessage() { kept.append(message) }
-    // As many as may wait, in their order: each has the number after the last one's, or later where a cycle was lost.
+    // The queue is full and in order: each note has the number after the last one's, or a later one if a
+    // cycle was lost.
     #expect(kept.count == 256)
     let steps = zip(kept, kept.dropFirst()).map { (Int($1.bytes[2]) - Int($0.bytes[2]) + 127) % 127 }
     #expect(steps.allSatisfy { (1..<64).contains($0) }, "\(steps)")
@@ -50,7 +51,7 @@ extension JACKHostTests {
   }
 
   @Test
-  func `what one cycle brings beyond what is looked at is counted, and a hand makes the host look sooner`()
+  func `messages beyond the limit of a cycle are counted`()
     async throws
   {
     let server = try await TestServer()
@@ -69,7 +70,7 @@ extension JACKHostTests {
     let lost = live.exchange.report().lostMIDI
     #expect(lost > 0 && lost % 44 == 0, "\(lost) of 300 in a cycle, of which 256 are looked at")
     #expect(live.exchange.nextControlMessage() == nil)
-    // A start waits two minutes for its bar here.
+    // A bar takes two minutes here, so the start waits.
     live.host.command(.play)
     #expect(live.host.patience == Micros(2_000))
     try await live.run { live.host.report.isHolding }

@@ -7,9 +7,9 @@ import Testing
 
 @testable import JACKHost
 
-/// Starts behind a stop, behind a locate, and as the first of a run, on a real server.
+/// Starts after a stop, after a locate, and as the first start, on a real server.
 extension JACKHostTests {
-  @Test func `a start is on its bar behind a stop, behind a locate, and as the first`() async throws {
+  @Test func `a first start and starts after a stop or a locate are on their bar`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     live.edit { $0.setTempo(240, at: HostClock.micros()) }
@@ -55,7 +55,7 @@ extension JACKHostTests {
       watch.shortenSyncTimeout()
       watch.locate(96_000)
       try await live.run { watch.last.frame == 96_000 }
-      // Half a bar before a bar: as far from it as can be.
+      // Half a bar before a bar, as far from it as possible.
       let now = live.session.timeline.beats(at: HostClock.micros()).value
       try await live.run(for: Int64((6 - (now - 4 * (now / 4).rounded(.down))) * 400))
       let before = live.exchange.report()
@@ -75,7 +75,8 @@ extension JACKHostTests {
     #expect(sorted[sorted.count / 2] < 1.1 * 256e6 / 48_000, "\(errors) us")
   }
 
-  /// By how many microseconds a DAW that counts frames at the session's tempo is late for the session's bars: the middle cycle.
+  /// The delay in microseconds of a DAW that counts frames at the session's tempo, against the session's
+  /// bars: the median of the cycles.
   private func late(_ cycles: [SeenCycle], _ live: LiveHost) -> Double {
     let period = Double(live.session.timeline.tempo.microsPerBeat)
     let physical = Micros(Int64(live.host.latencies[.jack]) * 1_000_000 / 48_000)

@@ -8,7 +8,7 @@ import Testing
 /// Latencies that other clients report.
 @Suite struct ForeignLatencyTests {
   @Test(arguments: [8_000, 44_100, 48_000, 192_000, .max] as [UInt32])
-  func `no latency moves anything by more than two seconds`(rate: UInt32) {
+  func `latencies above two seconds count as zero`(rate: UInt32) {
     let bound = UInt64(2) * UInt64(min(rate, 1_000_000))
     let ranges: [UInt32] = [0, 1, rate / 2, rate, .max / 2, .max - 1, .max]
     for frames in ranges + (0..<1_000).map({ _ in .random(in: 0...UInt32.max) }) {
@@ -60,7 +60,7 @@ import Testing
     #expect(doubts.count == expected)
   }
 
-  @Test func `a timebase call with an absurd length means our own cycle`() {
+  @Test func `a timebase call with an absurd length uses our own cycle`() {
     let rolling = Transport(state: .rolling, frame: 48_000)
     func next(_ told: UInt32, isLate: Bool = true, _ transport: Transport? = nil) -> UInt32 {
       CycleSource.frameToShow(transport ?? rolling, told: told, ofCycle: 256, isLate: isLate)
@@ -79,7 +79,7 @@ import Testing
 }
 
 extension JACKHostTests {
-  @Test func `a latency that nobody can have counts as none`() async throws {
+  @Test func `an impossible latency of another client counts as zero`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
@@ -96,7 +96,7 @@ extension JACKHostTests {
     let count = live.exchange.refusedLatencyCount
     try await live.run(for: 300)
     #expect(live.exchange.refusedLatencyCount == count, "the same is not counted again")
-    // Asked again and again: PipeWire 0.3 now and then loses a change.
+    // Set again and again: PipeWire 0.3 sometimes loses a change.
     try await live.run {
       neighbour.setPeriods(2)
       return live.host.latencies[.click1] == 512
@@ -121,7 +121,7 @@ extension JACKHostTests {
     #expect(neighbour.latency(of: "tactus:control", JackPlaybackLatency) == 0)
   }
 
-  @Test func `our own Stop that comes back to control is no command`() async throws {
+  @Test func `our own Stop that returns to control is no command`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let watch = try TransportWatch(server)

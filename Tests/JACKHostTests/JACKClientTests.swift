@@ -12,13 +12,13 @@ import Testing
   }
 
   @Test(arguments: ["", "a:b", "a\0b", String(repeating: "x", count: 400)])
-  func `a name that JACK can't take is refused before anything is asked`(name: String) {
+  func `a name that JACK can't use is refused before JACK is asked`(name: String) {
     #expect(throws: JACKError.unusableName(name, limit: Int(jack_client_name_size()) - 1)) {
       _ = try JACKClient(name: name, server: "tactus-no-such-server")
     }
   }
 
-  @Test func `jack2 and PipeWire are told apart by what libjack calls itself`() {
+  @Test func `jack2 and PipeWire differ by libjack's version text`() {
     #expect(JACKImplementation(versionString: "1.9.21") == .jack2(version: "1.9.21"))
     #expect(
       JACKImplementation(versionString: "3.0.0.0 (using PipeWire 0.3.65)") == .pipeWire(version: "0.3.65"))

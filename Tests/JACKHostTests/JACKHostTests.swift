@@ -8,9 +8,9 @@ import Testing
 
 @testable import JACKHost
 
-/// With a real server. One at a time: a process can use one JACK server only.
+/// Tests with a real server, one at a time: a process can use one JACK server only.
 @Suite(.serialized, .enabled(if: Lab.isHere)) struct JACKHostTests {
-  @Test func `all six ports are there from the start and say what they are`() async throws {
+  @Test func `all six ports and their metadata are there from the start`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
@@ -30,14 +30,14 @@ import Testing
   }
 
   @Test(.enabled(if: !TestServer.isPipeWire, "its libjack does not wait for an answer"))
-  func `a server that does not answer is told of, and does not keep us from ending`() async throws {
+  func `a silent server is reported, and does not keep us from ending`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     try await live.run { live.exchange.cycleCount > 50 }
     #expect(live.host.isRunning)
     server.stop()
     try await live.run(for: 200)
-    // Whatever is asked of us from now on is not asked of the server.
+    // Commands that arrive from now on must not reach the server.
     live.edit { $0.setTempo(133, at: HostClock.micros()) }
     live.host.want([.clickToSpeakers])
     try await live.run { live.events.contains(.serverSilent) }
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(.enabled(if: !TestServer.isPipeWire, "it tells nobody of a stall"))
-  func `a driver that was late is counted, once each time`() async throws {
+  func `each lateness of the driver is counted once`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     try await live.run { live.exchange.cycleCount > 50 }
@@ -111,11 +111,11 @@ import Testing
     try await live.run { live.host.latencies[.click1] == 2048 }
   }
 
-  @Test func `freewheeling is noticed, and its end`() async throws {
+  @Test func `the start and the end of freewheeling are noticed`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
-    // PipeWire takes only those along who are connected with the one that asks for it.
+    // PipeWire freewheels only clients that are connected with the one that asks for it.
     neighbour.connect("tactus:click_1", Neighbour.amplifier)
     #expect(jack_set_freewheel(neighbour.handle, 1) == 0)
     try await live.run { live.events.contains(.freewheel(true)) }
@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test(arguments: [SIGKILL, SIGTERM])
-  func `a server that ends and returns finds us again, connected as before`(signal: Int32) async throws {
+  func `our connections return with a server that ended and restarted`(signal: Int32) async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     do {
@@ -136,7 +136,7 @@ import Testing
       neighbour.connect("tactus:click_2", TestServer.outputs[1])
       neighbour.connect("tactus:pulse", TestServer.outputs[0])
       try await live.run { live.host.connections.count == 3 }
-      // The user cuts one of them for good: it is forgotten when that has lasted for a second.
+      // The user cuts one of them; after a second it is forgotten.
       neighbour.disconnect("tactus:pulse", TestServer.outputs[0])
       try await live.run { live.host.connections.count == 2 }
     }
@@ -159,7 +159,7 @@ import Testing
     #expect(live.events.contains(.serverReturned(live.host.server)))
   }
 
-  @Test func `connections that are wished for are made when the other port appears, and only once`()
+  @Test func `a wished connection is made once, when the other port appears`()
     async throws
   {
     let server = try await TestServer()
@@ -181,7 +181,7 @@ import Testing
     #expect(!live.host.wish(for: Set(many)))
   }
 
-  @Test func `JACK's clock is found on Link's to a few microseconds`() async throws {
+  @Test func `the clock map is exact to a few microseconds`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     try await live.run(for: 1_500)
@@ -195,13 +195,13 @@ import Testing
     #expect((live.host.clockMap == .identity) == !TestServer.isPipeWire)
   }
 
-  @Test func `clicks are heard on the beat, before and after a new period and a freewheel`() async throws {
+  @Test func `clicks are heard on the beat through a new period and a freewheel`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     live.click(beatsPerMinute: 600)
     let neighbour = try Neighbour(server)
     let listener = try Listener(server)
-    // Another route is longer, and it is the longest that counts.
+    // A second route is longer, and the longest route counts.
     neighbour.connect("tactus:click_1", Neighbour.amplifier)
     try await live.run { live.host.latencies[.click1] == 3 * 256 }
     func expectOnTheBeat() async throws {
@@ -221,7 +221,7 @@ import Testing
   }
 
   @Test(.enabled(if: !TestServer.isPipeWire, "PipeWire's freewheel driver is as slow as its clients let it"))
-  func `minutes of an export leave no click out after it`() async throws {
+  func `no click is missing after minutes of freewheeling`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     live.click(beatsPerMinute: 600)
@@ -242,7 +242,7 @@ import Testing
     #expect(abs(errors.sorted()[errors.count / 2]) < 500, "\(errors) µs from the beat")
   }
 
-  @Test func `clicks are back on the beat after stalls of the server`() async throws {
+  @Test func `clicks return to the beat after the server stalls`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     live.click(beatsPerMinute: 600)
@@ -250,7 +250,7 @@ import Testing
     try await live.run(for: 500)
     for _ in 0..<3 {
       try await server.stall(milliseconds: 60)
-      // JACK's own idea of its frames' time is wrong for seconds from here on.
+      // From here on JACK's own frame times are wrong for seconds.
       let errors = try await live.clickErrors(listener, count: 5)
       #expect(abs(errors.sorted()[errors.count / 2]) < 500, "\(errors) µs from the beat")
     }

@@ -6,20 +6,21 @@ import Testing
 
 @testable import JACKHost
 
-/// One cycle as a listener lives it: when it was woken, and where in it silence ended.
+/// One cycle of a listener: its wake-up time, and the frame at which silence ended.
 struct HeardCycle: BitwiseCopyable, Sendable {
-  /// The server's count of frames at the cycle's start, and when we were woken for it, on JACK's clock.
+  /// The server's frame count at the cycle's start, and our wake-up time for it on JACK's clock.
   var frame: UInt32 = 0
   var woken: UInt64 = 0
   var frames: UInt32 = 0
-  /// The place of the first onset in this cycle; -1: none.
+  /// The frame of the first onset in this cycle; -1: none.
   var onset: Int32 = -1
 }
 
-/// An ear at the end of `click_1`, or another port. It judges by the wall: after a stall or a new period JACK's own idea of when a
-/// frame is due is wrong for seconds, so the line from frames to time is laid under the wake-ups.
+/// Listens to `click_1` or another port. It judges by wall-clock time: after a stall or a new period JACK's
+/// own frame times are wrong for seconds, so the line from frames to time is fitted to the lower bound of the
+/// wake-ups.
 final class Listener {
-  /// A click is over when it has been silent so long.
+  /// Silent frames after which a click is over.
   private static let silence = 480
 
   fileprivate struct Ear: ~Copyable {
@@ -31,7 +32,7 @@ final class Listener {
   private let client: JACKClient
   private let ear: UnsafeMutablePointer<Ear>
   private var stretch: [HeardCycle] = []
-  /// Cycles, clicks and losses of cycles since it forgot.
+  /// Cycles, clicks and gaps in the cycles since `forget`.
   private(set) var cycleCount = 0, clickCount = 0, lossCount = 0
 
   init(_ server: TestServer, at port: String = "click_1") throws {
@@ -57,18 +58,18 @@ final class Listener {
     (cycleCount, clickCount, lossCount) = (0, 0, 0)
   }
 
-  /// How many clicks were heard since then.
+  /// The number of clicks heard since then.
   func count() -> Int {
     var count = 0
     while let cycle = ear.pointee.cycles.pop() { if cycle.onset >= 0 { count += 1 } }
     return count
   }
 
-  /// Takes in what was heard since, and says when the clicks were due at our input, on JACK's clock.
+  /// Reads new cycles, and returns when the clicks were due at our input, on JACK's clock.
   ///
-  /// The line from frames to time is laid under the wake-ups just before and just after a click. A stall moves it,
-  /// for good and later; where the two sides differ there was one, and nobody can tell on which line the click was:
-  /// such clicks are left out, and so is everything before a lost cycle.
+  /// The line from frames to time is fitted under the wake-ups just before and just after a click. A stall
+  /// moves it later for good. If the two sides differ, there was a stall, and the click may belong to either
+  /// line: such clicks are left out, and so is everything before a lost cycle.
   func onsets(sampleRate: Int) -> [Micros] {
     while let cycle = ear.pointee.cycles.pop() {
       if let last = stretch.last, last.frame &+ last.frames != cycle.frame {

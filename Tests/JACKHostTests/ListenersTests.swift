@@ -7,12 +7,12 @@ import Testing
 @Suite struct ListenersTests {
   private var listeners = Listeners()
 
-  /// At these milliseconds, one after the other.
+  /// Looks at each of these times, in milliseconds.
   private mutating func look(_ areThere: Bool, at times: Int64...) -> [Bool] {
     times.map { listeners.haveCome(areThere: areThere, at: Micros($0 * 1000)) }
   }
 
-  @Test mutating func `a machine has come once its cable is a tenth of a second old, and once only`() {
+  @Test mutating func `a connection counts once, after a tenth of a second`() {
     let nobody = look(false, at: 0, 20)
     let come = look(true, at: 40, 60, 139, 140, 160, 10_000)
     #expect(!nobody.contains(true))
@@ -20,14 +20,14 @@ import Testing
     #expect(listeners.count == 1)
   }
 
-  @Test mutating func `one that is plugged out and in again comes again`() {
+  @Test mutating func `a connection that is cut and made again counts again`() {
     _ = look(true, at: 0, 100)
     _ = look(false, at: 120)
     let again = look(true, at: 140, 240, 260)
     #expect(again == [false, true, false] && listeners.count == 2)
   }
 
-  @Test mutating func `a cable that is gone before it carried anything brought nobody`() {
+  @Test mutating func `a connection cut before a tenth of a second does not count`() {
     for start in stride(from: Int64(0), to: 1000, by: 100) {
       let come = look(true, at: start, start + 80)
       _ = look(false, at: start + 90)
@@ -36,7 +36,7 @@ import Testing
     #expect(listeners.count == 0)
   }
 
-  @Test mutating func `a look that comes late finds who came before`() {
+  @Test mutating func `a late look still counts an earlier connection`() {
     let come = look(true, at: 0, 5000, 5020)
     #expect(come == [false, true, false])
   }

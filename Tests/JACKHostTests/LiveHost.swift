@@ -9,13 +9,13 @@ import Testing
 
 @testable import JACKHost
 
-/// A `JACKHost` on a running server, looked after as the program's main loop does it.
+/// A `JACKHost` on a running server, stepped as the program's main loop does it.
 final class LiveHost {
   let exchange: AudioExchange
   let host: JACKHost
   private(set) var events: [JACKEvent] = []
   private(set) var session: SessionState
-  /// What the audio thread wanted of the session, and got.
+  /// The audio thread's proposals, all of which were carried out.
   private(set) var proposals: [Proposal] = []
   private(set) var settings = Settings()
   private let sound = UnsafeMutableBufferPointer<Float>.allocate(capacity: 96)
@@ -35,7 +35,7 @@ final class LiveHost {
     sound.deallocate()
   }
 
-  /// Steps every 10 ms until `isDone`, for 30 s at most. How long it took.
+  /// Steps every 10 ms until `isDone`, for at most 30 s. Returns the time it took.
   @discardableResult
   func run(at place: SourceLocation = #_sourceLocation, until isDone: () -> Bool) async throws -> Micros {
     let start = HostClock.micros()
@@ -56,7 +56,7 @@ final class LiveHost {
     try await run { HostClock.micros() >= end }
   }
 
-  /// As the network thread does.
+  /// Carries out the proposals, as the network thread does.
   private func takeProposals() {
     while let proposal = exchange.nextProposal() {
       proposals.append(proposal)
@@ -64,7 +64,7 @@ final class LiveHost {
     }
   }
 
-  /// What was last said about the timebase.
+  /// The last event about the timebase.
   var standing: Mastership.Standing {
     for event in events.reversed() { if case .timebase(let standing) = event { return standing } }
     return .uninvolved
@@ -92,7 +92,7 @@ final class LiveHost {
     edit { $0.setTempo(beatsPerMinute, at: HostClock.micros()) }
   }
 
-  /// How far the next clicks are heard from the session's beats, in microseconds; late is positive.
+  /// The distances of the next clicks, as heard, from the session's beats, in microseconds; late is positive.
   func clickErrors(_ listener: Listener, count: Int) async throws -> [Int64] {
     listener.forget()
     let cycles = exchange.cycleCount

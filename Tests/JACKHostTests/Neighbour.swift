@@ -5,8 +5,8 @@ import Testing
 
 @testable import JACKHost
 
-/// Somebody else on the same server: a client with an amplifier's input that is `periods` periods late, a machine that can be
-/// started and stopped, a MIDI output, and an output of what goes through the amplifier.
+/// Another client on the same server: an amplifier's input with a latency of `periods` periods, the MIDI
+/// input of a machine that can be started and stopped, a MIDI output, and the amplifier's output.
 final class Neighbour {
   static let amplifier = "neighbour:amplifier"
   static let machine = "neighbour:machine"
@@ -51,13 +51,13 @@ final class Neighbour {
     context.deallocate()
   }
 
-  /// So many messages that say nothing in each cycle, instead of its note.
+  /// Meaningless messages to send in each cycle, instead of the note.
   var ticks: Int {
     get { context.pointee.ticks }
     set { context.pointee.ticks = newValue }
   }
 
-  /// Sets the keys' capture latency, and has all latencies computed again.
+  /// Sets the capture latency of `keys` and has all latencies computed again.
   func setKeysLatency(_ frames: UInt32) {
     context.pointee.keysFrames = frames
     jack_recompute_total_latencies(handle)
@@ -75,7 +75,7 @@ final class Neighbour {
     return range.max
   }
 
-  /// How often the machine was told.
+  /// MIDI Start and Stop messages that the machine got.
   var starts: Int { context.pointee.starts }
   var stops: Int { context.pointee.stops }
 

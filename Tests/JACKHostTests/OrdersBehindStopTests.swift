@@ -7,20 +7,20 @@ import Testing
 @Suite struct OrdersBehindStopTests {
   private var orders = OrdersBehindStop<String>()
 
-  /// Those of them that do not wait.
+  /// The orders that need not wait.
   private mutating func hold(_ words: String...) -> [String] { words.filter { !orders.hold($0) } }
 
   private mutating func take(isMoving: Bool = false, at micros: Int64) -> [String] {
     orders.take(isMoving: isMoving, at: Micros(micros))
   }
 
-  @Test mutating func `where nothing was stopped nothing waits`() {
+  @Test mutating func `orders do not wait if nothing was stopped`() {
     let free = hold("locate")
     let taken = take(at: 1)
     #expect(free == ["locate"] && taken.isEmpty)
   }
 
-  @Test mutating func `what comes behind a stop waits until it stands, in its order`() {
+  @Test mutating func `orders after a stop wait until the transport stands, in order`() {
     orders.stopped(at: .zero)
     let free = hold("locate", "start")
     let early = take(isMoving: true, at: 20_000)
@@ -31,7 +31,7 @@ import Testing
     #expect(again.isEmpty && later == ["stop"])
   }
 
-  @Test mutating func `a stop among them holds the rest again`() {
+  @Test mutating func `a stop among the waiting orders holds back the rest`() {
     orders.stopped(at: .zero)
     _ = hold("start", "stop", "locate")
     var done: [String] = []
@@ -44,7 +44,7 @@ import Testing
     #expect(done == ["start", "stop"] && early.isEmpty && taken == ["locate"])
   }
 
-  @Test mutating func `who never stops is not waited for longer than half a second`() {
+  @Test mutating func `a transport that does not stop delays orders by half a second`() {
     orders.stopped(at: .zero)
     _ = hold("start")
     let early = take(isMoving: true, at: 499_999)
@@ -52,7 +52,7 @@ import Testing
     #expect(early.isEmpty && taken == ["start"])
   }
 
-  @Test mutating func `of a flood the last count`() {
+  @Test mutating func `if too many orders wait, the last ones are kept`() {
     orders.stopped(at: .zero)
     for number in 0..<100_000 { _ = hold("\(number)") }
     let taken = take(at: 1)
@@ -60,7 +60,7 @@ import Testing
     #expect(taken == last)
   }
 
-  @Test mutating func `what was meant for a server that went is not done on the next`() {
+  @Test mutating func `orders for a server that has gone are dropped`() {
     orders.stopped(at: .zero)
     _ = hold("start")
     orders.forget()

@@ -19,8 +19,7 @@ extension JACKHostTests {
     OwnOutput(name: name, settings: OutputSettings(kind))
   }
 
-  @Test func `an own output's port comes, keeps its cable while its settings change, and goes`() async throws
-  {
+  @Test func `an own output's port keeps its connection through new settings`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
@@ -42,7 +41,7 @@ extension JACKHostTests {
     try await live.run { ours().isEmpty }
   }
 
-  @Test func `an output of another kind has that kind's metadata at its port`() async throws {
+  @Test func `an output that changes its kind gets that kind's metadata`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
@@ -58,7 +57,7 @@ extension JACKHostTests {
     }
   }
 
-  @Test func `its cable comes back with it, after it was taken away and with another server`() async throws {
+  @Test func `an own output's connection returns with its port and the server`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let (mod, top) = (Self.gate("own_ppq"), Self.gate("own_top", .reset))
@@ -86,7 +85,7 @@ extension JACKHostTests {
     try await live.run { neighbour.connections(of: "tactus:own_ppq") == [Neighbour.amplifier] }
   }
 
-  @Test func `machines that played when their server went are stopped as soon as another has them`()
+  @Test func `machines that play when the server ends get Stop from the next one`()
     async throws
   {
     let server = try await TestServer()
@@ -118,7 +117,7 @@ extension JACKHostTests {
     #expect(neighbour.starts == 0 && neighbour.stops == 2)
   }
 
-  @Test func `a name that another kind of port had is free again as soon as that has gone`() async throws {
+  @Test func `the name of an audio port is free for a MIDI port once it has gone`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
@@ -128,8 +127,7 @@ extension JACKHostTests {
     try await live.run { live.clocks("own_box") > 24 }
   }
 
-  @Test func `thirty-two of them play beside each other, and what comes out is on their beats`() async throws
-  {
+  @Test func `32 own outputs play together, each on its beats`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
@@ -148,6 +146,6 @@ extension JACKHostTests {
 }
 
 extension LiveHost {
-  /// How many clocks this output has sent.
+  /// The number of clock messages that this output has sent.
   fileprivate func clocks(_ name: String) -> UInt64 { host.outputPorts[name]?.figures?.sent ?? 0 }
 }

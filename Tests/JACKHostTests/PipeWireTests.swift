@@ -3,7 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A process has one libjack. For PipeWire's this test program runs once more, with the tests of `JACKHostTests`.
+/// Runs this test program again with PipeWire's libjack, and in it the tests of `JACKHostTests`: a process
+/// has one libjack only.
 @Suite struct PipeWireTests {
   @Test(.enabled(if: Lab.isHere && Lab.hasPipeWire && !TestServer.isPipeWire))
   func `all that holds on jackd holds on PipeWire`()
@@ -24,7 +25,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(100))
       }
     }
-    again.signal(SIGKILL)  // nothing, unless it hangs
+    again.signal(SIGKILL)  // has an effect only if it hangs
     let status = await again.status()
     let report = said + again.saidOnErrors
     for line in said.split(separator: "\n") where line.contains("not judged: ") { print(line) }
@@ -41,7 +42,7 @@ import Testing
     }
   }
 
-  /// Where Debian and others keep it: below the library folder of whatever architecture this is.
+  /// PipeWire's libjack, at the places that Debian and others use on any architecture.
   private static var library: String? {
     ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"]
       .map { $0 + "/pipewire-0.3/jack" }

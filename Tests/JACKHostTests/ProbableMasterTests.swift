@@ -11,7 +11,7 @@ import Testing
     (["musescore:out"], nil), (["stage:run", "stage:clock"], "stage"), (["stage:run", "klick:out"], nil),
     ([":", ""], nil),
   ] as [([String], String?)])
-func `one program that can be timebase master is named; of two nobody knows which, and of none who`(
+func `a probable timebase master is named only if there is exactly one`(
   ports: [String], name: String?
 ) {
   #expect(ProbableMaster.name(ofPorts: ports, neighbours: ["stage"]) == name)

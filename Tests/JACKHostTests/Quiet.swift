@@ -2,9 +2,10 @@
 import HostSync
 import TestSupport
 
-/// What is measured on a server is worth something only while the server itself keeps time.
+/// Measurements on a server are valid only while the server itself keeps time.
 extension JACKHostTests {
-  /// Repeats a measurement until the driver kept time in it so often, or the machine is too busy to measure at all.
+  /// Repeats a measurement until `times` of them were undisturbed by the driver, or gives up on a machine
+  /// that is too busy.
   func measure<Value>(
     _ times: Int, of what: String = #function, _ round: (Int) async throws -> (value: Value, isQuiet: Bool)
   ) async throws -> [Value] {
@@ -19,7 +20,7 @@ extension JACKHostTests {
 }
 
 extension Report {
-  /// The driver kept time, and JACK's filter and ours agree.
+  /// Whether the driver kept time, and JACK's filter agreed with ours.
   func isQuiet(since before: Report) -> Bool {
     lostCycles == before.lostCycles && bridgedCycles == before.bridgedCycles
   }

@@ -7,7 +7,7 @@ import Testing
 @testable import HostSync
 @testable import JACKHost
 
-/// What the ports of a received channel play, whose buffers still hold what was played last: the server leaves it there.
+/// The ports of a received channel. Their buffers still hold the last audio, as the server leaves it.
 struct ReceivedPortsTests {
   private static let frames = 64
 
@@ -32,7 +32,7 @@ struct ReceivedPortsTests {
   }
 
   @Test(arguments: [false, true])
-  func `the ports of a channel that has gone are silent, and so are those of one that says nothing`(
+  func `the ports of an absent or silent channel play silence`(
     isFreewheeling: Bool
   ) {
     #expect(heard(ReceivedPorts(), isFreewheeling: isFreewheeling).allSatisfy { $0 == 0 })
@@ -43,7 +43,7 @@ struct ReceivedPortsTests {
     withExtendedLifetime(lane) {}
   }
 
-  @Test func `a delay of bars is as long as they are, whether in whole beats or not`() {
+  @Test func `a delay in bars may be a fraction of beats`() {
     func delay(_ bars: Int32, _ meter: Meter) -> PlayoutDelay { PlayoutDelay(.bars(bars), passing(meter)) }
     let seven = Meter(beatsPerBar: 7, beatType: 8)
     guard case .beats(8) = delay(2, Meter()), case .beats(7) = delay(2, seven),

@@ -5,9 +5,9 @@ import Testing
 
 @testable import JACKHost
 
-/// What else of the tempo and the beat other clients can read.
+/// Further values of the tempo and the beat that other clients can read.
 extension JACKHostTests {
-  /// As jack_transport_link's readers ask for it.
+  /// Reads the tempo as readers of jack_transport_link's property do.
   private func property(_ subject: jack_uuid_t) -> String? {
     var value: UnsafeMutablePointer<CChar>?
     var type: UnsafeMutablePointer<CChar>?
@@ -42,11 +42,11 @@ extension JACKHostTests {
       #expect(found?.hasSuffix(" https://www.w3.org/2001/XMLSchema#decimal") == true, "\(found ?? "none")")
     }
     live.host.close()
-    // PipeWire's libjack keeps what it has once read (0.3.65); a program that asks afterwards does not find it.
+    // PipeWire's libjack caches a property once read (0.3.65); a program that asks later does not find it.
     #expect(TestServer.isPipeWire || property(subject) == nil)
   }
 
-  @Test func `the tick has its fraction for who wants it, and without that wish everybody's locates work`()
+  @Test func `the fractional tick is shown only on demand`()
     async throws
   {
     let server = try await TestServer()
@@ -60,13 +60,13 @@ extension JACKHostTests {
     live.change { $0.showsFineTicks = true }
     guard !TestServer.isPipeWire else { return }
     try await live.run(for: 100)
-    // Not on a tick. jack2 asks its master anew for a new position, or while it rolls.
+    // Not on a tick. jack2 asks its master again for a new position, or while it rolls.
     live.host.command(.locate(frame: 480_007))
     try await live.run { watch.last.frame == 480_007 && watch.last.fineTick != nil }
     let last = watch.last
     let fine = try #require(last.fineTick)
     #expect(fine > Double(last.tick) && fine < Double(last.tick) + 1)
-    // The reason why nobody gets it unasked. Once jack2 obeys, it can be on by default.
+    // With the fraction, jack2 ignores such a locate: that is why it is off by default.
     watch.locateByWhatIsShown(to: 960_000)
     try await live.run(for: 200)
     #expect(watch.last.frame == 480_007)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JACKHost
 
-/// A drawn graph: cables as `output > input`, physical inputs first.
+/// A graph made from text: connections as `output > input`; physical inputs come first.
 private struct Drawing: SinkGraph {
   var sinks: [String]
   var cables: [(output: String, input: String)] = []
@@ -53,7 +53,7 @@ private struct Drawing: SinkGraph {
     #expect(studio.choice() == before)
   }
 
-  @Test func `the click counts through other clients, and the nearest sink alone`() {
+  @Test func `the nearest sink that the click reaches counts`() {
     var studio = Drawing(
       "card:1", "bt:1", cables: "tactus:click_1 > daw:in", "daw:bus > mixer:in", "mixer:out > card:1")
     #expect(studio.choice().ports == ["card:1"])
@@ -108,7 +108,7 @@ private struct Drawing: SinkGraph {
     #expect(studio.choice() == SinkChoice(reason: .programs, ports: ["card:1", "bt:1"]))
   }
 
-  @Test func `a second click and an own click count where the first is not heard`() {
+  @Test func `another click counts if the first is not heard`() {
     var studio = Drawing("card:1", "bt:1", "usb:1", cables: "tactus:mine > usb:1", "daw:out > card:1")
     #expect(studio.choice() == SinkChoice(reason: .click("mine"), ports: ["usb:1"]))
     studio.connect("tactus:click_2 > bt:1")
@@ -130,7 +130,7 @@ private struct Drawing: SinkGraph {
     #expect(alone == studio.choice() && alone.reason == .nobody && alone.ports == studio.sinks)
   }
 
-  @Test func `while the transport moves, a program that connects moves nothing`() {
+  @Test func `a new connection changes no sinks while the transport moves`() {
     var studio = Drawing("card:1", "bt:1", cables: "daw:out > card:1")
     let first = studio.choice()
     studio.connect("other:out > bt:1")
@@ -152,7 +152,7 @@ private struct Drawing: SinkGraph {
     #expect(studio.choice(before: before, isMoving: true).ports == ["card:1"])
   }
 
-  @Test func `a name wins at once, as a client, a port or a pattern`() {
+  @Test func `named sinks count at once: a client, a port or a pattern`() {
     var studio = Drawing("card:1", "card:2", "Blue Tooth:1", cables: "tactus:click_1 > card:1")
     studio.moreInputs = ["effects:in"]
     for (name, ports) in [
@@ -168,7 +168,7 @@ private struct Drawing: SinkGraph {
     #expect(Drawing().choice("card").ports.isEmpty)
   }
 
-  @Test func `a vast graph is not followed for ever`() {
+  @Test func `the search gives up in a vast graph`() {
     var studio = Drawing("card:1", cables: "tactus:click_1 > c0:in")
     for place in 0..<500 { studio.connect("c\(place):out > c\(place + 1):in") }
     studio.connect("c500:out > card:1")

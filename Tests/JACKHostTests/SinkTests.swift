@@ -28,7 +28,7 @@ extension JACKHostTests {
     try await live.run { live.host.latencies[.jack] == 240 }
     #expect(live.host.sinks.isNameMissing)
     live.host.wantedSink = SinkName()
-    // Nor does another program connect, or the click, and move a song.
+    // A new connection of another program, or of the click, moves no song.
     bt.connect("tactus:click_1", to: bt.input)
     bt.connect(bt.output, to: card.input)
     card.disconnect("tactus:click_1", from: card.input)
@@ -39,7 +39,7 @@ extension JACKHostTests {
     #expect(live.host.sinks.reason == .click("click_1"))
   }
 
-  @Test func `without a click the sinks count that programs play to`() async throws {
+  @Test func `without a click, the sinks that programs play to count`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let card = try SoundCard(server, "card", latency: 240)

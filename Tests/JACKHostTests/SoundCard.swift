@@ -4,7 +4,8 @@ import Testing
 
 @testable import JACKHost
 
-/// A client that is a sound card to others: a physical input, heard `latency` frames later. It has an output, too, as any program.
+/// A client that looks like a sound card: a physical input, heard `latency` frames later. It also has an
+/// output, like any program.
 final class SoundCard {
   private struct State {
     var input: OpaquePointer

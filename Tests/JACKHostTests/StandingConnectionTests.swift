@@ -3,7 +3,7 @@ import Testing
 
 @testable import JACKHost
 
-/// A patchbay of names.
+/// A patchbay whose ports are just names.
 private struct Board {
   var standing = StandingConnections()
   var seen = StandingConnections.Seen(
@@ -23,7 +23,7 @@ private struct Board {
 }
 
 @Suite struct StandingConnectionTests {
-  @Test func `an output of the user's own is out/NAME, from its coming on`() {
+  @Test func `the user's output out/NAME is connected when it appears`() {
     var board = Board()
     board.standing.want([.ports("out/drums", "mixer:in 1"), .ports("mixer:in 2", "out/ppq*")])
     board.step()
@@ -34,8 +34,7 @@ private struct Board {
   }
 
   @Test
-  func `a connection is made when both ports are there, in either direction, ours with or without our name`()
-  {
+  func `a connection is made in either direction, by long or short names`() {
     var board = Board()
     board.standing.want([
       .ports("click_1", "mixer:in 1"), .ports("mixer:in 2", "tactus:click_2"),
@@ -53,7 +52,7 @@ private struct Board {
     #expect(board.cables == ["tactus:clock > drums:midi"])
   }
 
-  @Test func `what a hand cuts stays cut until the port has gone and come, or the server`() {
+  @Test func `a connection that the user cuts stays cut until a port returns`() {
     var board = Board()
     board.standing.want([.ports("click_1", "mixer:in 1")])
     board.step()
@@ -72,7 +71,7 @@ private struct Board {
     #expect(board.cables == ["tactus:click_1 > mixer:in 1"])
   }
 
-  @Test func `what could not be connected is tried again`() {
+  @Test func `a connection that failed is tried again`() {
     var board = Board()
     board.standing.want([.ports("click_1", "mixer:in 1")])
     board.broken = ["mixer:in 1"]
@@ -83,7 +82,7 @@ private struct Board {
     #expect(board.cables == ["tactus:click_1 > mixer:in 1"])
   }
 
-  @Test func `the click finds the loudspeakers, both ports one if there is only one`() {
+  @Test func `the click is connected to one or two loudspeakers`() {
     var board = Board()
     board.standing.want([.clickToSpeakers])
     board.step()
@@ -105,18 +104,18 @@ private struct Board {
     ("a:ab*ba", "a:aba", false),
   ])
   func `a star stands for anything`(pattern: String, name: String, matches: Bool) {
-    // Without a colon it is one of ours: "tactus:*".
+    // A pattern without a colon is a port of ours: "tactus:*".
     #expect(PortPattern(pattern, client: "tactus").matches(name) == (pattern == "*" ? true : matches))
   }
 
-  @Test func `too many at once are refused and counted`() {
+  @Test func `connections beyond the limit are refused and counted`() {
     var board = Board()
     board.seen.outputs = (0..<100).map { "a:\($0)" }
     board.seen.inputs = (0..<100).map { "b:\($0)" }
     board.standing.want([.ports("a:*", "b:*")])
     board.step()
     #expect(board.cables.count == 512 && board.standing.refusedCount == 10_000 - 512)
-    // A machine of many ports: four hundred million pairs, of which none is made before it is wanted.
+    // With this many ports there are four hundred million pairs, which must not be built.
     board.seen.outputs = (0..<20_000).map { "a:\($0)" }
     board.seen.inputs = (0..<20_000).map { "b:\($0)" }
     board.step()

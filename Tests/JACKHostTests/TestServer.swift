@@ -7,23 +7,24 @@ import Testing
 
 @testable import JACKHost
 
-/// A JACK server of the test's own, of the kind whose libjack this process has loaded: jackd with the dummy
-/// driver, or PipeWire if the tests run under `pw-jack`. One at a time per process: libjack knows no more.
+/// A private JACK server for a test, of the kind whose libjack this process has loaded: jackd with the dummy
+/// driver, or PipeWire if the tests run under `pw-jack`. Only one at a time per process, because of libjack.
 final class TestServer {
   static var isPipeWire: Bool {
     if case .pipeWire = JACKImplementation.loaded { true } else { false }
   }
 
-  /// Two physical inputs that every server here has.
+  /// Two physical inputs that each of these servers has.
   static let outputs =
     isPipeWire ? ["system:playback_FL", "system:playback_FR"] : ["system:playback_1", "system:playback_2"]
 
-  /// As in a lab: what else this machine does then disturbs nobody who is in JACK's cycle.
+  /// Whether the server may run in real time, as in a lab: then other load on this machine does not disturb
+  /// its cycles.
   private static let mayRunRealtime: Bool = {
     let answer = Mutex(false)
     Worker {
       var parameters = sched_param(sched_priority: 10)
-      // Of this thread alone, whatever the call's name says.
+      // Affects this thread only, whatever the call's name says.
       let may = sched_setscheduler(0, SCHED_FIFO, &parameters) == 0
       answer.withLock { $0 = may }
     }.join()
@@ -31,7 +32,7 @@ final class TestServer {
   }()
 
   let name: String
-  /// As it is started; the next start may be with others.
+  /// The settings of the next start.
   var period = 256
   var rate = 48_000
   private var child: pid_t = 0
@@ -60,7 +61,7 @@ final class TestServer {
     Issue.record("the test's JACK server did not start")
   }
 
-  /// Ends the server: SIGKILL is a crash, SIGTERM a server that takes its leave.
+  /// Ends the server: SIGKILL for a crash, SIGTERM for a clean shutdown.
   func end(_ signal: Int32) {
     guard child > 0 else { return }
     kill(child, signal)
@@ -68,18 +69,18 @@ final class TestServer {
     child = 0
   }
 
-  /// Stops the server's process, until it goes on or is ended.
+  /// Stops the server's process until `goOn` or `end`.
   func stop() { kill(child, SIGSTOP) }
   func goOn() { kill(child, SIGCONT) }
 
-  /// Stops the server's process for a while: what a driver that stalls does to everybody.
+  /// Stops the server's process for a while, as a driver that stalls does.
   func stall(milliseconds: UInt32) async throws {
     stop()
     try await Task.sleep(for: .milliseconds(milliseconds))
     goOn()
   }
 
-  /// The same, for who asks it something meanwhile: jackd keeps him waiting.
+  /// The same, on another thread, for a caller that asks jackd something meanwhile and has to wait.
   func stalled(milliseconds: UInt32) -> Worker {
     stop()
     return Worker { [child] in
@@ -92,7 +93,7 @@ final class TestServer {
     if Self.isPipeWire {
       setenv("XDG_RUNTIME_DIR", directory, 1)
       setenv("PIPEWIRE_RUNTIME_DIR", directory, 1)
-      // As the lab's, but that its clients may change the period and the rate.
+      // The lab's configuration, but clients may change the period and the rate.
       let words =
         "s/@RATE@/\(rate)/; s/@RATES@/44100 48000/; s/@PERIOD@/\(period)/; s/@LEAST@/32/; s/@MOST@/8192/; s/@REALTIME@//"
       let (template, own) = ("\(Lab.top)/tools/lib/pipewire.conf", "\(directory)/pipewire.conf")

@@ -10,7 +10,7 @@ import TimecodeReader
 @testable import JACKHost
 
 extension JACKHostTests {
-  @Test func `timecode on the server is its transport's place, read by libltc and piece by piece`()
+  @Test func `LTC and MTC show the transport's place`()
     async throws
   {
     let server = try await TestServer()
@@ -26,7 +26,7 @@ extension JACKHostTests {
     try await live.run { tape.connect("own_tc", "own_lamp") }
     try await live.run(for: 500)
     jack_transport_start(tape.client.handle)
-    // It waits for a bar, and for the next one if the machine was too busy for that.
+    // The start waits for a bar, and for the next one if the machine was too busy.
     try await live.run { live.host.report.isRolling }
     try await live.run(for: 6_000)
     jack_transport_stop(tape.client.handle)
@@ -46,7 +46,7 @@ extension JACKHostTests {
       if cycle.messageSize == 2 {
         quarters.append((start + Double(cycle.messageFrame), cycle.message[1]))
       } else if cycle.messageSize == 10 {
-        // A standing place is told as it is, whatever the port's latency.
+        // The place of a standing transport is sent as it is, whatever the port's latency.
         full.append((cycle.isRolling ? start : Double(cycle.transport), (0..<10).map { cycle.message[$0] }))
       }
     }
@@ -54,7 +54,7 @@ extension JACKHostTests {
     var whole = 0, judged = 0
     for frame in reader.frames where places.indices.contains(frame.start) && places[frame.start] >= 0 {
       let (before, end) = (frame.start - 1_920, frame.start + 1_919)
-      // Of a frame that a stall of the server cut, and of the one behind it, libltc does not know the beginning.
+      // libltc does not know the beginning of a frame that a stall of the server cut, or of the next one.
       guard places.indices.contains(before), places.indices.contains(end),
         places[end] - places[before] == Double(end - before)
       else { continue }
@@ -66,7 +66,7 @@ extension JACKHostTests {
       #expect(number * 25 + frame.code.frames == 90_000 + Int(exact.rounded()))
     }
     #expect(whole > 50 && judged * 10 > whole * 9)
-    // Each is 480 frames long.
+    // A quarter frame is 480 frames long.
     let rolling = places.count { $0 >= 0 }
     #expect(rolling > 5 * 48_000)
     let share = Double(quarters.count * 480) / Double(rolling)
@@ -80,23 +80,23 @@ extension JACKHostTests {
       let frame = Int((first.place / 1_920).rounded())
       #expect(frame % 2 == 0 && first.byte & 0xF == UInt8(frame % 25 & 0xF))
     }
-    // As of the frames above: what comes too late for a cycle is heard in another, or twice.
+    // As with the frames above, audio that is too late for a cycle is heard in another, or twice.
     #expect(placed.count * 10 > firsts.count * 9)
-    // Where it stopped.
+    // The place at which the transport stopped.
     let last = try #require(full.last)
     let frames = Int(last.place / 1_920)
     #expect(last.bytes == [0xF0, 0x7F, 0x7F, 1, 1, 0x21, 0, UInt8(frames / 25), UInt8(frames % 25), 0xF7])
   }
 }
 
-/// Keeps what two ports play, cycle by cycle, with the transport's place.
+/// Records two ports, cycle by cycle, with the transport's place.
 private final class Tape {
   struct Cycle: BitwiseCopyable, Sendable {
     var transport: UInt32 = 0
     var isRolling = false
     var frames: UInt32 = 0
     var samples = InlineArray<256, Float>(repeating: 0)
-    /// At most one comes in a cycle, for they are 10 ms apart.
+    /// At most one arrives in a cycle, since they are 10 ms apart.
     var messageFrame: UInt32 = 0
     var messageSize = 0
     var message = InlineArray<10, UInt8>(repeating: 0)
@@ -130,7 +130,7 @@ private final class Tape {
     deck.deallocate()
   }
 
-  /// True when both are.
+  /// Returns true when both are connected.
   func connect(_ sound: String, _ keys: String) -> Bool {
     func isConnected(_ output: String, _ input: String) -> Bool {
       [0, EEXIST].contains(jack_connect(client.handle, "tactus:\(output)", input))

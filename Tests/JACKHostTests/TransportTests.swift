@@ -8,7 +8,7 @@ import Testing
 
 @testable import JACKHost
 
-/// JACK's transport and the session as one, as another client sees them.
+/// JACK's transport and the session together, as another client sees them.
 extension JACKHostTests {
   /// Quantum and tempo are chosen so that a wait takes seconds at most.
   private func studio(_ server: TestServer, tempo: Double, quantum: Double = 4) throws -> LiveHost {
@@ -19,7 +19,8 @@ extension JACKHostTests {
     return live
   }
 
-  /// How far the session is ahead of what was shown when it was heard, in ticks: between 0 and 1, the tick is cut off.
+  /// Ticks by which the session is ahead of the bar and beat shown for the moment of hearing: between 0 and
+  /// 1, since the tick is rounded down.
   private func ticksAhead(_ cycles: [SeenCycle], _ live: LiveHost, perBeat: Double = 1, bar: Double = 4)
     -> [Double]
   {
@@ -33,7 +34,7 @@ extension JACKHostTests {
 
   private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
-  /// What another client sees of a song that plays.
+  /// Starts the song, watched by another client.
   private func rolling(_ server: TestServer, _ live: LiveHost) async throws -> TransportWatch {
     let watch = try TransportWatch(server)
     try await live.run { live.standing == .master }
@@ -42,7 +43,7 @@ extension JACKHostTests {
     return watch
   }
 
-  @Test func `the bar and beat that is shown is the session's when it is heard`() async throws {
+  @Test func `the bar and beat that is shown is the session's when heard`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 300)
     let watch = try await rolling(server, live)
@@ -58,14 +59,14 @@ extension JACKHostTests {
         #expect(rolling.allSatisfy { abs($0.beatsPerMinute - tempo) < 1e-9 })
         return (median(ticksAhead(rolling, live)), live.exchange.report().isQuiet(since: before))
       }
-      // Half a tick is the middle of what cutting off costs; 60 us on both sides of it. PipeWire carries beats as a
-      // fraction and cuts off once more.
+      // Rounding down costs half a tick on average; 60 us of error are allowed on both sides. PipeWire
+      // carries beats as a fraction and rounds down once more.
       let tolerance = 60e-6 * tempo / 60 * 1920 + 0.1 + (TestServer.isPipeWire ? 0.5 : 0)
       for ticks in medians { #expect(abs(ticks - 0.5) < tolerance, "\(tempo) BPM: \(ticks) ticks") }
     }
   }
 
-  @Test func `in seven eighths JACK's beats are eighths at their own tempo, and each has its click`()
+  @Test func `in 7/8 JACK's beats are eighths, and each has its click`()
     async throws
   {
     let server = try await TestServer()
@@ -91,15 +92,15 @@ extension JACKHostTests {
     }
     let tolerance = 60e-6 * 300 / 60 * 1920 + 0.1 + (TestServer.isPipeWire ? 0.5 : 0)
     for ticks in medians { #expect(abs(ticks - 0.5) < tolerance, "\(ticks) ticks") }
-    // As many on a quarter as between two, 200 ms from it.
+    // Half of the clicks are on a quarter, the others 200 ms from it.
     let errors = try await live.clickErrors(listener, count: 9)
     let off = errors.map { min(abs($0), abs(abs($0) - 200_000)) }.sorted()
     #expect(off[off.count / 2] < 500, "\(errors) µs from a quarter")
     #expect((4...5).contains(errors.prefix(9).count { abs($0) < 100_000 }))
   }
 
-  /// 12 beats at 72 BPM are 10 s, which is as long as jackd waits by itself; PipeWire waits 5 s at most.
-  @Test func `a count-in that comes with its tempo in one breath is held to its bar`() async throws {
+  /// 12 beats at 72 BPM take 10 s, jackd's own limit for a start; PipeWire waits 5 s at most.
+  @Test func `a count-in is held to its bar if its tempo arrives with the start`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 120, quantum: 3)
     let watch = try TransportWatch(server)
@@ -125,11 +126,11 @@ extension JACKHostTests {
   }
 
   @Test(arguments: [true, false])
-  func `a program that never gets ready keeps JACK waiting for as long as without us`(hasLeft: Bool)
+  func `a client that never gets ready delays JACK no longer beside us`(hasLeft: Bool)
     async throws
   {
     let server = try await TestServer()
-    // A bar of 12 s needs more than the usual, which is to be given back.
+    // A bar of 12 s needs more than the usual limit, which must be restored.
     let live = try studio(server, tempo: hasLeft ? 20 : 120)
     try await live.run(for: 300)
     if hasLeft { live.host.close() }
@@ -143,14 +144,14 @@ extension JACKHostTests {
       if hasLeft { try await Task.sleep(for: .milliseconds(50)) } else { try await live.run(for: 50) }
     }
     let held = watch.collected.reduce(0) { $0 + ($1.isStarting ? Double($1.frames) / 48_000 : 0) }
-    // JACK counts anew each time that our start moves on to the next bar.
+    // JACK's timeout begins again each time that our start moves to the next bar.
     let moves = hasLeft ? 0.0 : 6
     #expect(watch.last.isRolling && held > usual - 1 && held < usual + moves + 1, "held for \(held) s")
   }
 
-  /// An exact start sends the transport to a place of its own, and that was the old one's.
+  /// An exact start locates the transport to its own place, which was computed for the old one.
   @Test(arguments: [(LaunchMoment.now, Alignment.nearest), (.bar, .exact)])
-  func `a stop, a way back and a start in one breath are done one after the other`(
+  func `stop, locate and start given at once are done in order`(
     moment: LaunchMoment, alignment: Alignment
   ) async throws {
     let server = try await TestServer()
@@ -166,7 +167,7 @@ extension JACKHostTests {
     #expect(start.frame < 24_000)
   }
 
-  @Test func `another client's way back and start in one breath keep their place beside an exact start`()
+  @Test func `another client's locate and start keep their place, start exact`()
     async throws
   {
     let server = try await TestServer()
@@ -180,7 +181,7 @@ extension JACKHostTests {
       watch.locate(0)
       watch.play()
       try await live.run { watch.last.isRolling }
-      // On a busy machine the test may look long after the start: the first rolling cycle says where the start was.
+      // On a busy machine this test may look long after the start, so take the first rolling cycle.
       let start = try #require(watch.collected.first { $0.isRolling })
       #expect(start.frame < 24_000)
       watch.stop()
@@ -188,7 +189,7 @@ extension JACKHostTests {
     }
   }
 
-  @Test func `a start while it rolls does not cancel a locate that waits for its bar`() async throws {
+  @Test func `a start while rolling does not cancel a locate that waits for its bar`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 120)
     let watch = try await rolling(server, live)
@@ -205,7 +206,8 @@ extension JACKHostTests {
     let live = try studio(server, tempo: 240)
     let watch = try await rolling(server, live)
     watch.forget()
-    // Where this thread had to wait for its processor, a tempo was set late for the moment about which it turns.
+    // If this thread had to wait for a processor, it set a tempo late for the moment about which the tempo
+    // turns.
     var latest = Micros.zero
     for tempo in [120, 60, 187.3] + (0..<47).map({ 60 + Double($0 * 37 % 200) }) {
       let moment = HostClock.micros()
@@ -213,7 +215,7 @@ extension JACKHostTests {
       latest = max(latest, HostClock.micros() - moment)
       try await live.run(for: 30)
     }
-    // And so it was for a cycle whose time was past when the server got to it.
+    // The same holds for a cycle that the server ran late.
     func tolerance(_ cycle: SeenCycle) -> Double {
       0.1 + Double(max(latest.count, cycle.late)) / 1e6 * 200 / 60
     }
@@ -222,17 +224,17 @@ extension JACKHostTests {
     #expect(lates[lates.count / 2] < 5_000, "the server was never in time")
     #expect(watch.seen.allSatisfy { $0.isRolling })
     for (cycle, next) in zip(watch.seen, watch.seen.dropFirst()) {
-      // Cycles that the watcher missed are missing in its numbers, too.
+      // Cycles that the watch missed are missing in its numbers, too.
       let passed = next.number &- cycle.number
       if passed == cycle.frames { #expect(next.frame == cycle.frame + cycle.frames) }
-      // A tempo turns about the moment when it is set, which is some 16 ms before what is shown is heard: by so
-      // much, and no more, the session's own beat moves.
+      // A tempo turns about the moment when it is set, some 16 ms before the shown beat is heard. The
+      // session's beat may move by that much and no more.
       let moved = next.beats - cycle.beats - Double(passed) / 48_000 * cycle.beatsPerMinute / 60
       #expect(abs(moved) < tolerance(next), "\(latest) late; \(cycle) \(next)")
     }
   }
 
-  @Test func `a tempo set while nothing rolls reaches the graph`() async throws {
+  @Test func `a tempo set while nothing rolls reaches JACK's clients`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 120)
     let watch = try TransportWatch(server)
@@ -246,7 +248,7 @@ extension JACKHostTests {
   }
 
   @Test(arguments: [(300.0, 1.0), (300, 4), (240, 7), (120, 1)])
-  func `a start waits for the session's boundary, also beside a client that takes its time`(
+  func `a start waits for the session's boundary, also beside a slow client`(
     tempo: Double, quantum: Double
   ) async throws {
     let server = try await TestServer()
@@ -255,7 +257,7 @@ extension JACKHostTests {
     try await live.run { live.standing == .master }
     var errors: [Double] = []
     for round in 0..<6 {
-      // The first start shows how long the other takes; from then on it is allowed for.
+      // The first start shows how long the other client takes; later starts allow for it.
       watch.holdCycles = round < 3 ? 38 : 0
       watch.play()
       try await live.run { watch.last.isRolling }
@@ -274,7 +276,7 @@ extension JACKHostTests {
     #expect(median(errors.map(abs)) <= 0.75 * period, "\(errors)")
   }
 
-  @Test func `locates and loops are never held, and what is shown is always sane`() async throws {
+  @Test func `locates and loops are never held, and show valid bars and beats`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 300)
     let watch = try TransportWatch(server)
@@ -285,7 +287,7 @@ extension JACKHostTests {
     }
     watch.play()
     try await live.run { watch.last.isRolling }
-    // What comes within two cycles of a start is the start's.
+    // A locate within two cycles of a start belongs to the start.
     try await live.run(for: 60)
     watch.forget()
     for round in 0..<12 {
@@ -294,7 +296,7 @@ extension JACKHostTests {
     }
     watch.collect()
     let starting = watch.seen.filter(\.isStarting).count
-    // One or two cycles for each locate are JACK's own.
+    // JACK itself waits one or two cycles for each locate.
     #expect(starting <= 12 * (TestServer.isPipeWire ? 8 : 3), "\(starting) cycles of waiting")
     #expect(watch.last.isRolling)
     for cycle in watch.seen where cycle.isValid {
@@ -305,7 +307,7 @@ extension JACKHostTests {
     try await live.run { !watch.last.isRolling }
   }
 
-  @Test func `whoever takes the timebase keeps it until we are told to take it back`() async throws {
+  @Test func `another timebase master stays until we are told to replace it`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 120)
     let watch = try TransportWatch(server)
@@ -320,7 +322,7 @@ extension JACKHostTests {
     try await live.run { live.standing == .master }
     try await live.run { watch.last.beatsPerMinute == 120 }
 
-    // And where the server stands for longer than it may take to answer.
+    // The same while the server stalls for longer than it may take to answer.
     watch.takeTimebase(tempo: 77)
     try await live.run { live.standing == .follower }
     let stalled = server.stalled(milliseconds: 700)
@@ -343,7 +345,7 @@ extension JACKHostTests {
     #expect(watch.last.beatsPerMinute == 77 && live.standing == .follower)
     watch.releaseTimebase()
     try await live.run { live.standing == .vacant }
-    // What a locate of ours would show now, nobody would take away again.
+    // Without a master, no client would ever remove a bar and beat that our locate sets.
     live.host.command(.locate(frame: 96_000))
     try await live.run { watch.last.frame == 96_000 }
     try await live.run(for: 300)

@@ -8,12 +8,12 @@ import Testing
 
 @testable import JACKHost
 
-/// One cycle as any client is shown it.
+/// One cycle as JACK shows it to any client.
 struct SeenCycle: BitwiseCopyable, Sendable {
   /// The server's count of frames at the cycle's start, and JACK's time for it.
   var number: UInt32 = 0
   var due: UInt64 = 0
-  /// How long after that it was seen, in microseconds: a server that stood still catches up.
+  /// Microseconds from then until the callback ran: a server that stood still catches up.
   var late: Int64 = 0
   var frames: UInt32 = 0
   var state: UInt32 = 0
@@ -27,19 +27,19 @@ struct SeenCycle: BitwiseCopyable, Sendable {
 
   var isRolling: Bool { state == JackTransportRolling.rawValue }
   var isStarting: Bool { state == JackTransportStarting.rawValue }
-  /// Beats since 1|1|0; the tick is cut off, so the truth is up to a tick later.
+  /// Beats since 1|1|0. The tick is rounded down, so the true value is up to a tick later.
   var beats: Double {
     Double(bar - 1) * Double(beatsPerBar) + Double(beat - 1) + Double(tick) / ticksPerBeat
   }
 }
 
-/// Another JACK client: it sees every cycle, presses play and stop, may take its time to get ready for a start,
-/// and may take the timebase.
+/// Another JACK client. It sees every cycle, presses play and stop, and can be a slow client and the timebase
+/// master.
 final class TransportWatch {
   fileprivate struct Seat: ~Copyable {
     let client: OpaquePointer
     let cycles = SPSCQueue<SeenCycle>(capacity: 1 << 15)
-    /// Cycles that it takes to get ready.
+    /// Cycles that the client takes to get ready.
     let hold = Atomic<Int>(0)
     let tempo = Atomic<UInt64>((100.0).bitPattern)
     let ticks = Atomic<Int>(960)
@@ -60,7 +60,7 @@ final class TransportWatch {
     jack_set_process_callback(client.handle, watch, seat)
     if isSlow { jack_set_sync_callback(client.handle, takeTime, seat) }
     #expect(jack_activate(client.handle) == 0)
-    // PipeWire drops what a client asks of the transport before it is part of a driver's graph, and that is a while
+    // PipeWire drops a client's transport commands until the client is part of a driver's graph, a while
     // after it was activated.
     for _ in 0..<500 where collected.isEmpty { usleep(10_000) }
     #expect(!seen.isEmpty)
@@ -77,7 +77,7 @@ final class TransportWatch {
     set { seat.pointee.hold.store(newValue, ordering: .relaxed) }
   }
 
-  /// As programs do that take JACK's microseconds for something else (facts: jack 4).
+  /// Sets the timeout as programs do that mistake JACK's microseconds for another unit (facts: jack 4).
   func shortenSyncTimeout() {
     jack_set_sync_timeout(client.handle, TestServer.isPipeWire ? 30_000_000 : 30_000)
   }
@@ -86,7 +86,7 @@ final class TransportWatch {
   func stop() { jack_transport_stop(client.handle) }
   func locate(_ frame: UInt32) { jack_transport_locate(client.handle, frame) }
 
-  /// As programs do that read the position, change the frame and send it back.
+  /// Locates as programs do that read the position, change the frame and send it back.
   func locateByWhatIsShown(to frame: UInt32) {
     var position = jack_position_t()
     jack_transport_query(client.handle, &position)
@@ -109,13 +109,13 @@ final class TransportWatch {
     jack_transport_reposition(client.handle, &position)
   }
 
-  /// The tempo that it counts in as timebase master; the bar and beat go on from where they are.
+  /// The tempo that it shows as timebase master; a change keeps the bar and beat.
   var tempo: Double {
     get { Double(bitPattern: seat.pointee.tempo.load(ordering: .relaxed)) }
     set { seat.pointee.tempo.store(newValue.bitPattern, ordering: .relaxed) }
   }
 
-  /// Becomes timebase master whoever is; counts bars of four from frame 0.
+  /// Becomes timebase master, in place of any other; counts bars of four from frame 0.
   func takeTimebase(tempo: Double, ticks: Int = 960, conditionally: Bool = false) {
     self.tempo = tempo
     seat.pointee.ticks.store(ticks, ordering: .relaxed)
@@ -129,7 +129,7 @@ final class TransportWatch {
     seen = []
   }
 
-  /// Takes in what was seen since.
+  /// Moves new cycles from the audio thread's queue to `seen`.
   func collect() {
     while let cycle = seat.pointee.cycles.pop() { seen.append(cycle) }
   }
@@ -150,7 +150,8 @@ final class TransportWatch {
     let state = jack_transport_query(seat.pointee.client, &position)
     var start: UInt32 = 0, current: UInt64 = 0, next: UInt64 = 0, period: Float = 0
     jack_get_cycle_times(seat.pointee.client, &start, &current, &next, &period)
-    // PipeWire shows a client that is late what its driver is at by now: overtaken meanwhile, this is half of two cycles.
+    // PipeWire shows a late client the driver's present cycle; if the driver moved on during this call, the
+    // values belong to two cycles.
     guard jack_last_frame_time(seat.pointee.client) == number else { return }
     let cycle = SeenCycle(
       number: number, due: current,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JACKHost
 
-/// Looks every 20 ms at a server that has a cycle every 5 ms, as long as it has any.
+/// Looks every 20 ms at a server that has a cycle every 5 ms unless it is stopped.
 private struct Watch {
   var watchdog = Watchdog()
   var now = Micros(1_000_000)
@@ -18,7 +18,7 @@ private struct Watch {
     for _ in 0..<milliseconds / 20 { look(after: 20_000) }
   }
 
-  /// `plays`: the audio thread goes on meanwhile.
+  /// `plays`: whether the audio thread keeps running meanwhile.
   mutating func look(after micros: Int64, plays: Bool = true) {
     now = now + Micros(micros)
     if plays, !isServerStopped { cycles &+= UInt(Double(micros) / cycle) }
@@ -28,7 +28,7 @@ private struct Watch {
 }
 
 @Suite struct WatchdogTests {
-  @Test func `what an earlier server's cycles told is not this one's, which has had none yet`() {
+  @Test func `cycles of an earlier server do not count for this one`() {
     var watch = Watch(cycles: 4_711, isServerStopped: true)
     watch.run(milliseconds: 200)
     #expect(!watch.watchdog.hasCycled)
@@ -37,7 +37,7 @@ private struct Watch {
     #expect(watch.watchdog.hasCycled)
   }
 
-  @Test func `a silent server is noticed before two seconds are over, once, and so is its return`() {
+  @Test func `a server's silence and its return are each reported once`() {
     var watch = Watch()
     watch.run(milliseconds: 1_000)
     #expect(watch.found.isEmpty && watch.watchdog.isPrompt)
@@ -53,7 +53,7 @@ private struct Watch {
     #expect(watch.found == [.silence, .answer] && watch.watchdog.isPrompt && !watch.watchdog.isSilent)
   }
 
-  @Test func `the longest cycles are no silence`() {
+  @Test func `the longest cycles do not count as silence`() {
     var watch = Watch()
     watch.cycle = 371_519
     for _ in 0..<100 {
@@ -64,7 +64,7 @@ private struct Watch {
     #expect(watch.found.isEmpty)
   }
 
-  @Test func `a process that was stopped leaves JACK, one whose control thread was busy does not`() {
+  @Test func `a stopped process leaves JACK, a busy control thread does not`() {
     for stop in [700, 1_000, 5_000, 3_600_000] as [Int64] {
       var watch = Watch()
       watch.run(milliseconds: 1_000)
@@ -80,7 +80,7 @@ private struct Watch {
     #expect(watch.found.isEmpty)
   }
 
-  @Test func `who waited for JACK did not stand still`() {
+  @Test func `time spent waiting for JACK is no standstill`() {
     for wait in [700_000, 4_000_000] as [Int64] {
       var watch = Watch()
       watch.run(milliseconds: 1_000)
@@ -93,7 +93,7 @@ private struct Watch {
     }
   }
 
-  @Test func `what is counted of cycles may wrap`() {
+  @Test func `the cycle counter may wrap`() {
     var watch = Watch()
     watch.cycles = .max - 100
     watch.run(milliseconds: 10_000)
@@ -102,7 +102,7 @@ private struct Watch {
 }
 
 @Suite struct PatchbayTests {
-  @Test func `nobody looks at the ports of a machine on which nothing changes`() {
+  @Test func `ports are not read while nothing changes`() {
     var patchbay = Patchbay()
     patchbay.want([.ports("click_1", "mixer:in 1"), .clickToSpeakers])
     let isTaken = patchbay.wish(for: [Connection(port: .clock, other: "drums:in")])
@@ -121,7 +121,7 @@ private struct Watch {
     #expect(looks(3_600, from: 7_260_000_000) == 0)
   }
 
-  @Test func `after a change it is looked again, since what was cut may still look connected`() {
+  @Test func `ports are read again for a while after a change`() {
     var patchbay = Patchbay()
     let isDue = patchbay.isLookDue(graphChanged: true, at: Micros(1_000_000))
     #expect(isDue)
