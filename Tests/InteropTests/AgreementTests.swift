@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 @Suite(.serialized) struct AgreementTests {
-  /// Joiners of one session, one of the reference library and one of ours, again and again: how far is each from the
-  /// one whose session it joined? Judged by medians of the same run. What the machine does to single joins is noise:
-  /// there are more rounds until the medians say so, or until the rounds are used up.
+  /// Two peers join a session again and again, one with the reference library and one with ours: how far is
+  /// each from the founder? Medians of the same run are compared, since single joins suffer from a busy
+  /// machine. Rounds are added until ours is as good, or until they are used up.
   @Test(arguments: [1, 2])
   func `we agree on the beat with a reference peer as well as two of them do`(hosts: Int) async throws {
     let stage = try await hosts == 1 ? LabStage("--no-server") : LabStage("--hosts", "2", "--no-server")

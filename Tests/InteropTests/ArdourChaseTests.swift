@@ -5,8 +5,8 @@ import Testing
 
 private let luaSession = "/usr/bin/ardour7-lua"
 
-/// Ardour without its windows, which follows our timecode and not JACK's transport, heard by its own click. Not our MIDI
-/// clock: docs/midi.md says why.
+/// Ardour without its windows, following our timecode instead of JACK's transport, heard by its own click.
+/// Our MIDI clock is not tested: docs/midi.md says why.
 @Suite(
   .serialized,
   .enabled(
@@ -15,7 +15,7 @@ struct ArdourChaseTests {
   enum Timecode: String, CaseIterable {
     case ltc, mtc
 
-    /// As Ardour calls it, and its port.
+    /// Ardour's name for it, and for its port.
     var name: String { rawValue.uppercased() }
   }
 
@@ -34,7 +34,8 @@ struct ArdourChaseTests {
     close_session ()
     """
 
-  /// JACK throws Ardour out where two of its threads ask at once while it loads (`ArdourTests`): then again.
+  /// Opens Ardour, again if JACK throws it out: two of its threads may call JACK at once while it loads
+  /// (`ArdourTests`).
   private func open(_ timecode: Timecode, in folder: ScratchFolder, on stage: LabStage) async throws
     -> ChildProcess
   {
@@ -62,7 +63,7 @@ struct ArdourChaseTests {
     throw ChildProcess.Failure.ended(status: 1, errors: "JACK throws Ardour out each time it loads")
   }
 
-  /// 25 fps: Ardour begins to read LTC only where its rate is another than that of Ardour's own session, 30 fps.
+  /// 25 fps: Ardour reads LTC only if its rate differs from that of Ardour's session, 30 fps.
   @Test(arguments: Timecode.allCases)
   func `Ardour follows our timecode through changes of tempo and locates`(timecode: Timecode) async throws {
     let stage = try await LabStage()
@@ -78,7 +79,7 @@ struct ArdourChaseTests {
     let transport = try LabPeer(.jack, in: stage)
     try await transport.ask("play")
     try await transport.wait("playing", "true")
-    // Where it stayed elsewhere its clicks would be elsewhere, too: no locate goes as far as to a click.
+    // Each locate goes to a place between clicks: if Ardour stayed behind, its clicks would be off.
     for step in ["", "tempo 97", "locate 1449600", "locate 484800"] {
       let late = try await Interop.undisturbed(in: stage) {
         if step.hasPrefix("tempo") {
@@ -87,11 +88,11 @@ struct ArdourChaseTests {
         } else if !step.isEmpty {
           try await transport.ask(step)
         }
-        // It comes nearer for some seconds.
+        // Ardour approaches the place for some seconds.
         try await Task.sleep(for: .seconds(4))
         return try await ears.listen(forIntervals: 8).behind(transport, clickingEach: 500)
       }
-      // Half a second off, it would click as well.
+      // With an error of half a second, its clicks would coincide as well.
       let frame = try #require(await transport.ask("status")["frame"]?.number)
       let place = try await place(of: ardour)
       #expect(abs(place - frame) < 12_000, "\(place), \(frame)")
@@ -108,7 +109,7 @@ struct ArdourChaseTests {
     #expect(await tactus.status() == 0)
   }
 
-  /// The frame that it is at. It says other things, too.
+  /// Ardour's frame. It prints other lines, too.
   private func place(of ardour: ChildProcess) async throws -> Double {
     ardour.send("where")
     while let line = try await ardour.line(within: .seconds(20)) {

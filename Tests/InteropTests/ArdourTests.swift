@@ -5,12 +5,12 @@ import Testing
 
 private let hasArdour = access("/usr/lib/ardour7", F_OK) == 0
 
-/// Ardour itself, with its windows, as the sessions' start scripts open it: heard by its own click, its buttons pressed
-/// over OSC.
+/// Ardour with its windows, as the sessions' start scripts open it, heard by its own click, with its buttons
+/// pressed over OSC.
 @Suite(
   .serialized, .enabled(if: hasArdour, "needs Ardour 7, which tools/lab prepare installs from Debian 12"))
 struct ArdourTests {
-  /// Every button of Ardour's that is pressed here.
+  /// The buttons of Ardour that these tests press.
   private enum Button: String {
     case play = "/transport_play"
     case stop = "/transport_stop"
@@ -27,8 +27,8 @@ struct ArdourTests {
     }
   }
 
-  /// What the start scripts give a new user, and the two things by which Ardour is played here: its click, and OSC. The
-  /// other file answers a warning about memory limits, on systems that have them.
+  /// The preferences that the start scripts give a new user, plus Ardour's click and OSC, which these tests
+  /// need. The other file answers a warning about memory limits on systems that have them.
   static func preferences(following master: String = "JACK Transport") async throws -> [String: String] {
     let made = try await ChildProcess.run([
       "sh", "-c",
@@ -56,7 +56,7 @@ struct ArdourTests {
   }
 
   @Test
-  func `Ardour follows: a start on a tablet or in Ardour is on the session's bar, its click on the beat`()
+  func `Ardour follows: its start is on the bar, its click on the beat`()
     async throws
   {
     // Ardour takes the timebase while it loads, and the session takes it back.
@@ -72,7 +72,7 @@ struct ArdourTests {
     try await transport.ask("count")
     for player in Player.allCases {
       let (clicks, bars, slower) = try await Interop.undisturbed(in: stage) {
-        // Bar 2: there is room for a start that is exact to the frame.
+        // From bar 2 on, a start can be exact to the frame.
         try await transport.ask("locate 96000")
         try await player.press(.play, tablet, in: stage)
         let clicks = try await ears.listen(forIntervals: 6)
@@ -80,7 +80,8 @@ struct ArdourTests {
         let bars = try await barDistance(transport, tablet, framesPerBeat: 24_000)
         var slower: [Ears.Event]?
         if player == .tablet {
-          // It reads no tempo from JACK. The others are shown the session's, and nothing relocates Ardour.
+          // Ardour reads no tempo from JACK. The other clients see the session's, and nothing relocates
+          // Ardour.
           let relocations = try await transport.ask("status")["relocations"]?.number
           try await tablet.ask("tempo 97")
           try await transport.wait("tempo", "97")
@@ -104,9 +105,10 @@ struct ArdourTests {
     #expect(await session.end() == 0)
   }
 
-  /// A studio with the session's folder started in it and Ardour loaded: it shows its tempo as JACK's timebase master and
-  /// listens to OSC, if its preferences say so. Two of Ardour's threads ask the JACK server over one socket while it loads; where
-  /// one interrupts the other, jackd reads nonsense ("Unknown request") and throws Ardour out. Then again, from the beginning.
+  /// Starts the session with Ardour loaded: as timebase master it shows its own tempo, and it listens to OSC
+  /// if its preferences say so. Two of Ardour's threads call the JACK server over one socket while it loads;
+  /// if one interrupts the other, jackd reads nonsense ("Unknown request") and throws Ardour out. Then start
+  /// all over.
   private func open(
     _ name: String, at tempo: Int, showing ardours: Int, files: [String: String]
   ) async throws -> (StartedSession, transport: LabPeer) {
@@ -124,7 +126,7 @@ struct ArdourTests {
     throw ChildProcess.Failure.ended(status: 1, errors: "JACK throws Ardour out each time it loads")
   }
 
-  /// False if JACK has thrown Ardour out.
+  /// Returns false if JACK has thrown Ardour out.
   private func hasLoaded(
     _ session: StartedSession, _ transport: LabPeer, showing tempo: Int, hasButtons: Bool
   ) async throws -> Bool {
@@ -143,7 +145,7 @@ struct ArdourTests {
     throw ChildProcess.Failure.ended(status: 1, errors: "\(said.output) \(said.errors)")
   }
 
-  /// Until Ardour listens to OSC, or its log says that it is thrown out.
+  /// Waits until Ardour listens to OSC, or its log says that it was thrown out.
   private func awaitButtons(in stage: LabStage, or log: String) async throws {
     let done = try await stage.run(
       "sh", "-c",
@@ -156,8 +158,8 @@ struct ArdourTests {
     try await Task.sleep(for: .seconds(1))
   }
 
-  /// Between the bar that Ardour plays, from frame 0 on and heard when JACK shows that frame, and the session's, in
-  /// beats. The median of several looks: one may be interrupted between the frame and its time.
+  /// The distance in beats between Ardour's bar (from frame 0 on, heard when JACK shows the frame) and the
+  /// session's. The median of several looks, since one may be interrupted between the frame and its time.
   private func barDistance(_ transport: LabPeer, _ tablet: LabPeer, framesPerBeat: Double) async throws
     -> Double
   {
@@ -183,7 +185,7 @@ struct ArdourTests {
     let tablet = try await tablet(stage)
     let ears = try await Ears("ardour:Click/audio_out 1", in: stage)
     try await tablet.wait("peers", "2")
-    // What JACK loses moves Ardour, and with other peers in it the session is not pulled after it.
+    // Lost cycles move Ardour, and the session is not pulled after it while it has other peers.
     let (clicks, bars) = try await Interop.undisturbed(in: stage) {
       try await Player.ardour.press(.play, tablet, in: stage)
       try await tablet.wait("playing", "true", seconds: 30)
@@ -205,7 +207,7 @@ struct ArdourTests {
     #expect(await session.end() == 0)
   }
 
-  @Test func `Ardour opens without a question for somebody who never had it`() async throws {
+  @Test func `Ardour opens without a question for a first-time user`() async throws {
     let (session, transport) = try await open(
       "ardour-leader", at: 98, showing: 120, files: [".config/ardour7/instant.xml": Self.memoryWarning])
     let ports = try await session.stage.run("jack_lsp", "-c", "ardour:Master/audio_out 1").output

@@ -3,17 +3,18 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A studio's clocks on a real server, as the machines at their cables hear them. `tools/bench audio --only clocks` holds each single
-/// clock against its grid, on a machine that is quiet enough; `OwnOutputTests` of HostSync does so for every tempo and buffer.
+/// Several MIDI clocks on a real server, as the machines at their ports receive them. `tools/bench audio
+/// --only clocks` compares each clock with its grid on a quiet machine; `OwnOutputTests` of HostSync does so
+/// for every tempo and buffer.
 @Suite struct ClockOutputTests {
-  /// Milliseconds, each of whole frames of 48 kHz.
+  /// In milliseconds; each is a whole number of frames at 48 kHz.
   private static let offsets: [Double] = [0, 4, -7, 12.5, 30, -30, 0.5, 21]
   private static let armed = 5
   private static let names = offsets.indices.map { "clock-\($0)" }
 
   @Test
   func
-    `eight clocks lie on one grid through a change of tempo, and one that is armed starts on the bar and alone`()
+    `eight clocks share a grid, and an armed one starts alone on the bar`()
     async throws
   {
     let stage = try await LabStage()
@@ -43,7 +44,7 @@ import Testing
       #expect(events.compactMap(\.bytes) == ["fa"], "\(Self.names[place])")
       let first = try firstClock(events)
       let bars = (first.beat - bar) / 4
-      // Half a millisecond: the clocks' own places are judged below.
+      // Tolerance half a millisecond: the clocks' own places are judged below.
       #expect(
         abs(bars - bars.rounded()) < 0.00025 && (place == Self.armed) == (bars > 0.5), "\(bars) bars later")
       let apart = apart(events, ports[0], by: Self.offsets[place])
@@ -51,14 +52,14 @@ import Testing
         apart.count > 200 && Interop.median(apart) <= 1, "\(Self.names[place]): \(apart.max() ?? .nan) frames"
       )
     }
-    // Whose output is taken away is told to stop, and the others play on.
+    // A removed output sends Stop first, and the others play on.
     ears.say("section now")
     let remove = [tactus, "send", "out/remove", Self.names[7]]
     #expect(try await ChildProcess.run(stage.command(remove)).status == 0)
     try await Task.sleep(for: .seconds(1))
     let told = try await ears.report().filter { $0.bytes != nil }
     #expect(told.map(\.port) == ["tactus:" + Self.names[7]] && told.map(\.bytes) == ["fc"], "\(told)")
-    // And all of them when tactus ends.
+    // All outputs send Stop when tactus ends.
     ears.say("section now")
     program.signal(SIGTERM)
     #expect(await program.status() == 0)
@@ -72,7 +73,7 @@ import Testing
     return try #require(events.first { $0.bytes == nil && $0.frame > start.frame })
   }
 
-  /// Frames between each clock, brought back by its offset, and the first output's of the same 24th.
+  /// Frames between each clock, corrected by its offset, and the first output's clock of the same 24th.
   private func apart(_ events: [Ears.Event], _ others: [Ears.Event], by offset: Double) -> [Double] {
     var frames: [Int: Double] = [:]
     for event in others where event.bytes == nil && event.isSure {

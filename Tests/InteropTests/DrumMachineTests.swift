@@ -3,15 +3,15 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A drum machine whose MIDI clock leads: its own clicks must be the session's beats, as the reference library's peer
-/// hears them.
+/// A drum machine whose MIDI clock leads: its own clicks must be on the session's beats, as a peer with the
+/// reference library hears them.
 @Suite struct DrumMachineTests {
   private struct Scene {
     let stage: LabStage
     let program: ChildProcess
     let drums: LabPeer
     let transport: LabPeer
-    /// Milliseconds from a port to the loudspeaker, which MIDI does not wait for.
+    /// Milliseconds from an audio port to the loudspeaker, which MIDI does not wait for.
     let latency: Double
 
     init(_ options: String...) async throws {
@@ -29,7 +29,7 @@ import Testing
       latency = try await (transport.ask("status")["latency"]?.number ?? .nan) / 1000
     }
 
-    /// Locked, at whatever tenth the first clocks are: where it settles the peers say.
+    /// Waits until the clock leads, at any tempo; the peers show where it settles.
     func awaitLead() async throws {
       try await program.awaitLine(beginning: "MIDI clock leads: ")
     }
@@ -42,7 +42,7 @@ import Testing
 
   @Test
   func
-    `its tempo and its beat are the session's, through jitter and a change of tempo, and nothing is said twice`()
+    `the session has the machine's tempo and beat in spite of jitter`()
     async throws
   {
     let scene = try await Scene("--click")
@@ -56,7 +56,7 @@ import Testing
       try await scene.drums.ask("tempo \(tempo)")
       try await scene.drums.ask("jitter \(jitter)")
       try await approach(tempo, peer)
-      // Less than 5 ms is brought down by tempo alone, in a few seconds.
+      // Offsets below 5 ms are corrected by tempo alone, in a few seconds.
       var heard = try await played(scene.drums, ears, tempo, jitter)
       for _ in 0..<2 where heard == nil { heard = try await played(scene.drums, ears, tempo, jitter) }
       guard let heard else {
@@ -64,7 +64,7 @@ import Testing
         continue
       }
       let (drums, clicks) = (heard.of("drums:click"), heard.of("tactus:click_1"))
-      // What a clock is late on its way cannot be told from the machine's own beat.
+      // A clock's delay on the way cannot be distinguished from the machine's own beat.
       let off = drums.lateness - scene.latency + Double(jitter) / 2000
       #expect(abs(off) < 1, "\(tempo) BPM, jitter \(jitter): \(drums.map(\.late))")
       #expect(abs(clicks.lateness) < 1, "\(clicks.map(\.late))")
@@ -76,7 +76,8 @@ import Testing
     await scene.end()
   }
 
-  /// The tempo, but for corrections of phase: on a machine that starves the drummer there is always one to be made.
+  /// Waits until the tempo is approached, apart from corrections of phase, of which there is always one on a
+  /// machine that starves the drummer.
   private func approach(_ tempo: Double, _ peer: LabPeer) async throws {
     var seen = 0.0
     for _ in 0..<150 {
@@ -87,8 +88,9 @@ import Testing
     Issue.record("the tempo is \(seen) and did not become \(tempo) within 30 s")
   }
 
-  /// From a Start on, what is sure of the last seven seconds of fifteen; nil if the drummer, a JACK client, was starved meanwhile
-  /// (a clock that it never played is taken for one that was lost), or if too little is sure.
+  /// The events of the last seven of fifteen seconds after a Start, as far as they can be judged. nil if
+  /// there are too few, or if the drummer, a JACK client, was starved meanwhile (a clock that it never played
+  /// counts as lost).
   private func played(_ drums: LabPeer, _ ears: Ears, _ tempo: Double, _ jitter: Int) async throws
     -> [Ears.Event]?
   {
@@ -104,8 +106,8 @@ import Testing
     return sure.of("drums:click").count > 5 && sure.of("tactus:click_1").count > 5 ? sure : nil
   }
 
-  /// For five seconds the tempo is one and the same, but for corrections of phase. A machine that is starved stops the
-  /// drummer, too, who is a JACK client: only what follows ten seconds of even drumming is judged.
+  /// Expects a steady tempo for five seconds, apart from corrections of phase. A starved machine stops the
+  /// drummer, a JACK client, too: so only the time after ten seconds of even drumming is judged.
   private func settled(_ peer: LabPeer, _ ears: Ears) async throws {
     var evenStretches = 0
     for _ in 0..<8 {
@@ -121,7 +123,7 @@ import Testing
       evenStretches = isEven && drums.allSatisfy(\.isSure) && drums.count > 5 ? evenStretches + 1 : 0
       if evenStretches > 2 {
         #expect(tempos.count <= 3, "\(tempos)")
-        // To a hundredth, as apps show it and peers wait for it: the rest is the drummer's crystal, which is learned.
+        // Exact to a hundredth, as apps show it; the rest is the drummer's crystal, which is learned.
         #expect(tempos.contains { abs($0 - 97) < 0.01 }, "\(tempos)")
         return
       }
@@ -129,7 +131,7 @@ import Testing
     notJudged("the peace after a drum machine's change of tempo: the drummer was interrupted too often")
   }
 
-  /// The first words of what the surface said there in the last second.
+  /// The first words of the surface's messages at that address in the last second.
   private func told(_ path: String, to watcher: LabPeer) async throws -> [String] {
     guard case .text(let lines)? = try await watcher.ask("told 1", within: .seconds(20))[path] else {
       return []
@@ -139,8 +141,7 @@ import Testing
     }
   }
 
-  @Test func `when its clock stops the session goes on, and when it comes back it leads again`() async throws
-  {
+  @Test func `the session goes on while the clock stops, which leads again later`() async throws {
     let scene = try await Scene()
     let watcher = try LabPeer(.controller, in: scene.stage)
     try await watcher.ask("subscribe state")
@@ -163,7 +164,7 @@ import Testing
     await scene.end()
   }
 
-  @Test func `its Start rolls the transport where the machine is, at its next beat`() async throws {
+  @Test func `the machine's Start rolls the transport at its next beat`() async throws {
     let scene = try await Scene()
     try await scene.awaitLead()
     var waits: [Double] = [], places: [Double] = []
@@ -173,14 +174,14 @@ import Testing
       try await scene.transport.wait("playing", "true")
       waits.append(try await scene.drums.status().beat)
       try await Task.sleep(for: .milliseconds(600))
-      // Both at one moment: what the machine is past, by its own count, and what the transport shows.
+      // At the same time: the machine's own beat, and the place that the transport shows.
       let shown = try await scene.transport.status()
       let beats = try await scene.drums.status().beat
       places.append(beats - shown.beat)
       try await scene.drums.ask("stop")
       try await scene.transport.wait("playing", "false")
     }
-    // The beat after the next one, at worst, and not the next bar.
+    // At worst it is the beat after the next one, not the next bar.
     #expect(Interop.median(waits) < 3, "rolling at the machine's beat \(waits)")
     #expect(abs(Interop.median(places)) < 0.2, "the machine is ahead by \(places) beats")
     print(

@@ -2,31 +2,33 @@
 import TestSupport
 import Testing
 
-/// `tools/listen` in a stage: hears a JACK port and knows, through the reference library, which beat of the session each
-/// onset and each MIDI clock was heard on. It is a Link peer of its own and can play, stop and change the tempo.
+/// Runs `tools/listen` in a stage: it hears a JACK port, and knows through the reference library on which
+/// beat of the session each onset and MIDI clock was heard. It is a Link peer itself and can play, stop and
+/// change the tempo.
 final class Ears {
   /// An onset, or a MIDI message.
   struct Event {
-    /// Of the session, as a peer with the reference library hears it.
+    /// The session's beat, as a peer with the reference library hears it.
     let beat: Double
-    /// Late by so many milliseconds, to the nearest beat (or 24th of a beat).
+    /// Milliseconds after the nearest beat (or 24th of a beat).
     let late: Double
-    /// Microseconds of Link's clock.
+    /// The time of hearing, on Link's clock, in microseconds.
     let heard: Double
-    /// Of JACK's frame counter, as is the frame from which on no cycle has been lost until then.
+    /// The event's frame, and the frame from which on no cycle was lost until then, on JACK's frame counter.
     let frame, unbrokenFrom: Double
     let port: String
-    /// Of a MIDI message, in hexadecimal; nil for onsets and clocks.
+    /// The bytes of a MIDI message, in hexadecimal; nil for onsets and clocks.
     let bytes: String?
-    /// No lost cycle and no change of the session close by, and JACK's clock is within 300 us of the wall's: after lost cycles
-    /// it is not for seconds, and whoever plays by it is as late.
+    /// Whether the event can be judged: no lost cycle and no change of the session nearby, and JACK's clock
+    /// within 300 us of wall-clock time. After lost cycles it is off for seconds, and every program that
+    /// plays by it is as late.
     let isSure: Bool
   }
 
   private let process: ChildProcess
 
-  /// Waits until the ports are there: programs with windows take long to start on a busy machine. Then until a session of
-  /// theirs is older for certain. `offsets`: what each port is sent earlier by, in milliseconds.
+  /// Waits until the ports exist (programs with windows start slowly on a busy machine), then until a session
+  /// of these programs is surely the older one. `offsets`: the offset of each port, in milliseconds.
   convenience init(_ ports: String..., in stage: LabStage, on host: Int = 1) async throws {
     try await self.init(ports, offsets: [], in: stage, on: host)
   }
@@ -50,8 +52,8 @@ final class Ears {
           "--offsets=" + offsets.map { "\($0)" }.joined(separator: ","),
         ] + ports))
     _ = try await process.line(within: .seconds(90))
-    // Where the machine was too busy for it to measure the session's time it is still alone, and hears all against beats of its own. Ten
-    // seconds: somebody may have nobody to meet.
+    // On a machine that is too busy for it to measure the session's time it is still alone, and compares all
+    // with beats of its own. Ten seconds at most: there may be no other peer.
     for _ in 0..<100 where try await peers() == 0 { try await Task.sleep(for: .milliseconds(100)) }
   }
 
@@ -64,17 +66,17 @@ final class Ears {
     throw ChildProcess.Failure.ended(status: await process.status(), errors: process.saidOnErrors)
   }
 
-  /// `play`, `stop`, `tempo BPM`: in the session.
+  /// Sends a command: `play`, `stop` or `tempo BPM` in the session.
   func say(_ line: String) { process.send(line) }
 
-  /// What is heard from now on for so long.
+  /// The events of the next `time`.
   func listen(for time: Duration) async throws -> [Event] {
     process.send("section now")
     try await Task.sleep(for: time)
     return try await report()
   }
 
-  /// What was heard since the section began.
+  /// The events since the section began.
   func report() async throws -> [Event] {
     process.send("report")
     var events: [Event] = []
@@ -95,7 +97,7 @@ final class Ears {
     throw ChildProcess.Failure.ended(status: await process.status(), errors: process.saidOnErrors)
   }
 
-  /// Listens until something is heard, then for so long.
+  /// Waits for a first event, then listens for `time`.
   func listen(for time: Duration, fromTheFirstWithin seconds: Double) async throws -> [Event] {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while try await listen(for: .milliseconds(500)).isEmpty {
@@ -104,8 +106,8 @@ final class Ears {
     return try await listen(for: time)
   }
 
-  /// Listens from now on until it has heard so many intervals that can be relied on. On a machine where there is always a
-  /// lost cycle in between the test ends unjudged; where too little is heard at all, here is that little.
+  /// Listens until it has heard `count` intervals that can be judged. If the machine keeps losing cycles, the
+  /// test ends unjudged. If too little is heard at all, returns that.
   func listen(forIntervals count: Int, within seconds: Double = 60) async throws -> [Event] {
     let deadline = ContinuousClock.now + .seconds(seconds)
     process.send("section now")
@@ -119,7 +121,7 @@ final class Ears {
     }
   }
 
-  /// Listens until it is quiet for 1.5 seconds. False: it never was.
+  /// Listens until it is quiet for 1.5 seconds. Returns false if it never was.
   func hearSilence(within seconds: Double) async throws -> Bool {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while try await !listen(for: .milliseconds(1500)).isEmpty {
@@ -130,11 +132,12 @@ final class Ears {
 }
 
 extension [Ears.Event] {
-  /// Milliseconds, of those that can be relied on.
+  /// The median lateness of the events that can be judged, in milliseconds.
   var lateness: Double { Interop.median(filter(\.isSure).map(\.late)) }
 
-  /// Milliseconds between one and the next, of 48 frames: when those are heard JACK knows to half a thousandth only, as
-  /// long as it looks for its clock on a busy machine. Who counts cycles plays late by those that are lost in between.
+  /// Milliseconds between neighbouring events, counted in frames, 48 to a millisecond: while JACK searches
+  /// for its clock on a busy machine, its times are exact to 1/2000 only. A program that counts cycles is
+  /// late by those lost in between.
   var intervals: [Double] {
     zip(self, dropFirst()).filter { $0.isSure && $1.isSure && $1.unbrokenFrom <= $0.frame }
       .map { ($1.frame - $0.frame) / 48 }
@@ -144,10 +147,11 @@ extension [Ears.Event] {
 }
 
 extension [Ears.Event] {
-  /// Milliseconds that clicks, one each so many of the song, come behind the transport's place that is heard with them. While it rolls, and
-  /// has not been moved since.
+  /// The delay of clicks behind the transport's place at the time of hearing, in milliseconds. `step`: the
+  /// distance of the clicks in the song. The transport must roll, and must not be moved meanwhile.
   func behind(_ transport: LabPeer, clickingEach step: Double) async throws -> [Double] {
-    // Where a moment of Link's clock is in the song, in the median of several looks: one may be interrupted.
+    // The song's position at a time of Link's clock: the median of several looks, of which one may be
+    // interrupted.
     var origins: [Double] = []
     for _ in 1...5 {
       let shown = try await transport.ask("status")

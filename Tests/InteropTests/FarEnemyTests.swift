@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Who listens on the far wire, and who speaks on it, without the key.
+/// Attackers without the key on the wire between two rooms: one records, one sends.
 @Suite struct FarEnemyTests {
-  /// Who records what goes between two addresses (`tools/lib/workshop/listening/secrecy.py`).
+  /// Records the datagrams between two addresses (`tools/lib/workshop/listening/secrecy.py`).
   private func tap(_ far: FarStage, on host: Int, _ words: String...) throws -> ChildProcess {
     let program = Lab.top + "/tools/lib/workshop/listening/secrecy.py"
     return try ChildProcess(far.stage.command(on: host, ["/usr/bin/python3", program] + words))
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test
-  func `who records the far wire has nothing that differs from chance, while a room's own wire can be read`()
+  func `a recording of the wire between rooms cannot be read`()
     async throws
   {
     let far = try await FarStage(hosts: 2)
@@ -35,12 +35,12 @@ import Testing
     print("on the far wire: \(heard); on the room's own: \(control)")
     #expect(heard["datagrams", default: 0] > 1000)
     #expect(heard["readable"] == 0)
-    // One place of some hundreds is 4 by chance.
+    // By chance the largest skew of some hundred places is 4.
     #expect(heard["skew", default: 1e9] < 8)
     #expect(control["datagrams", default: 0] > 10 && control["readable"] == control["datagrams"])
   }
 
-  @Test func `whoever floods, forges and repeats on the far wire changes nothing and gets nothing`()
+  @Test func `floods, forgeries and replays on the wire between rooms do nothing`()
     async throws
   {
     let far = try await FarStage(hosts: 3)
@@ -67,7 +67,7 @@ import Testing
     let spent = (after.processor - before.processor) / (after.time - before.time)
     print("far enemy: \(told); \(spent) of a core, \((after.memory - before.memory) / 1024) KiB more")
     #expect(told["sent", default: 0] > 15_000 && told["recorded", default: 0] > 100)
-    // A hello that the wire swallowed may be answered once; none was.
+    // A handshake that the wire lost may be answered once when replayed; none was.
     #expect(told["answered"] == 0)
     #expect(away.isEmpty, "\(away)")
     #expect(try await far.told(1, "tempo").contains("131"))
@@ -76,9 +76,9 @@ import Testing
     #expect(abs(try await far.distance(1, 2)) < 5 + 10)
   }
 
-  /// Of the first room's tactus: seconds of the processor, bytes of memory, and when.
+  /// The first room's tactus: processor seconds, bytes of memory, and the time of this reading.
   private func state(_ far: FarStage) async throws -> (processor: Double, memory: Int, time: Double) {
-    // It is the child of who put it on its host.
+    // The program is the child of the one that put it on its host.
     let outer = try #require(far.tactus[1]).identifier
     let children = try await ChildProcess.run(["cat", "/proc/\(outer)/task/\(outer)/children"]).output
     let process = try #require(children.split(separator: " ").first.flatMap { Int32($0) })
@@ -86,7 +86,7 @@ import Testing
     let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
-    // Behind the name: utime and stime are 12th and 13th, rss is 22nd.
+    // After the name in brackets, utime and stime are the 12th and 13th field, rss the 22nd.
     let ticks = try #require(Double(fields[11])) + #require(Double(fields[12]))
     return (
       ticks / Double(sysconf(Int32(_SC_CLK_TCK))), try #require(Int(fields[21])) * 4096,

@@ -2,8 +2,8 @@
 import Glibc
 import TestSupport
 
-/// Rooms far apart, each of one machine with a tactus and a peer of the reference's: no Link packet gets from one machine to another, all
-/// else does. Between the first two machines may stand a router.
+/// Rooms far apart, each of one machine with a tactus and a peer with the reference library. No Link packet
+/// passes from one machine to another, but all else does. A router may stand between the first two machines.
 final class FarStage {
   static let key = "2345-6789-abcd-efgh-jkmn-pqrs"
 
@@ -35,7 +35,7 @@ final class FarStage {
     }
   }
 
-  /// Opens a room. `key`: what is written into its file; nil: none at all.
+  /// Opens a room. `key`: the contents of its key file; nil: no key.
   func open(_ host: Int, _ words: String..., key: String? = FarStage.key) async throws {
     var keyed = "--link-key=none"
     if let key {
@@ -51,13 +51,13 @@ final class FarStage {
     peers[host] = peer
   }
 
-  /// The value of an OSC address, as that machine's tactus tells it.
+  /// The value of an OSC address of that machine's tactus.
   func told(_ host: Int, _ path: String) async throws -> String {
     let said = try await stage.run(on: host, Interop.directoryOfTests + "/tactus", "send", path).output
     return said.split(separator: "\n").first.map(String.init) ?? ""
   }
 
-  /// Until that machine's tactus says of its other rooms what is wanted.
+  /// Waits until that machine's tactus reports a wanted value at `path`.
   @discardableResult
   func wait(_ host: Int, path: String = "far/str", until isWanted: (String) -> Bool) async throws -> String {
     let deadline = ContinuousClock.now + .seconds(40)
@@ -70,19 +70,19 @@ final class FarStage {
     throw ChildProcess.Failure.ended(status: 0, errors: "the rooms of \(host): \(last)")
   }
 
-  /// The clocks of the rooms are known to each other.
+  /// Waits until the rooms know each other's clocks.
   func meet(_ hosts: Int...) async throws {
     for host in hosts { try await wait(host) { $0.contains("(±") } }
   }
 
-  /// Whatever is set in one room is set in all others.
+  /// Sets a tempo in one room and waits until all others have it.
   func agree(on tempo: Int, from host: Int) async throws {
     guard let peer = peers[host] else { return }
     try await peer.ask("tempo \(tempo)")
     for (_, other) in peers { try await other.wait("tempo", "\(tempo)", seconds: 20) }
   }
 
-  /// In milliseconds, the median of nine looks.
+  /// The distance of the two rooms' beats in milliseconds: the median of nine looks.
   func distance(_ here: Int, _ there: Int) async throws -> Double {
     guard let one = peers[here], let other = peers[there] else { return .nan }
     var all: [Double] = []
@@ -90,10 +90,11 @@ final class FarStage {
     return Interop.median(all)
   }
 
-  /// `host` leaves its wire to the others for one to a router, which translates its address and forgets a way after five seconds of silence.
+  /// Replaces the wire of `host` by one to a router, which translates its address and forgets a route after
+  /// five seconds of silence.
   func hide(_ host: Int, behind router: Int) async throws {
     for each in [host, router] { try await run(on: router, Lab.tool, "plug", "\(each)", "wire1") }
-    // The lab has one wire for all: who has two plugs in it must not answer at the wrong one.
+    // The lab has one wire for all: a machine with two plugs must not answer ARP at the wrong one.
     try await run(on: router, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.arp_ignore=1")
     try await run(
       on: router, "nft",
@@ -105,7 +106,7 @@ final class FarStage {
     try await run(
       on: router, "sysctl", "-qw", "net.netfilter.nf_conntrack_udp_timeout=5",
       "net.netfilter.nf_conntrack_udp_timeout_stream=5")
-    // As the routers of homes do: nobody gets in unasked.
+    // Like a home router, refuse every connection from outside.
     try await run(
       on: router, "nft",
       """

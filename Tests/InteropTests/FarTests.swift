@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Two rooms of two machines each. In each room stands a tactus, and the two have a wire between them that is slow and loses; nothing
-/// else gets from one room to the other.
+/// Two rooms of two machines each. Each room has a tactus; the wire between the two tactus is slow and lossy,
+/// and nothing else passes from room to room.
 @Suite struct FarTests {
   /// Machines 1 and 2 are one room, 3 and 4 the other; the peers are on 2 and 4.
   private final class Rooms {
@@ -42,7 +42,8 @@ import Testing
       }
     }
 
-    /// Counts what goes between the two rooms for so many seconds, and what of it can be read: "COUNT READABLE".
+    /// Counts the datagrams between the two rooms for some seconds, and those that can be read: "COUNT
+    /// READABLE".
     func listen(for seconds: Int) throws -> ChildProcess {
       let program = """
         import socket, time
@@ -60,7 +61,7 @@ import Testing
       return try ChildProcess(stage.command(on: 3, ["python3", "-c", program]))
     }
 
-    /// In milliseconds, the median of nine looks.
+    /// The distance of the rooms' beats in milliseconds: the median of nine looks.
     func distance() async throws -> Double {
       var all: [Double] = []
       for _ in 0..<9 {
@@ -72,12 +73,12 @@ import Testing
 
   private static let key = "2345-6789-abcd-efgh-jkmn-pqrs"
 
-  @Test func `two rooms are one session over a wire that is slow and loses, and after a cut`() async throws {
+  @Test func `two rooms are one session over a slow, lossy wire and after a cut`() async throws {
     let rooms = try await Rooms()
     let listener = try rooms.listen(for: 20)
     try await rooms.start(keys: [Self.key, Self.key])
     let (here, there) = (rooms.peers[0], rooms.peers[1])
-    // The other room's relay is a peer; those behind it are not seen.
+    // The other room's relay is a peer; the peers behind it are not visible.
     for tactus in rooms.tactus { try await tactus.awaitLine(beginning: "2 Links") }
     try await here.ask("tempo 133")
     try await there.wait("tempo", "133")
@@ -87,7 +88,7 @@ import Testing
     try await there.wait("playing", "on")
     try await there.ask("stop")
     try await here.wait("playing", "off")
-    // Twenty milliseconds of jitter, of which the fastest quarter counts.
+    // There are twenty milliseconds of jitter, of which the fastest quarter counts.
     #expect(abs(try await rooms.distance()) < 5)
     let heard = try #require(await listener.line(within: .seconds(40))).split(separator: " ").compactMap {
       Int($0)
@@ -103,7 +104,7 @@ import Testing
     #expect(abs(try await rooms.distance()) < 5)
   }
 
-  @Test func `two LinkHuts in two rooms click at once, by ear`() async throws {
+  @Test func `two LinkHuts in two rooms click together`() async throws {
     let rooms = try await Rooms()
     try await rooms.start(keys: [Self.key, Self.key], .linkhut)
     for tactus in rooms.tactus { try await tactus.awaitLine(beginning: "2 Links") }
@@ -113,7 +114,8 @@ import Testing
     ]
     try await rooms.peers[1].ask("play")
     try await rooms.peers[0].wait("playing", "true")
-    // The fastest of a line's pings tell its clock. Where a busy machine let none pass quickly it is milliseconds wrong until others do.
+    // The fastest pings of a line show its clock. If a busy machine let none pass quickly, the clock is wrong
+    // by milliseconds until others do.
     try await Task.sleep(for: .seconds(40))
     for ear in ears { ear.say("section now") }
     try await Task.sleep(for: .seconds(20))
@@ -130,7 +132,7 @@ import Testing
     #expect(abs(apart) < 2, "\(gaps)")
   }
 
-  @Test func `with another key the rooms stay apart, and who has it is told`() async throws {
+  @Test func `rooms with different keys stay apart, and the caller's is reported`() async throws {
     let rooms = try await Rooms()
     try await rooms.start(keys: [Self.key, "tuvw-" + Self.key])
     for peer in rooms.peers { try await peer.wait("peers", "1", seconds: 30) }
@@ -144,7 +146,7 @@ import Testing
 }
 
 extension LabStage {
-  /// A router between two machines would not pass Link's group on.
+  /// Drops Link's multicast group, as a router between two machines would.
   func dropGroups(on host: Int, from other: Int) async throws {
     let rules = """
       add table inet rooms

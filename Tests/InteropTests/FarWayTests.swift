@@ -3,12 +3,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The ways between rooms as they are in the world: routers that translate addresses, addresses that change, machines with two of them,
-/// more than two rooms, a VPN.
+/// Real-world routes between rooms: routers that translate addresses, addresses that change, machines with
+/// two addresses, more than two rooms, a VPN.
 @Suite struct FarWayTests {
   @Test
   func
-    `a room behind a router that translates is in, is told so, and stays in when its provider gives it another address`()
+    `a room behind a router stays in when the router's address changes`()
     async throws
   {
     let far = try await FarStage(hosts: 3)
@@ -27,11 +27,11 @@ import Testing
     try await far.wait(1) { $0.contains("10.77.0.22:") && $0.contains("(±") }
     try await far.agree(on: 143, from: 1)
     try await far.agree(on: 88, from: 3)
-    // What it is seen as is told with the next answer.
+    // The next answer carries the address under which the caller is seen.
     try await far.wait(3, path: "far/seen") { $0.contains("10.77.0.22:") }
   }
 
-  @Test func `a room whose address changes is followed, whichever of the two it is`() async throws {
+  @Test func `the address of either room may change`() async throws {
     let far = try await FarStage(hosts: 2)
     try await far.open(1, "--link-accept")
     try await far.open(2, "--link-to=10.77.0.1")
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: ["10.77.0.1", "10.77.0.101", "fd77::1", "fd77::101"])
-  func `a machine with two addresses answers from the one that was called, so that a router lets it in`(
+  func `a machine with two addresses answers from the one that was called`(
     address: String
   ) async throws {
     let far = try await FarStage(hosts: 2)
@@ -55,7 +55,7 @@ import Testing
     for (host, own) in [(1, "fd77::1"), (1, "fd77::101"), (2, "fd77::2")] {
       try await far.run(on: host, "ip", "-6", "addr", "add", "\(own)/64", "dev", "wire0", "nodad")
     }
-    // As a router before the caller does: only from where something was sent to comes something back.
+    // Like a router in front of the caller: replies pass only from an address that was called.
     try await far.run(
       on: 2, "nft",
       """
@@ -69,7 +69,7 @@ import Testing
     try await far.agree(on: 97, from: 2)
   }
 
-  @Test func `three rooms around one have one tempo, one beat and one start, and a cut of one is healed`()
+  @Test func `three rooms around one share tempo, beat and start, also after a cut`()
     async throws
   {
     let far = try await FarStage(hosts: 4)
@@ -93,7 +93,7 @@ import Testing
     #expect(abs(try await far.distance(2, 3)) < 5)
   }
 
-  @Test func `in a VPN rooms meet without a key, and who has one does not meet them`() async throws {
+  @Test func `in a VPN rooms meet without a key, and not with one that has a key`() async throws {
     let far = try await FarStage(hosts: 3)
     try await far.open(1, "--link-accept=10.77.0.1", key: nil)
     try await far.open(2, "--link-to=10.77.0.1", key: nil)

@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Programs that follow the bars and beats that we write: klick and jack_midi_clock.
+/// Programs that follow the bars and beats that we show: klick and jack_midi_clock.
 @Suite struct FollowerTests {
-  /// The session at a tempo, with tactus and the transport in it.
+  /// A session at a tempo, with tactus, a tablet and the transport.
   private struct Scene {
     let stage: LabStage
     let program: ChildProcess
@@ -39,7 +39,8 @@ import Testing
         try await ears.listen(forIntervals: 10)
       }
       #expect(abs(clicks.interval - 60_000 / tempo) < 1, "\(clicks.interval)")
-      // It rounds to JACK's ticks and knows no latency of its own port: ours is in the bars that we show.
+      // klick rounds to JACK's ticks and knows no latency of its own port: that of ours is in the bars that
+      // we show.
       #expect(abs(clicks.lateness) < 3, "\(clicks.map(\.late))")
       print("klick at \(tempo) BPM: \(clicks.lateness) ms after the beat, median of \(clicks.count)")
     }
@@ -50,7 +51,7 @@ import Testing
     #expect(await scene.program.status() == 0)
   }
 
-  @Test func `jack_midi_clock's clocks from the song's start are on our beats, and it stops with us`()
+  @Test func `jack_midi_clock's clocks are on our beats, and it stops with us`()
     async throws
   {
     let scene = try await Scene(tempo: 124)
@@ -64,7 +65,8 @@ import Testing
       return try await ears.listen(forIntervals: 200).filter { $0.bytes == nil }
     }
     #expect(abs(clocks.interval - 60_000 / 124 / 24) < 0.05, "\(clocks.interval)")
-    // It counts frames from the start on: half a period for the start, and the tick of the place that it began from.
+    // It counts frames from the start on: the error is half a period from the start, and the tick of the
+    // starting place.
     #expect(abs(clocks.lateness) < 3.5, "\(clocks.lateness)")
     print("jack_midi_clock: \(clocks.lateness) ms after the beat's 24th, median of \(clocks.count)")
     try await scene.tablet.ask("stop")

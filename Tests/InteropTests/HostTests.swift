@@ -3,7 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The program between a session that lives and a JACK transport that must not notice, and the other way round.
+/// The program between a session full of changes and a JACK transport that must not notice them, and the
+/// other way round.
 @Suite struct HostTests {
   private func tactus(_ options: String..., on stage: LabStage) async throws -> ChildProcess {
     let program = try ChildProcess(
@@ -13,8 +14,7 @@ import Testing
   }
 
   @Test(arguments: Lab.hasPipeWire ? [[], ["--pipewire"]] : [[]])
-  func `fifty tempo changes and twenty peers that come and go relocate nothing`(server: [String]) async throws
-  {
+  func `tempo changes and peers that come and go relocate nothing`(server: [String]) async throws {
     let stage = try await server.isEmpty ? LabStage() : LabStage(server[0])
     let they = try LabPeer(.reference, in: stage)
     let guest = try LabPeer(.reference, in: stage)
@@ -43,13 +43,13 @@ import Testing
     #expect(end == start && start != nil, "\(String(describing: start)) \(String(describing: end))")
     try await transport.ask("locate 96000")
     try await Task.sleep(for: .milliseconds(200))
-    // The counter counts.
+    // Check that the counter works.
     #expect(try await transport.ask("status")["relocations"]?.number ?? 0 > end ?? 0)
     program.signal(SIGTERM)
     #expect(await program.status() == 0)
   }
 
-  @Test func `a leading host takes the session along through ramps, and then nothing is said any more`()
+  @Test func `the session follows a leading host through tempo ramps, then is still`()
     async throws
   {
     let stage = try await LabStage()
@@ -71,7 +71,8 @@ import Testing
     try await linkhut.wait("tempo", "91", seconds: 20)
     var distances: [Double] = []
     let (stills, before, after) = try await Interop.undisturbed(in: stage) {
-      // It has settled when it stood for three seconds: a correction of what the server's stalls cost takes one, and there may be three.
+      // The tempo has settled when it did not change for three seconds: correcting what the server's stalls
+      // cost takes one second, and there may be three.
       var (before, stills) = (try await they.status().tempo, 0)
       for _ in 0..<150 where stills < 30 {
         try await Task.sleep(for: .milliseconds(100))
@@ -88,9 +89,9 @@ import Testing
       }
       return (stills, before, try await they.status().tempo)
     }
-    // The wake-up that names the cycle can only be late, and a tick is cut off: 0.3 ms.
+    // The wake-up that marks the cycle can only be late, and a tick is rounded down: 0.3 ms.
     #expect(abs(distances.sorted()[distances.count / 4]) < 1, "\(distances) ms")
-    // Nobody proposes a tempo that is there already.
+    // No tempo is proposed that the session has already.
     #expect(stills == 30 && before == after && abs(before - 91) < 0.1)
     program.signal(SIGTERM)
     #expect(await program.status() == 0)
@@ -108,12 +109,12 @@ import Testing
     try await transport.wait("tempo", "120")
     var waits: [Double] = []
     for _ in 0..<12 where waits.count < 5 {
-      // The session's next bar line; the press comes 60 ms before it.
+      // The session's next bar line but one; start is pressed 60 ms before it.
       let now = try await PeerStatus(they.ask("beat"))
       let bar = Int64(((4 - now.phase) * 500_000).rounded()) + now.time + 2_000_000
       try await Task.sleep(for: .microseconds(bar - 60_000 - (try await PeerStatus(they.ask("clock")).time)))
       let pressed = try await PeerStatus(they.ask("clock")).time
-      // A machine that sleeps at the press, or between it and the bar, proves nothing.
+      // A machine that is delayed at the press, or between it and the bar, proves nothing.
       var moment = ContinuousClock.now
       var longestSleep = Duration.zero
       let end = moment + .microseconds(bar - pressed)
@@ -125,7 +126,7 @@ import Testing
       } while moment < end
       try await transport.wait("playing", "true")
       let shown = try await PeerStatus(transport.ask("beat"))
-      // What is heard at the transport's frame 0.
+      // The time at which the transport's frame 0 is heard.
       let began =
         Double(shown.time) + (shown.fields["latency"]?.number ?? 0) - (shown.fields["frame"]?.number ?? 0)
         / 0.048

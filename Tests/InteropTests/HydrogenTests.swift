@@ -2,9 +2,9 @@
 import TestSupport
 import Testing
 
-/// Hydrogen itself, with a window, a song and its own sound.
+/// Hydrogen with its window, a song and its own sound.
 @Suite struct HydrogenTests {
-  @Test func `a tablet's start is a kick on the bar, and every kick is on the session's beat`() async throws {
+  @Test func `Hydrogen starts with a kick on the bar, each kick on a beat`() async throws {
     let stage = try await LabStage()
     let session = try await StartedSession("hydrogen", in: stage)
     let ears = try await Ears("Hydrogen:out_L", in: stage)
@@ -12,7 +12,7 @@ import Testing
     try await tablet.ask("enable on")
     try await tablet.ask("sync on")
     try await tablet.wait("peers", "2")
-    // From the song's beginning a start is in the nearest cycle; from its second bar there is room to be exact.
+    // At the song's beginning a start is in the nearest cycle; from the second bar on it can be exact.
     for (tempo, bar) in [(120.0, 0.0), (133, 0), (133, 1)] {
       try await tablet.ask("tempo \(tempo)")
       let transport = try LabPeer(.jack, in: stage)
@@ -25,7 +25,7 @@ import Testing
         try await tablet.ask("play")
         return try await ears.listen(forIntervals: 8)
       }
-      // Between them nothing else is heard, and the song's first beat is the bar's.
+      // There is no other sound between the kicks, and the song's first beat is that of the bar.
       #expect(abs(kicks.interval - 60_000 / tempo) < 0.1, "\(kicks.interval)")
       #expect(abs(kicks.lateness) < (bar == 0 ? 3 : 0.5), "\(kicks.map(\.late))")
       let place = "at \(tempo) BPM from bar \(Int(bar) + 1)"

@@ -3,15 +3,15 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Our Link among others: the program `link-peer` (the library `Link` behind the peers' line protocol) in sessions
-/// with Debian's LinkHut and the newest reference library, in the lab. A test says what the people at the
-/// instruments would notice.
+/// Our Link library among others: the program `link-peer` (the library behind the peers' line protocol) in
+/// sessions with Debian's LinkHut and the newest reference library, in the lab. The tests check what a
+/// musician would notice.
 enum Interop {
-  /// Our library in a program; built beside the tests.
+  /// The program with our library, built beside the tests.
   static let ours = LabPeer.Kind.program([directoryOfTests + "/link-peer"])
 
-  /// The same as users have it, if `tools/test` has made it: an unoptimised build takes 20 microseconds between
-  /// hearing a pong and the next ping, which puts it off by half of that.
+  /// The optimised build of it, if `tools/test` has made it. An unoptimised one takes 20 microseconds between
+  /// a pong and the next ping, and its measurement is off by half of that.
   static let oursOptimised: LabPeer.Kind = {
     let program = Lab.top + "/.build/release/link-peer"
     return access(program, X_OK) == 0 ? .program([program]) : ours
@@ -36,7 +36,7 @@ enum Interop {
     return sorted.isEmpty ? .nan : (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
   }
 
-  /// Of the servers on these hosts, as tactus counts them there.
+  /// The lost cycles of the servers on these hosts, as tactus counts them there.
   private static func lostCycles(in stage: LabStage, on hosts: ClosedRange<Int>) async throws -> [String] {
     var lost: [String] = []
     for host in hosts {
@@ -50,9 +50,9 @@ enum Interop {
     return lost
   }
 
-  /// What is seen of a start, again and again until JACK lost no cycle meanwhile, nor in the time before (`calm`): who counts
-  /// frames is late by those, whoever started it, and so is JACK's clock for a while; such a start says nothing. `isJudged` may
-  /// ask for more. On a machine that lets none be without, the test ends unjudged.
+  /// Repeats an observation of a start until JACK lost no cycle during it, nor for `calm` before it: a
+  /// program that counts frames is late by lost cycles, and so is JACK's clock for a while. `isJudged` may
+  /// ask for more repetitions. On a machine that always loses cycles, the test ends unjudged.
   static func undisturbed<Seen>(
     in stage: LabStage, on hosts: ClosedRange<Int> = 1...1, calm: Duration = .seconds(2),
     _ start: () async throws -> Seen, where isJudged: (Seen) -> Bool = { _ in true }
@@ -70,8 +70,9 @@ enum Interop {
 }
 
 extension LabPeer {
-  /// How far in beats this peer is from another at one instant. LinkHut cannot be asked for an instant: what it showed
-  /// is compared with where the other was then, and it shows hundredths of what was true up to 20 ms before.
+  /// The distance in beats of this peer from another at one time. LinkHut cannot be asked for a given time:
+  /// its display is compared with the other's beat at that moment, and shows hundredths of what was true up
+  /// to 20 ms before.
   func phaseDistance(to other: LabPeer) async throws -> Double {
     if case .linkhut = kind {
       let shown = try await PeerStatus(ask("beat"))
@@ -83,7 +84,7 @@ extension LabPeer {
       try await PeerStatus(ask("beat \(time)")).phase, try await PeerStatus(other.ask("beat \(time)")).phase)
   }
 
-  /// The tolerance of `phaseDistance`: 50 ms of screen for LinkHut, a millisecond else.
+  /// The tolerance of `phaseDistance`: 50 ms of display delay for LinkHut, otherwise one millisecond.
   func tolerance(with other: LabPeer, tempo: Double) -> Double {
     for peer in [self, other] { if case .linkhut = peer.kind { return 0.05 * tempo / 60 + 0.01 } }
     return 0.001 * tempo / 60
@@ -91,7 +92,7 @@ extension LabPeer {
 }
 
 extension ChildProcess {
-  /// Reads until a line begins so.
+  /// Reads lines until one begins with `start`.
   func awaitLine(beginning start: String) async throws {
     while let line = try await line(within: .seconds(40)) {
       if line.hasPrefix(start) { return }

@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: Pair.allCases)
-  func `whoever joins takes the older session's tempo and beat, and the older one notices nothing`(
+  func `a joining peer takes the older session's tempo and beat`(
     pair: Pair
   ) async throws {
     let stage = try await LabStage()
@@ -47,8 +47,8 @@ import Testing
     #expect(abs(Interop.median(distances)) < newer.tolerance(with: older, tempo: 117), "\(distances)")
   }
 
-  /// Where its beats were at the clock's zero, the median of five looks: on a busy machine LinkHut may show what was true a
-  /// while before.
+  /// The beat of this peer at the clock's zero: the median of five looks, since on a busy machine LinkHut may
+  /// show an old value.
   private func origin(of peer: LabPeer, tempo: Double) async throws -> Double {
     var origins: [Double] = []
     for _ in 0..<5 {
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: [LabPeer.Kind.reference, .linkhut])
-  func `leaving is noticed at once, keeps the tempo, and coming back takes the session's`(
+  func `leaving is noticed at once and keeps the tempo, until a return`(
     other: LabPeer.Kind
   ) async throws {
     let stage = try await LabStage()
@@ -86,7 +86,7 @@ import Testing
     try await we.wait("tempo", "119")
     try await they.wait("peers", "1")
     try await we.ask("enable off")
-    // A goodbye is heard at once; without it their patience is five seconds and more.
+    // A goodbye arrives at once; without it the timeout is five seconds and more.
     try await they.wait("peers", "0", seconds: 3)
     #expect(abs(try await we.status().tempo - 119) < 0.001)
     #expect(try await we.status().peers == 0)

@@ -6,8 +6,8 @@ import Testing
 private let hasPureData = access("/usr/lib/pd/extra/abl_link~/abl_link~.pd_linux", F_OK) == 0
 private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
 
-/// Live coders' programs with Link in them, as peers of ours: Pure Data's abl_link~ and SuperCollider's LinkClock, each heard by
-/// its own sound.
+/// Live-coding programs with Link, as our peers: Pure Data's abl_link~ and SuperCollider's LinkClock, each
+/// heard by its own sound.
 @Suite struct LiveCoderTests {
   /// tactus and a tablet in one session at 133 BPM.
   private struct Scene {
@@ -26,12 +26,12 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
       try await tablet.found()
       try await tablet.ask("sync on")
       try await tablet.wait("peers", "1")
-      // It may have been either's session that counts.
+      // Either of the two sessions may have won.
       try await tablet.ask("tempo 133")
       try await transport.wait("tempo", "133")
     }
 
-    /// A session's new tempo, as the tablet and JACK's clients are shown it.
+    /// Waits until the tablet and JACK's clients show the tempo.
     func await(tempo: String) async throws {
       try await tablet.wait("tempo", tempo)
       try await transport.wait("tempo", tempo)
@@ -43,7 +43,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     }
   }
 
-  @Test func `aalink has our tempo and our start, we have its, and its beat is ours`() async throws {
+  @Test func `aalink shares tempo, start and beat with us`() async throws {
     let scene = try await Scene()
     let coder = try LabPeer(.aalink, in: scene.stage)
     try await coder.ask("sync on")
@@ -65,7 +65,8 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     try await coder.wait("playing", "true")
     try await coder.ask("stop")
     try await scene.transport.wait("playing", "false")
-    // aalink tells its beat of now only, and a busy machine reads the clock behind it late, never early: the best of some counts.
+    // aalink shows only its present beat, and a busy machine reads the clock after it late, never early: the
+    // best of several looks counts.
     var best = Double.infinity
     for _ in 0..<20 {
       let shown = try await coder.ask("status")
@@ -80,7 +81,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     await scene.end()
   }
 
-  /// A click on each of the session's beats; what the message box of a patch would say comes by UDP.
+  /// A click on each of the session's beats; a patch's message boxes are replaced by messages over UDP.
   private static let patch = """
     #N canvas 0 0 450 300 10;
     #X obj 20 20 abl_link~ 1 0 4 120;
@@ -102,7 +103,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     """
 
   @Test(.enabled(if: hasPureData, "needs pd-ableton-link, which tools/lab prepare installs"))
-  func `Pure Data's abl_link~ has our tempo and our start, we have its, and its click is on the beat`()
+  func `Pure Data's abl_link~ shares tempo and start, and clicks on the beat`()
     async throws
   {
     let scene = try await Scene()
@@ -122,7 +123,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     }
     try await pd.awaitLine(beginning: "tempo: 120")
     try await say("connect 1")
-    // Whoever joins takes the session's tempo.
+    // A peer that joins takes the session's tempo.
     try await pd.awaitLine(beginning: "tempo: 133")
     try await scene.tablet.wait("peers", "2")
     try await say("tempo 97")
@@ -135,8 +136,8 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     try await pd.awaitLine(beginning: "playing: 1")
     try await pd.awaitLine(beginning: "playing: 0")
     let ears = try await Ears("pd:output_1", in: stage)
-    // Pd tells no patch how long its sound needs, and its help says to set this by ear. What it needs is not settled at first: we saw
-    // 29 ms become 36 once, and stay so.
+    // Pd does not tell a patch its output latency, and its help says to set the offset by ear. The latency is
+    // not settled at first: once it changed from 29 ms to 36 and stayed.
     var clicks = try await ears.listen(forIntervals: 6)
     let byItself = clicks.lateness
     #expect((0..<60).contains(byItself), "\(clicks.map(\.late))")
@@ -147,7 +148,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
       clicks = try await ears.listen(forIntervals: 8)
     }
     #expect(abs(clicks.interval - 60_000 / 140) < 1.5, "\(clicks.interval)")
-    // It begins each click with one of its blocks, of 64 frames.
+    // Pd begins each click at one of its blocks of 64 frames.
     #expect(abs(clicks.lateness) < 2, "\(clicks.map(\.late))")
     print(
       "Pure Data: \(byItself) ms late by itself, \(clicks.lateness) ms with offset \(offset), median of \(clicks.count)"
@@ -156,7 +157,8 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     await scene.end()
   }
 
-  /// As `LinkClock`'s help says: its latency is the server's, so that what is sent ahead is heard on the beat.
+  /// As `LinkClock`'s help says: its latency is the server's, so that events sent ahead are heard on the
+  /// beat.
   private static let script = """
     ~clock = LinkClock(1).latency_(Server.default.latency);
     Server.default.options.numInputBusChannels_(0).numOutputBusChannels_(1);
@@ -173,7 +175,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
 
   @Test(.enabled(if: hasSuperCollider, "needs supercollider-server, which tools/lab prepare installs"))
   func
-    `SuperCollider's LinkClock has our tempo, start and stop, we have its tempo, and what it plays is on the beat`()
+    `SuperCollider's LinkClock shares tempo and start, and is on the beat`()
     async throws
   {
     let scene = try await Scene()

@@ -5,10 +5,10 @@ import Testing
 
 private let hasLooper = access("/usr/bin/sooperlooper", X_OK) == 0
 
-/// SooperLooper, whose loops begin and end with the bars that JACK's transport shows.
+/// SooperLooper, whose loops begin and end on the bars of JACK's transport.
 @Suite struct LooperTests {
   @Test(.enabled(if: hasLooper, "needs sooperlooper, which tools/lab prepare installs"))
-  func `loopers: SooperLooper's loops are whole bars, and play on the beat, in each tempo`() async throws {
+  func `loopers: SooperLooper's loops are whole bars and play on the beat`() async throws {
     let stage = try await LabStage()
     let session = try await StartedSession("loopers", in: stage)
     let tablet = try LabPeer(.reference, in: stage)
@@ -17,18 +17,19 @@ private let hasLooper = access("/usr/bin/sooperlooper", X_OK) == 0
     try await tablet.ask("sync on")
     try await tablet.wait("peers", "1")
     try await tablet.ask("play")
-    // A loop is of the song, from a bar of it on.
+    // A loop is recorded from the song, from a bar on.
     _ = try await LabPeer(.jack, in: stage).wait("playing", "true")
     let ears = try await Ears("sooperlooper:common_out_1", in: stage)
     for (port, other) in [("common_in_2", "capture_2"), ("common_out_2", "playback_2")] {
       let cables = try await stage.cables(of: "sooperlooper:" + port) { !$0.isEmpty }
       #expect(cables == ["system:" + other])
     }
-    // Not 120: there each bar line falls between two periods, and it takes the one or the other.
+    // Not 120: there each bar line falls between two periods, and the loop may begin in either.
     for tempo in [121.0, 97, 151] {
       try await tablet.ask("tempo \(tempo)")
       try await looper.wait("tempo", "\(tempo)")
-      // It leaves a period out where another of its threads holds the loop, on a busy machine: then once more.
+      // On a busy machine SooperLooper drops a period while another of its threads holds the loop; then
+      // record again.
       var found = try await loop(looper, ears, in: stage, tempo)
       for _ in 1...2 where abs(found.excess) >= 1 || abs(found.late) >= 1 {
         found = try await loop(looper, ears, in: stage, tempo)
@@ -39,8 +40,8 @@ private let hasLooper = access("/usr/bin/sooperlooper", X_OK) == 0
     #expect(await session.end() == 0)
   }
 
-  /// How many bars a new loop has, how many milliseconds more than whole ones, how many clicks of it are heard in eight seconds, and how
-  /// many milliseconds behind the beat.
+  /// Records a loop. Returns its number of bars, the milliseconds beyond whole bars, the number of its clicks
+  /// heard in eight seconds, and their delay behind the beat in milliseconds.
   private func loop(
     _ looper: LabPeer, _ ears: Ears, in stage: LabStage, _ tempo: Double
   ) async throws -> (bars: Double, excess: Double, heard: Int, late: Double) {
@@ -54,7 +55,7 @@ private let hasLooper = access("/usr/bin/sooperlooper", X_OK) == 0
     return (bars, (bars - bars.rounded()) * 240_000 / tempo, heard.count, late)
   }
 
-  /// Our click, from one bar line to another.
+  /// Records our click from one bar line to another.
   private func record(_ looper: LabPeer, in stage: LabStage) async throws {
     let wire = ["tactus:click_1", "sooperlooper:common_in_1"]
     _ = try await stage.run("jack_connect", wire[0], wire[1])

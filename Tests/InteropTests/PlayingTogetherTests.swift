@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: Company.allCases)
-  func `everybody's tempo, start and stop reach everybody`(company: Company) async throws {
+  func `tempo, start and stop of each peer reach all others`(company: Company) async throws {
     let stage = try await LabStage()
     let everyone = try ([Interop.ours] + company.others).map { try LabPeer($0, in: stage) }
     for peer in everyone {
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `who does not want start and stop is left alone, and passes them on`() async throws {
+  @Test func `a peer without start/stop sync is left alone and passes it on`() async throws {
     let stage = try await LabStage("--no-server")
     let we = try LabPeer(Interop.ours, in: stage)
     let they = try (0..<2).map { _ in try LabPeer(.reference, in: stage) }

@@ -6,10 +6,10 @@ import Testing
 private let hasSequencer =
   access("/usr/lib/lv2/stepseq_s8n8.lv2", F_OK) == 0 && access("/usr/bin/jalv", X_OK) == 0
 
-/// A plugin that plays by what its host tells it of JACK's transport: x42's step sequencer in jalv.
+/// A plugin that follows JACK's transport through its host: x42's step sequencer in jalv.
 @Suite struct PluginHostTests {
   @Test(.enabled(if: hasSequencer, "needs jalv and x42-plugins, which tools/lab prepare installs"))
-  func `a step sequencer in jalv plays its notes on our beats, and goes on in a new tempo`() async throws {
+  func `a step sequencer in jalv plays on our beats, also at a new tempo`() async throws {
     let stage = try await LabStage()
     let program = try ChildProcess(
       stage.command([Interop.directoryOfTests + "/tactus", "--startstop", "--launch-align=exact"]))
@@ -19,7 +19,8 @@ private let hasSequencer =
     try await tablet.ask("enable on")
     try await tablet.ask("sync on")
     try await tablet.wait("peers", "1")
-    // Two notes in turn on eight steps, which are quarters: steps with the same note are one long one. Its own tempo nobody is to hear.
+    // Two notes in turn on eight steps, which are quarters: steps with the same note would merge into a long
+    // one. Its own tempo must not be heard.
     let steps = (1...8).flatMap { ["-c", "grid_\($0)_\(1 + $0 % 2)=100"] }
     let jalv = try ChildProcess(
       stage.command(

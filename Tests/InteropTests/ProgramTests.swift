@@ -3,17 +3,17 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The program itself in company: JACK's transport on one side, LinkHut and the reference library on the other.
+/// The program among others: JACK's transport on one side, LinkHut and the reference library on the other.
 @Suite struct ProgramTests {
   private func tactus(_ options: String..., on stage: LabStage, host: Int = 1) async throws -> ChildProcess {
     let program = try ChildProcess(stage.command(on: host, [Interop.directoryOfTests + "/tactus"] + options))
-    // It may have to wait: jackd does not answer while it gets rid of a client that crashed.
+    // This may take a while: jackd does not answer while it removes a client that crashed.
     try await program.awaitLine(beginning: "JACK server")
     return program
   }
 
   @Test(arguments: [LabPeer.Kind.reference, .linkhut])
-  func `the transport shows the session's tempo and starts and stops with it, both ways`(
+  func `the transport follows the session's tempo, start and stop`(
     other: LabPeer.Kind
   ) async throws {
     let stage = try await LabStage()
@@ -34,13 +34,13 @@ import Testing
     try await they.ask("stop")
     try await transport.wait("playing", "false")
     program.signal(SIGTERM)
-    // It says goodbye, so nobody waits for it.
+    // tactus says goodbye, so the peer does not wait for its timeout.
     try await they.wait("peers", "0", seconds: 3)
     #expect(await program.status() == 0)
     #expect(abs(try await they.status().tempo - 127) < 0.01)
   }
 
-  @Test func `whoever joins a running session starts on its bar, and two studios then play the same bar`()
+  @Test func `two studios that join a running session play the same bar`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2")
@@ -58,7 +58,8 @@ import Testing
       try await studio.transport.ask("play")
     }
     for studio in studios { try await studio.transport.wait("playing", "true") }
-    // What the transport shows at a frame is heard when the frame is. Single readings suffer from a busy machine.
+    // The bar shown for a frame is that at which the frame is heard. Single readings suffer from a busy
+    // machine.
     let apart = try await Interop.undisturbed(in: stage, on: 1...2) {
       var medians: [Double] = []
       for studio in studios {
@@ -78,7 +79,7 @@ import Testing
     #expect(abs(try await they.status().tempo - 111) < 0.001)
   }
 
-  @Test func `a crash of the program leaves the session and the server alone, and it comes back`()
+  @Test func `a crash leaves the session and the server alone`()
     async throws
   {
     let stage = try await LabStage()
@@ -90,7 +91,7 @@ import Testing
     program.signal(SIGKILL)
     #expect(await program.status() == 128 + SIGKILL)
     try await they.wait("peers", "0")
-    // Now alone, they count as a new session.
+    // The peer, alone now, counts as a new session.
     try await Task.sleep(for: LabPeer.ageThatCounts)
     let again = try await tactus("--tempo=150", on: stage)
     try await they.wait("peers", "1")

@@ -2,7 +2,7 @@
 import TestSupport
 import Testing
 
-/// Qtractor itself, heard by its own metronome.
+/// Qtractor, heard by its own metronome.
 @Suite struct QtractorTests {
   @Test func `Qtractor starts, stops and changes its tempo with the session`() async throws {
     let stage = try await LabStage()
@@ -39,14 +39,14 @@ import Testing
       print(
         "Qtractor, start \(start): clicks \(clicks.lateness) ms after the beat, median of \(clicks.count)")
       #expect(abs(clicks.interval - 500) < 0.5, "\(clicks.interval)")
-      // It plays from when JACK says "starting" on, and is late by what the control thread is kept from asking for that: on a
-      // busy machine two periods were seen.
+      // Qtractor plays from JACK's "starting" on, and is late by the time that the control thread needs to
+      // start it: on a busy machine two periods were seen.
       #expect(abs(clicks.lateness) < 25, "\(clicks.map(\.late))")
       lateness.append(clicks.lateness)
     }
-    // By a period more or less that is when its session says.
+    // The median is within two periods of the session's beat.
     #expect(abs(lateness.sorted()[1]) < 12, "\(lateness)")
-    // It writes the new tempo into its own map a moment later.
+    // Qtractor writes the new tempo into its own map a moment later.
     for tempo in [97.0, 140] {
       try await tablet.ask("tempo \(tempo)")
       let deadline = ContinuousClock.now + .seconds(30)

@@ -5,12 +5,12 @@ import Testing
 
 private let hasRosegarden = access("/usr/bin/rosegarden", X_OK) == 0
 
-/// Rosegarden itself, with its windows, heard by an audio track with a click each half a second.
+/// Rosegarden with its windows, heard by an audio track with a click every half second.
 @Suite(.enabled(if: hasRosegarden, "needs Rosegarden, which tools/lab prepare installs"))
 struct RosegardenTests {
   private static let home = "/dev/shm/.lab/home-rosegarden"
 
-  /// A minute of such clicks, 16 bits and one channel.
+  /// A minute of these clicks, 16 bits and one channel.
   private static func sound(in folder: ScratchFolder) throws -> String {
     func words(_ values: UInt32...) -> [UInt8] {
       values.flatMap { value in (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } as [UInt8] }
@@ -78,10 +78,10 @@ struct RosegardenTests {
     try await tablet.ask("enable on")
     try await tablet.ask("sync on")
     try await tablet.wait("peers", "2")
-    // From the song's beginning, and from the middle of a beat there.
+    // Start at the song's beginning, and in the middle of a beat.
     for frame in [0, 484_800] {
-      // Its mixer is a thread of its own: on a busy machine it misses periods that JACK did not lose, and plays late by those from then on.
-      // What it does undisturbed is the least of three starts.
+      // Rosegarden's mixer is a thread of its own: on a busy machine it misses periods that JACK did not
+      // lose, and is late by those from then on. The best of three starts counts.
       var behind: [Double] = []
       repeat {
         let (clicks, late, slower) = try await Interop.undisturbed(in: stage) {
@@ -108,7 +108,7 @@ struct RosegardenTests {
         print(
           "Rosegarden from frame \(frame): \(clicks.lateness) ms after the beat, \(Interop.median(late)) behind the transport, "
             + "\(clicks.count) clicks")
-        // A period.
+        // 8 ms: a period and a half.
       } while behind.last! >= 8 && behind.count < 3
       #expect(behind.min()! < 8, "\(behind)")
     }

@@ -27,7 +27,7 @@ import Testing
     for peer in older + newer { #expect(abs(try await peer.phaseDistance(to: older[1])) < 0.002) }
   }
 
-  @Test func `a crash is noticed in time, hurts nobody, and the crashed one comes back into the session`()
+  @Test func `a crashed peer is noticed in time and can return to the session`()
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -52,7 +52,7 @@ import Testing
     for peer in [again, we] { try await peer.wait("peers", "1") }
   }
 
-  @Test func `a pulled cable splits the session, both halves play on, and plugging it in mends it`()
+  @Test func `a pulled cable splits the session, and plugging it in mends it`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2", "--no-server")
@@ -73,7 +73,7 @@ import Testing
     #expect(abs(try await they.phaseDistance(to: we)) < 0.002)
   }
 
-  @Test func `a bad wire is slow to join and then as good as any`() async throws {
+  @Test func `over a bad wire a peer joins slowly and then agrees`() async throws {
     let stage = try await LabStage(
       "--hosts", "2", "--no-server", "--wire", "seed=5 loss=5% delay=2ms jitter=4ms duplicate=3% reorder=1%")
     let we = try LabPeer(Interop.ours, in: stage, on: 1)
@@ -89,7 +89,7 @@ import Testing
     #expect(abs(try await they.phaseDistance(to: we)) < 0.02)
   }
 
-  @Test func `an address that appears or disappears while we run is used or forgotten`() async throws {
+  @Test func `an address may appear and disappear while we run`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let we = try LabPeer(Interop.ours, in: stage, on: 1)
     let they = try LabPeer(.reference, in: stage, on: 2)

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The folders of `sessions/` that need no DAW; those with one are in the suites of their DAWs.
+/// The folders of `sessions/` without a DAW; the others are tested in the suites of their DAWs.
 @Suite struct SessionFolderTests {
   private static let folders = [
     "ardour-follower", "ardour-leader", "beside-live", "hardware-only", "hydrogen", "light-and-video",
@@ -14,7 +14,7 @@ import Testing
     try await ChildProcess.run([Interop.directoryOfTests + "/tactus"] + words)
   }
 
-  @Test func `the list has every session with what it is for, and a typing error gets the nearest name`()
+  @Test func `the list has every session, and a typo gets the nearest name`()
     async throws
   {
     let list = try await tactus("session", "list")
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: folders)
-  func `each says what it needs, what is in it and what is connected, and its configuration is valid`(
+  func `each session has a complete README and a valid configuration`(
     name: String
   ) async throws {
     let folder = Lab.top + "/sessions/" + name
@@ -47,7 +47,7 @@ import Testing
     #expect(checked.status == 69)
   }
 
-  @Test func `without a server a session says so and starts nothing`() async throws {
+  @Test func `a session without a JACK server reports that and starts nothing`() async throws {
     let stage = try await LabStage("--no-server")
     let done = try await stage.run(
       "env", "HOME=/dev/shm/.lab/nobody", Interop.directoryOfTests + "/tactus", "session", "start", "hydrogen"
@@ -57,8 +57,7 @@ import Testing
     #expect(try await stage.run("sh", "-c", "ls /dev/shm/.lab/nobody").status != 0)
   }
 
-  @Test func `hardware only: a synth gets clock on the beat also while stopped, start and stop`() async throws
-  {
+  @Test func `hardware only: a synth gets clocks while stopped, start and stop`() async throws {
     let stage = try await LabStage()
     let synth = try ChildProcess(stage.command(["jack_midi_dump", "synth"]))
     let session = try await StartedSession(
@@ -67,7 +66,7 @@ import Testing
     let ears = try await Ears("tactus:clock", in: stage)
     let connections = try await stage.cables(of: "tactus:clock")
     #expect(connections.contains { $0.hasPrefix("synth:") }, "\(connections)")
-    // Kept until the ports are there; on this sound card they never are.
+    // The connections wait for their ports, which this sound card never has.
     let clocks = try await ears.listen(forIntervals: 80)
     #expect(abs(clocks.lateness) < 3, "\(clocks.lateness)")
     try await transport.ask("play")
@@ -93,7 +92,7 @@ import Testing
   }
 
   @Test
-  func `light and video: both kinds of timecode run while the transport rolls, by cables that are kept`()
+  func `light and video: LTC and MTC run while the transport rolls`()
     async throws
   {
     let stage = try await LabStage()
@@ -110,14 +109,14 @@ import Testing
     #expect(try await ears.listen(for: .seconds(1)).isEmpty)
     try await transport.ask("play")
     try await transport.wait("playing", "true")
-    // Once it has begun it is never silent, so it is heard to begin once.
+    // LTC is never silent once it has begun, so there is one onset.
     var began = try await ears.report()
     for _ in 0..<20 where began.isEmpty {
       try await Task.sleep(for: .milliseconds(500))
       began = try await ears.report()
     }
     #expect(!began.isEmpty)
-    // Eight quarter frames tell one place: f1 and what it is the part of.
+    // Eight quarter frames carry one position: f1, and a piece whose number is the high nibble.
     var parts: Set<Character> = []
     while parts.count < 8, let line = try await player.line(within: .seconds(20)) {
       let words = line.lowercased().split(separator: " ")
@@ -132,7 +131,7 @@ import Testing
 
   @Test
   func
-    `beside Live: who crashes and comes back finds the session's tempo and beat, and a script knows of it`()
+    `beside Live: after a crash the session's tempo and beat are back`()
     async throws
   {
     let stage = try await LabStage()
@@ -155,13 +154,13 @@ import Testing
     let there = try await PeerStatus(live.ask("beat \(before.time)"))
     await live.kill()
     try await session.awaitLine(with: "No Links")
-    // Nobody crashes and is back at once: by then the session that was left alone is the older one.
+    // A peer that crashes is not back at once: meanwhile the remaining session has become the older one.
     try await Task.sleep(for: LabPeer.ageThatCounts)
     live = try LabPeer(.reference, in: stage)
     try await live.ask("enable on")
     try await live.wait("peers", "1")
     try await live.wait("tempo", "131")
-    // Whole beats of 60 / 131 s have gone by since.
+    // Whole beats of 60 / 131 s have passed since.
     let now = try await PeerStatus(live.ask("clock"))
     let here = try await PeerStatus(live.ask("beat \(now.time)"))
     let passed = Double(now.time - before.time) * 131 / 60e6
@@ -169,7 +168,7 @@ import Testing
     #expect(await session.end() == 0)
   }
 
-  @Test func `tablet: a controller on another computer sets the tempo, starts and stops, and is told`()
+  @Test func `tablet: a remote controller sets the tempo, starts and stops`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2")
@@ -179,7 +178,7 @@ import Testing
     func send(_ words: String...) async throws {
       #expect(try await stage.run2("oscsend", ["10.77.0.1", "20809"] + words).status == 0)
     }
-    // Who is told where nobody listens yet is told no more.
+    // A subscriber at a port that nobody reads yet is dropped, so subscribe again.
     var heard: String?
     for _ in 0..<10 where heard == nil {
       try await send("/tactus/subscribe", "is", "9000", "state")
@@ -200,7 +199,7 @@ import Testing
     #expect(await session.end() == 0)
   }
 
-  @Test func `two laptops: play on one starts both, and the two clicks are one`() async throws {
+  @Test func `two laptops: play on one starts both, and their clicks coincide`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let left = try await StartedSession("two-laptops", in: stage, host: 1)
     let right = try await StartedSession("two-laptops", in: stage, host: 2)
@@ -208,7 +207,7 @@ import Testing
     let transports = try (1...2).map { try LabPeer(.jack, in: stage, on: $0) }
     try await transports[0].ask("play")
     for transport in transports { try await transport.wait("playing", "true") }
-    // Both pairs of ears are peers of the same session: what each hears is compared with its beat.
+    // Both `Ears` are peers of the same session: each compares what it hears with the session's beat.
     var late: [Double] = []
     for host in 1...2 {
       let ears = try await Ears("tactus:click_1", in: stage, on: host)
@@ -222,7 +221,7 @@ import Testing
     #expect(await right.end() == 0)
   }
 
-  @Test func `two rooms: without a group that both hear, one calls the other and play on one starts both`()
+  @Test func `two rooms: one calls the other, and play on one starts both`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2", "--wire", "delay=60ms")
@@ -248,7 +247,7 @@ import Testing
 }
 
 extension LabStage {
-  /// On the second host.
+  /// Runs a command on the second host.
   fileprivate func run2(_ program: String, _ arguments: [String]) async throws -> ChildProcess.Finished {
     try await ChildProcess.run(command(on: 2, [program] + arguments))
   }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Link Audio between two machines with JACK: ports, their sound, and what is done with them.
+/// Link Audio between two machines with JACK: ports, their sound and their connections.
 @Suite struct SoundTests {
   private func tactus(_ options: String..., on stage: LabStage, host: Int) async throws -> ChildProcess {
     let program = try ChildProcess(
@@ -18,7 +18,7 @@ import Testing
     return program
   }
 
-  /// The names of tactus's ports on a host that have one of these in them, once there are so many.
+  /// The names of tactus's ports on a host that contain one of `texts`, once there are `count` of them.
   private func ports(
     with texts: String..., count: Int, on stage: LabStage, host: Int = 2
   ) async throws -> [String] {
@@ -37,7 +37,7 @@ import Testing
     return try await ChildProcess.run(command).status == 0
   }
 
-  @Test func `a click that goes to another machine sounds there with its own, a beat later`() async throws {
+  @Test func `a click sent to another machine sounds there a beat later`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let there = try await tactus(
       "--click", "--click-pattern=x", "--send=Click=tactus:click_1", on: stage, host: 1)
@@ -46,9 +46,9 @@ import Testing
     let received = try await ports(with: "Click_l", count: 1, on: stage)
     #expect(received.count == 1)
     let recorder = Lab.top + "/tools/lib/workshop/listening/apart.py"
-    // What the sender's server lost is made up by what is heard of it at 0.35 ms a second, from 2 ms at most.
-    // A driver that wakes up late loses no cycle and is counted nowhere, but JACK's clock jumps, and comes back: while it is on its way, it
-    // is heard again, three times at most.
+    // What the sender's server lost is corrected by the receiver at 0.35 ms a second, from at most 2 ms. A
+    // driver that wakes up late loses no cycle and is not counted, but JACK's clock jumps and returns. While
+    // the correction is under way the test listens again, three times at most.
     var restless = 0
     let apart = try await Interop.undisturbed(in: stage, on: 1...2, calm: .seconds(8)) {
       let heard = try await stage.run(
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func `ports come and go with the channels that are wanted, and stay while a peer is away`()
+  @Test func `ports follow the received channels, and stay while a peer is away`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2")
@@ -82,7 +82,7 @@ import Testing
     #expect(try await say("audio/send/end", "Voice", on: stage, host: 1))
     #expect(try await ports(with: "send_", count: 2, on: stage, host: 1).count == 2)
     #expect(try await !say("audio/send/end", "Voice", on: stage, host: 1))
-    // Its ports have cables, and it may come back.
+    // The ports are connected, and the peer may return.
     let connected = try await stage.run(on: 2, "jack_connect", four.first ?? "", "system:playback_1")
     #expect(connected.status == 0)
     there.signal(SIGINT)
@@ -98,7 +98,7 @@ import Testing
       program.signal(SIGINT)
       #expect(await program.status() == 0)
     }
-    // What was taken is remembered.
+    // The choice of channels is remembered.
     let again = try await tactus(on: stage, host: 2)
     let state = try await stage.run(on: 2, "cat", "/dev/shm/.lab/state-2/tactus/state.json5").output
     #expect(state.contains("\"receive\": {\"is\": [\"*/*\"]"))
@@ -106,7 +106,7 @@ import Testing
     #expect(await again.status() == 0)
   }
 
-  @Test func `five machines have each other's clicks at their ports, and play them`() async throws {
+  @Test func `five machines receive and play each other's clicks`() async throws {
     let stage = try await LabStage("--hosts", "5")
     var programs: [ChildProcess] = []
     for host in 1...5 {
@@ -129,7 +129,7 @@ import Testing
     for program in programs { #expect(await program.status() == 0) }
   }
 
-  @Test func `in the session tracks-from-there each machine has the other's channel at its ports`()
+  @Test func `in tracks-from-there each machine has the other's channel`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2")
@@ -138,7 +138,7 @@ import Testing
       try await StartedSession("tracks-from-there", in: stage, host: 2),
     ]
     for host in 1...2 {
-      // Two to send, two of the other's.
+      // Two ports to send, two of the other's channel.
       #expect(try await ports(with: "Tracks", count: 4, on: stage, host: host).count == 4)
     }
     for session in sessions { #expect(await session.end() == 0) }

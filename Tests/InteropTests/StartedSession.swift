@@ -3,17 +3,17 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A folder of `sessions/`, started in a stage as a musician starts it, who never had any of its programs before: under
-/// a display that nobody sees and with an empty home.
+/// A folder of `sessions/`, started in a stage as by a musician who never used any of its programs before:
+/// under an invisible display and with an empty home.
 final class StartedSession {
   let stage: LabStage
-  /// The musician's home, inside of the lab.
+  /// The musician's home, inside the lab.
   let home: String
   private let program: ChildProcess
 
   /// - Parameters:
-  ///   - files: in the home, before the session starts.
-  ///   - environment: beside what the stage has.
+  ///   - files: files to be in the home before the session starts.
+  ///   - environment: variables in addition to the stage's.
   init(
     _ name: String, options: [String] = [], in stage: LabStage, host: Int = 1, files: [String: String] = [:],
     environment: [String] = []
@@ -33,14 +33,14 @@ final class StartedSession {
       + ["session", "start", name] + (options.isEmpty ? [] : ["--"] + options)
     program = try ChildProcess(stage.command(on: host, command))
     var first = try await program.line(within: .seconds(60))
-    // A busy machine may keep the server from answering at first.
+    // On a busy machine the server may not answer at first.
     while let line = first, ["JACK does not answer", "JACK answers again"].contains(line) {
       first = try await program.line(within: .seconds(60))
     }
     #expect(first?.hasPrefix("JACK server") == true, "\(first ?? program.saidOnErrors)")
   }
 
-  /// What tactus said until a line with these words in it.
+  /// Reads tactus's lines until one contains these words; returns it.
   @discardableResult
   func awaitLine(with words: String, within limit: Duration = .seconds(60)) async throws -> String {
     let deadline = ContinuousClock.now + limit
@@ -50,7 +50,7 @@ final class StartedSession {
     throw ChildProcess.Failure.ended(status: await program.status(), errors: program.saidOnErrors)
   }
 
-  /// As Ctrl-C does.
+  /// Ends tactus like Ctrl-C.
   func end() async -> Int32 {
     program.signal(SIGINT)
     return await program.status()

@@ -5,13 +5,13 @@ import Testing
 
 private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
 
-/// A video player that chases our timecode: xjadeo, asked for the frame that it shows.
+/// A video player that follows our timecode: xjadeo, asked for the frame that it shows.
 @Suite(.enabled(if: hasPlayer, "needs xjadeo, which tools/lab prepare installs")) struct VideoTests {
   enum Timecode: String, CaseIterable {
     case ltc, mtc
   }
 
-  /// Four minutes at 25 frames a second, each a small grey picture that can be gone to at once.
+  /// Four minutes at 25 frames a second, each a small grey picture, so that seeking is instant.
   private static func film(in folder: ScratchFolder) throws -> String {
     var film = Array("YUV4MPEG2 W16 H16 F25:1 Ip A1:1 C420jpeg\n".utf8)
     for frame in 0..<6000 {
@@ -23,7 +23,7 @@ private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
   }
 
   @Test(arguments: Timecode.allCases)
-  func `a video follows our timecode through locates and changes of tempo`(timecode: Timecode) async throws {
+  func `a video follows our timecode through locates and tempo changes`(timecode: Timecode) async throws {
     let stage = try await LabStage()
     let folder = try ScratchFolder()
     let film = try Self.film(in: folder)
@@ -53,7 +53,7 @@ private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
     func place() async throws -> Double {
       (try await transport.ask("status")["frame"]?.number ?? .nan) / 1920
     }
-    /// Frames of the film that the picture is behind the transport, in the median of many looks.
+    /// The picture's delay behind the transport in frames of the film: the median of many looks.
     func behind() async throws -> Double {
       var found: [Double] = []
       for _ in 0..<25 {
@@ -64,7 +64,7 @@ private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
       }
       return Interop.median(found)
     }
-    /// Until the picture is near the transport, within ten seconds.
+    /// Waits until the picture is near the transport, for at most ten seconds.
     func arrive() async throws {
       let deadline = ContinuousClock.now + .seconds(10)
       while abs(try await place() - (try await shown())) > 5, ContinuousClock.now < deadline {
@@ -90,7 +90,7 @@ private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
     try await transport.ask("stop")
     try await transport.wait("playing", "false")
     if timecode == .mtc {
-      // One message says where the transport stands now; LTC says nothing while it stands.
+      // MTC sends one message with the place of a standing transport; LTC is silent.
       for frame in [1_920_000.0, 480_000, 3_000_960] {
         try await transport.ask("locate \(Int(frame))")
         try await arrive()
