@@ -2,14 +2,14 @@
 import Glibc
 import TestSupport
 
-/// The app of the test plan: our program as users have it, played by OSC, which stands for the fingers on its screen.
+/// The app of the test plan: our program as users have it, played by OSC instead of fingers on its screen.
 ///
-/// It is on host 1, remembers nothing of other runs, and its click sounds while the transport rolls.
+/// It runs on host 1 and remembers nothing of earlier runs; its click sounds while the transport rolls.
 final class App {
   static let click = "tactus:click_1"
   static let nameInSession = "tactus.nSONG"
 
-  /// The release build where `tools/test` has made it.
+  /// The release build if `tools/test` has made it.
   static let program: String = {
     let release = Lab.top + "/.build/release/tactus"
     if access(release, X_OK) == 0 { return release }
@@ -25,7 +25,8 @@ final class App {
   private let receivePort: Int
   private let home: ScratchFolder
 
-  /// - Parameter session: a session manager opens it with this folder, and its client has the name that it was given.
+  /// - Parameter session: a folder with which a session manager opens the
+  ///   app, under the client name that it chose.
   init(on stage: LabStage, _ options: [String], home: ScratchFolder? = nil, session: String? = nil)
     async throws
   {
@@ -53,23 +54,23 @@ final class App {
     try await says("OSC: ")
   }
 
-  /// For instance `touch("tempo f:131.0")`.
+  /// Sends an OSC message, for instance `touch("tempo f:131.0")`.
   func touch(_ message: String) { fingers.send("127.0.0.1 20809 /tactus/\(message)") }
 
-  /// Start playing: where a start has to wait for its bar, until it has come.
+  /// Starts playing, and waits until the start has reached its bar.
   func play() async throws {
     try await hears("jack/connected", "f:1.0")
     touch("start")
     try await hears("jack/rolling", "f:1.0")
   }
 
-  /// A tempo that is shown is a tempo that was taken.
+  /// Sets a tempo, and waits until the app shows it.
   func setTempo(_ tempo: Double) async throws {
     touch("tempo f:\(tempo)")
     try await hears("tempo", "f:\(tempo)")
   }
 
-  /// Asks until the program itself tells that value.
+  /// Asks until the program reports this value.
   func hears(_ path: String, _ value: String) async throws {
     for _ in 0..<100 {
       touch(path)
@@ -77,14 +78,14 @@ final class App {
       while ContinuousClock.now < deadline,
         let line = try? await fingers.line(within: .milliseconds(100))
       {
-        // To the asker; or, once it is told things, where it listens.
+        // The answer goes to the sender, or to its subscribed port.
         if line.hasSuffix("/tactus/\(path) \(value)") { return }
       }
     }
     throw ChildProcess.Failure.silent(after: .seconds(10), errors: "never told \(path) \(value)")
   }
 
-  /// Waits for a line that it prints for its user.
+  /// Waits for a line that the program prints for its user.
   @discardableResult
   func says(_ start: String, within limit: Duration = .seconds(20)) async throws -> String {
     var said: [String] = []
@@ -100,7 +101,7 @@ final class App {
     throw ChildProcess.Failure.ended(status: await process.status(), errors: process.saidOnErrors)
   }
 
-  /// Somebody has it in sight: a tablet that shows it.
+  /// Puts the app into the foreground: a tablet subscribes and shows it.
   func bringToForeground() { touch("subscribe i:\(receivePort) s:heartbeat") }
   func putInBackground() { touch("unsubscribe i:\(receivePort)") }
 

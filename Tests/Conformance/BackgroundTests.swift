@@ -2,10 +2,10 @@
 import TestSupport
 import Testing
 
-/// In JACK's terms: the app is in the foreground while somebody has it in sight (a tablet that is told), and a port that
-/// is connected is what being in an Audiobus or IAA session is on iOS.
+/// The plan in JACK's terms: the app is in the foreground while a tablet subscribes to it, and a connected
+/// port stands for an Audiobus or IAA session on iOS.
 @Suite struct BackgroundTests {
-  /// Longer than LinkKit's or anybody's hesitation.
+  /// Longer than any delay before Link is switched off.
   private let aWhile = 3.0
 
   private func openBoth(_ c: Conformance, _ options: String...) async throws -> (LabPeer, App) {
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `BACKGROUND-2: Link is deactivated in the background if nothing will be played there`(hosts: Int)
+  func `BACKGROUND-2: Link is off in the background if nothing plays there`(hosts: Int)
     async throws
   {
     let title =
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `BACKGROUND-3: Link remains active in the background while Start Stop Sync is enabled`(hosts: Int)
+  func `BACKGROUND-3: Start Stop Sync keeps Link active in the background`(hosts: Int)
     async throws
   {
     let title = "Link remains active when going to background while Start Stop Sync is enabled"
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `BACKGROUND-4: Link remains active in the background while a port is connected`(hosts: Int)
+  func `BACKGROUND-4: a connected port keeps Link active in the background`(hosts: Int)
     async throws
   {
     let title = "Link remains active when going to background while part of an IAA or Audiobus session"
@@ -121,7 +121,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `BACKGROUND-5: Link is activated when a port is connected while not playing in the background`(
+  func `BACKGROUND-5: connecting a port in the background activates Link`(
     hosts: Int
   )
     async throws

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct BeatTimeTests {
   @Test(arguments: [1, 2])
-  func `BEATTIME-1: enabling Link does not change the app's beat time if there is no session to join`(
+  func `BEATTIME-1: enabling Link without a session keeps the beat time`(
     hosts: Int
   )
     async throws
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `BEATTIME-2: the app's beat time does not change if another participant joins its session`(hosts: Int)
+  func `BEATTIME-2: another participant that joins does not change the beat`(hosts: Int)
     async throws
   {
     let title = "The app's beat time does not change if another participant joins its session"

@@ -2,8 +2,8 @@
 import Glibc
 import Testing
 
-/// What was done and seen in one case on one or two hosts: an expectation per step, and a line of it in a file for
-/// `tools/conformance`.
+/// The steps and observations of one case on one or two hosts: an expectation
+/// for each step, and a line for it in a file for `tools/conformance`.
 final class CaseRecord {
   private let name, title: String
   private let hosts: Int
@@ -13,7 +13,7 @@ final class CaseRecord {
     (self.name, self.title, self.hosts) = (name, title, hosts)
   }
 
-  /// A step of the plan; with `holds`, what had to be seen.
+  /// Records a step of the plan; with `holds`, also expects it.
   func step(
     _ what: String, _ observed: String = "", holds: Bool? = nil,
     at place: SourceLocation = #_sourceLocation
@@ -29,7 +29,7 @@ final class CaseRecord {
     String(text.map { $0 == "\n" || $0 == "\t" ? " " : $0 })
   }
 
-  /// Into the directory that `tools/conformance` names.
+  /// Writes the record into the directory that `tools/conformance` names.
   func write() {
     guard let directory = getenv("CONFORMANCE_RECORD") else { return }
     let path = String(cString: directory) + "/\(name).\(hosts)"

@@ -4,20 +4,21 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Ableton's test plan for apps that speak Link, one test per case and each step done for real: against Debian's LinkHut
-/// (its keys, its status line, its sound), with our real program, judged by what leaves its output.
+/// Ableton's test plan for apps with Link. One test per case, each step
+/// done for real: with our program as released, against Debian's LinkHut
+/// (its keys, status line and sound), judged by our program's audio output.
 ///
-/// Each case is played with both on one host and on two. `tools/conformance` runs them and writes docs/conformance.md
-/// from what they record.
+/// Each case runs with both on one host and on two. `tools/conformance`
+/// runs them all and writes docs/conformance.md from their records.
 struct Conformance {
-  /// The hosts on which the app and LinkHut are.
+  /// The number of hosts: 1 for the app and LinkHut on the same host, 2 for one each.
   let hosts: Int
   let stage: LabStage
   let record: CaseRecord
 
   var hostOfLinkHut: Int { hosts }
 
-  /// Plays a case; what it throws is its failure, and recorded as that.
+  /// Plays a case; an error is recorded as its failure.
   static func play(
     _ name: String, _ title: String, hosts: Int, _ steps: (Conformance) async throws -> Void
   ) async throws {
@@ -37,7 +38,7 @@ struct Conformance {
 
   func openApp(_ options: String...) async throws -> App { try await App(on: stage, options) }
 
-  /// Programs and their sound; with LinkHut on another host that takes another pair of ears.
+  /// Starts listening to the app and LinkHut; on two hosts each has its own `Ear`.
   func listen(to ports: [String] = [App.click], linkHut: Bool = true, options: [String] = ["--no-link"])
     async throws -> Ears
   {
@@ -58,7 +59,7 @@ enum LinkHut {
 }
 
 extension Conformance {
-  /// Where the status line of LinkHut is asked: how many, which tempo.
+  /// Expects a number of peers, by LinkHut's status line.
   func expectPeers(_ count: Int, at linkhut: LabPeer, _ what: String) async throws {
     let seen = try await linkhut.wait("peers", "\(count)").peers
     record.step(what, "LinkHut shows \(seen)", holds: seen == count)
@@ -70,8 +71,8 @@ extension Conformance {
   }
 }
 
-/// Each case has two servers and five programs in time with each other: more than a few at once would only hold each
-/// other up.
+/// Limits how many cases run at once. Each has two servers and five programs in time with each other; more
+/// than a few cases would only delay each other.
 enum Room {
   /// `CONFORMANCE_AT_ONCE`, or three.
   private static let size = getenv("CONFORMANCE_AT_ONCE").flatMap { Int(String(cString: $0)) } ?? 3

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 @Suite struct DocumentTests {
-  /// A document of ours is a configuration. A DAW's is its song, which JACK's clients see as a timebase master with a
-  /// tempo; here the plainest of these.
+  /// A document of our program is a configuration. A DAW's is its song, which JACK's clients see as a
+  /// timebase master with a tempo; this test uses the simplest of these.
   @Test(arguments: [1, 2])
-  func `TEMPO-3: loading a new document while connected does not change the session's tempo`(
+  func `TEMPO-3: loading a document while connected keeps the tempo`(
     hosts: Int
   )
     async throws
@@ -39,7 +39,7 @@ import Testing
         "{ tempo: 90, click: true, \"click-when\": \"rolling\" }", to: "config.json5")
       #expect(await app.terminate() == 0)
       app = try await App(on: c.stage, ["--config=\(configuration)"], home: home)
-      // LinkHut, and the ears.
+      // The peers are LinkHut and each `Ear`.
       let others = hosts == 1 ? "2 Links" : "3 Links"
       try await app.says(others)
       try await c.pause(1)

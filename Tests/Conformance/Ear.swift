@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TestSupport
 
-/// A click as it was heard.
+/// A click that was heard.
 struct Onset {
   let port: String
   let frame: Int
-  /// Microseconds of Link's clock: by the wall, which no stall puts off.
+  /// The time of hearing on Link's clock, in microseconds of wall-clock time, which no stall disturbs.
   let heard: Double
-  /// Of the reference peer, if it was in the session: the beat then, and microseconds from the nearest one.
+  /// The reference peer's beat at that time, if it was in the session, and
+  /// the microseconds from the nearest beat.
   let beat: Double
   let error: Double
-  /// Not in the cycle after a lost one, and no change of tempo close by.
+  /// Whether it can be judged: not in the cycle after a lost one, and no tempo change nearby.
   let isSure: Bool
 
   init?(_ fields: [String: FlatJSON]) {
@@ -22,14 +23,14 @@ struct Onset {
     self.frame = Int(frame)
     self.heard = heard
     self.beat = beat
-    // JACK's clock is the finer one where it has settled; the wall's is the one that cannot be milliseconds off.
+    // JACK's clock is finer once it has settled; the wall clock is never off by milliseconds.
     let byJACK = fields["quiet"] == .boolean(true) ? fields["error"]?.number : nil
     error = byJACK.flatMap { abs($0 - wallError) < 500 ? $0 : nil } ?? wallError
     isSure = fields["steady"] == .boolean(true) && (fields["since_stall"]?.number ?? 0) >= 2
   }
 }
 
-/// `tools/listen` on a host: hears ports, and is a reference peer from when it is told to be.
+/// Runs `tools/listen` on a host: it hears ports, and becomes a reference peer on demand.
 final class Ear {
   private let process: ChildProcess
 
@@ -44,7 +45,7 @@ final class Ear {
 
   func tell(_ line: String) { process.send(line) }
 
-  /// In a session with so many others: until then it has a beat of its own.
+  /// Waits until it has `count` peers in its session: until then it has a beat of its own.
   func seesPeers(_ count: Int) async throws -> Bool {
     for _ in 0..<80 {
       tell("peers")
@@ -60,7 +61,7 @@ final class Ear {
 
   func begin() { tell("section now") }
 
-  /// All that was heard since `begin`, in order, and whether the server lost cycles meanwhile.
+  /// All onsets since `begin`, in order, and whether the server lost no cycle meanwhile.
   func end() async throws -> (onsets: [Onset], isWhole: Bool) {
     tell("report")
     var onsets: [Onset] = []
@@ -76,17 +77,17 @@ final class Ear {
   }
 }
 
-/// Both hosts' ears, or one pair for both programs.
+/// One `Ear` on each host, or the same for both programs.
 struct Ears {
   let ours, theirs: Ear
 
   private var all: [Ear] { ours === theirs ? [ours] : [ours, theirs] }
 
-  /// From silent listener to a peer like any other; it measures the session's clock, and changes nothing.
+  /// Turns the listeners into peers, which measure the session's clock and change nothing.
   func joinSession() async throws {
     for ear in all { ear.tell("link on") }
     for ear in all {
-      // The reference library gives a measurement up after five lost answers, and then waits for long.
+      // The reference library gives up a measurement after five lost answers, and then waits for long.
       for attempt in 1... {
         if try await ear.seesPeers(2) { break }
         guard attempt < 5 else {
@@ -101,21 +102,21 @@ struct Ears {
     try await Task.sleep(for: .milliseconds(1500))
   }
 
-  /// Out and in again, which measures the session's clock anew.
+  /// Leaves and joins again, to measure the session's clock again.
   func joinAgain() async throws {
     for ear in all { ear.tell("link off") }
     try await Task.sleep(for: .milliseconds(500))
     try await joinSession()
   }
 
-  /// What both play within so many seconds, or while `meanwhile` runs.
+  /// Hears what both programs play for `seconds`, or while `meanwhile` runs.
   func hear(seconds: Double, meanwhile: () async throws -> Void = {}) async throws -> Heard {
     for ear in all { ear.begin() }
     let started = ContinuousClock.now
     try await meanwhile()
     let rest = Duration.milliseconds(Int(seconds * 1000)) - started.duration(to: .now)
     if rest > .zero { try await Task.sleep(for: rest) }
-    // What is reported ends a quarter of a second ago at the latest: nobody knows yet whether the rest was steady.
+    // A report ends a quarter of a second ago: whether the rest was steady is not known yet.
     var onsets: [Onset] = []
     var isWhole = true
     for ear in all {

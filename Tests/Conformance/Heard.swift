@@ -2,10 +2,10 @@
 import TestSupport
 import Testing
 
-/// What both programs played in a stretch of time.
+/// What both programs played in a period of time.
 struct Heard {
   let ours, theirs: [Onset]
-  /// No cycle was lost: then nothing may be missing.
+  /// Whether no cycle was lost: then no click may be missing.
   let isWhole: Bool
 
   static func median(_ values: [Double]) -> Double {
@@ -13,21 +13,21 @@ struct Heard {
     return sorted.isEmpty ? .nan : (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
   }
 
-  /// Beats a minute of what was heard, from the median distance of two neighbours.
+  /// The tempo that was heard, in BPM, from the median distance of neighbours.
   static func tempo(of onsets: [Onset]) -> Double {
-    // What lies between two that are not neighbours may be several beats.
+    // Onsets that are not neighbours may be several beats apart.
     let pairs = zip(onsets, onsets.dropFirst()).filter { $0.isSure && $1.isSure }
     return 60e6 / median(pairs.map { $1.heard - $0.heard })
   }
 
-  /// Ours against theirs, microseconds, each against the nearest: positive is later.
+  /// The distances of our clicks from the nearest of theirs, in microseconds; positive: ours are later.
   var differences: [Double] {
     ours.filter(\.isSure).compactMap { mine in
       theirs.filter(\.isSure).map { mine.heard - $0.heard }.min { abs($0) < abs($1) }
     }
   }
 
-  /// Beats of the reference between two neighbours of ours that are not one beat apart.
+  /// Distances between neighbouring clicks of ours, in the reference's beats, where they are not one beat.
   var gaps: [Double] {
     zip(ours, ours.dropFirst()).filter { $0.isSure && $1.isSure }.map { $1.beat - $0.beat }
       .filter { abs($0 - 1) > 0.25 }
@@ -56,10 +56,10 @@ extension Double {
 extension Conformance {
   /// The tolerance of the test plan, in microseconds.
   static let tolerance = 3000.0
-  /// A busy machine makes each of the three wrong for a while: LinkHut times its sound by when its callback is called,
-  /// so that after a lost cycle it is up to 80 ms off for seconds; a peer that measured the session's clock while it was held
-  /// up is off until it measures again. So there are three, and two must agree before one is blamed. Where nobody
-  /// agrees, another stretch is taken.
+  /// The most stretches of time listened to. On a busy machine each of the three programs is wrong for a
+  /// while: LinkHut times its sound by its callbacks, so after a lost cycle it is off by up to 80 ms for
+  /// seconds; and a peer that was delayed during its measurement is off until it measures again. So two of
+  /// the three must agree before one is blamed. If none agree, another stretch is taken.
   static let stretches = 8
 
   private enum Verdict { case inTime, weAreOff, linkHutIsOff, nobodyKnows }
@@ -78,8 +78,8 @@ extension Conformance {
     }
   }
 
-  /// Both are in time with each other, and ours with the reference peer. Where lost cycles keep LinkHut off in most
-  /// stretches, and ours never was, it is LinkHut alone that is blamed.
+  /// Expects both programs in time with each other, and ours with the reference peer. If lost cycles disturb
+  /// LinkHut in most stretches, and ours never was off, LinkHut alone is blamed.
   func expectInSync(_ ears: Ears, tempo: Double, _ what: String) async throws {
     var said = ""
     var stretchesOfLinkHut = 0
@@ -110,7 +110,7 @@ extension Conformance {
     record.step(what, "undecided in \(Self.stretches) stretches; the last: \(said)", holds: false)
   }
 
-  /// Where LinkHut's clicks cannot be told apart: ours are in time with the reference peer.
+  /// Expects ours in time with the reference peer, for tempos at which LinkHut's clicks can't be separated.
   func expectOnReferenceBeat(_ ears: Ears, tempo: Double, _ what: String) async throws {
     var said = ""
     for _ in 0..<Self.stretches {
@@ -130,13 +130,13 @@ extension Conformance {
     record.step(what, "undecided in \(Self.stretches) stretches; the last: \(said)", holds: false)
   }
 
-  /// Nothing is heard of us for so long.
+  /// Expects that nothing is heard of our program for `seconds`.
   func expectSilence(_ ears: Ears, seconds: Double, _ what: String) async throws {
     let heard = try await ears.hear(seconds: seconds)
     record.step(what, "\(heard.ours.count) clicks of ours in \(seconds) s", holds: heard.ours.isEmpty)
   }
 
-  /// Ours go on as if nothing had happened: one line through all clicks, before and after.
+  /// Expects that our clicks continue unchanged: one line fits all clicks, before and after the change.
   func expectContinuous(
     _ ears: Ears, tempo: Double, _ what: String, change: () async throws -> Void,
     backForAnotherTry: () async throws -> Void
@@ -162,7 +162,7 @@ extension Conformance {
         "\(sure.count) clicks, \(missing) missing, \(Heard.tempo(of: heard.ours).rounded(places: 2)) BPM; from one line: "
         + "\(distances.spread); last four from the first four \(jump.rounded0) us"
       let isRight = abs(jump) < 1000 && worst < Self.tolerance && missing == 0
-      // A click may fall into a cycle that was lost.
+      // A click may fall into a lost cycle.
       if !isRight && !heard.isWhole { continue }
       record.step(what, said, holds: isRight)
       return

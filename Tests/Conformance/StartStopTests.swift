@@ -19,7 +19,7 @@ import Testing
       holds: first.map { abs($0) < 0.05 } ?? false)
   }
 
-  /// What is heard of a start. The first click may fall into a cycle that the server lost: then it is done again.
+  /// Hears a start. Repeats it if the server lost a cycle, which may have swallowed the first click.
   private func hearStart(
     _ ears: Ears, _ start: () async throws -> Void, backForAnotherTry: () async throws -> Void
   ) async throws -> Heard {
@@ -31,7 +31,7 @@ import Testing
     return heard
   }
 
-  /// Heard until a beat after the command, and no more.
+  /// Expects no click later than a beat after the command.
   private func expectStop(
     of onsets: [Onset], at time: Double, tempo: Double, _ c: Conformance, _ what: String
   ) {
@@ -89,8 +89,8 @@ import Testing
       try await linkhut.ask("enable on")
       try await linkhut.ask("sync on")
       try await linkhut.ask("play")
-      // LinkHut's audio thread hands its start to its network thread, which a busy machine wakes late. Behind the app's joining the
-      // start would be news.
+      // LinkHut's audio thread passes its start to its network thread, which wakes late on a busy machine. If
+      // the app joined before that, the start would be new to it.
       try await c.pause(3)
       c.record.step("Open LinkHut, set Link and Start Stop Sync to Enabled, press Play")
       let app = try await c.openApp("--startstop")
@@ -105,7 +105,7 @@ import Testing
       heard = try await hearStart(ears) {
         app.touch("start")
       } backForAnotherTry: {
-        // Without a stop for all, which the plan does not have here: LinkHut plays on.
+        // Stop the app alone: the plan has no common stop here, so LinkHut plays on.
         app.touch("startstop F")
         app.touch("stop")
         app.touch("rewind")
@@ -123,7 +123,7 @@ import Testing
       }
       expectStop(of: heard.ours, at: stopped, tempo: 120, c, "Stop playback in App: App stops")
       expectStop(of: heard.theirs, at: stopped, tempo: 120, c, "... and LinkHut stops")
-      // A song that was stopped within a bar goes on within a bar; from its beginning it begins on one.
+      // A song stopped within a bar continues within a bar; rewound, it begins on one.
       app.touch("rewind")
       try await c.pause(0.5)
       heard = try await hearStart(ears) {

@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `TEMPO-2: opening an app with Link enabled does not change the tempo of an existing session`(
+  func `TEMPO-2: opening an app with Link on keeps an existing session's tempo`(
     hosts: Int
   )
     async throws
@@ -47,7 +47,7 @@ import Testing
       let home = try ScratchFolder()
       let first = try await App(on: c.stage, [], home: home)
       try await first.setTempo(100)
-      // What it remembers is written before it ends.
+      // The app writes its state before it ends.
       let status = await first.terminate()
       c.record.step(
         "Open App with Link Enabled, set its tempo to 100 BPM, terminate App", "status \(status)",
@@ -83,7 +83,7 @@ import Testing
       let ears = try await c.listen()
       try await ears.joinSession()
       c.record.step("Open App, start audio, Link is Enabled")
-      // A key a BPM: typed ahead, then looked at.
+      // Each key press is one BPM: type them all, then check.
       try await linkhut.ask("key " + String(repeating: "w", count: 100))
       try await linkhut.ask("tempo 20")
       try await c.expectInSync(ears, tempo: 20, "Change tempo in LinkHut to 20 BPM: they stay in sync")
@@ -92,7 +92,8 @@ import Testing
         try await c.pause(0.1)
       }
       try await linkhut.ask("tempo 999", within: .seconds(60))
-      // LinkHut's clicks last 100 ms, a beat 60: its sound never ends, and only its status line shows its tempo.
+      // LinkHut's clicks last 100 ms but a beat only 60: its sound never ends,
+      // so only its status line shows its tempo.
       try await c.expectOnReferenceBeat(
         ears, tempo: 999, "Change tempo in LinkHut to 999 BPM: App stays in sync (LinkHut's clicks merge)")
       try await c.expectTempo(999, at: linkhut, "... and LinkHut is at 999 BPM")
@@ -100,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `TEMPO-5: enabling Link does not change the app's tempo if there is no session to join`(hosts: Int)
+  func `TEMPO-5: enabling Link without a session keeps the app's tempo`(hosts: Int)
     async throws
   {
     let title = "Enabling Link does not change the app's tempo if there is no Link session to join"
