@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `STARTSTOPSTATE-1: the app listens to start and stop commands from other peers`(hosts: Int)
+  func `STARTSTOPSTATE-1: the app obeys start and stop from other peers`(hosts: Int)
     async throws
   {
     let title = "Listening to start/stop commands from other peers"

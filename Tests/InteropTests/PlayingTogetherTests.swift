@@ -58,7 +58,7 @@ import Testing
     #expect(try await they[0].status().isPlaying)
   }
 
-  @Test func `tempos at the ends of the range and with fractions arrive as they were set`() async throws {
+  @Test func `tempos at the limits and with fractions arrive as they were set`() async throws {
     let stage = try await LabStage("--no-server")
     let we = try LabPeer(Interop.ours, in: stage)
     let they = try LabPeer(.reference, in: stage)

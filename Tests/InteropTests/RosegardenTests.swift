@@ -55,7 +55,7 @@ struct RosegardenTests {
     return try folder.write(Array(text.utf8), to: "click.rg")
   }
 
-  @Test func `Rosegarden starts and stops with the transport, and keeps its own tempo`()
+  @Test func `Rosegarden follows the transport and keeps its own tempo`()
     async throws
   {
     let stage = try await LabStage()

@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test(.enabled(if: !TestServer.isPipeWire, "PipeWire's null sink has no latency"))
-  func `the physical outputs' latency is known, and stays right for a new period`() async throws {
+  func `the physical outputs' latency stays right for a new period`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
