@@ -3,17 +3,17 @@ import BeatMath
 import LinkSession
 import LinkWire
 
-/// Somebody on every wire who means no good: floods, forges, replays, wounds, lies about the time.
+/// An attacker on every wire: it floods, forges, replays and corrupts datagrams, and lies about the time.
 ///
-/// It has read our source and knows the numbers, but asks none of it what is plausible: its numbers are its own. It
-/// hears all that is sent, and so knows sessions, timelines and clocks as any peer can.
+/// It knows the limits in our source, but uses its own constants instead of our code's. It hears everything
+/// that is sent, and so knows sessions, timelines and clocks as any peer can.
 final class Attacker: Guest {
   private var dice: Dice
   private let end: Micros
   private var heard: [(bytes: [UInt8], source: Int, channel: Channel)] = []
-  /// Where it is itself on the network, one address a wire.
+  /// Its own interfaces, one on each wire.
   private var interfaces: [Int] = []
-  /// Who it claims to be there, and how far its clock is from the world's.
+  /// The peer that it claims to be at each interface, and that peer's clock.
   private var claims: [Int: (state: PeerState, ghost: GhostMap)] = [:]
 
   private static let memory = 200
@@ -36,7 +36,7 @@ final class Attacker: Guest {
     }
   }
 
-  /// A peer that asks it for the time is told a lie.
+  /// Answers a peer's ping with a false time.
   func hear(
     _ packet: Packet, from source: Endpoint, on interface: Int, via channel: Channel, in world: LinkWorld
   ) {
@@ -118,9 +118,9 @@ extension Attacker {
   }
 }
 
-// Lies that were thought about.
+// Lies made to pass plausibility checks.
 extension Attacker {
-  /// At a limit, just below, just above.
+  /// A value at a limit, just below it or just above.
   private func near(_ limit: Int64) -> Int64 {
     let step: Int64 = [0, 1, 1_000, 1_000_000, 5_000_000, 60_000_000].randomElement(using: &dice)!
     return limit &+ (dice.chance(0.5) ? step : -step)
@@ -128,7 +128,7 @@ extension Attacker {
 
   private func either(_ candidates: [Int64]) -> Int64 { candidates.randomElement(using: &dice)! }
 
-  /// What any peer knows of the session that the victim is in.
+  /// What any peer knows about the victim's session.
   private func member(
     _ victim: Int, in world: LinkWorld
   ) -> (snapshot: SessionSnapshot, time: Int64, beat: Int64) {
@@ -158,7 +158,7 @@ extension Attacker {
       tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: beat), timeOrigin: Micros(time))
   }
 
-  /// Our own entry: whose clock it says it has. The reference's peers would not hear of it.
+  /// Our own entry, which names the origin of a clock. Reference peers ignore it.
   private func origin(in session: Session) -> ClockOrigin? {
     guard dice.chance(0.5) else { return nil }
     let roots = [
@@ -180,7 +180,7 @@ extension Attacker {
     return SessionStartStop(isPlaying: dice.chance(0.5), beats: Beats(micros: beat), timestamp: Micros(stamp))
   }
 
-  /// An invented member, or a real one from its own address.
+  /// Forges an invented member, or a real one from its own address.
   private func forge(_ victim: Int, in world: LinkWorld) {
     let session = member(victim, in: world)
     let isSpoofed = dice.chance(0.3)
@@ -194,7 +194,7 @@ extension Attacker {
     inject(encodeAlive(state, ttl: dice.chance(0.3) ? 255 : 5), from: source, into: victim, world)
   }
 
-  /// A real peer is said to have moved to another session, by somebody else or from its own address.
+  /// Claims that a real peer has moved to another session, from a strange address or the peer's own.
   private func borrowName(_ victim: Int, in world: LinkWorld) {
     let session = member(victim, in: world)
     let other = world.peers.randomElement(using: &dice)!
@@ -211,7 +211,7 @@ extension Attacker {
     }
   }
 
-  /// A member that everybody asks for the time, and that tells a wrong one.
+  /// A member that all peers ask for the time, and that tells a wrong one.
   private func lie(about session: Session) -> (state: PeerState, ghost: Int64) {
     let lowest = NodeID(rawValue: dice.next() >> 40)
     let state = PeerState(
@@ -228,7 +228,7 @@ extension Attacker {
     return (state, time)
   }
 
-  /// A session as old as one can be, or older.
+  /// A session of the greatest possible age, or older.
   private func ancient(_ victim: Int, in world: LinkWorld) -> (state: PeerState, ghost: Int64) {
     let session = member(victim, in: world)
     let node = dice.chance(0.5) ? NodeID(using: &dice) : NodeID(rawValue: 1)
@@ -245,7 +245,7 @@ extension Attacker {
     return (state, time)
   }
 
-  /// Says so on a wire for two seconds, and answers for it from then on.
+  /// Announces the lie on a wire for two seconds, and answers pings for it from then on.
   private func claim(_ lie: (state: PeerState, ghost: Int64), in world: LinkWorld) {
     guard let interface = interfaces.randomElement(using: &dice) else { return }
     var state = lie.state

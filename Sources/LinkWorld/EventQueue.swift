@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// What happens next: a heap of four children a node, because half of a big simulation's time is spent in here.
-/// Of two events at one time the one that was put in first comes first.
+/// A priority queue of events: a heap with four children per node, because half of a big simulation's time is
+/// spent here. Events at the same time keep their order of insertion.
 struct EventQueue<Event> {
   private struct Item {
     let time: Int64

@@ -2,14 +2,16 @@
 import BeatMath
 import LinkSession
 
-/// The experiment of X. Riley's thesis ("Evaluating distributed time synchronization for musical applications using Ableton Link", 2018): five
-/// peers, of which not each hears each, new tempos now and then, and delays on all that the peers but the first send. They come for half a
-/// minute and go for half a minute. For what part of the time do all five hear the beat together?
+/// The experiment of X. Riley's thesis ("Evaluating distributed time synchronization for musical applications
+/// using Ableton Link", 2018). There are five peers, not all of which hear each other, a new tempo now and
+/// then, and delays on everything that all peers but the first send. The delays are on for half a minute and
+/// off for half a minute. For what fraction of the time do all five hear the beat together?
 ///
-/// Either all play by the reference's rules, on one wire; or all are relays, with a far wire wherever two hear each other.
+/// Either all peers play by the reference's rules, on one wire; or all
+/// are relays, with a far wire wherever two hear each other.
 package struct FiveNodes: Sendable {
   package enum Topology: String, CaseIterable, Sendable {
-    /// Each hears each; two pairs hear the one between them; each hears its neighbours.
+    /// All hear each other; two pairs hear the peer between them; each hears its neighbours.
     case connected, bridge, line
 
     func hear(_ first: Int, _ second: Int) -> Bool {
@@ -27,7 +29,7 @@ package struct FiveNodes: Sendable {
   }
 
   package struct Shares: Sendable {
-    /// Of the time, the part in which no two of the five were farther apart: 100 ms, and one.
+    /// The fractions of the time in which no two of the five were farther apart than 100 ms, and than 1 ms.
     package var hundred = 0.0
     package var one = 0.0
   }
@@ -73,7 +75,7 @@ package struct FiveNodes: Sendable {
     return Shares(hundred: hundred / looks, one: one / looks)
   }
 
-  /// One of the five, whichever kind it is.
+  /// A peer of either kind.
   private struct Node {
     let begin: () -> Void
     let phase: () -> Double
@@ -93,7 +95,7 @@ package struct FiveNodes: Sendable {
     }
   }
 
-  /// Crystals of ours differ, which the others are spared.
+  /// Our clocks run at different rates, unlike those of the reference peers.
   private func relays(in world: LinkWorld, _ seed: UInt64) -> [Node] {
     for number in 0..<5 {
       world.addPeer(
@@ -117,7 +119,7 @@ package struct FiveNodes: Sendable {
     }
   }
 
-  /// The first half minute is calm.
+  /// Adds the delays; the first half minute has none.
   private func slow(_ world: LinkWorld, _ nodes: [Node]) {
     let ends = nodes.enumerated().flatMap { node, its in its.interfaces.map { ($0, node) } }
     let owners = Dictionary(uniqueKeysWithValues: ends)
@@ -134,7 +136,7 @@ package struct FiveNodes: Sendable {
     let mean = Double(delay.count)
     switch law {
     case .constant: return delay
-    // The sum of twelve even ones, a fifth of the mean wide.
+    // The sum of twelve uniform values, with a standard deviation of a fifth of the mean.
     case .normal:
       let sum = (0..<12).reduce(-6.0) { sum, _ in sum + dice.fraction() }
       return Micros(rounding: max(0, mean + mean / 5 * sum))
@@ -143,7 +145,7 @@ package struct FiveNodes: Sendable {
     }
   }
 
-  /// The farthest two, the short way round the bar.
+  /// The greatest distance of two peers, the short way round the bar.
   private func spread(_ phases: [Double], microsPerBeat: Double) -> Double {
     var farthest = 0.0
     for (place, phase) in phases.enumerated() {

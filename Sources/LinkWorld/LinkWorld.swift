@@ -3,14 +3,13 @@ public import BeatMath
 public import LinkSession
 public import LinkWire
 
-/// A small universe for `LinkSession` machines: one true time, a clock for each machine, wires between them.
+/// A simulated world for `LinkSession` machines: one true time, a clock for each machine, wires between them.
 ///
-/// It has no sockets, no threads and no clock of this machine: everything that happens follows from the seed and
-/// from what its owner asks for, so a run can be played again to the last packet. It lacks what makes real networks
-/// expensive to simulate and changes nothing for Link: no queues, no bandwidth, no addresses to resolve.
-///
-/// The invariant: time only moves in `run(until:)`, from one event to the next, and every machine is drained after
-/// every input.
+/// It has no sockets, no threads and no real clock: everything follows from the seed and from the calls of
+/// its owner, so a run can be repeated to the last packet. It does not simulate queues, bandwidth or address
+/// resolution, which cost much and change nothing for Link.
+/// The invariant: time only moves in `run(until:)`, from one event to the
+/// next, and every machine is drained after every input.
 public final class LinkWorld {
   private enum Happening {
     case delivery(Delivery)
@@ -18,22 +17,22 @@ public final class LinkWorld {
     case plan(Int32)
   }
 
-  /// True time since the world began, which none of its machines sees.
+  /// True time since the world began. No machine sees it.
   public private(set) var now = Micros.zero
-  /// What every wire does; a change is for what is sent after it.
+  /// The conditions of every wire; a change affects only what is sent later.
   public var conditions: NetworkConditions
-  /// By the numbers that `addPeer` returned; those without power stay.
+  /// The peers, indexed by the numbers that `addPeer` returned; peers without power stay in the list.
   public internal(set) var peers: [Peer] = []
-  /// By the numbers that `plug` returned; those without power stay.
+  /// The interfaces, indexed by the numbers that `plug` returned; interfaces without power stay in the list.
   public internal(set) var interfaces: [Interface] = []
   /// Called after each publish with the peer, the state before and after, and whether a commit caused it.
   public var onPublish:
     ((_ peer: Int, _ before: SessionSnapshot, _ after: SessionSnapshot, _ isOwn: Bool) -> Void)?
-  /// Called for every datagram sent, before the network has its way with it.
+  /// Called for every datagram sent, before the network loses, delays or doubles it.
   public var onSend: ((_ packet: Packet, _ from: Int, _ to: LinkSession.Destination, Channel) -> Void)?
-  /// By peers and guests since the world began; one to the group counts once.
+  /// Datagrams that peers and guests have sent; one to the group counts once.
   public private(set) var datagramsSent = 0
-  /// To enabled peers since the world began; one to the group counts for each that hears it.
+  /// Datagrams that reached enabled peers; one to the group counts for each receiver.
   public private(set) var datagramsDelivered = 0
 
   var dice: Dice
@@ -41,25 +40,27 @@ public final class LinkWorld {
   private var slab = PacketSlab()
   private var plans: [((LinkWorld) -> Void)?] = []
   private var freePlans: [Int32] = []
-  /// Of those segments that are wires between rooms.
+  /// The conditions of segments that are far wires between rooms.
   var farConditions: [Int: FarConditions] = [:]
-  /// Instead of `conditions`: how long a datagram takes from one interface to another now; nil: it does not come there.
+  /// If set, replaces `conditions`: the delay of a datagram from one
+  /// interface to another now; nil: it does not arrive.
   var path: ((_ sender: Int, _ target: Int, _ dice: inout Dice) -> Micros?)?
   private var segments: [[Int]] = []
   private var endpoints: [Endpoint: Int] = [:]
   private(set) var guests: [Int: any Guest] = [:]
   var isCommitting = false
 
-  /// What holds for ours and for those that play by the reference's rules.
+  /// The guests that play by the reference's rules.
   var references: [ReferencePeer] { guests.keys.sorted().compactMap { guests[$0] as? ReferencePeer } }
 
-  /// Nobody is in it yet. With the same seed and the same calls everything happens again.
+  /// An empty world. With the same seed and the same calls everything happens again.
   public init(seed: UInt64, conditions: NetworkConditions = NetworkConditions()) {
     dice = Dice(seed: seed)
     self.conditions = conditions
   }
 
-  /// A disabled machine without an address. Its host clock shows `host` now. Returns its place in `peers`.
+  /// Adds a disabled machine without an address, whose host clock shows
+  /// `host` now. Returns its index in `peers`.
   @discardableResult
   public func addPeer(
     tempo: Double = 120, host: Micros = Micros(1_000_000), partsPerMillion: Double = 0
@@ -67,7 +68,7 @@ public final class LinkWorld {
     addPeer(tempo: tempo, host: host, partsPerMillion: partsPerMillion, isRelay: false)
   }
 
-  /// A relay may be joined to others by far wires.
+  /// The same; a relay may be joined to other relays by far wires.
   @discardableResult
   package func addPeer(
     tempo: Double = 120, host: Micros = Micros(1_000_000), partsPerMillion: Double = 0, isRelay: Bool
@@ -79,7 +80,7 @@ public final class LinkWorld {
     return peers.count - 1
   }
 
-  /// A new address for the peer, on that wire. The gateway opens with it if the peer is enabled.
+  /// Gives the peer a new address on that wire. If the peer is enabled, a gateway opens there.
   @discardableResult
   public func plug(_ peer: Int, intoSegment segment: Int = 0) -> Int {
     let index = connect(peer, toSegment: segment)
@@ -88,7 +89,7 @@ public final class LinkWorld {
     return index
   }
 
-  /// An address on that wire for somebody who is none of our peers; it speaks by `send`.
+  /// Gives a guest an address on that wire; it sends by `send`.
   @discardableResult
   public func plug(_ guest: any Guest, intoSegment segment: Int = 0) -> Int {
     let index = connect(-1, toSegment: segment)
@@ -98,7 +99,7 @@ public final class LinkWorld {
 
   private func connect(_ peer: Int, toSegment segment: Int) -> Int {
     let index = interfaces.count
-    // 10/8, never .0 or .255 at the end.
+    // Addresses of 10/8 that never end in .0 or .255.
     let address = Address.v4(0x0a00_0000 | UInt32(index / 250) << 8 | UInt32(index % 250 + 1))
     let interface = Interface(
       peer: peer, address: address, discovery: Endpoint(address, port: 40_000),
@@ -118,24 +119,24 @@ public final class LinkWorld {
     handle(.gatewayOpened(gateway), by: interfaces[index].peer)
   }
 
-  /// What the peer's host clock shows now, in microseconds.
+  /// The peer's host clock now, in microseconds.
   public func host(of peer: Int) -> Micros { peers[peer].clock.host(at: now) }
 
-  /// Something happens to the peer's machine now; nothing while its power is off.
+  /// Gives the peer's machine an input; does nothing while its power is off.
   public func handle(_ input: LinkSession.Input, by peer: Int) {
     guard peers[peer].isRunning else { return }
     peers[peer].machine.handle(input, at: host(of: peer))
     drain(peer)
   }
 
-  /// `body` runs at that time.
+  /// Runs `body` at that time.
   public func plan(at time: Micros, _ body: @escaping (LinkWorld) -> Void) {
     let place = freePlans.popLast() ?? Int32(plans.count)
     if Int(place) < plans.count { plans[Int(place)] = body } else { plans.append(body) }
     queue.put(.plan(place), at: time < now ? now : time)
   }
 
-  /// Everything due until then happens, in order; `now` is `end` after it.
+  /// Processes everything due until `end`, in order; then `now` is `end`.
   public func run(until end: Micros) {
     while let time = queue.nextTime, time <= end, let next = queue.take() {
       now = time
@@ -152,7 +153,7 @@ public final class LinkWorld {
     now = now < end ? end : now
   }
 
-  /// Everything due within so long happens, in order.
+  /// Processes everything due within `duration`, in order.
   public func run(for duration: Micros) { run(until: now + duration) }
 
   private func wake(_ peer: Int) {
@@ -186,7 +187,7 @@ public final class LinkWorld {
     drain(peer)
   }
 
-  /// A wake-up that is already due early enough serves: a machine that is woken too early only sleeps again.
+  /// Plans a wake-up, unless an earlier one is planned: a machine that wakes too early just sleeps again.
   private func sleep(_ peer: Int, until deadline: Micros?) {
     guard let deadline else {
       peers[peer].wakeAt = nil
@@ -198,7 +199,7 @@ public final class LinkWorld {
     queue.put(.wake(Int32(peer)), at: time)
   }
 
-  /// On the wire, from that interface.
+  /// Sends a datagram from that interface.
   public func send(
     _ packet: Packet, from sender: Int, to destination: LinkSession.Destination, via channel: Channel
   ) {
@@ -269,7 +270,7 @@ public final class LinkWorld {
     drain(peer)
   }
 
-  /// Bytes from anybody, under any address, straight into a peer.
+  /// Passes bytes to a peer, from any address, without the network.
   public func inject(_ bytes: [UInt8], from source: Endpoint, into interface: Int, via channel: Channel) {
     let peer = interfaces[interface].peer
     guard peer >= 0, peers[peer].isRunning else { return }

@@ -3,7 +3,7 @@ import BeatMath
 import LinkSession
 import LinkWire
 
-/// What must be true of every world, in a musician's words.
+/// The invariants of every world, in a musician's words.
 package enum Invariant: String, Sendable, CaseIterable {
   case beatIsUnbroken = "nobody's beat jumps, unless its own app made it"
   case tempoIsInRange = "every tempo is within 20...999 BPM"
@@ -17,7 +17,7 @@ package enum Invariant: String, Sendable, CaseIterable {
   case attackIsOver = "ten seconds after an attack any peer can set tempo and start, and all agree"
 }
 
-/// What was not true, and when.
+/// An invariant that was broken, and when.
 package struct Violation: Sendable, CustomStringConvertible {
   package let invariant: Invariant
   package let at: Micros
@@ -26,12 +26,12 @@ package struct Violation: Sendable, CustomStringConvertible {
   package var description: String { "at \(at.seconds) s: not true that \(invariant.rawValue) (\(detail))" }
 }
 
-/// Watches a world and writes down what must not be.
+/// Watches a world and records violations.
 final class Referee {
   private(set) var violations: [Violation] = []
-  /// What is going on now.
+  /// The present act.
   var scenario: Scenario
-  /// Microseconds per beat that somebody set.
+  /// Tempos that some peer has set, in microseconds per beat.
   private var legitimate: Set<Int64> = []
   private var announcements: [Int: [Micros]] = [:]
 
@@ -73,7 +73,7 @@ final class Referee {
     }
     let host = world.host(of: peer)
     let jump = after.state.timeline.beats(at: host) - before.state.timeline.beats(at: host)
-    // A timeline's origin is a whole microsecond, and its beats are rounded to microbeats on the way.
+    // A timeline's origin is rounded to whole microseconds, and its beats to microbeats.
     if abs(jump.micros) > 3 + 1_000_000 / after.state.timeline.tempo.microsPerBeat {
       blame(.beatIsUnbroken, at: world.now, "peer \(peer) by \(jump.micros) microbeats")
     }
@@ -83,7 +83,7 @@ final class Referee {
     _ packet: Packet, from sender: Int, to destination: LinkSession.Destination, _ channel: Channel,
     in world: LinkWorld
   ) {
-    // A stepping clock makes seconds of its own.
+    // Skipped if clocks step: then the sender's seconds differ from the world's.
     guard destination == .group, channel == .discovery, scenario.clockSteps == 0,
       world.interfaces[sender].peer >= 0
     else { return }
@@ -113,9 +113,9 @@ final class Referee {
     }
   }
 
-  /// How far phases may be apart: each clock was measured against another with an error of at most half the
-  /// asymmetry, and has drifted since. Without the founder, peers measure each other in a chain of two; along a chain of
-  /// wires, as many as there are.
+  /// The allowed distance of phases. Each clock was measured against another with an error of at most half
+  /// the asymmetry, and has drifted since. Without the founder, peers measure each other in a chain of two;
+  /// along a chain of wires the errors add up.
   var phaseAllowance: Double {
     if let rooms = scenario.rooms { return allowance(between: rooms) }
     let asymmetry = Double(scenario.conditions.asymmetry.count)
@@ -125,8 +125,8 @@ final class Referee {
 }
 
 extension Referee {
-  /// Between the relays half of what the ways there and back differ by, and a millisecond, whatever the jitter. Everybody else measures by
-  /// Link's rules, every 30 seconds; and so does the relay in the founder's room.
+  /// Between relays: half of the asymmetry of the far wires, plus a millisecond, whatever the jitter. All
+  /// other peers, and the relay in the founder's room, measure by Link's rules, every 30 seconds.
   private func allowance(between rooms: Rooms) -> Double {
     let far = rooms.wires.map { Double($0.asymmetry.count) / 2 + 1000 }.reduce(0, +)
     let jitter = Double(scenario.conditions.asymmetry.count) / 2 + 50
@@ -136,7 +136,7 @@ extension Referee {
 }
 
 extension LinkWorld {
-  /// The same for those that play by the reference's rules, against the first of ours.
+  /// The same for reference peers, compared with the first of ours.
   var disagreementOfReferences: String? {
     guard let first = active.first else { return nil }
     let leader = peers[first].snapshot
@@ -169,7 +169,7 @@ extension LinkWorld {
     peers.indices.filter { peers[$0].isRunning && peers[$0].machine.isEnabled }
   }
 
-  /// Why they are not of one mind; nil if they are.
+  /// A reason why the active peers disagree; nil if they agree.
   public func disagreement(countingPeers: Bool = true) -> String? {
     let active = active
     guard let first = active.first else { return nil }
@@ -183,7 +183,7 @@ extension LinkWorld {
       {
         return "peers \(first) and \(peer) have different timelines"
       }
-      // A guest may be in the session or not.
+      // Guests may be in the session or not.
       let visible = neighbours(of: peer)
       if countingPeers && !(visible...visible + guests.count).contains(other.peerCount) {
         return "peer \(peer) counts \(other.peerCount) of \(visible) peers"
@@ -192,7 +192,7 @@ extension LinkWorld {
     return nil
   }
 
-  /// How many others that are switched on share a wire with it.
+  /// The number of other active peers that share a wire with this one.
   private func neighbours(of peer: Int) -> Int {
     let segments = Set(peers[peer].interfaces.map { interfaces[$0].segment })
     return active.count { other in
@@ -200,7 +200,7 @@ extension LinkWorld {
     }
   }
 
-  /// How far each is from the first, in microseconds of the beat heard, as an app asks for it.
+  /// Each peer's distance from the first, in microseconds of the beat heard, as an app asks for it.
   public func phaseErrors() -> [Double] {
     let active = active
     guard let first = active.first else { return [] }
@@ -218,7 +218,7 @@ extension LinkWorld {
 }
 
 extension LinkWorld {
-  /// Each peer's view, for the person who has to find out why they differ. The ghost time is that of the world's now.
+  /// Each peer's view, for debugging a disagreement. The ghost times are those of the world's present time.
   var portrait: [String] {
     peers.indices.map { index in
       let peer = peers[index]

@@ -3,11 +3,12 @@ import BeatMath
 import LinkSession
 import LinkWire
 
-/// A peer that plays by the reference's rules, as the protocol's fact sheet has them, and so believes whatever it is told:
-/// a timeline that begins later, however much; a session that is older, however old; a time to live of minutes.
+/// A peer that plays by the reference's rules, as the protocol's fact sheet
+/// has them, and so believes everything: a timeline that begins later, by any
+/// amount; a session that is older, by any amount; a time to live of minutes.
 ///
-/// It is simple: ten pongs make a measurement, its clock is the world's, and it has no app. What attackers make of it is
-/// its own affair; the question is what becomes of ours beside it.
+/// It is simplified: ten pongs make a measurement, its clock is the world's, and it has no app. The tests are
+/// not about it, but about our peers beside it.
 final class ReferencePeer: Guest {
   private var dice: Dice
   private var interface = 0
@@ -17,13 +18,13 @@ final class ReferencePeer: Guest {
   private var startStop = SessionStartStop.unset
   private var ghost = GhostMap(intercept: .zero)
   private var peers: [NodeID: (state: PeerState, expiry: Micros)] = [:]
-  /// Sessions that were heard of, with the latest timeline.
+  /// Known other sessions, with their latest timelines.
   private var others: [SessionID: Timeline] = [:]
   private var measurement:
     (session: SessionID, endpoint: Endpoint, points: [Double], tries: Int, asked: Micros)?
   private var nextRemeasurement: Micros?
   private var count = 0
-  /// Says at once what is new, and not with its next Alive only.
+  /// Whether it announces changes at once, instead of with its next Alive.
   private let isPrompt: Bool
 
   init(seed: UInt64, isPrompt: Bool = false) {
@@ -43,13 +44,13 @@ final class ReferencePeer: Guest {
 
   func time(at now: Micros) -> Micros { ghost.ghost(atHost: now) }
 
-  /// The beat that it hears now, with a phase to a bar of four.
+  /// The phase of the present beat in a bar of four.
   func phase(at now: Micros) -> Double {
     let beat = timeline.beats(at: ghost.ghost(atHost: now)).value
     return beat - (beat / 4).rounded(.down) * 4
   }
 
-  /// Its user wants another tempo, from now on.
+  /// Sets another tempo from now on, as its user.
   func set(tempo: Double, in world: LinkWorld) {
     let time = ghost.ghost(atHost: world.now)
     let beat = max(timeline.beats(at: time), timeline.beatOrigin + Beats(micros: 1))
@@ -81,7 +82,7 @@ final class ReferencePeer: Guest {
       measurement: world.interfaces[interface].measurement)
   }
 
-  /// Four times a second all that time brings about.
+  /// Runs four times a second: expiry, repeated pings, new measurements, Alives.
   private func tick(_ world: LinkWorld) {
     peers = peers.filter { $0.value.expiry + Micros(1_000_000) > world.now }
     recount(world)
@@ -140,7 +141,8 @@ final class ReferencePeer: Guest {
     let members = peers.values.map(\.state).filter { $0.session == target && $0.measurement != nil }
     let founder = members.first { $0.node == target }
     guard let asked = founder ?? members.min(by: { $0.node < $1.node }) else { return }
-    // It has one measurement at a time; the one that gives way is made when that session is heard again.
+    // One measurement runs at a time. A session whose measurement is
+    // interrupted is forgotten, and measured when it is heard again.
     if let interrupted = measurement?.session, interrupted != session, interrupted != target {
       others[interrupted] = nil
     }

@@ -3,36 +3,39 @@ import BeatMath
 import LinkSession
 import LinkWire
 
-/// What the wire between two rooms does to a datagram.
+/// The conditions of a wire between two rooms.
 package struct FarConditions: Sendable {
-  /// What every datagram takes from the first room to the other, and back.
+  /// The least delay from the first room to the other, and back.
   package var there = Micros(30_000)
   package var back = Micros(30_000)
-  /// Each for itself takes longer: evenly up to this, or by Pareto's law this much on average, now and then very much longer.
+  /// An additional random delay for each datagram: uniform up to this, or
+  /// Pareto-distributed with this mean, occasionally very much longer.
   package var jitter = Micros.zero
   package var isPareto = false
   package var loss = 0.0
 
   package init() {}
 
-  /// By how much the two rooms must be wrong about each other, since nobody can measure it.
+  /// The difference of the delays there and back, which cannot be measured:
+  /// the error that two rooms must have.
   package var asymmetry: Micros { Micros(abs((there - back).count)) }
 
   func delay(isThere: Bool, _ dice: inout Dice) -> Micros {
     let least = isThere ? there : back
     guard jitter > .zero else { return least }
     guard isPareto else { return least + dice.duration(upTo: jitter) }
-    // With 2 for its exponent the mean is the scale, and the variance has no end.
+    // A Pareto distribution with exponent 2: its mean is the scale, its variance infinite.
     let more = 1 / (1 - dice.fraction()).squareRoot() - 1
     return least + Micros(rounding: min(more * Double(jitter.count), 5e6))
   }
 }
 
-/// Rooms far apart, each with a wire and peers of its own; the first one's relay has a far wire to each of the others'.
+/// Rooms far apart, each with its own wire and peers; a far wire connects
+/// the first room's relay to each other relay.
 package struct Rooms: Sendable {
-  /// One for each room but the first.
+  /// The far wires, one for each room but the first.
   package var wires: [FarConditions] = []
-  /// Cuts of a far wire, and moves of a relay to another address: it is not heard for a moment.
+  /// Cuts of a far wire, and moves of a relay to another address, which is unreachable for a moment.
   package var cuts = 0
   package var moves = 0
 
@@ -40,7 +43,7 @@ package struct Rooms: Sendable {
 
   package var count: Int { wires.count + 1 }
 
-  /// The worst that may be drawn: what the world's networks do to people who play over them.
+  /// Draws far wires as bad as the Internet can be.
   static func drawn(using dice: inout Dice) -> Rooms {
     var rooms = Rooms()
     for _ in 0..<(dice.chance(0.4) ? 2 : 1) {
@@ -60,7 +63,7 @@ package struct Rooms: Sendable {
 }
 
 extension Scenario {
-  /// Rooms far apart, of which only the worst case is given. Within a room the network is a good one.
+  /// Draws a scenario of rooms far apart, within limits. The network within a room is good.
   package static func rooms(from seed: UInt64, upTo worst: Severity) -> Scenario {
     var dice = Dice(seed: seed ^ 0xfa12)
     var scenario = Scenario(seed: seed)
@@ -79,12 +82,13 @@ extension Scenario {
     return scenario
   }
 
-  /// The far wires lie behind all others: each room has two of its own, for peers with two addresses.
+  /// The segment of a far wire: they follow the two segments of each room,
+  /// of which the second is for peers with two addresses.
   func segment(ofFarWire wire: Int) -> Int { 2 * (rooms?.count ?? 0) + wire }
 }
 
 extension LinkWorld {
-  /// A far wire between the two, which must be relays.
+  /// Connects two relays by a far wire.
   func join(_ first: Int, _ second: Int, bySegment segment: Int, _ conditions: FarConditions) {
     farConditions[segment] = conditions
     let ends = [first, second].map { plug($0, intoSegment: segment) }
@@ -92,7 +96,7 @@ extension LinkWorld {
     interfaces[ends[1]].farEnd = ends[0]
   }
 
-  /// The other relay, as the machine knows it.
+  /// The other end of a far wire, as the machine knows it.
   func farWire(of interface: Int) -> FarWire? {
     interfaces[interface].farEnd.map {
       FarWire(

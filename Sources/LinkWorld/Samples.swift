@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Many measured values, of which the middle and the worst matter.
+/// Many measured values, for their median and maximum.
 package struct Samples: Sendable {
   private var values: [Double] = []
 
@@ -11,7 +11,7 @@ package struct Samples: Sendable {
   package mutating func add(_ value: Double) { values.append(value) }
   package mutating func add(_ other: Samples) { values += other.values }
 
-  /// The least value that `fraction` of all do not exceed; nil of nothing.
+  /// The least value that `fraction` of all values do not exceed; nil if there are none.
   package func quantile(_ fraction: Double) -> Double? {
     guard !values.isEmpty else { return nil }
     let ordered = values.sorted()

@@ -2,47 +2,48 @@
 import BeatMath
 import LinkSession
 
-/// What happens to a world. Everything that is not said here follows from the seed.
+/// What happens to a world. Everything that is not set here follows from the seed.
 package struct Scenario: Sendable {
   package var seed: UInt64
   package var peers = 4
   package var conditions = NetworkConditions()
-  /// Clocks run fast or slow by up to this many parts per million.
+  /// The most that a clock runs fast or slow, in parts per million.
   package var drift = 0.0
-  /// Peers are enabled one after another within this time.
+  /// The time within which the peers are enabled, one after another.
   package var arrival = Micros(5_000_000)
-  /// How long peers change tempo, start and stop, and whatever else is asked for below.
+  /// How long the troubles below last: peers change tempo, start, stop, and so on.
   package var turmoil = Micros(20_000_000)
-  /// The steady state is watched for this long.
+  /// How long the steady state is watched.
   package var watch = Micros(10_000_000)
   /// Tempo and start/stop changes per second, in all.
   package var edits = 0.0
-  /// Peers that leave, with a goodbye or without, or come back, per second.
+  /// Peers that leave, with or without a goodbye, or return, per second.
   package var churn = 0.0
-  /// Peers whose power goes and comes back, per second. The first one is spared: it is the one that is listened to.
+  /// Peers that lose power and get it back, per second. The first peer is
+  /// spared, since the simulation listens to it.
   package var crashes = 0.0
-  /// Clocks that begin to run at another rate, per second.
+  /// Clocks that change their rate, per second.
   package var driftChanges = 0.0
-  /// The wire is cut in two or three this many times during the turmoil, and healed.
+  /// Times that the wire is cut into two or three parts during the turmoil, and healed.
   package var partitions = 0
-  /// Clocks step, forwards or backwards by up to three seconds, this many times.
+  /// Times that a clock steps, forwards or backwards, by up to three seconds.
   package var clockSteps = 0
-  /// Attacks per second: floods, forgeries, replays, wounded packets.
+  /// Attacks per second: floods, forgeries, replays, corrupted packets.
   package var hostility = 0.0
-  /// The part of the peers that is on two wires.
+  /// The fraction of the peers that are on two wires.
   package var doubleHomed = 0.0
-  /// Wires in a row; on each two that follow each other there is a peer that is on both.
+  /// The number of wires in a chain; a peer on both connects each two neighbours.
   package var wires = 1
-  /// Peers that play by the reference's rules, and believe what it believes.
+  /// Additional peers that play by the reference's rules, and believe what it believes.
   package var references = 0
-  /// Far apart; then there are no `wires`, and the first peers are the relays.
+  /// Rooms far apart. If set, `wires` is unused, and the first peers are the relays.
   package var rooms: Rooms?
 
   package init(seed: UInt64) {
     self.seed = seed
   }
 
-  /// The worst that may be drawn.
+  /// The upper limits for a drawn scenario.
   package struct Severity: Sendable {
     package var peers = 2...16
     package var loss = 0.3
@@ -55,8 +56,8 @@ package struct Scenario: Sendable {
     package init() {}
   }
 
-  /// A scenario of which only the worst case is given. Each trouble is left out of some, so that what one hides
-  /// another shows.
+  /// Draws a scenario within limits. Each trouble is absent from some
+  /// scenarios, so that one trouble cannot hide the effect of another.
   package static func drawn(from seed: UInt64, upTo worst: Severity) -> Scenario {
     var dice = Dice(seed: seed ^ 0x5eed)
     var scenario = Scenario(seed: seed)
@@ -74,14 +75,14 @@ package struct Scenario: Sendable {
     if worst.stepsClocks { scenario.clockSteps = Int.random(in: 0...5, using: &dice) }
     if worst.isHostile { scenario.hostility = 10 * dice.fraction() }
     scenario.arrival = dice.duration(upTo: Micros(5_000_000))
-    // After all that was there before, so that older seeds stay the same worlds.
+    // New draws come last, so that older seeds still give the same worlds.
     if worst.wires > 1 && dice.chance(0.5) { scenario.wires = Int.random(in: 2...worst.wires, using: &dice) }
     if worst.isHostile && dice.chance(0.5) { scenario.references = Int.random(in: 1...3, using: &dice) }
     if worst.isHostile && dice.chance(0.3) { scenario.leaveAllButTheAttack() }
     return scenario
   }
 
-  /// What follows is then the attack's doing alone.
+  /// Leaves only the attack, which then causes all that follows.
   private mutating func leaveAllButTheAttack() {
     let delay = conditions.delay
     conditions = NetworkConditions()

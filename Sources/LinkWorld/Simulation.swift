@@ -2,36 +2,37 @@
 import BeatMath
 import LinkSession
 
-/// A scenario played from beginning to end: peers arrive, trouble, peace, and then what an audience would hear.
+/// Plays a scenario: peers arrive, trouble, peace, and then the checks of what an audience would hear.
 package struct Simulation {
   package struct Outcome: Sendable {
     package let scenario: Scenario
     package var violations: [Violation] = []
-    /// From the beginning of peace until all agree; nil if they never do. Of several acts the last one's.
+    /// Time from the beginning of peace until all agree; nil if they never
+    /// do. With several acts, that of the last.
     package var convergence: Micros?
-    /// The same of every act, in seconds.
+    /// The same for every act, in seconds.
     package var convergences = Samples()
-    /// In peace, each peer against the first.
+    /// The phase errors in peace, each peer against the first.
     package var phaseErrors = Samples()
-    /// The same over time: seconds since the world began, and per peer the distance from the first.
+    /// The errors over time: seconds since the world began, and each peer's distance from the first.
     package var trace: [(second: Double, errors: [Double])] = []
     package var datagramsSent = 0
     package var datagramsDelivered = 0
     package var measurements = 0
-    /// Datagrams sent per peer and second while all was calm.
+    /// Datagrams sent per peer and second in peace.
     package var calmRate = 0.0
     package var simulated = Micros.zero
-    /// Who thought what in the end, a line for each peer.
+    /// Each peer's view at the end, a line for each.
     package var portrait: [String] = []
 
     package var isKept: Bool { violations.isEmpty }
   }
 
-  /// How long peers get to find together again. Measuring over a network that loses three in ten takes seconds and
-  /// may fail; two sessions that should have merged and did not look at each other again after five to ten.
+  /// How long peers may take to find one session again. A measurement over a network that loses 30 % takes
+  /// seconds and may fail; two sessions that should have merged measure each other again after some seconds.
   package static let patience = Micros(240_000_000)
   private static let step = Micros(50_000)
-  /// Time to live, grace, and a little.
+  /// Time to live, grace period and a margin.
   private static let expiry = Micros(6_500_000)
   private static let afterAttack = Micros(10_000_000)
 
@@ -48,9 +49,9 @@ package struct Simulation {
     outcome = Outcome(scenario: scenario)
   }
 
-  /// After the scenario the acts, one after another, each with trouble and peace of its own, among the same peers.
+  /// Plays the scenario, then the acts, each with its own trouble and peace, among the same peers.
   ///
-  /// `progress` is told the simulated time and what is going on, now and then.
+  /// `progress` is called now and then with the simulated time and the present stage.
   package mutating func run(
     acts: [Scenario] = [], keepsTrace: Bool = false, progress: (Micros, String) -> Void = { _, _ in }
   ) -> Outcome {
@@ -66,7 +67,7 @@ package struct Simulation {
     return concluded()
   }
 
-  /// Trouble, peace, and what is heard then.
+  /// Plays one act: trouble, peace, and the checks.
   private mutating func play(_ progress: (Micros, String) -> Void) {
     var turmoil = Turmoil(scenario, from: world.now + scenario.arrival, referee: referee)
     if isTroubled { turmoil.plan(in: world) }
@@ -101,7 +102,7 @@ package struct Simulation {
       || scenario.rooms != nil || scenario.hostility > 0 || scenario.crashes > 0 || scenario.driftChanges > 0
   }
 
-  /// The relays first, one for each room, then everybody else where chance puts them.
+  /// Adds the relays first, one for each room, then all other peers in random rooms.
   private func populate(_ rooms: Rooms) {
     var dice = Dice(seed: scenario.seed ^ 0x706f_7075_6c61_7465)
     referee.permit(tempo: 120)
@@ -137,7 +138,7 @@ package struct Simulation {
       let peer = world.addPeer(
         tempo: tempo, host: Micros(Int64.random(in: 1_000_000...1_000_000_000_000, using: &dice)),
         partsPerMillion: scenario.drift * (2 * dice.fraction() - 1))
-      // The first ones hold the chain of wires together.
+      // The first peers connect the chain of wires.
       let isChained = peer < scenario.wires - 1
       let wire = isChained ? peer : scenario.wires == 1 ? 0 : Int.random(in: 0..<scenario.wires, using: &dice)
       world.plug(peer, intoSegment: wire)
@@ -189,7 +190,7 @@ package struct Simulation {
     startPlaying()
   }
 
-  /// Between rooms the reference's peers are to be of one mind with ours.
+  /// Between rooms the reference peers must agree with ours, too.
   private func disagreement() -> String? {
     world.disagreement() ?? (scenario.rooms == nil ? nil : world.disagreementOfReferences)
   }
@@ -198,7 +199,7 @@ package struct Simulation {
     world.phaseErrors() + (scenario.rooms == nil ? [] : world.phaseErrorsOfReferences())
   }
 
-  /// After a cut or a step the clocks are right again when everybody has measured once more.
+  /// Waits: after a cut or a step the clocks are right again once all peers have measured again.
   private mutating func settle(_ progress: (Micros, String) -> Void) {
     let isLasting =
       scenario.partitions > 0 || scenario.clockSteps > 0 || scenario.driftChanges > 0
@@ -223,7 +224,7 @@ package struct Simulation {
       advance()
       progress(world.now, "listening")
       noteDisagreement(since: &disagreeing)
-      // What a reference's peer was told in the attack may be said, and believed, long after it.
+      // A reference peer may repeat, and others believe, a lie of the attack long after it.
       if scenario.references > 0 && disagreeing != nil { continue }
       for error in phaseErrors() {
         outcome.phaseErrors.add(abs(error))
@@ -238,7 +239,8 @@ package struct Simulation {
     outcome.calmRate = Double(world.datagramsSent - sent) / seconds / Double(max(1, world.active.count))
   }
 
-  /// A datagram that was overtaken by its sender's goodbye brings it back to life until it expires.
+  /// Blames a disagreement only if it lasts: a datagram overtaken by its
+  /// sender's goodbye revives the sender until it expires.
   private func noteDisagreement(since start: inout Micros?) {
     guard let reason = disagreement() else {
       start = nil
@@ -249,8 +251,8 @@ package struct Simulation {
     if world.now - since > Simulation.expiry { referee.blame(.allAgree, at: world.now, reason) }
   }
 
-  /// Each peer in turn after an attack, else one. A reference's peer that an attack has thrown off may have its way once
-  /// more when its timeline becomes believable; so a peer that was overruled tries again.
+  /// Sets a tempo by one peer, or by each in turn after an attack. A reference peer that an attack has misled
+  /// may win once more when its timeline becomes believable; so a peer that was overruled tries again.
   private mutating func changeTempo() {
     let invariant: Invariant = scenario.hostility > 0 ? .attackIsOver : .changeReachesAll
     for (turn, peer) in world.active.reversed().prefix(scenario.hostility > 0 ? 20 : 1).enumerated() {

@@ -3,7 +3,7 @@ import BeatMath
 import LinkSession
 import LinkWire
 
-/// What goes on in a world while it is not left in peace, drawn from the scenario's seed and planned beforehand.
+/// The troubles of a world, drawn from the scenario's seed and planned beforehand.
 struct Turmoil {
   private var dice: Dice
   private let scenario: Scenario
@@ -108,7 +108,8 @@ struct Turmoil {
     }
   }
 
-  /// The machine notices nothing of a move: anyone who carries its datagrams finds the other relay again.
+  /// Plans a cut of a far wire. The machine does not notice a move: the
+  /// carrier of its datagrams finds the other relay again.
   private mutating func planCut(of rooms: Rooms, for longest: Micros, in world: LinkWorld) {
     let segment = scenario.segment(ofFarWire: Int.random(in: 0..<rooms.wires.count, using: &dice))
     let cut = moment()

@@ -3,47 +3,48 @@ public import BeatMath
 import LinkSession
 public import LinkWire
 
-/// What a network does to a datagram.
+/// The effects of a network on datagrams.
 public struct NetworkConditions: Sendable {
-  /// The part of all datagrams that is lost, 0...1.
+  /// The fraction of datagrams that are lost, 0...1.
   public var loss = 0.0
-  /// Every datagram takes this long...
+  /// The least delay of a datagram.
   public var delay = Micros(200)
-  /// ...and, each for itself, up to this much longer; what was sent later may so arrive earlier.
+  /// The most additional random delay of a datagram; a later one may therefore arrive earlier.
   public var jitter = Micros.zero
-  /// The part that is held up for up to `holdUp` more: bursts of reordering.
+  /// The fraction that is delayed by up to `holdUp` more: bursts of reordering.
   public var reordering = 0.0
-  /// The longest that `reordering` holds a datagram up.
+  /// The longest additional delay by `reordering`.
   public var holdUp = Micros(30_000)
-  /// The part that arrives twice.
+  /// The fraction that arrives twice.
   public var duplication = 0.0
 
-  /// A good cable: nothing is lost, and everything takes 200 µs.
+  /// A good cable: no losses, and a delay of 200 µs.
   public init() {}
 
-  /// How much the ways there and back can differ.
+  /// The greatest difference of the delays there and back.
   public var asymmetry: Micros { jitter + (reordering > 0 ? holdUp : .zero) }
 }
 
 /// An address on one wire of the network.
 public struct Interface: Sendable {
-  /// -1 if it is a guest's.
+  /// The peer's index; -1 for a guest.
   public let peer: Int
-  /// Of 10/8; the world gives each interface its own.
+  /// An address of 10/8, different for each interface.
   public let address: Address
-  /// Where its Alives come from and Responses to them go.
+  /// The source of its Alives and the destination of Responses to them.
   public let discovery: Endpoint
-  /// Where its pings come from, and others' pings go.
+  /// The source of its pings and the destination of other peers' pings.
   public let measurement: Endpoint
-  /// Which wire it is plugged into.
+  /// The wire that it is plugged into.
   public let segment: Int
-  /// Who is in one part hears nobody in another: a partition. All are in part 0 when the network is whole.
+  /// The part of a partitioned wire: different parts don't hear each other.
+  /// All are in part 0 when the network is whole.
   public var part = 0
   /// The interface at the other end of a far wire.
   package var farEnd: Int?
-  /// What its relay knows of the asymmetry.
+  /// The correction for asymmetry that its relay knows.
   package var correction = Micros.zero
-  /// How much later the other room's grid is, as its relay wants it.
+  /// How many beats the other room's grid shall run behind ours.
   package var distance = Beats.zero
   /// False while the power is off: nothing goes in or out.
   public var isUp = true
@@ -51,7 +52,7 @@ public struct Interface: Sendable {
   public var hasCable = true
 }
 
-/// A datagram under way.
+/// A datagram in flight.
 struct Delivery {
   let target: Int32
   let sender: Int32
@@ -59,7 +60,7 @@ struct Delivery {
   let channel: UInt8
 }
 
-/// Packets under way are kept once, however many will hear them.
+/// The packets in flight, each stored once for all its receivers.
 struct PacketSlab {
   private var packets: [Packet] = []
   private var uses: [Int32] = []
@@ -100,13 +101,13 @@ extension Dice {
   }
 }
 
-/// A machine's host clock as real ones are: it starts anywhere, runs a little fast or slow, and may step.
+/// A realistic host clock: it starts anywhere, runs a little fast or slow, and may step.
 public struct DriftingClock: Sendable {
   private var anchor: (world: Micros, host: Micros)
-  /// How much faster than true time it runs; below zero, slower.
+  /// How much faster than true time the clock runs; negative: slower.
   public private(set) var partsPerMillion: Double
 
-  /// Shows `host` when it is `world` in the world.
+  /// A clock that shows `host` at world time `world`.
   public init(host: Micros, at world: Micros, partsPerMillion: Double = 0) {
     anchor = (world, host)
     self.partsPerMillion = partsPerMillion
@@ -114,7 +115,7 @@ public struct DriftingClock: Sendable {
 
   private var rate: Double { 1 + partsPerMillion * 1e-6 }
 
-  /// Truncated, as clocks are.
+  /// The time shown, rounded down like that of real clocks.
   public func host(at world: Micros) -> Micros {
     anchor.host + Micros(Int64(flooring: Double((world - anchor.world).count) * rate))
   }
@@ -127,12 +128,12 @@ public struct DriftingClock: Sendable {
     return world
   }
 
-  /// Jumps by so much at that time of the world's; below zero, back.
+  /// Jumps by `amount` at that world time; backwards if negative.
   public mutating func step(by amount: Micros, at world: Micros) {
     anchor = (world, host(at: world) + amount)
   }
 
-  /// Goes on at another rate, from what it shows at that time of the world's.
+  /// Continues at another rate from that world time on.
   public mutating func run(atPartsPerMillion partsPerMillion: Double, from world: Micros) {
     anchor = (world, host(at: world))
     self.partsPerMillion = partsPerMillion
