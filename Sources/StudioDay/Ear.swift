@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What must be true of what a studio plays, in a musician's words.
+/// The invariants of a studio's output, in a musician's words.
 public enum Promise: String, Sendable, CaseIterable {
   case oneClick = "exactly one click a beat"
   case oneClock = "exactly one MIDI clock every 24th of a beat"
@@ -10,7 +10,7 @@ public enum Promise: String, Sendable, CaseIterable {
   case order = "Start, Stop and positions as a sequencer may get them"
 }
 
-/// What was not as promised, the first of it.
+/// The first broken promises.
 struct Complaints {
   private static let limit = 20
   private(set) var all: [(promise: Promise, at: Double, text: String)] = []
@@ -29,36 +29,38 @@ struct SessionBeats: Equatable {
   func time(of beat: Double) -> Double { origin + beat * beatMicros }
 }
 
-/// Hears one port and counts. It knows the session and which cycles were lost, nothing of `HostSync`.
+/// Listens to one port, and counts and judges its events. It knows the
+/// session and the lost cycles, and nothing of `HostSync`.
 ///
-/// An excuse is due for three things only: the session's beat jumped (for a beat), the session's time was corrected
-/// (what it moved past comes late, by no more than that), cycles were lost (what fell into them).
+/// There are three excuses only: the session's beat jumped (excuses one beat),
+/// the session's time was corrected (the events that it passed are late by no
+/// more than that), cycles were lost (excuses the events within them).
 struct Ear {
-  /// Nobody hears that; JACK's own filter is off by more than a tenth of it.
+  /// An inaudible error, in microseconds; JACK's own filter is off by more than a tenth of it.
   static let tolerance = 500.0
-  /// Where the session moved by more than this at once, nobody can say which beat comes next. HostSync counts again from
-  /// half a beat or 20 ms on; the judge is not to know that well.
+  /// If the session moves by more than this at once, the next beat is ambiguous. HostSync counts again from
+  /// half a beat or 20 ms on; the judge shall not know its limits that exactly.
   static let leap = (beats: 0.25, micros: 10_000.0)
-  /// In beats.
+  /// The longest silence that is no fault, in beats.
   static let longestSilence = 2.5
-  /// In microseconds: JACK's own filter, by its own numbers.
+  /// The settling time of JACK's own filter, in microseconds, by its own constants.
   static let settling = 4_000_000.0
 
   private let promise: Promise
   private let perBeat: Double
-  /// After a jump, the next one is no closer than this part of the usual distance.
+  /// The smallest distance of events after a jump, as a fraction of the usual one.
   private let closest: Double
   private var next: Double?
   private var beats = SessionBeats(origin: 0, beatMicros: 500_000)
   private var start = 0.0
   private var end: Double?
   private var lastHeard = -Double.infinity
-  /// Until then the session's jump excuses the number.
+  /// The time until which a jump of the session excuses wrong counts.
   private var jumpUntil = -Double.infinity
-  /// The shorter of the beats before and after it.
+  /// The length of the shorter beat, before or after the jump.
   private var jumpPeriod = 0.0
   private var lag = (micros: 0.0, until: -Double.infinity)
-  /// The numbers that fell into lost cycles lately.
+  /// The numbers of the events that fell into lost cycles lately.
   private var gaps: [ClosedRange<Double>] = []
   private var silence = 0.0
   private var isTimeInDoubt = false
@@ -68,7 +70,7 @@ struct Ear {
   private(set) var heard = 0
   private(set) var errors = Histogram()
   private(set) var jumps = 0
-  /// Heard within the beat after a jump, after a correction, and not heard in lost cycles.
+  /// Events heard within the beat after a jump, heard late after a correction, and missing in lost cycles.
   private(set) var excused = (jumped: 0, late: 0, lost: 0)
 
   init(_ promise: Promise, perBeat: Double, closest: Double) {
@@ -77,7 +79,7 @@ struct Ear {
     self.closest = closest
   }
 
-  /// A buffer that is heard from `start` to `end`. `isTimeInDoubt`: the driver has just stalled.
+  /// Begins a buffer that is heard from `start` to `end`. `isTimeInDoubt`: the driver has just stalled.
   mutating func open(from start: Double, to end: Double, beats: SessionBeats, isTimeInDoubt: Bool) {
     self.start = start
     self.isTimeInDoubt = isTimeInDoubt
@@ -98,13 +100,13 @@ struct Ear {
 
   private mutating func noteGap(from before: Double, to start: Double, _ beats: SessionBeats) {
     guard start - before > 100 else { return }
-    // A millisecond more: the session may be corrected in the same moment.
+    // A margin of a millisecond: the session may be corrected at the same time.
     let numbers = [beats, self.beats].flatMap { grid in
       [before - 1000, start + 1000].map { grid.beat(at: $0) * perBeat }
     }
     let gap = (numbers.min() ?? 0)...(numbers.max() ?? 0)
     gaps = gaps.suffix(3) + [gap]
-    // A beat that fell into it is not heard, and the next is a beat later.
+    // A beat in the gap is not heard, and the next one is a beat later.
     if gap.upperBound.rounded(.down) >= gap.lowerBound { silence = min(silence, 1) }
     if (start - before) / beats.beatMicros >= Self.leap.beats {
       excuseJump(beats)
@@ -116,12 +118,12 @@ struct Ear {
   private mutating func noteMove(to beats: SessionBeats) {
     let moved = beats.beat(at: start) - self.beats.beat(at: start)
     let micros = abs(moved) * max(beats.beatMicros, self.beats.beatMicros)
-    // What is behind is behind by a number of beats, and those are longer now.
+    // The lag is a number of beats, and beats may be longer now.
     lag.micros *= max(1, beats.beatMicros / self.beats.beatMicros)
     let isLeap =
       abs(moved) >= Self.leap.beats
       || (beats.beatMicros == self.beats.beatMicros && micros >= Self.leap.micros)
-    // What it moved past waits, too, until half the usual distance from the last one is over.
+    // An event that the session passed must also keep half the usual distance from the last one.
     let wait = max(0, lastHeard + beats.beatMicros / perBeat / 2 - start)
     if isLeap { excuseJump(beats) } else { fallBehind(by: micros + wait, beats) }
   }
@@ -135,36 +137,38 @@ struct Ear {
   }
 
   private mutating func fallBehind(by micros: Double, _ beats: SessionBeats) {
-    // More than a beat behind, as long as it is now, is a jump, and it catches up at twice the speed: nothing adds up for ever.
+    // A lag of more than a present beat is a jump. The output catches up at
+    // twice the speed, so lags don't add up for ever.
     lag.micros = min(lag.micros + micros, beats.beatMicros)
     lag.until = start + 2 * lag.micros + beats.beatMicros / perBeat
   }
 
-  /// After an export, or a server that died: from here on each is heard, and nothing from before excuses anything, but a late
-  /// first wake-up may do for a moment.
+  /// Starts over after an export or a server's death: from here on every event must be heard, and no earlier
+  /// excuse holds, except a late first wake-up for a moment.
   ///
-  /// - Parameter lateness: of the first wake-up. Nobody knows of it yet, and what is due within it may be missed.
+  /// - Parameter lateness: the lateness of the first wake-up. HostSync does
+  ///   not know it yet, and may miss events that are due within it.
   mutating func comeBack(at time: Double, beats: SessionBeats, lateness: Double) {
-    // A filter that begins with a late wake-up takes a while to find the time.
+    // A filter that begins with a late wake-up needs a while to find the time.
     lag = (lateness, time + Self.settling)
     (end, gaps, silence, jumpUntil) = (nil, [], 0, -.infinity)
     let first = beats.beat(at: time) * perBeat
     func micros(_ numbers: Double) -> Double { numbers / perBeat * beats.beatMicros }
-    // One that is due in this very moment may have been missed.
+    // An event that is due just now may have been missed.
     let isDue =
       micros(first - first.rounded(.down)) < 2 * Self.tolerance
       || micros(first.rounded(.up) - first) < max(2 * Self.tolerance, lateness)
     next = isDue ? nil : first.rounded(.up)
   }
 
-  /// One that was sent, but is not to be heard: a planted fault.
+  /// Counts an event that was sent but is suppressed: a planted fault.
   mutating func miss() { heard += 1 }
 
   mutating func hear(at time: Double) {
     heard += 1
     silence = 0
     defer { (lastHeard, wasInDoubt) = (time, isTimeInDoubt) }
-    // What is still catching up is no place to begin counting from.
+    // Don't begin to count with an event that is still catching up.
     if time < jumpUntil || next == nil && time <= lag.until {
       excused.jumped += 1
       if time - lastHeard < closest * jumpPeriod / perBeat, !isTimeInDoubt, !wasInDoubt {
@@ -174,12 +178,12 @@ struct Ear {
     }
     let nearest = (beats.beat(at: time) * perBeat).rounded()
     guard let expected = next else {
-      // Nor is what may have been mistaken for another.
+      // Nor with one whose number is in doubt.
       if !isTimeInDoubt { next = nearest + 1 }
       judgePhase(time, nearest)
       return
     }
-    // A click on its own place is itself, and not one that is late by a beat: those before it were lost. Clocks never are.
+    // A click at its place is not the previous one a beat late: those before it were lost. Clocks never are.
     let isInPlace = abs(time - beats.time(of: nearest / perBeat)) <= Self.tolerance
     let isPastLost =
       promise == .oneClick && isInPlace && nearest > expected && areLost(expected, before: nearest)
@@ -229,7 +233,7 @@ struct Ear {
   }
 }
 
-/// Microseconds, counted by the whole one: a day has millions.
+/// A histogram of whole microseconds: a day has millions of values.
 public struct Histogram: Sendable {
   private var counts = [Int](repeating: 0, count: 2000)
   public private(set) var total = 0
@@ -241,7 +245,7 @@ public struct Histogram: Sendable {
     maximum = max(maximum, value)
   }
 
-  /// The least whole number that `fraction` of all stay below.
+  /// The least whole number below which `fraction` of all values lie.
   public func quantile(_ fraction: Double) -> Int {
     var rest = fraction * Double(total)
     for (value, count) in counts.enumerated() {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import HostSync
 
-/// Somebody exports a song: the transport rolls from a place of his choice while the server runs as fast as it can. What is
-/// exported has no time but its frames, so it is judged by those and the tempo at the beginning, and by nothing else.
+/// Judges an export of a song: the transport rolls from some place while the
+/// server runs as fast as it can. The only time of an export is its frames,
+/// so they are judged by the tempo at its beginning and nothing else.
 struct Export {
-  /// Frames of a beat.
+  /// Frames per beat.
   private let beat: Double
-  /// The song's frame now, counted beyond 32 bits.
+  /// The song's present frame, beyond 32 bits.
   private(set) var place: Double
   private var next: Double?
   private(set) var clicks = 0
@@ -17,7 +18,7 @@ struct Export {
     place = Double(frame)
   }
 
-  /// A click at a frame of this cycle, as the song's frames count that are heard with it.
+  /// Judges a click, at a frame of this cycle as heard.
   mutating func hear(at frame: Double, _ time: Double) {
     clicks += 1
     let number = ((place + frame) / beat).rounded()
@@ -29,13 +30,13 @@ struct Export {
     next = number + 1
   }
 
-  /// What a timebase master shows for the next cycle.
+  /// Judges the bar and beat that a timebase master shows for the next cycle.
   mutating func see(_ shown: BBT?, beatsPerMinute: Double, after frames: UInt32, _ time: Double) {
     place += Double(frames)
     guard let shown, let beats = shown.beats else {
       return complaints.add(.export, at: time, "no bar is shown")
     }
-    // Cut off to a tick, and read in its middle.
+    // The tick is rounded down, and read as its middle.
     let ticks = (beats - place / beat) * shown.ticksPerBeat
     if abs(ticks) > 1.1 {
       complaints.add(.export, at: time, "the bar that is shown is \(Int(ticks)) ticks off")
@@ -46,14 +47,15 @@ struct Export {
   }
 }
 
-/// A DAW that counts frames against a session that nobody touches: what it lags is time passed less frames played.
+/// A DAW that counts frames beside a session without changes: its lag is
+/// the time passed less the frames played.
 struct FrameCounter {
   private var began: (due: Double, lag: Double)?
   private var frames = 0.0
   private(set) var hours = 0.0
   private(set) var complaints = Complaints()
 
-  /// One rolling cycle; `lag` is what HostSync tells of it, in microseconds; nil: time is in doubt.
+  /// Counts one rolling cycle. `lag`: HostSync's figure in microseconds; nil: the time is in doubt.
   mutating func count(_ cycle: UInt32, sampleRate: UInt32, due: Double, lag: Double?) {
     guard let start = began else {
       if let lag { (began, frames) = ((due, lag), Double(cycle)) }

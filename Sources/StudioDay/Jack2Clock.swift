@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import HostSync
 
-/// jack2's driver, its delay-locked loop and what an xrun does to it (facts: realtime 1), with the truth beside.
+/// A model of jack2's driver, its delay-locked loop and the effect of an
+/// xrun on it (facts: realtime 1), together with the true times.
 public struct Jack2Clock {
-  /// What the xrun of a stalled driver lets a client see.
+  /// The traces that the xrun of a stalled driver leaves for a client.
   public struct StallSigns: Sendable {
     var showsReversedPair: Bool
     var countsXrun: Bool
@@ -17,12 +18,12 @@ public struct Jack2Clock {
   }
 
   public let sampleRate: Double
-  /// The card's crystal against the clock: 100e-6 is 100 ppm fast.
+  /// The sound card's rate against the clock: 100e-6 is 100 ppm fast.
   public var crystal = 0.0
   public var frame: UInt32 = 0
-  /// When frame 0 of the present cycle was really due.
+  /// The true due time of frame 0 of the present cycle.
   public private(set) var due: Double
-  /// When the next one's is.
+  /// The true due time of the next cycle.
   public private(set) var nextDue: Double
   private var current = 0.0
   private var next = 0.0
@@ -40,8 +41,8 @@ public struct Jack2Clock {
 
   public func period(_ frames: UInt32) -> Double { Double(frames) * 1e6 / sampleRate / (1 + crystal) }
 
-  /// One cycle. `stall`: the driver sleeps so much longer, then starts again from where it is. `speed`: a freewheeling
-  /// server does not wait for the card, and its loop takes what it sees for time.
+  /// Runs one cycle. `stall`: additional sleep of the driver, which then continues from the present time.
+  /// `speed`: a freewheeling server does not wait for the card, and its loop takes what it observes for time.
   public mutating func cycle(
     frames: UInt32, lateness: Double, stall: Double = 0, signs: StallSigns = StallSigns.all[0],
     speed: Double = 1
@@ -52,7 +53,7 @@ public struct Jack2Clock {
     due = nextDue
     let nominal = Double(frames) * 1e6 / sampleRate
     let wake = (due + lateness + stall).rounded(.down)
-    // The loop, 1/8 Hz: the predicted wake-up becomes the present one, and the error moves the next.
+    // The loop, 1/8 Hz: the predicted wake-up becomes the present one, and the error corrects the next.
     let omega = 2 * Double.pi / 8 * nominal / 1e6
     if isFirst {
       length = nominal
@@ -72,7 +73,8 @@ public struct Jack2Clock {
     }
     var shown = (current, next)
     if stall > 0 {
-      // The driver finds itself late after the cycle's work, runs the next at once, and counts from then on.
+      // The driver notices after the cycle's work that it is late, runs the
+      // next cycle at once, and counts from then on.
       due = wake
       nextDue = wake + 89
       if signs.showsReversedPair { shown = (wake, next) }
@@ -83,7 +85,7 @@ public struct Jack2Clock {
       nextMicros: UInt64(shown.1), xruns: xruns)
   }
 
-  /// A cycle of a driver that is always on time, with a filter that has nothing to do.
+  /// Runs a cycle of a driver that is always on time, so that the filter has nothing to do.
   public mutating func idealCycle(frames: UInt32) -> RawTimes {
     if !isFirst { frame &+= lastFrames }
     isFirst = false
@@ -96,12 +98,13 @@ public struct Jack2Clock {
       nextMicros: UInt64(nextDue.rounded()), xruns: xruns)
   }
 
-  /// Cycles that pass while the client does not run; the driver goes on.
+  /// Skips cycles in which the client does not run; the driver goes on.
   public mutating func lose(cycles: Int, frames: UInt32, dice: inout some RandomNumberGenerator) {
     for _ in 0..<cycles { _ = cycle(frames: frames, lateness: Jack2Clock.lateness(&dice)) }
   }
 
-  /// How late a driver wakes up, as measured on a machine with other load: median 47 us, 1 % above 160 us.
+  /// A random lateness of the driver's wake-up, as measured on a loaded
+  /// machine: median 47 us, 1 % above 160 us.
   public static func lateness(_ dice: inout some RandomNumberGenerator) -> Double {
     let chance = Double.random(in: 0..<1, using: &dice)
     if chance < 0.5 { return 20 + 54 * chance }

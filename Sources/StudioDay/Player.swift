@@ -5,7 +5,7 @@ import HostSync
 import LinkWorld
 import LinkSession
 
-/// A fault that is put in on purpose, between `HostSync` and the ears: the judge must find it.
+/// A fault put in on purpose between `HostSync` and the ears: the judge must find it.
 public enum Plant: String, Sendable, CaseIterable {
   case clickSkipped = "click-skipped"
   case clickDoubled = "click-doubled"
@@ -14,16 +14,16 @@ public enum Plant: String, Sendable, CaseIterable {
   case clockDoubled = "clock-doubled"
 }
 
-/// How far a launch has come.
+/// The stage of a launch.
 public enum LaunchStage: Sendable { case waiting, released }
 
-/// A JACK server on one peer's machine, with `HostSync` in it. The driver's wake-ups are happenings of the world, late as
-/// on a busy machine; now and then the client loses cycles, now and then the driver stalls.
+/// A JACK server on one peer's machine, with `HostSync` in it. The driver's wake-ups are events of the world,
+/// late as on a busy machine; occasionally the client loses cycles, or the driver stalls.
 final class Player {
-  /// Cycles between two losses of a few cycles, and two stalls of the driver, on average.
+  /// The average number of cycles between two losses of a few cycles, and between two stalls of the driver.
   private static let cyclesPerLoss = 20_000
   private static let cyclesPerStall = 40_000
-  /// Between two exports, and two deaths of the server, on average.
+  /// The average number of cycles between two exports, and between two deaths of the server.
   var cyclesPerExport: Int { 120 * Int(plan.sampleRate / plan.frames) }
   static let cyclesPerDeath = 400_000
 
@@ -43,7 +43,7 @@ final class Player {
   let click: UnsafeMutablePointer<Float>
 
   private(set) var clicks = Ear(.oneClick, perBeat: 1, closest: 0.25)
-  /// A receiver counts them, at up to twice the speed for a moment.
+  /// A receiver counts the clocks, which may come at twice the speed for a moment.
   private(set) var clocks = Ear(.oneClock, perBeat: 24, closest: 0.45)
   var receiver = Receiver()
   private(set) var report = Report()
@@ -51,14 +51,14 @@ final class Player {
   var exportComplaints: [(promise: Promise, at: Double, text: String)] = []
   var freewheel: Freewheel?
   var export: Export?
-  /// As it was when the export began.
+  /// The session when the export began.
   var exportSession: SessionState?
-  /// Real time begins with this cycle.
+  /// Whether real time begins again with this cycle.
   var isBack = false
   var exports = (count: 0, hours: 0.0, clicks: 0)
   var deaths = (count: 0, inLaunches: 0)
   var startsAtDeath = -1
-  /// It was let go in this cycle, and rolls in the next.
+  /// Whether the transport was released in the last cycle, so that it rolls in this one.
   var isReleased = false
   private(set) var cycles = 0
   private(set) var lost = 0
@@ -123,14 +123,14 @@ final class Player {
     play(times, state)
     if freewheel?.left == 0 { endFreewheel() }
     cycles += 1
-    // A crystal gets warm and cold.
+    // The crystal's rate follows the temperature.
     if cycles % 10_000 == 0 {
       driver.crystal = min(100e-6, max(-100e-6, driver.crystal + 4e-6 * (dice.fraction() - 0.5)))
     }
     awaitDriver(in: world)
   }
 
-  /// The transport plays when the session does, as the program sees to it.
+  /// Makes the transport follow the session's start and stop, as the program does.
   private func follow(_ state: SessionState) {
     if plan.isNight { return }
     switch (state.isPlaying, transport.state) {
@@ -173,7 +173,7 @@ final class Player {
 extension Player {
   private func listen(to events: MIDIEvents, _ beats: SessionBeats) {
     let frameMicros = driver.period(plan.frames) / Double(plan.frames)
-    // The stalled cycle's own time, and that of the one that the driver runs right after it.
+    // The stalled cycle's time is in doubt, and that of the one that the driver runs right after it.
     let isTimeInDoubt = cyclesSinceStall < 2
     func heard(_ frame: Int, _ latency: UInt32) -> Double {
       driver.due + (Double(frame) + Double(latency)) * frameMicros
@@ -206,7 +206,7 @@ extension Player {
     }
   }
 
-  /// Every thousandth is spoilt, if one is to be.
+  /// Whether this event is to be spoilt: every thousandth, if a fault is planted.
   private func isSpoilt(_ ear: Ear, by plant: Plant) -> Bool {
     plan.plant == plant && ear.heard % 1000 == 500
   }
@@ -233,7 +233,7 @@ extension Player {
   }
 }
 
-/// A sequencer at the MIDI port, as far as the order of messages goes.
+/// A sequencer at the MIDI port, which checks the order of messages.
 struct Receiver {
   private(set) var isRunning = false
   private(set) var starts = 0
@@ -255,6 +255,6 @@ struct Receiver {
     }
   }
 
-  /// Its server is gone, and the cable with it.
+  /// The server is gone, and with it the connection.
   mutating func unplug() { isRunning = false }
 }

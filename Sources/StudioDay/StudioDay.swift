@@ -3,14 +3,15 @@ public import BeatMath
 import LinkWorld
 import LinkSession
 
-// A studio's day, compressed: acts of trouble and peace on a virtual network (`LinkWorld`), and on the first peer's
-// machine a JACK server with `HostSync` in it, every cycle of it, whose click and MIDI clock somebody counts.
+// A studio's day, compressed: acts of trouble and peace on a virtual network (`LinkWorld`), and on the first
+// peer's machine a JACK server with every cycle of `HostSync`, whose clicks and MIDI clocks are counted.
 //
-// It lacks what is not the same twice: sockets, a clock, threads. A day follows from its seed, to the last click.
+// It lacks everything that is not repeatable: sockets, a clock, threads.
+// A day follows from its seed, to the last click.
 //
-// The invariant: the ears know the session and which cycles were lost, and nothing of `HostSync`.
+// The invariant: the ears know the session and the lost cycles, and nothing of `HostSync`.
 //
-// Way in: `Day.run`, then `Player` (the server and its driver), `Ear` (what is an excuse, and what is not).
+// Way in: `Day.run`, then `Player` (the server and its driver), `Ear` (the judge, and its excuses).
 
 /// A day from its seed.
 public struct Day {
@@ -20,12 +21,12 @@ public struct Day {
     public var peers = 6
     public var sampleRate: UInt32 = 48_000
     public var frames: UInt32 = 256
-    /// Of an act, trouble and peace; its trouble is as long as is drawn.
+    /// The longest trouble of an act, which consists of trouble and peace; the length is drawn.
     public var longestTrouble = Micros(600_000_000)
-    /// Nobody touches anything, from beginning to end: one tempo, and a transport that rolls. Nobody exports, and the server lives.
+    /// No changes from beginning to end: one tempo, a rolling transport, no exports, and the server lives.
     public var isNight = false
     public var plant: Plant?
-    /// The server dies in most launches, when they have come so far.
+    /// If set, the server dies in most launches, at this stage.
     public var diesIn: LaunchStage?
 
     public init(seed: UInt64) {
@@ -43,15 +44,16 @@ public struct Day {
     }
   }
 
-  /// Of one port.
+  /// The results for one port.
   public struct Heard: Sendable, Equatable {
     public var count = 0
-    /// Those that were in the beat after a jump of the session, late after a correction or a stall, or in lost cycles.
+    /// Excused events: within the beat after a jump of the session, late
+    /// after a correction or a stall, or in lost cycles.
     public var afterJumps = 0
     public var late = 0
     public var lost = 0
     public var jumps = 0
-    /// Microseconds from its place, of all others.
+    /// Errors of all other events, in microseconds.
     public var median = 0
     public var p99 = 0
     public var maximum = 0.0
@@ -67,10 +69,10 @@ public struct Day {
     public var cycles = 0
     public var lostCycles = 0
     public var stalls = 0
-    /// Freewheels, the hours of audio in them, and the clicks of those that were exports.
+    /// Freewheels, their hours of audio, and the clicks of those that were exports.
     public var exports = (count: 0, hours: 0.0, clicks: 0)
     public var deaths = (count: 0, inLaunches: 0)
-    /// Rolled without a stop, by a host's count of frames.
+    /// Hours of rolling without a stop, by the host's frames.
     public var countedHours = 0.0
 
     public var isKept: Bool { broken.isEmpty && network.isKept }
@@ -99,7 +101,7 @@ public struct Day {
     self.acts = acts
   }
 
-  /// Finding together, settling and listening take about as long.
+  /// The approximate length of peace: finding one session again, settling and listening.
   private static let peace = Micros(85_000_000)
 
   private static func night(_ plan: Plan) -> Scenario {
@@ -109,7 +111,7 @@ public struct Day {
     return act
   }
 
-  /// What a bad evening on a bad network has, each trouble left out of some acts.
+  /// Draws an act of a bad evening on a bad network; each trouble is absent from some acts.
   private static func act(among peers: Int, dice: inout Dice) -> Scenario {
     var act = Scenario(seed: dice.next())
     act.peers = peers
@@ -118,7 +120,7 @@ public struct Day {
     if dice.chance(0.7) { act.conditions.jitter = dice.duration(upTo: Micros(10_000)) }
     if dice.chance(0.3) { act.conditions.reordering = 0.1 * dice.fraction() }
     if dice.chance(0.3) { act.conditions.duplication = 0.1 * dice.fraction() }
-    // Clocks go on as they were set in earlier acts.
+    // Clocks keep the rates of earlier acts.
     act.drift = 100
     act.driftChanges = 0.02
     if dice.chance(0.8) { act.edits = 0.5 * dice.fraction() }
@@ -128,11 +130,11 @@ public struct Day {
     return act
   }
 
-  /// `progress` is told the simulated time and what is going on, now and then.
+  /// `progress` is called now and then with the simulated time and the present stage.
   public func run(progress: (Micros, String) -> Void = { _, _ in }) -> Outcome {
     var simulation = Simulation(acts[0])
     let player = Player(plan, peer: 0)
-    // The peers are there by then.
+    // The peers exist by then.
     simulation.world.plan(at: .zero) { player.begin(in: $0) }
     let network = simulation.run(acts: Array(acts.dropFirst()), progress: progress)
     var outcome = Outcome(network: network)
