@@ -46,7 +46,7 @@ static inline void cjack_show_tick(jack_position_t *position, double tick) {
 #endif
 }
 
-// Negative: it is not shown.
+// The tick with its fraction; negative if JACK does not show it.
 static inline double cjack_shown_tick(const jack_position_t *position) RT_SAFE;
 static inline double cjack_shown_tick(const jack_position_t *position) {
 #ifdef JACK_TICK_DOUBLE

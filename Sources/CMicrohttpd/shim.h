@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// libmicrohttpd as Swift sees it. Here are the calls that Swift has no words for: those with any number of arguments, and
-// flags that are written together.
+// libmicrohttpd as Swift sees it, with wrappers for calls that Swift
+// cannot make: variadic functions, and flags combined by |.
 #ifndef CMICROHTTPD_SHIM_H
 #define CMICROHTTPD_SHIM_H
 
 #include <microhttpd.h>
 
-// Without a thread, without a listening socket and without TLS: it is given connections, and runs when it is called.
+// A daemon without threads, listening socket and TLS: it is given connections, and runs only when called.
 static inline struct MHD_Daemon *web_start(MHD_AccessHandlerCallback answer, MHD_RequestCompletedCallback completed,
                                            MHD_NotifyConnectionCallback connection, void *context,
                                            unsigned int connections, size_t memory, unsigned int seconds) {

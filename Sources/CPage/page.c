@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Everything that a browser is sent, as it lies in Sources/Web/Page. In C: its compiler takes a file as it is, in no time, and
-// builds again when that file changes; SwiftPM's own way cost twenty seconds of each build.
+// Every file for the browser, as it is in Sources/Web/Page. In C, because its compiler embeds a file in no
+// time and rebuilds when the file changes; SwiftPM's own way cost twenty seconds of each build.
 #include "CPage.h"
 
 static const unsigned char index_html[] = {

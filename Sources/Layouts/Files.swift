@@ -3,9 +3,9 @@ import ControlSurface
 import Glibc
 import TerminalView
 
-/// What is written, below the top of the repository.
+/// The files to write, relative to the top of the repository.
 enum Files {
-  /// Pages with a table that is made from ours.
+  /// Documentation pages with a table made from ours.
   static let pages: [(path: String, table: String)] = [
     ("docs/osc.md", Table.standard.markdown),
     ("docs/keys.md", "| key | does |\n| --- | --- |\n" + KeyMap.standard.map(\.markdown).joined() + "\n"),
@@ -25,7 +25,7 @@ enum Files {
     ]
   }
 
-  /// The page with its table as it is now; nil when its marks are missing.
+  /// The page with its present table; nil if its marks are missing.
   static func documentation(_ page: String, with table: String) -> String? {
     guard let begin = page.firstRange(of: mark.begin), let end = page.firstRange(of: mark.end),
       begin.upperBound <= end.lowerBound

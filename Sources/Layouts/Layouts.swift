@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 
-/// Layouts for tablets and phones, made from the table of `ControlSurface`: a page of controls is said once here, and
-/// written as TouchOSC reads it, as Open Stage Control reads it, and as a picture for the docs.
+/// Layouts for tablets and phones, made from the table of `ControlSurface`: a page of controls is described
+/// once here, and written for TouchOSC, for Open Stage Control, and as a picture for the docs.
 ///
-/// A program (`tools/layouts`), no part of what a musician runs. One invariant: a control names a row of the table,
-/// and what it sends, shows and its range come from that row.
+/// A maintainer's program (`tools/layouts`). One invariant: a control names a row of the table, and its
+/// messages, display and range come from that row.
 struct Layout {
   let name: String
   let title: String
@@ -25,7 +25,7 @@ struct Page {
 struct Area: Equatable {
   var x, y, width, height: Double
 
-  /// For a read-out with a caption: what it is above, what it says below.
+  /// The parts of a read-out: its caption above, its value below.
   var split: (caption: Area, value: Area) {
     let share = (height * 0.35).rounded()
     return (
@@ -65,7 +65,7 @@ struct Control {
   let frame: Area
   let color: Color
 
-  /// As large as the words fit their frame.
+  /// The largest font size at which the text fits its frame.
   static func captionSize(_ text: String, _ frame: Area) -> Double {
     min(frame.height * 0.4, 1.35 * frame.width / Double(max(text.count, 2)), 32)
   }
@@ -97,7 +97,7 @@ enum Color: String {
 }
 
 extension Page {
-  /// Chooses what to draw from what the row is.
+  /// Adds a control of the kind that suits its row.
   mutating func add(
     _ path: String, _ caption: String, _ frame: Area, _ color: Color = .plain,
     range: ClosedRange<Double>? = nil, inWholeSteps: Bool = false

@@ -2,8 +2,8 @@
 import ControlSurface
 import JSON5
 
-/// The tablet's pages as an Open Stage Control session. Start it with `--send HOST:20809 --osc-port 9001`, and it is
-/// told at that port once the SUBSCRIBE button has been pressed.
+/// The tablet's pages as an Open Stage Control session. Start it with `--send HOST:20809 --osc-port 9001`; it
+/// gets values at that port once the SUBSCRIBE button has been pressed.
 enum OpenStageControl {
   static let port = 9001
 
@@ -51,7 +51,7 @@ enum OpenStageControl {
       ])
   }
 
-  /// Sends back what shows that it hears.
+  /// Sends each proof back, which shows that the tablet receives messages.
   private static func proof(_ page: Page) -> JSON5 {
     .fields([
       "type": .string("script"), "id": .string("\(page.title)/proof"), "visible": .boolean(false),

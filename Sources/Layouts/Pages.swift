@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// What is where. Columns and rows of a grid; sizes that a thumb hits without looking.
+// The places of all controls, in columns and rows of a grid, large
+// enough for a thumb that hits without looking.
 extension Layout {
   static let phone = Layout(
     name: "tactus-phone", title: "tactus for a phone, upright", width: 320, height: 568,

@@ -3,7 +3,7 @@ import ControlSurface
 
 /// A layout as TouchOSC 1.5 reads it: one line of XML, version 6, in a zlib stream.
 struct TouchOSC {
-  /// Where the tablet listens; the shipped layout says so to the surface, so that nobody types it twice.
+  /// The tablet's port for values; the layout announces it to the surface, so that the user need not type it.
   static let receivePort = 9000
   private static let groups = "state beat phase position heartbeat"
 
@@ -21,8 +21,8 @@ struct TouchOSC {
     self.layout = layout
   }
 
-  /// Every five seconds: a tablet that slept, or a program that was restarted, is back by itself. What shows that it hears is
-  /// sent back.
+  /// Subscribes every five seconds, so that a tablet that slept, or a restarted program, recovers by itself.
+  /// Sends each proof back, which shows that the tablet receives messages.
   static let script = """
     local last = -1e9
     function update()
@@ -133,7 +133,7 @@ struct TouchOSC {
     }
   }
 
-  /// A button shows no text: this lies over it, and lets the finger through.
+  /// A label over a button, which can show no text itself; touches pass through it.
   private mutating func caption(_ text: String, _ frame: Area) -> String {
     label(
       "caption", frame, text: text, size: Int(Control.captionSize(text, frame)), isOpaque: false, messages: ""
@@ -172,7 +172,8 @@ struct TouchOSC {
     return text + "</node>"
   }
 
-  /// The same for the same layout, so that a file changes only where the table did.
+  /// An identifier that is always the same for the same layout, so that a
+  /// file changes only where the table did.
   private var identifier: String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in layout.name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

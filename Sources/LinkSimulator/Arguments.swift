@@ -3,7 +3,7 @@ import BeatMath
 import LinkWorld
 import StudioDay
 
-/// What the user asked for.
+/// The command line, parsed.
 struct Arguments: Sendable {
   enum Task { case help, one, many, growth, day, fiveNodes }
 
@@ -18,16 +18,16 @@ struct Arguments: Sendable {
   var jobs = 1
   var peers: ClosedRange<Int>?
   var svg: String?
-  /// Many worlds of rooms far apart.
+  /// Whether the many worlds are rooms far apart.
   private var isFar = false
-  /// For one world, and the worst that is drawn for one of many.
+  /// The settings of one world, and the limits for one of many drawn worlds.
   private var trouble = Scenario(seed: 1)
   private var worst = Scenario.Severity()
-  /// Of one of many; nil: as usual.
+  /// Durations for one of many worlds; nil: as drawn.
   private var turmoil: Micros?
   private var watch: Micros?
   private var day = Day.Plan(seed: 1)
-  /// What has to be typed to see one of many again, besides its seed.
+  /// The options, besides the seed, that replay one of many worlds.
   private var replayed: [String] = []
 
   static let help = """
@@ -162,7 +162,7 @@ struct Arguments: Sendable {
     return isTaken ? nil : Refusal(text: "\(option): \(value) is not possible")
   }
 
-  /// Options by which one of many is drawn.
+  /// Options that limit the drawing of many worlds.
   private static let ofMany = [
     "--peers", "--loss", "--jitter", "--drift", "--wires", "--turmoil", "--watch", "--hostility", "--steps",
   ]
@@ -204,21 +204,21 @@ struct Arguments: Sendable {
 }
 
 extension Arguments {
-  /// The one world that was described.
+  /// The world that the options describe.
   func scenario(peers count: Int) -> Scenario {
     var scenario = trouble
     (scenario.seed, scenario.peers) = (seed, count)
     return scenario
   }
 
-  /// One day.
+  /// The plan of a day.
   var dayPlan: Day.Plan {
     var plan = day
     plan.seed = seed
     return plan
   }
 
-  /// One of many worlds.
+  /// One of many worlds, from its seed.
   func drawn(_ seed: UInt64) -> Scenario {
     var scenario = isFar ? Scenario.rooms(from: seed, upTo: worst) : Scenario.drawn(from: seed, upTo: worst)
     scenario.turmoil = turmoil ?? scenario.turmoil
@@ -226,7 +226,7 @@ extension Arguments {
     return scenario
   }
 
-  /// What to type to see this world again.
+  /// The command that replays this world.
   func replay(_ seed: UInt64) -> String {
     (["LinkSimulator --replay \(seed)"] + replayed).joined(separator: " ")
   }

@@ -3,7 +3,7 @@ import BeatMath
 import Glibc
 import LinkWorld
 
-/// Many worlds, each from its own seed, on several processors.
+/// Runs many worlds, each from its own seed, on several processors.
 enum Campaign {
   private struct Tally: Sendable {
     var convergences = Samples()

@@ -11,7 +11,7 @@ struct Chart {
   private static let left = 80.0
   private static let bottom = 40.0
   private static let top = 50.0
-  /// More peers or moments than this say no more, and make the file slow.
+  /// More peers or moments show nothing new, and make the file slow.
   private static let most = (peers: 64, moments: 1500)
 
   init(_ outcome: Simulation.Outcome) {

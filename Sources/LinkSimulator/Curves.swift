@@ -2,9 +2,10 @@
 import Glibc
 import LinkWorld
 
-/// Of many worlds: in how many of them nobody's beat was further off than this, as an SVG. One curve for each kind of world.
+/// A cumulative distribution as an SVG: in how many of many worlds no
+/// beat was further off than a value. One curve for each kind of world.
 struct Curves {
-  /// What the network did, and how far somebody's beat was off at the worst, in microseconds.
+  /// The worst errors of the worlds, in microseconds, by the kind of the network.
   private var errors: [Kind: Samples] = [:]
 
   enum Kind: String, CaseIterable {
@@ -40,13 +41,13 @@ struct Curves {
 
   private static let (width, height) = (960.0, 420.0)
   private static let (left, bottom, top) = (60.0, 40.0, 20.0)
-  /// From 10 µs to 100 ms.
+  /// The axis runs from 10 µs to 100 ms.
   private static let decades = 1...5
   private static let points = 400
 
   mutating func add(_ outcome: Simulation.Outcome) {
     guard let worst = outcome.phaseErrors.maximum else { return }
-    // Nobody can measure it.
+    // Subtract the error by asymmetry, which cannot be measured.
     let hidden = (outcome.scenario.rooms?.wires ?? []).map { Double($0.asymmetry.count) / 2 }.max() ?? 0
     errors[Kind(outcome.scenario), default: Samples()].add(max(0, worst - hidden))
   }
@@ -57,7 +58,7 @@ struct Curves {
     return fclose(stream) == 0
   }
 
-  /// Of each kind, for a table: how many worlds, and their spread.
+  /// The kinds and their errors, for a table.
   var kinds: [(name: String, errors: Samples)] {
     Kind.allCases.compactMap { kind in errors[kind].map { (kind.rawValue, $0) } }
   }
@@ -101,7 +102,7 @@ struct Curves {
     ]
   }
 
-  /// What is less than the first decade, or more than the last, is at the edge.
+  /// Values outside of the decades are drawn at the edge.
   private func horizontal(_ decade: Double) -> Double {
     let (first, last) = (Double(Curves.decades.lowerBound), Double(Curves.decades.upperBound))
     let part = (min(max(decade, first), last) - first) / (last - first)

@@ -2,7 +2,8 @@
 import BeatMath
 import LinkWorld
 
-/// Riley's table, played with the reference's rules and with ours: in each cell the part of the time within 100 ms, and within one.
+/// Riley's table, with the reference's rules and with ours. Each cell has
+/// the fractions of the time within 100 ms and within 1 ms.
 enum FiveNodesTable {
   private static let rows: [(name: String, delay: Micros, law: FiveNodes.Law)] =
     [("none", .zero, .constant)]

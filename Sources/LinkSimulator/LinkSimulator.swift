@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Many `LinkSession` machines on a virtual network, with clocks that drift and whatever else can go wrong, from one
-// seed. What can be simulated and what must hold is in `LinkWorld`; here are only the options, several processors,
-// and the printing.
+// Many `LinkSession` machines on a virtual network, with drifting clocks and other
+// troubles, from one seed. `LinkWorld` has the simulation and its invariants; this
+// program adds the options, several processors, and the printing.
 //
 // It lacks sockets and real time: an hour of Link takes what its packets take to compute.
 
@@ -31,7 +31,7 @@ struct LinkSimulator {
 }
 
 enum Console {
-  /// To the terminal, not into the results.
+  /// Prints to stderr, apart from the results.
   static func complain(_ text: String) {
     write(text + "\n")
   }

@@ -3,7 +3,7 @@ import BeatMath
 import LinkWorld
 import StudioDay
 
-/// A day, told: what was played, what was excused, and what was kept.
+/// Runs a day and prints its results: what was played, what was excused, and what was kept.
 enum StudioDayReport {
   static func run(_ arguments: Arguments) -> Bool {
     let peers = arguments.peers ?? 6...6

@@ -3,7 +3,7 @@ import BeatMath
 import Glibc
 import LinkWorld
 
-/// One world, told in detail; and the same with more and more peers.
+/// Runs one world and prints its details; or the same with more and more peers.
 enum World {
   static func run(_ arguments: Arguments) -> Bool {
     let peers = arguments.peers ?? 4...4
@@ -32,7 +32,7 @@ enum World {
     return watching { simulation.run(keepsTrace: keepsTrace, progress: $0) }
   }
 
-  /// Shows how far something is that takes its time.
+  /// Runs a long computation and shows its progress.
   static func watching<Outcome>(_ body: ((Micros, String) -> Void) -> Outcome) -> Outcome {
     var shown = Console.seconds()
     let isTerminal = isatty(STDERR_FILENO) == 1

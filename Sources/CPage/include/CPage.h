@@ -2,12 +2,12 @@
 #pragma once
 #include <stddef.h>
 
-// One file of the page, by the name and with the type that a browser is told.
+// One file of the page, with the name and type that a browser gets.
 struct page_file {
   const char *name, *type;
   const unsigned char *bytes;
   size_t count;
 };
 
-// NULL after the last.
+// Returns the file at that index, NULL after the last.
 const struct page_file *page_file_at(size_t number);
