@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `tools/soak` itself: half a minute of it, and whether it finds what it is there to find. With the program as users have
-/// it; `tools/test` builds that.
+/// Runs `tools/soak` for half a minute, and checks that it finds planted
+/// faults. It uses the release build, which `tools/test` makes.
 @Suite(.enabled(if: isBuilt, "needs swift build -c release --product tactus"))
 struct EnduranceTests {
 
@@ -15,30 +15,30 @@ struct EnduranceTests {
       [Lab.top + "/tools/soak", "--tactus", program, "--log", log] + words, within: .seconds(600))
   }
 
-  @Test func `half a minute of a set with commands, peers and faults is in order`() async throws {
+  @Test func `half a minute of a set with commands, peers and faults passes`() async throws {
     let done = try await soak("0.01", "--seed", "20808")
     #expect(done.status == 0 && done.output.contains("nothing was violated"), "\(end(of: done))")
   }
 
-  /// `tools/soak --fault`: each fault in turn, and after each the session, the click and the clock are right again. Each
-  /// line is played in a lab of its own, beside the others.
+  /// `tools/soak --fault`: each fault in turn, and after each the session, the click and the clock recover.
+  /// Each line runs in its own lab, beside the others.
   @Test(
     arguments: [
       "interface,address", "outage", "cut,crash", "stop,suspend", "server,clock", "disk,war",
       "crowd,strangers",
       "byes,broken", "liars,forgers",
     ])
-  func `after every fault all is right again, in the same session`(faults: String) async throws {
+  func `the same session recovers from every fault`(faults: String) async throws {
     let done = try await soak("--fault", faults, "--seed", "20808")
     #expect(done.status == 0 && done.output.contains("all is right after"), "\(end(of: done))")
   }
 
-  @Test func `PipeWire that is killed and comes back finds us in the session, on the beat`() async throws {
+  @Test func `after a restart of PipeWire tactus is in the session, on the beat`() async throws {
     let done = try await soak("--fault", "server", "--pipewire", "--seed", "20808")
     #expect(done.status == 0 && done.output.contains("all is right after"), "\(end(of: done))")
   }
 
-  @Test func `a hostile machine on the wire costs no click, and all agree again when it has gone`()
+  @Test func `a hostile machine costs no click, and all agree when it has gone`()
     async throws
   {
     let done = try await soak("0.01", "--hostile", "--seed", "3")
@@ -48,20 +48,21 @@ struct EnduranceTests {
   @Test(
     arguments: [
       ("click", ["1 missing"]), ("leak", ["kilobytes: never less than"]),
-      // Whichever comes first: it is not counted as a peer, or does not hear of a tempo in time.
+      // Either comes first: peers don't count it, or it does not learn of a tempo in time.
       ("network", ["peers; there are", "missing", "doubled", "off the beat"]),
     ])
-  func `a skipped click, a leaked buffer and a stalled network thread are found`(
+  func `a planted skipped click, leak and stalled network thread are found`(
     plant: String, words: [String]
   ) async throws {
-    // It ends when something is found; a click that is left out in a lost cycle is held against nobody, the next one is.
+    // The run ends when something is found. A click missing in a lost cycle
+    // does not count, but the next one does.
     let done = try await soak("0.04", "--calm", "--seed", "3", "--plant", plant)
     #expect(done.status == 1, "\(end(of: done))")
     let moment = done.output.split(separator: "\n").first { $0.hasPrefix("broken after ") } ?? ""
     #expect(words.contains { moment.contains($0) }, "\(end(of: done))")
   }
 
-  @Test func `what cannot be meant ends with 2 before anything is started`() async throws {
+  @Test func `invalid options end with status 2 before anything starts`() async throws {
     for words in [["soon"], ["0"], ["1", "--plant", "nothing"], ["--fault", "cut,rain"], []] {
       let done = try await ChildProcess.run([Lab.top + "/tools/soak"] + words)
       #expect(done.status == 2 && done.errors.hasPrefix("soak: "), "\(words)")
@@ -69,7 +70,7 @@ struct EnduranceTests {
   }
 }
 
-/// The last lines, the last first: a report keeps the beginning of what it is given.
+/// The last lines in reverse order: a report keeps only the beginning of its text.
 private func end(of done: ChildProcess.Finished) -> String {
   (done.output + done.errors).split(separator: "\n").suffix(12).reversed().joined(separator: "\n")
 }

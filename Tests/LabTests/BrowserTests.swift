@@ -2,7 +2,7 @@
 import TestSupport
 import Testing
 
-/// What tests of the page rely on: that the browser does what a hand does, and sees what is wrong.
+/// The foundation of the page's tests: the browser does what a hand does, and detects errors.
 @Suite struct BrowserTests {
   private static let page =
     "data:text/html;charset=utf-8,<!doctype html><html lang=en><title>t</title><main><h1>Höhe</h1>"
@@ -14,7 +14,7 @@ import Testing
     try await browser.ask(line, within: .seconds(60))["value"]
   }
 
-  @Test func `a hand points, types and reads, by selectors and by names, on two phones`() async throws {
+  @Test func `the browser points, types and reads, by selectors and by names`() async throws {
     let stage = try await LabStage("--no-server")
     let browser = try LabPeer(.browser, in: stage)
     for page in 1...2 {
@@ -37,7 +37,7 @@ import Testing
     try await browser.quit()
   }
 
-  @Test func `what nobody could touch is not touched, and what is wrong is seen`() async throws {
+  @Test func `a covered button is not touched, and a page's errors are seen`() async throws {
     let stage = try await LabStage("--no-server")
     let browser = try LabPeer(.browser, in: stage)
     try await browser.ask("open \"\(Self.page)\"", within: .seconds(60))
@@ -53,7 +53,7 @@ import Testing
     try await browser.ask("until true")
     #expect(try await browser.ask("complaints")["value"] != .text(""))
     try await browser.quit()
-    // The last of its processes may still be ending.
+    // The browser's last process may still be ending.
     let left = try await stage.run("timeout", "30", "sh", "-c", "while pgrep -l chromium; do sleep 0.1; done")
     #expect(left.status == 0, "\(left.output)")
   }

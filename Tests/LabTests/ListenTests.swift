@@ -2,7 +2,7 @@
 import TestSupport
 import Testing
 
-/// What `tools/listen` prints, and that docs/first-five-minutes.md shows nothing else.
+/// The output of `tools/listen`, and that docs/first-five-minutes.md shows the same kinds of lines.
 @Suite(.serialized) struct ListenTests {
   private func listen(_ options: [String]) async throws -> [String] {
     let stage = try await LabStage()
@@ -17,10 +17,10 @@ import Testing
     return heard.output.split(separator: "\n").map(String.init)
   }
 
-  /// What `tools/listen` adds where JACK's clock was disturbed.
+  /// The remark that `tools/listen` adds if JACK's clock was disturbed.
   private let remark = " (exact to 0.2 ms only: JACK's clock has not settled yet)"
 
-  /// Without its numbers, signs, ports and plurals, and without that remark.
+  /// The line without numbers, signs, ports, plurals, and that remark.
   private func shape(_ line: String) -> String {
     let words = line.replacing(remark, with: "").split(separator: " ").enumerated().map {
       place, word -> String in
@@ -34,8 +34,8 @@ import Testing
         "xruns", with: "xrun")
   }
 
-  @Test func `people get words, and the transcript shows only such lines`() async throws {
-    // It says so only where it was so.
+  @Test func `text output is for people, and the docs show only such lines`() async throws {
+    // This line appears only if there were xruns.
     let printed = Set(try await listen([]).map(shape)).union(["the server lost time: N xrun"])
     #expect(printed.contains("listening at N Hz, N frames a period"))
     #expect(printed.contains("PORT: beat N, N ms, on a bar") && printed.contains("PORT: beat N, N ms"))
@@ -53,7 +53,7 @@ import Testing
     #expect(shown > 6)
   }
 
-  @Test func `programs get JSON`() async throws {
+  @Test func `--json prints JSON`() async throws {
     let lines = try await listen(["--json"])
     let kinds = lines.compactMap { line -> String? in
       if case .text(let kind)? = FlatJSON.object(line)?["type"] { return kind }

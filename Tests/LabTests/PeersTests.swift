@@ -2,7 +2,7 @@
 import TestSupport
 import Testing
 
-/// The lab's reason to be: programs that speak Link find each other in it, and only in it.
+/// The purpose of the lab: programs with Link find each other in it, and only in it.
 @Suite(.serialized) struct PeersTests {
   private func findEachOther(_ first: LabPeer, _ second: LabPeer, seconds: Double = 30) async throws {
     try await first.ask("enable on")
@@ -25,7 +25,7 @@ import Testing
     try await reference.wait("peers", "0")
   }
 
-  @Test func `start and stop reach the other peer when both want to know`() async throws {
+  @Test func `start and stop reach the other peer if both have sync on`() async throws {
     let stage = try await LabStage()
     let linkhut = try LabPeer(.linkhut, in: stage)
     let reference = try LabPeer(.reference, in: stage)
@@ -45,14 +45,14 @@ import Testing
     arguments: [
       "delay=0ms", "loss=5% seed=3", "loss=10% seed=3", "delay=3ms jitter=2ms duplicate=5% reorder=2%",
     ])
-  func `they see each other across two hosts, also on a bad wire`(wire: String) async throws {
+  func `peers see each other across two hosts, also on a bad wire`(wire: String) async throws {
     let stage = try await LabStage("--hosts", "2", "--wire", wire)
     let linkhut = try LabPeer(.linkhut, in: stage, on: 1)
     let reference = try LabPeer(.reference, in: stage, on: 2)
     try await findEachOther(linkhut, reference, seconds: wire.contains("10%") ? 240 : 60)
   }
 
-  @Test func `a cut wire parts them and a healed one joins them again`() async throws {
+  @Test func `a cut wire parts the peers and a healed one joins them again`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let one = try LabPeer(.reference, in: stage, on: 1)
     let two = try LabPeer(.reference, in: stage, on: 2)
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func `nothing joins Link's group outside of the lab in which the peers are`() async throws {
+  @Test func `peers join Link's group only inside their lab`() async throws {
     let link = "4B4E4CE0"  // 224.76.78.75 as /proc/net/igmp writes it
     let outer = try await LabStage("--no-server")
     let inner = """

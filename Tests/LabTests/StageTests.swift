@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `tools/lab` as a command: what it gives to COMMAND and what it leaves behind (nothing).
+/// `tools/lab` as a command: what it gives to COMMAND, and that it leaves nothing behind.
 @Suite(.serialized) struct StageTests {
   private func lab(_ arguments: String...) async throws -> (status: Int32, output: String, errors: String) {
     try await ChildProcess.run([Lab.tool] + arguments)
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: [["--period", "128"], ["--pipewire", "--period", "128"]])
-  func `a server with the wanted period takes clients as soon as the command runs`(options: [String])
+  func `the server has the wanted period when the command starts`(options: [String])
     async throws
   {
     let done = try await ChildProcess.run(
@@ -37,10 +37,10 @@ import Testing
     #expect(done.output.contains("system:playback_1"))
   }
 
-  /// In a lab of its own, whose /proc shows nobody else's processes and namespaces (whose numbers are soon reused).
+  /// Runs in a lab of its own, whose /proc shows no other processes and
+  /// namespaces (namespace numbers are soon reused).
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL])
-  func `no process, namespace or mount outlives a lab that was ended by a signal`(signal: Int32) async throws
-  {
+  func `no process, namespace or mount outlives a lab ended by a signal`(signal: Int32) async throws {
     let script = """
       census() {
         cat /proc/self/mountinfo
@@ -69,7 +69,7 @@ import Testing
     #expect(done.output == "ended \(128 + signal)\nclean\n")
   }
 
-  @Test func `a command that ignores the signal is killed after its grace`() async throws {
+  @Test func `a command that ignores the signal is killed after the grace time`() async throws {
     let deaf = "trap '' TERM; echo up; while :; do sleep 1; done"
     let stubborn = try ChildProcess([Lab.tool, "--no-server", "--grace", "0.2", "--", "sh", "-c", deaf])
     #expect(try await stubborn.line() == "up")
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(.enabled("needs root and a clone that all can read") { await isReadableByAll(Lab.tool) })
-  func `it works for an ordinary user`() async throws {
+  func `the lab works for an ordinary user`() async throws {
     let ordinary = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     let done = try await ChildProcess.run(
       ordinary + [Lab.tool, "--hosts", "2", "--", "sh", "-c", "$LAB on 2 jack_lsp; ip -br addr"],
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "needs root, to take it away"))
-  func `where it cannot work it says why and what to do`() async throws {
+  func `a lab that cannot work says why and what to do`() async throws {
     let powerless = """
       echo 0 > /proc/sys/user/max_user_namespaces
       exec setpriv --bounding-set=-all --inh-caps=-all \(Lab.tool) -- true

@@ -2,9 +2,9 @@
 import TestSupport
 import Testing
 
-/// The virtual wire between hosts: as bad as it was asked to be, and the same way every time.
+/// The virtual wire between hosts: as bad as requested, and reproducible.
 @Suite(.serialized) struct WireTests {
-  /// Numbered datagrams from host 1 to host 2; the numbers in the order in which they came.
+  /// Sends numbered datagrams from host 1 to host 2, and returns the numbers in their order of arrival.
   private func arrivals(of count: Int, on stage: LabStage) async throws -> [Int] {
     let receiver = try ChildProcess(
       stage.command(
@@ -24,7 +24,7 @@ import Testing
       for n in range(\(count)): s.send(str(n).encode()); time.sleep(0.0002)
       """
     #expect(try await stage.run("/usr/bin/python3", "-c", sender).status == 0)
-    // A perfect wire for the end, after whatever is still on its way.
+    // A perfect wire for the end mark, which follows all that is still in flight.
     try await stage.wire("clear")
     let end = "import socket, time; time.sleep(0.1); s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)"
     #expect(
@@ -35,7 +35,7 @@ import Testing
     return numbers
   }
 
-  @Test func `what is lost and doubled depends on the seed alone`() async throws {
+  @Test func `losses and duplicates depend on the seed alone`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let setting = ["loss=20%", "duplicate=10%"]
     try await stage.wire("seed=7", setting[0], setting[1])
@@ -52,8 +52,7 @@ import Testing
     }
   }
 
-  @Test func `a perfect wire keeps everything in order; a reordering one only loses the order`() async throws
-  {
+  @Test func `a perfect wire keeps the order, a reordering one keeps all else`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     #expect(try await arrivals(of: 200, on: stage) == Array(0..<200))
     try await stage.wire("reorder=10%")
@@ -62,7 +61,7 @@ import Testing
     #expect(mixed.sorted() == Array(0..<200))
   }
 
-  @Test func `settings can be for one direction, and a wrong one changes nothing`() async throws {
+  @Test func `settings can be for one direction; a wrong one changes nothing`() async throws {
     let stage = try await LabStage("--hosts", "3", "--no-server", "--wire", "delay=1ms")
     try await stage.wire("from=1", "to=2", "loss=50%")
     await #expect(throws: (any Error).self) { try await stage.wire("delay=7ms", "loss=150%") }
@@ -72,7 +71,7 @@ import Testing
     #expect(state.split(separator: "\n").count { $0.contains("\"delay_us\":1000,") } == 6)
   }
 
-  @Test func `an interface can be plugged in, used and taken away while programs run`() async throws {
+  @Test func `an interface can be plugged in and taken away at run time`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     for host in ["1", "2"] { #expect(try await stage.run(Lab.tool, "plug", host, "wire1").status == 0) }
     #expect(try await stage.run(on: 2, "ip", "-br", "addr", "show", "wire1").output.contains("10.77.1.2/24"))

@@ -7,7 +7,7 @@ import LinkAudioPath
 import LinkAudioSession
 import LinkWire
 
-/// The peer's part in Link Audio: channels with a pulse on every beat, and one of others in its ear.
+/// The peer's Link Audio: it sends channels with a pulse on every beat, and listens to one of another peer.
 final class Studio {
   private let link: Link
   private let audio: LinkAudio
@@ -25,7 +25,7 @@ final class Studio {
 
   deinit {
     card.end()
-    // The card's thread has let go of the lanes when it has seen that.
+    // By then the card's thread has seen the change and no longer uses the lanes.
     usleep(50_000)
   }
 
@@ -48,7 +48,7 @@ final class Studio {
     return ["\"count\": \(names.count)", "\"names\": \"\(names.joined(separator: " "))\""]
   }
 
-  /// Waits for the channel to be there, takes it, and says how long it took until there was sound of it.
+  /// Waits for the channel, subscribes to it, and returns the time until its first sound.
   func take(_ name: String, delay: PlayoutDelay) throws(Refusal) -> [String] {
     let limit = Link.clock().count + 10_000_000
     var found: AudioChannel?
@@ -67,7 +67,7 @@ final class Studio {
     return ["\"milliseconds\": \(Double(Link.clock().count - begin) / 1000)"]
   }
 
-  /// Every channel that there is, and how many they are.
+  /// Subscribes to every channel, and returns their number.
   func takeAll() -> [String] {
     others = audio.channels.compactMap { channel in
       let lane = ReceiveLane()
@@ -79,7 +79,7 @@ final class Studio {
 
   func sendTone() { card.sendTone() }
 
-  /// What is played in so many seconds, into a file of floats.
+  /// Writes what is played in the next `seconds` into a file of floats.
   func record(to path: String, seconds: Double) throws(Refusal) {
     let frames = card.keep(Int(seconds * Double(card.sampleRate)))
     guard let file = fopen(path, "we") else { throw Refusal("\(path) cannot be written") }
@@ -93,7 +93,7 @@ final class Studio {
     taken = nil
   }
 
-  /// Of the pulses since this was asked last, in frames from the beat.
+  /// The distances of the pulses since the last call from the beat, in frames.
   func heard() throws(Refusal) -> [String] {
     guard let taken else { throw Refusal("no channel is taken") }
     let heard = card.takeHeard().sorted()

@@ -7,10 +7,10 @@ import LinkAudioPath
 import Linux
 import Synchronization
 
-/// A sound card that nobody has: its periods lie exactly where they should, and its thread runs each as soon as it can.
+/// A simulated sound card: its periods are exactly on time, and its thread runs each as soon as it can.
 ///
-/// What it sends is a short pulse on every beat, to a fraction of a frame, or a tone; of what it plays it notes where pulses
-/// are, and keeps as much as it is asked to.
+/// It sends a short pulse on every beat, exact to a fraction of a frame, or a tone. In what it plays it finds
+/// pulses, and it records as much as it is asked to.
 final class Card: Sendable {
   static let frames = 256
   let sampleRate: UInt32
@@ -21,11 +21,11 @@ final class Card: Sendable {
   struct State {
     var sent: [SendEnd] = []
     var played: (end: ReceiveEnd, delay: PlayoutDelay)?
-    /// Played, and heard by nobody.
+    /// Channels that are rendered and not listened to.
     var others: [ReceiveEnd] = []
     var ear = Ear()
     var isTone = false
-    /// What was played, and how much of it is wanted.
+    /// The recording, and the number of frames wanted.
     var kept: [Float] = []
     var wanted = 0
     var isOver = false
@@ -49,7 +49,7 @@ final class Card: Sendable {
 
   func playBeside(_ ends: [ReceiveEnd]) { state.withLock { $0.others = ends } }
 
-  /// What was heard since this was asked last, in frames from the beat and the delay.
+  /// The pulses since the last call: their distances from the beat and the delay, in frames.
   func takeHeard() -> [Double] {
     state.withLock { state in
       defer { state.ear.heard.removeAll() }
@@ -57,10 +57,10 @@ final class Card: Sendable {
     }
   }
 
-  /// 1 kHz, nearly full scale, instead of pulses.
+  /// Sends 1 kHz, nearly full scale, instead of pulses.
   func sendTone() { state.withLock { $0.isTone = true } }
 
-  /// So many frames of what it plays from now on.
+  /// Records the next `frames` frames that it plays.
   func keep(_ frames: Int) -> [Float] {
     state.withLock { ($0.kept, $0.wanted) = ([], frames) }
     while state.withLock({ $0.kept.count < $0.wanted && !$0.isOver }) { usleep(10_000) }
@@ -70,7 +70,7 @@ final class Card: Sendable {
   func end() { state.withLock { $0.isOver = true } }
 
   private func run() {
-    // As JACK's thread, where that is allowed: a card waits for nobody.
+    // Real-time priority like JACK's thread, if that is allowed: a card does not wait.
     var urgency = sched_param()
     urgency.sched_priority = 10
     sched_setscheduler(0, SCHED_FIFO, &urgency)
@@ -145,25 +145,25 @@ final class Card: Sendable {
   }
 }
 
-/// Half a period of a cosine squared: its middle can be found to a hundredth of a frame.
+/// A squared half cosine: its middle can be found to a hundredth of a frame.
 enum Pulse {
-  /// From its middle to its end.
+  /// Microseconds from its middle to its end.
   static let micros = 600.0
 
-  /// `away` from its middle, in its own half lengths.
+  /// The value at a distance `away` from the middle, in half lengths of the pulse.
   static func value(at away: Double) -> Float {
     abs(away) >= 1 ? 0 : Float(0.25 * (1 + cos(away * .pi)))
   }
 }
 
-/// Where pulses are in what is played.
+/// Finds pulses in what is played.
 struct Ear {
   var heard: [Double] = []
   private var mass = 0.0
   private var moment = 0.0
   private var quiet = 0
 
-  /// The middle of a pulse that has just ended.
+  /// Returns the middle of a pulse that has just ended.
   mutating func hear(_ sample: Float, at time: Double) -> Double? {
     let loud = Double(abs(sample))
     if loud > 0.01 {
@@ -176,7 +176,7 @@ struct Ear {
     }
     guard quiet == 16 else { return nil }
     defer { (mass, moment, quiet) = (0, 0, 0) }
-    // Not a shred of one.
+    // Ignore fragments of a pulse.
     return mass > 5 ? moment / mass : nil
   }
 }

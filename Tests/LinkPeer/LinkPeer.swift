@@ -3,9 +3,10 @@ import Glibc
 import Link
 import LinkAudioPath
 
-/// `link-peer`: the library `Link` as a program without sound, driven by the lines of `tools/lib/workshop/peers/lines.py`, so that
-/// it can take the place of a reference peer in any experiment. Commands on standard input, a line of flat JSON for
-/// each on standard output; the end of input ends it with a goodbye.
+/// `link-peer`: the library `Link` as a program without sound, driven by the lines
+/// of `tools/lib/workshop/peers/lines.py`, so that it can replace a reference peer
+/// in any experiment. It reads commands from standard input and answers each with
+/// a line of flat JSON; at the end of input it ends with a goodbye.
 @main struct LinkPeer {
   static func main() {
     var peer = Driver(link: Link(tempo: 120))
@@ -32,7 +33,7 @@ struct Refusal: Error {
   let text: String
 
   init(_ text: String) {
-    // Whatever was typed goes back into a JSON string.
+    // The text goes back in a JSON string, so replace characters that would need escapes.
     self.text = String(
       text.map { $0 == "\"" || $0 == "\\" || $0.asciiValue.map { $0 < 32 } == true ? "?" : $0 })
   }
@@ -78,7 +79,7 @@ struct Driver {
     return []
   }
 
-  /// `audio NAME [RATE [PPM]]` begins, `audio on` and `audio off` switch it afterwards.
+  /// `audio NAME [RATE [PPM]]` starts, `audio on` and `audio off` switch it afterwards.
   private mutating func audio(_ words: [String]) throws(Refusal) -> [String] {
     if let studio {
       studio.switchAudio(try onOrOff(words[0]))

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import PackageDescription
 
-/// A package of somebody else's that takes Link by address and version: OutsidePackageTests builds it.
+/// A foreign package that depends on Link by address and version: OutsidePackageTests builds it.
 let package = Package(
   name: "outside",
   dependencies: [.package(url: Context.environment["TACTUS_URL"] ?? "unset", from: "0.1.0")],

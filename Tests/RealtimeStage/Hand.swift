@@ -2,7 +2,7 @@
 import CJACK
 import JACKHost
 
-/// Somebody at the server's controls: a second client that starts, stops, connects, cuts, and plays notes.
+/// A second client that starts, stops, connects, cuts, and plays notes.
 final class Hand {
   private let client: OpaquePointer
   private let keys: OpaquePointer
@@ -25,7 +25,7 @@ final class Hand {
     jack_client_close(client)
   }
 
-  /// Does one thing, whichever the dice say.
+  /// Does one random thing.
   func act(_ dice: inout Dice) {
     switch dice.draw(below: 16) {
     case 0...3: jack_transport_start(client)
@@ -45,7 +45,7 @@ final class Hand {
   }
 }
 
-/// Chance from a seed.
+/// Random numbers from a seed.
 struct Dice {
   private var state: UInt64
 

@@ -6,13 +6,13 @@ import Glibc
 import HostSync
 import JACKHost
 
-/// A life for the audio thread: every output at work, and in random order all that can happen around it. The
-/// session changes its tempo and jumps, settings and sounds change, the transport starts, stops and locates,
-/// ports are connected and cut, notes come in, the period changes, channels of Link Audio and outputs of the
-/// user's own come and go. `RealtimeStage SECONDS [SEED]`, or, for a tactus
-/// that is there already, `RealtimeStage hand SECONDS [SEED]`.
+/// Exercises the audio thread: every output is active, and everything that can happen around it happens in
+/// random order. The session's tempo changes and its beat jumps, settings and sounds change, the transport
+/// starts, stops and locates, ports are connected and cut, notes arrive, the period changes, channels of Link
+/// Audio and the user's own outputs come and go. `RealtimeStage SECONDS [SEED]`, or, beside a running tactus,
+/// `RealtimeStage hand SECONDS [SEED]`.
 ///
-/// It asserts nothing: whoever watches the audio thread does (tools/prove-realtime).
+/// It asserts nothing: tools/prove-realtime watches the audio thread.
 @main struct Stage {
   private let exchange: AudioExchange
   private let host: JACKHost
@@ -62,7 +62,7 @@ import JACKHost
     exchange.publish(nextBank())
   }
 
-  /// 20 ms of it.
+  /// Runs one turn of 20 ms.
   private mutating func turn() {
     _ = host.step(at: Self.linkTime())
     while exchange.nextControlMessage() != nil {}
@@ -89,7 +89,7 @@ import JACKHost
     usleep(20_000)
   }
 
-  /// Sixteen at most times: one has other settings, has gone, or is back.
+  /// Usually sixteen outputs, of which one gets other settings, goes, or returns.
   private mutating func changeOutputs() {
     let number = dice.draw(below: 20)
     outputs.removeAll { $0.name == "own_\(number)" }
@@ -116,7 +116,7 @@ import JACKHost
     return SoundBank(number: bank, accent: sound, beat: sound, subdivision: sound)
   }
 
-  /// Lives as long as the program: a voice may still play it.
+  /// A sound that is never freed: a voice may still play it.
   private static func sound(of frames: Int, pitch: Int) -> Sound {
     let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: frames)
     for frame in 0..<frames { samples[frame] = frame % pitch < pitch / 2 ? 0.5 : -0.5 }

@@ -4,14 +4,14 @@ import BeatMath
 import JACKHost
 import LinkAudioPath
 
-/// Channels of Link Audio without a network: what goes out through one lane comes in through another, late by chance, in a
-/// wrong order, twice or never; and lanes come and go while the audio thread is in them.
+/// Channels of Link Audio without a network: audio from one lane enters another, late, out of order, twice or
+/// never, at random; and lanes come and go while the audio thread uses them.
 struct Wires {
   private var sent: [SendLane] = []
   private var received: [ReceiveLane] = []
   private var number: UInt64 = 0
 
-  /// Another set of lanes and ports, or new lanes behind the same ports.
+  /// Replaces the lanes and ports, or only the lanes behind the same ports.
   mutating func change(on host: JACKHost, _ dice: inout Dice) {
     sent = (0..<dice.draw(below: 4)).map { SendLane(channels: 1 + $0 % 2) }
     received = (0..<dice.draw(below: 4)).map { _ in ReceiveLane() }

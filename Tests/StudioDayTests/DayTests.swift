@@ -5,7 +5,7 @@ import Testing
 
 @testable import StudioDay
 
-/// Some minutes of the day that `LinkSimulator --day` plays whole. At 8 kHz: only the beats are looked at.
+/// Some minutes of the day that `LinkSimulator --day` plays in full; at 8 kHz, since only the beats matter.
 struct DayTests {
   private func plan(seed: UInt64, minutes: Int64 = 6, plant: Plant? = nil) -> Day.Plan {
     var plan = Day.Plan(seed: seed)
@@ -25,11 +25,11 @@ struct DayTests {
     #expect(outcome.acts >= 2 && outcome.network.convergences.count == outcome.acts)
     #expect(outcome.exports.count > 0 && outcome.exports.clicks > 0)
     #expect(outcome.clicks.count > 500 && outcome.clocks.count > 12_000)
-    // What is excused must not be what the day is made of.
+    // Most events must not be excused.
     #expect(outcome.clicks.afterJumps + outcome.clicks.late < outcome.clicks.count / 5)
   }
 
-  @Test func `an hour in one tempo at a counter that wraps lags by the crystal alone`() {
+  @Test func `an hour in one tempo with a wrapping counter lags by crystal only`() {
     var night = plan(seed: 5, minutes: 60)
     (night.isNight, night.peers, night.frames) = (true, 2, 1024)
     let outcome = Day(night).run()
@@ -38,13 +38,13 @@ struct DayTests {
   }
 
   @Test(arguments: [LaunchStage.waiting, .released])
-  func `a server that dies in a launch is started in time once it is back`(stage: LaunchStage) {
-    // Long enough for some that live.
+  func `a launch in which the server dies succeeds on the next server`(stage: LaunchStage) {
+    // Long enough for some launches to succeed.
     var plan = plan(seed: 3, minutes: 6)
     plan.diesIn = stage
     let outcome = Day(plan).run()
     #expect(outcome.isKept, "\(outcome.broken) \(outcome.network.violations)")
-    // Each but the last is followed by a start.
+    // Each death but the last is followed by a start.
     #expect(outcome.deaths.inLaunches > 0, "\(outcome.deaths)")
     #expect(outcome.starts >= outcome.deaths.inLaunches - 1, "\(outcome.starts) starts, \(outcome.deaths)")
   }
@@ -72,7 +72,7 @@ struct DayTests {
 }
 
 struct EarTests {
-  /// A click at each of these times, in buffers of 10 ms; some buffers are lost.
+  /// Plays clicks at these times, in buffers of 10 ms, of which some are lost.
   private func ear(
     clicks: [Double], until end: Double = 4e6, lost: Range<Int> = 0..<0,
     beats: (Double) -> SessionBeats = { _ in SessionBeats(origin: 0, beatMicros: 500_000) }
@@ -86,7 +86,8 @@ struct EarTests {
     return ear
   }
 
-  /// Clocks at these times, in buffers of 256 frames of which seven are lost; the tempo changes with one of them.
+  /// Plays clocks at these times, in buffers of 256 frames of which seven
+  /// are lost; the tempo changes in one of them.
   private func ear(
     clocks: [Double], from fast: SessionBeats, to slow: SessionBeats, atBuffer change: Int
   ) -> Ear {
@@ -102,12 +103,12 @@ struct EarTests {
 
   private let even = (0..<8).map { Double($0) * 500_000 }
 
-  @Test func `even clicks are right`() {
+  @Test func `even clicks are accepted`() {
     let ear = ear(clicks: even)
     #expect(ear.complaints.all.isEmpty && ear.heard == 8 && ear.errors.total == 8)
   }
 
-  @Test func `a missing a double a late click and silence are blamed`() {
+  @Test func `a missing, a double and a late click and silence are blamed`() {
     func promises(_ clicks: [Double]) -> [Promise] { ear(clicks: clicks).complaints.all.map(\.promise) }
     #expect(promises(even.filter { $0 != 1_500_000 }) == [.oneClick])
     #expect(promises((even + [1_520_000]).sorted()).first == .oneClick)
@@ -115,14 +116,15 @@ struct EarTests {
     #expect(promises(Array(even.prefix(3))).contains(.oneClick))
   }
 
-  @Test func `a click may be missing where its cycles are lost and nowhere else`() {
+  @Test func `a click may be missing in lost cycles and nowhere else`() {
     let clicks = even.filter { $0 != 1_500_000 }
     #expect(ear(clicks: clicks, lost: 149..<152).complaints.all.isEmpty)
     #expect(ear(clicks: clicks, lost: 140..<143).complaints.all.map(\.promise) == [.oneClick])
   }
 
-  @Test func `a click in lost cycles is not taken for late where a tempo moved the beat by more than one`() {
-    // From 1.7 s on five times as fast, and 0.2 of a beat further: what it moved past may be late by 100 ms, a whole beat.
+  @Test func `a lost click is not taken for a late one after a tempo change`() {
+    // From 1.7 s on the tempo is five times as fast, and the beat 0.2 beats further: clicks that it passed
+    // may be late by 100 ms, a whole beat.
     let faster = { (time: Double) in
       SessionBeats(
         origin: time < 1_700_000 ? 0 : 1_340_000, beatMicros: time < 1_700_000 ? 500_000 : 100_000)
@@ -136,7 +138,7 @@ struct EarTests {
   }
 
   @Test(arguments: [false, true])
-  func `clocks that catch up may be later where a slower tempo comes before they have`(isOneMissing: Bool) {
+  func `clocks that catch up may be later when the tempo slows down`(isOneMissing: Bool) {
     let fast = SessionBeats(origin: 0, beatMicros: 151_515)
     let slow = SessionBeats(origin: 682_667 - 107.07 / 24 * 476_190, beatMicros: 476_190)
     var clocks = (0..<102).map { fast.time(of: Double($0) / 24) } + [677_334, 680_490]
@@ -147,8 +149,9 @@ struct EarTests {
     #expect(ear.complaints.all.map(\.promise) == (isOneMissing ? [.oneClock] : []), "\(ear.complaints.all)")
   }
 
-  /// From 185 BPM to 58, and 0.119 beats on: three clocks are behind, and the first of them waits for half the new distance.
-  @Test(arguments: [0.0, 12_000]) func `clocks that a slower tempo moved past keep their distance`(
+  /// From 185 BPM to 58, and 0.119 beats further: three clocks are behind,
+  /// and the first of them waits for half the new distance.
+  @Test(arguments: [0.0, 12_000]) func `clocks that a slower tempo passed keep their distance`(
     later: Double
   ) {
     let fast = SessionBeats(origin: 0, beatMicros: 324_324)
@@ -170,9 +173,10 @@ struct EarTests {
     #expect(ear.complaints.all.isEmpty == (later == 0), "\(ear.complaints.all)")
   }
 
-  /// From 693 BPM to 93 in the middle of lost cycles: what is behind is more than a beat was, and less than one is now.
+  /// From 693 BPM to 93 in the middle of lost cycles: the lag is more than
+  /// an old beat, and less than a new one.
   @Test(arguments: [false, true])
-  func `clocks that were lost as a slower tempo began may be late by the new beat`(isOneMissing: Bool) {
+  func `clocks lost when the tempo slows down may be late by a new beat`(isOneMissing: Bool) {
     let fast = SessionBeats(origin: 0, beatMicros: 86_580)
     let slow = SessionBeats(origin: 656_000 - fast.beat(at: 656_000) * 645_161, beatMicros: 645_161)
     var clocks = (0..<178).map { fast.time(of: Double($0) / 24) }
@@ -184,7 +188,7 @@ struct EarTests {
   }
 
   @Test func `a jump of the session excuses a beat and no more`() {
-    // From 1.7 s on the session is elsewhere by 0.4 beats.
+    // From 1.7 s on the session's beat is 0.4 beats further.
     let jumped = { (time: Double) in
       SessionBeats(origin: time < 1_700_000 ? 0 : 200_000, beatMicros: 500_000)
     }
@@ -195,11 +199,11 @@ struct EarTests {
       ear(clicks: clicks.filter { $0 != 2_700_000 }, beats: jumped).complaints.all.map(\.promise) == [
         .oneClick
       ])
-    // Still where it was.
+    // Clicks that stay where they were are blamed.
     #expect(!ear(clicks: even, beats: jumped).complaints.all.isEmpty)
   }
 
-  @Test func `a correction lets what it moved past be late by as much`() {
+  @Test func `events that a correction passed may be late by its size`() {
     let period = 500_001.0
     let small = { (time: Double) in
       SessionBeats(origin: time < 1_498_000 ? 0 : -4_000, beatMicros: period)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// The code of an article: it stands between marks of a test file, too, word for word, and is compiled and run there.
+/// The code of an article. The same code stands word for word between
+/// marks of a test file, where it is compiled and run.
 ///
-/// In the article, above a block: `<!-- compiled by FILE: MARK -->`; in the file `// begin MARK` and `// end MARK`.
+/// In the article, above a block: `<!-- compiled by FILE: MARK -->`; in
+/// the file: `// begin MARK` and `// end MARK`.
 public struct Article {
   private let lines: [Substring]
   private let compiled: [Substring]
-  /// Lines that the test leaves out: they open sockets.
+  /// Lines that the test leaves out because they open sockets.
   private let dangerous: Set<String>
 
   public init(_ path: String, compiledIn file: String, leavingOut dangerous: Set<String>) throws(Unreadable) {
@@ -20,7 +22,7 @@ public struct Article {
     public let path: String
   }
 
-  /// Every mark that the article has.
+  /// The article's marks.
   public var marks: [String] {
     lines.filter { $0.hasPrefix("<!-- compiled by ") }.compactMap { line in
       line.split(separator: " ").dropLast().last.map(String.init)
@@ -36,7 +38,7 @@ public struct Article {
     return !quoted.isEmpty && code(quoted) == code(here)
   }
 
-  /// Without indentation and empty lines.
+  /// The lines without indentation and empty lines.
   private func code(_ text: some Sequence<Substring>) -> [String] {
     text.map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty && !dangerous.contains($0) }
   }

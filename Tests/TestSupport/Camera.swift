@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A phone's camera: reads QR codes with a program that knows nothing of ours.
+/// A phone's camera: reads QR codes with an independent program.
 public enum Camera {
-  /// - Parameter dots: rows of them; true is dark.
+  /// - Parameter dots: rows of dots; true is dark.
   public static func read(_ dots: [[Bool]]) throws -> [String] {
     let here = String(#filePath)
     let folder = here[..<(here.lastIndex(of: "/") ?? here.startIndex)]
     let scratch = try ScratchFolder()
     let picture = dots.map { String($0.map { $0 ? "#" : " " } as [Character]) }.joined(separator: "\n")
     let file = try scratch.write(picture, to: "picture.txt")
-    // The system's own Python: the reader is the distribution's.
+    // The system's Python, because the reader is the distribution's.
     let done: ChildProcess.Finished = try ChildProcess.run(["/usr/bin/python3", "\(folder)/camera.py", file])
     guard done.status == 0 else { throw ChildProcess.Failure.ended(status: done.status, errors: done.errors) }
     return done.output.split(separator: "\n").map(String.init)
   }
 
-  /// Of half blocks on a terminal that is white where there are none.
+  /// Reads a code drawn with half blocks on a terminal with a white background.
   public static func read(screen: String) throws -> [String] {
     let lines = screen.split(separator: "\n", omittingEmptySubsequences: false).map { Array($0) }
     let width = lines.map(\.count).max() ?? 0
@@ -24,7 +24,7 @@ public enum Camera {
         (0..<width).map { $0 < line.count && (line[$0] == half || line[$0] == "\u{2588}") }
       }
     }
-    // And white around it.
+    // A white margin.
     let side = Array(repeating: false, count: 8)
     let band = Array(repeating: Array(repeating: false, count: width + 16), count: 8)
     return try read(band + dots.map { side + $0 + side } + band)

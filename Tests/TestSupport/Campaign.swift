@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// The cases of a test that takes long. `tools/test --quick` plays one of them, from the middle, and says so.
+/// The cases of a long test. With `tools/test --quick` only the middle one, and a message about that.
 public func campaign<Cases: Collection>(_ cases: Cases) -> [Cases.Element] {
   let all = Array(cases)
   return isQuick ? [all[all.count / 2]] : all

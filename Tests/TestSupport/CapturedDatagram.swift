@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// A UDP datagram over IPv4, as real peers sent it.
+/// A UDP datagram over IPv4, recorded from real peers.
 public struct CapturedDatagram: Sendable {
   public struct Place: Hashable, Sendable {
     public let address: UInt32
     public let port: UInt16
   }
 
-  /// In microseconds since 1970.
+  /// Microseconds since 1970.
   public let time: Int64
   public let source: Place
   public let destination: Place
   public let bytes: [UInt8]
 
-  /// A recording in Tests/captures, in its order: "linkhut" is LinkHut 3.0.6 and the reference library on loopback; the others
-  /// are two peers of the reference library (4.0) with Link Audio: two channels of sound that are taken, left and taken again,
-  /// or change their tempo, and sixty channels that come and go.
+  /// The datagrams of a recording in Tests/captures, in order. "linkhut" is LinkHut
+  /// 3.0.6 and the reference library on loopback. The others are two peers of the
+  /// reference library (4.0) with Link Audio: two channels that are subscribed, left
+  /// and subscribed again, or change their tempo; and sixty channels that come and go.
   public static func recorded(as name: String) -> [CapturedDatagram] {
     let path = #filePath.replacing("TestSupport/CapturedDatagram.swift", with: "captures/\(name).pcap")
     return datagrams(in: contents(of: path))
   }
 
-  /// Long ones are packed.
+  /// The file's bytes; long files are compressed.
   private static func contents(of path: String) -> [UInt8] {
     let isPacked = access(path, R_OK) != 0
     guard let file = isPacked ? popen("xz -dc '\(path).xz'", "re") : fopen(path, "re") else { return [] }
@@ -32,8 +33,8 @@ public struct CapturedDatagram: Sendable {
     return contents
   }
 
-  /// libpcap, little-endian: a header of 24 bytes, then of each packet seconds, microseconds and its length twice; Ethernet, IPv4,
-  /// UDP; others are left out.
+  /// Parses libpcap, little-endian: a header of 24 bytes, then for each packet seconds, microseconds and its
+  /// length twice, then Ethernet, IPv4, UDP. Other packets are skipped.
   private static func datagrams(in contents: [UInt8]) -> [CapturedDatagram] {
     func little(_ at: Int) -> Int { (0..<4).reduce(0) { $0 | Int(contents[at + $1]) << (8 * $1) } }
     func big(_ at: Int, _ count: Int) -> UInt32 {

@@ -2,15 +2,15 @@
 import Glibc
 import Synchronization
 
-/// A program that a test starts: its standard input and output are ours, line by line; its standard error is kept.
-/// It ends with this object at the latest. For one task at a time.
+/// A program that a test starts. Its standard input and output are ours, line by line; its standard error is
+/// kept. It ends with this object at the latest. Use it from one task at a time.
 public final class ChildProcess: @unchecked Sendable {
   public let identifier: pid_t
   private let input: CInt
   private let output: CInt
   private let errors: CInt
   private var pending: [UInt8] = []
-  /// The last lines of its output that were taken, for whoever asks why the next one did not come.
+  /// The last lines read, for the report if the next one does not come.
   private var taken: [String] = []
   private var inputIsOpen = true
   private var ended: Int32?
@@ -29,7 +29,7 @@ public final class ChildProcess: @unchecked Sendable {
     }
   }
 
-  /// - Parameter environment: added to ours; an empty value takes the variable away.
+  /// - Parameter environment: added to ours; an empty value removes the variable.
   public init(_ command: [String], environment: [String: String] = [:]) throws {
     Self.brokenPipesAreErrors
     let (toChild, fromChild, errors) = (try Self.pipe(), try Self.pipe(), try Self.scratchFile())
@@ -44,8 +44,9 @@ public final class ChildProcess: @unchecked Sendable {
     for (ours, theirs) in [(toChild.read, 0), (fromChild.write, 1), (errors, 2)] as [(CInt, CInt)] {
       posix_spawn_file_actions_adddup2(&actions, ours, theirs)
     }
-    // Nothing else that is open here, or was in who started us, is the child's: tests run side by side, a pipe's end in
-    // somebody else's child never sees its own end, and some count descriptors, or bind what was closed.
+    // Close all other descriptors, ours and those of the process that started us. Tests run side by side: a
+    // pipe would not end while another child holds its end, some programs count descriptors, and some bind
+    // addresses that were just closed.
     closeFrom(&actions, 3)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -96,7 +97,7 @@ public final class ChildProcess: @unchecked Sendable {
     return (await child.status(), output, child.saidOnErrors)
   }
 
-  /// The same on a thread that belongs to the caller alone: the few that all tests share must not be held.
+  /// The same, blocking. Only for a thread of the caller's own, since all tests share a few.
   public static func run(
     _ command: [String], environment: [String: String] = [:], within limit: Duration = .seconds(60)
   ) throws -> Finished {
@@ -116,7 +117,7 @@ public final class ChildProcess: @unchecked Sendable {
     var bytes = Array((line + "\n").utf8)[...]
     while inputIsOpen, !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { write(input, $0.baseAddress, $0.count) }
-      guard count > 0 else { return }  // it is gone, and the next line that we wait for will say so
+      guard count > 0 else { return }  // the program has ended; waiting for the next line will report it
       bytes = bytes.dropFirst(count)
     }
   }
@@ -126,7 +127,7 @@ public final class ChildProcess: @unchecked Sendable {
     inputIsOpen = false
   }
 
-  /// The next line of standard output; nil at its end.
+  /// The next line of standard output; nil at the end of the output.
   public func line(within limit: Duration = .seconds(30)) async throws -> String? {
     let deadline = ContinuousClock.now + limit
     while true {
@@ -141,8 +142,8 @@ public final class ChildProcess: @unchecked Sendable {
     }
   }
 
-  /// The first line that begins so. What else it says before is other tests' business: on a busy machine the first words of
-  /// tactus can be that JACK does not answer.
+  /// The next line that begins with `start`. Earlier lines are skipped: on a busy machine tactus may first
+  /// report that JACK does not answer.
   public func line(beginning start: String) async throws -> String {
     while let line = try await line() {
       if line.hasPrefix(start) { return line }
@@ -150,7 +151,7 @@ public final class ChildProcess: @unchecked Sendable {
     throw Failure.ended(status: await status(), errors: saidOnErrors)
   }
 
-  /// The same on a thread that belongs to the caller alone.
+  /// The same, blocking. Only for a thread of the caller's own, since all tests share a few.
   public func line(within limit: Duration = .seconds(30)) throws -> String? {
     let deadline = ContinuousClock.now + limit
     while true {
@@ -186,7 +187,7 @@ public final class ChildProcess: @unchecked Sendable {
       } else if pending.isEmpty {
         return .end
       } else {
-        pending.append(UInt8(ascii: "\n"))  // a last line without its end
+        pending.append(UInt8(ascii: "\n"))  // a last line without a line break
       }
     }
   }
@@ -199,19 +200,19 @@ public final class ChildProcess: @unchecked Sendable {
     if ended == nil { kill(identifier, number) }
   }
 
-  /// Waits for the end: the exit status, or 128 and the signal, as in a shell.
+  /// Waits for the end. Returns the exit status, or 128 plus the signal, as in a shell.
   @discardableResult
   public func status() async -> Int32 {
     let deadline = ContinuousClock.now + Self.patience
     while !hasEnded(WNOHANG) {
-      // One that hangs must not hang all the others: it is the one that fails.
+      // A program that hangs must fail its own test only.
       if ContinuousClock.now > deadline { signal(SIGKILL) }
       try? await Task.sleep(for: Self.pause)
     }
     return ended ?? -1
   }
 
-  /// The same on a thread that belongs to the caller alone, or for those who know that it ends at once.
+  /// The same, blocking. Only for a thread of the caller's own, or if the program ends at once.
   @discardableResult
   public func status() -> Int32 {
     _ = hasEnded(0)
@@ -228,7 +229,7 @@ public final class ChildProcess: @unchecked Sendable {
     return true
   }
 
-  /// What it has written to standard error so far.
+  /// Its standard error so far.
   public var saidOnErrors: String {
     let size = Int(lseek(errors, 0, SEEK_END))
     var bytes = [UInt8](repeating: 0, count: max(0, min(size, 1 << 20)))
@@ -239,11 +240,12 @@ public final class ChildProcess: @unchecked Sendable {
   private static let spawning = Mutex(())
   private static let patience = Duration.seconds(120)
   private static let pause = Duration.milliseconds(5)
-  /// So often who waits for a line looks whether the test was given up.
+  /// How often a wait for a line checks whether the test was cancelled.
   private static let slice = Duration.seconds(1)
 
-  /// Until a child of another test is the program that it is to be, it holds what was open here, also what has been closed since: before
-  /// that is bound again.
+  /// Waits until no child is being started. Until a new child has executed
+  /// its program, it holds copies of all our descriptors, also of those
+  /// closed since. Call this before binding an address that was just closed.
   public static func waitForOthers() { spawning.withLock { _ in } }
 
   private static func pipe() throws -> (read: CInt, write: CInt) {
@@ -252,7 +254,7 @@ public final class ChildProcess: @unchecked Sendable {
     return (ends[0], ends[1])
   }
 
-  /// A file without a name.
+  /// An open file without a name.
   private static func scratchFile() throws -> CInt {
     var path = Array("/tmp/tactus-test-XXXXXX".utf8CString)
     let file = mkstemp(&path)
@@ -285,7 +287,7 @@ public final class ChildProcess: @unchecked Sendable {
   }
 }
 
-// GNU's, which the module Glibc does not show.
+// A GNU extension that the module Glibc does not export.
 @_silgen_name("posix_spawn_file_actions_addclosefrom_np")
 @discardableResult private func closeFrom(
   _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ first: CInt

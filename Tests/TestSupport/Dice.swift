@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Chance from a seed (SplitMix64): the same numbers for the same seed, everywhere.
+/// Random numbers from a seed (SplitMix64): the same everywhere for the same seed.
 public struct Dice: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

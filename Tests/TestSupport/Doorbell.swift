@@ -2,8 +2,8 @@
 import Glibc
 import Synchronization
 
-/// Who waits for a descriptor sleeps until it can be read. One thread watches for all: the few that the tests share must not
-/// be held, and to ask each again and again was dear.
+/// Waits for descriptors without blocking the few threads that all tests share: one thread watches for all.
+/// Polling each descriptor was expensive.
 enum Doorbell {
   private struct Visitor {
     let waiting: CheckedContinuation<Void, Never>
@@ -11,7 +11,7 @@ enum Doorbell {
   }
 
   private static let visitors = Mutex<[CInt: Visitor]>([:])
-  /// A byte says that there is a new visitor.
+  /// A byte in this pipe announces a new visitor.
   private static let bell: CInt = {
     var ends: [CInt] = [0, 0]
     precondition(pipe(&ends) == 0)
@@ -20,10 +20,11 @@ enum Doorbell {
     _ = Worker { watch(ours) }
     return ends[1]
   }()
-  /// How late a deadline may be noticed.
+  /// The greatest delay in noticing a deadline.
   private static let grain: CInt = 100  // milliseconds
 
-  /// Returns when there is something to read, its end too, or when the time is over. One visitor for each descriptor.
+  /// Returns when there is something to read (or the end of the file), or
+  /// at the deadline. One visitor for each descriptor.
   static func wait(for descriptor: CInt, until deadline: ContinuousClock.Instant) async {
     let bell = bell
     await withCheckedContinuation { waiting in

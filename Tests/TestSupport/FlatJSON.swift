@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A value in one of the peers' answers, which are JSON objects without anything nested.
+/// A value in a peer's answer, which is a JSON object without nested values.
 public enum FlatJSON: Equatable, Sendable {
   case number(Double)
   case boolean(Bool)

@@ -2,7 +2,7 @@
 import Glibc
 
 extension Lab {
-  /// The repository's top, from where this file was compiled.
+  /// The top of the repository from which this file was compiled.
   public static let top: String = {
     let parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
     return parts.dropLast(3).joined(separator: "/")
@@ -10,25 +10,25 @@ extension Lab {
 
   public static let tool = top + "/tools/lab"
 
-  /// Not under the thread sanitizer (`tools/test`): libpipewire ends a thread of its own in the middle of the sanitizer's
-  /// bookkeeping, which then ends the program.
+  /// False under the thread sanitizer (`tools/test`): libpipewire ends a thread of its own in the middle of
+  /// the sanitizer's bookkeeping, which then ends the program.
   public static let hasPipeWire = getenv("WITHOUT_PIPEWIRE") == nil
 
-  /// Is this process inside a lab, so that it may open sockets and JACK clients?
+  /// Whether this process is inside a lab, so that it may open sockets and JACK clients.
   public static var isHere: Bool {
     guard let directory = getenv("LAB_DIR") else { return false }
     return access(String(cString: directory) + "/host-1", R_OK) == 0
   }
 }
 
-/// A lab that stays up while this object lives, for programs to be put on its hosts. It ends with the test process,
-/// however that ends: what keeps it up is the other end of a pipe.
+/// A lab that exists while this object lives, for programs on its hosts. It ends with the test process in any
+/// case, because a pipe from it keeps the lab up.
 public final class LabStage: Sendable {
   private let holder: ChildProcess
-  /// `tools/lab at` without its start in Python: tests put hundreds of programs on the stage.
+  /// The same as `tools/lab at`, without starting Python: tests start hundreds of programs.
   private let entry: String
 
-  /// - Parameter options: of `tools/lab`, for instance `"--hosts", "2", "--wire", "loss=5%"`.
+  /// - Parameter options: options of `tools/lab`, for instance `"--hosts", "2", "--wire", "loss=5%"`.
   public init(_ options: String...) async throws {
     holder = try ChildProcess([Lab.tool] + options + ["--", "sh", "-c", "echo \"$LAB_AT\"; exec cat"])
     guard let entry = try await holder.line(within: .seconds(60)) else {
@@ -54,7 +54,7 @@ public final class LabStage: Sendable {
     try await ChildProcess.run(command(on: host, arguments))
   }
 
-  /// What a JACK port is connected with, by full names. Looked at again, for a while, until it is as wanted.
+  /// The full names of the ports connected with a JACK port. Looks again, for a while, until `isWanted`.
   public func cables(
     of port: String, server: String? = nil, until isWanted: (Set<String>) -> Bool = { _ in true }
   ) async throws -> Set<String> {
@@ -69,7 +69,8 @@ public final class LabStage: Sendable {
     return found
   }
 
-  /// For example `wire("loss=10%", "delay=5ms")`, `wire("cut", "2")`; without words its state as JSON.
+  /// Sets the wire, for example `wire("loss=10%", "delay=5ms")`,
+  /// `wire("cut", "2")`; without words, returns its state as JSON.
   @discardableResult
   public func wire(_ words: String...) async throws -> String {
     let done = try await ChildProcess.run(command([Lab.tool, "wire"] + words))

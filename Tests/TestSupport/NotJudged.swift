@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Testing
 
-/// What a test could not judge, because this machine lost cycles while it listened: `tools/test` counts these and ends with
-/// them. A test that says it has proved nothing about that, and hides nothing.
+/// Reports that a test could not judge something, because this machine lost cycles. `tools/test` counts and
+/// lists these reports, so that nothing is hidden.
 public func notJudged(_ what: String) { print("not judged: \(what)") }
 
-/// Ends a test that could judge nothing. A whole test is shown as skipped; of one case among several nothing would be said.
+/// Ends a test that could judge nothing. A whole test is shown as skipped; a single case of several would not
+/// be shown, so it is reported.
 public func unjudged(_ why: String) throws -> Never {
   if Test.Case.current?.isParameterized == true { notJudged(why) }
   try Test.cancel("not judged: \(why)")

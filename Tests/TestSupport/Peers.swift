@@ -9,22 +9,23 @@ public final class LabPeer: Sendable {
     case linkhut
     /// The newest reference library on PyPI.
     case reference
-    /// aalink, a live coder's Link for Python (`peers/aalink.py`): newer Link code than Debian's.
+    /// aalink, Link for live coding in Python (`peers/aalink.py`): newer Link code than Debian's.
     case aalink
-    /// JACK's transport on that host, as any client is shown it; no Link.
+    /// JACK's transport on that host, as any client sees it; no Link.
     case jack
-    /// A drum machine that sends MIDI clock and is heard at each of its beats (`tools/native/drums.c`); no Link.
+    /// A drum machine that sends MIDI clock and sounds on each of its beats
+    /// (`tools/native/drums.c`); no Link.
     case drums
-    /// A SooperLooper that runs, its first loop (`peers/looper.py`); no Link.
+    /// The first loop of a running SooperLooper (`peers/looper.py`); no Link.
     case looper
-    /// A controller of tactus by OSC (`peers/controller.py`); no Link.
+    /// An OSC controller of tactus (`peers/controller.py`); no Link.
     case controller
     /// A real Chromium without a window (`peers/browser.py`); no Link.
     case browser
-    /// The other browsers (`peers/other_browser.py`): Firefox, and WebKitGTK, which is Safari's engine; no Link.
+    /// Other browsers (`peers/other_browser.py`): Firefox, and WebKitGTK, which has Safari's engine; no Link.
     case firefox
     case webkit
-    /// Any other program that speaks the same protocol.
+    /// Any other program with the same line protocol.
     case program([String])
   }
 
@@ -63,7 +64,7 @@ public final class LabPeer: Sendable {
     return try await answer(to: line, within: limit)
   }
 
-  /// Sends a command without waiting, so that several peers can be asked at once; `answer` gets what comes back.
+  /// Sends a command without waiting, so that several peers can work at once; `answer` gets the reply.
   public func send(_ line: String) { process.send(line) }
 
   public func answer(to line: String, within limit: Duration = .seconds(20)) async throws -> Fields {
@@ -76,27 +77,27 @@ public final class LabPeer: Sendable {
     return fields
   }
 
-  /// What it shows now.
+  /// The peer's present status.
   public func status() async throws -> PeerStatus { try await PeerStatus(ask("status")) }
 
-  /// Waits until its status shows a value, at most so many seconds, and returns the status.
+  /// Waits until its status shows a value, for at most `seconds`, and returns the status.
   @discardableResult
   public func wait(_ field: String, _ value: String, seconds: Double = 15) async throws -> PeerStatus {
     try await PeerStatus(ask("wait \(field) \(value) \(seconds)", within: .seconds(seconds + 10)))
   }
 
-  /// After so long a session is older for certain than any that begins then: of two that began within half a second of each
-  /// other the smaller id wins, and the reference begins its own up to half a second after it says that it is enabled
-  /// (facts: link 7.4, 9.3).
+  /// The age at which a session is certainly older than any that begins later: of two sessions that began
+  /// within half a second the smaller id wins, and the reference begins its own up to half a second after it
+  /// says that it is enabled (facts: link 7.4, 9.3).
   public static let ageThatCounts = Duration.milliseconds(1200)
 
-  /// Begins a session that is older than any that begins from now on.
+  /// Starts a session that is older than any later one.
   public func found() async throws {
     try await ask("enable on")
     try await Task.sleep(for: Self.ageThatCounts)
   }
 
-  /// Leaves the session as users do, and ends.
+  /// Leaves the session with a goodbye, and ends.
   public func quit() async throws {
     try await ask("quit")
     process.closeInput()
@@ -110,7 +111,7 @@ public final class LabPeer: Sendable {
   }
 }
 
-/// What every peer shows.
+/// The status that every peer shows.
 public struct PeerStatus: Sendable {
   public let fields: [String: FlatJSON]
 
@@ -122,8 +123,8 @@ public struct PeerStatus: Sendable {
   public var phase: Double { fields["phase"]?.number ?? .nan }
   public var isPlaying: Bool { fields["playing"] == .boolean(true) }
   public var isEnabled: Bool { fields["enabled"] == .boolean(true) }
-  /// Microseconds of Link's clock at which `beat` was true.
+  /// The time, in microseconds of Link's clock, at which `beat` was true.
   public var time: Int64 { Int64(fields["time"]?.number ?? 0) }
-  /// Seconds that a `wait` took.
+  /// The seconds that a `wait` took.
   public var waited: Double { fields["waited"]?.number ?? .nan }
 }

@@ -2,8 +2,8 @@
 import Glibc
 import Synchronization
 
-/// A network of its own inside this process: Linux gives each thread its namespace, and a thread inherits that of the one that
-/// made it. So tests run side by side without becoming each other's peers, and may pull the cables out.
+/// A network namespace inside this process: each thread on Linux has its namespace, inherited by threads that
+/// it creates. So tests run side by side without becoming each other's peers, and may pull cables.
 public final class PrivateNetwork: Sendable {
   public struct Failure: Error {
     public var call: String
@@ -24,21 +24,21 @@ public final class PrivateNetwork: Sendable {
 
   deinit { close(namespace) }
 
-  /// A cable between this network and another, with a name at each end.
+  /// Connects this network with another by a cable; `name` and `farName` are the interfaces at its ends.
   public func cable(_ name: String, to other: PrivateNetwork, _ farName: String) throws {
     try ip(
       "link", "add", name, "type", "veth", "peer", "name", farName, "netns",
       "/proc/\(getpid())/fd/\(other.namespace)")
   }
 
-  /// Words, or whole lines of them.
+  /// Runs `ip` with these words, or lines of words.
   public func ip(_ lines: String...) throws {
     let words = lines.flatMap { $0.split(separator: " ").map(String.init) }
     let done = try perform { try ChildProcess.run(["ip"] + words) }
     guard done.status == 0 else { throw Failure(call: "ip \(words): \(done.errors)", code: done.status) }
   }
 
-  /// On a thread that is in this network.
+  /// Runs `body` on a thread in this network.
   public func perform<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) throws -> Result {
     let namespace = namespace
     return try onOwnThread {
@@ -48,7 +48,7 @@ public final class PrivateNetwork: Sendable {
   }
 }
 
-/// A thread of its own for `body`.
+/// Runs `body` on a new thread.
 public final class Worker {
   private var thread = pthread_t()
 
@@ -82,7 +82,7 @@ private final class Box<Value: Sendable>: Sendable {
   let value = Mutex<Result<Value, any Error>?>(nil)
 }
 
-// Glibc's module leaves these two out.
+// The module Glibc does not export these two.
 @_silgen_name("unshare") private func unshare(_ flags: Int32) -> Int32
 @_silgen_name("setns") private func setns(_ descriptor: Int32, _ kind: Int32) -> Int32
 private let newNetwork: Int32 = 0x4000_0000  // CLONE_NEWNET

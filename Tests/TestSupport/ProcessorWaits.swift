@@ -2,8 +2,8 @@
 import Glibc
 import Synchronization
 
-/// When a thread of another program was ready and had to wait for a processor, as the kernel counts it. What a thread does late
-/// then is the machine's fault and says nothing about the program.
+/// Records when a thread of another program was ready but had to wait for a processor, as the kernel counts
+/// it. Lateness during such a wait is the machine's fault and proves nothing about the program.
 public final class ProcessorWaits: Sendable {
   private struct Look {
     /// Microseconds of CLOCK_MONOTONIC_RAW, before and after.
@@ -14,14 +14,14 @@ public final class ProcessorWaits: Sendable {
   private let looks = Mutex<[Look]>([])
   private let watch: Mutex<Task<Void, Never>?> = Mutex(nil)
 
-  /// nil: neither the program nor what it has started has a thread of that name.
+  /// nil: neither the program nor its children have a thread of that name.
   public init?(of process: pid_t, thread name: String) {
     guard let path = Self.thread(name, of: "\(process)").map({ $0 + "/schedstat" }) else { return nil }
     watch.withLock {
       $0 = Task.detached { [weak self] in
         while !Task.isCancelled {
           let began = Self.now()
-          // Nanoseconds at work, nanoseconds of waiting, times.
+          // The file has nanoseconds of work, nanoseconds of waiting, and a count.
           guard let waited = Self.text(path).split(separator: " ").dropFirst().first.flatMap({ Double($0) })
           else { return }
           self?.looks.withLock { $0.append(Look(began: began, ended: Self.now(), waited: waited / 1000)) }
@@ -33,7 +33,7 @@ public final class ProcessorWaits: Sendable {
 
   deinit { watch.withLock { $0?.cancel() } }
 
-  /// Microseconds of waiting between two moments, rather too many than too few; nil if nobody looked then.
+  /// Microseconds of waiting between two times, rather overestimated; nil if nothing was recorded then.
   public func waited(from begin: Double, to end: Double) -> Double? {
     looks.withLock { looks in
       guard let before = looks.last(where: { $0.ended <= begin }),

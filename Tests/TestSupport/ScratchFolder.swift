@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// A folder of a test's own. It goes, with everything in it, when nobody holds this any more.
+/// A test's own folder, deleted with its contents when the last reference goes.
 public final class ScratchFolder: Sendable {
   public let path: String
 
@@ -35,7 +35,7 @@ public final class ScratchFolder: Sendable {
     return names.sorted()
   }
 
-  /// Folders on the way are made. Returns the file's whole path.
+  /// Writes a file, and creates its folders. Returns the file's whole path.
   @discardableResult
   public func write(_ bytes: some Collection<UInt8>, to name: String) throws -> String {
     var folder = path
@@ -67,7 +67,7 @@ public final class ScratchFolder: Sendable {
 
   public func text(of name: String) throws -> String { String(decoding: try bytes(of: name), as: UTF8.self) }
 
-  /// A library of `tools/native`, compiled here: what LD_PRELOAD takes.
+  /// Compiles a library of `tools/native` for LD_PRELOAD, and returns its path.
   public func preload(_ name: String) async throws -> String {
     let library = "\(path)/\(name).so"
     let command = ["cc", "-shared", "-fPIC", "-o", library, "\(Lab.top)/tools/native/\(name).c"]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Somebody at a terminal in a lab: a shell in tmux, keys in, the screen out.
+/// A terminal in a lab: a shell in tmux, with keys going in and the screen coming out.
 public final class Terminal: Sendable {
   private let socket: String
 
@@ -14,7 +14,7 @@ public final class Terminal: Sendable {
     in stage: LabStage, columns: Int, rows: Int, environment: [String] = ["LC_ALL=C.UTF-8"]
   ) async throws {
     socket = "/tmp/tactus-terminal-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
-    // From here on without the lab's help: a path leads into any network.
+    // From here on the lab's tools are not needed: the path of tmux's socket works from any network.
     let done = try await ChildProcess.run(
       stage.command(
         ["env", "-u", "TMUX", "LC_ALL=C.UTF-8", "tmux", "-u", "-S", socket, "-f", "/dev/null"]
@@ -23,7 +23,7 @@ public final class Terminal: Sendable {
           + ["bash", "--norc", "--noprofile", "-i"]))
     guard done.status == 0 else { throw NeverSeen(description: done.errors) }
     try await tmux("set-option", "-g", "status", "off")
-    // The status line took a row.
+    // Make up for the row of the status line.
     try await tmux("resize-window", "-x", "\(columns)", "-y", "\(rows)")
     try await see("$")
   }
@@ -40,10 +40,10 @@ public final class Terminal: Sendable {
     return done.output
   }
 
-  /// As they are typed; several are one after the other.
+  /// Types text, key by key.
   public func type(_ text: String) async throws { try await tmux("send-keys", "-l", text) }
 
-  /// By tmux's names: Enter, C-c, Up, Escape.
+  /// Presses keys by tmux's names: Enter, C-c, Up, Escape.
   public func press(_ keys: String...) async throws {
     for key in keys { try await tmux("send-keys", key) }
   }
@@ -57,12 +57,12 @@ public final class Terminal: Sendable {
     try await tmux("resize-window", "-x", "\(columns)", "-y", "\(rows)")
   }
 
-  /// Without colours and styles, or with the sequences that make them.
+  /// The screen's text, without styles or with their escape sequences.
   public func screen(withStyles: Bool = false) async throws -> String {
     withStyles ? try await tmux("capture-pane", "-p", "-e") : try await tmux("capture-pane", "-p")
   }
 
-  /// Looks until all of it is there, and returns the screen.
+  /// Waits until the screen shows all texts, and returns it.
   @discardableResult
   public func see(_ texts: String..., within limit: Duration = .seconds(20)) async throws -> String {
     try await look(within: limit, for: "\(texts)") { screen in texts.allSatisfy { screen.contains($0) } }
@@ -81,19 +81,19 @@ public final class Terminal: Sendable {
     }
   }
 
-  /// Whether a program has taken the whole screen, hides the cursor and keeps long lines from wrapping.
+  /// Whether a program uses the whole screen, hides the cursor and keeps long lines from wrapping.
   public func isTaken() async throws -> Bool { try await flags() == "1 0 0\n" }
 
   private func flags() async throws -> String {
     try await tmux("display-message", "-p", "#{alternate_on} #{cursor_flag} #{wrap_flag}")
   }
 
-  /// Waits until the shell does. What is typed before that is nobody's.
+  /// Waits for the shell's prompt. Keys typed before that would be lost.
   public func prompt() async throws {
     try await look(for: "the prompt") { $0.split(separator: "\n").last?.hasSuffix("$") == true }
   }
 
-  /// Whether the shell has its terminal as it should be: lines, echo, the screen, the cursor and wrapping.
+  /// Whether the terminal is in its normal state: lines, echo, the screen, the cursor and wrapping.
   public func isSane() async throws -> Bool {
     try await prompt()
     try await enter(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/// What tests share: other programs (`ChildProcess`), private networks with real peers (`LabStage`, `LabPeer`).
-/// No assertions of its own and no Foundation.
+/// Shared parts of tests: other programs (`ChildProcess`), private networks with real peers (`LabStage`,
+/// `LabPeer`). It has no assertions and no Foundation.
 ///
 /// The invariant: a test process opens no Link socket and no JACK client outside of a lab. Tests that open them
 /// themselves carry `.enabled(if: Lab.isHere)`; `tools/test` runs everything inside one. Tests that only talk to

@@ -2,7 +2,7 @@
 import Link
 import LinkAudio
 
-/// Offers a channel and says what others offer.
+/// Offers a channel and prints the channels of others.
 @main
 enum Send {
   static func main() {
