@@ -55,7 +55,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
     audio.capture(sharedState(tempo: 70), workedIn: 1, at: start + Micros(20)).tempo == 70)
 }
 
-@Test func `a change that was never worked in is given up after a second`() {
+@Test func `a change that never reaches the shared state lasts a second`() {
   var audio = sessionWithOwnChange()
   let shared = sharedState(tempo: 120)
   #expect(audio.capture(shared, workedIn: 0, at: start + Micros(1_000_000)).tempo == 50)

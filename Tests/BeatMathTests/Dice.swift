@@ -14,7 +14,7 @@ extension Dice {
     range.lowerBound + Int64(bits() % UInt64(range.upperBound - range.lowerBound + 1))
   }
 
-  /// Mostly near zero, sometimes weeks away.
+  /// A time, mostly near zero, sometimes weeks away.
   mutating func micros() -> Int64 {
     switch bits() % 4 {
     case 0: integer(-100...100)
@@ -52,7 +52,7 @@ extension Dice {
     }
   }
 
-  /// Tempos that a client may ask for, in range or not.
+  /// A tempo that a client may ask for, in range or not.
   mutating func askedTempo() -> Double { bits() % 8 == 0 ? unit() * 3000 - 100 : tempo() }
 
   mutating func timeline() -> Timeline {

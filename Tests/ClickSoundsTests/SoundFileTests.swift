@@ -9,7 +9,7 @@ import Testing
 @testable import ClickSounds
 
 extension ScratchFolder {
-  /// A sound file of interleaved samples.
+  /// Writes a sound file of interleaved samples.
   func sound(
     _ name: String, format: Int, rate: Int32 = 48000, channels: Int32 = 1, _ samples: [Float]
   ) throws -> String {

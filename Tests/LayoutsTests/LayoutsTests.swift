@@ -13,7 +13,7 @@ struct LayoutsTests {
     here[..<(here.firstRange(of: "/Tests/LayoutsTests/")?.lowerBound ?? here.startIndex)])
 
   @Test
-  func `what is committed is what the table makes`() throws {
+  func `the committed files are those that the table makes`() throws {
     for (path, bytes) in Files.layouts {
       #expect(Files.read("\(Self.top)/\(path)") == bytes, "\(path) is out of date: run tools/layouts")
     }
@@ -28,7 +28,7 @@ struct LayoutsTests {
   }
 
   @Test(arguments: Layout.all.map(\.name))
-  func `a TouchOSC file decodes to the documented structure, and each address in it is in the table`(
+  func `a TouchOSC file decodes, and the table has each of its addresses`(
     name: String
   ) throws {
     let script = "/tmp/tactus-\(name)-\(getpid()).lua"
@@ -53,7 +53,7 @@ struct LayoutsTests {
       guard words[3] == "FADER", case .number(let range, _)? = row.parameters.first else { continue }
       #expect(range.contains(Double(words[4]) ?? .nan) && range.contains(Double(words[5]) ?? .nan), "\(path)")
     }
-    // What a set needs.
+    // The controls that a set needs.
     for path in [
       "tempo/str", "tempo/tap", "tempo/up", "tempo/down", "start", "stop", "beat/1", "beat/4", "phase",
       "position/bbt",
@@ -62,20 +62,20 @@ struct LayoutsTests {
     ] where !(path == "status" && name == "tactus-phone") {
       #expect(seen.contains(path), "\(path)")
     }
-    // It subscribes by itself, and goes on doing it.
+    // The layout subscribes by itself, again and again.
     let lua = try ChildProcess.run([
       "lua5.4", "\(Self.top)/Tests/LayoutsTests/readers/play_script.lua", script,
     ])
     var sent = lua.output.split(separator: "\n")
     #expect(lua.status == 0 && (12...14).contains(sent.count), "\(lua.errors)")
-    // What shows that it hears is sent back, and nothing else is.
+    // The proof is sent back, and nothing else.
     #expect(sent.popLast() == "60000\t/tactus/proof\tabc123")
     #expect(
       sent.allSatisfy { $0.hasSuffix("\t/tactus/subscribe\t9000\tstate beat phase position heartbeat\t20") })
   }
 
   @Test
-  func `a finger sets whole quantums and a sound that there is; lost cycles are lost cycles`() throws {
+  func `the layouts set whole quantums, four sounds, and show lost cycles`() throws {
     for layout in Layout.all {
       let controls = layout.pages.flatMap(\.controls)
       #expect(controls.first { $0.path == "quantum" }?.kind == .fader(1...16, inWholeSteps: true))
@@ -88,7 +88,7 @@ struct LayoutsTests {
   }
 
   @Test
-  func `the Open Stage Control session is JSON of the documented form, and each address is in the table`()
+  func `the table has each address of the Open Stage Control session`()
     throws
   {
     let program = """
@@ -115,7 +115,7 @@ struct LayoutsTests {
   }
 
   @Test
-  func `the pictures are XML`() throws {
+  func `the pictures are well-formed XML`() throws {
     for layout in Layout.all {
       let reader = try ChildProcess.run([
         "/usr/bin/python3", "-c", "import sys, xml.etree.ElementTree as t; t.parse(sys.argv[1])",

@@ -16,7 +16,7 @@ import Testing
     #expect(MIDIMessage([0xFC]) == MIDIMessage(event: "stop", .level(1)))
   }
 
-  @Test func `machine control is understood, whichever device it names`() {
+  @Test func `MMC is understood for any device number`() {
     #expect(MIDIMessage([0xF0, 0x7F, 0x7F, 0x06, 0x02, 0xF7]) == MIDIMessage(event: "mmc play", .level(1)))
     #expect(MIDIMessage([0xF0, 0x7F, 0x05, 0x06, 0x01, 0xF7]) == MIDIMessage(event: "mmc stop", .level(1)))
     // One hour, two minutes, three seconds and 15 of 30 frames.

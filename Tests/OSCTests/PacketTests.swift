@@ -104,7 +104,7 @@ struct PacketTests {
   }
 
   @Test
-  func `timetags count from 1900, and through the year 2036`() {
+  func `time tags count from 1900, and past 2036`() {
     #expect(Timetag(unixSeconds: 1_700_000_000, nanoseconds: 250_000_000).rawValue == 0xe8fe_6f80_4000_0000)
     let before = Timetag(rawValue: 0xffff_ffff_8000_0000)
     let after = Timetag(rawValue: 0x0000_0001_0000_0000)
@@ -113,7 +113,7 @@ struct PacketTests {
   }
 
   @Test
-  func `datagrams stay within a Wi-Fi frame, and lose no message`() throws {
+  func `datagrams fit into a Wi-Fi frame, and no message is lost`() throws {
     let packets = (0..<200).map { LibloCodec.encode(Message("/tactus/value/\($0)", .int32($0))) }
     let datagrams = Bundle.pack(packets)
     #expect(datagrams.allSatisfy { $0.count <= 1400 } && datagrams.count > 1)

@@ -117,7 +117,7 @@ struct SodiumTests {
     #expect(throws: KeyFile.Failure.system("open", EEXIST)) { try KeyFile.write("another", to: path) }
   }
 
-  @Test func `only the finished file is in the folder`() throws {
+  @Test func `only the finished key file is in the folder`() throws {
     let directory = try ScratchFolder()
     try KeyFile.write("2345-6789-abcd-efgh-jkmn-pqrs", to: directory.path + "/key")
     #expect(throws: KeyFile.Failure.system("open", EEXIST)) {
@@ -134,7 +134,7 @@ struct SodiumTests {
   }
 
   @Test(arguments: [0o644, 0o640, 0o604, 0o660, 0o610] as [mode_t])
-  func `a file that others may read is refused`(mode: mode_t) throws {
+  func `a key file that others may read is refused`(mode: mode_t) throws {
     let directory = try ScratchFolder()
     let path = directory.path + "/key"
     try KeyFile.write("2345-6789-abcd-efgh-jkmn-pqrs", to: path)

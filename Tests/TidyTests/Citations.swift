@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Comments cite what we know of Link, JACK and the machine as "facts: link 7.3": section 7.3 of docs/facts/link.md.
+/// A citation of a fact in a comment: "facts: link 7.3" means section 7.3 of docs/facts/link.md.
 struct Citation: Equatable {
   var page: String
   var section: String
   var line: Int
 
-  /// All of a file, also where the section stands in the comment's next line: "facts: jack 3, 4".
+  /// All citations of a file, also if the section stands in the comment's next line: "facts: jack 3, 4".
   static func all(in file: SourceText) -> [Citation] {
     let words = file.lines.enumerated().flatMap { index, line in
       line.split { " \t(),;:".contains($0) }
@@ -32,7 +32,7 @@ struct Citation: Equatable {
     file.lines[line - 1].contains("facts: ") || file.lines[line - 1].hasSuffix("facts:")
   }
 
-  /// "7.3", also at the end of a sentence.
+  /// A section's number such as "7.3", also at the end of a sentence.
   private static func section(_ word: Substring) -> String? {
     let number = word.hasSuffix(".") ? word.dropLast() : word
     guard let first = number.first, first.isNumber, number.allSatisfy({ $0.isNumber || $0 == "." }) else {

@@ -3,11 +3,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// They have what time the other tests leave.
+/// Long, because these run beside all other tests.
 private let patience = Duration.seconds(900)
 
 @Test
-func `swift format has nothing to say`() throws {
+func `swift format accepts every file`() throws {
   let paths = ["Sources", "Tests", "Package.swift"].map { "\(Repository.root)/\($0)" }
   let done = try ChildProcess.run(
     ["swift", "format", "lint", "--strict", "--recursive", "--parallel"] + paths,
@@ -16,7 +16,7 @@ func `swift format has nothing to say`() throws {
 }
 
 @Test
-func `shellcheck has nothing to say about the scripts`() throws {
+func `shellcheck accepts the scripts`() throws {
   let scripts = Repository.code().filter {
     let first = $0.lines[0]
     return first.hasPrefix("#!") && (first.hasSuffix("bash") || first.hasSuffix("/sh"))
@@ -27,24 +27,24 @@ func `shellcheck has nothing to say about the scripts`() throws {
 }
 
 @Test
-func `ruff and the type checker have nothing to say about the workshop`() throws {
+func `ruff and mypy accept the workshop`() throws {
   let workshop = "\(Repository.root)/tools/lib"
   try hasNothingToSay("ruff", ["check", "--quiet", "--output-format", "concise", workshop])
   try hasNothingToSay("mypy", ["--config-file", "\(workshop)/pyproject.toml", "\(workshop)/workshop"])
 }
 
-/// A checker of tools/.venv; one that is missing has judged nothing.
+/// Runs a checker from tools/.venv; reports a missing one as not judged.
 private func hasNothingToSay(_ checker: String, _ words: [String]) throws {
   let program = "\(Repository.root)/tools/.venv/bin/\(checker)"
   try #require(access(program, X_OK) == 0, "\(checker) is not in tools/.venv: run tools/lab prepare")
-  // Its first line names the place where it was installed, which may have moved.
+  // mypy's own first line names the folder where it was installed, which may have moved.
   let command = checker == "mypy" ? ["\(Repository.root)/tools/.venv/bin/python", "-m", checker] : [program]
   let done = try ChildProcess.run(command + words, within: patience)
   #expect(done.status == 0, "\(checker):\n\(done.output)\(done.errors)")
 }
 
-/// They are compiled only by tools/bench fuzz and tools/prove-realtime, so that a change of what they drive would break them
-/// unseen.
+/// Only tools/bench fuzz and tools/prove-realtime compile these, so a
+/// change of the code that they drive could break them unnoticed.
 @Test(arguments: [
   ["fuzz/fuzz"], ["fuzz/audio"], ["fuzz/far"], ["fuzz/json5"], ["fuzz/midi", "fuzz/cycles"],
   ["fuzz/bbt", "fuzz/cycles"],
@@ -56,7 +56,7 @@ func `the harnesses in Swift fit the modules of today`(harness: [String]) async 
   let tests = CommandLine.arguments[0]
   let products = tests.prefix(upTo: try #require(tests.lastIndex(of: "/")))
   let sources = harness.map { "\(Repository.root)/tools/native/\($0).swift" }
-  // As SwiftPM names it: by its folder.
+  // SwiftPM names the package after its folder.
   let package = try #require(Repository.root.split(separator: "/").last).lowercased()
   let command = [
     "swiftc", "-swift-version", "6", "-typecheck", "-parse-as-library", "-I", "\(products)/Modules",

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Testing
 
-/// What the Python modules of a package import of each other: "soak.faults" of "common", "lab.hosts" of "lab.kernel".
+/// The imports between the Python modules of a package: "soak.faults"
+/// imports "common", "lab.hosts" imports "lab.kernel".
 struct PythonImports {
   private var imports: [String: Set<String>] = [:]
 
-  /// Files by their path below the package's folder.
+  /// `files`: texts by their paths below the package's folder.
   init(_ files: [String: String]) {
     let names = Dictionary(uniqueKeysWithValues: files.keys.map { (Self.name($0), $0) })
     for (name, path) in names {
@@ -18,7 +19,7 @@ struct PythonImports {
         let dots = words[1].prefix { $0 == "." }.count
         let parent =
           package.dropLast(dots - 1) + words[1].dropFirst(dots).split(separator: ".").map(String.init)
-        // A name is a module of that folder, or something in the module that it is.
+        // A name is a module of that folder, or an item of the module.
         for word in words[3...] {
           let module = (parent + [word]).joined(separator: ".")
           imports[name, default: []].insert(names[module] != nil ? module : parent.joined(separator: "."))
@@ -34,7 +35,7 @@ struct PythonImports {
 
   var count: Int { imports.count }
 
-  /// The modules that lead back to themselves, and those that lead there.
+  /// The modules in import circles, and those that import them.
   var circle: Set<String> {
     var rest = imports
     while case let free = rest.filter({ $0.value.allSatisfy { rest[$0] == nil } }), !free.isEmpty {
@@ -45,7 +46,7 @@ struct PythonImports {
 }
 
 @Test
-func `no module of the workshop imports one that imports it`() throws {
+func `the workshop's modules have no import circle`() throws {
   let folder = "tools/lib/workshop"
   let paths = Repository.files(below: folder).filter { $0.hasSuffix(".py") }
   let files = try paths.map { (String($0.dropFirst(folder.count + 1)), try #require(Repository.text($0))) }
@@ -55,7 +56,7 @@ func `no module of the workshop imports one that imports it`() throws {
 }
 
 @Test
-func `a circle through three modules is found`() {
+func `an import circle through three modules is found`() {
   let files = [
     "a.py": "from . import b\n", "b.py": "from .c import d\n", "c.py": "import os\nfrom . import a, e\n",
     "e.py": "",

@@ -22,7 +22,7 @@ enum Repository {
     return names.sorted()
   }
 
-  /// Every file below the folder, hidden and generated ones left out.
+  /// Every file below the folder, without hidden and generated ones.
   static func files(below folder: String) -> [String] {
     entries(of: folder).filter { !$0.hasPrefix(".") && $0 != "__pycache__" }.flatMap { name in
       let path = "\(folder)/\(name)"
@@ -39,7 +39,7 @@ enum Repository {
     return String(validating: bytes, as: UTF8.self)
   }
 
-  /// Everything that somebody wrote by hand and that has a licence line: code, scripts, build files.
+  /// Every handwritten file with a licence line: code, scripts, build files.
   static func code() -> [SourceText] {
     let paths = ["Package.swift"] + ["Sources", "Tests", "tools", ".ci"].flatMap(files)
     return paths.compactMap { path in

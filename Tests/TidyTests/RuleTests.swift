@@ -29,7 +29,7 @@ func `comments and strings are not code, and lines stay where they are`() {
   ("import FoundationEssentials", "Sources/Link/A.swift"),
   ("import BeatMath", "Sources/Nonsense/A.swift"),
 ])
-func `an import outside the table is refused, however it is spelt`(text: String, path: String) {
+func `an import outside the table is refused in every spelling`(text: String, path: String) {
   #expect(Rules.importsAreAllowed(file(text, at: path)).count == 1)
 }
 
@@ -52,7 +52,7 @@ func `a file of 301 lines is too long, one of 300 is not`() {
   "lo_server_thread_add_method(server, nil, nil, { _, _, _, _, _, _ in 0 }, nil)",
   "signal(SIGINT) { _ in }", "_ = Glibc.signal(SIGINT) { _ in }",
 ])
-func `a closure given to C is found, inside the brackets and behind them`(text: String) {
+func `a closure given to C is found, in or after the brackets`(text: String) {
   #expect(Rules.callbacksAreNamedFunctions(file(text)).count == 1)
 }
 
@@ -72,7 +72,7 @@ func `a named function given to C passes`(text: String) {
   "let x = Int.random(in: 1...6)",
   "print(\"here\")", "var g = SystemRandomNumberGenerator()", "Task { }", "let started = Date()",
 ])
-func `a pure module has no clock, no chance and nothing to say`(text: String) {
+func `a pure module has no clock, no randomness and no output`(text: String) {
   #expect(Rules.pureModulesStayPure(file(text)).count == 1)
   #expect(Rules.pureModulesStayPure(file(text, at: "Sources/Link/A.swift")).isEmpty)
 }
@@ -86,7 +86,7 @@ func `a pure module may have a clock of its own making`() {
 }
 
 @Test
-func `the licence stands in the first line, or in the second if the first belongs to a tool`() {
+func `the licence stands in the first line, or in the second`() {
   let line = "// SPDX-License-Identifier: GPL-2.0-or-later\n"
   #expect(Rules.licenceComesFirst(file(line)).isEmpty)
   #expect(Rules.licenceComesFirst(file("#!/bin/bash\n" + line)).isEmpty)
@@ -95,7 +95,7 @@ func `the licence stands in the first line, or in the second if the first belong
 }
 
 @Test
-func `notes to oneself are found as words, in any kind of line`() {
+func `notes to oneself are found as words, in any line`() {
   for note in ["TO" + "DO", "FIX" + "ME", "X" + "XX"] {
     #expect(Rules.nothingIsLeftForLater(file("let a = 1\n// \(note): later")).count == 1)
   }
@@ -110,20 +110,20 @@ func `an exemption from the real-time checks needs its reason beside it`() {
 }
 
 @Test
-func `what the compiler can't check is promised with its reason above`() {
+func `an unchecked promise needs its reason above`() {
   let promise = "final class A: @unchecked Sendable {}"
   #expect(Rules.promisesAreExplained(file(promise)).count == 1)
   #expect(Rules.promisesAreExplained(file("/// The network thread's alone.\n" + promise)).isEmpty)
 }
 
 @Test
-func `a type is called by what it is`() {
+func `a type's name says something`() {
   #expect(Rules.namesSaySomething(file("final class SessionManager {}")).count == 1)
   #expect(Rules.namesSaySomething(file("enum TimeUtils {}\nstruct Peers {}")).count == 1)
 }
 
 @Test
-func `a switch over an enum has no default; over text, numbers and C it may`() {
+func `a switch over an enum has no default; others may have one`() {
   let own = "switch state {\ncase .held: switch x {\ncase 1: a()\ndefault: b()\n}\ndefault: c()\n}"
   #expect(Rules.switchesAreComplete(file(own)).count == 1)
   let inner = "switch count {\ncase 1: switch state {\ncase .a: x()\ncase .b: y()\n}\ndefault: c()\n}"
@@ -133,18 +133,18 @@ func `a switch over an enum has no default; over text, numbers and C it may`() {
 }
 
 @Test
-func `a module without its paragraph is not on the map`() {
+func `a module without its paragraph is noticed`() {
   let page = "text\n**BeatMath** (pure): which beat.\nLink is mentioned."
   #expect(Rules.modulesAreOnTheMap(["BeatMath", "Link"], architecture: page).count == 1)
 }
 
 @Test
-func `something new at the top level is noticed, dotfiles are not`() {
+func `new entries at the top level are noticed, dotfiles are not`() {
   #expect(Rules.topLevelIsKnown(["Sources", "scratch.txt", ".git", "README.md"]).count == 1)
 }
 
 @Test
-func `what the libraries show is documented`() {
+func `the libraries' public names must be documented`() {
   let bare = "/// Good.\npublic struct A {\n  @inlinable\n  public var b: Int\n}"
   #expect(Rules.librariesAreDocumented(file(bare, at: "Sources/LinkAudio/A.swift")).count == 1)
   #expect(Rules.librariesAreDocumented(file(bare)).isEmpty)
@@ -153,7 +153,7 @@ func `what the libraries show is documented`() {
 }
 
 @Test
-func `a citation is found in the middle, at the end of a sentence, and across two lines of a comment`() {
+func `citations are found at a sentence's end and across lines`() {
   let text = """
     /// The later wins (facts: link 7.3, 7.4). Others: facts: jack 3 and 4.
     let facts: Facts = 7
@@ -169,7 +169,7 @@ func `a citation is found in the middle, at the end of a sentence, and across tw
 }
 
 @Test
-func `a citation of a section or page that is not there is noticed`() {
+func `a citation of a missing section or page is noticed`() {
   let facts = ["link": Citation.sections(of: "# Facts\n## 7 Sessions\n### 7.3 Which wins\n")]
   #expect(facts["link"] == ["7", "7.3"])
   #expect(Rules.citedFactsExist(file("/// facts: link 7.3."), facts: facts).isEmpty)
@@ -177,7 +177,7 @@ func `a citation of a section or page that is not there is noticed`() {
   #expect(Rules.citedFactsExist(file("/// facts: jack 7"), facts: facts).count == 1)
 }
 
-@Test func `a test with a title, or with a name that is no sentence, is refused`() {
+@Test func `a test with a title, or whose name is no sentence, is refused`() {
   func complaints(_ text: String) -> Int {
     Rules.testsAreSentences(file(text, at: "Tests/LinkTests/ATests.swift")).count
   }

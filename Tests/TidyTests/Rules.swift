@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What taste forbids, each as a function from a file to its complaints. No file is read here.
+/// The rules of style, each a function from a file to its complaints. This file reads no files.
 enum Rules {
-  /// Every module of Sources and what it may import. A new module gets its line here and its paragraph in
-  /// docs/architecture.md. nil: of our own, all.
+  /// The imports allowed to each module of Sources. A new module gets its
+  /// line here and its paragraph in docs/architecture.md.
   static let imports: [String: Set<String>] = [
     "BeatMath": [],
     "Addresses": [],
@@ -75,7 +75,7 @@ enum Rules {
 
   static let fileLineLimit = 300
 
-  /// What a program sees that uses the products `Link` and `LinkAudio`.
+  /// The modules that programs see which use the products `Link` and `LinkAudio`.
   static let libraries: Set = ["Link", "LinkAudio", "AudioLanes", "LinkAudioPath", "LinkAudioSession"]
 
   static func librariesAreDocumented(_ file: SourceText) -> [String] {
@@ -127,8 +127,8 @@ enum Rules {
     ]
   }
 
-  /// A closure literal inherits the isolation of where it stands and aborts when JACK's or liblo's thread calls
-  /// it; neither the compiler nor a test on the main thread sees that.
+  /// A closure literal inherits the isolation of its surroundings, and aborts when JACK's or liblo's thread
+  /// calls it. Neither the compiler nor a test on the main thread notices that.
   static func callbacksAreNamedFunctions(_ file: SourceText) -> [String] {
     guard file.path.hasSuffix(".swift") else { return [] }
     return file.words.compactMap { word in
@@ -142,7 +142,7 @@ enum Rules {
       if file.code[opening] == UInt8(ascii: "(") {
         let end = file.end(ofBracketAt: opening)
         closure = file.code[opening..<end].contains(brace)
-        // On the same line: a body's brace after a condition comes later than this call's own.
+        // On the same line, a brace after a condition is that of a body.
         if !closure, end < file.code.count, let next = file.solid(from: end), file.code[next] == brace {
           closure = !isCondition(file, before: word)
         }
@@ -166,7 +166,7 @@ enum Rules {
     return file.words.contains { $0.line == word.line && conditions.contains($0.text) }
   }
 
-  /// Time, chance and talk come in as arguments or leave as values.
+  /// Pure modules get time and randomness as arguments, and return text as values.
   static func pureModulesStayPure(_ file: SourceText) -> [String] {
     guard let module = file.module, pureModules.contains(module) else { return [] }
     let forbidden: Set = [
@@ -175,8 +175,8 @@ enum Rules {
     ]
     return file.words.compactMap { word in
       guard forbidden.contains(word.text) else { return nil }
-      // Only what is used: `Int.random(in:)`, `Task {`, `Date.now`. A case or a function of our own called
-      // `clock` is a name, and chance that is drawn `using:` a generator comes from a seed.
+      // Complain only about uses: `Int.random(in:)`, `Task {`, `Date.now`. A case or function of ours called
+      // `clock` is a name, and randomness `using:` a generator comes from a seed.
       let next = file.solid(from: word.range.upperBound) ?? 0
       let isCall = next == word.range.upperBound && file.code[next] == UInt8(ascii: "(")
       guard word.text.first?.isUppercase == true || isCall, !file.isNamedHere(word),
@@ -188,7 +188,7 @@ enum Rules {
   }
 
   static func licenceComesFirst(_ file: SourceText) -> [String] {
-    // After a `#!` or the line with which Package.swift must begin.
+    // The first line may be a `#!`, or the line with which Package.swift must begin.
     file.lines.prefix(2).contains { $0.contains("SPDX-License-Identifier: GPL-2.0-or-later") }
       ? [] : [file.complaint(1, "the first line is: SPDX-License-Identifier: GPL-2.0-or-later")]
   }
@@ -212,7 +212,7 @@ enum Rules {
     }
   }
 
-  /// What the compiler can't check must be promised beside its reason.
+  /// A promise that the compiler can't check needs its reason beside it.
   static func promisesAreExplained(_ file: SourceText) -> [String] {
     file.words.compactMap { word in
       guard file.module != nil, word.text == "unchecked" else { return nil }
@@ -231,8 +231,8 @@ enum Rules {
     }
   }
 
-  /// `switch` with cases of an enum and a `default` as well: a new case would slip through. Text, numbers and
-  /// tuples need one; an enum of C has no dots.
+  /// Finds a `switch` with cases of an enum and a `default`, through which a new case would slip. Text,
+  /// numbers and tuples need a `default`; C's enum cases have no dots.
   static func switchesAreComplete(_ file: SourceText) -> [String] {
     file.words.enumerated().compactMap { index, word in
       guard file.module != nil, word.text == "switch",
@@ -259,7 +259,7 @@ enum Rules {
     }
   }
 
-  /// A test is called what it says, in backticks, and has no second name.
+  /// A test's name is a sentence in backticks, without a second title.
   static func testsAreSentences(_ file: SourceText) -> [String] {
     guard file.path.hasPrefix("Tests/") else { return [] }
     return file.words.indices.compactMap { index in
@@ -290,7 +290,7 @@ enum Rules {
       .map { "\($0): what is this at the top level? The house has Sources, Tests, docs, tools and sessions" }
   }
 
-  /// All that are about one file.
+  /// The rules that look at a single file.
   static let ofFiles: [@Sendable (SourceText) -> [String]] = [
     importsAreAllowed, fileIsShort, callbacksAreNamedFunctions, pureModulesStayPure, licenceComesFirst,
     nothingIsLeftForLater, exemptionsAreExplained, promisesAreExplained, namesSaySomething,

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// One file of the repository as the rules look at it. No parser: its words, with strings and comments told apart.
+/// One file of the repository for the rules. It is not parsed, only split
+/// into words; strings and comments are recognized.
 struct SourceText {
   struct Word: Equatable {
     var text: String
     var line: Int
-    /// Where it begins and ends in `code`.
+    /// Its range in `code`.
     var range: Range<Int>
   }
 
-  /// From the repository's root: "Sources/BeatMath/Beats.swift".
+  /// The path from the repository's root: "Sources/BeatMath/Beats.swift".
   let path: String
   let lines: [Substring]
-  /// The bytes, with those of comments and string literals turned into spaces.
+  /// The file's bytes, with comments and string literals replaced by spaces.
   let code: [UInt8]
   /// The words of the code: letters, digits and underscores.
   let words: [Word]
@@ -24,7 +25,7 @@ struct SourceText {
     words = Self.words(of: code)
   }
 
-  /// "BeatMath" for a file in Sources/BeatMath, else nil.
+  /// The module, "BeatMath" for a file in Sources/BeatMath; nil elsewhere.
   var module: String? {
     let parts = path.split(separator: "/")
     return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
@@ -32,12 +33,12 @@ struct SourceText {
 
   func complaint(_ line: Int, _ text: String) -> String { "\(path):\(line): \(text)" }
 
-  /// The first byte of the code at or after the place that is no space.
+  /// The index of the first byte at or after `place` that is not white space.
   func solid(from place: Int) -> Int? {
     code[place...].firstIndex { $0 != 0x20 && $0 != 0x0A }
   }
 
-  /// The place after the bracket that closes the one at `place`.
+  /// The index after the bracket that closes the one at `place`.
   func end(ofBracketAt place: Int) -> Int {
     var depth = 0
     for index in place..<code.count {
@@ -55,7 +56,7 @@ struct SourceText {
     words.filter { range.contains($0.range.lowerBound) }.map(\.text)
   }
 
-  /// `a.word` or `.word`; `Glibc.word` is none.
+  /// Whether the word is a member, as in `a.word` or `.word`; `Glibc.word` is not.
   func isMember(_ word: Word) -> Bool {
     guard word.range.lowerBound > 0, code[word.range.lowerBound - 1] == UInt8(ascii: ".") else {
       return false
@@ -63,13 +64,13 @@ struct SourceText {
     return !words.contains { $0.text == "Glibc" && $0.range.upperBound == word.range.lowerBound - 1 }
   }
 
-  /// `.word`, with nothing before the dot.
+  /// Whether the word is an implicit member: `.word` with nothing before the dot.
   func isImplicitMember(_ word: Word) -> Bool {
     guard isMember(word), word.range.lowerBound > 1 else { return false }
     return [UInt8(ascii: " "), UInt8(ascii: "("), 0x0A].contains(code[word.range.lowerBound - 2])
   }
 
-  /// `func word`, `case word`, `let word`: what stands here is a name that we give.
+  /// Whether the word is a name declared here: `func word`, `case word`, `let word`.
   func isNamedHere(_ word: Word) -> Bool {
     guard let index = words.firstIndex(where: { $0.range == word.range }), index > 0 else { return false }
     return words[index - 1].line == word.line
@@ -98,7 +99,8 @@ struct SourceText {
   }
 }
 
-/// Swift's comments, string literals and names in backticks, replaced by spaces. Lines and places stay where they are.
+/// Replaces Swift's comments, string literals and names in backticks by
+/// spaces. Lines and positions stay the same.
 private struct Blanking {
   private(set) var result: [UInt8]
   private var place = 0

@@ -13,7 +13,7 @@ func `every file keeps the house's rules`() {
 }
 
 @Test
-func `every module has a paragraph in docs/architecture.md and a line in the table of imports`() throws {
+func `every module is in docs/architecture.md and the import table`() throws {
   let architecture = try #require(Repository.text("docs/architecture.md"))
   let modules = Repository.entries(of: "Sources").filter { !$0.hasPrefix(".") }
   for complaint in Rules.modulesAreOnTheMap(modules, architecture: architecture) {
@@ -23,13 +23,13 @@ func `every module has a paragraph in docs/architecture.md and a line in the tab
 }
 
 @Test
-func `nothing lies about at the top level`() {
+func `the top level has known entries only`() {
   for complaint in Rules.topLevelIsKnown(Repository.entries(of: "")) { Issue.record("\(complaint)") }
 }
 
 @Test
-func `no script says where packages come from: that is the machine's to know`() throws {
-  // In two halves, so that this file is none that names one.
+func `no script names a package mirror`() throws {
+  // Each name in two halves, so that this file does not contain it.
   let names = ["debian.o" + "rg/debian", "ubuntu.c" + "om", "pypi.o" + "rg", "pythonhosted.o" + "rg"]
   let paths = ["tools", ".ci", "sessions"].flatMap(Repository.files).filter { !$0.hasPrefix("tools/.") }
   #expect(paths.contains("tools/package.d/try"))
@@ -51,7 +51,7 @@ func `documents have no notes to oneself`() {
 }
 
 @Test
-func `each fact that a comment cites has its section in docs/facts, and each page is cited`() throws {
+func `each cited fact has its section, and each page of facts is cited`() throws {
   let pages = Repository.files(below: "docs/facts").filter { $0.hasSuffix(".md") }
   var facts: [String: Set<String>] = [:]
   for path in pages {
