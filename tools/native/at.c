@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: cc
-// One more process in a running lab, on one of its hosts: what `tools/lab at` and `$LAB on` become, and tests begin by the
-// hundred. The stage has left in its shared directory what it needs to know: host-K, "NET MOUNTS" (process 1's descriptors of
-// its namespaces, -1 where they are process 1's own) and the environment, each ended by a zero.
+// Starts a process on a host of a running lab, as `tools/lab at` and `$LAB on` do; tests start hundreds. In
+// its shared directory the stage has left the file host-K with "NET MOUNTS" (descriptors of namespaces in
+// process 1, or -1 for process 1's own) and the environment, each ended by a zero.
 //
 // usage: at LAB HOST COMMAND...; LAB is the process id of a running tools/lab, or 0: the lab around us
 #define _GNU_SOURCE
@@ -42,7 +42,7 @@ static int first_child(int lab) {
 static void enter_lab(const char *lab) {
   const int spaces = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWPID, first = first_child(atoi(lab));
   const int process = first ? pidfd_open(first, 0) : -1;
-  // Nobody can enter the user namespace that he is in.
+  // A process cannot enter the user namespace in which it is already.
   if (process < 0 || (setns(process, spaces | CLONE_NEWUSER) < 0 && setns(process, spaces) < 0))
     die(2, "cannot enter lab ", lab, strerror(first ? errno : ENOENT));
 }
@@ -63,7 +63,7 @@ static void enter_host(const char *host) {
   size_t room = 0;
   int net, mounts;
   if (getdelim(&text, &room, 0, file) < 0 || sscanf(text, "%d %d", &net, &mounts) != 2) die(125, path, " is damaged", "");
-  // The strings stay: putenv wants them.
+  // putenv keeps the strings, so they are not freed.
   for (char *entry = NULL; room = 0, getdelim(&entry, &room, 0, file) > 0; entry = NULL) putenv(entry);
   fclose(file);
   if (net < 0) return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: cc -shared -fPIC -ldl
-// Preloaded into a JACK client: how long does its process callback take? The same for every program that is compared.
-// The durations go into a file in memory ($CALLBACK_TIME.PROCESS-ID): no system call but the thread's CPU clock.
+// Preloaded into a JACK client, measures its process callback, in the same way for
+// every program. The durations go into a file in memory
+// ($CALLBACK_TIME.PROCESS-ID); the only system call is for the thread's CPU clock.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

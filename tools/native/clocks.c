@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: cc -shared -fPIC -ldl
-// Preloaded into the programs of one host by tools/soak --fault: its clocks can be set. Two offsets in nanoseconds lie in the
-// file $CLOCKS: that of the wall clock, which somebody sets back, and that of the monotonic clocks, which stand still while
-// a machine sleeps (CLOCK_BOOTTIME does not). The kernel's own clocks can be set only for everybody.
+// Preloaded into the programs of one host by tools/soak --fault, to set that host's
+// clocks. The file $CLOCKS has two offsets in nanoseconds: one for the wall clock, which
+// may be set back, and one for the monotonic clocks, which stand still while a machine
+// sleeps (CLOCK_BOOTTIME does not). The kernel's own clocks are the same for all hosts.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -64,7 +65,8 @@ time_t time(time_t *t) {
   return now.tv_sec;
 }
 
-// libjack waits until a time of the wall clock: who set it back meanwhile has it wait an hour longer.
+// libjack waits until a time of the wall clock: if the clock is set back
+// by an hour meanwhile, it waits an hour longer.
 int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
                            const struct timespec *restrict until) {
   for (;;) {

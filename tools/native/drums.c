@@ -3,8 +3,8 @@
 // A drum machine as a JACK client: MIDI clock at drums:clock, a click on each of its beats at drums:click. Driven by lines,
 // each answered by one of JSON (lines.py):
 //   tempo BPM     play     resume SIXTEENTH     stop     silence on|off     jitter MICROSECONDS     status     quit
-// The clocks go on while it stands. Start comes at once, and the next clock is the first of the song; the click is where
-// that clock would be without jitter.
+// The clocks continue while the machine stands. Start is sent at once, and the next clock is the first of the
+// song; the click is at that clock's place without jitter.
 #include <jack/jack.h>
 #include <jack/midiport.h>
 #include <stdatomic.h>
@@ -22,7 +22,8 @@ static _Atomic double tempo = 120, jitter = 0;
 static atomic_int wish, place, silent, playing;
 static atomic_long number; // of the next clock since the song's start
 
-// Only in the process callback: where the next clock is due, in frames from this cycle's start, and those on their way.
+// Used only in the process callback: the frame of the next clock,
+// counted from this cycle's start, and those of delayed clocks.
 static double due;
 static double waiting[QUEUE];
 static int waitingCount;
@@ -45,7 +46,7 @@ static void obey(void *buffer) {
   if (wanted == PLAY) atomic_store(&number, 0);
   if (wanted == RESUME) atomic_store(&number, sixteenth * 6L);
   atomic_store(&playing, wanted != STOP);
-  // What is late still was the old song's.
+  // Delayed clocks still belong to the old song.
   waitingCount = 0;
 }
 
@@ -83,7 +84,7 @@ static int process(jack_nframes_t frames, void *unused) {
   return 0;
 }
 
-// 0: not understood.
+// Returns 0 if the line is not understood.
 static int answer(const char *line) {
   char word[32] = "", argument[32] = "";
   const int words = sscanf(line, "%31s %31s", word, argument);

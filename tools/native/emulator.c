@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Preloaded: two things that qemu's user emulation lacks of Linux. SO_TIMESTAMPNS is unknown, and recvmsg without room
-// for data returns 0 at once, whatever lies in the queue.
+// Preloaded, adds two things that qemu's user emulation lacks: SO_TIMESTAMPNS is unknown there, and recvmsg
+// without room for data returns 0 at once, whatever the queue holds.
 // build: cc -shared -fPIC
 #define _GNU_SOURCE
 #include <dlfcn.h>

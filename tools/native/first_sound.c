@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: cc -ljack
-// first_sound PORT: plugs itself into PORT as soon as it is there, and prints the moment at which it first sounds, in seconds of
-// CLOCK_MONOTONIC, to a period. Ready when it has printed "ready".
+// first_sound PORT: connects itself to PORT as soon as the port exists, and prints the time of its first
+// sound, in seconds of CLOCK_MONOTONIC, exact to a period. It is ready when it has printed "ready".
 #include <jack/jack.h>
 #include <math.h>
 #include <stdatomic.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: clang -Werror -fPIC -shared -ldl -pthread
 //
-// Watches the audio thread of an unmodified program. Preloaded, it stands between the program and libjack:
-// it lets JACK call the program's process, sync and timebase callbacks through itself and knows by that when
-// the audio thread is inside one of them. In there, each of these is a violation, counted by its kind and
-// written down with its stack:
+// Watches the audio thread of an unmodified program. Preloaded, it stands between the
+// program and libjack: JACK calls the program's process, sync and timebase callbacks
+// through it, so it knows when the audio thread is inside one of them. In there, each
+// of these is a violation, counted by its kind and recorded with its stack:
 //   - a call to the allocator, a lock, a condition, a semaphore, a clock, or a Swift retain or release;
-//   - any system call, no matter who makes it and however: the kernel hands those back as SIGSYS (Syscall User
-//     Dispatch), so this also sees the futex under a Swift Mutex and what happens inside libjack.
+//   - any system call, from any code: the kernel returns it as SIGSYS (Syscall User Dispatch), so this also
+//     sees the futex under a Swift Mutex and the calls inside libjack.
 // An uncontended lock that is inlined (a Swift Mutex) makes no system call: only the compiler's check sees it.
 //
 // Counts go to the file named by REALTIME_REPORT, which is mapped, so that they outlive a crash.
@@ -38,7 +38,7 @@
 #define KINDS 48
 #define STACKS_PER_KIND 3
 
-// What the report file is; main.py reads it.
+// The layout of the report file, which tools/lib/workshop/proofs reads.
 struct report {
     uint64_t magic, cycles, syncs, timebases, audible, midi_events, syscalls_watched, violations;
     struct { char name[24]; uint64_t count; } kinds[KINDS];
@@ -74,8 +74,8 @@ static void caught(int signal, siginfo_t *info, void *context) {
     char name[24];
     snprintf(name, sizeof name, "system call %d", info->si_syscall);
     violation(name);
-    // Do it after all: back to the instruction, with the number in its register again. From here to the end
-    // of this callback the kernel lets everything pass; one report a cycle is enough.
+    // Do the call after all: back to the instruction, with the number in its register again. Until the end of
+    // this callback the kernel lets all calls pass; one report a cycle is enough.
     dispatch = 0;
 #if defined(__x86_64__)
     ucontext_t *machine = context;
@@ -99,7 +99,7 @@ typedef int (*process_fn)(uint32_t, void *);
 typedef int (*sync_fn)(int, void *, void *);
 typedef void (*timebase_fn)(int, uint32_t, void *, int, void *);
 
-// What the program gave for a callback; kept for good, as JACK may still call the one before.
+// The program's callback and argument; never freed, since JACK may still call an earlier one.
 struct given { void *callback, *argument, *handle; };
 
 static struct given *given(void *handle, void *callback, void *argument) {
@@ -190,7 +190,7 @@ unsigned char *jack_midi_event_reserve(void *buffer, uint32_t time, size_t size)
     return place;
 }
 
-// ---- the allocator: glibc's own names, so that nothing here goes in circles through dlsym
+// ---- the allocator: glibc's own names, because dlsym itself allocates
 
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
@@ -238,7 +238,7 @@ WRAP(int, sem_trywait, "", (sem_t * s), (s))
 WRAP(int, sem_post, "", (sem_t * s), (s))
 WRAP(int, clock_gettime, "", (clockid_t c, struct timespec *t), (c, t))
 
-// These two may be called with more registers in use than a C function keeps.
+// These two may be called while more registers are in use than a C function preserves.
 #define WRAP_COUNT(name, result)                                                  \
     static result (*real_##name)(void *);                                         \
     __attribute__((preserve_most)) result name(void *object) {                    \

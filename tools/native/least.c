@@ -2,9 +2,9 @@
 // build: cc -ljack
 // least [NAME MICROSECONDS [PORTS]]
 //
-// The least that a JACK client can do: one port, or PORTS of which every other is MIDI, cleared in every cycle, and with
-// MICROSECONDS an addition in a register that takes as long. How long its process callback takes is what JACK and the machine
-// take, and no client's doing.
+// The least that a JACK client can do: one port, or PORTS of which every other one is MIDI, cleared in every
+// cycle, and with MICROSECONDS an addition in a register for that long. The duration of its process callback
+// is due to JACK and the machine, not to a client.
 #include <jack/jack.h>
 #include <jack/midiport.h>
 #include <stdint.h>
@@ -44,7 +44,7 @@ static double now(void) {
   return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
 }
 
-// The quickest of many tries was not interrupted.
+// The fastest of many tries was not interrupted.
 static uint64_t turns_in(double micros) {
   double quickest = 1e9;
   for (int i = 0; i < 1000; ++i) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: clang -Werror -fPIC -shared -ldl
 //
-// Plants one sin in the audio thread of an unmodified program: preloaded after the interposer, it replaces a
-// function that the callback calls in every cycle and does there what must never be done. The proof has to
-// fail with it; else the proof proves nothing. Compiled once for each PLANT.
+// Plants one violation in the audio thread of an unmodified program: preloaded after the interposer, it
+// replaces a function that the callback calls in every cycle, and does something forbidden there. The proof
+// must fail then, otherwise it proves nothing. Compiled once for each PLANT.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -3,8 +3,8 @@ import BeatMath
 import Choices
 import HostSync
 
-// An hour of audio cycles, with everything on and everything changing, for RealtimeSanitizer: what fuzz/cycles.swift and
-// channel.swift do between enter and leave must not allocate, lock or make a system call.
+// An hour of audio cycles with everything on and everything changing, for RealtimeSanitizer: the code of
+// fuzz/cycles.swift and channel.swift between enter and leave must not allocate, lock or make a system call.
 
 @_silgen_name("__rtsan_ensure_initialized") func rtsanInitialise()
 @_silgen_name("__rtsan_realtime_enter") func rtsanEnter()
@@ -36,7 +36,7 @@ func draw(_ limit: UInt64) -> UInt64 {
   return random % limit
 }
 
-/// Mostly bytes that spoil nothing (`Bytes.chance`): a song has to go on for some bars.
+/// Mostly harmless bytes (`Bytes.chance`): a song must last for some bars.
 func byte() -> UInt8 {
   draw(40) == 0 ? UInt8(draw(256)) : [1, 2, 7, 13, 14, 22, 26, 49][Int(draw(8))]
 }
@@ -48,7 +48,7 @@ func playing<Result>(_ body: (inout Bytes) -> Result) -> Result {
   }
 }
 
-/// One cycle's worth of accidents.
+/// The disturbances of one cycle.
 func disturb(_ stage: Stage) {
   switch draw(200) {
   case 0: stage.session.setTempo(Double(20 + draw(979)), at: stage.moment)

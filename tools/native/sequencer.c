@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: cc -shared -fPIC
-// An ALSA sequencer that leads nowhere, loaded before libasound (LD_PRELOAD) where the kernel has none: Qtractor, for
-// one, does not start its audio without it. Ports and queues can be made, events go to nobody, none ever comes, and a
-// queue's ticks pass at its tempo. Only the calls that would reach the kernel are here; the rest is libasound's own.
+// A dummy ALSA sequencer, loaded before libasound (LD_PRELOAD) if the kernel has
+// none: Qtractor, for one, does not start its audio without it. Ports and queues can
+// be created, events vanish, none arrives, and a queue's ticks pass at its tempo.
+// Only calls that would reach the kernel are here; the rest is libasound's own.
 #include <errno.h>
 #include <poll.h>
 #include <stdint.h>
@@ -102,7 +103,7 @@ const void *snd_seq_queue_status_get_real_time(const void *status) {
 }
 int snd_seq_create_port(void *s, void *port) { return (void)s, snd_seq_port_info_set_port(port, ports++), 0; }
 
-// Nobody else is there.
+// There are no other clients.
 int snd_seq_query_next_client(void *s, void *i) { return (void)s, (void)i, -ENOENT; }
 int snd_seq_query_next_port(void *s, void *i) { return (void)s, (void)i, -ENOENT; }
 int snd_seq_query_port_subscribers(void *s, void *i) { return (void)s, (void)i, -ENOENT; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: cc -Wno-unused-parameter -shared -fPIC -ldl
-// Preloaded into tactus by tools/soak --plant: faults that the soak must find. $PLANT names one; it begins after eight
-// seconds. The program itself knows nothing of it.
+// Preloaded into tactus by tools/soak --plant: faults that the soak must find. $PLANT names one, which begins
+// after eight seconds. The program itself does not know.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <jack/jack.h>
@@ -36,8 +36,8 @@ static bool planted(const char *name) {
 
 __attribute__((constructor)) static void begin(void) { seconds(); }
 
-// The audio thread's: a click falls silent now and then, since near a new tempo none is blamed; or all come a millisecond
-// and a half late.
+// Faults of the audio thread: occasionally a click is silenced (several, since near a tempo change none is
+// blamed), or all clicks are 1.5 ms late.
 static jack_port_t *click;
 static JackProcessCallback callback;
 static void *argument;
@@ -94,7 +94,7 @@ jack_port_t *jack_port_register(jack_client_t *client, const char *name, const c
   return port;
 }
 
-// One clock of MIDI is swallowed.
+// Drops one MIDI clock.
 static int swallow(const jack_midi_data_t *data, size_t size) {
   static bool done = false;
   if (done || size != 1 || data[0] != 0xF8 || !planted("clock")) return 0;
@@ -114,7 +114,8 @@ jack_midi_data_t *jack_midi_event_reserve(void *buffer, jack_nframes_t time, siz
   return swallow(clock, size) ? nowhere : real(buffer, time, size);
 }
 
-// The other threads': something is kept at each datagram, or the thread that reads from Link's port falls asleep.
+// Faults of other threads: memory leaks with each datagram, or the
+// thread that reads from Link's port falls asleep.
 static void *sleep_for_ever(void *unused) {
   for (;;) pause();
   return unused;

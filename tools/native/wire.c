@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: cc
-// The lab's wire: an Ethernet switch in user space that can be as bad as a real network, the same way every time.
+// The lab's wire: an Ethernet switch in user space that can be as bad as a real network, reproducibly.
 //
-// usage: wire LISTENER STATE. LISTENER is the descriptor of a SOCK_SEQPACKET socket, at which comes one request, "HOST", with a
-// packet socket (SCM_RIGHTS) that is bound to the switch's end of that host's cable; the answer is ok, or what is wrong. STATE is a file in memory: how the wire is, which
-// tools/lib/workshop/lab/wire.py writes, and what it has counted, which that shows.
+// usage: wire LISTENER STATE. LISTENER is the descriptor of a SOCK_SEQPACKET socket. A request is "HOST" with
+// a packet socket (SCM_RIGHTS) that is bound to the switch's end of that host's cable; the answer is "ok" or
+// an error. STATE is a file in memory with the wire's settings, which tools/lib/workshop/lab/wire.py writes,
+// and its counters, which that program shows.
 //
 // Every decision about the n-th datagram of a kind (UDP over IPv4, UDP over IPv6, the rest) from one host to
-// another is a hash of (seed, from, to, kind, n): it depends neither on time nor on what else is on the wire.
+// another is a hash of (seed, from, to, kind, n), independent of time and of other traffic.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ typedef struct { uint64_t frames, lost, duplicated, reordered, cut, overflow, un
 typedef struct { int fd, host; uint8_t address[6]; } Port;  // what its cable's other end last sent from
 typedef struct Late { struct Late *next; int64_t due; int port, from, size; uint8_t bytes[]; } Late;
 
-// As wire.py has it.
+// The same layout as in wire.py.
 static struct {
   uint64_t seed, waiting, cables[HOSTS];
   Quality quality[HOSTS][HOSTS];
@@ -58,7 +59,7 @@ static uint64_t mixed(uint64_t x) {  // splitmix64's finisher
   return x ^ (x >> 31);
 }
 
-/// Uniform in [0, 1), decided by who, what, the how-manieth, and for which question.
+/// Uniform in [0, 1), decided by the hosts, the kind, the datagram's number, and the question (`lane`).
 static double chance(int from, int to, int kind, uint64_t n, int lane) {
   uint64_t place = ((uint64_t)(from * HOSTS + to) * KINDS + kind) * LANES + lane;
   return (mixed(mixed(mixed(state->seed + 0x9e3779b97f4a7c15ULL) + place) + n) >> 11) * 0x1p-53;
@@ -196,7 +197,8 @@ int main(int count, char *arguments[]) {
   state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (state == MAP_FAILED) return 2;
   const int listener = atoi(arguments[1]);
-  // A wire that waits for its turn is a slow wire. Where it is not allowed it is as slow as the machine makes it.
+  // A wire that waits for a processor is a slow wire. Without permission
+  // for this it is as slow as the machine makes it.
   sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 5});
   prctl(PR_SET_TIMERSLACK, 1);
   epoll = epoll_create1(EPOLL_CLOEXEC);

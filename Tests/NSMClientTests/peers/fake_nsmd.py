@@ -29,7 +29,7 @@ def heard(address, arguments, types, source):
     global client
     if address == "/ended":
         return show(f"ended {arguments[0]}")
-    # Before it is shown: whoever reads of it may have us say something at once, and this comes first.
+    # Answer before printing: a reader of the output may send a command at once, which must come second.
     if address == "/nsm/server/announce":
         client = source
         if greeting == "refuse":
@@ -52,7 +52,7 @@ program = subprocess.Popen(
 def listen():
     for line in program.stdout:
         show("out: " + line.rstrip("\n"))
-    # Through the socket, so that what the program said before its end is printed before it.
+    # Report the end through the socket, so that the program's last messages are printed before it.
     liblo.Server(proto=liblo.UDP).send(liblo.Address("127.0.0.1", server.port), "/ended", program.wait())
 
 

@@ -14,7 +14,7 @@ matplotlib.use("svg")
 from matplotlib import pyplot
 
 MICROS = [-100_000, -10_000, -1000, -100, -10, 0, 10, 100, 1000, 10_000, 100_000]
-# Ours, theirs; text, grid: on light pages and on dark ones.
+# The colours of our and their curve, of text and grid: on light pages and on dark ones.
 DARK = {"#1769c4": "#6db3ff", "#c2540a": "#ff9d52", "#333333": "#dddddd", "#bbbbbb": "#555555"}
 OURS, THEIRS, TEXT, GRID = DARK
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "tactus", "font.family": "sans-serif", "font.size": 9.5, "text.color": TEXT,

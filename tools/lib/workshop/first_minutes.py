@@ -34,7 +34,7 @@ class Newcomer:
     def argv(self, line: str) -> list[str]:
         if not self.root:
             return ["sh", "-c", line]
-        # Of this machine's only what leads to its JACK server and its screen.
+        # Of this machine's environment, only the variables that lead to its JACK server and its screen.
         return ["env", "-u", "LD_PRELOAD", "sh", "-c", " ".join([
             "exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 TERM=dumb HOME=/home/musician",
             "DEBIAN_FRONTEND=noninteractive JACK_NO_AUDIO_RESERVATION=1 XDG_RUNTIME_DIR=/dev/shm/runtime",
@@ -250,7 +250,7 @@ def main(words: list[str]) -> int:
         install(newcomer, words[1])
     first, linkhut = click_beside_linkhut(newcomer)
     page_on_a_phone(newcomer, linkhut)
-    # As README has it, in a second terminal: the first tactus still runs.
+    # A second terminal, as in README: the first tactus still runs.
     is_refused(newcomer)
     newcomer.run(f"{newcomer.tactus} send quit")
     first.process.wait(20)

@@ -4,9 +4,10 @@ import BeatMath
 import LinkAudioSession
 import LinkWire
 
-// What libFuzzer calls with each mutated packet of an audio socket; the address sanitizer watches. `tools/bench fuzz audio` builds it.
+// libFuzzer calls this with each mutated packet of an audio socket,
+// under the address sanitizer. `tools/bench fuzz audio` builds it.
 
-/// The peers and the channels of the captures that the packets are made from.
+/// The peers and channels of the captures that are the seeds of the packets.
 private let peers: [UInt64] = [
   0x214d_6824_2231_6b4f, 0x4e7e_7636_7374_6949, 0x5769_5647_347a_7a6a, 0x4d68_6d43_7239_3729,
   0x4d41_5922_6d67_6d2a, 0x5754_7a40_7c42_634c,
@@ -15,7 +16,7 @@ private let channels: [UInt64] = [0x7841_7854_616b_4530, 0x5567_5f2e_7a72_456b]
 private let gateway = GatewayID(rawValue: 1)
 private let sender = Endpoint(.v4(0x7f00_0001), port: 1000)
 
-/// A machine that knows and believes them all, and takes both channels.
+/// A machine that knows and believes these peers, and subscribes to both channels.
 nonisolated(unsafe) private var session: LinkAudioSession = {
   var session = LinkAudioSession(
     secret: (1, 2), node: NodeID(rawValue: 1), session: NodeID(rawValue: peers[3]), at: .zero)
@@ -62,7 +63,7 @@ private func hear(_ packet: UnsafeRawBufferPointer) {
   drain()
 }
 
-/// Pings are answered, so that the machine goes on believing; what it says must be what its like can read.
+/// Answers pings, so that the machine keeps believing the peers. The machine's own packets must be readable.
 private func drain() {
   while true {
     switch session.nextOutput() {
@@ -88,7 +89,7 @@ private func answer(_ packet: AudioPacket, as endpoint: Endpoint) {
   }
 }
 
-/// As our encoders write it; nil if it is refused.
+/// The packet as our encoders write it; nil if it is refused.
 private func rewritten(_ packet: UnsafeRawBufferPointer) -> [UInt8]? {
   guard let datagram = try? decodeAudio(packet) else { return nil }
   switch datagram.body {

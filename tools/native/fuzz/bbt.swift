@@ -3,8 +3,8 @@ import BeatMath
 import Choices
 import HostSync
 
-// What libFuzzer calls with each spoilt series of bars and beats that a foreign timebase master shows, and that other
-// clients ask for; the address sanitizer watches. `tools/bench fuzz` builds it.
+// libFuzzer calls this with each mutated series of bars and beats, as a foreign timebase master shows and
+// other clients request them, under the address sanitizer. `tools/bench fuzz` builds it.
 
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
@@ -18,7 +18,7 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     stage.transport.bbt = shown(&input, after: stage.transport.bbt)
     stage.play(&input, requested: input.chance(4) ? shown(&input, after: nil) : nil)
     guard let bbt = stage.transport.bbt, let beats = bbt.beats else { continue }
-    // What was believed can be shown again, and is the same place.
+    // A position that is accepted can be shown again, and is the same place.
     precondition(beats.isFinite && beats >= 0, "a place that is none: \(beats)")
     let again = BBT(
       song: Beats(beats), meter: Meter(beatsPerBar: 4), beatsPerMinute: bbt.beatsPerMinute)
@@ -28,7 +28,7 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// The next cycle's: mostly the one before a little later, with something spoilt.
+/// The position of the next cycle: usually the last one a little later, with some error.
 private func shown(_ input: inout Bytes, after last: BBT?) -> BBT? {
   switch input.byte() % 8 {
   case 0: return nil

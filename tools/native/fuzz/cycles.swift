@@ -3,7 +3,7 @@ import BeatMath
 import Choices
 import HostSync
 
-/// A spoilt input, used up piece by piece; zeros when nothing is left of it.
+/// A mutated input, consumed piece by piece; zeros when it is used up.
 struct Bytes {
   private var rest: Slice<UnsafeRawBufferPointer>
 
@@ -20,7 +20,7 @@ struct Bytes {
     }
   }
 
-  /// As strangers write them: plausible, at the edge, or memory that was never written.
+  /// A number as foreign clients write it: plausible, extreme, or uninitialized memory.
   mutating func double() -> Double {
     let strange: [Double] = [
       .nan, .infinity, -.infinity, 0, -0.0, .leastNonzeroMagnitude, .greatestFiniteMagnitude, -1, 1e18, -1e18,
@@ -40,8 +40,8 @@ struct Tally {
   var cycles = 0, seconds = 0.0, clicked = 0, messages = 0, waits = 0, bars = 0
 }
 
-/// `HostSync` among a server, a session and a control thread that do what it says: what must hold after each cycle,
-/// whatever came in.
+/// `HostSync` between a server, a session and a control thread that
+/// follow the input, with checks of what must hold after each cycle.
 final class Stage {
   var session: SessionState
   var settings = Settings() { didSet { settingsNumber &+= 1 } }
@@ -50,7 +50,7 @@ final class Stage {
   var received = MIDIEvents()
   var sounds = SoundBank()
   private(set) var tally = Tally()
-  /// Around what belongs to the audio thread.
+  /// Called around the audio thread's part.
   var enter: () -> Void = {}, leave: () -> Void = {}
   private var sync = HostSync()
   private var relocator = Relocator()
@@ -89,7 +89,7 @@ final class Stage {
     if input.chance(2) { relocator.choices.correction = .locate }
   }
 
-  /// Also while it plays or counts in.
+  /// Changes settings, also while the song plays or counts in.
   private func choose(_ input: inout Bytes) {
     settings.meter = Meter(beatsPerBar: Int32(input.byte() % 64) + 1, beatType: 1 << Int32(input.byte() % 6))
     let grids: [Quantum] = [
@@ -103,7 +103,7 @@ final class Stage {
 
   deinit { samples.deallocate() }
 
-  /// One cycle of the server; now and then some are lost, or it is stalled.
+  /// One cycle of the server; occasionally cycles are lost, or the server stalls.
   func play(_ input: inout Bytes, requested: BBT? = nil) {
     let frames: UInt32 = input.chance(60) ? Self.longest : [256, 64, 1024, 1][Int(input.byte() % 4)]
     let rate: UInt32 = input.chance(40) ? 0 : [48_000, 44_100, 192_000][Int(input.byte() % 3)]
@@ -151,7 +151,7 @@ final class Stage {
     if case .rolling = transport.state { transport.frame &+= frames }
   }
 
-  /// What counts bars: pulses of them, a click, and a clock that starts on one.
+  /// Plays the outputs that count bars: pulses, a click, and a clock that starts on a bar.
   private func playRack(_ frames: UInt32) {
     for (place, var slot) in rack.enumerated() {
       sync.play(&slot, at: place, into: buffer(3, frames), &rackEvents)
@@ -184,7 +184,7 @@ final class Stage {
     tally.bars += bar != 1 ? 1 : 0
   }
 
-  /// As the network thread does.
+  /// Carries out a proposal, as the network thread does.
   private func obey(_ proposal: Proposal) {
     switch proposal.change {
     case .tempo(let tempo): precondition(tempo > 10 && tempo < 2000, "proposes \(tempo) BPM")

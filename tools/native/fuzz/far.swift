@@ -5,10 +5,12 @@ import FarLink
 import LinkSession
 import LinkWire
 
-// What libFuzzer calls with each mutated series of datagrams of a far wire; the address sanitizer watches. `tools/bench fuzz far` builds it.
+// libFuzzer calls this with each mutated series of datagrams of a far wire, under the address sanitizer.
+// `tools/bench fuzz far` builds it.
 //
-// A real cipher would stop all of them at the door. This one seals by sixteen zeros, so that what somebody with the key could send is reached,
-// too: handshakes, keep-alives, and Link's own datagrams from another room, which a session with a far gateway hears.
+// A real cipher would refuse all of them. This one seals with sixteen zeros, so
+// that also the code behind the seal is reached: handshakes, keep-alives, and
+// Link's own datagrams from another room, which go to a session with a far gateway.
 
 private enum OpenCipher: FarCipher {
   static func publicHalf(of secret: FarKey) -> FarKey { secret }
@@ -36,13 +38,13 @@ private struct Dice: RandomNumberGenerator {
 private let gateway = GatewayID(rawValue: 1)
 private let relay = Endpoint(.v6(high: 0x0100 << 48, low: 1, scope: 0), port: 1)
 
-/// One room, which accepts and calls, and its session.
+/// One room, which accepts calls and calls, and its session.
 private struct Room {
   var random = Dice(state: 7)
   var board: Switchboard
   var session: LinkSession
   var now = Micros(1_000_000)
-  /// By which somebody is to speak to us.
+  /// The index that datagrams to us must carry.
   var index: [UInt8] = [0, 0, 0, 0]
 
   init() {
@@ -71,7 +73,7 @@ private struct Room {
     precondition(board.views.count <= 2 * FarLimits.lines, "lines without an end")
   }
 
-  /// The sizes of what is sent.
+  /// Takes the outputs, and returns the sizes of the datagrams sent.
   private mutating func drain() -> [Int] {
     var sent: [Int] = []
     while let output = board.nextOutput() {
@@ -90,7 +92,8 @@ private struct Room {
   }
 }
 
-/// A series: of each datagram its length (2), a byte for who sends it and when, and its bytes.
+/// The input is a series of datagrams. Each has its length (2 bytes), a
+/// byte for its sender and time, and its bytes.
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let input = UnsafeBufferPointer(start: bytes, count: count)
@@ -101,7 +104,7 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let kind = input[place + 2]
     var datagram = Array(input[place + 3..<place + 3 + length])
     place += 3 + length
-    // Nobody can guess by which index it is to be spoken to us.
+    // A mutation cannot guess our index, so write it here.
     if kind & 1 != 0, datagram.count > 5, datagram[0] == 3 { datagram.replaceSubrange(1..<5, with: room.index) }
     let sender = Endpoint(.v4(0x0a00_0001 + UInt32(kind >> 1 & 3)), port: 7)
     room.hear(datagram, from: sender, later: Micros(Int64(kind >> 3) * 200_000))

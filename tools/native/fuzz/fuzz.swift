@@ -4,9 +4,9 @@ import BeatMath
 import LinkSession
 import LinkWire
 
-// What libFuzzer calls with each mutated packet; the address sanitizer watches. `tools/bench fuzz` builds it.
+// libFuzzer calls this with each mutated packet, under the address sanitizer. `tools/bench fuzz` builds it.
 
-/// A machine that hears everything, as if each packet came from a peer of its own network.
+/// A machine that receives each packet as if from a peer of its own network.
 nonisolated(unsafe) private var session: LinkSession = {
   var session = LinkSession(tempo: Tempo(120), seed: 1, at: .zero)
   session.handle(.enable(true), at: .zero)
@@ -26,7 +26,7 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// What is read must be the same when it is written and read again.
+/// A decoded packet must be the same when it is encoded and decoded again.
 private func readTwice(_ packet: UnsafeRawBufferPointer) {
   _ = try? decodeDiscoveryHeader(packet)
   if let message = try? decodeDiscovery(packet), isMusical(message) {
@@ -47,7 +47,7 @@ private func readTwice(_ packet: UnsafeRawBufferPointer) {
   }
 }
 
-/// A beat that lasts longer than a Double counts exactly is never sent on, so it need not survive.
+/// Whether the message can survive: a beat too long to be exact in a Double is never sent on.
 private func isMusical(_ message: DiscoveryMessage) -> Bool {
   switch message {
   case .alive(let state, _), .response(let state, _): state.timeline.tempo.beatsPerMinute > 0.001

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import JSON5
 
-// What libFuzzer calls with each spoilt document; the address sanitizer watches. `tools/bench fuzz` builds it.
+// libFuzzer calls this with each mutated document, under the address sanitizer. `tools/bench fuzz` builds it.
 
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
@@ -10,7 +10,7 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   do throws(JSON5.Fault) {
     let element = try JSON5.read(document)
     precondition((1...lines).contains(element.line), "a line that is not there")
-    // What is written is JSON5 again, and means the same.
+    // A written value is JSON5 again, and means the same.
     let again = try JSON5.read(Array(element.value.text.utf8))
     precondition(again.value.text == element.value.text, "read, written and read again it differs")
   } catch {

@@ -3,9 +3,9 @@ import Addresses
 import JSON5
 import OSC
 
-// What libFuzzer calls with what a browser may have sent; the address sanitizer watches. `tools/bench fuzz web` builds it, with the files
-// of `Web` that take it apart: a line of a socket, a request's head, or a code that somebody typed. What the libraries take apart
-// before is theirs.
+// libFuzzer calls this with data of a browser, under the address sanitizer. `tools/bench fuzz web` builds it,
+// with the files of `Web` that parse the data: a line of a socket, a request's head, or a typed code. The
+// libraries' own parsing is not tested.
 
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
@@ -34,7 +34,8 @@ private func line(_ bytes: ArraySlice<UInt8>) {
   }
 }
 
-/// The first line is the method and the target, then its headers, as the library hands them over: texts without a zero.
+/// A request: the first line is the method and the target, then the
+/// headers, as the library passes them: texts without a zero.
 private func request(_ bytes: ArraySlice<UInt8>) {
   let lines = bytes.prefix { $0 != 0 }.split(separator: 10, omittingEmptySubsequences: false)
     .map { String(decoding: $0, as: UTF8.self) }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import PackageDescription
 
-// A program outside of the main package that uses the product Link, beside the reference library.
+// A program outside of the main package that compares the product Link with the reference library.
 let package = Package(
   name: "LinkBench",
   dependencies: [.package(name: "tactus", path: "../../..")],

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the recorder can play itself.
+// Sounds that the recorder plays itself.
 #pragma once
 #include <vector>
 
 #include "record.hpp"
 
-// A click at exactly known distances from the reference beat: what shows that the listener measures what it should.
-// Two clocks: JACK's own, as a well-made program would use, or the wall: the earliest of the driver's wake-ups since
-// the last stall (which is told as in workshop/listening/wall.py).
+// A click at exactly known distances from the reference beat, which shows that the listener measures
+// correctly. It has two clocks: JACK's own, as a well-made program would use, or the wall clock: the earliest
+// of the driver's wake-ups since the last stall (detected as in workshop/listening/wall.py).
 class Exact : public Client {
  public:
   Exact(SharedLine& shared, double offsetMicros, double perBeat, bool isByWall)
@@ -44,7 +44,7 @@ class Exact : public Client {
     }
   }
 
-  // When frame 0 of this cycle begins, by JACK's clock, and how long a frame lasts.
+  // The start of frame 0 of this cycle by JACK's clock, and the length of a frame.
   bool begin(double wake, jack_nframes_t frames, double& start, double& slope) {
     const auto now = cycle(Kind::cycle, frames);
     if (!mIsByWall) {
@@ -63,18 +63,18 @@ class Exact : public Client {
     return true;
   }
 
-  // jackd's times of a cycle go on from those of the one before, to the microsecond, unless its driver was too late.
+  // jackd's times of a cycle continue those of the last, to the microsecond, unless its driver was too late.
   bool breaks(const Record& now) {
     const double missed = static_cast<int32_t>(now.frame - mEnd) * 1e6 / rate;
     const double jump = now.current - mNext - missed;
     const bool isFirst = mNext == 0;
     mEnd = now.frame + now.frames;
     mNext = now.next;
-    // Across cycles that were missed JACK's loop is only followed roughly.
+    // Across missed cycles JACK's loop is followed only roughly.
     return !isFirst && (!now.timesValid || std::fabs(jump) > (missed == 0 ? 2 : 150));
   }
 
-  // A stall that JACK's times did not show.
+  // Detects a stall that JACK's times did not show.
   bool isNewLine(double anchor, double period) {
     mLate = anchor > mAnchor + std::max(200.0, period / 4) ? mLate + 1 : 0;
     return mLate >= std::max(4.0, std::ceil(20'000 / period));
@@ -90,8 +90,8 @@ class Exact : public Client {
   bool mStarted = false, mRunning = false, mBroke = false;
 };
 
-// A route that really is longer by N frames and says so, as a converter or a plugin would: what enters through:in leaves
-// through:out N frames later, and both ports' latencies are told that way.
+// A route that is longer by N frames and reports it, like a converter or a plugin: audio from through:in
+// leaves through:out N frames later, and both ports' latencies include that.
 class Through : public Client {
  public:
   explicit Through(int frames) : mFrames(static_cast<jack_nframes_t>(frames)), mLine(mFrames + 1, 0) {}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: g++ -std=c++20 -DLINK_PLATFORM_LINUX=1 -ljack -lpthread
-// The ears of tools/listen: writes down what comes out of JACK ports, when, and what a Link peer with the reference
-// library and JACK's transport showed then. tools/lib/workshop/listening starts it (NAME=NUMBER..., port=NAME...),
-// sends it lines, and judges: on standard output a line with rate, period, which ports are MIDI, and JACK's version;
-// then records.
+// The recorder of tools/listen: records the output of JACK ports with its times, and what a Link peer with
+// the reference library and JACK's transport showed then. tools/lib/workshop/listening starts it
+// (NAME=NUMBER..., port=NAME...), sends it lines, and judges. On standard output it first prints a line with
+// rate, period, which ports are MIDI, and JACK's version, then the records.
 #include <poll.h>
 
 #include <cstdio>
@@ -75,7 +75,7 @@ class Recorder {
     return status;
   }
 
-  // The kind of our input is that of the port, so the ports come first: up to 20 s.
+  // Waits up to 20 s for the ports, since their kind determines that of our inputs.
   bool waitForSources() {
     jack_client_t* scout = nullptr;
     bool all = false;
@@ -169,8 +169,8 @@ class Recorder {
 
   static void write(const Record& record) { fwrite(&record, sizeof record, 1, stdout); }
 
-  // One clock on jackd, two that drift apart on PipeWire: measured again and again, by the tightest of some tries. Only
-  // after a client is open: jack_get_time() crashes before.
+  // Reads both clocks: one and the same on jackd, two that drift apart on PipeWire. Repeated regularly; the
+  // tightest of some tries counts. Only after a client is open: jack_get_time() crashes before.
   void sampleClock() {
     double tightest = 1e9, jack = 0, ahead = 0;
     for (int attempt = 0; attempt < 5; ++attempt) {
@@ -218,8 +218,8 @@ class Recorder {
     double tempo = recorder.mOptions["timebase"];
     double beats = position->frame / recorder.mTap.rate * tempo / 60;
     if (recorder.mOptions["naive"] != 0) {
-      // As everybody writes it first: the session's beat of "now", that is of the cycle that is being computed, though what
-      // it writes is shown for the next one, and heard another latency later.
+      // The naive way: the session's beat "now", that is of the cycle being computed, although the result is
+      // shown for the next cycle, and heard another latency later.
       jack_nframes_t frames;
       jack_time_t now, next;
       float period;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is written down, one record after another, for tools/lib/workshop/listening to judge later.
+// The records, which tools/lib/workshop/listening judges later.
 #pragma once
 #include <jack/jack.h>
 #include <jack/ringbuffer.h>
@@ -34,7 +34,8 @@ enum class Kind : uint8_t {
   mark,     // all until now is told: frames is the number of peers, value the xruns, current the records that were lost
 };
 
-// Times are microseconds: `wake`, at the callback's entry, and the line's by Link's clock, the others by JACK's.
+// Times are microseconds: `wake` (at the callback's entry) and the
+// line's are by Link's clock, the others by JACK's.
 struct Record {
   Kind kind = Kind::mark;
   uint8_t port = 0;
@@ -56,7 +57,7 @@ inline double rawMicros() {
   return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
 }
 
-// From one audio thread to the main thread. Full: counted, never waited for.
+// A queue from one audio thread to the main thread. Records for a full queue are counted and dropped.
 class Ring {
  public:
   void push(const Record& record) {
@@ -76,7 +77,7 @@ class Ring {
   jack_ringbuffer_t* mBytes = jack_ringbuffer_create(sizeof(Record) << 15);
 };
 
-// The latest beat line, from the tap's thread to that of the exact click. Neither waits.
+// The latest beat line, from the tap's thread to that of the exact click, without waiting.
 struct SharedLine {
   void publish(const BeatLine& line) {
     if (std::unique_lock<std::mutex> lock(mMutex, std::try_to_lock); lock) mLine = line;
@@ -95,7 +96,7 @@ struct SharedLine {
 class Client {
  public:
   bool open(const std::string& name) {
-    // libjack gives up while a busy jackd has not taken what it asked for ("Cannot start channel").
+    // libjack gives up if a busy jackd does not answer in time ("Cannot start channel"), so try again.
     for (int tries = 0; !client && tries < 10; ++tries) {
       if (tries > 0) usleep(200'000);
       client = jack_client_open(name.c_str(), JackNoStartServer, nullptr);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The two JACK clients that listen. `Tap` is connected to what is judged and so runs after it in every cycle: what a
-// program wrote in cycle n is in our buffers in cycle n. `Wake` is connected to nothing, so the driver alone wakes it:
-// its wake-up times, and the driver's own note of when it woke, are the wall clock's view of when cycles began.
+// The two JACK clients that listen. `Tap` is connected to the judged ports and so runs
+// after their programs in every cycle: the output of cycle n is in our buffers in cycle
+// n. `Wake` is connected to nothing, so only the driver wakes it: its wake-up times,
+// and the driver's own note of its wake-up, show by the wall clock when cycles began.
 #pragma once
 #include <jack/midiport.h>
 
@@ -29,7 +30,7 @@ class Wake : public Client {
     jack_position_t position{};
     jack_transport_query(client, &position);
     record.driver = static_cast<double>(position.usecs);
-    // Else the next cycle began meanwhile, and all this may be its.
+    // Otherwise the next cycle began meanwhile, and the record may mix both.
     if (jack_last_frame_time(client) == record.frame) ring.push(record);
   }
 };
@@ -61,7 +62,8 @@ class Tap : public Client {
     return true;
   }
 
-  // Our inputs are as late as the loudspeaker, or as told: so the ports that feed us have one latency, not a range.
+  // Our inputs have the loudspeaker's latency, or a pretended one, so that
+  // the ports that feed us have one latency and not a range.
   static void latency(jack_latency_callback_mode_t mode, void* self) {
     auto& tap = *static_cast<Tap*>(self);
     if (mode != JackPlaybackLatency) return;

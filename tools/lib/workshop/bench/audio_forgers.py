@@ -28,7 +28,8 @@ from .link_audio import APART, machine, on_second_host
 
 KINDS = ("crowd", "flood", "spoofer", "twin", "liar")
 COUNTS = ("audio/dropouts", "audio/lost", "audio/late")
-# What an attacked process may keep, in MB, and what a click's place may move by, in frames: each lies on whole ones.
+# Limits: the memory that an attacked process may gain, in MB, and the distance that a click may move, in
+# frames (clicks lie on whole frames).
 GROWTH, MOVED = 16.0, 1.0
 
 

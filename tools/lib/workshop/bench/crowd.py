@@ -24,7 +24,7 @@ def many(count: int) -> None:
     out, ear = link.mouth(MINE), link.ear(MINE)
     while (packet := ear.recv(2048))[:9] != link.DISCOVERY + bytes([link.ALIVE]):
         pass
-    # Theirs is the session of the one that spoke first, but for the node and where to measure.
+    # The entries of the peer that spoke first, apart from the node and its measurement endpoint.
     theirs, dice = link.entries(packet), random.Random(1)
     packets = [link.alive(dice.randbytes(8), theirs[b"sess"], theirs[b"tmln"], link.endpoint(MINE, 9)) for _ in range(count)]
     due = time.monotonic()

@@ -17,8 +17,8 @@ from .. import build, processes
 from ..common import ROOT, TOOLS, choices, git, machine, read_words
 from . import charts, fuzz_osc, link
 
-# What is about microseconds comes first; what only loads the machine, last. Some are shorter here than
-# alone: rounds of joining, minutes of a bad wire, packets for the fuzzers.
+# Measurements in microseconds come first, and those that only load the machine last. Some are shorter here
+# than alone: rounds of joining, minutes of a bad wire, packets for the fuzzers.
 PLAN: dict[str, list[str]] = {
     "link": [], "start": [], "idle": [], "crowd": [], "link-audio": ["--minutes", "1"], "audio": [], "host": [], "osc": [], "page": [], "forgers": [],
     "peers": ["--quick"], "far": ["--minutes", "2"], "fuzz": ["--quick"], "fuzz-osc": ["--quick"]}
@@ -42,7 +42,7 @@ def main(words: list[str]) -> int:
         "--quick": False, "--only": None, "--out": os.path.join(ROOT, ".build", "bench"), "--charts": None})
     only = choices("bench", "--only", options.only, list(PLAN))
     os.makedirs(options.out, exist_ok=True)
-    # What the areas would build between two measurements.
+    # Build now what the areas would otherwise build between two measurements.
     for make in (build.tactus, fuzz_osc.program, link.program, lambda: build.product("link-peer"), build.lab):
         make()
     began, went_well = time.monotonic(), True

@@ -89,7 +89,7 @@ def one_session(here: driver.Peer, there: driver.Peer) -> float:
     """Until then either room's tempo may win, and a key in the other is lost with its session."""
     began = time.monotonic()
     for peer in (here, there):
-        # The other room's players are not seen: the two relays are one another's.
+        # The peers of the other room are not visible: each relay is the other's only peer.
         peer.ask("wait peers 1 30")
     there.ask("tempo 100")
     while here.ask("status")["tempo"] != there.ask("status")["tempo"]:

@@ -29,7 +29,8 @@ from .actors import Figures, Watch
 
 BEAT = 500_000.0
 ASKED = 131.0
-# No click may be further off in the attack than before it by more than this: the place of a click is known to a frame.
+# In the attack a click's error may be larger than before by at most
+# this: a click's place is known to a frame.
 FRAME = 1e6 / 48000
 
 
@@ -37,7 +38,7 @@ def places(clicks: list[float], first: float) -> Figures:
     errors = [(click - first + BEAT / 2) % BEAT - BEAT / 2 for click in clicks]
     numbers = [round((click - first) / BEAT) for click in clicks]
     asked = numbers[-1] - numbers[0] + 1 if numbers else 0
-    # With its sign.
+    # The worst error keeps its sign.
     worst: float | None = max(errors, key=lambda error: abs(error)) if errors else None
     return {"clicks": len(clicks), "median": round(median(map(abs, errors)), 1) if errors else None,
             "worst": None if worst is None else round(worst, 1),
@@ -46,16 +47,16 @@ def places(clicks: list[float], first: float) -> Figures:
 
 def attacked(port: str, seconds: float) -> Figures:
     clicks = Watch(port)
-    # JACK's own clock takes so long to settle in a server's first seconds.
+    # JACK's own clock takes this long to settle after the server's start.
     time.sleep(12)
     clicks.onsets()
     time.sleep(seconds)
     before = clicks.onsets()
     if not before:
         fail("bench forgers", f"nothing is heard from {port}", 1)
-    # The median place, the short way round: where a beat is.
+    # The place of a beat: the median of the clicks, the short way round.
     first = before[0] + median((click - before[0] + BEAT / 2) % BEAT - BEAT / 2 for click in before)
-    # It listens for 1.2 s who is there.
+    # The attacker first listens for peers for 1.2 s.
     subprocess.run([LAB, "on", "2", *module("soak.enemy", "forgers", str(seconds), "1")], check=True)
     during = clicks.onsets()
     time.sleep(seconds)

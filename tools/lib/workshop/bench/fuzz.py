@@ -77,10 +77,10 @@ CORPUS = {
 \x41\n", /* c */ "c": {d: null, $e: true, """ + "été: false}, }\n".encode())],
     "midi": [(b"note 36 ch 10 = tap\ncc 1 = tempo 60..180, click/volume 2..0\nmmc deferred play = rewind, start now\n"
               b"bend ch 16 = /tactus/click/volume\n"),
-             # Clocks, a Start among them, a machine's locate.
+             # MIDI clocks with a Start among them, and an MMC locate.
              CHOICES + b"\2\0\1\10\1\2\2\2\3\2" * 60 + b"\2\3\1\10" + b"\1\10\1\2\2\2\3\2\0\1" * 30
              + b"\1\307\177\177\6\104\6\1\0\0\1\2\3"],
-    # A master that goes on evenly.
+    # A timebase master with an even tempo.
     "bbt": [CHOICES + b"\3\1\1\2\50\17\1\0\1\1\1\1\1\1\1\1" * 80],
 }
 
@@ -119,7 +119,7 @@ def compiled(subject: Subject, work: str) -> str:
     sources = {module: build.swift_files(module) for module in subject.modules}
     sources["Fuzz"] = [os.path.join(HARNESS, f"{name}.swift") for name in subject.harness]
     objects = [build.swift_module(name, files, work, SANITIZE, *SYSTEM) for name, files in sources.items()]
-    # The linker warns of a hundred symbols of the sanitizer's own.
+    # Captured, because the linker warns of a hundred symbols of the sanitizer.
     linked = subprocess.run(["swiftc", SANITIZE, *objects, "-o", f"{work}/fuzz"], check=False, capture_output=True, text=True)
     if linked.returncode != 0:
         fail("bench fuzz", f"the harness does not link\n{linked.stderr}", 1)
@@ -140,7 +140,8 @@ def measure(options: Any) -> tuple[object, bool]:
         for number, seed in enumerate(CORPUS.get(name) or corpus(name)):
             pathlib.Path(work, "corpus", str(number)).write_bytes(seed)
         runs = options.runs or (subject.quick_runs if options.quick else subject.runs)
-        # Without it a crash would wait for Swift's backtracer. The runtime leaks what it keeps for good.
+        # Without the first, a crash would wait for Swift's backtracer. The
+        # runtime leaks memory that it keeps for good.
         environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", ASAN_OPTIONS="detect_leaks=0")
         began = time.monotonic()
         done = subprocess.run([program, f"-runs={runs}", f"-seed={options.seed}", f"-max_len={subject.longest}",

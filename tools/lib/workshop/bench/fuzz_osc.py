@@ -42,9 +42,9 @@ from .actors import Figures
 from .osc_hostile import Attack
 
 ECHO = ("127.0.0.1", 20810)
-# One source is heard 2000 times a second at most, so they come from many.
+# tactus accepts 2000 packets a second from one source, so the fuzzer uses many sources.
 SOURCES = 256
-# What is left of the claims' room on any machine: the sanitizer's own lists, and the allocator's.
+# The growth in memory that the sanitizer's own lists and the allocator explain, in kilobytes.
 GROWTH = {"sanitized": 8192, "release": 1024}
 WORDS = ["now", "bar", "9000", "state beat", "all", "osc.udp://1.2.3.4:9/", "XxXx", "", "note 36 = tap", "tempo 60..90"]
 
@@ -265,8 +265,8 @@ def program() -> str:
 def ready(_: object) -> None:
     program()
     build.tactus()
-    # Without the first a crash would wait for Swift's backtracer. The runtime leaks what it keeps for good. Freed memory
-    # is kept aside in small amounts, so that growth can be seen.
+    # Without the first, a crash would wait for Swift's backtracer. The runtime leaks memory that it keeps for
+    # good. Little freed memory is kept aside, so that growth is visible.
     os.environ.update(SWIFT_BACKTRACE="enable=no",
                       ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64")
 

@@ -29,7 +29,7 @@ def scenes(quick: bool) -> list[Line]:
                 scene("start", "starts, jackd, 256 frames", slowed=False, tempos=[120], quantums=[1], rounds=2),
                 scene("start", "starts beside a client that needs 200 ms", slowed=True, tempos=[300], quantums=[4], rounds=2),
                 scene("lead", "a master with 960 ticks leads", ticks=960, silence=10)]
-    # 300 first: what a slow client needs is learned where a bar is short.
+    # 300 first: bars are short there while tactus learns how long the slow client needs.
     matrix = {"tempos": [300, 120, 20], "quantums": [1, 4, 7]}
     return [scene("bbt", "bar, beat and tick, jackd, 256 frames", tempos=[60, 120, 187.3], seconds=5),
             scene("bbt", "the same on PipeWire", pipewire=True, tempos=[120, 187.3], seconds=5),
@@ -49,7 +49,7 @@ def shown(result: Line) -> str:
         text.append(table.COLUMNS.format("", "", "n", "median", "least", "most", "range", ""))
         for line in result["lines"]:
             if line["type"] == "bbt" and line["error"]["n"]:
-                # Ticks are cut off: the truth is between none and one tick later than what can be shown.
+                # Ticks are rounded down: the true value is up to one tick later.
                 who, tempo = line["section"].split("_")
                 tick = 60e6 / float(tempo) / 1920
                 rest = (f"a tick is {tick:.0f}; without: median {line['error']['median'] - tick / 2:+.1f}, "

@@ -25,9 +25,9 @@ def ear(*ports: object, quantum: int = 4) -> listening.Ear:
 def bbt(scene: Scene) -> None:
     """Bar, beat and tick as shown, for tactus and for the naive bridge, one after the other."""
     for who in ("tactus", "naive"):
-        # Nothing of the naive bridge's sounds; the hardware's latency is that of any port that feeds it.
+        # The naive bridge has no audio output; any port that feeds the hardware shows the hardware's latency.
         judge = ear("tactus:click_1") if who == "tactus" else ear("exact:out", "--exact", "0")
-        # The bridge that everybody writes first (record.cpp): timebase master in a Link session, and nothing else.
+        # The naive bridge (record.cpp) is a timebase master in a Link session, and nothing else.
         player = (actors.tactus(scene["tactus"], "--launch=now", "--no-osc") if who == "tactus"
                   else Recorder(["name=naive", "naive=1"]))
         judge.wait_for_peers(1)
@@ -64,7 +64,7 @@ def press(judge: listening.Ear, is_slowed: bool, tempo: float, quantum: int, sta
     judge.tell(f"locate {round((28 + (beat - 28) % quantum) * micros * RATE / 1e6)}")
     time.sleep(0.2)
     judge.tell({"transport": "roll", "peer": "play"}[starter])
-    # The other client may send the first start a boundary on.
+    # The other client may delay the first start to the next boundary.
     wait_for(judge, 1, 2 * quantum * micros / 1e6 + 1)
     time.sleep(0.1)
 
@@ -105,7 +105,8 @@ def lead(scene: Scene) -> None:
     leader.ask(f"master 131 {ticks}")
     judge = ear("tactus:click_1")
     player = actors.tactus(scene["tactus"], "--lead=host", "--no-osc")
-    # Of two sessions less than half a second apart any may win (facts: link 7.4), and LinkHut's has another tempo than the leader.
+    # Of two sessions less than half a second apart either may win (facts:
+    # link 7.4), and LinkHut's tempo differs from the leader's.
     time.sleep(1)
     hut = driver.Peer("linkhut")
     hut.ask("enable on")

@@ -170,7 +170,7 @@ def on_second_host(*command: str) -> str:
 
 
 def through_jack(seconds: float, home: str, there: Environment) -> Figures:
-    # A beat of 15376.4 frames: roundings do not repeat.
+    # A beat of 15376.4 frames, so that rounding errors do not repeat.
     click = ("--link-audio", "--click", "--click-pattern=x", "--tempo=187.3")
     with machine(1, home, *click, "--send=Click=tactus:click_1", environment=there), \
             machine(2, home, *click, "--link-audio-delay=1beat", "--receive=*/Click", "--out=beat=pulse fine=yes"):

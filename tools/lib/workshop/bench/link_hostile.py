@@ -18,7 +18,7 @@ EDGES = [0, 1, -1, 10**6, 2**62, 2**63 - 1, -2**63]
 class LinkSearch:
     def __init__(self, process: int, seed: int) -> None:
         self.process, self.dice, self.out = process, random.Random(seed), link.mouth(HERE)
-        # Without the audio thread, which runs in each period whatever comes.
+        # All threads but the audio thread, which runs in each period anyway.
         self.tasks = [task for task in processes.threads(process) if os.sched_getscheduler(int(task)) == os.SCHED_OTHER]
         self.sessions = [self.dice.randbytes(8) for _ in range(64)]
         self.nodes = [self.dice.randbytes(8) for _ in range(CROWD)]

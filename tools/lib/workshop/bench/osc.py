@@ -76,7 +76,7 @@ def latency(count: int) -> Figures:
     time.sleep(0.5)
     pairs = []
     for turn, (moment, following) in enumerate(zip(sent, [*sent[1:], math.inf])):
-        # The cycle that runs while it was sent began before; the boundary is the first that comes after.
+        # The cycle during which the message was sent began before it; the boundary is the first one after.
         after = [(start, bool(pulses)) for start, pulses in cycles if moment < start < following]
         shown = [start for start, is_on in after if is_on == (turn % 2 == 1)]
         if shown:
@@ -102,7 +102,7 @@ def beat_and_exact(seconds: int) -> Figures:
             lines.append((came, line))
         if path == "beat" and line:
             beats = line[1] + (came - line[2]) * line[0] / 60e6
-            # The beat that was just reached.
+            # Milliseconds after the nearest beat.
             late.append((beats - round(beats)) * 60e6 / line[0] / 1000)
     controller.say("unsubscribe", "i", controller.port)
     errors = []
@@ -197,6 +197,6 @@ def measure(options: Any) -> tuple[object, bool]:
     trees.stop()
     for area, values in figures.items():
         print(f"{area:<10}", "  ".join(f"{name} {value}" for name, value in values.items()) if isinstance(values, dict) else values)
-    # A ping waits for whatever else runs on this machine, too: of those most are enough.
+    # A ping also waits for other programs on this machine, so a percentile of 95 suffices.
     return figures, (max(figures[area]["ms"] for area in ("dearest", "page", "web", "link")) < 1 and figures["flood"]["ping_ms"]["95"] <= 20
                      and figures["trees"]["ping_ms"]["95"] <= 20 and figures["end"] < 1 and figures["status"] == 0)

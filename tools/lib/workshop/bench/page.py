@@ -41,7 +41,8 @@ def scenes(options: Any) -> list[Line]:
         {"name": "surface", "title": "an OSC controller beside pages", "kind": "surface", "hosts": 2,
          "pings": 100 if few else 1000},
         {"name": "click", "title": "the phone as a click, PipeWire", "kind": "click", "pipewire": True,
-         # Before a number, somebody calibrates who hears the port so many milliseconds late.
+         # With a number, the page is first calibrated by a user who hears the
+         # port that many milliseconds late.
          "sections": [["uncalibrated", 8 if few else 20, [], None], ["calibrated", 10 if few else 150, [], 0],
                       ["tempo-changes", 10 if few else 150, [140, 97.3, 187.3, 60.7, 120], None],
                       ["headphones", 8 if few else 30, [], 200]]},

@@ -99,7 +99,7 @@ def beat(scene: Scene) -> None:
         truth, (has, draws) = peer.ask(f"beat {at}")["beat"], shown.split(",")
         beats_per_ms = scene["tempo"] / 60e3
         errors.append(((float(has) - truth + 2) % 4 - 2) / beats_per_ms)
-        # The bar of the phase, of four beats.
+        # The phase in a bar of four beats, from the width of its indicator.
         phase = 4 * float(draws.removeprefix("scaleX(").removesuffix(")"))
         for after, off in ((frame, drawn_off), (presented, seen_off)):
             off.append(((phase - truth - (after + frame / 2) * beats_per_ms + 2) % 4 - 2) / beats_per_ms)
@@ -152,7 +152,7 @@ def change(scene: Scene) -> None:
     line = stage.browser.next(seconds + 60)
     stage.browser.owed -= 1
     frames = [(float(at), re.match(r"[0-9.]*", shown)) for at, shown, *_ in samples(json.loads(line or "{}")["value"])]
-    # The two clocks have no name in common but the browser's own: a frame of it, and the page's time in it.
+    # The two clocks are linked by one frame of the browser, with the page's time in it.
     now = samples(stage.ask("frames 0.05 T")["value"])[0]
     origin = float(now[0]) - float(now[1]) * 1000
     heard = [(origin + at * 1000, tempo) for at, tempo in json.loads(stage.ask('evaluate "JSON.stringify(heard)"')["value"])]
@@ -165,7 +165,7 @@ def change(scene: Scene) -> None:
     told, announced = after(heard), after(timelines)
     late = [at - sent for at, sent in zip(told, announced) if at is not None and sent is not None]
     say({"type": "change", "told_ms": spread([each for each in told if each is not None]),
-         # What came before it came by an answer to tactus alone, which nobody overhears.
+         # A negative time: tactus knew the change from an answer to it alone, which the listener cannot hear.
          "after_datagram_ms": spread([each for each in late if each >= 0]),
          "shown_ms": spread([each for each in shown if each is not None]), "asked": len(asked)})
     peer.end()

@@ -18,7 +18,7 @@ from ..peers import driver
 from .actors import middle
 
 TEMPO, QUANTUM, PATIENCE = 120, 4, 30
-# name, hosts, how the wire is, rounds, rounds with --quick
+# name, number of hosts, settings of the wire, rounds, rounds with --quick
 SCENES = [
     ("one host", 1, "", 20, 5),
     ("two hosts", 2, "", 20, 5),
@@ -68,11 +68,11 @@ def scene(program: str, host: int, rounds: int, channels: int = 0) -> dict[str, 
     founder.ask("enable on")
     others = company(program, host, channels) if channels else []
     for turn in range(rounds * len(loads)):
-        # Of two rounds that belong together each load is the first one as often as the other.
+        # In each pair of rounds, each load comes first equally often.
         load = loads[(turn + turn // 2) % len(loads)]
         if others:
             stream(others, load)
-        # One joiner at a time, so that each meets the same: one older peer.
+        # One joiner at a time, so that each meets the same session: one older peer.
         for name in sorted(peers, reverse=turn // len(loads) % 2 == 1):
             found = figures[row(name, load)]
             peer = peers[name]
@@ -87,7 +87,7 @@ def scene(program: str, host: int, rounds: int, channels: int = 0) -> dict[str, 
             else:
                 found["not_joined"] += 1
             peer.ask("enable off")
-            # The goodbye may be lost like everything else; silence is noticed after five seconds and more.
+            # The goodbye may be lost like any datagram; then the peer expires after five seconds and more.
             founder.ask(f"wait peers {len(others)} 20")
     for peer in others:
         peer.end()

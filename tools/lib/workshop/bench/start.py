@@ -101,9 +101,9 @@ def wakes(tactus: str, home: str, rounds: int) -> list[float]:
     program = driver.Program([tactus, "--life=auto", "--no-osc"], driver.without_choices(home), ("JACK server", rests))
     program.wait_for("JACK server")
     for number in range(rounds):
-        # It rests from the start on, and again after each connection.
+        # The transport rests from the start on, and again after each connection.
         program.wait_for(rests)
-        # Not in step with anything of its own.
+        # Vary the delay, so that it is not in step with the program's own intervals.
         time.sleep(0.1 + 0.0137 * number)
         osc.came(sock)
         began = time.monotonic()

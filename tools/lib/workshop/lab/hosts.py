@@ -96,7 +96,7 @@ def sysctl(name: str, value: int) -> None:
 def build(options: SimpleNamespace, environment: Environment, wire_program: str | None) -> list[Host]:
     """All hosts, and the wire between them."""
     environment["XDG_RUNTIME_DIR"] = RUNTIME
-    # What the programs remember is the lab's, and goes with it.
+    # The programs store their state in the lab, and it vanishes with the lab.
     environment["XDG_CONFIG_HOME"], environment["XDG_STATE_HOME"] = "/dev/shm/config", "/dev/shm/state"
     if wire_program is None:
         os.mkdir(RUNTIME, 0o700)
@@ -141,7 +141,7 @@ def plug(host: Host, interface: str, address: str, multicast: str | None = None)
        f"link set {port} up\n")
     kernel.no_offload(port)
     wire.connect(host.number, port)
-    # The last byte of a hardware address is the host's; the one before it tells its interfaces apart.
+    # A hardware address ends in the interface's number and the host's.
     script = (f"link set {interface} address 02:00:00:00:{digits(interface) % 256:02x}:{host.number:02x}\n"
               f"link set {interface} up\naddr add {address} brd + dev {interface}\n")
     if multicast:
@@ -151,7 +151,7 @@ def plug(host: Host, interface: str, address: str, multicast: str | None = None)
         ip(script)
 
 
-# The commands that run inside a lab.
+# Commands that run inside a lab.
 
 def find(word: str, needs_wire_for: str) -> Host:
     """Host number WORD of the lab around us; its namespaces are held by process 1."""

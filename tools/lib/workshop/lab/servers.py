@@ -59,7 +59,8 @@ def start_jackd(options: SimpleNamespace, is_realtime: bool, host: Host) -> Star
     log = f"{host.environment['LAB_DIR']}/jackd-{host.number}.log"
     environment = {key: value for key, value in host.environment.items() if key != "DISPLAY"}
     scheduling = ["--realtime", "--realtime-priority", "10"] if is_realtime else ["--no-realtime"]
-    # jackd makes and locks the memory of all its ports as it starts, a sixth of a second of a core for the 2048 of its default.
+    # jackd allocates and locks the memory of all its ports at start: a
+    # sixth of a second of a core for its default of 2048 ports.
     pid = host.spawn(["jackd", *scheduling, "--port-max", "512", "--name", name, "-d", "dummy", "--rate", str(options.rate),
                       "--period", str(options.period)], environment, log)
     return pid, log, f"/dev/shm/jack_{name}_{os.geteuid()}_0"
@@ -77,7 +78,7 @@ def start_pipewire(options: SimpleNamespace, is_realtime: bool, host: Host) -> S
     for key, value in {**words, "REALTIME": RT_MODULE if is_realtime else ""}.items():
         text = text.replace(f"@{key}@", str(value))
     pathlib.Path(directory, "pipewire.conf").write_text(text)
-    # ${LIB} is for the loader: the libraries' directory of whatever architecture the program has.
+    # The loader replaces ${LIB} by the library directory of the program's architecture.
     library = "/usr/${LIB}/pipewire-0.3/jack"
     before = host.environment.get("LD_LIBRARY_PATH")
     host.environment["LD_LIBRARY_PATH"] = f"{library}:{before}" if before else library

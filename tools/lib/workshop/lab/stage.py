@@ -130,7 +130,7 @@ def inside(options: SimpleNamespace, command: list[str], wire_program: str | Non
     os.mkdir(SHARED, 0o755)
     environment = {
         key: value for key, value in os.environ.items()
-        # Doors to what runs outside of the lab, and the marks of a lab around this one.
+        # Variables that lead to programs outside of the lab, and the marks of an enclosing lab.
         if key not in ("DBUS_SESSION_BUS_ADDRESS", "PULSE_SERVER", "PIPEWIRE_REMOTE", "JACK_DEFAULT_SERVER")
     }
     environment.update({

@@ -118,7 +118,7 @@ class Ear:
 
     def begin(self, name: str) -> Iterator[Message]:
         self.mark()
-        # What the server went through in earlier sections is not forgotten: its clock is not settled yet.
+        # Remember the server's stalls in earlier sections: its clock has not settled yet.
         self.remember(Wall(self.heard.rate, self.period, self.heard.wakes))
         self.heard.clear()
         self.name, self.is_reported, self.xruns = name, False, self.heard.xruns

@@ -21,12 +21,13 @@ JUDGED = numpy.dtype([
     ("jack", "f8"), ("wall", "f8"),  # when it is heard; NaN where unknown
     ("beat", "f8"),  # of the reference peer, then
     ("error", "f8"), ("wall_error", "f8"),  # microseconds from the nearest grid point, positive: late
-    # The same by the line of the cycle before, carried on: where two cycles meet JACK's clock gives two times.
+    # The same by the last cycle's line, extended: at the border of two cycles JACK's clock gives two times.
     ("before_error", "f8"),
     ("index", "i8"),  # of the grid point
     ("since_stall", "i8"),  # the number of this cycle after the latest lost one, from 1
     ("quiet", "?"),  # no stall of the server for long: JACK's clock has settled
-    # By how much more than usual JACK's clock is behind the wall's: a wake-up that was milliseconds late has thrown its loop.
+    # The additional delay of JACK's clock behind the wall's: a wake-up that
+    # was milliseconds late disturbs its loop.
     ("apart", "f8"),
     ("steady", "?"),  # no change of the session's tempo or phase close by
     ("settled", "?"),  # nor for so long that every peer must have heard of it
@@ -158,7 +159,7 @@ class Judge:
         events, micros = self.heard.events, self.heard.cycles["micros"]
         between = slice(numpy.searchsorted(self.heard.event_numbers, a["cycle"] + self.heard.numbers[0]),
                         numpy.searchsorted(self.heard.event_numbers, b["cycle"] + self.heard.numbers[0], "right"))
-        # MIDI: between a Stop and the next clock nothing is due.
+        # In MIDI, nothing is due between a Stop and the next clock.
         stops = (events["port"] == port) & (events["size"] == 1) & (events["bytes"][:, 0] == STOP)
         if stops[between].any():
             return found

@@ -108,8 +108,8 @@ class Recording:
         driver = self.by_link(wakes["driver"])
         own, period = wakes["wake"], wakes["frames"] * 1e6 / self.rate
         micros = numpy.where((driver < own) & (own - driver < 0.8 * period), driver, own)
-        # jackd's times of a cycle go on from those of the one before, to the microsecond, unless its driver was too late;
-        # across cycles that were missed JACK's loop is only followed roughly.
+        # jackd's times of a cycle continue those of the last, to the microsecond, unless its driver was too
+        # late; across missed cycles JACK's loop is followed only roughly.
         before = numpy.append(self.last_wake, wakes)[:-1]
         after = wakes[len(wakes) - len(before):]
         missed = (after["frame"] - before["frame"] - before["frames"]).astype("i4") * 1e6 / self.rate

@@ -52,7 +52,7 @@ class Report:
         settled = sure[sure["quiet"] & ~numpy.isnan(sure["error"])]
         within = self.is_within_a_frame(settled)
         recovering = settled["since_stall"] * self.judge.heard.cycles["frames"][settled["cycle"]] < RECOVERY * self.judge.heard.rate
-        # What a section begins with is no loss.
+        # The beginning of a section is no loss.
         recovering &= settled["since_stall"] <= settled["cycle"]
         gaps = self.judge.continuity(judged, which, port)
         yield {"type": "summary", "section": self.section, "port": source.name, "per_beat": source.per_beat,
@@ -84,10 +84,11 @@ class Report:
         fresh = judged[is_fresh]
         if self.has_events:
             yield from self.events(source, fresh)
-        # One of the two may hear of a change only when it is told again: until then neither grid nor count is the other's.
+        # Either of the two may miss the first message of a change; until it is
+        # repeated, grids and counts differ.
         which = is_sure(judged) & judged["settled"]
         sure = judged[which & is_fresh]
-        # A server that was disturbed before we came is known by its distance from the wall alone.
+        # A disturbance before we came shows only in the server's distance from the wall clock.
         settled = sure[sure["quiet"] & (numpy.abs(sure["error"] - sure["wall_error"]) < CLOSE)]
         gaps = self.judge.continuity(judged, which, port, since, until)
         yield {"type": "heard", "port": source.name, "count": len(fresh), "missing": beats(gaps.missing, source.per_beat),
@@ -136,7 +137,7 @@ class Report:
     def bbt(self, latency: float) -> Iterator[Message]:
         """JACK transport's bar, beat and tick against the beat that is heard when the frame that they name is."""
         cycles, rolling = self.judge.heard.cycles, self.rolling()
-        # jack2 shows in the first rolling cycle what was written before the start was known.
+        # In the first rolling cycle jack2 shows values written before the start was known.
         known = rolling & numpy.append([False] * 2, rolling[:-2])[:len(rolling)] & numpy.append(False, rolling[:-1])[:len(rolling)]
         which = cycles["has_bbt"] & known & self.judge.steady & self.judge.quiet
         late = self.beat(latency) - cycles["bbt_beats"]

@@ -21,9 +21,9 @@ class Wall:
         frames, micros, resets = wakes
         self.frame_micros = 1e6 / rate
         cycle = period * self.frame_micros
-        # A wake-up that is so much later is late; so many of them in a row are no accident.
+        # A wake-up with more than this delay is late; this many late ones in a row are no accident.
         self.tolerance, self.accident = max(200.0, cycle / 4), max(4, math.ceil(20_000 / cycle))
-        # PipeWire has no such chain.
+        # PipeWire's times are not chained like that.
         self.resets = set(numpy.flatnonzero(resets).tolist()) if resets.sum() * 10 < len(frames) else set()
         self.stretches: list[tuple[int, int, float]] = []  # first frame, the end before the next stall, micros at frame 0
         begin, offsets, numbers = 0, (micros - frames * self.frame_micros).tolist(), frames.tolist()

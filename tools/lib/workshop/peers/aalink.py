@@ -15,7 +15,7 @@ class Coder:
     pause = 0.01
 
     def __init__(self) -> None:
-        # aalink belongs to an event loop that runs.
+        # aalink needs a running event loop.
         loop = asyncio.new_event_loop()
         threading.Thread(target=loop.run_forever, daemon=True).start()
         self.link = asyncio.run_coroutine_threadsafe(self.made(), loop).result()

@@ -14,7 +14,7 @@ from .chromium import Chromium
 from .lines import Fields, Refused
 from .page import Page
 
-# What was found, each with the elements concerned.
+# The findings of axe, each with its elements.
 FINDINGS = """axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations.map((each) =>
   `${each.id} (${each.impact}): ${each.nodes.slice(0, 4).map((node) => node.target.join(" ")
   + (node.any[0] ? ` [${node.any[0].message}]` : "")).join(" , ")}`))"""
@@ -24,12 +24,13 @@ FOCUSED = """(() => { const at = document.activeElement; return at && at !== doc
 PAINT = """(() => { const all = performance.getEntriesByType("paint"), trip = performance.getEntriesByType("navigation")[0];
   const of = (name) => (all.find((each) => each.name === name) || {startTime: -1}).startTime;
   return {paint: of("first-paint"), contentful: of("first-contentful-paint"), loaded: trip ? trip.loadEventEnd : -1} })()"""
-# Notes of each frame what an expression of its time T (performance.now()) says, while it is drawn.
+# Samples an expression of the frame's time T (performance.now()) in each frame, while it is drawn.
 SAMPLER = """new Promise((done) => { const found = [], end = performance.now() + %f;
   const frame = (T) => { const value = (%s); found.push([T, value, performance.now()]);
     if (T < end) requestAnimationFrame(frame); else done(found) };
   requestAnimationFrame(frame) })"""
-# From a frame's time until what was drawn in it was on the screen, as the browser itself notes it, of twenty.
+# The delay from a frame's time until it was on the screen, as the
+# browser itself measures it, for twenty frames.
 PRESENTED = """new Promise((done) => { const began = {}, took = [];
   new PerformanceObserver((list) => list.getEntries().forEach((each) => took.push(each.renderTime - began[each.identifier])))
     .observe({type: "element"});
@@ -163,7 +164,7 @@ class Browser(lines.Browsing):
         if not self.now.evaluate("typeof axe === 'object'"):
             if not (checker := prepare.axe()):
                 raise Refused("axe-core is not installed; tools/lab prepare installs it")
-            # By the debugger: the page's own policy forbids scripts from anywhere else, and that is to stay so.
+            # Through the debugger: the page's own policy forbids foreign scripts, and shall keep doing so.
             self.now.evaluate(pathlib.Path(checker).read_text() + "; true")
         findings: list[str] = self.now.evaluate(FINDINGS)
         return {"count": len(findings), "findings": "\n".join(findings)}

@@ -20,8 +20,9 @@ from .lines import Refused
 
 Fields = dict[str, Any]
 PATIENCE = 30.0  # seconds for one answer: a browser on a busy machine
-# Nothing of its own on the network, no first-run pages; frames also of pages that are not in front. The list below the address, which
-# nobody sees here, is a page of its own to Chromium: two for each window, before anything is opened; three quarters of a start.
+# No network traffic of its own, no first-run pages, and frames also for pages in the background. The
+# invisible list below the address is a page of its own to Chromium: two for each window before anything is
+# opened, three quarters of the start-up time.
 SWITCHES = [
     "--headless=new", "--no-sandbox", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run", "--no-default-browser-check",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
@@ -43,7 +44,7 @@ class Chromium:
         theirs_in, self.to = self.pipe()
         self.back, theirs_out = self.pipe()
         environment = {key: value for key, value in os.environ.items() if key not in ("DISPLAY", "WAYLAND_DISPLAY")}
-        # As descriptors 3 and 4; and it dies with us.
+        # The pipes are its descriptors 3 and 4; it dies with us.
         self.process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "bash", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out} {theirs_in}<&- {theirs_out}>&- 2>"$0"',
              f"{self.home}/log", program, *SWITCHES, f"--user-data-dir={self.home}/profile", *switches, "about:blank"],

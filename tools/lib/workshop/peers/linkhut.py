@@ -16,8 +16,8 @@ from .lines import Fields
 
 #                     enabled     peers     quantum   sync      state       tempo       beats
 STATUS = re.compile(rb"(yes|no) +\| (\d+) +\| (\d+) +\| (yes|no) +\[(\w+)\] +\| ([\d.]+) +\| (-?[\d.]+) +\|")
-# Seconds from a key to its effect on the status line. Play and stop are obeyed in LinkHut's audio cycle, which a loaded
-# machine's JACK may hold for as long as it likes.
+# The longest time from a key to its effect on the status line. LinkHut starts and stops in its audio cycle,
+# which JACK may delay for any time on a loaded machine.
 REACTS_WITHIN = 10.0
 
 
@@ -27,7 +27,7 @@ class LinkHut:
     def __init__(self) -> None:
         self.shown: tuple[bytes, ...] | None = None
         self.shown_at, self.fresh, self.has_ended = 0, threading.Condition(), False
-        # A line of LinkHut must fit, or the terminal wraps it.
+        # A line of LinkHut must fit, otherwise the terminal wraps it.
         self.terminal = pexpect.spawn("LinkHut", dimensions=(24, 200), preexec_fn=kernel.die_with_parent)
         self.terminal.delaybeforesend = None
         threading.Thread(target=self.read, daemon=True).start()

@@ -15,12 +15,12 @@ from .lines import Refused
 
 NAMED = re.compile(r"@(?:(?P<role>[a-z]+):)?(?P<name>.+)", re.DOTALL)
 MODIFIERS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
-# What a keyboard sends: code, key code, and the text that it types.
+# The events of a keyboard: code, key code, and the text that it types.
 KEYS = {"Enter": ("Enter", 13, "\r"), "Tab": ("Tab", 9, ""), "Space": ("Space", 32, " "), "Escape": ("Escape", 27, ""),
         "Backspace": ("Backspace", 8, ""), "Delete": ("Delete", 46, ""), "Home": ("Home", 36, ""), "End": ("End", 35, ""),
         "ArrowLeft": ("ArrowLeft", 37, ""), "ArrowUp": ("ArrowUp", 38, ""), "ArrowRight": ("ArrowRight", 39, ""),
         "ArrowDown": ("ArrowDown", 40, ""), "PageUp": ("PageUp", 33, ""), "PageDown": ("PageDown", 34, "")}
-# Once it has been in the same place for two frames: nobody hits what is about to move.
+# Waits until the element has been in the same place for two frames: a user does not hit a moving target.
 PLACE = """async function() {
   const where = () => { const box = this.getBoundingClientRect(); return [box.x, box.y, box.width, box.height].join() };
   const before = this.getBoundingClientRect();
@@ -40,7 +40,7 @@ PLACE = """async function() {
     || labels.some((label) => label.contains(top)));
   return {x, y, width: box.width, height: box.height, hit: Boolean(hit), top: names(top), disabled: Boolean(this.disabled)};
 }"""
-# The page draws so often; what is pointed at is looked at in each frame as before.
+# The page draws only every 60 ms; positions of elements are still checked in each frame.
 CALM = """globalThis.eachFrame = requestAnimationFrame;
 globalThis.requestAnimationFrame = (draw) => setTimeout(() => eachFrame(draw), 60)"""
 SHOWN = "function() { return this.checkVisibility({checkOpacity: true, checkVisibilityCSS: true}) }"
@@ -63,7 +63,7 @@ class Page:
     def ask(self, method: str, patience: float = PATIENCE, /, **parameters: Any) -> Fields:
         return self.browser.ask(method, self.session, patience, **parameters)
 
-    # What it tells by itself.
+    # Events of the browser.
 
     def hear(self, what: str, fields: Fields) -> None:
         traffic = self.traffic
@@ -85,7 +85,7 @@ class Page:
         elif what == "Log.entryAdded" and fields["entry"]["level"] == "error":
             self.complaints.append(f"{fields['entry']['text']} {fields['entry'].get('url', '')}".strip())
 
-    # What is there.
+    # Reading the page.
 
     def evaluate(self, expression: str, seconds: float = 0) -> Any:
         """It may take so long."""
@@ -130,7 +130,7 @@ class Page:
                 raise Refused(f"{target}: " + ("is not shown" if there else "there is none"))
             time.sleep(0.02)
 
-    # What a hand does.
+    # Actions of a hand.
 
     def place(self, target: str) -> tuple[str, float, float]:
         """Where somebody would point at it; refused while something else is in front of it."""
@@ -194,7 +194,7 @@ class Page:
             self.ask("Input.dispatchKeyEvent", type="keyDown", text=letter, key=letter, unmodifiedText=letter)
             self.ask("Input.dispatchKeyEvent", type="keyUp", key=letter)
 
-    # How it looks.
+    # Appearance.
 
     def size(self, width: int, height: int, is_touched: bool) -> None:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if is_touched else 1,
@@ -223,7 +223,7 @@ class Page:
                 raise Refused(f"the page did not load within {seconds} s")
             time.sleep(0.005)
 
-    # Its clock.
+    # The page's clock.
 
     def origin(self) -> float:
         """Microseconds of CLOCK_MONOTONIC_RAW at which its performance.now() was 0: that counts CLOCK_MONOTONIC from there."""

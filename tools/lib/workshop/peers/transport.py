@@ -105,7 +105,7 @@ class Transport:
         self.client.activate()
 
     def count(self) -> None:
-        # JACK asks until it hears a yes, and it does at once.
+        # JACK asks until the answer is yes, which it is at once.
         self.relocations = 0
 
         def ready(state: int, position: Any) -> bool:
@@ -135,7 +135,7 @@ class Transport:
         if not self.mastership:
             raise lines.Refused("only a master has a tempo")
         self.mastership.come_to(float(word), float(seconds))
-        # While nothing rolls a master is only called if it asks again.
+        # While the transport stands, a master is only called if it asks again.
         if seconds == "0":
             self.ask()
 

@@ -23,7 +23,7 @@ Fields = dict[str, Any]
 START = 60.0  # seconds, on a busy machine
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 NOWHERE = "data:,"
-# No page, list, update, study or question of its own; a window that is behind another is drawn all the same.
+# No pages, lists, updates, studies or questions of its own; windows in the background are drawn, too.
 PREFERENCES: dict[str, bool | int | str] = {
     "marionette.port": 0, "app.normandy.enabled": False, "app.update.disabledForTesting": True, "browser.aboutwelcome.enabled": False,
     "browser.newtabpage.enabled": False, "browser.region.network.url": "", "browser.safebrowsing.update.enabled": False,
@@ -116,7 +116,7 @@ class Firefox:
 
 
 class WebKit:
-    # What the commands are called over HTTP; the others are asked with GET.
+    # The HTTP paths of the commands; all others are GET requests.
     WAYS: ClassVar = {"Navigate": "url", "Refresh": "refresh", "ExecuteScript": "execute/sync", "FindElement": "element", "SetWindowRect": "window/rect",
             "ElementClick": "element/{id}/click", "ElementSendKeys": "element/{id}/value", "PerformActions": "actions",
             "SetTimeouts": "timeouts", "TakeScreenshot": "screenshot"}
@@ -128,7 +128,7 @@ class WebKit:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        # Its sandbox is a container in a container; there is no graphics card and no bus to be found.
+        # Its sandbox would be a container in a container; there is no graphics card and no bus.
         self.process = program([LAB, "screen", "WebKitWebDriver", f"--port={self.port}"], self.home, NO_AT_BRIDGE="1",
                                GSETTINGS_BACKEND="memory", WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS="1", WEBKIT_DISABLE_DMABUF_RENDERER="1",
                                LIBGL_ALWAYS_SOFTWARE="1", DBUS_SESSION_BUS_ADDRESS="unix:path=/nowhere")

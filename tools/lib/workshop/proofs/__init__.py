@@ -24,8 +24,8 @@ from .. import build
 from ..common import LAB, ROOT, Number, module, package_list, read_words, shell
 from . import reach
 
-# Each proof returns a list of what is wrong; its counter-proof runs the same proof on something that is wrong, and is content
-# only if it says so: what it missed, and how much was planted.
+# Each proof returns a list of errors. Its counter-proof runs the same proof on planted errors, and returns
+# those that were missed and the number planted.
 Missed = tuple[list[str], int]
 PLANTS = ["MALLOC", "FREE", "LOCK", "CLOCK", "WRITE", "FUTEX"]
 
@@ -61,7 +61,7 @@ def annotated(names: list[str]) -> list[str]:
 def prove_annotations(_: str) -> list[str]:
     names = callbacks()
     wrong = annotated(names)
-    # Both: a function of another module may be accepted in one and rejected in the other.
+    # In both configurations: one may accept a function of another module that the other rejects.
     for configuration in ["debug", "release"]:
         done = run(["swift", "build", "--package-path", ROOT, "-c", configuration, "--product", "tactus", "--no-color-diagnostics"])
         if done.returncode != 0:
@@ -78,7 +78,7 @@ def counter_annotations(scratch: str) -> Missed:
     }
     missed = []
     for what, text in sins.items():
-        # In a file of its own and without a mark, as most of HostSync is.
+        # The sin is in a file of its own without a mark, as most of HostSync is.
         paths = [f"{scratch}/sin.swift", f"{scratch}/callback.swift"]
         for path, content in zip(paths, [text, "@_noLocks @_noAllocation\npublic func callback() -> Int { sin() }"]):
             pathlib.Path(path).write_text(content + "\n")
@@ -150,7 +150,7 @@ def watch(scratch: str, server: str, seconds: int, plant: str | None = None, pro
     done = run([LAB, *(["--pipewire"] if server == "pipewire" else []), "--", *command], REALTIME_REPORT=report)
     if done.returncode != 0:
         sys.exit(f"prove-realtime: the stage failed ({done.returncode}) on {server}\n{done.stdout[-2000:]}")
-    # The stage has no hand at the surface, the program's scene has.
+    # The program's scene sends commands to the surface; the stage does not.
     return Report(report, done.stdout.strip(), program is not None)
 
 

@@ -6,7 +6,8 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator
 
-# What the compiler itself calls: copies and fills of known size, and the end of a smashed stack.
+# Functions that the compiler itself calls: copies and fills of known
+# size, and the handler of a smashed stack.
 COMPILERS = {"memcpy", "memmove", "memset", "bzero", "__stack_chk_fail"}
 
 

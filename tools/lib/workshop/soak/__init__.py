@@ -74,7 +74,7 @@ def main(words: list[str]) -> int:
     options = read(words)
     if not is_in_lab():
         shell("need_packages", "ableton-link-utils", "iproute2", "jackd2", "gcc", "libjack-jackd2-dev")
-    # Everything is built before a lab closes the network.
+    # Build everything before a lab closes the network.
     build.listener()
     for name in ("soak_plant", "clocks", "callback_time"):
         build.native(name)

@@ -18,9 +18,9 @@ class Company:
     def __init__(self) -> None:
         self.socket = link.ear(LOOPBACK, only=True)
         self.lock = threading.Lock()
-        # By node: its session, whether it is tactus, and when it was heard.
+        # For each node: its session, whether it is a tactus, and when it was last heard.
         self.nodes: dict[bytes, tuple[bytes, bool, float]] = {}
-        # A flood must find the socket empty: the kernel's count of lost datagrams is an excuse.
+        # A thread empties the socket at once: datagrams that the kernel drops here would count as an excuse.
         threading.Thread(target=self.hear, daemon=True).start()
 
     def hear(self) -> None:

@@ -84,7 +84,7 @@ class Enemy:
             time.sleep(0.005)
         if kind == "war":
             print(self.timeline[0], flush=True)
-        # Those who made themselves peers leave.
+        # The false peers leave.
         for node in self.founded + (self.crowd if kind == "crowd" else []):
             self.say(link.bye(node))
 
@@ -101,7 +101,7 @@ class Enemy:
         elif kind == "broken" and self.heard:
             packet = bytearray(self.dice.choice(self.heard))
             for _ in range(self.dice.randrange(1, 6)):
-                # Not the header, and not what makes a timeline that anybody may have.
+                # Change neither the header nor bytes that would leave a valid timeline.
                 packet[self.dice.choice([*range(9, 12), *range(20, 28)])] = self.dice.randrange(256)
             self.say(bytes(packet[:self.dice.randrange(8, len(packet) + 1)]))
         elif kind == "liars":
@@ -111,7 +111,7 @@ class Enemy:
             for _ in range(20):
                 self.forge()
         elif kind == "war" and turn % 10 == 0:
-            # In phase with what is: a later word on the tempo, from a beat that has been, or is now.
+            # A later tempo in phase with the session's beats, from a past beat or the present one.
             tempo, beat, when = self.timeline
             passed = round((time.monotonic() - self.said) * 1e6)
             self.said = time.monotonic()

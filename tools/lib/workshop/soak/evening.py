@@ -117,7 +117,7 @@ class Evening:
         ports, where = self.ear.hear()
         self.tactus_is_well()
         if (dropped := processes.dropped(link.GROUP[1])) > self.dropped:
-            # Too many at once for somebody's socket: a tempo among them is heard with the next Alive.
+            # Too many datagrams at once for a socket: a tempo among them arrives with the next Alive.
             self.say(f"Link's datagrams that the kernel dropped: {dropped - self.dropped}")
             self.excuses.give(now, 3, "click", "clock", "phase")
         self.dropped = dropped

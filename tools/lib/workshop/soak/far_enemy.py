@@ -38,7 +38,7 @@ class Enemy:
         if name is None:
             self.mouth.sendto(payload, (self.target, self.port))
             return
-        # Without a checksum, which UDP allows.
+        # UDP allows a datagram without a checksum.
         head = struct.pack(">HHHH", name[1], self.port, 8 + len(payload), 0)
         ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 0, 0, 0, 64, 17, 0, socket.inet_aton(name[0]), socket.inet_aton(self.target))
         self.raw.sendto(ip + head + payload, (self.target, 0))
@@ -83,7 +83,7 @@ class Enemy:
         kinds: list[Callable[[], None]] = [self.hello, self.answer, self.forgery, self.replay, self.wound, self.link]
         start, sent = time.monotonic(), 0
         while (passed := time.monotonic() - start) < seconds:
-            # What this machine could not send in time is not sent later all at once.
+            # Datagrams that this machine could not send in time are not made up for all at once.
             for _ in range(min(rate // 50, int(passed * rate) - sent)):
                 kinds[sent % len(kinds)]()
                 sent += 1

@@ -28,7 +28,8 @@ OUTAGE_TEMPOS = [204.1, 66.0, 180.0]
 APART = 0.02  # beats between the hosts, eleven milliseconds
 CLOCKS, DISK = "/dev/shm/clocks", "/dev/shm/disk"
 CALLBACK_LIMIT = 0.1  # of the period: what the audio thread may need of the processor
-# Attacks of which no more is said: what they excuse. Forgers send 4,000 a second, and not one is to be believed: not a click is.
+# The attacks and what they excuse. Forgers send 4,000 datagrams a
+# second, none of which is believed: no click may suffer.
 ATTACKS: dict[str, list[str]] = {"strangers": [], "byes": ["phase"], "broken": ["phase"], "forgers": []}
 Outcome = tuple[float | None, bool]  # the tempo afterwards (None: any), and whether it is the same session
 
@@ -55,7 +56,7 @@ class Faults(evening.Evening):
         self.clocks[:] = wall, self.clocks[1] - slept
 
     def play(self) -> None:
-        # What the disk is to keep later is worth keeping: not what is so anyway.
+        # Set another tempo than the default first, so that the disk has something worth remembering.
         self.right()
         self.ear.tell(f"tempo {TEMPO}")
         self.right(TEMPO)
@@ -77,7 +78,7 @@ class Faults(evening.Evening):
                 self.right(TEMPO)
         self.audio_thread_was_quick()
 
-    # What must be.
+    # The expectations.
 
     def meanwhile(self, seconds: float) -> None:
         """So many seconds with all that no excuse has been given for."""
@@ -114,7 +115,7 @@ class Faults(evening.Evening):
         tempos = {"the listener": where["tempo"], "tactus": self.value("tempo")}
         tempos |= {peer.kind: peer.ask("status")["tempo"] for peer in self.peers}
         for who, value in tempos.items():
-            # LinkHut shows two decimals, and a tempo is whole microseconds per beat.
+            # LinkHut shows two decimals, and a tempo is a whole number of microseconds per beat.
             if value is None or abs(value - (tempo or tempos["the listener"])) > 0.02:
                 return f"{who} has {value} BPM: {tempos}", 0
         clicks = 0
@@ -122,7 +123,7 @@ class Faults(evening.Evening):
             if port.endswith("click_1") and heard["latest"] and (apart := self.apart(heard)) > APART:
                 return f"the other host's beat is {apart:.3f} from this one's", 0
             clock = "by_jack" if heard["by_jack"]["n"] else "by_wall"
-            # Cycles that the listener lost are not held against anybody, nor clocks that are made up for after them.
+            # Cycles that the listener lost count for nothing, nor do clocks that are made up for after them.
             for what in ("missing", "doubled") if not where["lost"] else ():
                 if heard[what]:
                     return f"{port}: {len(heard[what])} {what}", 0
@@ -248,7 +249,7 @@ class Faults(evening.Evening):
             os.kill(process, signal.SIGSTOP)
         time.sleep(self.length(5))
         self.set_clocks(slept=time.monotonic_ns() - began)
-        # It judges by a clock that it has to find again as well, and would not for half a minute.
+        # The listener, too, must find the clock again, and by itself would take half a minute.
         self.ear.tell("link off")
         for process in sleepers:
             os.kill(process, signal.SIGCONT)
@@ -280,7 +281,7 @@ class Faults(evening.Evening):
             raise invariants.Violation("what was chosen when there was no room was not kept")
         self.controller.send("startstop", 0)
 
-    # Somebody on the wire means harm: enemy.py says how.
+    # An attacker on the wire: see enemy.py.
 
     def attacked(self, kind: str, *excuses: str) -> tuple[str, int]:
         enemy, most = trouble.send_enemy(kind, self.length(4), self.plan["seed"]), 0

@@ -10,7 +10,8 @@ from . import cast
 
 Heard = dict[str, Any]
 
-# By JACK's clock where it is settled, else by the wall-clock's line, which itself is up to 130 us early (docs/benchmarks.md).
+# By JACK's clock if it has settled, otherwise by the line of the wall clock, which is up to 130 us early
+# itself (docs/benchmarks.md).
 PHASE_LIMIT = {"by_jack": 1000.0, "by_wall": 3000.0}  # microseconds
 PHASE_WINDOW = 5  # seconds of which the median is taken
 REUNION = 6.0  # seconds that the listener needs to follow tactus into another session: it measures that first
@@ -40,7 +41,8 @@ class Excuses:
 class Invariants:
     def __init__(self, excuses: Excuses, seconds: float) -> None:
         self.excuses = excuses
-        # The first stretch is what the others are compared with; of each the least counts, so a guest is no growth.
+        # Later stretches are compared with the first. The least value of each
+        # counts, so that a guest is no growth.
         self.stretch = min(60.0, max(6.0, seconds / 4))
         self.samples: dict[str, list[tuple[float, int]]] = {name: [] for name in GROWTH}
         self.baseline: dict[str, int] = {}

@@ -160,7 +160,7 @@ class Trouble:
         packet = bytearray(osc.message("/tactus/click/volume", None, 0.5) if dice.random() < 0.5 else b"#bundle\0" + bytes(24))
         for _ in range(dice.randrange(1, 9)):
             packet[dice.randrange(len(packet))] = dice.randrange(256)
-        # Not a valid message by accident.
+        # Make sure that it is not a valid message by accident.
         packet[0] = 0xFF
         self.evening.controller.raw(bytes(packet[:dice.randrange(1, len(packet))]))
         return "broken OSC"
@@ -218,7 +218,8 @@ class Trouble:
         victim = self.dice.choice(["tactus", "tactus", "jackd"])
         seconds = self.dice.choice([0.06, 0.3, 1.2]) if victim == "tactus" else 0.06
         process = self.evening.tactus.pid if victim == "tactus" else self.evening.server
-        # What is due while nobody computes is not heard; after it, clocks are made up for, clicks are not.
+        # Events that are due while the process is stopped are not heard;
+        # afterwards clocks are made up for, clicks are not.
         return self.during(f"{victim} stopped for {seconds} s", "stop", now, seconds, 6, lambda: os.kill(process, signal.SIGSTOP),
                            lambda: os.kill(process, signal.SIGCONT), click=4, clock=4, phase=4, osc=4)
 
@@ -250,7 +251,7 @@ class Trouble:
     def osc_flood(self, now: float) -> str | None:
         packets = [osc.message("/tactus/click/volume", None, self.dice.uniform(0.3, 1)), osc.message("/tactus/nowhere", None, 1),
                    self.dice.randbytes(100)]
-        # One host's packets are limited together.
+        # All packets of one host share a limit.
         return self.flood("4000 OSC packets at once", now, packets, osc.HOST, osc=5)
 
     def link_flood(self, now: float) -> str | None:
@@ -274,7 +275,8 @@ class Trouble:
         if not self.free("enemy", now, seconds + 3):
             return None
         send_enemy(kind, seconds, self.dice.randrange(10**6))
-        # In a war each peer hears the words in another order until the last; which beat it is, is not agreed before.
+        # In a war each peer receives the messages in another order, so the beat
+        # is disputed until the last one.
         self.excuse(now, seconds, peers=12, phase=5, session=5, **({"click": 5, "clock": 5} if kind == "war" else {}))
         return f"enemy: {kind} for {seconds} s"
 

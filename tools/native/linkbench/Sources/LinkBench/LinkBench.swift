@@ -3,7 +3,7 @@
 import Link
 import Reference
 
-/// Our library and the reference, each in its turn, so that whatever the machine does meanwhile happens to both.
+/// Compares our library and the reference by turns, so that disturbances of the machine affect both.
 @main
 struct LinkBench {
   static func main() {
@@ -36,7 +36,7 @@ struct LinkBench {
       """)
     ours.isEnabled = false
     reference_delete(theirs)
-    // What a user would notice decides, and noise does not: twice as slow is slow, one allocation is too many.
+    // Fails only on differences that a user would notice: twice as slow is slow, one allocation is too many.
     exit(audio.ourSins.total == 0 ? 0 : 1)
   }
 
@@ -67,7 +67,7 @@ struct LinkBench {
     return (result.ours, result.theirs, ourSins, theirSins)
   }
 
-  /// What an audio callback does in each cycle.
+  /// The work of an audio callback in each cycle.
   @_noLocks @_noAllocation
   static func ourTurns(_ audio: AudioLink, _ turns: Int, _ start: Micros) -> Double {
     var sum = 0.0
@@ -77,7 +77,8 @@ struct LinkBench {
     return sum
   }
 
-  /// A session of two reference peers runs all the time; ours and the reference join it in turn.
+  /// Measures joining: a session of two reference peers exists all the
+  /// time; ours and the reference join it by turns.
   static func joining(rounds: Int) -> (ours: [Double], theirs: [Double]) {
     var result: (ours: [Double], theirs: [Double]) = ([], [])
     for round in 0..<(2 * rounds) {
@@ -94,7 +95,7 @@ struct LinkBench {
       if isIn && !isOurs { result.theirs.append(took) }
       link.isEnabled = false
       reference_delete(theirs)
-      // Goodbyes take their time, and a session of a fraction of a second is nobody's elder.
+      // Wait for goodbyes, and until the session is old enough to be the older one.
       usleep(700_000)
     }
     return result
@@ -116,7 +117,7 @@ struct LinkBench {
   }
 }
 
-/// What a real-time thread must not do, and did: allocations in the upper half, locks in the lower.
+/// Violations of real time that were counted: allocations in the upper half, locks in the lower.
 struct Sins: CustomStringConvertible {
   let counted: UInt64
   var allocations: UInt64 { counted >> 32 }

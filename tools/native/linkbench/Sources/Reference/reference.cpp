@@ -24,7 +24,7 @@ double reference_audio_turns(Reference *link, int turns, int64_t time) {
   return sum;
 }
 
-// What a real-time thread must not do is counted: the program's own definitions come before the C library's.
+// Counts violations of real time: the program's own definitions precede those of the C library.
 static thread_local uint64_t watching, allocations, locks;
 
 extern "C" {

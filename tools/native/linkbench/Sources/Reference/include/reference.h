@@ -12,12 +12,13 @@ Reference *_Nonnull reference_new(double tempo);
 void reference_delete(Reference *_Nonnull link);
 void reference_enable(Reference *_Nonnull link, int on);
 int reference_peers(Reference *_Nonnull link);
-/// So many times: capture for the audio thread and ask for the beat; the sum keeps the compiler honest.
+/// Captures for the audio thread and asks for the beat, `turns` times;
+/// the sum keeps the compiler from removing the work.
 double reference_audio_turns(Reference *_Nonnull link, int turns, int64_t time);
 
-/// From here on this thread's allocations and locks are counted.
+/// Starts counting this thread's allocations and locks.
 void watch_begin(void);
-/// How many there were: allocations in the upper half, locks in the lower.
+/// Ends counting: allocations in the upper half, locks in the lower.
 uint64_t watch_end(void);
 
 #ifdef __cplusplus
