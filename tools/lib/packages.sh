@@ -38,16 +38,16 @@ peer_packages=(
   procps                          # ps and pkill, to see what is left behind
   xz-utils                        # unpacks what was recorded of real peers
 )
-# The programs of Tests/InteropTests that follow or lead JACK's transport, and the display for those with windows:
-# 180 MB to fetch on a bare Debian, half a minute; everything else that tests need is 130 MB. The line of those with Link, a plugin host
-# and a video player adds 3 MB, and 18 MB beside Ardour for xjadeo.
+# The programs of Tests/InteropTests that follow or lead JACK's transport, and a display for those with
+# windows: a download of 180 MB on a bare Debian, half a minute; all other packages for tests are 130 MB. The
+# line of programs with Link, a plugin host and a video player adds 3 MB, and 18 MB beside Ardour for xjadeo.
 # shellcheck disable=SC2034
 host_packages=(
   hydrogen qtractor ardour klick jack-midi-clock xvfb xdotool
   puredata-core pd-ableton-link supercollider-server jalv x42-plugins xjadeo sooperlooper rosegarden
 )
 
-# What tools/package makes packages with, and looks at them.
+# The packages with which tools/package makes and checks packages.
 # shellcheck disable=SC2034
 packaging_packages=(debhelper dpkg-dev lintian desktop-file-utils appstream debootstrap makepkg libarchive-tools systemd-container)
 
@@ -83,7 +83,7 @@ install_packages() {
     -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 install "$@" </dev/null
 }
 
-# Asks for a password only where somebody can type it.
+# Asks for a password only on a terminal.
 as_root() {
   if [ "$(id -u)" = 0 ]; then
     "$@"
@@ -128,12 +128,12 @@ need_tactus() {
   [ -n "$news" ] || return 0
   need_swift
   echo "$news" >&2
-  # With colours on a terminal and none elsewhere each would compile everything again after the other.
+  # Never with colours: otherwise builds with and without a terminal would recompile everything by turns.
   swift build --package-path "$root" -c release --product tactus --quiet --no-color-diagnostics </dev/null >&2 || return
   touch -c "$program" # what was edited may have changed nothing in it
 }
 
-# Debian's own python, whatever else is first in PATH: the peers are wheels for it.
+# Debian's own python, even if another is first in PATH: the peers are wheels for it.
 need_venv() {
   local venv=$tools/.venv list=$tools/lib/python.txt alone=$tools/lib/python-alone.txt
   need_packages python3 python3-venv

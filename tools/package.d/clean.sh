@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Sourced, behind lib/packages.sh: a clean Debian 12 below a folder, from where this machine's own Debian comes from.
+# Sourced after lib/packages.sh: a clean Debian 12 in a folder, from this machine's own Debian mirror.
 #
 #   clean_debian FOLDER [SUITE]   makes it with debootstrap (bookworm); status 77 if there can be none, which says nothing of what is tried in it
 #   debian_mirror              the address from which this machine's own Debian comes
@@ -26,7 +26,7 @@ hardened() {
   [[ $headers == *GNU_RELRO* && $headers == *BIND_NOW* ]] || die "the program is linked without RELRO or BIND_NOW (Package.swift)"
 }
 
-# What it said last, if it failed.
+# Runs a command, and shows its last output if it failed.
 quietly() {
   local log status=0
   log=$(mktemp)
@@ -48,7 +48,7 @@ get() {
   quietly inside "$folder" apt-get -q -y --no-install-recommends install "$@" || die "apt-get install $*"
 }
 
-# Prints nothing if apt knows none.
+# Prints nothing if apt knows no mirror.
 debian_mirror() {
   # shellcheck disable=SC2016 # apt's own format
   apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' 'Component: main' | sort -u | head -n 1

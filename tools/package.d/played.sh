@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Sourced, behind clean.sh: plays the scene beside this file in a Debian that has tactus installed, and judges it.
+# Sourced after clean.sh: plays the scene beside this file in a Debian with tactus installed, and judges it.
 #
 #   play_scene NAME FOLDER   the sources of the project are in FOLDER/build/source; prints the figures
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// libjack ends its threads by cancelling them wherever they are, in the middle of the thread sanitizer's own bookkeeping, too:
-// it then ends the program ("thread finished with ignores enabled"). Linked into a build with the thread sanitizer
-// (tools/test): such threads can be cancelled only while they wait in the kernel, for the server (syscall(SYS_futex)) or for
-// its messages (read).
+// libjack cancels its threads anywhere, also in the middle of the thread sanitizer's own bookkeeping, which
+// then ends the program ("thread finished with ignores enabled"). Linked into a build with the thread
+// sanitizer (tools/test), this allows cancellation of such threads only while they wait in the kernel for the
+// server (syscall(SYS_futex)) or for its messages (read).
 //
-// And what it cannot see: that a server's graph has an order. A client that is done wakes the next with a futex in the server's
-// memory, which each of them has at another address; here the tests are several clients in one process, and what one wrote into
-// a port's buffer would be a race with the next one's reading it. Only such threads are told of each other.
+// It also tells the sanitizer about the order of a server's graph. A client that is done wakes the next one
+// with a futex in the server's memory, which each client maps at another address. In the tests several
+// clients share one process, so without this, a write into a port's buffer would look like a race with the
+// next client's read. Only such threads are synchronized here.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <linux/futex.h>
@@ -25,7 +26,7 @@ void __tsan_release(void *);
 
 static char graph;
 
-// The sanitizer's own versions of these two would be the place where a cancellation that waits comes down.
+// In the sanitizer's own versions of these two, a pending cancellation would take effect.
 static void allow(bool may) {
   static int (*type)(int, int *), (*state)(int, int *);
   if (!type) type = dlsym(RTLD_NEXT, "pthread_setcanceltype");
@@ -60,7 +61,7 @@ long syscall(long number, ...) {
   for (int i = 0; i < 6; ++i) a[i] = va_arg(list, long);
   va_end(list);
   const bool waits = isAnytime;
-  // Only these two: Swift's Mutex asks the kernel for other things.
+  // Only these two operations: Swift's Mutex uses others.
   const int what = number == SYS_futex ? (int)a[1] & FUTEX_CMD_MASK : -1;
   const bool passesOn = waits && (what == FUTEX_WAIT || what == FUTEX_WAKE);
   if (passesOn) __tsan_release(&graph);
@@ -71,7 +72,7 @@ long syscall(long number, ...) {
   return result;
 }
 
-// Who was woken early has not waited.
+// A thread that was woken early has not waited.
 void *jack_port_get_buffer(void *port, uint32_t frames) {
   static void *(*real)(void *, uint32_t);
   if (!real) real = dlsym(RTLD_NEXT, "jack_port_get_buffer");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the thread sanitizer is not told: that a Mutex of Swift's Synchronization was handed over. Its quick path is compiled
-// into us and seen; when two threads want it at once the kernel hands it over (FUTEX_LOCK_PI) inside of libswiftSynchronization,
-// which is not instrumented. Linked into a build with the thread sanitizer (tools/test), this says so at these three places.
-// mutex.swift is the proof: without this file a race is reported there, with it only the one that is real.
+// Tells the thread sanitizer that a Mutex of Swift's Synchronization was handed over. Its fast path is
+// compiled into our code and visible. If two threads want it at once, the kernel hands it over
+// (FUTEX_LOCK_PI) inside libswiftSynchronization, which is not instrumented. Linked into a build with the
+// thread sanitizer (tools/test), this reports the handover at these three places. mutex.swift is the proof:
+// without this file it shows a false race, with it only the real one.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdbool.h>

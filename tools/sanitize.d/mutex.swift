@@ -2,7 +2,8 @@
 import Glibc
 import Synchronization
 
-// Two threads that hand a list to each other, with a Mutex; and if an argument is given, a number without one.
+// Two threads that pass a list to each other under a Mutex; with an
+// argument also a number without one, which is a race.
 final class Shared: Sendable {
   let list = Mutex([0])
 }

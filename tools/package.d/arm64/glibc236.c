@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The functions of newer C libraries that Swift's static runtime from Debian sid calls, for Debian 12's glibc 2.36.
+// The functions of newer C libraries that Swift's static runtime from
+// Debian sid calls, for Debian 12's glibc 2.36.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
