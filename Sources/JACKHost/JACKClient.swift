@@ -3,7 +3,7 @@ import Choices
 import CJACK
 import Glibc
 
-/// What an open client knows about its server.
+/// A server as an open client sees it.
 public struct ServerDescription: Equatable, Sendable {
   /// The server's name as asked for, or JACK's default.
   public var server: String

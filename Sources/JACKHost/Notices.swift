@@ -3,7 +3,7 @@ import CJACK
 import Handoff
 import Synchronization
 
-/// What JACK notified us of since the control thread last looked.
+/// JACK's notifications since the control thread last looked.
 struct Notices: OptionSet, Sendable {
   let rawValue: UInt32
 

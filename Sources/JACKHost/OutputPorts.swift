@@ -16,7 +16,7 @@ public struct OwnOutput: Hashable, Sendable {
     self.settings = settings
   }
 
-  /// What patchbays show of it: its kind, group and signal.
+  /// The kind, group and signal that patchbays show.
   fileprivate var shown: (kind: String, group: String, signal: String) {
     switch settings.kind {
     case .clock: ("MIDI clock", "midi", "MIDI")

@@ -128,7 +128,7 @@ extension Attacker {
 
   private func either(_ candidates: [Int64]) -> Int64 { candidates.randomElement(using: &dice)! }
 
-  /// What any peer knows about the victim's session.
+  /// The victim's session as any peer knows it.
   private func member(
     _ victim: Int, in world: LinkWorld
   ) -> (snapshot: SessionSnapshot, time: Int64, beat: Int64) {

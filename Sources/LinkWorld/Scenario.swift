@@ -2,7 +2,7 @@
 import BeatMath
 import LinkSession
 
-/// What happens to a world. Everything that is not set here follows from the seed.
+/// The events of a world. Everything that is not set here follows from the seed.
 package struct Scenario: Sendable {
   package var seed: UInt64
   package var peers = 4

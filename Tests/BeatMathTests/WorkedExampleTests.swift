@@ -41,7 +41,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
       (120, 500_000, 120), (120.5, 497_925, 120.50007531254707), (121, 495_868, 120.99994353335968),
       (130, 461_538, 130.00013000013), (174, 344_828, 173.99979120025057), (999, 60_060, 999.000999000999),
     ] as [(Double, Int64, Double)])
-  func `tempo on the wire`(set: Double, wire: Int64, received: Double) {
+  func `tempos are whole microseconds per beat on the wire`(set: Double, wire: Int64, received: Double) {
     #expect(Tempo(set).microsPerBeat == wire)
     #expect(abs(Tempo(microsPerBeat: wire).beatsPerMinute - received) < 1e-11)
   }
@@ -80,7 +80,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     }
   }
 
-  @Test func `of two equally near beats the earlier is taken`() {
+  @Test func `the earlier of two equally near beats is taken`() {
     #expect(line(120, 1, 0).phaseEncodedBeats(at: Micros(1_000_000), quantum: Beats(2)) == Beats(2))
   }
 

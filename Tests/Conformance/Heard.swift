@@ -2,7 +2,7 @@
 import TestSupport
 import Testing
 
-/// What both programs played in a period of time.
+/// The clicks of both programs in a period of time.
 struct Heard {
   let ours, theirs: [Onset]
   /// Whether no cycle was lost: then no click may be missing.

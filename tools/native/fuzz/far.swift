@@ -38,7 +38,7 @@ private struct Dice: RandomNumberGenerator {
 private let gateway = GatewayID(rawValue: 1)
 private let relay = Endpoint(.v6(high: 0x0100 << 48, low: 1, scope: 0), port: 1)
 
-/// One room, which accepts calls and calls, and its session.
+/// A room that accepts and makes calls, and its session.
 private struct Room {
   var random = Dice(state: 7)
   var board: Switchboard

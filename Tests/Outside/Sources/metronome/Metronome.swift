@@ -4,13 +4,13 @@ import CALSA
 import Link
 // end import
 
-/// The article `MetronomeWithALSA` of Link's documentation, word for word between the marks. metronome DEVICE SECONDS plays so long, and
-/// says how many clicks there were.
+/// The article `MetronomeWithALSA` of Link's documentation, word for word between the marks. `metronome
+/// DEVICE SECONDS` plays for that time, and prints the number of clicks.
 @main
 enum Program {
   static func main() throws {
     let arguments = CommandLine.arguments
-    // Not on the network: the machine that compiles this has one.
+    // Stay off the network, since the machine that compiles this has one.
     let link = Link(tempo: 120)
     link.updateAppState { $0.setPlaying(true, at: Link.clock(), requestingBeat: 0, quantum: 4) }
     let clicks = try play(link, device: arguments[1], seconds: Int(arguments[2]) ?? 1)

@@ -3,8 +3,8 @@ import BeatMath
 import LinkSession
 import LinkWorld
 
-/// Two machines whose clocks have nothing in common, and a network that loses a tenth: what becomes of their tempos. The article
-/// `SimulatedSession` of Link's documentation, word for word between the marks.
+/// Simulates two machines with unrelated clocks, and a network that loses a tenth, and prints their tempos.
+/// The article `SimulatedSession` of Link's documentation, word for word between the marks.
 @main
 enum Rehearse {
   static func main() {

@@ -105,8 +105,8 @@ def lead(scene: Scene) -> None:
     leader.ask(f"master 131 {ticks}")
     judge = ear("tactus:click_1")
     player = actors.tactus(scene["tactus"], "--lead=host", "--no-osc")
-    # Of two sessions less than half a second apart either may win (facts:
-    # link 7.4), and LinkHut's tempo differs from the leader's.
+    # If two sessions are less than half a second apart, either may win
+    # (facts: link 7.4). LinkHut's tempo differs from the leader's.
     time.sleep(1)
     hut = driver.Peer("linkhut")
     hut.ask("enable on")
