@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A Link peer in another process, driven by the line protocol of `tools/lib/workshop/peers/lines.py` (`help` lists it).
+/// A Link peer in another process, driven by the line protocol of
+/// `tools/lib/workshop/peers/lines.py` (its command `help` lists it).
 public final class LabPeer: Sendable {
   public typealias Fields = [String: FlatJSON]
 
   public enum Kind: Sendable {
-    /// Ableton's LinkHut as Debian has it (Link 3.0.6), through its keys and its status line; needs a JACK server.
+    /// Debian's version of Ableton's LinkHut (Link 3.0.6), driven by its keys
+    /// and read from its status line; needs a JACK server.
     case linkhut
     /// The newest reference library on PyPI.
     case reference

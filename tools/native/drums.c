@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: cc -ljack
-// A drum machine as a JACK client: MIDI clock at drums:clock, a click on each of its beats at drums:click. Driven by lines,
-// each answered by one of JSON (lines.py):
+// A drum machine as a JACK client: MIDI clock at drums:clock, a click on each of its beats at drums:click. It
+// is driven by lines, each answered by one of JSON (lines.py):
 //   tempo BPM     play     resume SIXTEENTH     stop     silence on|off     jitter MICROSECONDS     status     quit
 // The clocks continue while the machine stands. Start is sent at once, and the next clock is the first of the
 // song; the click is at that clock's place without jitter.
@@ -20,7 +20,7 @@ static jack_client_t *client;
 static jack_port_t *clockPort, *clickPort;
 static _Atomic double tempo = 120, jitter = 0;
 static atomic_int wish, place, silent, playing;
-static atomic_long number; // of the next clock since the song's start
+static atomic_long number; // number of the next clock since the song's start
 
 // Used only in the process callback: the frame of the next clock,
 // counted from this cycle's start, and those of delayed clocks.

@@ -8,7 +8,7 @@
 //   - a call to the allocator, a lock, a condition, a semaphore, a clock, or a Swift retain or release;
 //   - any system call, from any code: the kernel returns it as SIGSYS (Syscall User Dispatch), so this also
 //     sees the futex under a Swift Mutex and the calls inside libjack.
-// An uncontended lock that is inlined (a Swift Mutex) makes no system call: only the compiler's check sees it.
+// An uncontended inlined lock (a Swift Mutex) makes no system call: only the compiler's check sees it.
 //
 // Counts go to the file named by REALTIME_REPORT, which is mapped, so that they outlive a crash.
 #define _GNU_SOURCE

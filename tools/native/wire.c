@@ -32,7 +32,7 @@ static const int64_t REORDER_GAP = 3000000;  // ns that a reordered frame is lat
 
 typedef struct { double loss, duplicate, reorder; int64_t delay, jitter, cut; } Quality;
 typedef struct { uint64_t frames, lost, duplicated, reordered, cut, overflow, unsent, seen[KINDS]; } Count;
-typedef struct { int fd, host; uint8_t address[6]; } Port;  // what its cable's other end last sent from
+typedef struct { int fd, host; uint8_t address[6]; } Port;  // the hardware address of the cable's other end
 typedef struct Late { struct Late *next; int64_t due; int port, from, size; uint8_t bytes[]; } Late;
 
 // The same layout as in wire.py.

@@ -31,7 +31,7 @@ enum class Kind : uint8_t {
   wake,     // a cycle of the unconnected client: its times alone
   clock,    // JACK's clock (current) and how far Link's is ahead of it (value)
   latency,  // of a port, from `wake` on: value frames
-  mark,     // all until now is told: frames is the number of peers, value the xruns, current the records that were lost
+  mark,     // all earlier records are complete: frames is the number of peers, value the xruns, current the lost records
 };
 
 // Times are microseconds: `wake` (at the callback's entry) and the
