@@ -4,8 +4,8 @@
 // shared): facts: link 7.5 and 7.7.
 
 extension Timeline {
-  /// This client timeline after the session's timeline or clock changed: the beat at `now` stays, the tempo and
-  /// the grid become the session's.
+  /// This client timeline after the session's timeline or clock changed: the beat at `now` stays, the tempo
+  /// and the grid become the session's.
   public func following(session: Timeline, at now: Micros, by map: GhostMap) -> Timeline {
     let session = session.near(map.ghost(atHost: now))
     let running = Timeline(tempo: session.tempo, beatOrigin: beats(at: now), timeOrigin: now)

@@ -2,8 +2,8 @@
 
 /// Time for deadlines: like the host clock, but it never goes back and never runs while we were stopped.
 ///
-/// A host clock that steps back must not freeze our Alives, and a machine that was suspended must not declare all
-/// its peers dead before it has listened to them. Ghost times and beats use the host clock itself.
+/// A host clock that steps back must not freeze our Alives, and a machine that was suspended must not declare
+/// all its peers dead before it has listened to them. Ghost times and beats use the host clock itself.
 package struct Uptime: Sendable {
   package private(set) var now = Micros.zero
   private var host: Micros

@@ -14,7 +14,9 @@ import Synchronization
 /// One invariant: all input from outside is checked before it is interpreted. It never waits for another
 /// thread, and no other thread waits for it.
 ///
-///     let surface = try OSCSurface(settings, state: state, notice: { print($0.text) }) { order in .accepted }
+///     let surface = try OSCSurface(settings, state: state, notice: { print($0.text) }) { order in
+///       .accepted
+///     }
 ///     surface.update { $0.peers = 2 }
 ///     surface.close()
 public final class OSCSurface: Sendable {

@@ -125,9 +125,10 @@ struct NoticeBoard: ~Copyable, Sendable {
   }
 }
 
-/// Nothing that comes in at our inputs goes out at our outputs, so an output has no capture latency and an input no playback latency:
-/// both stay 0, as JACK registers a port. Without this callback JACK gives each output the longest latency of the inputs, and each input
-/// that of the outputs. The latencies that we use come from connections, whatever this callback does.
+/// Leaves all latencies at 0, as JACK registers a port: no signal passes from our inputs to our outputs, so
+/// an output has no capture latency and an input no playback latency. Without this callback JACK gives each
+/// output the longest latency of the inputs, and each input that of the outputs. The latencies that we read
+/// come from connections, whatever this callback does.
 @_noLocks @_noAllocation
 private func passNoLatency(_ mode: jack_latency_callback_mode_t, _ context: UnsafeMutableRawPointer?) {}
 

@@ -18,7 +18,8 @@ public import LinkWire
 // peers, `Channels` stores their channels, `Source` and `Sink` are the two ends of a channel, `AudioLimits`
 // the limits. The rules come from facts: link-audio 3.
 
-/// **After every `handle`, and after a `receive` that returned nil, call `nextOutput` until it says `.sleep`.**
+/// **After every `handle`, and after a `receive` that returned nil, call `nextOutput` until it says
+/// `.sleep`.**
 package struct LinkAudioSession: Sendable {
   package enum Input: Sendable {
     /// The time of the last `.sleep` has come. Early or late does no harm.

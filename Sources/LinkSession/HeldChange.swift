@@ -8,7 +8,8 @@ import BeatMath
 struct HeldChange {
   /// The user's newest change. The timeline and the start or stop may come from two commits.
   private var change: SessionChange
-  /// The beats by which the new timeline is ahead of the timeline that it replaces, at the time of the commit.
+  /// The beats by which the new timeline is ahead of the timeline that it replaces, at the time of the
+  /// commit.
   private var shift = Beats.zero
 
   init(_ change: SessionChange, to client: Timeline) {

@@ -59,8 +59,8 @@ public struct ClockOrigin: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The first twenty bytes of a discovery datagram. Decoded on its own because an Alive is answered even when the
-/// rest of it is broken (facts: link 1 rule 7, 3.3).
+/// The first twenty bytes of a discovery datagram. Decoded on its own because an Alive is answered even when
+/// the rest of it is broken (facts: link 1 rule 7, 3.3).
 public struct DiscoveryHeader: Hashable, Sendable, BitwiseCopyable {
   /// The three kinds of discovery datagrams.
   public enum Kind: Hashable, Sendable, BitwiseCopyable {

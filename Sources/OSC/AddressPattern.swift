@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// OSC 1.0 address patterns, matched part by part, and OSC 1.1's `//`. liblo's own matcher lets `*` cross a slash and
-/// does not see `//`.
+/// OSC 1.0 address patterns, matched part by part, and OSC 1.1's `//`. liblo's own matcher lets `*` cross a
+/// slash and does not see `//`.
 ///
 /// The address is read once. All places in the pattern that could have been reached so far are kept in a set,
 /// so that nothing is tried twice, for every pattern. A malformed pattern matches nothing.

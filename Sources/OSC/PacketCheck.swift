@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The structure of a packet, checked byte by byte before liblo sees any of it: liblo 0.31 reads past the end of a
-/// blob without a size and of an empty bundle element.
+/// The structure of a packet, checked byte by byte before liblo sees any of it: liblo 0.31 reads past the end
+/// of a blob without a size and of an empty bundle element.
 ///
 /// Total on every input: never reads outside, never recurses deeper than `depthLimit`, never lists more than
 /// `messageLimit` messages.

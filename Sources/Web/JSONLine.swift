@@ -2,7 +2,8 @@
 import JSON5
 import OSC
 
-/// An OSC message as a line of JSON: `["/tactus/tempo", 128]`. Strict, total on every input, and bounded by what it is given.
+/// An OSC message as a line of JSON: `["/tactus/tempo", 128]`. Strict, total on every input, and bounded by
+/// what it is given.
 enum JSONLine {
   /// The maximum of a packet.
   static let argumentLimit = 64

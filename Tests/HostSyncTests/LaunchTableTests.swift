@@ -8,7 +8,8 @@ import Testing
 
 /// The table at the head of `Launch.swift`, row by row.
 struct LaunchTableTests {
-  /// A transport at beat 40 of its song and 120 BPM; the session's bars are at whole multiples of two seconds.
+  /// A transport at beat 40 of its song and 120 BPM; the session's bars are at whole multiples of two
+  /// seconds.
   private struct Stand {
     static let cycleMicros = 256.0 / 48_000 * 1e6
     static let bar = 2_000_000.0

@@ -186,7 +186,8 @@ struct MIDIClockTests {
       studio.play(256)
     }
     studio.play(seconds: 0.1)
-    // 0.53 s of scrubbing, at most one in 20 ms, and the last place arrives: 600000 frames are 100 sixteenths.
+    // 0.53 s of scrubbing, at most one in 20 ms, and the last place arrives: 600000 frames are 100
+    // sixteenths.
     #expect(studio.messages.count > 10 && studio.messages.count <= 28)
     #expect(studio.messages.allSatisfy { $0.event.status == MIDI.songPosition })
     let last = try #require(studio.messages.last)

@@ -38,8 +38,9 @@ import Testing
     try await linkhut.wait("playing", "false")
   }
 
-  // A measurement has five retries for 51 round trips, so peers that lose 10 % of the datagrams in each direction
-  // (19 % of the round trips) need anything from 1 s to minutes to join: a matter of patience, not of chance.
+  // A measurement has five retries for 51 round trips, so peers that lose 10 % of the datagrams in each
+  // direction (19 % of the round trips) need anything from 1 s to minutes to join: a matter of patience, not
+  // of chance.
   @Test(
     .timeLimit(.minutes(5)),
     arguments: [

@@ -66,7 +66,7 @@ import Testing
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 
-  /// Of ten thousand seeds, these left reference peers in a session that all our peers had left. In 2402
+  /// Seeds, of ten thousand, that left reference peers in a session that all our peers had left. In 2402
   /// reference peers were on both sides of their border, and our peers went to and fro.
   @Test(arguments: campaign([1052, 2103, 2402, 3330, 9655, 9870] as [UInt64]))
   func `no reference peer stays behind in a session of its own`(seed: UInt64) {

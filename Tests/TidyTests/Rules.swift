@@ -291,9 +291,10 @@ enum Rules {
   }
 
   /// The rules that look at a single file.
-  static let ofFiles: [@Sendable (SourceText) -> [String]] = [
-    importsAreAllowed, fileIsShort, callbacksAreNamedFunctions, pureModulesStayPure, licenceComesFirst,
-    nothingIsLeftForLater, exemptionsAreExplained, promisesAreExplained, namesSaySomething,
-    switchesAreComplete, librariesAreDocumented, testsAreSentences,
-  ]
+  static let ofFiles: [@Sendable (SourceText) -> [String]] =
+    [
+      importsAreAllowed, fileIsShort, callbacksAreNamedFunctions, pureModulesStayPure, licenceComesFirst,
+      nothingIsLeftForLater, exemptionsAreExplained, promisesAreExplained, namesSaySomething,
+      switchesAreComplete, librariesAreDocumented, testsAreSentences,
+    ] + ofLanguage
 }

@@ -138,7 +138,8 @@ struct Reading {
   var version = ""
 
   var tempo: Double { own.expectedTempo ?? state.tempo.beatsPerMinute }
-  /// The tempo that a relative change starts from: during a bend the one below it, to which the tempo returns.
+  /// The tempo that a relative change starts from: during a bend the one below it, to which the tempo
+  /// returns.
   var tempoBelowBend: Double {
     guard let bent = own.bent, Tempo(tempo).clamped == Tempo(bent.during).clamped else { return tempo }
     return bent.below

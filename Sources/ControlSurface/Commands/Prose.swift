@@ -85,7 +85,8 @@ package func offsetNote(_ own: String, _ follower: (name: String, offset: String
   return (own == "0" ? "" : ", offset \(own) ms") + other
 }
 
-/// The present leader, and the chosen one if that is not the session: `Ableton Link (lead host: no host yet)`.
+/// The present leader, and the chosen one if that is not the session, for example
+/// `Ableton Link (lead host: no host yet)`.
 ///
 /// - Parameters:
 ///   - lead: the choice, as its word.

@@ -11,7 +11,8 @@ struct SentText: Equatable {
   let ports: [String]
   let isMono: Bool
 
-  /// "Drums", "Vocals=mono", "Bass=ardour:Bass/audio_out 1", "Drums=ardour:Drums/audio_out 1,ardour:Drums/audio_out 2"
+  /// "Drums", "Vocals=mono", "Bass=ardour:Bass/audio_out 1", "Drums=ardour:Drums/audio_out
+  /// 1,ardour:Drums/audio_out 2"
   init?(_ text: String) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard let name = parts.first, (1...64).contains(name.utf8.count), text.isPrintable,

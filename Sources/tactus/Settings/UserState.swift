@@ -110,7 +110,8 @@ struct UserState: Equatable {
     let lines = members.sorted { $0.key < $1.key }.map { "  \(JSON5.quoted($0)): \($1),\n" }
     return """
       // What tactus remembers between two runs. It writes this file itself; yours is the configuration.
-      // A value holds until the configuration says something else than it did when this was remembered ("over").
+      // A value holds until the configuration says something else than it did when this was remembered
+      // ("over").
       {
       \(lines.joined())}
 
