@@ -10,6 +10,7 @@ import datetime
 import io
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,26 +24,64 @@ CASES = ([f"TEMPO-{n}" for n in range(1, 6)] + ["BEATTIME-1", "BEATTIME-2", "STA
 INTRODUCTION = """\
 # Conformance
 
-Ableton publishes a test plan for apps that speak Link: 16 cases, which any app is expected to pass. `tools/conformance` plays
-them with the real program against Ableton's LinkHut (Debian's build, Link 3.0.6) and writes this page; nothing of it is written by
-hand. It presses LinkHut's keys, reads its status line and records its sound. `tools/test` plays the cases, too.
-
-tactus is judged by its sound: `tools/listen` records its click beside LinkHut's, joins the session as a third peer (with Ableton's
-own library), and says how far each click is from the beat. The times of two hosts come from one clock, so they can be
-compared. "ours from LinkHut's" is the distance of the two sounds; the plan allows 3 ms.
+You can play Ableton's test plan for apps that speak Link, 16 cases, with `tools/conformance`. It runs the real program against
+Ableton's LinkHut (Debian's build, Link 3.0.6), presses LinkHut's keys, reads its status line, records its sound, and writes this
+page; nothing of the page is written by hand. `tools/test` plays the cases, too. [endurance.md](endurance.md) says how else tactus is tested.
 
 The plan is for apps with a screen. Here the app plays when JACK's transport rolls; OSC takes the place of its screen; it is in the
 foreground while a controller shows it; a connected port takes the place of an Audiobus or IAA session; a route is the chain of
 ports to the loudspeaker. On a busy machine LinkHut or the reference may themselves be off for seconds: a stretch in
 which no two of the three agree is repeated, at most eight times, and then fails.
+
+`tools/listen` judges the sound: it records tactus's click (ours) beside LinkHut's and joins the session as a third peer, with
+Ableton's own library. The tables give the median distance of each program's clicks from that peer's beat, and how far the two
+programs are apart, in microseconds, each with its range in brackets. The plan allows 3 ms. Both hosts have one clock.
 """
 
 
 Step = list[str]  # the verdict, what was done, what was observed
 
+# What CaseRecord's observations say at length, and the tables in short.
+SHORTER = (
+    (r" us \((\S+) to (\S+), n=(\d+)\)", r" us (\1…\2)"),
+    (r"; from the reference beat: ours median (\S+) us", r": ours \1"),
+    (r", LinkHut's median (\S+) us", r", LinkHut's \1"),
+    (r"; ours from LinkHut's: median", r", apart"),
+    (r"ours from LinkHut's: median", r"apart"),
+    (r"; from one line: median", r"; from one line"),
+    (r"last four from the first four", r"at the end"),
+    (r" heard\b", r""),
+)
+
 
 def verdict(steps: list[Step]) -> str:
     return "FAIL" if not steps or any(step[0] == "FAIL" for step in steps) else "pass"
+
+
+def cell(step: Step, row: str) -> str:
+    """An observation; with the step where it is not that of the row, and with the verdict where it is not "pass"."""
+    word, what, observed = step
+    for long, short in SHORTER:
+        observed = re.sub(long, short, observed)
+    return ("**FAIL** " if word == "FAIL" else "") + (f"{what}: " if what != row else "") + observed
+
+
+def table(runs: dict[int, list[Step]]) -> str:
+    """A row for each step of the longest run at which something had to be seen, a column for one host and one for two."""
+    places = {1: "one host", 2: "two hosts"}
+    head = " | ".join(f"{places[hosts]}: {verdict(runs[hosts])}" for hosts in runs)
+    text = f"| step | {head} |\n| ---{' | ---' * len(runs)} |\n"
+    before = ""
+    for number, (word, row, _) in enumerate(max(runs.values(), key=len)):
+        if not word:
+            before += row + ". "
+            continue
+        cells = [cell(steps[number], row) if number < len(steps) else "" for steps in runs.values()]
+        if len(cells) == 2 and cells[0] == cells[1]:
+            cells[1] = "same"
+        text += "| " + " | ".join(part.replace("|", "/") for part in [before + row, *cells]) + " |\n"
+        before = ""
+    return text
 
 
 def page(directory: str, commit: str) -> None:
@@ -61,16 +100,11 @@ def page(directory: str, commit: str) -> None:
     today, where = datetime.date.today(), common.machine().replace(" in a virtual", ", a virtual")
     print(f"\n{today.day} {today:%B %Y}, commit {commit}, {where}.\n")
     for case in cases:
-        title = next((records[key][0] for key in records if key[0] == case), "was not played")
+        runs = {hosts: records[case, hosts] for hosts in (1, 2) if (case, hosts) in records}
+        title = next((title for title, _ in runs.values()), "was not played")
         print(f"## {case}: {title}\n")
-        for hosts, where in ((1, "One host"), (2, "Two hosts")):
-            if (case, hosts) not in records:
-                continue
-            steps = records[case, hosts][1]
-            print(f"{where}: **{verdict(steps)}**\n\n| step | observed | |\n| --- | --- | --- |")
-            for word, what, observed in steps:
-                print(f"| {what.replace('|', '/')} | {observed.replace('|', '/')} | {word} |")
-            print()
+        if runs:
+            print(table({hosts: steps for hosts, (_, steps) in runs.items()}))
 
 
 def main(words: list[str]) -> int:
