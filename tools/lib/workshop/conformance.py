@@ -72,7 +72,8 @@ def table(runs: dict[int, list[Step]]) -> str:
     head = " | ".join(f"{places[hosts]}: {verdict(runs[hosts])}" for hosts in runs)
     text = f"| step | {head} |\n| ---{' | ---' * len(runs)} |\n"
     before = ""
-    for number, (word, row, _) in enumerate(max(runs.values(), key=len)):
+    longest: list[Step] = max(runs.values(), key=len)
+    for number, (word, row, _) in enumerate(longest):
         if not word:
             before += row + ". "
             continue
