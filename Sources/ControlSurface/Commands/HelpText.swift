@@ -37,6 +37,8 @@ extension Table {
     let group: String?
     /// Arguments with types and ranges; optional ones in brackets.
     let arguments: String
+    /// The same for a page's table: the limits only of what can be sent to tactus.
+    let briefArguments: String
     let words: String
 
     fileprivate init(_ row: Node) {
@@ -46,14 +48,31 @@ extension Table {
       group = row.kind == .feed ? row.group.words : nil
       let taken = row.kind == .trigger ? [] : row.parameters.map(words)
       arguments = (taken + row.optional.map { "[\(words($0))]" }).joined(separator: "; ")
+      let isSent = row.kind != .reading && row.kind != .feed && row.kind != .answer
+      func brief(_ parameter: Parameter) -> String {
+        switch parameter {
+        case .text(let limit):
+          return isSent ? "s: \(limit) bytes" : "s"
+        case .number, .whole:
+          if isSent { return words(parameter) }
+          return "\(parameter.tag)" + (parameter.unit.isEmpty ? "" : ": \(parameter.unit)")
+        case .fader, .beats, .flag, .word, .exact:
+          return words(parameter)
+        }
+      }
+      let briefTaken = row.kind == .trigger ? [] : row.parameters.map(brief)
+      briefArguments = (briefTaken + row.optional.map { "[\(brief($0))]" }).joined(separator: "; ")
       self.words = isFirst ? "Lit during that beat of the bar." : row.words
     }
   }
 
   /// Addresses that differ only in a number share one line: `beat/1` to `beat/16`.
-  func lines(_ section: Section) -> [Line] {
-    rows.filter { section.kind == $0.kind && (!$0.path.hasPrefix("beat/") || $0.path == "beat/1") }
-      .map(Line.init)
+  func lines(_ section: Section, withButtons: Bool = true) -> [Line] {
+    rows.filter {
+      section.kind == $0.kind && (withButtons || !$0.isButton)
+        && (!$0.path.hasPrefix("beat/") || $0.path == "beat/1")
+    }
+    .map(Line.init)
   }
 
   /// Plain text, at most 78 columns wide.
@@ -76,15 +95,23 @@ extension Table {
     return text
   }
 
-  /// Tables for `docs/osc.md`.
+  private static let buttons = """
+    A switch also has `/toggle` behind its address, as in `click/toggle`. A choice among words has `/next`, which sets the
+    next value, and a trigger for each word, as in `launch/bar`; `quantum/bar` is one, too.
+
+
+    """
+
+  /// Tables for `docs/osc.md`, without the buttons of each choice.
   public var markdown: String {
     var text = ""
     for section in Self.sections {
-      text +=
-        "### \(section.title)\n\n\(section.note)\n\n| address | arguments | meaning |\n| --- | --- | --- |\n"
-      for line in lines(section) {
+      text += "### \(section.title)\n\n\(section.note)\n\n"
+      if section.kind == .trigger { text += Self.buttons }
+      text += "| address | arguments | meaning |\n| --- | --- | --- |\n"
+      for line in lines(section, withButtons: false) {
         let group = line.group.map { " (\($0))" } ?? ""
-        text += "| `\(line.address)`\(group) | \(line.arguments) | \(line.words) |\n"
+        text += "| `\(line.address)`\(group) | \(line.briefArguments) | \(line.words) |\n"
       }
       text += "\n"
     }

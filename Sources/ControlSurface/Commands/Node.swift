@@ -44,6 +44,8 @@ public struct Node: Sendable {
   var choice: Choice?
   /// Name of the user's own output that the row belongs to.
   var output: String?
+  /// A trigger that is made for a choice, to switch it or to give it a value.
+  var isButton = false
   var read: (@Sendable (Reading) -> [Argument])?
   var write: (@Sendable ([Value], Reading) throws(Refusal) -> Intent)?
 

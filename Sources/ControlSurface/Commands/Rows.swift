@@ -53,6 +53,7 @@ extension Node {
     valueAndButtons(of: choice).map { row in
       var row = row
       row.reach = choice.reach
+      row.isButton = row.kind == .trigger
       return row
     }
   }
