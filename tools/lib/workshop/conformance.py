@@ -26,7 +26,7 @@ INTRODUCTION = """\
 
 You can play Ableton's test plan for apps that speak Link, 16 cases, with `tools/conformance`. It runs the real program against
 Ableton's LinkHut (Debian's build, Link 3.0.6), presses LinkHut's keys, reads its status line, records its sound, and writes this
-page; nothing of the page is written by hand. `tools/test` plays the cases, too. [endurance.md](endurance.md) says how else tactus is tested.
+page; nothing of the page is written by hand. `tools/test` plays the cases, too. [testing.md](testing.md) says how else tactus is tested.
 
 The plan is for apps with a screen. Here the app plays when JACK's transport rolls; OSC takes the place of its screen; it is in the
 foreground while a controller shows it; a connected port takes the place of an Audiobus or IAA session; a route is the chain of
