@@ -102,7 +102,7 @@ extension Table {
 
     """
 
-  /// Tables for `docs/osc.md`, without the buttons of each choice.
+  /// Tables for `docs/osc.md`: without the buttons of each choice, and with the first sentence of each row.
   public var markdown: String {
     var text = ""
     for section in Self.sections {
@@ -111,7 +111,7 @@ extension Table {
       text += "| address | arguments | meaning |\n| --- | --- | --- |\n"
       for line in lines(section, withButtons: false) {
         let group = line.group.map { " (\($0))" } ?? ""
-        text += "| `\(line.address)`\(group) | \(line.briefArguments) | \(line.words) |\n"
+        text += "| `\(line.address)`\(group) | \(line.briefArguments) | \(line.words.firstSentence) |\n"
       }
       text += "\n"
     }
@@ -167,6 +167,16 @@ extension Table {
   private func wrapped(_ text: String, indent: Int) -> String {
     let margin = String(repeating: " ", count: indent)
     return text.wrapped(to: 78 - indent).map { margin + $0 }.joined(separator: "\n")
+  }
+}
+
+extension String {
+  /// The text up to the first full stop that ends a word. The three points of an omission end none.
+  fileprivate var firstSentence: String {
+    let words = split(separator: " ")
+    let end = words.firstIndex { $0.hasSuffix(".") && $0.dropLast().last?.isPunctuation == false }
+    guard let end else { return self }
+    return words[...end].joined(separator: " ")
   }
 }
 
