@@ -26,16 +26,16 @@ INTRODUCTION = """\
 
 You can play Ableton's test plan for apps that speak Link, 16 cases, with `tools/conformance`. It runs the real program against
 Ableton's LinkHut (Debian's build, Link 3.0.6), presses LinkHut's keys, reads its status line, records its sound, and writes this
-page; nothing of the page is written by hand. `tools/test` plays the cases, too. [testing.md](testing.md) says how else tactus is tested.
+page; nothing of the page is written by hand. `tools/test` plays the cases, too ([testing.md](testing.md)).
 
 The plan is for apps with a screen. Here the app plays when JACK's transport rolls; OSC takes the place of its screen; it is in the
 foreground while a controller shows it; a connected port takes the place of an Audiobus or IAA session; a route is the chain of
-ports to the loudspeaker. On a busy machine LinkHut or the reference may themselves be off for seconds: a stretch in
-which no two of the three agree is repeated, at most eight times, and then fails.
+ports to the loudspeaker. The tables leave out steps at which nothing has to be seen, such as "Open LinkHut".
 
-`tools/listen` judges the sound: it records tactus's click (ours) beside LinkHut's and joins the session as a third peer, with
-Ableton's own library. The tables give the median distance of each program's clicks from that peer's beat, and how far the two
-programs are apart, in microseconds, each with its range in brackets. The plan allows 3 ms. Both hosts have one clock.
+`tools/listen` judges the sound as a third peer, with Ableton's own library. The tables give the median distance of each program's
+clicks from that peer's beat, and how far the two programs are apart, in microseconds, each with its range in brackets. The plan
+allows 3 ms. Both hosts have one clock. On a busy machine LinkHut or the reference may themselves be off for seconds: a stretch in
+which no two of the three agree is repeated, at most eight times, and then fails.
 """
 
 
@@ -71,17 +71,14 @@ def table(runs: dict[int, list[Step]]) -> str:
     places = {1: "one host", 2: "two hosts"}
     head = " | ".join(f"{places[hosts]}: {verdict(runs[hosts])}" for hosts in runs)
     text = f"| step | {head} |\n| ---{' | ---' * len(runs)} |\n"
-    before = ""
     longest: list[Step] = max(runs.values(), key=len)
     for number, (word, row, _) in enumerate(longest):
         if not word:
-            before += row + ". "
             continue
         cells = [cell(steps[number], row) if number < len(steps) else "" for steps in runs.values()]
         if len(cells) == 2 and cells[0] == cells[1]:
             cells[1] = "same"
-        text += "| " + " | ".join(part.replace("|", "/") for part in [before + row, *cells]) + " |\n"
-        before = ""
+        text += "| " + " | ".join(part.replace("|", "/") for part in [row, *cells]) + " |\n"
     return text
 
 
