@@ -33,9 +33,9 @@ foreground while a controller shows it; a connected port takes the place of an A
 ports to the loudspeaker. The tables leave out steps at which nothing has to be seen, such as "Open LinkHut".
 
 `tools/listen` judges the sound as a third peer, with Ableton's own library. The tables give the median distance of each program's
-clicks from that peer's beat, and how far the two programs are apart, in microseconds, each with its range in brackets. The plan
-allows 3 ms. Both hosts have one clock. On a busy machine LinkHut or the reference may themselves be off for seconds: a stretch in
-which no two of the three agree is repeated, at most eight times, and then fails.
+clicks from that peer's beat, and how far the two programs are apart, with the range in brackets; the plan allows 3 ms. Both hosts
+have one clock. On a busy machine LinkHut or the reference may themselves be off for seconds: a stretch in which no two of the
+three agree is repeated, at most eight times, and then fails.
 """
 
 
@@ -43,14 +43,14 @@ Step = list[str]  # the verdict, what was done, what was observed
 
 # What CaseRecord's observations say at length, and the tables in short.
 SHORTER = (
-    (r" us \((\S+) to (\S+), n=(\d+)\)", r" us (\1…\2)"),
-    (r"; from the reference beat: ours median (\S+) us", r": ours \1"),
-    (r", LinkHut's median (\S+) us", r", LinkHut's \1"),
-    (r"; ours from LinkHut's: median", r", apart"),
+    (r"; from the reference beat: ours median (\S+) us \([^)]*\), LinkHut's median (\S+) us \([^)]*\); ours from LinkHut's: median",
+     r": ours \1, LinkHut's \2, apart"),
+    (r"; from the reference beat: ours median", r": ours"),
     (r"ours from LinkHut's: median", r"apart"),
     (r"; from one line: median", r"; from one line"),
     (r"last four from the first four", r"at the end"),
     (r" heard\b", r""),
+    (r" us \((\S+) to (\S+), n=(\d+)\)", r" us (\1…\2)"),
 )
 
 
