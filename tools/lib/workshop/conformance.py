@@ -41,7 +41,7 @@ three agree is repeated, at most eight times, and then fails.
 
 Step = list[str]  # the verdict, what was done, what was observed
 
-# What CaseRecord's observations say at length, and the tables in short.
+# The long words of CaseRecord's observations, and the short ones of the tables.
 SHORTER = (
     (r"; from the reference beat: ours median (\S+) us \([^)]*\), LinkHut's median (\S+) us \([^)]*\); ours from LinkHut's: median",
      r": ours \1, LinkHut's \2, apart"),
