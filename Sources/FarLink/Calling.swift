@@ -20,50 +20,38 @@ extension Switchboard {
   /// Sends a hello, with a new secret each time.
   mutating func call(_ place: Int, at now: Micros, using random: inout some RandomNumberGenerator) {
     let secret = FarKey(using: &random)
-    let attempt = Line.Attempt(
-      introduction: Datagram.Introduction(name: name, index: freeIndex(using: &random)), secret: secret,
-      half: cipher.publicHalf(of: secret))
+    let introduction = Datagram.Introduction(name: name, index: freeIndex(using: &random))
+    let (handshake, hello) = CallerHandshake.begin(
+      from: handshakeStart, secret: secret,
+      payload: introduction.bytes + [UInt8](repeating: 0, count: Datagram.helloFilling))
     if lines[place].attempts.count == FarLimits.attempts { lines[place].attempts.removeFirst() }
-    lines[place].attempts.append(attempt)
-    let plain = attempt.introduction.bytes + [UInt8](repeating: 0, count: Datagram.helloFilling)
-    let header = [Datagram.Kind.hello.rawValue] + attempt.half.bytes
-    let hello = header + cipher.seal(plain, helloKey(attempt.half), number: 0, header: header)
-    emit(.send(hello, to: lines[place].nextAddress(at: now)))
+    lines[place].attempts.append(Line.Attempt(index: introduction.index, handshake: handshake))
+    emit(.send([Datagram.Kind.hello.rawValue] + hello.bytes, to: lines[place].nextAddress(at: now)))
   }
 
   /// Takes an answer. If it opens, the called side has the key, because the answer is bound to our hello. Its
   /// next datagram proves the return path.
   mutating func hear(_ answer: Datagram.Answer, from sender: Endpoint, at now: Micros) {
     guard
-      let place = lines.firstIndex(where: { $0.attempts.contains { $0.introduction.index == answer.index } }),
-      let attempt = lines[place].attempts.first(where: { $0.introduction.index == answer.index })
+      let place = lines.firstIndex(where: { $0.attempts.contains { $0.index == answer.index } }),
+      let attempt = lines[place].attempts.first(where: { $0.index == answer.index })
     else {
       counters.unasked += 1
       return
     }
-    let header = [Datagram.Kind.answer.rawValue] + answer.index.bigEndianBytes + answer.half.bytes
-    let key = answerKey(attempt.half, answer.half)
-    // Check the seal first: only a sender with the key causes the expensive step.
-    guard let plain = cipher.open(answer.sealed, key, number: 0, header: header),
-      let theirs = Datagram.Introduction(plain)
-    else { return refuse(sender, at: now) }
-    guard let shared = cipher.shared(attempt.secret, with: answer.half) else {
-      return refuse(sender, at: now)
+    guard lines[place].answers.take(at: now) else {
+      counters.flooded += 1
+      return
     }
-    lines[place].attempts.removeAll { $0.introduction.index == answer.index }
-    let handshake = Handshake(
-      callerHalf: attempt.half, acceptorHalf: answer.half, caller: attempt.introduction, acceptor: theirs)
+    guard let (payload, state) = attempt.handshake.read(answer.message),
+      let theirs = Datagram.Introduction(payload)
+    else { return refuse(sender, at: now) }
+    lines[place].attempts.removeAll { $0.index == answer.index }
     var keys = Keys(
-      handshake, shared: shared, key: self.key, areWeCaller: true, at: now, by: cipher)
+      state, ourIndex: attempt.index, theirIndex: theirs.index, areWeCaller: true, at: now)
     guard let word = keys.seal([FarChannel.keepAlive.rawValue], by: cipher) else { return }
     enlist(Candidate(keys: keys, name: theirs.name, peer: sender, line: lines[place].id))
     emit(.send(word, to: sender))
-  }
-
-  func helloKey(_ half: FarKey) -> FarKey { cipher.derive(Purpose.hello.bytes + half.bytes, from: key) }
-
-  func answerKey(_ callerHalf: FarKey, _ acceptorHalf: FarKey) -> FarKey {
-    cipher.derive(Purpose.answer.bytes + callerHalf.bytes + acceptorHalf.bytes, from: key)
   }
 
   mutating func refuse(_ sender: Endpoint, at now: Micros) {
@@ -85,7 +73,7 @@ extension Switchboard {
         candidates.contains { $0.keys.ourIndex == index }
         || lines.contains { line in
           line.current?.ourIndex == index || line.previous?.ourIndex == index
-            || line.attempts.contains { $0.introduction.index == index }
+            || line.attempts.contains { $0.index == index }
         }
       if !isTaken { return index }
     }

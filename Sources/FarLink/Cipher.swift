@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A secret of 32 bytes. Its description does not reveal it.
+/// A key, a secret, a public half or a hash: 32 bytes. Its description does not reveal it.
 public struct FarKey: Sendable, BitwiseCopyable, CustomStringConvertible {
   package var storage = InlineArray<32, UInt8>(repeating: 0)
 
@@ -21,15 +21,20 @@ public struct FarKey: Sendable, BitwiseCopyable, CustomStringConvertible {
   public var description: String { "a key" }
 }
 
-/// The arithmetic that a `Switchboard` needs. It has no state, and both sides must use the same.
+/// The arithmetic that a `Switchboard` needs, by the names of Noise: 25519, ChaChaPoly, SHA256. It has no
+/// state.
 public protocol FarCipher: Sendable {
+  /// X25519 of the base point.
   static func publicHalf(of secret: FarKey) -> FarKey
   /// The secret shared by both sides, from one side's secret and the other's public half. Returns nil if that
   /// half gives everyone the same result.
   static func shared(_ secret: FarKey, with publicHalf: FarKey) -> FarKey?
-  /// Derives a key for one purpose; it reveals nothing about `key`.
-  static func derive(_ text: [UInt8], from key: FarKey) -> FarKey
-  /// Seals `plain`, which grows by `FarLimits.tag`. Never use a number twice with one key.
+  /// SHA-256.
+  static func hash(_ bytes: [UInt8]) -> FarKey
+  /// HMAC-SHA-256. It reveals nothing about `key`.
+  static func hmac(_ bytes: [UInt8], key: FarKey) -> FarKey
+  /// Seals `plain`, which grows by `FarLimits.tag`, and binds it to `header`, the associated data. The nonce
+  /// is four zero bytes and `number`, least significant byte first. Never use a number twice with one key.
   static func seal(_ plain: [UInt8], _ key: FarKey, number: UInt64, header: [UInt8]) -> [UInt8]
   /// Returns nil if this was not sealed with this key, number and header.
   static func open(_ sealed: [UInt8], _ key: FarKey, number: UInt64, header: [UInt8]) -> [UInt8]?

@@ -8,6 +8,11 @@ internal import Addresses
 //   answer   2, index of the hello (4), public half (32), sealed: name (8), index (4)   65 bytes
 //   sealed   3, index (4), number (8), sealed: channel (1), a datagram of Link's         30 to 542 bytes
 //
+// From the public half on, a hello and an answer are the two messages of the handshake (`Noise.swift`). The
+// sealed part of a `sealed` datagram is a transport message of Noise whose nonce is the number, as
+// section 11.4 of the specification describes for datagrams that may be lost or overtaken. The bytes before it
+// need no seal: a wrong index leads to other keys, and a wrong number is a wrong nonce.
+//
 // A keep-alive carries no datagram of Link, but the endpoint that it is sent to: an address of 4 or 16 bytes,
 // and a port (2).
 //
@@ -16,19 +21,15 @@ internal import Addresses
 
 /// A datagram whose seal has not been checked yet.
 enum Datagram {
-  case hello(Hello)
+  case hello(HandshakeMessage)
   case answer(Answer)
   case sealed(SealedPayload)
 
-  struct Hello {
-    var half: FarKey
-    var sealed: [UInt8]
-  }
-
   struct Answer {
     var index: UInt32
-    var half: FarKey
-    var sealed: [UInt8]
+    var message: HandshakeMessage
+
+    var bytes: [UInt8] { [Kind.answer.rawValue] + index.bigEndianBytes + message.bytes }
   }
 
   struct SealedPayload {
@@ -36,8 +37,9 @@ enum Datagram {
     var number: UInt64
     var sealed: [UInt8]
 
-    var header: [UInt8] { [Kind.sealed.rawValue] + index.bigEndianBytes + number.bigEndianBytes }
-    var bytes: [UInt8] { header + sealed }
+    var bytes: [UInt8] {
+      [Kind.sealed.rawValue] + index.bigEndianBytes + number.bigEndianBytes + sealed
+    }
   }
 
   enum Kind: UInt8 {
@@ -66,6 +68,9 @@ enum Datagram {
     }
   }
 
+  /// Binds handshakes to this protocol. If the bytes of the protocol change, change the text, so that old and
+  /// new programs refuse each other.
+  static let prologue = [UInt8]("tactus far wire 2".utf8)
   /// The longest message of Link.
   static let longestPayload = 512
   static let helloFilling = 20
@@ -80,12 +85,13 @@ enum Datagram {
     guard let kind = bytes.first.flatMap(Kind.init) else { return nil }
     switch kind {
     case .hello:
-      guard bytes.count == Datagram.helloSize, let half = FarKey(bytes[1..<33]) else { return nil }
-      self = .hello(Hello(half: half, sealed: [UInt8](bytes[33...])))
+      guard bytes.count == Datagram.helloSize, let message = HandshakeMessage(bytes[1...]) else { return nil }
+      self = .hello(message)
     case .answer:
-      guard bytes.count == Datagram.answerSize, let half = FarKey(bytes[5..<37]) else { return nil }
-      self = .answer(
-        Answer(index: UInt32(bigEndianBytes: bytes[1..<5]), half: half, sealed: [UInt8](bytes[37...])))
+      guard bytes.count == Datagram.answerSize, let message = HandshakeMessage(bytes[5...]) else {
+        return nil
+      }
+      self = .answer(Answer(index: UInt32(bigEndianBytes: bytes[1..<5]), message: message))
     case .sealed:
       guard Datagram.sealedSizes.contains(bytes.count) else { return nil }
       self = .sealed(

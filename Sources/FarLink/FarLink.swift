@@ -13,10 +13,10 @@ public import BeatMath
 /// The invariant: a sender that has not proven to have the key now changes nothing, and gets at most one
 /// datagram, shorter than its own.
 ///
-/// Every handshake makes new keys from two secrets that are not kept. So nothing recorded earlier is valid
-/// later, and an attacker who learns the key later cannot read what was recorded. A handshake changes
-/// something only when a datagram sealed with its keys has come. Every program that has the key is trusted:
-/// it belongs to the band.
+/// The handshake is Noise NNpsk0 (`Noise.swift`). It makes new keys from two secrets that are not kept. So
+/// nothing recorded earlier is valid later, and an attacker who learns the key later cannot read what was
+/// recorded. A handshake changes something only when a datagram sealed with its keys has come. Every program
+/// that has the key is trusted: it belongs to the band.
 ///
 /// **After each call, take `nextOutput` until it is nil.**
 ///
@@ -32,8 +32,9 @@ public struct Switchboard: Sendable {
     case closed(LineID)
   }
 
-  let key: FarKey
   let cipher: any FarCipher.Type
+  /// The state from which every handshake starts; it contains the key.
+  let handshakeStart: SymmetricState
   /// A random name of this run of the program. It identifies us when we come from another address.
   let name: UInt64
   let accepts: Bool
@@ -57,8 +58,8 @@ public struct Switchboard: Sendable {
     key: FarKey, cipher: any FarCipher.Type, accepts: Bool, using random: inout some RandomNumberGenerator,
     at now: Micros
   ) {
-    self.key = key
     self.cipher = cipher
+    handshakeStart = SymmetricState(prologue: Datagram.prologue, psk: key, cipher: cipher)
     name = random.next()
     self.accepts = accepts
     strangers = StrangersAllowance(salt: random.next(), at: now)

@@ -35,15 +35,18 @@ public enum FarLimits {
   static var renewalNumber: UInt64 { 1 << 40 }
   static var overlap: Micros { Micros(5_000_000) }
   public static var keyLife: Micros { Micros(7_200_000_000) }
-  /// Most datagrams that a key seals.
-  static var lastNumber: UInt64 { 1 << 48 }
+  /// Most datagrams that a key seals; their numbers begin with 0.
+  static var numbers: UInt64 { 1 << 48 }
   /// Datagrams that may be sent to the address where the other side was heard last: five seconds of pings.
   static var credit: Int { 128 }
   /// Hellos from one address that are opened in a second (`knocks`), and that are answered (`entries`).
-  /// Opening one takes a hash and a cipher of some dozens of bytes, a few microseconds. All strangers
-  /// together cost less than a tenth of a core.
+  /// Opening one takes a hash, three HMACs and a cipher, each of some dozens of bytes. All strangers together
+  /// have 64 times as many.
   static var knocks: Int { 400 }
   static var entries: Int { 2 }
+  /// Answers to our calls that are opened in a second on one line. An answer costs a shared secret before its
+  /// seal can be checked. A sender that has not seen an answer must guess the index.
+  static var answers: Int { 400 }
   /// Accepted hellos that are remembered, because a repeated one must be refused.
   static var hellos: Int { 1024 }
   /// Outputs that wait if the caller does not take them.

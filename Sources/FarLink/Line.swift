@@ -27,6 +27,8 @@ struct Line: Sendable {
   /// Allowance for hellos from the addresses where the other side was last, or is called. With it, a flood
   /// from other addresses cannot keep it from returning.
   var purse: Purse
+  /// Allowance for answers to our calls (`FarLimits.answers`).
+  var answers: Allowance
   /// Our endpoint as the other side sees it, and the one that we have reported to it.
   var seen: Endpoint?
   var toldPeer: Endpoint?
@@ -39,6 +41,7 @@ struct Line: Sendable {
     self.calls = calls
     keptAlive = now
     purse = Purse(at: now)
+    answers = Allowance(perSecond: FarLimits.answers, at: now)
   }
 
   /// Whether the other side was at this address last, or is called there.
@@ -67,9 +70,9 @@ struct Line: Sendable {
 
   /// A call of ours that can still be answered.
   struct Attempt: Sendable {
-    let introduction: Datagram.Introduction
-    let secret: FarKey
-    let half: FarKey
+    /// The index by which the other side will answer.
+    let index: UInt32
+    let handshake: CallerHandshake
   }
 
   var isOpen: Bool { peerName != nil }

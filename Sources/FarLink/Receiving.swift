@@ -28,7 +28,7 @@ extension Switchboard {
   // MARK: Callers
 
   private mutating func hear(
-    _ hello: Datagram.Hello, from sender: Endpoint, at now: Micros,
+    _ hello: HandshakeMessage, from sender: Endpoint, at now: Micros,
     using random: inout some RandomNumberGenerator
   ) {
     guard accepts else {
@@ -42,15 +42,14 @@ extension Switchboard {
       counters.flooded += 1
       return
     }
-    let header = [Datagram.Kind.hello.rawValue] + hello.half.bytes
-    guard let plain = cipher.open(hello.sealed, helloKey(hello.half), number: 0, header: header),
-      let theirs = Datagram.Introduction(plain)
+    guard let handshake = CalledHandshake(from: handshakeStart, reading: hello),
+      let theirs = Datagram.Introduction(handshake.payload)
     else { return refuse(sender, at: now) }
     // The sender has the key, or replays a hello: another side's, or our own.
     guard theirs.name != name else {
       counters.reflected += 1
       for place in lines.indices
-      where lines[place].attempts.contains(where: { $0.half.bytes == hello.half.bytes }) {
+      where lines[place].attempts.contains(where: { $0.handshake.half.bytes == hello.half.bytes }) {
         lines[place].noteOwnHello()
       }
       return
@@ -65,23 +64,21 @@ extension Switchboard {
       counters.flooded += 1
       return
     }
-    answer(hello, theirs, from: sender, at: now, using: &random)
+    answer(handshake, theirs, from: sender, at: now, using: &random)
   }
 
   private mutating func answer(
-    _ hello: Datagram.Hello, _ theirs: Datagram.Introduction, from sender: Endpoint, at now: Micros,
+    _ handshake: CalledHandshake, _ theirs: Datagram.Introduction, from sender: Endpoint, at now: Micros,
     using random: inout some RandomNumberGenerator
   ) {
     let secret = FarKey(using: &random)
-    guard let shared = cipher.shared(secret, with: hello.half) else { return refuse(sender, at: now) }
-    let half = cipher.publicHalf(of: secret)
     let ours = Datagram.Introduction(name: name, index: freeIndex(using: &random))
-    let handshake = Handshake(callerHalf: hello.half, acceptorHalf: half, caller: theirs, acceptor: ours)
-    let keys = Keys(handshake, shared: shared, key: key, areWeCaller: false, at: now, by: cipher)
+    guard let (message, state) = handshake.answer(ours.bytes, secret: secret) else {
+      return refuse(sender, at: now)
+    }
+    let keys = Keys(state, ourIndex: ours.index, theirIndex: theirs.index, areWeCaller: false, at: now)
     enlist(Candidate(keys: keys, name: theirs.name, peer: sender, line: nil))
-    let header = [Datagram.Kind.answer.rawValue] + theirs.index.bigEndianBytes + half.bytes
-    let sealed = cipher.seal(ours.bytes, answerKey(hello.half, half), number: 0, header: header)
-    emit(.send(header + sealed, to: sender))
+    emit(.send(Datagram.Answer(index: theirs.index, message: message).bytes, to: sender))
   }
 
   // MARK: Proven sides

@@ -4,9 +4,9 @@ public import FarLink
 
 /// libsodium as the cipher of a far wire, and the keys as users hold them.
 ///
-/// XChaCha20-Poly1305 seals, X25519 makes the secret of a handshake, BLAKE2b derives keys, Argon2id stretches
-/// what users type (`KeyText.key()`). There is no protocol here: `FarLink` decides which sides talk, and
-/// numbers the datagrams.
+/// ChaCha20-Poly1305 seals, X25519 makes the secret of a handshake, SHA-256 and its HMAC derive keys, Argon2id
+/// stretches what users type (`KeyText.key()`). There is no protocol here: `FarLink` has the handshake, decides
+/// which sides talk, and numbers the datagrams.
 ///
 /// The invariant: all functions are total; an invalid input opens to nil.
 ///
@@ -30,17 +30,19 @@ public enum Sodium: FarCipher {
     return result == 0 ? key : nil
   }
 
-  public static func derive(_ text: [UInt8], from key: FarKey) -> FarKey {
-    made { out in
-      key.read { _ = crypto_generichash(out, FarKey.size, text, UInt64(text.count), $0, FarKey.size) }
-    }
+  public static func hash(_ bytes: [UInt8]) -> FarKey {
+    made { _ = crypto_hash_sha256($0, bytes, UInt64(bytes.count)) }
+  }
+
+  public static func hmac(_ bytes: [UInt8], key: FarKey) -> FarKey {
+    made { out in key.read { _ = crypto_auth_hmacsha256(out, bytes, UInt64(bytes.count), $0) } }
   }
 
   public static func seal(_ plain: [UInt8], _ key: FarKey, number: UInt64, header: [UInt8]) -> [UInt8] {
     let nonce = nonce(number)
     return [UInt8](unsafeUninitializedCapacity: plain.count + FarLimits.tag) { out, count in
       key.read {
-        _ = crypto_aead_xchacha20poly1305_ietf_encrypt(
+        _ = crypto_aead_chacha20poly1305_ietf_encrypt(
           out.baseAddress!, nil, plain, UInt64(plain.count), header, UInt64(header.count), nil, nonce, $0)
       }
       count = plain.count + FarLimits.tag
@@ -53,7 +55,7 @@ public enum Sodium: FarCipher {
     var result: Int32 = -1
     let plain = [UInt8](unsafeUninitializedCapacity: sealed.count) { out, count in
       key.read {
-        result = crypto_aead_xchacha20poly1305_ietf_decrypt(
+        result = crypto_aead_chacha20poly1305_ietf_decrypt(
           out.baseAddress!, nil, nil, sealed, UInt64(sealed.count), header, UInt64(header.count), nonce, $0)
       }
       count = result == 0 ? sealed.count - FarLimits.tag : 0
@@ -61,10 +63,8 @@ public enum Sodium: FarCipher {
     return result == 0 ? plain : nil
   }
 
-  /// A key never seals two datagrams with one number, so the number alone is enough; the rest of the 24 bytes
-  /// is zero.
   private static func nonce(_ number: UInt64) -> [UInt8] {
-    [UInt8](repeating: 0, count: 16) + withUnsafeBytes(of: number.littleEndian) { [UInt8]($0) }
+    [UInt8](repeating: 0, count: 4) + withUnsafeBytes(of: number.littleEndian) { [UInt8]($0) }
   }
 
   private static func made(_ fill: (UnsafeMutablePointer<UInt8>) -> Void) -> FarKey {

@@ -29,10 +29,15 @@ struct SodiumTests {
     #expect(Sodium.shared(bob, with: FarKey([1] + [UInt8](repeating: 0, count: 31))!) == nil)
   }
 
-  @Test func `derived keys match BLAKE2b of Python`() {
+  @Test func `the hash is SHA-256 and its HMAC is that of RFC 4231`() {
     #expect(
-      Sodium.derive([UInt8]("tactus".utf8), from: FarKey((0..<32).map { UInt8($0) })!).bytes
-        == bytes("5e2b941bd38af3da9323ff112c2b5ea11da51a9164699236d10632c6b09fb09d"))
+      Sodium.hash([UInt8]("abc".utf8)).bytes
+        == bytes("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
+    // Case 1, whose key has twenty bytes: HMAC fills a key with zeros.
+    let key = FarKey([UInt8](repeating: 0x0b, count: 20) + [UInt8](repeating: 0, count: 12))!
+    #expect(
+      Sodium.hmac([UInt8]("Hi There".utf8), key: key).bytes
+        == bytes("b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"))
   }
 
   @Test(arguments: [0, 1, 30, 512]) func `a seal needs its key and number and header`(count: Int) throws {
