@@ -2,21 +2,59 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import PackageDescription
 
-/// The tests play days of audio and of networks in these, and crowds of browsers: optimised in debug, too.
-let optimised: [SwiftSetting] = [
-  .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
+/// The compiler follows the audio thread from file to file only if it compiles a module as a whole, as it
+/// always does in release. Other packages may not use such flags in a library, so the rooms of the libraries
+/// do without them in debug.
+let wholeInDebug = SwiftSetting.unsafeFlags(["-whole-module-optimization"], .when(configuration: .debug))
+
+/// The folders of `Sources`. A module uses only modules of its own room and of the rooms above it in
+/// docs/architecture.md.
+enum Room: String {
+  case link = "Link"
+  case linkAudio = "LinkAudio"
+  case cycle = "Cycle"
+  case control = "Control"
+  case program = "Program"
+  case simulation = "Simulation"
+
+  func module(_ name: String, uses: [Target.Dependency] = [], _ settings: [SwiftSetting] = []) -> Target {
+    .target(
+      name: name, dependencies: uses, path: "Sources/\(rawValue)/\(name)",
+      swiftSettings: settings + (self == .cycle ? [wholeInDebug] : []))
+  }
+
+  func program(_ name: String, uses: [Target.Dependency], linker: [LinkerSetting] = []) -> Target {
+    .executableTarget(
+      name: name, dependencies: uses, path: "Sources/\(rawValue)/\(name)", linkerSettings: linker)
+  }
+}
+
+/// A C library, found by the system's own paths; its module map says what to link.
+func library(_ name: String, _ debianPackage: String, path: String? = nil) -> Target {
+  .systemLibrary(name: name, path: path ?? "Sources/C/\(name)", providers: [.apt([debianPackage])])
+}
+
+/// Tests and their programs are compiled without optimisation: the modules that they test have it (tools/test
+/// builds with `-c release`). Their interface is not made ahead, and of what helps a debugger they keep the
+/// lines. No test depends on the program `tactus`, whose linker flags it would get: a build of all tests
+/// builds all programs, too.
+let fastToBuild: [SwiftSetting] = [
+  .unsafeFlags(["-Onone", "-no-emit-module-separately-wmo", "-gline-tables-only"])
 ]
-/// Whether another package's build looks at this: SwiftPM refuses such flags there.
-let isCheckout = Context.packageDirectory.contains("/checkouts/")
-let optimisedHere = isCheckout ? [] : optimised
-/// What is released runs where no Swift is. lld: GNU's linker leaves Swift's constants in memory that can be written (no RELRO). now: the
-/// program finds all C functions when it starts, and none on the audio thread.
+
+func tests(_ name: String, of uses: [Target.Dependency], path: String? = nil, exclude: [String] = [])
+  -> Target
+{
+  .testTarget(
+    name: name, dependencies: uses + ["TactusTestSupport"], path: path, exclude: exclude,
+    swiftSettings: fastToBuild)
+}
+
+/// The released program runs where no Swift is. lld: GNU's linker leaves Swift's constants in memory that can
+/// be written (no RELRO). now: the program finds all C functions when it starts, and none on the audio
+/// thread.
 let runtimeInside = LinkerSetting.unsafeFlags(
   ["-static-stdlib", "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "now"], .when(configuration: .release))
-/// There the compiler looks at one file at a time in debug, and cannot follow the audio thread to the next.
-let fileByFile: [SwiftSetting] = isCheckout ? [.define("APART", .when(configuration: .debug))] : []
-/// SwiftPM looks for the C libraries of all targets, also of those that nobody wants, and warns of each that is missing.
-func found(_ name: String) -> String? { isCheckout ? nil : name }
 
 let package = Package(
   name: "tactus",
@@ -27,218 +65,185 @@ let package = Package(
     .library(name: "LinkAudio", targets: ["LinkAudio"]),
   ],
   targets: [
-    // Who rounds needs libm, and names no module that would bring it.
-    .target(
-      name: "BeatMath", swiftSettings: optimisedHere, linkerSettings: [.linkedLibrary("m")]),
-    .target(name: "Addresses"),
-    .target(name: "Linux", dependencies: ["Addresses", "BeatMath"]),
-    .target(
-      name: "Handoff", swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
-    .target(name: "Choices", dependencies: ["BeatMath"], swiftSettings: optimised),
-    .target(name: "HostSync", dependencies: ["BeatMath", "Choices"], swiftSettings: optimised),
-    .target(
-      name: "LinkAudioPath", dependencies: ["BeatMath"], swiftSettings: optimisedHere + fileByFile),
-    // A channel between an audio thread and the network.
-    .target(
-      name: "AudioLanes", dependencies: ["Handoff", "LinkAudioPath"], swiftSettings: optimisedHere),
-    .systemLibrary(name: "CSndfile", pkgConfig: found("sndfile"), providers: [.apt(["libsndfile1-dev"])]),
-    .target(name: "ClickSounds", dependencies: ["CSndfile", "Choices", "HostSync"]),
-    // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
-    .systemLibrary(name: "CJACK", pkgConfig: found("jack"), providers: [.apt(["libjack-jackd2-dev"])]),
-    .target(
-      name: "JACKHost",
-      dependencies: [
-        "AudioLanes", "BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "LinkAudioPath", "Linux",
+    // Link: the protocol and the library. Nothing here knows of JACK.
+    .target(name: "BeatMath", path: "Sources/Link/BeatMath", linkerSettings: [.linkedLibrary("m")]),
+    Room.link.module("LinkAddresses"),
+    Room.link.module("LinkSystem", uses: ["LinkAddresses", "BeatMath"]),
+    Room.link.module("LinkHandoff", [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
+    Room.link.module("LinkWire", uses: ["LinkAddresses", "BeatMath"]),
+    Room.link.module("LinkSession", uses: ["BeatMath", "LinkWire"]),
+    Room.link.module("FarLink", uses: ["LinkAddresses", "BeatMath"]),
+    Room.link.module("LinkSodium", uses: ["CTactusSodium", "FarLink"]),
+    Room.link.module(
+      "Link",
+      uses: ["LinkAddresses", "BeatMath", "FarLink", "LinkHandoff", "LinkSession", "LinkWire", "LinkSystem"]),
+
+    // LinkAudio: channels of sound between peers.
+    // APART: in debug the compiler cannot follow the audio thread to another file of this module.
+    Room.linkAudio.module(
+      "LinkAudioPath", uses: ["BeatMath"], [.define("APART", .when(configuration: .debug))]),
+    Room.linkAudio.module("LinkAudioSession", uses: ["LinkAddresses", "BeatMath", "LinkWire"]),
+    Room.linkAudio.module("AudioLanes", uses: ["LinkHandoff", "LinkAudioPath"]),
+    Room.linkAudio.module(
+      "LinkAudio",
+      uses: [
+        "LinkAddresses", "AudioLanes", "BeatMath", "Link", "LinkAudioPath", "LinkAudioSession", "LinkSession",
+        "LinkWire", "LinkSystem",
       ]),
-    .target(name: "LinkWire", dependencies: ["Addresses", "BeatMath"], swiftSettings: optimisedHere),
-    .target(name: "LinkSession", dependencies: ["BeatMath", "LinkWire"], swiftSettings: optimisedHere),
+
+    // Cycle: JACK's process callback and all that is heard.
+    Room.cycle.module("TactusChoices", uses: ["BeatMath"]),
+    Room.cycle.module("HostSync", uses: ["BeatMath", "TactusChoices"]),
+    Room.cycle.module("ClickSounds", uses: ["CTactusSndfile", "TactusChoices", "HostSync"]),
+    Room.cycle.module(
+      "JACKHost",
+      uses: [
+        "AudioLanes", "BeatMath", "CTactusJACK", "TactusChoices", "LinkHandoff", "HostSync", "LinkAudioPath",
+        "LinkSystem",
+      ]),
+
+    // Control: OSC, MIDI, keys and the page; one table of commands behind them.
+    Room.control.module("TactusArithmetic"),
+    Room.control.module("TactusJSON5"),
+    Room.control.module("MIDIControl"),
+    Room.control.module("TactusOSC", uses: ["LinkAddresses", "CTactusLiblo", "LinkSystem"]),
+    Room.control.module(
+      "ControlSurface",
+      uses: [
+        "LinkAddresses", "TactusArithmetic", "BeatMath", "TactusChoices", "TactusJSON5", "LinkSystem",
+        "MIDIControl", "TactusOSC",
+      ]),
     .target(
-      name: "LinkAudioSession", dependencies: ["Addresses", "BeatMath", "LinkWire"],
-      swiftSettings: optimisedHere),
-    .target(
-      name: "Link",
-      dependencies: ["Addresses", "BeatMath", "FarLink", "Handoff", "LinkSession", "LinkWire", "Linux"]),
-    .target(
-      name: "LinkAudio",
+      name: "TactusWeb",
       dependencies: [
-        "Addresses", "AudioLanes", "BeatMath", "Link", "LinkAudioPath", "LinkAudioSession", "LinkSession",
-        "LinkWire", "Linux",
+        "LinkAddresses", "BeatMath", "CTactusMicrohttpd", "CTactusPage", "CTactusWslay", "ControlSurface",
+        "TactusJSON5", "LinkSystem", "TactusOSC",
       ],
-      swiftSettings: optimisedHere),
-    // The wire between two rooms, and its ciphers.
-    .target(name: "FarLink", dependencies: ["Addresses", "BeatMath"], swiftSettings: optimisedHere),
-    .systemLibrary(name: "CSodium", pkgConfig: found("libsodium"), providers: [.apt(["libsodium-dev"])]),
-    .target(name: "Sodium", dependencies: ["CSodium", "FarLink"]),
-    // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
-    .target(
-      name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"],
-      swiftSettings: optimisedHere),
-    // A studio with a JACK server in such a world, and who listens to it.
-    .target(
-      name: "StudioDay", dependencies: ["BeatMath", "Choices", "HostSync", "LinkSession", "LinkWorld"],
-      swiftSettings: optimised),
-    .executableTarget(name: "LinkSimulator", dependencies: ["BeatMath", "LinkWorld", "StudioDay"]),
+      path: "Sources/Control/TactusWeb", exclude: ["Page"]),
+    Room.control.module("NSMClient", uses: ["BeatMath", "LinkSystem", "TactusOSC"]),
+
+    // Program: tactus itself.
+    Room.program.module("TactusQRCode", uses: ["CTactusQRencode"]),
+    Room.program.module(
+      "TerminalView", uses: ["BeatMath", "TactusChoices", "ControlSurface", "MIDIControl", "TactusQRCode"]),
+    Room.program.module(
+      "TactusApp",
+      uses: [
+        "LinkAddresses", "AudioLanes", "BeatMath", "TactusChoices", "ClickSounds", "ControlSurface",
+        "HostSync",
+        "JACKHost", "TactusJSON5", "Link", "LinkAudio", "LinkAudioSession", "LinkHandoff", "LinkSession",
+        "LinkWire", "LinkSystem", "FarLink", "MIDIControl", "NSMClient", "TactusOSC", "TactusQRCode",
+        "LinkSodium", "TerminalView", "TactusWeb",
+      ]),
+    Room.program.program("tactus", uses: ["TactusApp"], linker: [runtimeInside]),
+
+    // Simulation: networks, clocks and studios in no time at all.
+    Room.simulation.module("LinkWorld", uses: ["BeatMath", "LinkSession", "LinkWire"]),
+    Room.simulation.module(
+      "StudioDay", uses: ["BeatMath", "TactusChoices", "HostSync", "LinkSession", "LinkWorld"]),
+    Room.simulation.program("LinkSimulator", uses: ["BeatMath", "LinkWorld", "StudioDay"]),
+
+    // C: other people's libraries. The page's files are bytes in C, too.
+    library("CTactusJACK", "libjack-jackd2-dev"),
+    library("CTactusLiblo", "liblo-dev"),
+    library("CTactusMicrohttpd", "libmicrohttpd-dev"),
+    library("CTactusQRencode", "libqrencode-dev"),
+    library("CTactusSndfile", "libsndfile1-dev"),
+    library("CTactusSodium", "libsodium-dev"),
+    library("CTactusWslay", "libwslay-dev"),
+    .target(name: "CTactusPage", path: "Sources/C/CTactusPage"),
+
+    // For maintainers and tests only. Writes the layouts for tablets and phones (tools/layouts).
     .executableTarget(
-      name: "tactus",
-      dependencies: [
-        "Addresses", "AudioLanes", "BeatMath", "Choices", "ClickSounds", "ControlSurface", "HostSync",
-        "JACKHost", "JSON5", "Link", "LinkAudio", "LinkAudioSession", "LinkSession", "LinkWire", "Linux",
-        "FarLink", "MIDIControl", "NSMClient", "OSC", "QRCode", "Sodium", "TerminalView", "Web",
-      ],
-      linkerSettings: isCheckout ? [] : [runtimeInside]),
-    .target(name: "JSON5", swiftSettings: optimised),
-    .systemLibrary(name: "CLiblo", pkgConfig: found("liblo"), providers: [.apt(["liblo-dev"])]),
-    .target(name: "MIDIControl"),
-    .target(
-      name: "OSC", dependencies: ["Addresses", "CLiblo", "Linux"], swiftSettings: optimised),
-    .target(
-      name: "ControlSurface",
-      dependencies: [
-        "Addresses", "Arithmetic", "BeatMath", "Choices", "JSON5", "Linux", "MIDIControl", "OSC",
-      ],
-      swiftSettings: optimised),
-    .target(name: "Arithmetic"),
-    .systemLibrary(
-      name: "CMicrohttpd", pkgConfig: found("libmicrohttpd"), providers: [.apt(["libmicrohttpd-dev"])]),
-    // The page's files as bytes.
-    .target(name: "CPage"),
-    .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
-    .target(
-      name: "Web",
-      dependencies: [
-        "Addresses", "BeatMath", "CMicrohttpd", "CPage", "CWslay", "ControlSurface", "JSON5", "Linux", "OSC",
-      ],
-      exclude: ["Page"], swiftSettings: optimised),
-    .systemLibrary(
-      name: "CQRencode", pkgConfig: found("libqrencode"), providers: [.apt(["libqrencode-dev"])]),
-    .target(name: "QRCode", dependencies: ["CQRencode"]),
-    .target(name: "NSMClient", dependencies: ["BeatMath", "Linux", "OSC"]),
-    .target(
-      name: "TerminalView", dependencies: ["BeatMath", "Choices", "ControlSurface", "MIDIControl", "QRCode"],
-      swiftSettings: optimised),
-    // Writes the layouts for tablets and phones (tools/layouts).
-    .executableTarget(name: "Layouts", dependencies: ["ControlSurface", "JSON5", "TerminalView"]),
-    // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
+      name: "TactusLayouts", dependencies: ["ControlSurface", "TactusJSON5", "TerminalView"],
+      path: "tools/layouts.d/TactusLayouts"),
+    // The reference implementation, for comparison; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",
       cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1"), .unsafeFlags(["-O2"])]),
-    .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: optimised),
-    .testTarget(
-      name: "TactusTests",
-      dependencies: [
-        "BeatMath", "Choices", "ControlSurface", "JSON5", "MIDIControl", "OSC", "TestSupport", "Web",
-        "tactus",
-      ],
-      exclude: ["peers"]),
-    .testTarget(name: "JSON5Tests", dependencies: ["JSON5", "TestSupport"]),
-    .target(name: "TestSupport", path: "Tests/TestSupport", exclude: ["camera.py"]),
-    .testTarget(name: "LabTests", dependencies: ["TestSupport"]),
+    .target(
+      name: "TactusTestSupport", path: "Tests/TactusTestSupport", exclude: ["camera.py"],
+      swiftSettings: fastToBuild),
+    // libltc's decoder.
+    library("CTactusLTC", "libltc-dev", path: "Tests/CTactusLTC"),
+    .target(name: "TimecodeReader", dependencies: ["CTactusLTC"], path: "Tests/TimecodeReader"),
     // JACKHost with all its ports at work and a life around it, for tools/prove-realtime.
     .executableTarget(
       name: "RealtimeStage",
-      dependencies: ["AudioLanes", "BeatMath", "CJACK", "Choices", "HostSync", "JACKHost", "LinkAudioPath"],
+      dependencies: [
+        "AudioLanes", "BeatMath", "CTactusJACK", "TactusChoices", "HostSync", "JACKHost", "LinkAudioPath",
+      ],
       path: "Tests/RealtimeStage"),
     // Our Link as a program, to stand where a reference peer could.
     .executableTarget(
       name: "link-peer",
-      dependencies: ["AudioLanes", "Link", "LinkAudio", "LinkAudioPath", "LinkWire", "Linux"],
+      dependencies: ["AudioLanes", "Link", "LinkAudio", "LinkAudioPath", "LinkWire", "LinkSystem"],
       path: "Tests/LinkPeer"),
-    .testTarget(name: "InteropTests", dependencies: ["TestSupport", "link-peer", "tactus"]),
-    .testTarget(
-      name: "ConformanceTests", dependencies: ["TestSupport", "tactus"], path: "Tests/Conformance"),
-    .testTarget(name: "PageTests", dependencies: ["TestSupport", "tactus"]),
-    .testTarget(name: "EnduranceTests", dependencies: ["TestSupport"]),
-    .testTarget(
-      name: "ClickSoundsTests",
-      dependencies: ["CSndfile", "Choices", "ClickSounds", "HostSync", "TestSupport"]),
-    .testTarget(name: "ArithmeticTests", dependencies: ["Arithmetic"]),
-    .testTarget(name: "MIDIControlTests", dependencies: ["MIDIControl"]),
-    .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
-    // libltc's decoder.
-    .systemLibrary(name: "CLTC", path: "Tests/CLTC"),
-    .target(
-      name: "TimecodeReader", dependencies: ["CLTC"], path: "Tests/TimecodeReader", swiftSettings: optimised),
-    .testTarget(
-      name: "HostSyncTests",
-      dependencies: ["BeatMath", "Choices", "HostSync", "StudioDay", "TestSupport", "TimecodeReader"]),
-    .testTarget(
-      name: "LinkAudioPathTests",
-      dependencies: [
-        "Addresses", "BeatMath", "LinkAudioPath", "LinkAudioSession", "LinkWire", "TestSupport",
-      ],
-      swiftSettings: optimised),
-    .testTarget(name: "StudioDayTests", dependencies: ["BeatMath", "LinkWorld", "StudioDay"]),
-    .testTarget(
-      name: "JACKHostTests",
-      dependencies: [
-        "AudioLanes", "BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "JACKHost", "Linux",
-        "TestSupport", "TimecodeReader",
+
+    tests("TidyTests", of: []),
+    tests(
+      "TactusTests",
+      of: [
+        "BeatMath", "TactusChoices", "ControlSurface", "TactusJSON5", "MIDIControl", "TactusOSC", "TactusWeb",
+        "TactusApp",
+      ], exclude: ["peers"]),
+    tests("JSON5Tests", of: ["TactusJSON5"]),
+    tests("LabTests", of: []),
+    tests("InteropTests", of: []),
+    tests("ConformanceTests", of: [], path: "Tests/Conformance"),
+    tests("PageTests", of: []),
+    tests("EnduranceTests", of: []),
+    tests("ClickSoundsTests", of: ["CTactusSndfile", "TactusChoices", "ClickSounds", "HostSync"]),
+    tests("ArithmeticTests", of: ["TactusArithmetic"]),
+    tests("MIDIControlTests", of: ["MIDIControl"]),
+    tests("HandoffTests", of: ["LinkHandoff"]),
+    tests("HostSyncTests", of: ["BeatMath", "TactusChoices", "HostSync", "StudioDay", "TimecodeReader"]),
+    tests(
+      "LinkAudioPathTests",
+      of: ["LinkAddresses", "BeatMath", "LinkAudioPath", "LinkAudioSession", "LinkWire"]),
+    tests("StudioDayTests", of: ["BeatMath", "LinkWorld", "StudioDay"]),
+    tests(
+      "JACKHostTests",
+      of: [
+        "AudioLanes", "BeatMath", "CTactusJACK", "TactusChoices", "LinkHandoff", "HostSync", "JACKHost",
+        "LinkSystem", "TimecodeReader",
       ]),
-    .testTarget(
-      name: "ControlSurfaceTests",
-      dependencies: [
-        "Addresses", "BeatMath", "Choices", "ControlSurface", "Linux", "MIDIControl", "OSC", "TestSupport",
-      ],
-      exclude: ["peers"]),
-    .testTarget(name: "LinuxTests", dependencies: ["Addresses", "Linux"]),
-    .testTarget(name: "OSCTests", dependencies: ["OSC"]),
-    .testTarget(
-      name: "LayoutsTests", dependencies: ["ControlSurface", "Layouts", "TestSupport"], exclude: ["readers"]),
-    .testTarget(
-      name: "NSMClientTests", dependencies: ["BeatMath", "NSMClient", "OSC", "TestSupport"],
-      exclude: ["peers"]),
-    .testTarget(
-      name: "TerminalViewTests",
-      dependencies: [
-        "BeatMath", "Choices", "ControlSurface", "MIDIControl", "OSC", "QRCode", "TerminalView",
-        "TestSupport",
+    tests(
+      "ControlSurfaceTests",
+      of: [
+        "LinkAddresses", "BeatMath", "TactusChoices", "ControlSurface", "LinkSystem", "MIDIControl",
+        "TactusOSC",
+      ], exclude: ["peers"]),
+    tests("LinuxTests", of: ["LinkAddresses", "LinkSystem"]),
+    tests("OSCTests", of: ["TactusOSC"]),
+    tests("LayoutsTests", of: ["ControlSurface", "TactusLayouts"], exclude: ["readers"]),
+    tests("NSMClientTests", of: ["BeatMath", "NSMClient", "TactusOSC"], exclude: ["peers"]),
+    tests(
+      "TerminalViewTests",
+      of: [
+        "BeatMath", "TactusChoices", "ControlSurface", "MIDIControl", "TactusOSC", "TactusQRCode",
+        "TerminalView",
       ]),
-    .testTarget(name: "QRCodeTests", dependencies: ["QRCode"]),
-    .testTarget(
-      name: "WebTests",
-      dependencies: [
-        "Addresses", "BeatMath", "ControlSurface", "JSON5", "Linux", "OSC", "TestSupport", "Web",
-      ],
-      exclude: ["peers"]),
-    .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle", "TestSupport"]),
-    .testTarget(
-      name: "LinkTests",
-      dependencies: [
-        "Addresses", "BeatMath", "FarLink", "Link", "LinkSession", "LinkWire", "Linux", "Sodium",
-        "TestSupport",
+    tests("QRCodeTests", of: ["TactusQRCode"]),
+    tests(
+      "WebTests",
+      of: [
+        "LinkAddresses", "BeatMath", "ControlSurface", "TactusJSON5", "LinkSystem", "TactusOSC", "TactusWeb",
+      ], exclude: ["peers"]),
+    tests("BeatMathTests", of: ["BeatMath", "LinkOracle"]),
+    tests(
+      "LinkTests",
+      of: [
+        "LinkAddresses", "BeatMath", "FarLink", "Link", "LinkSession", "LinkWire", "LinkSystem", "LinkSodium",
       ]),
-    .testTarget(
-      name: "FarLinkTests", dependencies: ["Addresses", "BeatMath", "FarLink", "Sodium", "TestSupport"]),
-    .testTarget(name: "SodiumTests", dependencies: ["FarLink", "Sodium", "TestSupport"]),
-    .testTarget(name: "LinkAudioTests", dependencies: ["LinkAudio", "TestSupport", "link-peer"]),
-    .testTarget(name: "LinkWireTests", dependencies: ["BeatMath", "LinkWire", "TestSupport"]),
-    .testTarget(
-      name: "LinkAudioSessionTests",
-      dependencies: ["Addresses", "BeatMath", "LinkAudioSession", "LinkWire", "TestSupport"],
-      swiftSettings: optimised),
-    .testTarget(
-      name: "LinkSessionTests",
-      dependencies: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld", "TestSupport"]),
+    tests("FarLinkTests", of: ["LinkAddresses", "BeatMath", "FarLink", "LinkSodium"]),
+    tests("SodiumTests", of: ["FarLink", "LinkSodium"]),
+    tests("LinkAudioTests", of: ["LinkAudio", "link-peer"]),
+    tests("LinkWireTests", of: ["BeatMath", "LinkWire"]),
+    tests("LinkAudioSessionTests", of: ["LinkAddresses", "BeatMath", "LinkAudioSession", "LinkWire"]),
+    tests("LinkSessionTests", of: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .gnu2x,
   cxxLanguageStandard: .cxx17
 )
-
-/// Whole modules, in debug, too: only so the compiler follows what the audio thread calls from file to file, unmarked; and a
-/// build from nothing takes a quarter less of the processors. Not what other packages use: their builds would remark on it.
-let asAWhole = SwiftSetting.unsafeFlags([
-  "-disable-batch-mode", "-whole-module-optimization", "-num-threads", "2",
-])
-/// Nobody waits for the interface of tests, so it is not made ahead by a second reading of them; of what helps a debugger, they keep
-/// the lines.
-let asTests = SwiftSetting.unsafeFlags(["-no-emit-module-separately-wmo", "-gline-tables-only"])
-let forOthers: Set = [
-  "Addresses", "BeatMath", "FarLink", "Handoff", "Link", "LinkAudioSession", "LinkOracle", "LinkSession",
-  "LinkWire", "Linux",
-]
-for target in package.targets where !isCheckout && target.type != .system && !forOthers.contains(target.name)
-{
-  target.swiftSettings = (target.swiftSettings ?? []) + [asAWhole]
-  if target.type == .test { target.swiftSettings?.append(asTests) }
-}

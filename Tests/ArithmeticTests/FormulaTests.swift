@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Testing
 
-@testable import Arithmetic
+@testable import TactusArithmetic
 
 @Suite("Arithmetic on the tempo")
 struct FormulaTests {

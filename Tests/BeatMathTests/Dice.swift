@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TestSupport
+import TactusTestSupport
 
-typealias Dice = TestSupport.Dice
+typealias Dice = TactusTestSupport.Dice
 
 /// Random inputs with the distribution of real sessions.
 extension Dice {

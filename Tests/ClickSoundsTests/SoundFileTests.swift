@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import CSndfile
+import CTactusSndfile
 import Glibc
 import HostSync
 import Synchronization
-import TestSupport
+import TactusTestSupport
 import Testing
 
 @testable import ClickSounds

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 
 /// The app of the test plan: our program as users have it, played by OSC instead of fingers on its screen.
 ///
@@ -9,16 +9,7 @@ final class App {
   static let click = "tactus:click_1"
   static let nameInSession = "tactus.nSONG"
 
-  /// The release build if `tools/test` has made it.
-  static let program: String = {
-    let release = Lab.top + "/.build/release/tactus"
-    if access(release, X_OK) == 0 { return release }
-    var path = [UInt8](repeating: 0, count: 4096)
-    let size = readlink("/proc/self/exe", &path, path.count)
-    let parts = String(decoding: path[..<max(0, size)], as: UTF8.self).split(
-      separator: "/", omittingEmptySubsequences: false)
-    return parts.dropLast().joined(separator: "/") + "/tactus"
-  }()
+  static let program = Lab.products + "/tactus"
 
   private let process: ChildProcess
   private let fingers: ChildProcess

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// The plan in JACK's terms: the app is in the foreground while a tablet subscribes to it, and a connected

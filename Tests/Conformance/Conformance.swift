@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 import Synchronization
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Ableton's test plan for apps with Link. One test per case, each step

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import Linux
-import OSC
-import TestSupport
+import LinkSystem
+import TactusOSC
+import TactusTestSupport
 import Testing
 
 @testable import ControlSurface

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import MIDIControl
-import OSC
+import TactusOSC
 import Testing
 
 @testable import ControlSurface

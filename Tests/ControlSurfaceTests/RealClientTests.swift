@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import BeatMath
 import Glibc
-import OSC
-import TestSupport
+import TactusOSC
+import TactusTestSupport
 import Testing
 
 @testable import ControlSurface

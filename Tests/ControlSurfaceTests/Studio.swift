@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Glibc
-import OSC
+import TactusOSC
 import Synchronization
-import TestSupport
+import TactusTestSupport
 
 @testable import ControlSurface
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import Glibc
-import Linux
-import OSC
-import TestSupport
+import LinkSystem
+import TactusOSC
+import TactusTestSupport
 import Testing
 
 @testable import ControlSurface

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
-/// Runs `tools/soak` for half a minute, and checks that it finds planted
-/// faults. It uses the release build, which `tools/test` makes.
-@Suite(.enabled(if: isBuilt, "needs swift build -c release --product tactus"))
-struct EnduranceTests {
+/// Runs `tools/soak` for half a minute, and checks that it finds planted faults.
+@Suite struct EnduranceTests {
 
   private func soak(_ words: String...) async throws -> ChildProcess.Finished {
     let log = "/tmp/tactus-soak-test-\(getpid())-\(words.joined(separator: ""))"
@@ -75,5 +73,4 @@ private func end(of done: ChildProcess.Finished) -> String {
   (done.output + done.errors).split(separator: "\n").suffix(12).reversed().joined(separator: "\n")
 }
 
-private let program = Lab.top + "/.build/release/tactus"
-private let isBuilt = access(program, X_OK) == 0
+private let program = Lab.products + "/tactus"

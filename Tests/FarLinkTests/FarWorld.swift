@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import BeatMath
 import FarLink
-import Sodium
+import LinkSodium
 
 /// Switchboards on a simulated network that delays, loses and is cut, and keeps a recording for replays.
 struct FarWorld {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import BeatMath
-import Sodium
+import LinkSodium
 import Testing
 
 @testable import FarLink

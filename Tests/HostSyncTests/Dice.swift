@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import StudioDay
-import TestSupport
+import TactusTestSupport
 
-typealias Dice = TestSupport.Dice
+typealias Dice = TactusTestSupport.Dice
 
 extension Dice {
   /// The delay of a driver's wake-up.

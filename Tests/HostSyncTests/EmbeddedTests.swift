@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Whole modules compiled as Embedded Swift: without allocation, which is stricter than the annotations that
@@ -22,11 +22,13 @@ struct EmbeddedTests {
     let result = try ChildProcess.run([tool], within: Self.patience)
     #expect(result.status == 0, "\(result.errors)")
     let lines = ["", ", on aarch64-none-none-elf"].flatMap { machine in
-      ["BeatMath", "LinkAudioPath", "Choices", "HostSync"].map { "\($0): allocates nothing\(machine)\n" }
+      ["BeatMath", "LinkAudioPath", "TactusChoices", "HostSync"].map {
+        "\($0): allocates nothing\(machine)\n"
+      }
     }
     let machines = ["arm64-apple-none-macho", "wasm32-unknown-none-wasm"]
     let portable = machines.flatMap { machine in
-      ["BeatMath", "Addresses", "LinkWire", "LinkSession"].map {
+      ["BeatMath", "LinkAddresses", "LinkWire", "LinkSession"].map {
         "\($0): needs no operating system, on \(machine)\n"
       }
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 @testable import HostSync

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import Glibc
 import Testing
 
@@ -216,7 +216,7 @@ struct LaunchTableTests {
   /// The table's cells, without its head.
   private func table() throws -> [[String]] {
     let path = "\(#filePath)".split(separator: "/").dropLast(3).joined(separator: "/")
-    let file = try #require(fopen("/\(path)/Sources/HostSync/Transport/Launch.swift", "r"))
+    let file = try #require(fopen("/\(path)/Sources/Cycle/HostSync/Transport/Launch.swift", "r"))
     defer { fclose(file) }
     var buffer = [CChar](repeating: 0, count: 1024)
     var rows: [[String]] = []

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TestSupport
+import TactusTestSupport
 import Testing
 
 @Suite(.serialized) struct AgreementTests {
@@ -11,7 +11,7 @@ import Testing
     let stage = try await hosts == 1 ? LabStage("--no-server") : LabStage("--hosts", "2", "--no-server")
     let founder = try LabPeer(.reference, in: stage, on: 1)
     let theirs = try LabPeer(.reference, in: stage, on: hosts)
-    let ours = try LabPeer(Interop.oursOptimised, in: stage, on: hosts)
+    let ours = try LabPeer(Interop.ours, in: stage, on: hosts)
     try await founder.ask("enable on")
     var errors: (theirs: [Double], ours: [Double]) = ([], [])
     let mostRounds = 40

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 private let luaSession = "/usr/bin/ardour7-lua"
@@ -69,7 +69,7 @@ struct ArdourChaseTests {
     let stage = try await LabStage()
     let tactus = try ChildProcess(
       stage.command([
-        Interop.directoryOfTests + "/tactus", "--tempo=120", "--no-click", "--out=sync=\(timecode) fps=25",
+        Lab.products + "/tactus", "--tempo=120", "--no-click", "--out=sync=\(timecode) fps=25",
         "--connect=out/sync=ardour:\(timecode.name) in",
       ]))
     try await tactus.awaitLine(beginning: "OSC: ")

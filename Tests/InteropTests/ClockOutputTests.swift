@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Several MIDI clocks on a real server, as the machines at their ports receive them. `tools/bench audio
@@ -19,7 +19,7 @@ import Testing
   {
     let stage = try await LabStage()
     let outputs = zip(Self.names, Self.offsets).map { "--out=\($0)=clock offset=\($1) when=always" }
-    let tactus = Interop.directoryOfTests + "/tactus"
+    let tactus = Lab.products + "/tactus"
     let program = try ChildProcess(stage.command([tactus] + outputs))
     try await program.awaitLine(beginning: "OSC: ")
     let ears = try await Ears(Self.names.map { "tactus:" + $0 }, offsets: Self.offsets, in: stage)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// A controller's messages, in both directions, against the sound. Judged by the click and the clock as a
@@ -14,7 +14,7 @@ import Testing
 
     init() async throws {
       stage = try await LabStage()
-      program = try ChildProcess(stage.command([Interop.directoryOfTests + "/tactus", "--click"]))
+      program = try ChildProcess(stage.command([Lab.products + "/tactus", "--click"]))
       try await program.awaitLine(beginning: "OSC: ")
       controller = try LabPeer(.controller, in: stage)
       transport = try LabPeer(.jack, in: stage)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// A drum machine whose MIDI clock leads: its own clicks must be on the session's beats, as a peer with the
@@ -18,7 +18,7 @@ import Testing
       stage = try await LabStage()
       drums = try LabPeer(.drums, in: stage)
       try await drums.ask("tempo 121.7")
-      let tactus = [Interop.directoryOfTests + "/tactus", "--lead=midi", "--lead-grid"]
+      let tactus = [Lab.products + "/tactus", "--lead=midi", "--lead-grid"]
       program = try ChildProcess(stage.command(tactus + options))
       try await program.awaitLine(beginning: "OSC: ")
       for _ in 0..<100 where try await stage.run("jack_connect", "drums:clock", "tactus:control").status != 0

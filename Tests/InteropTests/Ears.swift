@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Runs `tools/listen` in a stage: it hears a JACK port, and knows through the reference library on which

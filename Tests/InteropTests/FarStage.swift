@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 
 /// Rooms far apart, each of one machine with a tactus and a peer with the reference library. No Link packet
 /// passes from one machine to another, but all else does. A router may stand between the first two machines.
@@ -43,7 +43,7 @@ final class FarStage {
       chmod(path, 0o600)
       keyed = "--link-key=\(path)"
     }
-    let program = [Interop.directoryOfTests + "/tactus", "--no-tui", "--startstop", keyed]
+    let program = [Lab.products + "/tactus", "--no-tui", "--startstop", keyed]
     tactus[host] = try ChildProcess(stage.command(on: host, program + words))
     let peer = try LabPeer(.reference, in: stage, on: host)
     try await peer.ask("enable on")
@@ -53,7 +53,7 @@ final class FarStage {
 
   /// The value of an OSC address of that machine's tactus.
   func told(_ host: Int, _ path: String) async throws -> String {
-    let said = try await stage.run(on: host, Interop.directoryOfTests + "/tactus", "send", path).output
+    let said = try await stage.run(on: host, Lab.products + "/tactus", "send", path).output
     return said.split(separator: "\n").first.map(String.init) ?? ""
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Two rooms of two machines each. Each room has a tactus; the wire between the two tactus is slow and lossy,
@@ -31,7 +31,7 @@ import Testing
           stage.command(
             on: host,
             [
-              Interop.directoryOfTests + "/tactus", "--no-tui", "--startstop", "--link-key=\(path)", wire,
+              Lab.products + "/tactus", "--no-tui", "--startstop", "--link-key=\(path)", wire,
             ]))
         tactus.append(process)
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Real-world routes between rooms: routers that translate addresses, addresses that change, machines with
@@ -19,7 +19,7 @@ import Testing
     try await far.agree(on: 131, from: 1)
     try await far.agree(on: 97, from: 3)
     #expect(abs(try await far.distance(1, 3)) < 5)
-    let doctor = try await far.stage.run(on: 3, Interop.directoryOfTests + "/tactus", "doctor", "--json")
+    let doctor = try await far.stage.run(on: 3, Lab.products + "/tactus", "doctor", "--json")
       .output
     #expect(doctor.contains("seen there as 10.77.0.2: a router in between"), "\(doctor)")
     try await far.run(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Programs that follow the bars and beats that we show: klick and jack_midi_clock.
@@ -15,7 +15,7 @@ import Testing
     init(tempo: Double) async throws {
       stage = try await LabStage()
       program = try ChildProcess(
-        stage.command([Interop.directoryOfTests + "/tactus", "--startstop"]))
+        stage.command([Lab.products + "/tactus", "--startstop"]))
       try await program.awaitLine(beginning: "OSC: ")
       tablet = try LabPeer(.reference, in: stage)
       transport = try LabPeer(.jack, in: stage)

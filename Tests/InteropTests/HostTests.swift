@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// The program between a session full of changes and a JACK transport that must not notice them, and the
@@ -8,7 +8,7 @@ import Testing
 @Suite struct HostTests {
   private func tactus(_ options: String..., on stage: LabStage) async throws -> ChildProcess {
     let program = try ChildProcess(
-      stage.command([Interop.directoryOfTests + "/tactus"] + options))
+      stage.command([Lab.products + "/tactus"] + options))
     _ = try await program.line(beginning: "JACK server")
     return program
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Hydrogen with its window, a song and its own sound.

@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Our Link library among others: the program `link-peer` (the library behind the peers' line protocol) in
 /// sessions with Debian's LinkHut and the newest reference library, in the lab. The tests check what a
 /// musician would notice.
 enum Interop {
-  /// The program with our library, built beside the tests.
-  static let ours = LabPeer.Kind.program([directoryOfTests + "/link-peer"])
-
-  /// The optimised build of it, if `tools/test` has made it. An unoptimised one takes 20 microseconds between
-  /// a pong and the next ping, and its measurement is off by half of that.
-  static let oursOptimised: LabPeer.Kind = {
-    let program = Lab.top + "/.build/release/link-peer"
-    return access(program, X_OK) == 0 ? .program([program]) : ours
-  }()
-
-  static let directoryOfTests: String = {
-    var path = [UInt8](repeating: 0, count: 4096)
-    let size = readlink("/proc/self/exe", &path, path.count)
-    let program = String(decoding: path[..<max(0, size)], as: UTF8.self)
-    return program.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-  }()
+  /// The program with our library.
+  static let ours = LabPeer.Kind.program([Lab.products + "/link-peer"])
 
   /// The distance of two phases in beats, the short way round.
   static func distance(_ a: Double, _ b: Double, quantum: Double = 4) -> Double {
@@ -40,7 +26,7 @@ enum Interop {
   private static func lostCycles(in stage: LabStage, on hosts: ClosedRange<Int>) async throws -> [String] {
     var lost: [String] = []
     for host in hosts {
-      let status = try await stage.run(on: host, directoryOfTests + "/tactus", "status", "--json").output
+      let status = try await stage.run(on: host, Lab.products + "/tactus", "status", "--json").output
       let counts = status.split(separator: ",").filter { $0.contains("xruns\"") || $0.contains("lost") }
       guard !counts.isEmpty else {
         throw ChildProcess.Failure.ended(status: 0, errors: "no tactus tells: \(status)")

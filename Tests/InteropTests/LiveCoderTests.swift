@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 private let hasPureData = access("/usr/lib/pd/extra/abl_link~/abl_link~.pd_linux", F_OK) == 0
@@ -19,7 +19,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     init() async throws {
       stage = try await LabStage()
       program = try ChildProcess(
-        stage.command([Interop.directoryOfTests + "/tactus", "--startstop"]))
+        stage.command([Lab.products + "/tactus", "--startstop"]))
       try await program.awaitLine(beginning: "OSC: ")
       tablet = try LabPeer(.reference, in: stage)
       transport = try LabPeer(.jack, in: stage)

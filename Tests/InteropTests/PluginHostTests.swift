@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 private let hasSequencer =
@@ -12,7 +12,7 @@ private let hasSequencer =
   func `a step sequencer in jalv plays on our beats, also at a new tempo`() async throws {
     let stage = try await LabStage()
     let program = try ChildProcess(
-      stage.command([Interop.directoryOfTests + "/tactus", "--startstop", "--launch-align=exact"]))
+      stage.command([Lab.products + "/tactus", "--startstop", "--launch-align=exact"]))
     try await program.awaitLine(beginning: "OSC: ")
     let tablet = try LabPeer(.reference, in: stage)
     let transport = try LabPeer(.jack, in: stage)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// The program among others: JACK's transport on one side, LinkHut and the reference library on the other.
 @Suite struct ProgramTests {
   private func tactus(_ options: String..., on stage: LabStage, host: Int = 1) async throws -> ChildProcess {
-    let program = try ChildProcess(stage.command(on: host, [Interop.directoryOfTests + "/tactus"] + options))
+    let program = try ChildProcess(stage.command(on: host, [Lab.products + "/tactus"] + options))
     // This may take a while: jackd does not answer while it removes a client that crashed.
     try await program.awaitLine(beginning: "JACK server")
     return program

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 private let hasRosegarden = access("/usr/bin/rosegarden", X_OK) == 0
@@ -62,7 +62,7 @@ struct RosegardenTests {
     let folder = try ScratchFolder()
     let composition = try Self.composition(in: folder)
     let program = try ChildProcess(
-      stage.command([Interop.directoryOfTests + "/tactus", "--startstop", "--no-click"]))
+      stage.command([Lab.products + "/tactus", "--startstop", "--no-click"]))
     try await program.awaitLine(beginning: "OSC: ")
     let preferences = Self.home + "/.config/rosegardenmusic"
     let made = try await stage.run(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// The folders of `sessions/` without a DAW; the others are tested in the suites of their DAWs.
@@ -11,7 +11,7 @@ import Testing
   ]
 
   private func tactus(_ words: String...) async throws -> ChildProcess.Finished {
-    try await ChildProcess.run([Interop.directoryOfTests + "/tactus"] + words)
+    try await ChildProcess.run([Lab.products + "/tactus"] + words)
   }
 
   @Test func `the list has every session, and a typo gets the nearest name`()
@@ -50,7 +50,7 @@ import Testing
   @Test func `a session without a JACK server reports that and starts nothing`() async throws {
     let stage = try await LabStage("--no-server")
     let done = try await stage.run(
-      "env", "HOME=/dev/shm/.lab/nobody", Interop.directoryOfTests + "/tactus", "session", "start", "hydrogen"
+      "env", "HOME=/dev/shm/.lab/nobody", Lab.products + "/tactus", "session", "start", "hydrogen"
     )
     #expect(done.status == 69)
     #expect(done.errors.contains("no JACK server"), "\(done.errors)")
@@ -136,7 +136,7 @@ import Testing
   {
     let stage = try await LabStage()
     let session = try await StartedSession("beside-live", in: stage)
-    let program = Interop.directoryOfTests + "/tactus"
+    let program = Lab.products + "/tactus"
     let probed = try await stage.run(program, "--probe")
     #expect(probed.status == 0 && probed.output == "")
     func peers() async throws -> String {
@@ -239,7 +239,7 @@ import Testing
     for transport in transports { try await transport.wait("playing", "true") }
     try await transports[1].ask("stop")
     for transport in transports { try await transport.wait("playing", "false") }
-    let doctor = try await stage.run(on: 2, Interop.directoryOfTests + "/tactus", "doctor", "--json").output
+    let doctor = try await stage.run(on: 2, Lab.products + "/tactus", "doctor", "--json").output
     #expect(doctor.contains("Other rooms") && doctor.contains("without NAT"), "\(doctor)")
     #expect(await one.end() == 0)
     #expect(await other.end() == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Link Audio between two machines with JACK: ports, their sound and their connections.
@@ -10,7 +10,7 @@ import Testing
       stage.command(
         on: host,
         [
-          "env", "XDG_STATE_HOME=/dev/shm/.lab/state-\(host)", Interop.directoryOfTests + "/tactus",
+          "env", "XDG_STATE_HOME=/dev/shm/.lab/state-\(host)", Lab.products + "/tactus",
           "--link-audio",
         ]
           + options))
@@ -33,7 +33,7 @@ import Testing
   }
 
   private func say(_ words: String..., on stage: LabStage, host: Int) async throws -> Bool {
-    let command = stage.command(on: host, [Interop.directoryOfTests + "/tactus", "send"] + words)
+    let command = stage.command(on: host, [Lab.products + "/tactus", "send"] + words)
     return try await ChildProcess.run(command).status == 0
   }
 
@@ -120,7 +120,7 @@ import Testing
       #expect(Set(names).count == 4)
       var told = ""
       for _ in 0..<100 where told.split(separator: "plays, 500 ms").count < 5 {
-        told = try await stage.run(on: host, Interop.directoryOfTests + "/tactus", "status").output
+        told = try await stage.run(on: host, Lab.products + "/tactus", "status").output
         try await Task.sleep(for: .milliseconds(100))
       }
       #expect(told.split(separator: "plays, 500 ms").count == 5, "\(told)")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// A folder of `sessions/`, started in a stage as by a musician who never used any of its programs before:
@@ -29,7 +29,7 @@ final class StartedSession {
     let made = try await stage.run(on: host, "mkdir", "-p", home)
     #expect(made.status == 0, "\(made.errors)")
     let command =
-      ["env", "HOME=" + home] + environment + [Lab.tool, "screen", Interop.directoryOfTests + "/tactus"]
+      ["env", "HOME=" + home] + environment + [Lab.tool, "screen", Lab.products + "/tactus"]
       + ["session", "start", name] + (options.isEmpty ? [] : ["--"] + options)
     program = try ChildProcess(stage.command(on: host, command))
     var first = try await program.line(within: .seconds(60))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
@@ -29,7 +29,7 @@ private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
     let film = try Self.film(in: folder)
     let program = try ChildProcess(
       stage.command([
-        Interop.directoryOfTests + "/tactus", "--launch=now", "--out=video=\(timecode) fps=25",
+        Lab.products + "/tactus", "--launch=now", "--out=video=\(timecode) fps=25",
         "--connect=out/video=xjadeo:*",
       ]))
     try await program.awaitLine(beginning: "OSC: ")
@@ -77,7 +77,7 @@ private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
     for step in ["", "tempo 60", "locate 4800000", "locate 961000", "tempo 187"] {
       if step.hasPrefix("tempo") {
         let set = try await stage.run(
-          Interop.directoryOfTests + "/tactus", "send", "tempo", String(step.dropFirst(6)))
+          Lab.products + "/tactus", "send", "tempo", String(step.dropFirst(6)))
         #expect(set.status == 0, "\(set.errors)")
       } else if !step.isEmpty {
         try await transport.ask(step)

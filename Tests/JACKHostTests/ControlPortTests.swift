@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Linux
-import TestSupport
+import LinkSystem
+import TactusTestSupport
 import Testing
 
 @testable import JACKHost

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import CJACK
-import Linux
-import TestSupport
+import CTactusJACK
+import LinkSystem
+import TactusTestSupport
 import Testing
 
 @testable import JACKHost

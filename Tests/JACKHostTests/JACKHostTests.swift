@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import CJACK
+import CTactusJACK
 import Glibc
-import Linux
-import TestSupport
+import LinkSystem
+import TactusTestSupport
 import Testing
 
 @testable import JACKHost

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import CJACK
-import Handoff
+import CTactusJACK
+import LinkHandoff
 import Testing
 
 @testable import JACKHost

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import CJACK
-import Choices
+import CTactusJACK
+import TactusChoices
 import HostSync
-import Linux
-import TestSupport
+import LinkSystem
+import TactusTestSupport
 import Testing
 
 @testable import JACKHost

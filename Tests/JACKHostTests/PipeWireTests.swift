@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Runs this test program again with PipeWire's libjack, and in it the tests of `JACKHostTests`: a process

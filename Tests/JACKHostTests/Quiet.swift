@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import HostSync
-import TestSupport
+import TactusTestSupport
 
 /// Measurements on a server are valid only while the server itself keeps time.
 extension JACKHostTests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import CJACK
-import Linux
+import CTactusJACK
+import LinkSystem
 import Testing
 
 @testable import JACKHost

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import CJACK
+import CTactusJACK
 import Glibc
 import Synchronization
-import TestSupport
+import TactusTestSupport
 import Testing
 
 @testable import JACKHost

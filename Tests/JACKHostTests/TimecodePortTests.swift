@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import CJACK
-import Choices
+import CTactusJACK
+import TactusChoices
 import Glibc
-import Handoff
+import LinkHandoff
 import HostSync
 import Testing
 import TimecodeReader

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import CJACK
-import Choices
+import CTactusJACK
+import TactusChoices
 import HostSync
-import Linux
+import LinkSystem
 import Testing
 
 @testable import JACKHost

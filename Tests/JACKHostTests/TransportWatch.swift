@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import CJACK
+import CTactusJACK
 import Glibc
-import Handoff
+import LinkHandoff
 import Synchronization
 import Testing
 

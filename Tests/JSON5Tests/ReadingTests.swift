@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import JSON5
+@testable import TactusJSON5
 
 private func read(_ text: String) throws -> JSON5 { try JSON5.read(Array(text.utf8)).value }
 

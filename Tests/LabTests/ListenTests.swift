@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// The output of `tools/listen`, and that docs/first-five-minutes.md shows the same kinds of lines.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// The purpose of the lab: programs with Link find each other in it, and only in it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// `tools/lab` as a command: what it gives to COMMAND, and that it leaves nothing behind.

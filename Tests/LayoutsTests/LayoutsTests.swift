@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import Layouts
+@testable import TactusLayouts
 
 @Suite("Layouts for controllers")
 struct LayoutsTests {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import BeatMath
 import LinkAudioPath
 import LinkAudioSession
 import LinkWire
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Recorded datagrams of a peer of the reference library, received in the place of its subscriber.

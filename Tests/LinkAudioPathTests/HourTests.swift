@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudioPath
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// An hour at 8 kHz, because only beats matter; errors are still in frames of 48 kHz.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudioPath
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// A network whose jitter reorders chunks, and a host clock that is wrong by milliseconds.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TestSupport
+import TactusTestSupport
 
 /// A simulated network with faults, from a seed. Times are in microseconds.
 struct Network {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudioPath
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Periods of every length, for sender and receiver.

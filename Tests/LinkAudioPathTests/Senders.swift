@@ -2,7 +2,7 @@
 import BeatMath
 import Glibc
 import LinkAudioPath
-import TestSupport
+import TactusTestSupport
 
 /// A chunk on its way, and the time at which it leaves.
 struct Packet {

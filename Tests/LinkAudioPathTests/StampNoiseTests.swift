@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudioPath
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Senders with measured stamps. Each period's stamp is wrong by some microseconds: one or two for tactus,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudioPath
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Streams that begin, end and restart, and chunks that belong to none.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudioPath
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Tones between rates, sent as floats, so that only the interpolator is judged.

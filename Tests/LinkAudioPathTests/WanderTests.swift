@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 import LinkAudioPath
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// A server's times of its cycles are wrong, and each machine's own clicks follow them. Received clicks must

@@ -2,7 +2,7 @@
 import BeatMath
 import Glibc
 import LinkAudioPath
-import TestSupport
+import TactusTestSupport
 
 /// A `Playout` with its memory.
 final class Receiver {

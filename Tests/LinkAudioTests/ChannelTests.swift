@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Programs with channels of audio, each on its own host. Each sends a pulse on every beat, and measures the
@@ -18,14 +18,7 @@ import Testing
     return peer
   }
 
-  /// Built beside the tests.
-  static let program: String = {
-    var path = [UInt8](repeating: 0, count: 4096)
-    let size = readlink("/proc/self/exe", &path, path.count)
-    let tests = String(decoding: path[..<max(0, size)], as: UTF8.self)
-    return tests.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-      + "/link-peer"
-  }()
+  static let program = Lab.products + "/link-peer"
 
   /// The median position over `count` new pulses.
   private func median(_ peer: LabPeer, of count: Int = 9) async throws -> Double {

@@ -4,7 +4,7 @@ import BeatMath
 import LinkAudioSession
 import LinkWire
 import Synchronization
-import TestSupport
+import TactusTestSupport
 import Testing
 
 @testable import Link

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudio
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// The article `FirstChannels` of LinkAudio's documentation. Its code stands between the marks below, word
@@ -75,7 +75,7 @@ struct FirstChannelsTests {
 
   @Test func `the code of the article is compiled here`() throws {
     let article = try Article(
-      "Sources/LinkAudio/LinkAudio.docc/FirstChannels.md", compiledIn: #filePath,
+      "Sources/LinkAudio/LinkAudio/LinkAudio.docc/FirstChannels.md", compiledIn: #filePath,
       leavingOut: ["link.isEnabled = true", "audio.isEnabled = true"])
     #expect(article.marks == ["peer", "lanes", "audio", "figures", "leave"])
     for mark in article.marks { #expect(article.isCompiled(mark), "\(mark)") }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import Glibc
 import LinkAudioSession
 import LinkWire
-import TestSupport
+import TactusTestSupport
 import Testing
 
 @testable import Link

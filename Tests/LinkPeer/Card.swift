@@ -4,7 +4,7 @@ import Glibc
 import Link
 import LinkAudio
 import LinkAudioPath
-import Linux
+import LinkSystem
 import Synchronization
 
 /// A simulated sound card: its periods are exactly on time, and its thread runs each as soon as it can.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import LinkWire
-import TestSupport
+import TactusTestSupport
 import Testing
 
 @testable import LinkSession

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import LinkWorld
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Some cells of Riley's experiment.

@@ -2,7 +2,7 @@
 import BeatMath
 import LinkSession
 import LinkWire
-import TestSupport
+import TactusTestSupport
 import Testing
 
 @testable import LinkWorld

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import LinkSession
-import func TestSupport.campaign
+import func TactusTestSupport.campaign
 import Testing
 
 @testable import LinkWorld

@@ -2,8 +2,8 @@
 import BeatMath
 import Glibc
 import LinkWire
-import Linux
-import TestSupport
+import LinkSystem
+import TactusTestSupport
 import Testing
 
 @testable import Link

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
-import Linux
-import TestSupport
+import LinkAddresses
+import LinkSystem
+import TactusTestSupport
 import Testing
 
 @testable import Link

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import BeatMath
 import FarLink
 import Glibc
 import LinkSession
-import Linux
-import Sodium
-import TestSupport
+import LinkSystem
+import LinkSodium
+import TactusTestSupport
 import Testing
 
 @testable import Link

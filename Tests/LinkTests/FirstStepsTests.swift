@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Link
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// The article `FirstSteps` of Link's documentation. Its code stands between the marks below, word for word,
@@ -88,7 +88,8 @@ struct FirstStepsTests {
 
   @Test func `the code of the article is compiled here`() throws {
     let article = try Article(
-      "Sources/Link/Link.docc/FirstSteps.md", compiledIn: #filePath, leavingOut: ["link.isEnabled = true"])
+      "Sources/Link/Link/Link.docc/FirstSteps.md", compiledIn: #filePath,
+      leavingOut: ["link.isEnabled = true"])
     #expect(article.marks == ["peer", "change", "audio", "start", "leave"])
     for mark in article.marks { #expect(article.isCompiled(mark), "\(mark)") }
   }

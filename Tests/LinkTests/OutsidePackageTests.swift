@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Another package that uses Link by address and version, on a machine with a compiler and without tactus's
@@ -77,7 +77,7 @@ import Testing
     throws
   {
     let article = try Article(
-      "Sources/Link/Link.docc/\(article).md", compiledIn: Lab.top + "/Tests/Outside/Sources/" + program,
+      "Sources/Link/Link/Link.docc/\(article).md", compiledIn: Lab.top + "/Tests/Outside/Sources/" + program,
       leavingOut: [])
     #expect(article.marks == marks)
     for mark in marks { #expect(article.isCompiled(mark), "\(mark)") }

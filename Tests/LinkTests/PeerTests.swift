@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Link
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Peers in one process, over the loopback gateway of a private network.

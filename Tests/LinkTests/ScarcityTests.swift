@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import Linux
-import TestSupport
+import LinkSystem
+import TactusTestSupport
 import Testing
 
 @testable import Link
@@ -9,13 +9,9 @@ import Testing
 /// A machine that has run out of threads or descriptors.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct ScarcityTests {
-  /// Built beside the test runner.
-  static let peer =
-    CommandLine.arguments[0].prefix(upTo: CommandLine.arguments[0].lastIndex(of: "/")!) + "/link-peer"
-
   /// Starts `link-peer` with a limit of the system.
   private func begin(_ limit: String, in network: PrivateNetwork) throws -> ChildProcess {
-    try network.perform { try ChildProcess(["prlimit", limit, "--", String(Self.peer)]) }
+    try network.perform { try ChildProcess(["prlimit", limit, "--", Lab.products + "/link-peer"]) }
   }
 
   private func ask(_ peer: ChildProcess, _ line: String) throws -> [String: FlatJSON] {

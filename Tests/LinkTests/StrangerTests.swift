@@ -2,7 +2,7 @@
 import Glibc
 import LinkWire
 import Synchronization
-import TestSupport
+import TactusTestSupport
 import Testing
 
 @testable import Link

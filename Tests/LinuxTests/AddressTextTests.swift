@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
-import Linux
+import LinkAddresses
+import LinkSystem
 import Testing
 
 struct AddressTextTests {

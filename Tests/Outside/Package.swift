@@ -2,15 +2,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import PackageDescription
 
+/// Names that other packages use, too. A module's name may be there once in all packages of a build.
+let commonNames = [
+  "Addresses", "Arithmetic", "Choices", "Handoff", "JSON5", "Layouts", "Linux", "OSC", "QRCode", "Sodium",
+  "TestSupport", "Web",
+]
+
 /// A foreign package that depends on Link by address and version: OutsidePackageTests builds it.
 let package = Package(
   name: "outside",
   dependencies: [.package(url: Context.environment["TACTUS_URL"] ?? "unset", from: "0.1.0")],
   targets: [
     .systemLibrary(name: "CALSA"),
+    .systemLibrary(name: "CJACK", path: "Sources/names/CJACK"),
     .executableTarget(name: "metronome", dependencies: ["CALSA", .product(name: "Link", package: "tactus")]),
-    .executableTarget(name: "follow", dependencies: [.product(name: "Link", package: "tactus")]),
+    .executableTarget(
+      name: "follow",
+      dependencies: [.product(name: "Link", package: "tactus"), "CJACK"]
+        + commonNames.map { .target(name: $0) }),
     .executableTarget(name: "send", dependencies: [.product(name: "LinkAudio", package: "tactus")]),
     .executableTarget(name: "rehearse", dependencies: [.product(name: "LinkCore", package: "tactus")]),
-  ]
+  ] + commonNames.map { .target(name: $0, path: "Sources/names/\($0)") }
 )

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// A short set on a phone without Chromium.

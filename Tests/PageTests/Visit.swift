@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// tactus with its page, and a browser, by default a real Chromium, which is touched, typed into and looked
 /// at. No test asserts a duration: it waits for the expected state and judges the result.
 final class Visit {
-  static let program: String = {
-    var path = [UInt8](repeating: 0, count: 4096)
-    let size = readlink("/proc/self/exe", &path, path.count)
-    let parts = String(decoding: path[..<max(0, size)], as: UTF8.self).split(
-      separator: "/", omittingEmptySubsequences: false)
-    return parts.dropLast().joined(separator: "/") + "/tactus"
-  }()
+  static let program = Lab.products + "/tactus"
 
   let stage: LabStage
   let browser: LabPeer

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import QRCode
+import TactusQRCode
 import Testing
 
 @Suite("QR codes")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import CJACK
+import CTactusJACK
 import JACKHost
 
 /// A second client that starts, stops, connects, cuts, and plays notes.

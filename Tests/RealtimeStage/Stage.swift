@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import CJACK
-import Choices
+import CTactusJACK
+import TactusChoices
 import Glibc
 import HostSync
 import JACKHost

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import FarLink
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import Sodium
+@testable import LinkSodium
 
 /// The ciphers against values from other implementations, and keys as users write them.
 struct SodiumTests {

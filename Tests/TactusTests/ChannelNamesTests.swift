@@ -2,10 +2,10 @@
 import BeatMath
 import LinkAudioSession
 import LinkWire
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 struct ChannelNamesTests {
   private let first = channel(1)

@@ -4,7 +4,7 @@ import JACKHost
 import LinkWire
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// Which channels of peers have ports, while names come and go.
 struct ChannelPlacesTests {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// The values of --send and --receive.
 struct ChannelTextTests {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import JSON5
+import TactusJSON5
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 private func read(_ text: String) throws(Complaint) -> Configuration {
   var configuration = Configuration()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Choices
+import TactusChoices
 import ControlSurface
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 @Test
 func `options have names of their own, and none begins with no-`() {

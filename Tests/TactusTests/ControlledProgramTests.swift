@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// The real program, controlled by a real OSC client, with LinkHut in the same session.
 @Suite("The program, controlled by OSC", .serialized)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import Glibc
-import JSON5
-import Linux
-import OSC
-import TestSupport
+import TactusJSON5
+import LinkSystem
+import TactusOSC
+import TactusTestSupport
 import Testing
 
 @testable import ControlSurface
 @testable import JACKHost
-@testable import tactus
+@testable import TactusApp
 
 private func survey(
   tactus: [String] = [], latency: UInt32 = 512, isRealtime: Bool = true,

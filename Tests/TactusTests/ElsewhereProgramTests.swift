@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// `tactus view` and `tactus save`: a tactus without a terminal, and a user at another one.
 @Suite("A tactus that runs as a service", .serialized)

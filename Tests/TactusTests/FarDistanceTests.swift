@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import ControlSurface
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 struct FarDistanceTests {
   private static let three = Meter(beatsPerBar: 3)

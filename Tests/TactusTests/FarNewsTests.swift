@@ -3,7 +3,7 @@ import BeatMath
 import ControlSurface
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 struct FarNewsTests {
   private func far(_ state: ShownRoom.State?, refused: String = "") -> ShownFar {

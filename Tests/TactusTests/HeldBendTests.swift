@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import ControlSurface
 import JACKHost
 import Link
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// The tempo below a bend, which is the one that lasts.
 struct HeldBendTests {

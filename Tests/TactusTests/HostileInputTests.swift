@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import JSON5
-import TestSupport
+import TactusJSON5
+import TactusTestSupport
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// Input that was tried by hand for an afternoon and did no harm, and must never do any.
 @Suite("Hostile input")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// tools/install with the program that is already built.
@@ -64,7 +64,7 @@ struct InstallTests {
     let copy = scratch.path + "/clone/src/tactus"
     let words =
       "git init -q $0/\(top) && mkdir -p $1 && cd $2 && cp -r --parents tools/install tools/lib/packages.sh "
-      + "tools/package.d sessions Sources/tactus/Tactus.swift LICENSE README.md docs $1"
+      + "tools/package.d sessions Sources/Program/TactusApp/Tactus.swift LICENSE README.md docs $1"
     let made = try await ChildProcess.run(["sh", "-c", words, scratch.path, copy, Lab.top])
     #expect(made.status == 0, "\(made)")
     let done = try await ChildProcess.run(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// LinkKit's cases for the background, in JACK's terms. The program has no terminal here, so it is in the
 /// foreground only while a tablet subscribes to it. LinkHut counts its peers.

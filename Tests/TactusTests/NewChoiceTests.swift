@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
-import JSON5
+import TactusChoices
+import TactusJSON5
 import MIDIControl
-import OSC
+import TactusOSC
 import Testing
 
 @testable import ControlSurface
-@testable import tactus
+@testable import TactusApp
 
 /// Two new settings, each made of one row. The effect in a cycle is tested by HostSync's `Gates`.
 extension Choice {

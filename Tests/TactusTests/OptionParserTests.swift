@@ -2,7 +2,7 @@
 import ControlSurface
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// Options of every form: the tests are about the rules, not about the program's options.
 struct Sample: Equatable {

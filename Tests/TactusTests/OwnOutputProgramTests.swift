@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import ControlSurface
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 @Suite("A user's own outputs, in the program", .serialized)
 struct OwnOutputProgramTests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// The page as its user opens it, and a phone that pairs by its code.

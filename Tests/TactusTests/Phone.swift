@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TestSupport
+import TactusTestSupport
 
 /// A phone in the stage's network: it pairs, has a cookie and a socket, and prints what it receives.
 struct Phone {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// A tactus linked with jackd's library, as on a desktop: no `pw-jack`, no LD_LIBRARY_PATH, no server's name.

@@ -2,7 +2,7 @@
 import BeatMath
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 @Suite("Whether the program wants to be on the network")
 struct PresenceTests {

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
-/// The path of the program, which is built beside the tests.
-let program: String = {
-  var path = [CChar](repeating: 0, count: 4096)
-  let count = readlink("/proc/self/exe", &path, path.count)
-  let parts = String(decoding: path[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    .split(separator: "/", omittingEmptySubsequences: false)
-  return parts.dropLast().joined(separator: "/") + "/tactus"
-}()
+let program = Lab.products + "/tactus"
 
 @Test
 func `help and version go to standard output and need no server`() async throws {

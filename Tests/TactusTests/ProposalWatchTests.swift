@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import ControlSurface
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 @Suite("The network thread polls for proposals only while there may be some")
 struct ProposalWatchTests {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import ControlSurface
 import JACKHost
 import Link
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// A change that waits for its beat, on the way to the audio thread.
 struct QueuedChangeTests {

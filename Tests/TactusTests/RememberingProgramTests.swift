@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// The real program with a configuration and a state file, in the lab, which has places of its own for both.
 @Suite("The program's configuration and memory", .serialized)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// Programs that send far more requests than people do; each on a stage of its own, beside the others.
 @Suite("Hands that never rest")

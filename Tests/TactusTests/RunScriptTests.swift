@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// tools/run with the program that is already built.
@@ -93,7 +93,7 @@ struct RunScriptTests {
       try scratch.write(text, to: "clone/tools/" + file)
     }
     try scratch.write("// swift-tools-version: 6.2", to: "clone/Package.swift")
-    try scratch.write("1", to: "clone/Sources/tactus/main.swift")
+    try scratch.write("1", to: "clone/Sources/Program/TactusApp/main.swift")
     // A compiler that needs no time, and a program that does nothing.
     let built = "clone/.build/release/tactus"
     let swift = try scratch.write(
@@ -114,7 +114,7 @@ struct RunScriptTests {
     #expect(try await run() == "")
     #expect(try await ChildProcess.run(["cat", scratch.path + "/log"]).output == "built\n")
     let later = try await ChildProcess.run([
-      "touch", "-d", "+1 minute", scratch.path + "/clone/Sources/tactus/main.swift",
+      "touch", "-d", "+1 minute", scratch.path + "/clone/Sources/Program/TactusApp/main.swift",
     ])
     #expect(later.status == 0)
     #expect(try await run() == "building tactus again: its sources have changed\n")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 import Glibc
-import JSON5
-import OSC
-import TestSupport
+import TactusJSON5
+import TactusOSC
+import TactusTestSupport
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// `status`, `monitor`, `send` and kept connections: a running tactus, and another that asks it.
 @Suite("Commands to a running tactus", .serialized)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 import Synchronization
-import TestSupport
+import TactusTestSupport
 import Testing
-import Web
+import TactusWeb
 
-@testable import tactus
+@testable import TactusApp
 
 @Suite("The page's secret on the disk")
 struct SecretFileTests {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// `tactus session start` with a fake DAW: the messages about it, and what stays the musician's.
 @Suite("A session's start", .serialized)

@@ -3,7 +3,7 @@ import BeatMath
 import ControlSurface
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 @Suite("Each event is reported once, in lines for people")
 struct StudioNewsTests {

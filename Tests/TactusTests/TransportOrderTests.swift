@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import ControlSurface
 import HostSync
 import Link
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 @Suite("Requests of the surface to JACK's transport")
 struct TransportOrderTests {

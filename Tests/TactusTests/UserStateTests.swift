@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import ControlSurface
 import Glibc
 import HostSync
 import JACKHost
-import JSON5
+import TactusJSON5
 import Link
 import Synchronization
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 extension ScratchFolder {
   fileprivate var places: Places { Places(folder: path) }

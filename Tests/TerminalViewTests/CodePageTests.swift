@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import QRCode
-import TestSupport
+import TactusQRCode
+import TactusTestSupport
 import Testing
 
 @testable import ControlSurface

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// Long, because these run beside all other tests.
@@ -50,17 +50,15 @@ private func hasNothingToSay(_ checker: String, _ words: [String]) throws {
   ["fuzz/bbt", "fuzz/cycles"],
   ["play", "channel", "fuzz/cycles"],
   ["fuzz/web"]
-    + ["JSONLine", "Request", "Handshake", "Secret"].map { "../../Sources/Web/\($0)" },
+    + ["JSONLine", "Request", "Handshake", "Secret"].map { "../../Sources/Control/TactusWeb/\($0)" },
 ])
 func `the harnesses in Swift fit the modules of today`(harness: [String]) async throws {
-  let tests = CommandLine.arguments[0]
-  let products = tests.prefix(upTo: try #require(tests.lastIndex(of: "/")))
   let sources = harness.map { "\(Repository.root)/tools/native/\($0).swift" }
   // SwiftPM names the package after its folder.
   let package = try #require(Repository.root.split(separator: "/").last).lowercased()
   let command = [
-    "swiftc", "-swift-version", "6", "-typecheck", "-parse-as-library", "-I", "\(products)/Modules",
-    "-I", "\(Repository.root)/Sources/CLiblo", "-package-name", package,
+    "swiftc", "-swift-version", "6", "-typecheck", "-parse-as-library", "-I", "\(Lab.products)/Modules",
+    "-I", "\(Repository.root)/Sources/C/CTactusLiblo", "-package-name", package,
   ]
   let done = try await ChildProcess.run(command + sources, within: patience)
   #expect(done.status == 0, "\(done.errors)")

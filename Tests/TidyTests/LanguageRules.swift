@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The habits of language that a program can judge without false alarms; docs/CONTRIBUTING.md has the rules for readers.
+/// The habits of language that a program can judge without false alarms; docs/CONTRIBUTING.md has the rules
+/// for readers.
 extension Rules {
   static let lineLimit = 110
   static let testNameLimit = 70
@@ -58,7 +59,8 @@ extension SourceText {
     lines.indices.compactMap { place in comment(on: place + 1).map { (place + 1, $0) } }
   }
 
-  /// The text of a line that has nothing but a comment. A line of a string literal that looks like one counts, too.
+  /// The text of a line that has nothing but a comment. A line of a string literal that looks like one
+  /// counts, too.
   func comment(on number: Int) -> Substring? {
     let text = lines[number - 1].drop { $0 == " " }
     return text.hasPrefix("//") || (!path.hasSuffix(".swift") && text.hasPrefix("# ")) ? text : nil

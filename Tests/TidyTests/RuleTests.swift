@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Testing
 
-private func file(_ text: String, at path: String = "Sources/HostSync/Planted.swift") -> SourceText {
+private func file(_ text: String, at path: String = "Sources/Cycle/HostSync/Planted.swift") -> SourceText {
   SourceText(path: path, text: text)
 }
 
@@ -21,12 +21,12 @@ func `comments and strings are not code, and lines stay where they are`() {
 }
 
 @Test(arguments: [
-  ("import Glibc", "Sources/BeatMath/A.swift"),
-  ("public import JACKHost", "Sources/Link/A.swift"),
-  ("@preconcurrency import Link", "Sources/JACKHost/A.swift"),
-  ("import struct Foundation.Date", "Sources/tactus/A.swift"),
+  ("import Glibc", "Sources/Link/BeatMath/A.swift"),
+  ("public import JACKHost", "Sources/Link/Link/A.swift"),
+  ("@preconcurrency import Link", "Sources/Cycle/JACKHost/A.swift"),
+  ("import struct Foundation.Date", "Sources/Program/TactusApp/A.swift"),
   ("import Foundation", "Tests/LinkTests/A.swift"),
-  ("import FoundationEssentials", "Sources/Link/A.swift"),
+  ("import FoundationEssentials", "Sources/Link/Link/A.swift"),
   ("import BeatMath", "Sources/Nonsense/A.swift"),
 ])
 func `an import outside the table is refused in every spelling`(text: String, path: String) {
@@ -74,7 +74,7 @@ func `a named function given to C passes`(text: String) {
 ])
 func `a pure module has no clock, no randomness and no output`(text: String) {
   #expect(Rules.pureModulesStayPure(file(text)).count == 1)
-  #expect(Rules.pureModulesStayPure(file(text, at: "Sources/Link/A.swift")).isEmpty)
+  #expect(Rules.pureModulesStayPure(file(text, at: "Sources/Link/Link/A.swift")).isEmpty)
 }
 
 @Test
@@ -146,10 +146,10 @@ func `new entries at the top level are noticed, dotfiles are not`() {
 @Test
 func `the libraries' public names must be documented`() {
   let bare = "/// Good.\npublic struct A {\n  @inlinable\n  public var b: Int\n}"
-  #expect(Rules.librariesAreDocumented(file(bare, at: "Sources/LinkAudio/A.swift")).count == 1)
+  #expect(Rules.librariesAreDocumented(file(bare, at: "Sources/LinkAudio/LinkAudio/A.swift")).count == 1)
   #expect(Rules.librariesAreDocumented(file(bare)).isEmpty)
   let good = "public import Link\n/// Good.\n@_noLocks @_noAllocation\npublic func a() {}"
-  #expect(Rules.librariesAreDocumented(file(good, at: "Sources/AudioLanes/A.swift")).isEmpty)
+  #expect(Rules.librariesAreDocumented(file(good, at: "Sources/LinkAudio/AudioLanes/A.swift")).isEmpty)
 }
 
 @Test

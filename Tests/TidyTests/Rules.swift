@@ -2,72 +2,48 @@
 
 /// The rules of style, each a function from a file to its complaints. This file reads no files.
 enum Rules {
-  /// The imports allowed to each module of Sources. A new module gets its
-  /// line here and its paragraph in docs/architecture.md.
-  static let imports: [String: Set<String>] = [
-    "BeatMath": [],
-    "Addresses": [],
-    "Linux": ["Addresses", "BeatMath", "Glibc", "Synchronization"],
-    "LinkWire": ["Addresses", "BeatMath"],
-    "LinkSession": ["BeatMath", "LinkWire"],
-    "FarLink": ["Addresses", "BeatMath"],
-    "Sodium": ["CSodium", "FarLink", "Glibc"],
-    "LinkAudioSession": ["Addresses", "BeatMath", "LinkWire"],
-    "LinkWorld": ["BeatMath", "LinkSession", "LinkWire"],
-    "Choices": ["BeatMath"],
-    "HostSync": ["BeatMath", "Choices"],
-    "LinkAudioPath": ["BeatMath"],
-    "AudioLanes": ["BeatMath", "Handoff", "LinkAudioPath", "Synchronization"],
-    "LinkAudio": [
-      "Addresses", "AudioLanes", "BeatMath", "Glibc", "Link", "LinkAudioPath", "LinkAudioSession",
-      "LinkSession",
-      "LinkWire", "Linux", "Synchronization",
-    ],
-    "StudioDay": ["BeatMath", "Choices", "HostSync", "LinkSession", "LinkWorld"],
-    "ClickSounds": ["CSndfile", "Choices", "Glibc", "HostSync"],
-    "Handoff": ["Synchronization"],
-    "JSON5": [],
-    "Link": [
-      "Addresses", "BeatMath", "FarLink", "Glibc", "Handoff", "LinkSession", "LinkWire", "Linux",
-      "Synchronization",
-    ],
-    "LinkSimulator": ["BeatMath", "Glibc", "LinkSession", "LinkWire", "LinkWorld", "StudioDay"],
-    "JACKHost": [
-      "AudioLanes", "BeatMath", "CJACK", "Choices", "Glibc", "Handoff", "HostSync", "LinkAudioPath", "Linux",
-      "Synchronization",
-    ],
-    "OSC": ["Addresses", "CLiblo", "Glibc", "Linux"],
-    "Arithmetic": [],
-    "ControlSurface": [
-      "Addresses", "Arithmetic", "BeatMath", "Choices", "Glibc", "JSON5", "Linux", "MIDIControl", "OSC",
-      "Synchronization",
-    ],
-    "TerminalView": ["BeatMath", "Choices", "ControlSurface", "MIDIControl", "QRCode"],
-    "QRCode": ["CQRencode"],
-    "MIDIControl": [],
-    "Layouts": ["ControlSurface", "Glibc", "JSON5", "TerminalView"],
-    "NSMClient": ["BeatMath", "Glibc", "Linux", "OSC"],
-    "tactus": [
-      "Addresses", "AudioLanes", "BeatMath", "Choices", "ClickSounds", "ControlSurface",
-      "FarLink", "FoundationEssentials", "Glibc", "Handoff", "HostSync", "JACKHost", "JSON5", "Link",
-      "LinkAudio",
-      "LinkAudioSession", "LinkSession", "LinkWire", "Linux", "MIDIControl", "NSMClient", "OSC", "QRCode",
-      "Sodium", "Synchronization", "TerminalView", "Web",
-    ],
-    "Web": [
-      "Addresses", "BeatMath", "CMicrohttpd", "CPage", "CWslay", "ControlSurface", "Glibc", "JSON5", "Linux",
-      "OSC", "Synchronization",
-    ],
-    "CJACK": [], "CLiblo": [], "CMicrohttpd": [], "CPage": [], "CQRencode": [], "CSndfile": [], "CSodium": [],
-    "CWslay": [],
+  /// A folder of `Sources`. `pure`: modules without a clock, chance, threads, or anything of the system.
+  struct Room {
+    let name: String
+    let pure: Set<String>
+    let others: Set<String>
+    var modules: Set<String> { pure.union(others) }
+  }
+
+  /// Every module. A module uses only modules of its room and of the rooms before it, and C libraries if it
+  /// is not pure; Package.swift lists which, and tools/test refuses an import that is not listed there.
+  static let rooms = [
+    Room(
+      name: "C", pure: [],
+      others: [
+        "CTactusJACK", "CTactusLiblo", "CTactusMicrohttpd", "CTactusPage", "CTactusQRencode",
+        "CTactusSndfile",
+        "CTactusSodium", "CTactusWslay",
+      ]),
+    Room(
+      name: "Link", pure: ["BeatMath", "LinkAddresses", "LinkWire", "LinkSession", "FarLink", "LinkHandoff"],
+      others: ["LinkSystem", "LinkSodium", "Link"]),
+    Room(
+      name: "LinkAudio", pure: ["LinkAudioPath", "LinkAudioSession"], others: ["AudioLanes", "LinkAudio"]),
+    Room(name: "Cycle", pure: ["TactusChoices", "HostSync"], others: ["ClickSounds", "JACKHost"]),
+    Room(
+      name: "Control", pure: ["TactusArithmetic", "TactusJSON5", "MIDIControl"],
+      others: ["TactusOSC", "ControlSurface", "TactusWeb", "NSMClient"]),
+    Room(name: "Program", pure: ["TerminalView"], others: ["TactusQRCode", "TactusApp", "tactus"]),
+    Room(name: "Simulation", pure: ["LinkWorld", "StudioDay"], others: ["LinkSimulator"]),
   ]
 
-  static let pureModules: Set = [
-    "Addresses", "Arithmetic", "BeatMath", "FarLink", "LinkWire", "LinkAudioPath", "LinkAudioSession",
-    "LinkSession",
-    "LinkWorld", "Choices", "HostSync", "Handoff", "JSON5", "MIDIControl", "QRCode", "StudioDay",
-    "TerminalView",
+  /// Modules that do not know each other, and the modules in which they meet.
+  static let meetings: [String: Set<String>] = [
+    "Link": ["LinkAudio", "TactusApp"], "LinkAudio": ["TactusApp"], "JACKHost": ["TactusApp"],
   ]
+
+  static let pureModules = rooms.reduce(into: Set<String>()) { $0.formUnion($1.pure) }
+
+  /// Modules of the system that are not pure may import. Atomics are the one thing of the system that a pure
+  /// module may use.
+  static let system: Set = ["Glibc", "Synchronization"]
+  static let systemOfPureModules = ["LinkHandoff": ["Synchronization"]]
 
   static let topLevel: Set = [
     "Package.swift", "Sources", "Tests", "README.md", "sessions", "tools", "docs", "LICENSE",
@@ -99,12 +75,22 @@ enum Rules {
           line, "Foundation makes a static program ten times as large and formats by locale")
       }
       guard let module = file.module else { return nil }
-      guard let allowed = imports[module] else {
+      guard let place = rooms.firstIndex(where: { $0.name == file.room && $0.modules.contains(module) })
+      else {
         return file.complaint(
-          line, "no line for the module \(module) in the table of imports (Tests/TidyTests/Rules.swift)")
+          line, "no room has a module \(module): the table is in Tests/TidyTests/Rules.swift")
       }
-      return allowed.contains(name)
-        ? nil : file.complaint(line, "\(module) must not import \(name); docs/architecture.md says who may")
+      let isPure = rooms[place].pure.contains(module)
+      if let friends = meetings[name], name != module, !friends.contains(module) {
+        return file.complaint(
+          line, "\(module) must not know \(name); docs/architecture.md says where they meet")
+      }
+      let isAllowed =
+        rooms[...place].contains { $0.modules.contains(name) && !(isPure && $0.name == "C") }
+        || (isPure ? systemOfPureModules[module]?.contains(name) ?? false : system.contains(name))
+        || (module == "TactusApp" && name == "FoundationEssentials")
+      return isAllowed
+        ? nil : file.complaint(line, "\(module) must not import \(name); docs/architecture.md says why")
     }
   }
 
@@ -282,7 +268,7 @@ enum Rules {
   static func modulesAreOnTheMap(_ modules: some Sequence<String>, architecture: String) -> [String] {
     modules.filter { module in !architecture.split(separator: "\n").contains { $0.hasPrefix("**\(module)**") }
     }
-    .map { "docs/architecture.md: no paragraph for Sources/\($0): begin one with **\($0)**" }
+    .map { "docs/architecture.md: no paragraph for the module \($0): begin one with **\($0)**" }
   }
 
   static func topLevelIsKnown(_ entries: some Sequence<String>) -> [String] {

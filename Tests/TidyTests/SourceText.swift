@@ -10,7 +10,7 @@ struct SourceText {
     var range: Range<Int>
   }
 
-  /// The path from the repository's root: "Sources/BeatMath/Beats.swift".
+  /// The path from the repository's root: "Sources/Link/BeatMath/Beats.swift".
   let path: String
   let lines: [Substring]
   /// The file's bytes, with comments and string literals replaced by spaces.
@@ -25,8 +25,14 @@ struct SourceText {
     words = Self.words(of: code)
   }
 
-  /// The module, "BeatMath" for a file in Sources/BeatMath; nil elsewhere.
+  /// The module, "BeatMath" for a file in Sources/Link/BeatMath; nil elsewhere.
   var module: String? {
+    let parts = path.split(separator: "/")
+    return parts.count > 2 && parts[0] == "Sources" ? String(parts[parts.count > 3 ? 2 : 1]) : nil
+  }
+
+  /// "Link" for a file in Sources/Link/BeatMath, nil for a file outside of Sources.
+  var room: String? {
     let parts = path.split(separator: "/")
     return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
   }

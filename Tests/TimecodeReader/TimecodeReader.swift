@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import CLTC
+import CTactusLTC
 
 /// A timecode counted up frame by frame, as independent arithmetic for the tests.
 public struct CountedTimecode: Equatable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import OSC
-import TestSupport
+import TactusOSC
+import TactusTestSupport
 import Testing
 
-@testable import Web
+@testable import TactusWeb
 
 @Suite("Messages as lines of JSON")
 struct CodecTests {

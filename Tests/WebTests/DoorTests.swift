@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 import Glibc
-import Linux
-import OSC
-import TestSupport
+import LinkSystem
+import TactusOSC
+import TactusTestSupport
 import Testing
 
-@testable import Web
+@testable import TactusWeb
 
 @Suite("The listening sockets")
 struct DoorTests {

@@ -2,12 +2,12 @@
 import BeatMath
 import ControlSurface
 import Glibc
-import OSC
+import TactusOSC
 import Synchronization
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import Web
+@testable import TactusWeb
 
 @Suite("The page and OSCQuery by HTTP")
 struct HTTPTests {
@@ -42,7 +42,7 @@ struct HTTPTests {
     // Comments are stripped, and every line keeps its number.
     let script = String(decoding: PageFiles.response("/app.js")?.body ?? [], as: UTF8.self)
     #expect(!script.contains("\n//") && !script.contains("SPDX") && script.contains("import "))
-    let lines = try ChildProcess.run(["wc", "-l", Lab.top + "/Sources/Web/Page/app.js"]).output
+    let lines = try ChildProcess.run(["wc", "-l", Lab.top + "/Sources/Control/TactusWeb/Page/app.js"]).output
     #expect(lines.hasPrefix("\(script.count { $0 == "\n" }) "))
     // Features missing in Safari 15.1, Firefox 94 and Chrome 96 of November 2021.
     let tooNew = [

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import BeatMath
 import ControlSurface
 import Glibc
-import OSC
-import TestSupport
+import TactusOSC
+import TactusTestSupport
 import Testing
 
-@testable import Web
+@testable import TactusWeb
 
 /// Input that must never do harm: it is refused, counted and bounded, and other clients are served meanwhile.
 @Suite("Hostile browsers")

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import ControlSurface
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import Web
+@testable import TactusWeb
 
 /// Attackers that have read the code and keep within each single limit.
 @Suite("Attackers that know the limits")

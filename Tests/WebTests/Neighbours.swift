@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import ControlSurface
 import Synchronization
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import Web
+@testable import TactusWeb
 
 /// Another machine with many addresses, and the endpoint at which it reaches the page.
 struct Neighbours: Sendable {

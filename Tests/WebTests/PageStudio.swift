@@ -2,12 +2,12 @@
 import BeatMath
 import ControlSurface
 import Glibc
-import Linux
-import OSC
+import LinkSystem
+import TactusOSC
 import Synchronization
 import Testing
 
-@testable import Web
+@testable import TactusWeb
 
 /// A surface and its server with real sockets on loopback, and a handler that accepts every command.
 final class PageStudio: Sendable {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import BeatMath
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import Web
+@testable import TactusWeb
 
 @Suite("Pairing")
 struct PairingTests {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import ControlSurface
 import Glibc
-import OSC
+import TactusOSC
 import Synchronization
-import TestSupport
+import TactusTestSupport
 import Testing
 
-@testable import Web
+@testable import TactusWeb
 
 /// Connections that are accepted, and floods that keep others out.
 @Suite("Crowded listeners", .enabled(if: Lab.isHere, "needs tools/lab --no-server"))

@@ -98,7 +98,7 @@ as_root() {
 }
 
 tactus_version() {
-  sed -n 's/.*static let version = "\(.*\)".*/\1/p' "$root/Sources/tactus/Tactus.swift"
+  sed -n 's/.*static let version = "\(.*\)".*/\1/p' "$root/Sources/Program/TactusApp/Tactus.swift"
 }
 
 need_swift() {

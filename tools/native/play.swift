@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import HostSync
 
 // An hour of audio cycles with everything on and everything changing, for RealtimeSanitizer: the code of

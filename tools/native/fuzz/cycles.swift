@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import HostSync
 
 /// A mutated input, consumed piece by piece; zeros when it is used up.

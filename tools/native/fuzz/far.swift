@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+import LinkAddresses
 import BeatMath
 import FarLink
 import LinkSession
@@ -23,7 +23,9 @@ private enum OpenCipher: FarCipher {
     plain + [UInt8](repeating: 0, count: FarLimits.tag)
   }
   static func open(_ sealed: [UInt8], _ key: FarKey, number: UInt64, header: [UInt8]) -> [UInt8]? {
-    guard sealed.count >= FarLimits.tag, sealed.suffix(FarLimits.tag).allSatisfy({ $0 == 0 }) else { return nil }
+    guard sealed.count >= FarLimits.tag, sealed.suffix(FarLimits.tag).allSatisfy({ $0 == 0 }) else {
+      return nil
+    }
     return [UInt8](sealed.dropLast(FarLimits.tag))
   }
 }
@@ -66,7 +68,9 @@ private struct Room {
     _ = datagram.withUnsafeBytes { board.receive($0, from: sender, at: now, using: &random) }
     let sent = drain()
     precondition(sent.count <= 3 && sent.allSatisfy { $0 < 600 }, "one datagram has many sent")
-    if datagram.first == 1 { precondition(sent.reduce(0, +) < datagram.count || sent.isEmpty, "an answer longer than the hello") }
+    if datagram.first == 1 {
+      precondition(sent.reduce(0, +) < datagram.count || sent.isEmpty, "an answer longer than the hello")
+    }
     session.handle(.deadline, at: now)
     while true { if case .sleep = session.nextOutput() { break } }
     let tempo = session.snapshot.state.tempo
@@ -84,7 +88,8 @@ private struct Room {
         if bytes.first == 2 { index = Array(bytes[45..<49]) }
       case .arrived(let bytes, let channel, _):
         bytes.withUnsafeBytes {
-          session.receive($0, from: relay, on: gateway, via: channel == .measurement ? .measurement : .discovery, at: now)
+          session.receive(
+            $0, from: relay, on: gateway, via: channel == .measurement ? .measurement : .discovery, at: now)
         }
       case .opened, .closed: break
       }
@@ -106,7 +111,9 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     var datagram = Array(input[place + 3..<place + 3 + length])
     place += 3 + length
     // A mutation cannot guess our index, so write it here.
-    if kind & 1 != 0, datagram.count > 5, datagram[0] == 3 { datagram.replaceSubrange(1..<5, with: room.index) }
+    if kind & 1 != 0, datagram.count > 5, datagram[0] == 3 {
+      datagram.replaceSubrange(1..<5, with: room.index)
+    }
     let sender = Endpoint(.v4(0x0a00_0001 + UInt32(kind >> 1 & 3)), port: 7)
     room.hear(datagram, from: sender, later: Micros(Int64(kind >> 3) * 200_000))
   }

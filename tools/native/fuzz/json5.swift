@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import JSON5
+import TactusJSON5
 
 // libFuzzer calls this with each mutated document, under the address sanitizer. `tools/bench fuzz` builds it.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Choices
+import TactusChoices
 import HostSync
 import MIDIControl
 
@@ -53,18 +53,22 @@ private func hear(_ input: inout Bytes, _ map: inout MIDIMap, _ events: inout MI
   if message.count == 1, MIDI.isClock(message[0]) {
     events.insert(MIDIEvent(frame: frame, status: message[0]))
   } else if message.count == 3, message[0] == MIDI.songPosition {
-    events.insert(MIDIEvent(frame: frame, position: UInt16(message[1] & 0x7F) | UInt16(message[2] & 0x7F) << 7))
+    events.insert(
+      MIDIEvent(frame: frame, position: UInt16(message[1] & 0x7F) | UInt16(message[2] & 0x7F) << 7))
   }
   guard let parsed = MIDIMessage(message) else { return }
   if case .level(let level) = parsed.amount { precondition((0...1).contains(level), "a knob beyond its end") }
-  if case .seconds(let seconds) = parsed.amount { precondition((0...1e6).contains(seconds), "a place that is none") }
+  if case .seconds(let seconds) = parsed.amount {
+    precondition((0...1e6).contains(seconds), "a place that is none")
+  }
   if input.chance(4) { map.learn(Target("tempo 60..180")) }
   switch map.receive(parsed) {
   case .nothing, .full: break
   case .learned(let binding):
     precondition(MIDIBinding(binding.description) == binding, "what was learned can't be kept")
   case .moves(let targets, _): precondition(!targets.isEmpty)
-  case .turns(let targets, let steps): precondition(!targets.isEmpty && abs(steps) <= 64, "a wheel that spins")
+  case .turns(let targets, let steps):
+    precondition(!targets.isEmpty && abs(steps) <= 64, "a wheel that spins")
   }
   if input.chance(16) { _ = map.forget("all") }
   precondition(map.learned.count <= MIDIMap.limit)

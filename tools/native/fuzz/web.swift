@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
-import JSON5
-import OSC
+import LinkAddresses
+import TactusJSON5
+import TactusOSC
 
 // libFuzzer calls this with data of a browser, under the address sanitizer. `tools/bench fuzz web` builds it,
 // with the files of `Web` that parse the data: a line of a socket, a request's head, or a typed code. The

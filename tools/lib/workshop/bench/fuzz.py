@@ -28,7 +28,7 @@ from ..common import ROOT, choices, fail, shell
 
 HARNESS = os.path.join(build.NATIVE, "fuzz")
 SANITIZE = "-sanitize=address,fuzzer"
-SYSTEM = ["-I", f"{ROOT}/Sources"]  # the C libraries of modules, as Swift sees them
+SYSTEM = ["-I", f"{ROOT}/Sources/C"]  # the C libraries of modules, as Swift sees them
 
 
 class Subject(NamedTuple):
@@ -41,15 +41,15 @@ class Subject(NamedTuple):
 
 
 SUBJECTS = {
-    "packets": Subject(["Addresses", "BeatMath", "LinkWire", "LinkSession"], ["fuzz"], "packets", 600, 10_000_000, 200_000),
-    "audio": Subject(["Addresses", "BeatMath", "LinkWire", "LinkAudioSession"], ["audio"], "messages", 1250, 10_000_000, 200_000),
-    "far": Subject(["Addresses", "BeatMath", "LinkWire", "LinkSession", "FarLink"], ["far"], "series", 2500, 1_000_000, 50_000),
-    "json5": Subject(["JSON5"], ["json5"], "documents", 4000, 10_000_000, 200_000),
-    "web": Subject(["Addresses", "BeatMath", "Linux", "JSON5", "OSC"],
-                   ["web", *(f"{ROOT}/Sources/Web/{name}" for name in ("JSONLine", "Request", "Handshake", "Secret"))],
+    "packets": Subject(["LinkAddresses", "BeatMath", "LinkWire", "LinkSession"], ["fuzz"], "packets", 600, 10_000_000, 200_000),
+    "audio": Subject(["LinkAddresses", "BeatMath", "LinkWire", "LinkAudioSession"], ["audio"], "messages", 1250, 10_000_000, 200_000),
+    "far": Subject(["LinkAddresses", "BeatMath", "LinkWire", "LinkSession", "FarLink"], ["far"], "series", 2500, 1_000_000, 50_000),
+    "json5": Subject(["TactusJSON5"], ["json5"], "documents", 4000, 10_000_000, 200_000),
+    "web": Subject(["LinkAddresses", "BeatMath", "LinkSystem", "TactusJSON5", "TactusOSC"],
+                   ["web", *(f"{ROOT}/Sources/Control/TactusWeb/{name}" for name in ("JSONLine", "Request", "Handshake", "Secret"))],
                    "inputs", 600, 10_000_000, 200_000),
-    "midi": Subject(["BeatMath", "Choices", "HostSync", "MIDIControl"], ["midi", "cycles"], "streams", 160, 1_000_000, 50_000),
-    "bbt": Subject(["BeatMath", "Choices", "HostSync"], ["bbt", "cycles"], "series", 400, 1_000_000, 50_000),
+    "midi": Subject(["BeatMath", "TactusChoices", "HostSync", "MIDIControl"], ["midi", "cycles"], "streams", 160, 1_000_000, 50_000),
+    "bbt": Subject(["BeatMath", "TactusChoices", "HostSync"], ["bbt", "cycles"], "series", 400, 1_000_000, 50_000),
 }
 CHOICES = b"\1" * 16  # what a stage is set to
 SEAL = bytes(16)  # of the harness's cipher

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+public import TactusChoices
+
+/// A choice of the user, described in one place.
+///
+/// Its address, option, key in the files, help, man page, completions, OSCQuery entry and layout are made
+/// from it. To add a choice, add a field of `Settings`, its effect, and a line in one of the `Table+` files.
+public struct Choice: Sendable {
+  /// Address below the root. The option and the key in the files are the same with - for /.
+  public let path: String
+  public let words: String
+  /// Types of its values, in messages and in text. In text a / separates several values.
+  public let parameters: [Parameter]
+  /// For options and files: the placeholder for a value, and the allowed values where `parameters` do not say
+  /// them.
+  public let written: (placeholder: String, allowed: String)?
+  public let section: Section
+  /// Short option, as `-q`.
+  public let letter: Character?
+  /// Whether the value is kept from one run to the next, if it was set by hand or by a controller that the
+  /// user named.
+  public let isRemembered: Bool
+  /// For this run only: neither an option nor a key.
+  public let isMomentary: Bool
+  /// Senders from which it is accepted.
+  let reach: Node.Reach
+  /// Reads the value from the settings. nil: it has no value of its own there.
+  public let read: @Sendable (Settings) -> [Value]?
+  /// Sets it as a file or an option does.
+  public let write: @Sendable (inout Settings, [Value]) -> Void
+  /// Sets it while the program runs; settings that follow it lose values of their own.
+  public let choose: @Sendable (inout Settings, [Value]) -> Void
+  /// Copies it from one to the other, even if there is no value.
+  public let copy: @Sendable (_ from: Settings, _ to: inout Settings) -> Void
+  /// The value in effect, whether it is its own or another setting's.
+  public let holding: @Sendable (Settings) -> [Value]
+  /// Checks values that their parameters have accepted.
+  let check: @Sendable ([Value]) throws(Refusal) -> Void
+
+  public var name: String { String(path.map { $0 == "/" ? "-" : $0 }) }
+
+  public var isFlag: Bool {
+    if case .flag = parameters[0] { true } else { false }
+  }
+
+  /// - Parameter parameter: its range, if the type alone does not say it.
+  init<T: Choosable>(
+    _ path: String, _ place: WritableKeyPath<Settings, T> & Sendable, _ words: String,
+    within parameter: Parameter? = nil, in section: Section, letter: Character? = nil,
+    written: (placeholder: String, allowed: String)? = nil, isRemembered: Bool = false,
+    isMomentary: Bool = false, from reach: Node.Reach = .anyone,
+    holding: (@Sendable (Settings) -> [Value])? = nil,
+    taking: @escaping @Sendable (inout Settings) -> Void = { _ in }
+  ) {
+    self.path = path
+    parameters = parameter.map { [$0] } ?? T.parameters
+    self.words = words
+    self.section = section
+    self.letter = letter
+    self.written = written
+    self.isRemembered = isRemembered
+    self.isMomentary = isMomentary
+    self.reach = reach
+    let write: @Sendable (inout Settings, [Value]) -> Void = { settings, values in
+      if let value = try? T(values) { settings[keyPath: place] = value }
+    }
+    read = { $0[keyPath: place].values }
+    self.write = write
+    choose = {
+      write(&$0, $1)
+      taking(&$0)
+    }
+    copy = { $1[keyPath: place] = $0[keyPath: place] }
+    self.holding = holding ?? { $0[keyPath: place].values ?? [] }
+    check = { values throws(Refusal) in _ = try T(values) }
+  }
+
+  /// Value as text. `on` and `off` have no text: they are options with and without no-.
+  public func text(_ values: [Value]) -> String {
+    zip(parameters, values).map { $0.text($1) }.joined(separator: "/")
+  }
+
+  /// Reads values from text; nil: they are not allowed.
+  public func values(of text: String) -> [Value]? {
+    // The text of a single value may contain a /.
+    let parts = text.split(
+      separator: "/", maxSplits: parameters.count - 1, omittingEmptySubsequences: false)
+    guard parts.count == parameters.count else { return nil }
+    let values = zip(parameters, parts).compactMap { $0.value(of: String($1)) }
+    return values.count == parts.count && (try? check(values)) != nil ? values : nil
+  }
+}
+
+extension Choice: Hashable {
+  public static func == (left: Choice, right: Choice) -> Bool { left.path == right.path }
+  public func hash(into hasher: inout Hasher) { hasher.combine(path) }
+}
+
+/// Headings for choices and options, in their order.
+public enum Section: String, CaseIterable, Sendable {
+  case jack = "JACK"
+  case session = "Session and transport"
+  case far = "Other rooms"
+  case audio = "Link Audio"
+  case outputs = "Click, clock and pulses"
+  case midi = "Control by MIDI"
+  case surface = "Control by OSC"
+  case page = "The page in browsers"
+  case other = "Other"
+
+  /// Sections that have members, with these.
+  package static func groups<Member>(
+    _ members: [Member], by section: (Member) -> Section
+  ) -> [(Section, [Member])] {
+    allCases.map { one in (one, members.filter { section($0) == one }) }.filter { !$0.1.isEmpty }
+  }
+}
+
+extension Choice {
+  static func offset(_ path: String, _ port: Port, _ words: String) -> Choice {
+    Choice(
+      path, \.offsets[port], words, within: .number(-500...500, unit: "ms"), in: .outputs, isRemembered: true,
+      holding: { [.number($0.offset(of: port).milliseconds)] },
+      taking: { settings in
+        var number = 0
+        while let other = Port.number(number) {
+          if other.follows == port { settings.offsets[other] = nil }
+          number += 1
+        }
+      })
+  }
+
+  static let quantum = Choice(
+    "quantum", \.ownQuantum,
+    "The grid that peers share: a start waits for a multiple of this many beats; 0 is no grid. With bar it is one bar of the meter, whatever "
+      + "that is: 3.5 in 7/8.",
+    in: .session, letter: "q", holding: { [.number($0.quantum)] })
+}
+
+/// Returns 20 rather than 20.0.
+public func shortest(_ number: Double) -> String {
+  let text = number.description
+  return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import TactusChoices
+
+/// A request of a controller to the program.
+///
+/// Relative requests (tap, nudge, half, up) have become absolute here: the surface does that arithmetic, so
+/// that two quick presses add up. Numbers are within the ranges of the table.
+public enum Command: Hashable, Sendable {
+  case choose(Choice, [Value])
+
+  /// nil: as the launch setting says.
+  case start(LaunchMoment?)
+  case stop
+  /// Start when stopped; stop when rolling or waiting for the launch.
+  case toggle
+  case rewind
+  case locate(Place)
+  case rolling(Bool)
+
+  case tempo(Tempo)
+  /// Bends the session's tempo; at the end of the bend the tempo returns to `below`.
+  case bentTempo(Tempo, below: Tempo)
+  /// Moves our outputs ahead of the session or behind it, by hand.
+  case bend(BendSettings)
+  /// Puts beat 0 here, as far as the session allows.
+  case align
+  /// true: become timebase master if there is none; false: give it up.
+  case timebase(Bool)
+  /// Become timebase master in place of any other.
+  case takeover
+
+  /// Starts or stops sending or receiving a channel.
+  case channel(AudioChannelOrder, isOn: Bool)
+
+  /// Sets how much earlier than measured a called room is.
+  case roomOffset(String, Micros)
+
+  /// Adds one of the user's own outputs, or changes the settings of an existing one.
+  case output(NamedOutput)
+  case removeOutput(String)
+
+  /// Adds a song to the set list, or changes the commands of an existing one.
+  case song(SetSong)
+  case removeSong(String)
+
+  /// Writes the present values to the configuration file; `replacing`: even over a file that a person wrote.
+  case save(replacing: Bool)
+
+  case quit
+}
+
+extension Command {
+  /// Whether the command can add or remove outputs.
+  var isOfOutputs: Bool {
+    switch self {
+    case .output, .removeOutput: true
+    case .choose, .start, .stop, .toggle, .rewind, .locate, .rolling, .tempo, .bentTempo, .bend, .align,
+      .timebase,
+      .takeover, .channel, .roomOffset, .song, .removeSong, .save, .quit:
+      false
+    }
+  }
+}
+
+/// A channel of Link Audio as the user writes it in `--send` or `--receive`. To stop sending one, its name is
+/// enough.
+public enum AudioChannelOrder: Hashable, Sendable {
+  case send(String)
+  case receive(String)
+}
+
+public enum Place: Hashable, Sendable, BitwiseCopyable {
+  /// Song beats from the start.
+  case beat(Double)
+  /// The first bar is 1.
+  case bar(Int)
+  case seconds(Double)
+}

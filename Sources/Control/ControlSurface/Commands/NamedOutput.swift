@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+public import TactusChoices
+import TactusOSC
+
+/// An output that the user has added, and its text: `drums=clock offset=4 rate=2`.
+public struct NamedOutput: Hashable, Sendable {
+  /// Name of its port, and part of its addresses.
+  public let name: String
+  public var settings: OutputSettings
+
+  public init(name: String, settings: OutputSettings) {
+    self.name = name
+    self.settings = settings
+  }
+
+  public static let longest = 255
+  public static let allowed =
+    "NAME=KIND, where KIND is \(OutputKind.allCases.map(\.word).joined(separator: ", ")), and its settings after it as in "
+    + "drums=clock offset=4 rate=2"
+
+  /// A refusal says in its text which part is wrong.
+  public init(_ text: String) throws(Refusal) {
+    let words = text.split(separator: " ").map(String.init)
+    let ends = (words.first ?? "").split(separator: "=", omittingEmptySubsequences: false).map(String.init)
+    guard ends.count == 2, !ends[1].isEmpty, text.utf8.count <= Self.longest else {
+      throw .range(Self.allowed)
+    }
+    try Self.check(name: ends[0])
+    guard let kind = OutputKind.allCases.first(where: { $0.word == ends[1] }) else {
+      throw .range(
+        "an output is \(OutputKind.allCases.map(\.word).joined(separator: ", ")), not \(printable(ends[1], limit: 40))"
+      )
+    }
+    name = ends[0]
+    settings = OutputSettings(kind)
+    var given: Set<String> = []
+    for word in words.dropFirst() {
+      let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+      guard parts.count == 2, let choice = OutputChoice.all(of: kind).first(where: { $0.path == parts[0] })
+      else {
+        let known = OutputChoice.all(of: kind).filter(\.isWritten).map(\.path).joined(separator: ", ")
+        throw .range(
+          "the settings of a \(kind.word) are \(known), each with = and a value, not \(printable(word, limit: 40))"
+        )
+      }
+      guard given.insert(choice.path).inserted else {
+        throw .range("\(choice.path) is there twice; say it once")
+      }
+      try choice.set(&settings, text: parts[1])
+    }
+    try settings.check()
+  }
+
+  /// Kind and settings as text, without settings that have their standard values.
+  public var text: String {
+    let plain = OutputSettings(settings.kind)
+    let words = OutputChoice.all(of: settings.kind).filter { choice in
+      choice.isWritten && choice.get(settings) != choice.get(plain)
+    }
+    return (["\(name)=\(settings.kind.word)"] + words.map { "\($0.path)=\($0.text(settings))" })
+      .joined(separator: " ")
+  }
+
+  /// Checks a name, which is part of an address, a word of a configuration and a JACK port at once. It must
+  /// not be the name of a standard port or of a port that Link Audio makes.
+  static func check(name: String) throws(Refusal) {
+    let isPlain = name.utf8.allSatisfy { byte in
+      (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+        || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+    }
+    guard isPlain, (1...32).contains(name.utf8.count) else {
+      throw .range("a name has 1 to 32 letters, digits, - and _, unlike \(printable(name, limit: 40))")
+    }
+    guard !taken.contains(name), !ChannelPortName.isOne(name.utf8) else {
+      throw .range("tactus has ports or addresses of its own like \(name); take another name")
+    }
+  }
+
+  /// Whether an output can have this name.
+  public static func isName(_ text: String) -> Bool { (try? check(name: text)) != nil }
+
+  private static let taken: Set<String> = [
+    "click_1", "click_2", "clock", "pulse", "run", "control", "jack", "add", "remove", "list",
+    "changes",
+  ]
+}
+
+extension OutputKind: Word {}
+
+extension OutputSettings {
+  /// Checks whether settings that are valid alone fit together.
+  func check() throws(Refusal) {
+    switch kind {
+    case .ltc, .mtc:
+      guard !timecode.start.exists(at: timecode.rate) else { return }
+      let why =
+        timecode.rate.isDrop
+        ? "leaves out frames 00 and 01 of each minute but every tenth"
+        : "has frames 00 to \(timecode.rate.numbers - 1)"
+      throw .range("there is no start \(timecode.start.word): fps \(timecode.rate.word) \(why)")
+    case .pulse:
+      guard gate.rate.count == 0 else { return }
+      throw .range("a pulse's rate is \(Rate.often); start is for a reset")
+    case .clock, .click, .run, .reset: return
+    }
+  }
+}

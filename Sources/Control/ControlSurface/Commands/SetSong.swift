@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import MIDIControl
+import TactusOSC
+
+/// A song of the set list and its commands: `Opener = tempo 128, meter 4 4, click/pattern X..x,
+/// out/drums/play 1`.
+public struct SetSong: Hashable, Sendable {
+  /// Length limit of the text.
+  public static let longest = 600
+  public static let longestTitle = 64
+  /// Commands of one song.
+  public static let mostTargets = 24
+  /// Songs of a set.
+  public static let limit = 128
+  public static let allowed =
+    "TITLE = COMMAND, COMMAND ... as in \"Opener = tempo 128, meter 4 4, click/pattern X..x\""
+
+  public let title: String
+  public let targets: [Target]
+
+  /// A refusal says in its text which part is wrong.
+  public init(_ text: String) throws(Refusal) {
+    guard text.utf8.count <= Self.longest, text.isPrintable else {
+      throw .range("at most \(Self.longest) bytes of printable text")
+    }
+    guard let sign = text.firstIndex(of: "=") else { throw .range(Self.allowed) }
+    let title = Self.title(of: text)
+    guard (1...Self.longestTitle).contains(title.utf8.count) else {
+      throw .range("a title has 1 to \(Self.longestTitle) bytes")
+    }
+    let parts = Target.split(text[sign...].dropFirst())
+    guard parts.count <= Self.mostTargets else { throw .range("at most \(Self.mostTargets) commands") }
+    var targets: [Target] = []
+    for part in parts {
+      guard let target = Target(part) else {
+        throw .range("\"\(printable(String(part), limit: 60))\" is no address with its arguments")
+      }
+      // A song must not take another song.
+      guard !target.path.hasPrefix("set/") else {
+        throw .range("\(target.path): a song can't change the set")
+      }
+      targets.append(target)
+    }
+    if let objection = Table.standard.objection(to: targets, ofKey: true) { throw .range(objection) }
+    self.title = title
+    self.targets = targets
+  }
+
+  /// The text before the equals sign.
+  public static func title(of text: String) -> String {
+    text.prefix { $0 != "=" }.split(separator: " ").joined(separator: " ")
+  }
+
+  public var text: String { "\(title) = " + targets.map(\.description).joined(separator: ", ") }
+
+  /// Commands whose effects wait for the bar by themselves. To be in time they are carried out ahead.
+  var arming: [Target] {
+    targets.filter { $0.path.hasPrefix("out/") && $0.path.hasSuffix("/play") && $0.arguments == ["1"] }
+  }
+
+  /// Cost limit for carrying these out.
+  static func cost(of targets: [Target]) -> Int {
+    targets.reduce(0) { cost, target in
+      let isReshaping = ["out/add", "out/remove"].contains(target.path)
+      return cost + Cost.message + Cost.refusal + (isReshaping ? Cost.reshaping : 0)
+    }
+  }
+}
+
+extension SurfaceMemory {
+  /// Keeps the place in the set list when songs are added or removed, even if the last song taken is removed.
+  mutating func keepPlace(in songs: [SetSong], before: [SetSong]) {
+    let titles = Set(songs.map(\.title))
+    let place = before.firstIndex { $0.title == song } ?? songsBehind
+    songsBehind = before.prefix(place).count { titles.contains($0.title) }
+  }
+}
+
+extension Target {
+  /// NAME in `out/NAME/...`.
+  var output: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
+}
+
+extension Reading {
+  /// Indices of the songs before and after the place in the set: the song that waits, or the last one taken.
+  /// They may be out of range.
+  private var places: (before: Int, after: Int) {
+    let title = own.songWaiting.isEmpty ? own.song : own.songWaiting
+    if let place = state.songs.firstIndex(where: { $0.title == title }) { return (place - 1, place + 1) }
+    return (own.songsBehind - 1, own.songsBehind)
+  }
+
+  /// 0: no song was taken.
+  var songNumber: Int { (state.songs.firstIndex { $0.title == own.song } ?? -1) + 1 }
+
+  /// nil: there is none.
+  var songAfter: SetSong? {
+    state.songs.indices.contains(places.after) ? state.songs[places.after] : nil
+  }
+
+  func nextSong() throws(Refusal) -> SetSong {
+    guard let song = songAfter else {
+      throw Refusal(.notNow, state.songs.isEmpty ? "the set has no songs" : "that was the set's last song")
+    }
+    return song
+  }
+
+  func previousSong() throws(Refusal) -> SetSong {
+    guard state.songs.indices.contains(places.before) else {
+      throw Refusal(
+        .notNow, state.songs.isEmpty ? "the set has no songs" : "nothing is before the first song")
+    }
+    return state.songs[places.before]
+  }
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+import TactusOSC
+
+// Link Audio: channels of sound between the session's peers.
+extension Table {
+  static let audio: [Node] =
+    Node.rows(
+      of: Choice(
+        "link/audio", \.audio.isOn,
+        "Link Audio: send channels of sound to the session's peers (--send) and play theirs (--receive).",
+        in: .audio, isRemembered: true),
+      Choice(
+        "link/audio/delay", \.audio.delay,
+        "How much later than at its beat a received channel is heard: as little as the network allows, or always so many "
+          + "milliseconds, beats or bars.",
+        within: .text(limit: 16), in: .audio, written: ("auto|MS|Nbeats|Nbars", AudioDelay.allowed),
+        isRemembered: true),
+      Choice(
+        "link/audio/send/offset", \.audio.sendOffset,
+        "What comes in was played so much earlier than JACK's latencies say.",
+        within: .number(-500...500, unit: "ms"), in: .audio, isRemembered: true),
+      Choice(
+        "link/audio/receive/offset", \.audio.receiveOffset,
+        "What is received is heard so much later than JACK's latencies say, and sent to the port that much earlier.",
+        within: .number(-500...500, unit: "ms"), in: .audio, isRemembered: true))
+    + [
+      // Otherwise any sender that may send a tablet's messages could listen to this machine's microphones.
+      .ofThisMachine(
+        "audio/send",
+        "Makes a channel for the peers, as --send does: NAME, NAME=PORT or NAME=PORT,PORT. Only this machine can."
+      ) { .channel(.send($0), isOn: true) },
+      .ofThisMachine("audio/send/end", "Takes the channel of this NAME away. Only this machine can.") {
+        .channel(.send($0), isOn: false)
+      },
+      .order(
+        "audio/receive", [.text(limit: AudioChannelText.longest)],
+        "Plays a channel, as --receive does: PEER/CHANNEL, with * for anything, and =DELAY behind it for a delay of its own, as "
+          + "in Studio/Drums=1bar. The same again changes that."
+      ) { values, _ in .command(.channel(.receive(values[0].text), isOn: true)) },
+      .order(
+        "audio/receive/end", [.text(limit: AudioChannelText.longest)],
+        "Plays what was taken by this name no longer."
+      ) { values, _ in .command(.channel(.receive(values[0].text), isOn: false)) },
+      .label("audio/offered", "What can be received: PEER/CHANNEL, one after the other.") {
+        ShownAudio.list($0.state.audio.offered)
+      },
+      .label("audio/sent", "The channels that are sent, and to how many peers.") {
+        $0.state.audio.sent
+      },
+      .label("audio/received", "The channels that are received, and how each is doing.") {
+        $0.state.audio.received
+      },
+      .count("audio/sent/count", "", "How many channels are sent.") {
+        $0.state.audio.channels.count(where: \.isSent)
+      },
+      .count("audio/received/count", "", "How many channels are received.") {
+        $0.state.audio.channels.count { !$0.isSent }
+      },
+      .count("audio/dropouts", "", "Gaps in received channels that were too long to be filled in.") {
+        $0.state.audio.channels.reduce(0) { $0 + $1.dropouts }
+      },
+      .count("audio/lost", "", "Pieces of received channels that never came.") {
+        $0.state.audio.channels.reduce(0) { $0 + $1.lost }
+      },
+      .count("audio/late", "", "Pieces of received channels that came too late.") {
+        $0.state.audio.channels.reduce(0) { $0 + $1.late }
+      },
+      .label(
+        "audio/thread",
+        "How Link Audio's own thread has its turns: in real time; ordinary, where this user may not have that; slowed, while more comes than "
+          + "may take the processor from others."
+      ) { $0.state.audio.thread.words },
+      .verb(.audioList, [], "tactus sends you every channel, as audio/channel."),
+      .answer(
+        "audio/channel",
+        [
+          .text(limit: 255), .word(["sent", "received", "offered"]), .text(limit: 64),
+          .number(0...1e6, unit: "ms"),
+          .number(0...1e6, unit: "ms"), .number(0...1e6, unit: "ms"), .number(-1e6...1e6, unit: "ms"),
+          .number(-200...20, unit: "dB"), .whole(0...1_000_000, unit: "Hz"),
+          .whole(0...Int(Int32.max)), .whole(0...Int(Int32.max)), .whole(0...Int(Int32.max)),
+          .text(limit: AudioChannelText.longest),
+        ],
+        "A channel: its name, sent, received or offered and not received, how it is doing, delay, buffer, jitter, how long after "
+          + "its beat sound arrives, level, sample rate, dropouts, lost and late pieces, and as what it was taken: what "
+          + "audio/receive/end ends."),
+    ]
+}
+
+extension Node {
+  fileprivate static func ofThisMachine(
+    _ path: String, _ words: String, _ command: @escaping @Sendable (String) -> Command
+  ) -> Node {
+    var row = order(path, [.text(limit: AudioChannelText.longest)], words) { values, _ in
+      .command(command(values[0].text))
+    }
+    row.reach = .thisMachine
+    return row
+  }
+}
+
+/// Text of channels.
+public enum AudioChannelText {
+  /// Two ports of JACK and a name.
+  public static var longest: Int { 255 }
+}
+
+/// A channel as it is shown.
+public struct ShownChannel: Hashable, Sendable {
+  /// Name; for a received channel with its peer's.
+  public var name: String
+  public var isSent: Bool
+  /// The user's text that selected it: its own name, or a pattern for many such as "*/*".
+  public var takenBy = ""
+  public var listeners = 0
+  /// For example "plays" or "waits for it".
+  public var health = ""
+  public var delayMilliseconds = 0.0
+  public var bufferMilliseconds = 0.0
+  public var jitterMilliseconds = 0.0
+  public var arrivalMilliseconds = 0.0
+  public var decibels = -90.0
+  public var sampleRate = 0
+  public var dropouts = 0
+  public var lost = 0
+  public var late = 0
+
+  /// State of a received channel, its delay, and its gaps.
+  var told: String {
+    let gaps = dropouts == 0 ? "" : dropouts == 1 ? ", 1 gap" : ", \(dropouts) gaps"
+    return (delayMilliseconds > 0 ? "\(health), \(shortest(delayMilliseconds)) ms" : health) + gaps
+  }
+
+  public init(name: String, isSent: Bool) {
+    self.name = name
+    self.isSent = isSent
+  }
+}
+
+/// Link Audio as it is shown.
+public struct ShownAudio: Hashable, Sendable {
+  public var offered: [String] = []
+  public var channels: [ShownChannel] = []
+  public var thread = Thread.off
+  /// The text of another tactus about its channels, which it sends as text only.
+  var toldSent: String?
+  var toldReceived: String?
+
+  public enum Thread: Sendable {
+    case off, realTime, ordinary, slowed
+
+    package var words: String {
+      switch self {
+      case .off: "off"
+      case .realTime: "real time"
+      case .ordinary: "ordinary"
+      case .slowed: "slowed"
+      }
+    }
+  }
+
+  /// The channels that are sent, with their numbers of listeners.
+  package var sent: String {
+    toldSent ?? Self.list(channels.filter(\.isSent).map { "\($0.name) (\($0.listeners))" })
+  }
+
+  /// The channels that are received, with their states.
+  package var received: String {
+    toldReceived ?? Self.list(channels.filter { !$0.isSent }.map { "\($0.name) (\($0.told))" })
+  }
+
+  static func list(_ words: [String]) -> String {
+    words.isEmpty ? "none" : printable(beginning(of: words), limit: limit)
+  }
+
+  /// Joins at least as much as is shown. Peers can offer a thousand names of 250 bytes; the rest is not even
+  /// joined.
+  static func beginning(of words: [String]) -> String {
+    var text = ""
+    for (index, word) in words.enumerated() {
+      // A scalar has at most four bytes.
+      guard text.utf8.count <= 4 * limit else { break }
+      text += (index == 0 ? "" : ", ") + word
+    }
+    return text
+  }
+
+  private static let limit = 250
+
+  /// Channels that are offered and not received.
+  var waiting: [String] {
+    let received = Set(channels.filter { !$0.isSent }.map(\.name))
+    return offered.filter { !received.contains($0) }
+  }
+
+  public init() {}
+}
+
+extension AudioDelay: Choosable {
+  package static let allowed =
+    "auto, milliseconds up to \(shortest(longest.milliseconds)), 1 to \(mostBeats) beats as in 4beats, or 1 to \(mostBars) bars as in 2bars"
+
+  public var values: [Value]? { [.text(word)] }
+
+  public var word: String {
+    switch self {
+    case .auto: "auto"
+    case .time(let micros): shortest(micros.milliseconds)
+    case .beats(let count): count == 1 ? "1beat" : "\(count)beats"
+    case .bars(let count): count == 1 ? "1bar" : "\(count)bars"
+    }
+  }
+
+  public init(_ values: [Value]) throws(Refusal) {
+    let text = values[0].text
+    func count(before unit: String, most: Int32) -> Int32? {
+      let units = [unit, unit + "s"]
+      guard let found = units.first(where: { text.hasSuffix($0) }),
+        let number = Int32(text.dropLast(found.count)),
+        (1...most).contains(number)
+      else { return nil }
+      return number
+    }
+    if text == "auto" {
+      self = .auto
+    } else if let beats = count(before: "beat", most: Self.mostBeats) {
+      self = .beats(beats)
+    } else if let bars = count(before: "bar", most: Self.mostBars) {
+      self = .bars(bars)
+    } else if let milliseconds = Double(text),
+      text.utf8.allSatisfy({ (0x2E...0x39).contains($0) && $0 != 0x2F }),
+      (0...Self.longest.milliseconds).contains(milliseconds)
+    {
+      self = .time(.milliseconds(milliseconds))
+    } else {
+      throw .range(Self.allowed)
+    }
+  }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+
+extension Table {
+  static let transport: [Node] =
+    [
+      .flag(
+        "playing",
+        "The session plays. 1 starts it, 0 stops it; launch and stop/when say at which moment.",
+        read: { $0.state.playing },
+        write: { $0 ? .start(nil) : .stop }),
+      .trigger(
+        "start", "Starts, at the moment that launch or the argument says.", optional: [when],
+        lit: { $0.state.isMoving }
+      ) { values, _ in .command(.start(values.first.map { LaunchMoment.allCases[$0.whole] })) },
+      .trigger("stop", "Stops.", lit: { !$0.state.isMoving }) { _, _ in .command(.stop) },
+      .trigger("toggle", "Starts or stops.", lit: { $0.state.isMoving }) { _, _ in .command(.toggle) },
+      .trigger("rewind", "Goes back to the first bar.") { _, _ in .command(.rewind) },
+      .order("locate", [.number(0...1e6, unit: "beats")], "Goes to this song beat; the first is 0.") {
+        values, _ in
+        .command(.locate(.beat(values[0].number)))
+      },
+      .order("locate/bar", [.whole(1...1_000_000)], "Goes to this bar; the first is 1.") {
+        values, _ in
+        .command(.locate(.bar(values[0].whole)))
+      },
+      .order("locate/time", [.number(0...86_400, unit: "s")], "Goes to this time.") { values, _ in
+        .command(.locate(.seconds(values[0].number)))
+      },
+    ]
+    + Node.rows(
+      of:
+        Choice(
+          "record", \.records,
+          "Record: shown on all controllers, and sent to DAWs as MIDI machine control through the port clock.",
+          in: .session, isMomentary: true),
+      Choice(
+        "launch", \.launch.moment,
+        "What a start waits for: a multiple of the quantum (bar), the next beat (beat), or nothing (now).",
+        in: .session),
+      Choice(
+        "count/in", \.launch.countIn,
+        "Click this many whole bars before a start, which waits for them, also with the click off. A Link peer's start "
+          + "has a fixed time: you hear the bars that are left until then. With launch now there is no count-in.",
+        within: .whole(0...Int(LaunchSettings.mostCountIn), unit: "bars"), in: .session),
+      Choice(
+        "launch/align", \.launch.alignment,
+        "How exactly a start meets its beat: in the nearest audio cycle (nearest), or to the frame (exact), for which "
+          + "tactus first moves the transport back by less than a period.",
+        in: .session),
+      Choice(
+        "launch/wait", \.launch.wait,
+        "What JACK's transport says while your start or a Link peer's waits: that it is starting, so that slow clients get "
+          + "ready, or that it is stopped, until just before the beat, for programs that play as soon as they read starting "
+          + "(Qtractor). With a count-in it is always starting.",
+        in: .session),
+      Choice(
+        "stop/when", \.stop,
+        "When tactus stops after your key, pedal or OSC command: at once (now), or at the next beat or bar. A second command stops at once.",
+        in: .session))
+
+  static let drift: [Node] =
+    Node.rows(
+      of:
+        Choice(
+          "drift/correct", \.correction,
+          "What tactus does about a rolling DAW that has drifted from the session: nothing (off), or move it back at the "
+            + "next bar (locate), which you hear as a gap.",
+          in: .session),
+      Choice(
+        "drift/above", \.correctAbove, "Correct only a drift above this.",
+        within: .number(0.5...1000, unit: "ms"), in: .session))
+    + [
+      .measured("drift/lag", "ms", "How far a DAW that counts frames is behind the session.") {
+        $0.state.lagMilliseconds
+      },
+      .count("drift/corrections", "", "Drift corrections since tactus started.") { $0.state.corrections },
+      .count("launch/moved", "", "Starts that came later because another JACK client was not ready.") {
+        $0.state.movedLaunches
+      },
+    ]
+
+  static let host: [Node] =
+    Node.rows(
+      of: .offset(
+        "jack/offset", .jack,
+        "Show other JACK clients the bar and beat this much earlier, and start them this much earlier."),
+      Choice(
+        "jack/tick/double", \.showsFineTicks,
+        "As timebase master, show the tick with its fraction, too, for plugin hosts. Off by default: with it, jackd ignores "
+          + "the locates of programs that send back the position that they read.",
+        in: .jack),
+      Choice(
+        "jack/sink", \.sink,
+        "Where you hear other JACK programs, by the name of a JACK client or port (* stands for anything): bars and launches go by its "
+          + "latency. With auto tactus takes the sinks that the click reaches, else those that a JACK program plays to.",
+        within: .text(limit: SinkName.longest), in: .jack, written: ("auto|NAME", SinkName.allowed),
+        isRemembered: true))
+    + [
+      .flag(
+        "jack/rolling",
+        "JACK's transport rolls. 1 starts it, 0 stops it; launch and stop/when say at which moment.",
+        read: { $0.state.isRolling }, write: { .rolling($0) }),
+      .flag(
+        "jack/timebase",
+        "tactus is JACK's timebase master. 1 makes it master if nobody else is, 0 gives the timebase up.",
+        read: { $0.state.timebase == .tactus }, write: { .timebase($0) }),
+      .label(
+        "jack/timebase/str",
+        "Who is timebase master. JACK does not name another client, so (probably) marks a guess."
+      ) { $0.state.master },
+      .trigger("takeover", "Takes the timebase, also from another program.") { _, _ in .command(.takeover) },
+      .label("jack/name", "The name of tactus as a JACK client.") { $0.state.clientName },
+      .reading("jack/connected", .flag, "The JACK server is there.") { .flag($0.state.jackConnected) },
+      .count("jack/rate", "Hz", "Sample rate.") { $0.state.sampleRate },
+      .count("jack/period", "frames", "Frames in a cycle.") { $0.state.framesPerCycle },
+      .count("jack/xruns", "", "How often JACK's driver was late since tactus started.") { $0.state.xruns },
+      .count("jack/lost", "", "Audio cycles that tactus missed since it started.") { $0.state.lostCycles },
+      latency(.jack),
+      .count(
+        "jack/latency/refused", "",
+        "Latencies of more than 2 s that another program reported to JACK, and that tactus took for none, since it started."
+      ) { $0.state.refusedLatencies },
+      .label("jack/sink/str", "The JACK clients whose latency counts for bars and launches, and why.") {
+        $0.state.sinks
+      },
+    ]
+
+  static let readings: [Node] = [
+    .measured("drift", "ppm", "How much faster the sound card runs than the session's time.") {
+      $0.state.driftPartsPerMillion
+    },
+    .measured("launch/error", "ms", "How far the last start was from its beat; positive: late.") {
+      $0.state.launchErrorMilliseconds
+    },
+    .measured("lead/error", "ms", "How far a leading host and the session are apart.") {
+      $0.state.leadErrorMilliseconds
+    },
+    .label("status", "What the transport does, in a word or a line.") { $0.state.status },
+    .label("message", "The last message, for instance that a peer came or that JACK is back.") {
+      $0.state.message
+    },
+    .label("osc/str", "Where tactus listens for OSC, and the addresses that it still waits for.") {
+      $0.own.reach
+    },
+    .label("version", "The program's version.") { $0.version },
+    .count("subscribers", "", "Controllers that are subscribed now.") { $0.own.subscribers },
+    .count(
+      "errors", "", "Messages that tactus refused, and packets too many to be looked at, since it started."
+    ) { $0.own.errors },
+    .label("save/str", "Which save was the last, and what came of it: where to, or why not.") {
+      "\($0.state.saves): \($0.state.saved)"
+    },
+    ofThisMachine(
+      "save",
+      "Writes what holds now into the configuration file, if there is none or tactus wrote it. Only the same machine may send it.",
+      .save(replacing: false)),
+    ofThisMachine(
+      "save/replace",
+      "The same in place of a file that you wrote, which is kept beside it. Only the same machine may send it.",
+      .save(replacing: true)),
+    ofThisMachine("quit", "Ends tactus. Only the same machine may send it.", .quit),
+  ]
+
+  private static func ofThisMachine(_ path: String, _ words: String, _ command: Command) -> Node {
+    var row = Node.trigger(path, words) { _, _ in .command(command) }
+    row.reach = .thisMachine
+    return row
+  }
+
+  static func latency(_ port: Port) -> Node {
+    let (path, what) =
+      switch port {
+      case .click1: ("click/1", "the port click_1")
+      case .click2: ("click/2", "the port click_2")
+      case .clock: ("clock", "the port clock")
+      case .jack: ("jack", "the sinks where other JACK clients are heard (jack/sink)")
+      case .pulse, .run, .control: ("\(port)", "the port \(port)")
+      }
+    return .measured(
+      "\(path)/latency", "ms", "The latency that JACK reports for \(what); tactus makes up for it."
+    ) {
+      $0.state.latencyMilliseconds[port]
+    }
+  }
+}
+
+extension SurfaceState {
+  var isMoving: Bool {
+    switch transport {
+    case .stopped: false
+    case .waiting, .rolling: true
+    }
+  }
+
+  var isRolling: Bool {
+    switch transport {
+    case .stopped, .waiting: false
+    case .rolling: true
+    }
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import MIDIControl
+import TactusOSC
+
+extension Table {
+  static let midi: [Node] = [
+    .value(
+      "midi/learn", [.text(limit: 128)],
+      "An address, with arguments if you like: the next key, knob or pedal that you touch is bound to it. Empty: none "
+        + "is.",
+      read: { [.text($0.own.lesson)] }, write: { values, _ in .learn(values[0].text) }),
+    .label("midi/learned", "The binding that was learned last, as --midi takes it.") { $0.own.learned },
+    .label("midi/last", "The last key, knob or pedal that came in.") { $0.own.lastEvent },
+    .count("midi/bound", "", "How many bindings of keys, knobs and pedals were learned.") {
+      $0.own.learnedCount
+    },
+    .order(
+      "midi/forget", [.text(limit: 128)],
+      "Forgets what was learned for an event (note 36 ch 10), for an address, or all of it (all)."
+    ) { values, _ in .forget(values[0].text) },
+    .verb(.midiList, [], "tactus sends you every binding, as midi/binding."),
+    .answer(
+      "midi/binding", [.text(limit: 255), .text(limit: 16)],
+      "A key, knob or pedal and what it does; then learned, configured or standard."),
+  ]
+
+  /// Why these cannot be bound; nil if they can. For readers of a user's choices.
+  ///
+  /// - Parameter isKey: a key is on this machine, and has no level as a knob has.
+  public func objection(to targets: [Target], ofKey isKey: Bool = false) -> String? {
+    for target in targets {
+      if let objection = objection(to: target, ofKey: isKey) { return objection }
+    }
+    return nil
+  }
+
+  private func objection(to target: Target, ofKey isKey: Bool) -> String? {
+    guard let row = row(target.path) else {
+      // The output may be added later, while the program runs.
+      if Self.ownOutput(target.path)?.isWritable == true { return nil }
+      let hint = nearest(to: target.path).map { "; do you mean \($0)?" } ?? ""
+      return "no such address: \(printable(target.path, limit: 64))\(hint)"
+    }
+    switch row.kind {
+    case .value, .trigger, .order: break
+    case .reading, .feed, .verb, .answer: return "\(row.path) is nothing to set"
+    }
+    guard row.reach == .anyone || isKey else {
+      return "\(row.path) is obeyed from this machine's network alone"
+    }
+    do throws(Refusal) {
+      if let range = target.range {
+        guard !isKey else { return "\(row.path): a key has no range, only a value" }
+        for end in [range.lowerBound, range.upperBound] { _ = try row.accept([.float64(end)]) }
+      } else if !target.arguments.isEmpty {
+        try row.judge(row.said(by: target))
+      } else if row.kind != .trigger, isKey || !row.takesLevel {
+        return "\(row.path) needs its arguments: \(row.parameters.map(\.allowed).joined(separator: "; "))"
+      }
+    } catch {
+      return "\(row.path): \(error.text)"
+    }
+    return nil
+  }
+}
+
+extension Node {
+  /// Throws if these can never be obeyed. Whether they can at a given moment is checked then.
+  fileprivate func judge(_ arguments: [Argument]) throws(Refusal) {
+    guard let values = try accept(arguments), let write else { return }
+    do throws(Refusal) {
+      _ = try write(values, Reading(state: SurfaceState(), own: SurfaceMemory()))
+    } catch {
+      guard error.code == .notNow else { throw error }
+    }
+  }
+
+  /// Whether a knob's level can be the argument.
+  fileprivate var takesLevel: Bool {
+    guard kind == .value, parameters.count == 1 else { return false }
+    switch parameters[0] {
+    case .number, .fader, .whole, .beats, .flag, .word: return true
+    case .text, .exact: return false
+    }
+  }
+}

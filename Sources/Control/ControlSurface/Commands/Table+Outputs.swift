@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TactusChoices
+import Glibc
+
+extension Table {
+  private static let gain = Choice(
+    "click/gain", \.click.gain, "The click's loudness as a factor; 1 leaves the sound as it is.",
+    within: .number(0...8), in: .outputs)
+
+  static let click: [Node] =
+    Node.rows(
+      of:
+        Choice("click", \.click.isOn, "Play the click.", in: .outputs),
+      Choice(
+        "click/when", \.click.when, "When the click plays: always, or only while the transport rolls.",
+        in: .outputs),
+      Choice(
+        "click/sound", \.click.sound, "The sound of the click, unless you replace it by files of your own.",
+        in: .outputs),
+      gain,
+      Choice(
+        "click/pattern", \.click.pattern,
+        "One letter for each click of the bar: X accent, x beat, . silence. Fewer letters repeat, and begin again with each bar. "
+          + "Empty: accent on the bar's first beat.",
+        in: .outputs, written: ("LETTERS", "up to 64 letters: X accent, x beat, . silence"),
+        holding: { [.text($0.click.pattern.letters)] }),
+      Choice(
+        "click/subdivision", \.click.subdivision, "Clicks for each note of the meter.", within: .whole(1...8),
+        in: .outputs),
+      .offset(
+        "click/offset", .click1,
+        "If you hear the click late (tactus check measures it): send it this much earlier, at both ports."
+      ),
+      .offset(
+        "click/2/offset", .click2,
+        "The same for click_2 alone. Until you set it, and again after you change the click's offset, it is the same as that."
+      ))
+    + [
+      .face(
+        of: gain, "click/volume", .number(0...1),
+        "click/gain as the position of a fader; 0.794 is unity gain.",
+        shows: Volume.position, means: Volume.gain(at:)),
+      .face(
+        of: gain, "click/volume/db", .number(-90...6.0206, unit: "dB"),
+        "The same in decibels; -90 is silence.",
+        shows: Volume.decibels, means: Volume.gain(decibels:)),
+      .reading("click/connected", .flag, "One of the click's ports is connected: somebody can hear it.") {
+        .flag($0.state.isClickConnected)
+      },
+      latency(.click1), latency(.click2),
+    ]
+
+  static let clock: [Node] =
+    Node.rows(
+      of:
+        Choice("clock", \.clock.isOn, "Send MIDI clock.", in: .outputs),
+      Choice(
+        "clock/when", \.clock.when,
+        "When MIDI clock is sent: always, or only while the transport rolls.", in: .outputs),
+      Choice(
+        "clock/settle", \.clock.settle, "The time that a receiver gets between a song position and Continue.",
+        within: .number(1...2000, unit: "ms"), in: .outputs),
+      .offset("clock/offset", .clock, "Send MIDI clock this much earlier."))
+    + [jitter(.clock, "clock"), latency(.clock)]
+
+  static let pulse: [Node] =
+    Node.rows(
+      of:
+        Choice("pulse", \.pulse.isOn, "Send pulses for modular gear.", in: .outputs),
+      Choice("pulse/rate", \.pulse.rate, "Pulses per beat, or one per bar.", in: .outputs),
+      .offset("pulse/offset", .pulse, "Send the pulses and the run gate this much earlier."),
+      .offset(
+        "run/offset", .run,
+        "The same for the run gate alone. Until you set it, and again after you change the pulses' offset, it is the same as that."
+      ))
+    + [jitter(.pulse, "pulse"), latency(.pulse), latency(.run)]
+
+  private static func jitter(_ port: Port, _ what: String) -> Node {
+    .measured(
+      "\(port)/jitter", "us",
+      "The largest distance of a \(what) from its place, of the last ten to twenty seconds."
+    ) { $0.state.jitterMicros[port] }
+  }
+
+  /// Longest row of beat lights.
+  static let beatLights = 16
+
+  static let feeds: [Node] =
+    [
+      .feed(
+        "beat", [.whole(1...64), .whole(-1_000_000...1_000_000)], .beat,
+        "The beat in the bar, and the bar, at the moment you hear each beat: each note of the meter, seven in 7/8. "
+          + "Bars before a launch are 0 and below."
+      )
+    ]
+    + (1...beatLights).map { .feed("beat/\($0)", [.flag], .beat, "Lit during beat \($0) of the bar.") }
+    + [
+      .feed("downbeat", [.flag], .beat, "Lit during the first beat of the bar."),
+      .feed("phase", [.number(0...1)], .phase, "The place in the bar, at most 30 times a second."),
+      .feed(
+        "countin", [.number(0...320, unit: "beats")], .phase,
+        "Beats until the launch, notes of the meter; 0 when there is none."),
+      .feed("countin/str", [.text(limit: 8)], .phase, "The same for a label: 4, 3, 2, 1."),
+      .feed("position/bbt", [.text(limit: 32)], .position, "Bar|beat|tick, 1920 ticks a beat."),
+      .feed(
+        "position/time", [.text(limit: 32)], .position, "Song position as HH:MM:SS.mmm at the present tempo."),
+      .feed(
+        "position/bar", [.whole(-1_000_000...1_000_000)], .position, "The bar; the first is 1."),
+      .feed("heartbeat", [.flag], .heartbeat, "1 and 0 in turn, each second."),
+      .feed(
+        "timeline",
+        [
+          .exact(unit: "BPM"), .exact(unit: "beats"), .exact(unit: "microseconds"), .exact(unit: "beats"),
+        ], .exact,
+        "The tempo, a session beat, the moment of that beat, and the quantum; at each change and each bar. "
+          + "The moment is a time of CLOCK_MONOTONIC_RAW; the answer to ping has its present value."),
+      .feed(
+        "song", [.word(["stopped", "waiting", "rolling"]), .exact(unit: "beats")], .exact,
+        "What the song does, and where it is: the session beat at which it is at its beat 0, ahead while it waits for its start; "
+          + "stopped, or while JACK waits for a program that missed the start, the song beat at which it stands. If the meter has "
+          + "changed while it plays, three more: the session beat from which its bars are counted, and the meter that they have "
+          + "(d, i, i). While another meter waits for its line, three more: the session beat of that line, and that meter. It comes "
+          + "with timeline."),
+    ]
+
+  static let conversation: [Node] = [
+    .verb(.ping, [.text(limit: 255)], "tactus answers with pong."),
+    .verb(.query, [.text(limit: 255)], "tactus sends you every value, or those that match the pattern."),
+    .verb(
+      .subscribe, [.number(0...65_535, unit: "port"), .text(limit: 255), .number(0...3600, unit: "s")],
+      "tactus sends you what changes: to this port (none: where this message came from), these groups (none: state), for "
+        + "this many seconds (0: until unsubscribe). Also as subscribe/9000 and subscribe/9000/state/beat."),
+    .verb(
+      .proof, [.text(limit: 16)],
+      "tactus sends this to subscribers that --osc-allow does not name. Send it back to show that you hear it, then you get "
+        + "everything."),
+    .verb(
+      .unsubscribe, [.number(0...65_535, unit: "port")],
+      "Ends the subscription. tactus first clears your lights and labels."),
+    .answer(
+      "pong",
+      [
+        .text(limit: 32), .text(limit: 32), .whole(0...65_535), .exact(unit: "microseconds"),
+        .text(limit: 255),
+      ],
+      "Program, version, port, CLOCK_MONOTONIC_RAW in microseconds, and the text of the ping."),
+    .answer(
+      "subscribed", [.whole(0...65_535), .text(limit: 64), .whole(0...3600, unit: "s")],
+      "Port, groups and seconds of your subscription."),
+    .answer("update", [.flag], "1 before all values are sent, 0 after them."),
+    .answer(
+      "error", [.text(limit: 255), .text(limit: 255), .whole(1...7)],
+      "What was wrong, with which address, and a code: 1 address, 2 type or count, 3 range, 4 not now, 5 refused, "
+        + "6 malformed, 7 not paired."),
+    .answer("bye", [], "tactus ends."),
+  ]
+}
+
+/// A fader's position is the cube root of the amplitude, with 6 dB above unity at the top.
+enum Volume {
+  static let silence = -90.0
+
+  static func gain(at position: Double) -> Double { 2 * position * position * position }
+
+  static func position(of gain: Double) -> Double {
+    guard gain > 0 else { return 0 }
+    return min(1, cbrt(gain / 2))
+  }
+
+  static func gain(decibels: Double) -> Double {
+    decibels <= silence ? 0 : pow(10, decibels / 20)
+  }
+
+  static func decibels(of gain: Double) -> Double {
+    gain > 0 ? max(silence, 20 * log10(gain)) : silence
+  }
+}

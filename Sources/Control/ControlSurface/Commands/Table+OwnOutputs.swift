@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TactusChoices
+import TactusOSC
+
+// The user's own outputs. The addresses out/NAME/... exist as long as the output does.
+extension Table {
+  static let ownOutputs: [Node] = [
+    .order(
+      "out/add", [.text(limit: NamedOutput.longest)],
+      "Adds an output with a port of its own, or gives one other settings: \(NamedOutput.allowed)."
+    ) { values, it throws(Refusal) in
+      var output = try NamedOutput(values[0].text)
+      // Changed settings do not start a machine that was stopped.
+      if let present = it.settings(ofOutput: output.name) {
+        output.settings.clock.plays = present.clock.plays
+      }
+      return .command(.output(output))
+    },
+    .order("out/remove", [.text(limit: 32)], "Takes the output of this NAME away, with its port.") {
+      values, _ in
+      .command(.removeOutput(values[0].text))
+    },
+    .label(
+      "out/list", "Your own outputs, and how each is doing; of very many only their names.",
+      limit: longestList
+    ) { it in
+      let outputs = it.state.outputs
+      guard !outputs.isEmpty else { return "none" }
+      let words = outputs.map { output in
+        let doing = it.state.outputHealth[output.name]?.words ?? "no port"
+        return "\(output.name) (\(doing)\(offsetNote(shortest(output.settings.offset.milliseconds))))"
+      }.joined(separator: ", ")
+      return words.utf8.count <= longestList ? words : outputs.map(\.name).joined(separator: ", ")
+    },
+    .count(
+      "out/changes", "times",
+      "How often outputs of yours came, went or became another kind: then whoever shows them asks for their addresses again."
+    ) { $0.own.outputChanges },
+  ]
+
+  /// The list must fit one datagram. There is room for the largest number of names, each of the greatest
+  /// length.
+  private static let longestList = 1_200
+
+  /// This table with the addresses of these outputs after all others.
+  func with(_ outputs: [NamedOutput]) -> Table {
+    Table(rows.filter { $0.output == nil } + outputs.flatMap(Node.rows(of:)))
+  }
+
+  /// The row at an address of any output, whether or not such an output exists.
+  public static func ownOutput(_ path: String) -> Node? {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 3, parts[0] == "out", let kind = kinds[parts[2]], NamedOutput.isName(parts[1]) else {
+      return nil
+    }
+    return row(path, of: [NamedOutput(name: parts[1], settings: OutputSettings(kind))])
+  }
+
+  /// By the last part of an address: the first kind of output that has it.
+  private static let kinds = Dictionary(
+    OutputKind.allCases.flatMap { kind in
+      Node.rows(of: NamedOutput(name: "x", settings: OutputSettings(kind))).map {
+        (String($0.path.dropFirst("out/x/".utf8.count)), kind)
+      }
+    }, uniquingKeysWith: { first, _ in first })
+
+  /// The row at an address of one of these outputs.
+  static func row(_ path: String, of outputs: [NamedOutput]) -> Node? {
+    guard let output = outputs.first(where: { path.hasPrefix("out/\($0.name)/") }) else { return nil }
+    return Node.rows(of: output).first { $0.path == path }
+  }
+
+  /// Equal shapes mean equal tables.
+  static func shape(of outputs: [NamedOutput]) -> [String] {
+    outputs.map { "\($0.name) \($0.settings.kind.word)" }
+  }
+}
+
+extension Node {
+  fileprivate static func rows(of output: NamedOutput) -> [Node] {
+    let name = output.name
+    let standard = output.settings
+    @Sendable func present(_ it: Reading) -> OutputSettings {
+      it.settings(ofOutput: name) ?? standard
+    }
+    @Sendable func health(_ it: Reading) -> OutputHealth { it.state.outputHealth[name] ?? OutputHealth() }
+    var rows = OutputChoice.all(of: standard.kind).map { choice in
+      Node.value("out/\(name)/\(choice.path)", [choice.parameter], choice.words) {
+        [choice.get(present($0))]
+      } write: { values, it throws(Refusal) in
+        var changed = present(it)
+        try choice.set(&changed, values[0])
+        try changed.check()
+        return .command(.output(NamedOutput(name: name, settings: changed)))
+      }
+    }
+    rows.append(
+      .measured("out/\(name)/latency", "ms", "From this port to the ear, as JACK has it.") {
+        health($0).latencyMilliseconds
+      })
+    if case .clock = standard.kind {
+      rows += [
+        .order(
+          "out/\(name)/program", [.whole(1...128)],
+          "Another sound for this machine: its number from 1, and its MIDI channel, 1 unless you say another.",
+          optional: [.whole(1...Programs.channels)]
+        ) { values, it in
+          var changed = present(it)
+          changed.programs.ask(
+            for: UInt8(clamping: values[0].whole - 1), channel: values.count > 1 ? values[1].whole - 1 : 0)
+          return .command(.output(NamedOutput(name: name, settings: changed)))
+        },
+        .label("out/\(name)/state", "What this machine does: rests, waits for its beat, or plays.") {
+          health($0).state
+        },
+        .measured(
+          "out/\(name)/jitter", "us",
+          "The largest distance of a clock from its place, of the last ten to twenty seconds."
+        ) { health($0).jitterMicros },
+        .count(
+          "out/\(name)/madeup", "clocks",
+          "Clocks that were sent more than a frame off their place, to make up for cycles that were lost."
+        ) { health($0).madeUp },
+      ]
+    }
+    for place in rows.indices { rows[place].output = name }
+    return rows
+  }
+}
+
+/// State of an output, as it is shown.
+public struct OutputHealth: Hashable, Sendable {
+  /// "waits", "plays"; empty if it is no clock.
+  public var state = ""
+  public var jitterMicros = 0.0
+  public var madeUp = 0
+  public var latencyMilliseconds = 0.0
+  /// For example "clock plays, 12 us".
+  public var words = ""
+
+  public init() {}
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkAddresses
+import BeatMath
+import Glibc
+internal import LinkSystem
+import TactusOSC
+
+/// The places where the surface can be reached: its addresses, and its entries in the network's directory.
+///
+/// Each place opens, fails and comes back independently and reports that. An address may appear after us
+/// (DHCP, a cable) or go, and another program may hold a port for a while. Every two seconds we look at all
+/// of them again.
+final class Doors {
+  /// Shortest time between two starts of a program that announces us.
+  static let announcementInterval = Micros(30_000_000)
+
+  /// A place that is open, or the reason why it is not.
+  private struct Door<Thing> {
+    var thing: Thing?
+    var failure: String?
+  }
+
+  /// An announcement in the network's directory, and its port.
+  private final class Entry {
+    let announcement: Announcement
+    let port: UInt16
+    init?(_ service: Announcement.Service, port: UInt16, settings: SurfaceSettings) {
+      guard
+        let made = Announcement(
+          service, name: settings.serviceName ?? "", port: port, command: settings.announcer)
+      else { return nil }
+      announcement = made
+      self.port = port
+    }
+  }
+
+  /// The settings, with the port that was actually opened in every `listen` address.
+  let settings: SurfaceSettings
+  private let notice: @Sendable (Notice) -> Void
+  private var addresses: [Door<SocketBox>] = []
+  private var ways: [Way]
+  /// Indices into `settings.targets`: by the controller as written, and by its present address if that
+  /// differs.
+  private let named: [Peer: Int]
+  private var moved: [Endpoint: Int] = [:]
+  private var entries: [Announcement.Service: Door<Entry>] = [:]
+  private var due = Micros.zero
+  private var announcementDue = Micros.zero
+
+  init(_ settings: SurfaceSettings, notice: @escaping @Sendable (Notice) -> Void) {
+    self.notice = notice
+    ways = settings.targets.map { Way(to: $0.endpoint) }
+    named = Dictionary(
+      settings.targets.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
+    let hosts = settings.listen.map(\.address)
+    let wanted = settings.listen.first?.port ?? 0
+    var port = wanted
+    var tries = Self.open(hosts, port: port, settings)
+    while !settings.isPortFixed, wanted != 0, port != 0, tries.contains(where: Self.isTaken) {
+      port = Doorway.port(after: port, wanted: wanted)
+      tries = Self.open(hosts, port: port, settings)
+    }
+    for case .success(let box) in tries { port = box.socket.endpoint.port }
+    var settings = settings
+    settings.listen = hosts.map { Endpoint($0, port: port) }
+    self.settings = settings
+    if wanted != 0, port != wanted { notice(.portTaken(wanted, instead: port)) }
+    for (host, result) in zip(hosts, tries) { addresses.append(door(host, result, now: Door())) }
+    openWays()
+  }
+
+  // MARK: what is there
+
+  /// Listening sockets, followed by the controllers' own sockets.
+  var count: Int { addresses.count + ways.count }
+  func descriptor(_ index: Int) -> Int32? { box(index)?.socket.descriptor }
+
+  private func box(_ index: Int) -> SocketBox? {
+    index < addresses.count ? addresses[index].thing : ways[index - addresses.count].own
+  }
+
+  /// Returns the sender. A controller's own socket receives only from that controller.
+  func peer(_ source: Endpoint, at index: Int, _ arrival: PacketInfo? = nil) -> Peer {
+    var peer =
+      index >= addresses.count
+      ? settings.targets[index - addresses.count]
+      : moved[source].map { settings.targets[$0] } ?? Peer(source, socket: index)
+    peer.arrival = arrival
+    return peer
+  }
+
+  var endpoints: [Endpoint] { addresses.compactMap { $0.thing?.socket.endpoint } }
+
+  /// Open addresses and failures, as text for people.
+  var words: String {
+    let open = endpoints.map(\.description)
+    let entries = self.entries.values.compactMap(\.failure)
+    let unreached = ways.compactMap(\.failure)
+    let missing = addresses.compactMap(\.failure) + unreached + [String](Set(entries))
+    return ((open.isEmpty ? [] : [open.joined(separator: ", ")]) + missing).joined(separator: "; ")
+  }
+
+  func receive(_ index: Int, into buffer: UnsafeMutableRawBufferPointer) -> DatagramSocket.Received {
+    box(index)?.socket.receive(into: buffer) ?? .nothing
+  }
+
+  func nextUnreachable(_ index: Int) -> (target: Endpoint, isThere: Bool)? {
+    guard let (target, isThere) = box(index)?.socket.nextUnreachable() else { return nil }
+    return (peer(target, at: index).endpoint, isThere)
+  }
+
+  func send(_ bytes: [UInt8], to peer: Peer, standing: Standing) {
+    guard addresses.indices.contains(peer.socket) else { return }
+    let number = named[peer]
+    let way = number.map { ways[$0] }
+    // If the controller's own socket is missing, any open socket of the same address family will do.
+    let door =
+      way?.own ?? addresses[way?.listener ?? peer.socket].thing
+      ?? addresses.lazy.compactMap(\.thing).first {
+        $0.socket.endpoint.address.isIPv6 == peer.endpoint.address.isIPv6
+      }
+    let own = peer.arrival.flatMap { $0.to.isOfMany ? nil : $0.to }
+    let isSent = door?.socket.send(
+      bytes, to: way?.there ?? peer.endpoint, from: own, leaving: standing.leaves)
+    if isSent == false, let number { ways[number].doubt() }
+  }
+
+  // MARK: what comes and goes
+
+  /// Looks at all places again if that is due; returns true then.
+  func look(at now: Micros, web: WebReach) -> Bool {
+    guard now >= due else { return false }
+    due = now + Doorway.interval
+    for index in addresses.indices {
+      let endpoint = settings.listen[index]
+      if addresses[index].thing == nil {
+        let found = Self.open([endpoint.address], port: endpoint.port, settings)
+        addresses[index] = door(endpoint.address, found[0], now: addresses[index])
+        if let opened = addresses[index].thing { notice(.opened("OSC: \(opened.socket.endpoint)")) }
+      } else if let here = addresses[index].thing?.socket.endpoint.address,
+        let failure = Doorway.loss(of: here)
+      {
+        addresses[index] = door(endpoint.address, .failure(failure), now: addresses[index])
+      }
+    }
+    openWays()
+    announce(web, at: now)
+    return true
+  }
+
+  private func openWays() {
+    guard !ways.isEmpty else { return }
+    let listening = addresses.map { $0.thing?.socket.endpoint }
+    let interfaces = Interface.up() ?? []
+    for index in ways.indices {
+      let before = ways[index].failure
+      ways[index].look(listening: listening, interfaces: interfaces, settings)
+      let now = ways[index].failure
+      if let now, now != before { notice(.missing(now)) }
+      if before != nil, now == nil { notice(.opened("OSC: sending to \(ways[index].there)")) }
+    }
+    let elsewhere = ways.enumerated().filter { $0.element.there != $0.element.target }
+    moved = Dictionary(
+      elsewhere.map { ($0.element.there, $0.offset) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private static func open(
+    _ hosts: [Address], port: UInt16, _ settings: SurfaceSettings
+  ) -> [Result<SocketBox, OpenFailure>] {
+    var port = port
+    return hosts.map { host in
+      do throws(OpenFailure) {
+        let box = try SocketBox(settings.present(Endpoint(host, port: port)))
+        port = box.socket.endpoint.port
+        return .success(box)
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  private static func isTaken(_ result: Result<SocketBox, OpenFailure>) -> Bool {
+    if case .failure(let failure) = result { failure.code == EADDRINUSE } else { false }
+  }
+
+  private func door(
+    _ host: Address, _ result: Result<SocketBox, OpenFailure>, now door: Door<SocketBox>
+  ) -> Door<SocketBox> {
+    switch result {
+    case .success(let box): return Door(thing: box)
+    case .failure(let failure):
+      return Door(
+        failure: Doorway.isMissed(host, failure) ? told(Self.words(failure), after: door.failure) : nil)
+    }
+  }
+
+  private static func words(_ failure: OpenFailure) -> String {
+    failure.code == EADDRNOTAVAIL
+      ? "OSC: not at \(failure.endpoint.address), which is no address of this machine (yet)"
+      : "no OSC: \(failure)"
+  }
+
+  private func told(_ failure: String, after earlier: String?) -> String {
+    if failure != earlier { notice(.missing(failure)) }
+    return failure
+  }
+
+  /// Announces only what the network can reach: a surface that listens on loopback alone is not announced.
+  private func announce(_ web: WebReach, at now: Micros) {
+    guard settings.serviceName != nil else { return }
+    let port = endpoints.first { !$0.address.isLoopback }?.port
+    keep(.osc, port: port, at: now)
+    keep(.oscQuery, port: port == nil ? nil : web.queryPort, at: now)
+    keep(.page, port: web.pagePort, at: now)
+    if now >= announcementDue { announcementDue = now + Self.announcementInterval }
+  }
+
+  private func keep(_ service: Announcement.Service, port: UInt16?, at now: Micros) {
+    guard let port else {
+      entries[service] = nil
+      return
+    }
+    let door = entries[service] ?? Door()
+    if let entry = door.thing, let why = entry.announcement.ended {
+      // OSC and OSCQuery usually fail for the same reason, which is reported once.
+      let known = door.failure ?? entries[.osc]?.failure
+      entries[service] = Door(failure: told("not announced: \(why)", after: known))
+    } else if door.thing?.port != port, door.failure == nil || now >= announcementDue {
+      // Keep the earlier failure until the restarted program has survived one look.
+      entries[service] = Door(thing: Entry(service, port: port, settings: settings), failure: door.failure)
+    } else if door.thing != nil, door.failure != nil {
+      entries[service]?.failure = nil
+      notice(.opened("announced as \"\(settings.serviceName ?? "")\""))
+    }
+  }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+package import LinkSystem
+import TactusOSC
+
+/// Messages of bundles with a future timetag, and tempos and songs that wait for a beat.
+///
+/// Bounded. It keeps each sender's address, which liblo's own queue does not. The wall clock may step while
+/// an entry waits, so its moment is computed again whenever the clocks are read.
+struct Agenda {
+  enum Due {
+    case wall(Timetag)
+    /// A beat of the session: a tempo change meanwhile moves the moment, not the beat.
+    case beats(Beats)
+  }
+
+  enum Task {
+    case message(Message)
+    case tempo(Double)
+    /// Title of a song of the set list.
+    case song(String)
+  }
+
+  struct Entry {
+    var due: Due
+    var task: Task
+    var peer: Peer
+    /// Cost limit for carrying it out; the sender has been charged already.
+    var cost: Int
+    /// Order of arrival, which decides between entries that are due together.
+    var number: UInt64 = 0
+    var time = Micros.zero
+    var asked = Micros.zero
+    var isKnown = false
+  }
+
+  private var entries: [Entry] = []
+  /// Changes whenever an entry comes or goes.
+  private(set) var changes: UInt64 = 0
+  private var numbered: UInt64 = 0
+
+  var count: Int { entries.count }
+  var deadline: Micros? { entries.map(\.time).min() }
+
+  /// Returns false if there is no room.
+  mutating func add(_ entry: Entry, standing: Standing, clocks: Clocks, state: SurfaceState) -> Bool {
+    guard entries.count < SurfaceLimits.agenda, standing == .known || hasRoom(forAnother: entry.peer) else {
+      return false
+    }
+    var entry = entry
+    numbered += 1
+    entry.number = numbered
+    entry.asked = clocks.host
+    entry.isKnown = standing == .known
+    entry.time = Self.time(of: entry.due, clocks: clocks, state: state)
+    entries.append(entry)
+    changes &+= 1
+    return true
+  }
+
+  private func hasRoom(forAnother peer: Peer) -> Bool {
+    let others = entries.filter { !$0.isKnown }
+    return others.count < SurfaceLimits.agendaOfOthers
+      && others.count { $0.peer.endpoint.address == peer.endpoint.address } < SurfaceLimits.agendaOfOthers / 2
+  }
+
+  /// Removes and returns entries whose beat is now too far away, because the session has renumbered its
+  /// beats.
+  mutating func readClocks(_ clocks: Clocks, state: SurfaceState) -> [Entry] {
+    var lost: [Entry] = []
+    for index in entries.indices.reversed() {
+      entries[index].time = Self.time(of: entries[index].due, clocks: clocks, state: state)
+      guard case .beats = entries[index].due,
+        entries[index].time > entries[index].asked + SurfaceLimits.appointment
+      else { continue }
+      lost.append(entries.remove(at: index))
+      changes &+= 1
+    }
+    return lost
+  }
+
+  /// Removes and returns the earliest entry that is due.
+  mutating func next(at now: Micros) -> Entry? {
+    guard
+      let index = entries.indices.min(by: {
+        (entries[$0].time, entries[$0].number) < (entries[$1].time, entries[$1].number)
+      }), entries[index].time <= now
+    else { return nil }
+    changes &+= 1
+    return entries.remove(at: index)
+  }
+
+  /// The tasks of the next beat that any task waits for, in their order.
+  var onNextBeat: (beat: Beats, tasks: [Task])? {
+    let waiting = entries.compactMap { entry -> (beat: Beats, number: UInt64, task: Task)? in
+      if case .beats(let beat) = entry.due { (beat, entry.number, entry.task) } else { nil }
+    }
+    guard let beat = waiting.map(\.beat).min() else { return nil }
+    let here = waiting.filter { $0.beat == beat }.sorted { $0.number < $1.number }
+    return (beat, here.map(\.task))
+  }
+
+  /// Drops the tempo that waits for a beat: a new one replaces it.
+  mutating func dropTempos() {
+    changes &+= 1
+    entries.removeAll { if case .tempo = $0.task { true } else { false } }
+  }
+
+  mutating func dropSongs() {
+    changes &+= 1
+    entries.removeAll { if case .song = $0.task { true } else { false } }
+  }
+
+  private static func time(of due: Due, clocks: Clocks, state: SurfaceState) -> Micros {
+    switch due {
+    case .wall(let timetag): clocks.host(of: timetag)
+    case .beats(let beats): state.time(atSessionBeats: beats)
+    }
+  }
+}
+
+/// Link's host clock and the wall clock, read together.
+public struct Clocks: Sendable {
+  public var host: Micros
+  var wall: Timetag
+
+  public init(host: Micros, unixSeconds: Int64, nanoseconds: Int64) {
+    self.host = host
+    wall = Timetag(unixSeconds: unixSeconds, nanoseconds: nanoseconds)
+  }
+
+  func host(of timetag: Timetag) -> Micros {
+    host + Micros(rounding: timetag.seconds(since: wall) * 1e6)
+  }
+}
+
+/// A sender, and the socket of ours through which it reached us.
+public struct Peer: Hashable, Sendable {
+  public var endpoint: Endpoint
+  public var socket: Int
+  /// nil: a controller that sends datagrams, or a hand on this machine, which has no address.
+  let browser: Browser?
+  /// Interface through which its last datagram came, and the address of ours that it was sent to, from which
+  /// the answer leaves. Equality ignores it: a tablet that comes through another interface is the same
+  /// tablet.
+  package var arrival: PacketInfo?
+
+  public init(_ endpoint: Endpoint, socket: Int = 0) {
+    self.endpoint = endpoint
+    self.socket = socket
+    browser = nil
+  }
+
+  /// A browser's connection, and the address from which it came.
+  package init(_ browser: Browser, at endpoint: Endpoint) {
+    self.endpoint = endpoint
+    self.browser = browser
+    socket = -1
+  }
+
+  public static func == (left: Peer, right: Peer) -> Bool {
+    left.endpoint == right.endpoint && left.socket == right.socket && left.browser == right.browser
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(endpoint)
+    hasher.combine(socket)
+    hasher.combine(browser)
+  }
+}

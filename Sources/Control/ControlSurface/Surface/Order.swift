@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import TactusChoices
+public import MIDIControl
+import TactusOSC
+
+/// A command on its way to the program, and the time for which it was meant, in Link's host time.
+public struct Order: Sendable {
+  public let command: Command
+  /// Now, or the time of the bundle or of the beat that the command waited for; that is a little in the past.
+  public let time: Micros
+  let asker: Asker
+  /// The command is from this machine or from a controller that the user named: its effect may outlive the
+  /// program.
+  public let isPaired: Bool
+
+  /// Sender of the command.
+  public var source: Endpoint { asker.peer.endpoint }
+}
+
+/// The program's answer to an order. A refusal goes back to the sender, with the old value.
+public enum Verdict: Sendable {
+  case accepted
+  case refused(Refusal)
+
+  /// Refuses for the moment, for example because there is no JACK server or Link is disabled.
+  public static func notNow(_ text: String) -> Verdict { .refused(Refusal(.notNow, text)) }
+}
+
+/// Messages for the person at the terminal.
+public enum Notice: Hashable, Sendable {
+  case refused(Refusal, address: String, from: Peer)
+  case malformed(String, from: Endpoint)
+  case subscribed(Peer, groups: String)
+  case left(Peer, why: String)
+  /// No program listens at the port that the subscriber gave.
+  case nobodyListens(Endpoint)
+  case noWay(Endpoint)
+  case learned(MIDIBinding)
+  /// Keys, knobs and pedals arrived faster than they could be handled.
+  case touchesLost
+  /// Sender outside the networks that are obeyed: those that --osc-allow names, or this machine's own.
+  case stranger(Address, areNamed: Bool)
+  case anotherTactus(Endpoint)
+  /// The target was not named by the user, and has not shown that it receives our packets.
+  case unproven(Endpoint)
+  /// A song of the set list was taken.
+  case song(String)
+  /// A command of a song was refused.
+  case songRefused(String)
+  /// A message to another program was not sent.
+  case unsaid(String)
+  /// A controller that was not named by the user has set this.
+  case notRemembered(String, from: Address)
+  /// A part of the surface that was missing is open now.
+  case opened(String)
+  /// A part of the surface is missing; we keep trying to open it.
+  case missing(String)
+  case portTaken(UInt16, instead: UInt16)
+
+  /// Rate limits for messages that any program on the network, or a broken pedal, can cause: `atOnce` of a
+  /// kind, then `perMinute`. Without them other messages would be lost among these.
+  enum Pace: Hashable {
+    case refused, malformed, guests, strangers, touches, unsaid, songs
+
+    var bucket: (atOnce: Double, perMinute: Double) {
+      switch self {
+      case .refused, .malformed: (8, 6)
+      case .guests, .songs: (40, 6)
+      case .unsaid: (4, 4)
+      case .strangers, .touches: (1, 1)
+      }
+    }
+  }
+
+  /// nil: no limit, for the user caused the message.
+  var pace: Pace? {
+    switch self {
+    case .refused(_, _, .midi), .refused(_, _, .keys), .learned, .opened, .missing, .portTaken:
+      nil
+    case .song, .songRefused: .songs
+    case .refused: .refused
+    case .touchesLost: .touches
+    case .unsaid: .unsaid
+    case .malformed: .malformed
+    case .subscribed, .left, .nobodyListens, .noWay, .anotherTactus, .unproven, .notRemembered: .guests
+    case .stranger: .strangers
+    }
+  }
+
+  /// An error that the user can repair, or the answer to a key that was just pressed.
+  public var isComplaint: Bool {
+    if case .refused(_, _, .keys) = self { return true }
+    if case .songRefused = self { return true }
+    if case .missing = self { return true }
+    return false
+  }
+
+  public var text: String {
+    switch self {
+    case .refused(let refusal, _, .keys): refusal.text
+    case .refused(let refusal, let address, .midi):
+      "MIDI: \(printable(address, limit: 80)): \(refusal.text)"
+    case .refused(let refusal, let address, let source):
+      "\(source.words): \(printable(address, limit: 80)): \(refusal.text)"
+    case .malformed(let reason, let source): "OSC from \(source): not an OSC packet (\(reason))"
+    case .subscribed(let target, let groups):
+      target.isBrowser
+        ? "\(target.words) is here: \(groups)" : "OSC: sending to \(target.endpoint): \(groups)"
+    case .left(let target, let why):
+      target.isBrowser
+        ? "\(target.words) left: \(why)" : "OSC: no longer sending to \(target.endpoint): \(why)"
+    case .nobodyListens(let target):
+      "OSC: nobody listens at \(target): set the controller's receive port to \(target.port)"
+    case .noWay(let target):
+      "OSC: \(target) can't be reached: the controller is off, asleep or in another network"
+    case .learned(let binding): "MIDI: learned \(binding)"
+    case .song(let words), .songRefused(let words): "Song: \(words)"
+    case .unsaid(let why): "OSC out: \(printable(why, limit: 200))"
+    case .touchesLost: "MIDI and keys: too many at once, some are lost"
+    case .stranger(let host, let areNamed):
+      "OSC from \(host) is not obeyed: it is \(areNamed ? "not named" : "on none of this machine's networks")"
+        + "; --osc-allow=\(host) allows it"
+    case .anotherTactus(let source):
+      "OSC: \(source) sends what it only shows, as another tactus does: it is not obeyed"
+    case .unproven(let target):
+      "OSC: \(target) has not shown that it hears tactus, and gets less; --osc-allow=\(target.address) sends it everything"
+    case .notRemembered(let path, let host):
+      "OSC: tactus does not remember \(path), which \(host) set; with --osc-allow=\(host) it does"
+    case .opened(let words): words
+    case .missing(let why): "\(why); trying again"
+    case .portTaken(let port, let other): "port \(port) is in use by another program: OSC takes \(other)"
+    }
+  }
+}
+
+/// Totals since the start, for read-outs and tests.
+public struct SurfaceCounters: Hashable, Sendable {
+  public var datagrams = 0
+  public var messages = 0
+  /// Messages from keys, knobs and pedals.
+  public var midi = 0
+  public var commands = 0
+  public var refused = 0
+  public var malformed = 0
+  /// Datagrams from addresses that are not allowed.
+  public var strangers = 0
+  /// Datagrams dropped unread, because all senders together ask for more time than we give.
+  public var leftOut = 0
+  /// Steps of pattern matching.
+  public var patternSteps = 0
+  public var sent = 0
+  /// Messages to programs that did not subscribe.
+  public var outward = 0
+  /// Subscribers other than the named controllers.
+  public var subscribers = 0
+}
+
+/// Choices made before the surface opens.
+public struct SurfaceSettings: Sendable {
+  /// Addresses to listen at. Port 0 picks a free one.
+  public var listen = [
+    Endpoint(.loopback, port: Table.port), Endpoint(Address.v6(high: 0, low: 1, scope: 0), port: Table.port),
+  ]
+  /// The user chose the port: if it is taken, we wait for it. Otherwise we take the next free one.
+  public var isPortFixed = false
+  /// Name under which the network's directory announces us; nil: no announcement.
+  public var serviceName: String?
+  /// Avahi's command that announces us.
+  var announcer = "avahi-publish"
+  /// Senders that are obeyed besides this machine. Empty: all that can reach a listening address; at 0.0.0.0
+  /// or :: those on the attached networks.
+  public var allow: [AddressRange] = []
+  public var table = Table.standard
+  public var version = ""
+  /// The addresses of klick, Ardour and jack_transport_link work too.
+  public var aliases = true
+  /// Names of interfaces that were missing at the start, by the placeholder scope that stands for each in
+  /// `listen` and `targets`.
+  public var awaited: [UInt32: String] = [:]
+  /// Controllers that are subscribed from the start.
+  public var targets: [Peer] = []
+  public var targetGroups: Group = [.state, .beat, .position]
+  /// Messages to programs that did not subscribe, and when each is sent.
+  public var outward: [OutwardLine] = []
+  /// Bindings of keys, knobs and pedals: as the user wrote them, and as they were learned.
+  public var bindings: [MIDIBinding] = []
+  public var learned: [MIDIBinding] = []
+  /// Called on the surface's thread when the learned bindings have changed.
+  public var keep: @Sendable ([MIDIBinding]) -> Void = { _ in }
+  /// Called on the surface's thread when the next change that waits for a beat is another one. The orders of
+  /// a change that has just happened come first.
+  public var expect: @Sendable (QueuedChange?) -> Void = { _ in }
+
+  public init() {}
+}

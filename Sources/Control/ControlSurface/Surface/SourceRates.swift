@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusOSC
+
+/// A rate limit that allows bursts.
+package struct TokenBucket {
+  package let perSecond: Double
+  package let capacity: Double
+  private var tokens: Double
+  private var last: Micros
+
+  package init(perSecond: Double, capacity: Double, at now: Micros) {
+    self.perSecond = perSecond
+    self.capacity = capacity
+    tokens = capacity
+    last = now
+  }
+
+  package mutating func take(_ amount: Double = 1, at now: Micros) -> Bool {
+    guard has(amount, at: now) else { return false }
+    tokens -= amount
+    return true
+  }
+
+  package mutating func has(_ amount: Double, at now: Micros) -> Bool { left(at: now) >= amount }
+
+  package mutating func left(at now: Micros) -> Double {
+    tokens = min(capacity, tokens + max(0, Double((now - last).count)) / 1e6 * perSecond)
+    last = now
+    return tokens
+  }
+
+  mutating func gain(_ amount: Double, at now: Micros) {
+    tokens = min(capacity, left(at: now) + amount)
+  }
+
+  /// Spends an amount even if the bucket goes below zero.
+  package mutating func spend(_ amount: Double, at now: Micros) {
+    tokens = left(at: now) - amount
+  }
+
+  /// When this amount will be available.
+  package func time(of amount: Double) -> Micros {
+    last + Micros(rounding: (max(0, amount - tokens) / perSecond * 1e6).rounded(.up))
+  }
+}
+
+/// Limits for the errors sent to each recent source, and for the bytes sent to its host. Sources beyond those
+/// that can be remembered form a crowd, which shares one limit.
+struct SourceRates {
+  private struct Source {
+    var errors: TokenBucket
+    var bytes: TokenBucket
+    var notes: TokenBucket
+    var heard: Micros
+    /// Whether it has one of the places reserved for subscribed hosts.
+    var isReserved = false
+
+    init(at now: Micros) {
+      errors = TokenBucket(
+        perSecond: SurfaceLimits.errorsPerSecond, capacity: SurfaceLimits.errorsPerSecond, at: now)
+      bytes = TokenBucket(
+        perSecond: SurfaceLimits.unprovenPerSecond, capacity: SurfaceLimits.unprovenBytes, at: now)
+      notes = TokenBucket(perSecond: 1 / 60, capacity: 1, at: now)
+      heard = now
+    }
+  }
+
+  private var sources: [Endpoint: Source] = [:]
+  private var crowd: Source?
+  private var swept = Micros.zero
+
+  var count: Int { sources.count }
+
+  mutating func mayBeToldOff(_ source: Endpoint, at now: Micros) -> Bool {
+    with(source, at: now) { $0.errors.take(at: now) }
+  }
+
+  /// Suggestions are costly to find, so each host has a limit for them.
+  mutating func mayBeAdvised(_ host: Address, at now: Micros) -> Bool {
+    mayBeToldOff(Endpoint(host, port: 0), at: now)
+  }
+
+  /// Allows a reminder once a minute.
+  mutating func mayBeReminded(_ host: Address, at now: Micros) -> Bool {
+    with(Endpoint(host, port: 0), at: now) { $0.notes.take(at: now) }
+  }
+
+  /// - Parameter isReserved: the host is subscribed, so it has a budget of its own, however many others there
+  ///   are. Otherwise a flood of forged sources could keep a new tablet from getting its `proof`.
+  mutating func mayBeTold(_ host: Address, bytes: Int, at now: Micros, isReserved: Bool = false) -> Bool {
+    with(Endpoint(host, port: 0), at: now, isReserved) { $0.bytes.take(Double(bytes), at: now) }
+  }
+
+  mutating func left(for host: Address, at now: Micros, isReserved: Bool = false) -> Double {
+    with(Endpoint(host, port: 0), at: now, isReserved) { $0.bytes.left(at: now) }
+  }
+
+  mutating func hear(_ host: Address, bytes: Int, at now: Micros) {
+    with(Endpoint(host, port: 0), at: now) {
+      $0.bytes.gain(Double(bytes) * SurfaceLimits.unprovenFactor, at: now)
+    }
+  }
+
+  private mutating func with<Result>(
+    _ source: Endpoint, at now: Micros, _ isReserved: Bool = false, _ body: (inout Source) -> Result
+  ) -> Result {
+    guard remember(source, at: now, isReserved) else {
+      var all = crowd ?? Source(at: now)
+      defer { crowd = all }
+      return body(&all)
+    }
+    return body(&sources[source, default: Source(at: now)])
+  }
+
+  /// Returns false if the source belongs to the crowd.
+  private mutating func remember(_ source: Endpoint, at now: Micros, _ isReserved: Bool) -> Bool {
+    if sources[source] != nil {
+      sources[source]?.heard = now
+      return true
+    }
+    let limit = SurfaceLimits.sources + (isReserved ? SurfaceLimits.reservedSources : 0)
+    if sources.count >= limit {
+      // Only once in a while: a flood must not make us scan all sources for each of its packets.
+      guard now - swept >= SurfaceLimits.sourceMemory else { return false }
+      swept = now
+      sources = sources.filter {
+        now - $0.value.heard
+          < ($0.value.isReserved ? SurfaceLimits.regularMemory : SurfaceLimits.sourceMemory)
+      }
+      guard sources.count < limit else { return false }
+    }
+    sources[source] = Source(at: now)
+    sources[source]?.isReserved = isReserved
+    return true
+  }
+}

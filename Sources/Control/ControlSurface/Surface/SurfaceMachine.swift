@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+import MIDIControl
+import TactusOSC
+
+/// The control surface without sockets, clocks or threads: datagrams and state in, datagrams and commands
+/// out.
+///
+/// It owns no liblo server and reads no time: each event comes with both clocks. After every mutation call
+/// `nextOutput` until it returns nil, answer each order with `settle`, and come back at `deadline`.
+struct SurfaceMachine {
+  enum Output {
+    case send([UInt8], to: Peer)
+    /// To a program that did not subscribe.
+    case outward([UInt8], to: Endpoint)
+    case order(Order)
+    case notice(Notice)
+    /// The learned bindings have changed.
+    case learned([MIDIBinding])
+    /// The next change that waits for a beat; nil: none waits.
+    case queued(QueuedChange?)
+  }
+
+  let settings: SurfaceSettings
+  var table: Table
+  var clocks: Clocks
+  var reading: Reading
+  var counters = SurfaceCounters()
+  var subscribers: [Subscriber] = []
+  /// Controllers that wait for a place.
+  var applicants: [Subscriber] = []
+  var agenda = Agenda()
+  var foresight = Foresight()
+  var gate = TempoGate<Asker>()
+  var outward: Outward
+  /// The song whose commands are being carried out.
+  var songBeingSaid: String?
+  var taps = Taps()
+  var drummer = Drummer()
+  var hand = BendingHand() {
+    didSet { reading.own.bent = hand.session.map { Bent(below: $0.before, during: $0.during) } }
+  }
+  var rates: SourceRates
+  /// Budget for outputs that unpaired controllers add or remove.
+  var reshaping: TokenBucket
+  private var news: [Notice.Pace: TokenBucket] = [:]
+  var feeds: Feeds
+  var neighbourhood = Neighbourhood()
+  /// Browsers that have sent something and are still connected.
+  var browsers: Set<Peer> = []
+  var tellers = Tellers()
+  var midi: MIDIMap
+  var levels = KnobLevels()
+  var lastEvent: MIDIEventName?
+  /// The values that were sent last for each row, and their encoded messages.
+  var told: [[Argument]]
+  var encoded: [[UInt8]?]
+  var expectationEnds: Micros?
+  /// When to compare the rows because a counter of our own has moved: soon, but not at each bad packet of a
+  /// flood.
+  var comparisonDue: Micros?
+  /// Rest of what the present datagram, key or waiting message may cost.
+  var allowance = Allowance()
+  private var outputs: [Output] = []
+  private var drained = 0
+  /// Answers; those to the same target in a row leave in one bundle.
+  private var replies: [(packets: [[UInt8]], target: Peer)] = []
+
+  init(_ settings: SurfaceSettings, state: SurfaceState, clocks: Clocks) {
+    self.settings = settings
+    self.clocks = clocks
+    reading = Reading(state: state, own: SurfaceMemory(), version: settings.version)
+    rates = SourceRates()
+    reshaping = TokenBucket(
+      perSecond: SurfaceLimits.reshapingPerSecond, capacity: SurfaceLimits.reshapingAtOnce, at: clocks.host)
+    feeds = Feeds(state: state, at: clocks.host)
+    outward = Outward(settings.outward, at: clocks.host)
+    midi = MIDIMap(configured: settings.bindings, learned: settings.learned)
+    reading.own.learnedCount = midi.learned.count
+    table = settings.table.with(state.outputs)
+    told = table.rows.map { [reading] in $0.read?(reading) ?? [] }
+    encoded = Array(repeating: nil, count: table.rows.count)
+    for target in settings.targets {
+      subscribers.append(
+        Subscriber(
+          target: target, source: target, groups: settings.targetGroups, dialect: .own,
+          lease: .longest, heard: clocks.host, nextFlush: clocks.host))
+    }
+    for index in subscribers.indices { dump(to: index) }
+  }
+
+  var now: Micros { clocks.host }
+
+  mutating func nextOutput() -> Output? {
+    if drained == outputs.count {
+      outputs.removeAll(keepingCapacity: true)
+      drained = 0
+      for (packets, target) in replies {
+        for datagram in Bundle.pack(packets) { sendPacket(datagram, to: target) }
+      }
+      replies.removeAll(keepingCapacity: true)
+    }
+    guard drained < outputs.count else { return nil }
+    drained += 1
+    return outputs[drained - 1]
+  }
+
+  mutating func put(_ output: Output) { outputs.append(output) }
+
+  /// Reports to the person at the terminal, within the notice's pace.
+  mutating func note(_ notice: Notice) {
+    if let pace = notice.pace {
+      let (atOnce, perMinute) = pace.bucket
+      var bucket = news[pace] ?? TokenBucket(perSecond: perMinute / 60, capacity: atOnce, at: now)
+      let isSaid = bucket.take(at: now)
+      news[pace] = bucket
+      guard isSaid else { return }
+    }
+    put(.notice(notice))
+  }
+
+  mutating func reply(_ packet: [UInt8], to target: Peer) {
+    if let last = replies.indices.last, replies[last].target == target {
+      replies[last].packets.append(packet)
+    } else {
+      replies.append(([packet], target))
+    }
+  }
+
+  /// Handles one datagram and returns its cost.
+  @discardableResult
+  mutating func receive(_ bytes: UnsafeRawBufferPointer, from peer: Peer, clocks: Clocks) -> Int {
+    self.clocks = clocks
+    counters.datagrams += 1
+    guard obeys(peer) else {
+      refuseStranger(peer)
+      return 0
+    }
+    allowance = Allowance()
+    let parts: [PacketCheck.Part]
+    do {
+      parts = try PacketCheck.parts(of: bytes)
+    } catch {
+      malformed(error, from: peer)
+      return bytes.count / Cost.bytes
+    }
+    rates.hear(peer.endpoint.address, bytes: bytes.count, at: now)
+    let messages = decode(parts, of: bytes, from: peer)
+    guard peer.isBrowser || !isTelling(peer, messages.map(\.message)) else { return allowance.spent }
+    heard(from: peer)
+    for (message, timetag) in messages {
+      guard allowance.left >= Cost.refusal else {
+        refuseRest(from: peer)
+        break
+      }
+      obey(message, timetag, from: peer)
+    }
+    let cost = allowance.spent
+    advance()
+    return cost
+  }
+
+  /// Decodes as many messages as the allowance of the datagram pays for.
+  private mutating func decode(
+    _ parts: [PacketCheck.Part], of bytes: UnsafeRawBufferPointer, from peer: Peer
+  ) -> [(message: Message, timetag: Timetag)] {
+    _ = allowance.take(bytes.count / Cost.bytes)
+    var messages: [(message: Message, timetag: Timetag)] = []
+    for part in parts {
+      guard allowance.take(Cost.message) else {
+        refuseRest(from: peer)
+        break
+      }
+      if let message = LibloCodec.decode(UnsafeRawBufferPointer(rebasing: bytes[part.range])) {
+        messages.append((message, part.timetag))
+      } else {
+        malformed(.typeTags, from: peer)
+      }
+    }
+    return messages
+  }
+
+  private mutating func refuseRest(from peer: Peer) {
+    refuse(.tooMuch, "/\(Table.root)", to: peer)
+  }
+
+  private mutating func obey(_ message: Message, _ timetag: Timetag, from peer: Peer) {
+    counters.messages += 1
+    let wait = timetag.isImmediate ? 0 : timetag.seconds(since: clocks.wall)
+    if wait > 0 {
+      schedule(message, timetag, wait: wait, from: peer)
+    } else {
+      // Late messages are obeyed at once. A tap counts from when it was made, so that Wi-Fi's jitter does
+      // not.
+      let made = wait < 0 && wait > -1 ? clocks.host(of: timetag) : now
+      obey(message, from: peer, at: made)
+    }
+  }
+
+  private mutating func malformed(_ reason: MalformedPacket, from peer: Peer) {
+    counters.malformed += 1
+    if rates.mayBeToldOff(peer.endpoint, at: now) {
+      note(.malformed(reason.rawValue, from: peer.endpoint))
+    }
+  }
+
+  private mutating func schedule(_ message: Message, _ timetag: Timetag, wait: Double, from peer: Peer) {
+    guard wait <= SurfaceLimits.horizonSeconds else {
+      refuse(
+        .refused("\(brief(wait)) s ahead; at most \(brief(SurfaceLimits.horizonSeconds))"), message.address,
+        to: peer
+      )
+      return
+    }
+    let cost = Cost.later(message)
+    do throws(Refusal) {
+      try allowance.spend(cost)
+      try postpone(Agenda.Entry(due: .wall(timetag), task: .message(message), peer: peer, cost: cost))
+    } catch {
+      refuse(error, message.address, to: peer)
+    }
+  }
+
+  mutating func postpone(_ entry: Agenda.Entry) throws(Refusal) {
+    let isThere = agenda.add(
+      entry, standing: standing(of: entry.peer), clocks: clocks, state: reading.state)
+    guard !isThere else { return }
+    throw Refusal(.notNow, "too many messages wait already")
+  }
+
+  /// Takes the program's whole state and sends what differs.
+  mutating func update(_ state: SurfaceState, clocks: Clocks) {
+    self.clocks = clocks
+    reading.own.expectedOutputs = [:]
+    guard state != reading.state else { return sayWaiting() }
+    let before = reading.state
+    reading.state = state
+    foresight.isOld = true
+    if state.songs != before.songs {
+      reading.own.keepPlace(in: state.songs, before: before.songs)
+      if !state.songs.contains(where: { $0.title == reading.own.songWaiting }) {
+        agenda.dropSongs()
+        stopWaiting(at: now)
+      }
+    }
+    sayWaiting()
+    if Table.shape(of: state.outputs) != Table.shape(of: before.outputs) { reshape() }
+    if state.tempo != before.tempo, let expected = reading.own.expectedTempo,
+      abs(expected - state.tempo.beatsPerMinute) < 0.001
+    {
+      reading.own.expectedTempo = nil
+    }
+    if state.tempo != before.tempo { outward.tempoChanged(at: now) }
+    if state.isRolling != before.isRolling { sayOutward(state.isRolling ? .start : .stop) }
+    readClocks()
+    tellChanges()
+    feeds.stateChanged(from: before, to: state, at: now)
+    advance()
+  }
+
+  /// Sets where controllers reach us, in words, and the networks that are attached.
+  mutating func reach(_ words: String, near: Neighbourhood?, clocks: Clocks) {
+    self.clocks = clocks
+    neighbourhood = near ?? neighbourhood
+    reading.own.reach = printable(words, limit: 255)
+    tellChanges()
+  }
+
+  var tempoRow: Int { table.place(of: "tempo") ?? 0 }
+}
+
+/// The sender of a request, and the row that it used.
+struct Asker: Hashable, Sendable {
+  var peer: Peer
+  var row: Int
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+@_exported public import LinkAddresses
+
+// OSC over UDP, for the control surface and the session manager: messages, addresses, and a socket.
+//
+// Every packet is checked byte by byte (`PacketCheck`) before liblo decodes it (`LibloCodec`). This module
+// does not know the meaning of an address. It has no thread and its sockets do not block; only `OSCPort.hear`
+// waits. TCP is left out on purpose.
+//
+// Way in: `Message`, `OSCPort` for a conversation with one program, `DatagramSocket` for many.
+
+/// One argument of an OSC message, as liblo decoded it. Types that are useless here are `.other`.
+public enum Argument: Hashable, Sendable {
+  case int32(Int32)
+  case int64(Int64)
+  case float32(Float)
+  case float64(Double)
+  case string(String)
+  case truth(Bool)
+  case null
+  case impulse
+  case other(tag: UInt8)
+
+  /// The number that a controller means: any numeric type, a boolean, or digits as text; nil if it is none.
+  public var number: Double? {
+    switch self {
+    case .int32(let value): Double(value)
+    case .int64(let value): Double(value)
+    case .float32(let value): value.isFinite ? Double(value) : nil
+    case .float64(let value): value.isFinite ? value : nil
+    case .string(let text): Double(text).flatMap { $0.isFinite ? $0 : nil }
+    case .truth(let value): value ? 1 : 0
+    case .null, .impulse, .other: nil
+    }
+  }
+
+  /// The type tag that it is sent with.
+  package var tag: Character {
+    switch self {
+    case .int32: "i"
+    case .int64: "h"
+    case .float32: "f"
+    case .float64: "d"
+    case .string: "s"
+    case .truth(let value): value ? "T" : "F"
+    case .null: "N"
+    case .impulse: "I"
+    case .other(let tag): Character(UnicodeScalar(tag))
+    }
+  }
+}
+
+public struct Message: Hashable, Sendable {
+  public var address: String
+  public var arguments: [Argument]
+
+  public init(_ address: String, _ arguments: Argument...) {
+    self.init(address, arguments: arguments)
+  }
+
+  public init(_ address: String, arguments: [Argument]) {
+    self.address = address
+    self.arguments = arguments
+  }
+}
+
+extension StringProtocol {
+  /// Without control characters and invisible format characters.
+  package var isPrintable: Bool { unicodeScalars.allSatisfy { !$0.isHidden } }
+}
+
+extension Unicode.Scalar {
+  /// A control character, an end of a line or paragraph, or a format character (Unicode's Cf) such as a mark
+  /// of direction or a space without width. Those change or hide the visible text of a name, so that two
+  /// names look alike.
+  ///
+  /// The two joiners are format characters, too, and allowed: U+200D makes one emoji of several, U+200C is
+  /// spelling in Persian.
+  fileprivate var isHidden: Bool {
+    if isASCII { return value < 0x20 || value == 0x7F }
+    let category = properties.generalCategory
+    if category == .format { return value != 0x200C && value != 0x200D }
+    return category == .control || category == .lineSeparator || category == .paragraphSeparator
+  }
+}
+
+/// Text from outside, safe to show in a terminal: no control or invisible format characters, cut at `limit`.
+package func printable(_ text: String, limit: Int) -> String {
+  var shown = ""
+  for scalar in text.unicodeScalars.prefix(limit) {
+    shown.unicodeScalars.append(scalar.isHidden ? "?" : scalar)
+  }
+  return text.unicodeScalars.count > limit ? shown + "..." : shown
+}
+
+/// A moment of the wall clock in OSC's format: seconds since 1900 and a binary fraction.
+package struct Timetag: Hashable {
+  package let rawValue: UInt64
+
+  package static let immediately = Timetag(rawValue: 1)
+  /// Seconds from 1900 to 1970.
+  private static let unixEpoch: UInt64 = 2_208_988_800
+
+  /// A year in seconds.
+  private static let farthest = 31_536_000.0
+
+  package init(rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+
+  package init(unixSeconds: Int64, nanoseconds: Int64) {
+    let seconds = UInt64(truncatingIfNeeded: unixSeconds) &+ Self.unixEpoch
+    let fraction = (UInt64(truncatingIfNeeded: nanoseconds) << 32) / 1_000_000_000
+    rawValue = seconds << 32 | (fraction & 0xffff_ffff)
+  }
+
+  /// The standard's 1, and other values without seconds: a sender that writes 0 means no time.
+  package var isImmediate: Bool { rawValue >> 32 == 0 }
+
+  /// Uses wrapping arithmetic, because the seconds start again at 0 in February 2036. A moment more than a
+  /// year ahead is taken for one in the last century, from a clock that was never set.
+  package func seconds(since other: Timetag) -> Double {
+    let seconds = Double(Int64(bitPattern: rawValue &- other.rawValue)) / 4_294_967_296
+    return seconds < Self.farthest ? seconds : seconds - 4_294_967_296
+  }
+}

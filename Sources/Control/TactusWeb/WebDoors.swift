@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkAddresses
+import BeatMath
+import ControlSurface
+import Glibc
+import LinkSystem
+import TactusOSC
+
+/// The listening sockets. Each address opens, fails and returns on its own, with a notice; all are checked
+/// again every two seconds.
+final class WebDoors {
+  final class Door {
+    let descriptor: Int32
+    let endpoint: Endpoint
+    let kind: Visitor.Door
+
+    init(_ wanted: Endpoint, _ kind: Visitor.Door) throws(OpenFailure) {
+      descriptor = try openSocket(wanted, SOCK_STREAM)
+      setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+      do throws(OpenFailure) {
+        endpoint = try bindSocket(descriptor, to: wanted)
+        guard listen(descriptor, WebLimits.backlog) == 0 else {
+          throw OpenFailure(endpoint: wanted, call: "listen", code: errno)
+        }
+      } catch {
+        Glibc.close(descriptor)
+        throw error
+      }
+      self.kind = kind
+    }
+
+    deinit { Glibc.close(descriptor) }
+  }
+
+  private struct Place {
+    let host: Address
+    var door: Door?
+    var failure: String?
+  }
+
+  private let settings: WebSettings
+  private let notice: (Notice) -> Void
+  private var places: [Place] = []
+  /// Listeners for OSCQuery without the page.
+  private var queries: [Place] = []
+  /// The common port of all addresses.
+  private var port: UInt16
+  private var isOpenToNetworks = false
+  private var due = Micros.zero
+  private var hasLooked = false
+
+  init(_ settings: WebSettings, notice: @escaping (Notice) -> Void) {
+    self.settings = settings
+    self.notice = notice
+    port = settings.listen.first?.port ?? WebSettings.port
+    isOpenToNetworks = settings.isOpen
+    places = wanted.map { Place(host: $0) }
+    choosePort()
+  }
+
+  var doors: [Door] { places.compactMap(\.door) + queries.compactMap(\.door) }
+  var servesPage: Bool { !places.isEmpty }
+  var endpoints: [Endpoint] { places.compactMap { $0.door?.endpoint } }
+  var queryEndpoint: Endpoint? { queries.lazy.compactMap { $0.door?.endpoint }.first }
+
+  /// OSCQuery's address for display, or the reason why it has none.
+  var words: String {
+    queryEndpoint.map { "http://\($0)/" } ?? queries.lazy.compactMap(\.failure).first ?? ""
+  }
+
+  /// Reasons why the page is missing at some addresses.
+  var missing: [String] { places.compactMap(\.failure) }
+
+  /// Ports that other machines can reach.
+  var announced: (query: UInt16?, page: UInt16?) {
+    let page = endpoints.first { !$0.address.isLoopback }?.port
+    return (queryEndpoint?.port ?? page, settings.isAnnounced ? page : nil)
+  }
+
+  /// The wildcard address of a family replaces the family's other addresses.
+  private var wanted: [Address] {
+    let hosts = settings.listen.map(\.address)
+    guard isOpenToNetworks, !hosts.isEmpty, !hosts.contains(.v4(0)) else { return hosts }
+    return [.v4(0)] + hosts.filter { $0.isIPv6 }
+  }
+
+  private func choosePort() {
+    guard !settings.isPortFixed, port != 0 else { return }
+    let first = port
+    while port != 0, wanted.contains(where: { Self.isTaken(Endpoint($0, port: port)) }) {
+      port = Doorway.port(after: port, wanted: first)
+    }
+  }
+
+  private static func isTaken(_ endpoint: Endpoint) -> Bool {
+    do throws(OpenFailure) {
+      _ = try Door(endpoint, .page)
+      return false
+    } catch {
+      return error.code == EADDRINUSE
+    }
+  }
+
+  // MARK: what comes and goes
+
+  /// Takes effect at once. Returns whether it changed anything.
+  func open(toNetworks isOpen: Bool) -> Bool {
+    guard isOpen != isOpenToNetworks else { return false }
+    isOpenToNetworks = isOpen
+    let before = places
+    places = wanted.map { host in before.first { $0.host == host } ?? Place(host: host) }
+    due = .zero
+    return true
+  }
+
+  /// Whether the page should be reachable at this local address.
+  func wants(_ reached: Address) -> Bool {
+    wanted.contains {
+      $0 == reached || ($0.isEvery && $0.isIPv6 == reached.isIPv6) || ($0.isLoopback && reached.isLoopback)
+    }
+  }
+
+  var deadline: Micros? { places.isEmpty && settings.query == nil ? nil : due }
+
+  /// Checks all listeners if it is time; returns whether it did.
+  func look(at now: Micros, beside surface: Address?) -> Bool {
+    guard let due = deadline, now >= due else { return false }
+    self.due = now + Doorway.interval
+    defer { hasLooked = true }
+    for index in places.indices { look(at: &places[index]) }
+    lookAtQuery(surface)
+    return true
+  }
+
+  private func look(at place: inout Place) {
+    if let door = place.door {
+      guard Doorway.loss(of: door.endpoint.address) != nil else { return }
+      place.door = nil
+    }
+    do throws(OpenFailure) {
+      let door = try Door(Endpoint(place.host, port: port), .page)
+      port = door.endpoint.port
+      (place.door, place.failure) = (door, nil)
+    } catch {
+      if Doorway.isMissed(place.host, error) {
+        place.failure = told("no page: \(error)", after: place.failure)
+      }
+    }
+  }
+
+  /// OSCQuery listens at the surface's first address, and on this machine at the same port.
+  private func lookAtQuery(_ address: Address?) {
+    guard let port = settings.query, let address else {
+      queries = []
+      return
+    }
+    let hosts = [.loopback, .v4(0)].contains(address) ? [address] : [address, .loopback]
+    if queries.map(\.host) != hosts {
+      queries = hosts.map { host in queries.first { $0.host == host } ?? Place(host: host) }
+    }
+    for index in queries.indices where queries[index].door == nil {
+      do throws(OpenFailure) {
+        let wanted = port == 0 ? queryEndpoint?.port ?? 0 : port
+        let door = try Door(Endpoint(hosts[index], port: wanted), .query)
+        if hasLooked { notice(.opened("OSCQuery: http://\(door.endpoint)/")) }
+        (queries[index].door, queries[index].failure) = (door, nil)
+      } catch {
+        queries[index].failure = told("no OSCQuery: \(error)", after: queries[index].failure)
+      }
+    }
+  }
+
+  private func told(_ failure: String, after earlier: String?) -> String {
+    if failure != earlier { notice(.missing(failure)) }
+    return failure
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkAddresses
+import BeatMath
+import ControlSurface
+import Glibc
+import LinkSystem
+import TactusOSC
+
+// Accepting and refusing connections.
+extension WebLoop {
+  /// Empties each listener's queue before any request is served: one address may fill it as fast as it can.
+  func accept(at now: Micros) {
+    guard now >= acceptingAgain else { return }
+    for door in doors.doors {
+      for _ in 0..<WebLimits.acceptBatch where budget.has(.doors, at: now) && crowd.takesMore {
+        let begun = Budget.spent()
+        guard let (socket, source) = next(at: door, now) else { break }
+        counters.connections += 1
+        let host = Visitor.host(of: source)
+        if budget.admits(host, at: now) {
+          welcome(socket, source, at: door, now)
+        } else {
+          counters.overdrawn += 1
+          reset(socket)
+        }
+        let cost = Budget.spent() - begun
+        budget.charge(.doors, cost, at: now)
+        budget.charge(host, cost, at: now)
+        billed += cost
+      }
+    }
+  }
+
+  private func welcome(_ socket: Int32, _ source: Endpoint, at door: WebDoors.Door, _ now: Micros) {
+    setNonBlocking(socket)
+    guard let reached = Endpoint(of: socket), serves(source.address, at: door, reached: reached.address)
+    else {
+      counters.strangers += 1
+      Glibc.close(socket)
+      return
+    }
+    let visitor = Visitor(crowd.nextNumber(), socket, from: source, at: reached, door.kind, now: now)
+    guard crowd.makeRoom(for: visitor.endpoint.address, at: now) else {
+      counters.crowded += 1
+      Glibc.close(socket)
+      return
+    }
+    setOption(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    crowd.add(visitor)
+    // A refused connection is closed by the server itself.
+    if server?.take(visitor) != true { crowd.remove(visitor.number) }
+  }
+
+  /// Closes a connection at once, so that nothing of it stays in the kernel.
+  private func reset(_ socket: Int32) {
+    var atOnce = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(socket, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
+    Glibc.close(socket)
+  }
+
+  private func next(at door: WebDoors.Door, _ now: Micros) -> (socket: Int32, source: Endpoint)? {
+    var address = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let descriptor = withUnsafeMutableBytes(of: &address) { raw in
+      Glibc.accept(door.descriptor, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+    }
+    guard descriptor >= 0 else {
+      // Out of descriptors: the connection stays in the queue, and poll would spin on it.
+      if errno == EMFILE || errno == ENFILE { acceptingAgain = now + Micros(1_000_000) }
+      return nil
+    }
+    guard let source = withUnsafeBytes(of: address, { Endpoint(socketAddress: $0.baseAddress!) }) else {
+      Glibc.close(descriptor)
+      return nil
+    }
+    return (descriptor, source)
+  }
+
+  /// The page serves the networks of this machine; OSCQuery's own port obeys the same rules as OSC's port.
+  private func serves(_ host: Address, at door: WebDoors.Door, reached: Address) -> Bool {
+    var rules = SurfaceSettings()
+    if door.kind == .query { rules.allow = settings.allow }
+    // An address that is newer than our last look has no interface yet.
+    return rules.obeys(host, at: reached, by: near.interface(of: reached) ?? 0, near: near)
+  }
+}

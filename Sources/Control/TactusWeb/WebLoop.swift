@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkAddresses
+import BeatMath
+import ControlSurface
+import Glibc
+import LinkSystem
+import TactusOSC
+
+/// The server's thread: it waits for its sockets, its bell and the next deadline, and handles them.
+final class WebLoop {
+  let settings: WebSettings
+  let shared: WebShared
+  let surface: OSCSurface
+  let doors: WebDoors
+  var answers: Answers
+  let doctor: Doctor
+  /// Returns the present secret, which may change at any time.
+  let secret: @Sendable () -> Secret
+  var secretDue = Micros.zero
+  var pairing: Pairing
+  var server: HTTPServer?
+  var crowd = Crowd()
+  var counters = WebCounters()
+  var budget = Budget(at: HostClock.micros())
+  var near = Neighbourhood()
+  var acceptingAgain = Micros.zero
+  /// Processor time at the end of the last turn, and the part of this turn that is already charged or is
+  /// output to browsers.
+  private var turned = 0.0
+  var billed = 0.0
+  /// Processor time up to which requests have been charged to their hosts.
+  var worked = 0.0
+  var watched: [pollfd] = []
+  /// The visitors in `watched`, from its third place on.
+  var watchedSockets: [Visitor] = []
+
+  init(
+    _ settings: WebSettings, secret: @escaping @Sendable () -> Secret, surface: OSCSurface,
+    doctor examine: @escaping @Sendable () -> [UInt8]?, notice: @escaping @Sendable (Notice) -> Void
+  ) {
+    self.settings = settings
+    self.secret = secret
+    shared = WebShared(isOpenToNetworks: settings.isOpen)
+    pairing = Pairing(secret())
+    self.surface = surface
+    doors = WebDoors(settings, notice: notice)
+    answers = Answers(settings)
+    doctor = Doctor(examine, bell: shared.bell)
+    server = HTTPServer(for: self)
+    _ = lookAround()
+  }
+
+  func run() {
+    while !lookAround() {
+      rest()
+      let now = HostClock.micros()
+      let begun = Budget.spent()
+      deliver(at: now)
+      billed += Budget.spent() - begun
+      listenToSockets(at: now)
+      accept(at: now)
+      serveRequests(at: now)
+      sendAway(at: now)
+      billTurn(at: now)
+    }
+    close()
+  }
+
+  /// Charges the loop's own overhead to the caller that woke it: a socket, a new connection or a request.
+  private func billTurn(at now: Micros) {
+    let spent = Budget.spent()
+    defer { (turned, billed) = (spent, 0) }
+    let cost = spent - turned - billed
+    let callers = zip(watchedSockets, watched.dropFirst(2)).filter { $1.revents & Int16(POLLIN) != 0 }
+      .map { $0.0 }
+    if let caller = callers.first(where: { $0.purse == .strangers }) ?? callers.first {
+      budget.charge(caller.purse, cost, at: now)
+    } else if watched[1].revents == 0, watched.dropFirst(2).contains(where: { $0.revents != 0 }) {
+      budget.charge(.doors, cost, at: now)
+    } else if watched[0].revents == 0 || watched[1].revents != 0 {
+      budget.charge(.requests, cost, at: now)
+    }
+  }
+
+  // MARK: what others left
+
+  /// Reads and updates the mailbox. Returns true if the loop must end.
+  func lookAround() -> Bool {
+    let now = HostClock.micros()
+    let (isClosing, isOpen) = shared.mailbox.withLock { ($0.isClosing, $0.isOpenToNetworks) }
+    if doors.open(toNetworks: isOpen) { sendStrangersAway() }
+    if doors.look(at: now, beside: surface.endpoints.first?.address) {
+      near = Interface.up().map(Neighbourhood.init) ?? near
+      let announced = doors.announced
+      surface.tell(WebReach(words: doors.words, queryPort: announced.query, pagePort: announced.page))
+    }
+    if now >= secretDue { heedSecret(at: now) }
+    counters.wrongSecrets = pairing.wrong + pairing.refused
+    counters.microseconds = Int(Budget.spent())
+    counters.open = crowd.visitors.count
+    counters.sockets = crowd.visitors.values.count { $0.socket != nil }
+    shared.mailbox.withLock { mailbox in
+      mailbox.endpoints = doors.endpoints
+      mailbox.queryEndpoint = doors.queryEndpoint
+      mailbox.missing = doors.missing
+      mailbox.counters = counters
+    }
+    return isClosing
+  }
+
+  /// Closes connections that came in at an address which is not served any more.
+  func sendStrangersAway() {
+    for visitor in crowd.visitors.values where visitor.door == .page && !doors.wants(visitor.reached.address)
+    {
+      visitor.socket?.sayGoodbye(1001)
+      end(visitor)
+    }
+  }
+
+  /// A new secret ends every pairing and every paired browser's socket.
+  func heedSecret(at now: Micros) {
+    secretDue = now + WebLimits.secretInterval
+    let secret = secret()
+    guard secret != pairing.secret else { return }
+    pairing.forget(for: secret)
+    for visitor in crowd.visitors.values where visitor.socket?.peer.isPairedBrowser == true {
+      visitor.socket?.sayGoodbye(1008)
+      end(visitor)
+    }
+  }
+
+  func close() {
+    for visitor in crowd.visitors.values {
+      visitor.socket?.sayGoodbye(1001)
+      end(visitor)
+    }
+    server?.close()
+    server = nil
+    shared.mailbox.withLock { mailbox in
+      mailbox.endpoints = []
+      mailbox.queryEndpoint = nil
+    }
+  }
+
+  // MARK: waiting
+
+  func rest() {
+    let now = HostClock.micros()
+    watched.removeAll(keepingCapacity: true)
+    watchedSockets.removeAll(keepingCapacity: true)
+    watched.append(pollfd(fd: shared.bell.descriptor, events: Int16(POLLIN), revents: 0))
+    let mayServe = budget.has(.requests, at: now)
+    watched.append(pollfd(fd: mayServe ? server?.descriptor ?? -1 : -1, events: Int16(POLLIN), revents: 0))
+    var again = budget.deadline(at: now)
+    for visitor in turns() {
+      guard let socket = visitor.socket else { continue }
+      var events: Int16 = socket.wantsToWrite ? Int16(POLLOUT) : 0
+      if mayListen(to: visitor, at: now) {
+        events |= Int16(POLLIN)
+        if socket.hasEarly { again = now }
+      } else {
+        let time = max(socket.mayReadAgain(at: now), now + Budget.pace)
+        again = min(again ?? time, time)
+      }
+      // poll reports a hang-up even if no event was asked for, again and again.
+      watched.append(pollfd(fd: events == 0 ? -1 : socket.descriptor, events: events, revents: 0))
+      watchedSockets.append(visitor)
+    }
+    if budget.has(.doors, at: now), crowd.takesMore, now >= acceptingAgain {
+      for door in doors.doors {
+        watched.append(pollfd(fd: door.descriptor, events: Int16(POLLIN), revents: 0))
+      }
+    }
+    let patience = mayServe ? server?.patience.map { now + Micros(Int64($0) * 1000) } : nil
+    let deadline = [again, patience, crowd.deadline, doors.deadline, doors.servesPage ? secretDue : nil]
+      .compactMap { $0 }.min()
+    LinkSystem.wait(for: &watched, from: now, until: deadline)
+  }
+
+  /// Visitors with a socket, the one read longest ago first, so that all share the budget in turn.
+  private func turns() -> [Visitor] {
+    crowd.visitors.values.filter { $0.socket != nil }.sorted { $0.heard < $1.heard }
+  }
+
+  func mayListen(to visitor: Visitor, at now: Micros) -> Bool {
+    guard let socket = visitor.socket else { return false }
+    return socket.mayRead(at: now) && budget.has(visitor.purse, at: now) && budget.has(visitor.host, at: now)
+  }
+
+  func serveRequests(at now: Micros) {
+    let begun = Budget.spent()
+    worked = begun
+    server?.resume()
+    if budget.has(.requests, at: now) { server?.run() }
+    let cost = Budget.spent() - begun
+    budget.charge(.requests, cost, at: now)
+    billed += cost
+  }
+
+  // MARK: the end of a connection
+
+  func sendAway(at now: Micros) {
+    for visitor in crowd.late(at: now) {
+      if let socket = visitor.socket, !socket.isGone(at: now) { continue }
+      counters.late += 1
+      end(visitor)
+    }
+  }
+
+  func end(_ visitor: Visitor) {
+    forget(visitor)
+    visitor.end()
+  }
+
+  /// Forgets the visitor's socket; so does the surface.
+  func forget(_ visitor: Visitor) {
+    guard let socket = visitor.socket, let number = socket.peer.browserNumber else { return }
+    visitor.socket = nil
+    shared.mailbox.withLock { mailbox in
+      mailbox.outboxes[number] = nil
+      mailbox.full.remove(number)
+    }
+    if socket.form != nil { surface.leave(socket.peer) }
+  }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import TactusChoices
+
+/// The inputs of one audio cycle: read once, before anything is decided. [audio]
+public struct Cycle: BitwiseCopyable {
+  /// Frames in this cycle's buffers; may differ from cycle to cycle.
+  public var frames: UInt32
+  /// The server's nominal rate. Never `pos.frame_rate`, which is 0 after a plain locate (facts: jack 6).
+  public var sampleRate: UInt32
+  public var times: RawTimes
+  public var transport: Transport
+  /// Frames from frame 0 of this cycle's buffer until it is heard, for each port (playback latency), with the
+  /// rule for MIDI ports already applied (facts: jack 9). For `control`: frames since incoming messages were
+  /// sent (capture latency).
+  public var latencies: PerPort<UInt32>
+  /// Counts how often `clock` got its first connection; wraps.
+  public var clockConnections: UInt32
+  /// Microseconds from a frame's time in JACK until it is heard through the last of the user's own outputs
+  /// (`OutputSlot.startDelay`).
+  public var ownDelay: Micros
+  /// The number of the server's clients, counted from an unknown start: only its changes are used.
+  public var clients: Int32
+  /// Maps JACK's clock to Link's.
+  public var clock: ClockMap
+  /// Published by the network thread; its timeline is in Link's host time. Only `Freeze` may read it.
+  fileprivate var session: SessionView
+  public var settings: Settings
+  /// The same number means the same settings as in the last cycle.
+  public var settingsNumber: UInt32
+  public var sounds: SoundBank
+  /// The server runs as fast as it can: its times mean nothing, and the session is not changed.
+  public var isFreewheeling: Bool
+  /// The place to which the control thread sends, or has sent, the rolling transport; nil: none.
+  public var relocation: Relocation?
+
+  @_noLocks @_noAllocation
+  public init(
+    frames: UInt32, sampleRate: UInt32, times: RawTimes, transport: Transport, latencies: PerPort<UInt32>,
+    clock: ClockMap, session: SessionView, settings: Settings, settingsNumber: UInt32, sounds: SoundBank,
+    isFreewheeling: Bool = false, relocation: Relocation? = nil, clockConnections: UInt32 = 0,
+    ownDelay: Micros = .zero, clients: Int32 = 0
+  ) {
+    self.frames = frames
+    self.sampleRate = sampleRate
+    self.times = times
+    self.transport = transport
+    self.latencies = latencies
+    self.clockConnections = clockConnections
+    self.ownDelay = ownDelay
+    self.clients = clients
+    self.clock = clock
+    self.session = session
+    self.settings = settings
+    self.settingsNumber = settingsNumber
+    self.sounds = sounds
+    self.isFreewheeling = isFreewheeling
+    self.relocation = relocation
+  }
+
+  /// Replaces the session; call it when a new one was published.
+  @_noLocks @_noAllocation
+  public mutating func take(_ session: SessionView) { self.session = session }
+}
+
+/// The session as a callback may see it. A freewheeling server's time says nothing about the session, so the
+/// whole view stays frozen until time is real again.
+struct Freeze: BitwiseCopyable {
+  private var frozen: SessionView?
+  /// Microseconds by which an export's beats, counted from its own frames, lie behind the session's.
+  private var shift = 0.0
+  /// Microseconds from a frame's time in JACK until other clients are heard. Frozen, too: latencies concern
+  /// ears, and JACK removes connections in the middle of an export.
+  private var delay = 0.0
+
+  mutating func session(of cycle: inout Cycle) -> SessionView {
+    guard cycle.isFreewheeling else {
+      frozen = nil
+      shift = 0
+      return cycle.session
+    }
+    if let frozen { return frozen }
+    frozen = cycle.session
+    return cycle.session
+  }
+
+  func grid(of session: SessionState) -> Grid { Grid(session.timeline).later(by: shift) }
+
+  /// Microseconds from a frame's time in JACK until it is heard. `present`: what JACK says now. Call it after
+  /// `session`.
+  mutating func delay(_ present: Double) -> Double {
+    if case .none = frozen { delay = present }
+    return delay
+  }
+
+  /// Enters a song at `position` while the server freewheels, and moves the beats into phase with it.
+  mutating func align(_ grid: Grid, at time: Double, with position: Double) {
+    let away = grid.beat(at: time) - position
+    shift += (away - Double(Int64(rounding: away))) * grid.beatMicros
+  }
+}
+
+/// JACK's statements about the time of this cycle, unchanged. Only `CycleTimes` interprets them.
+public struct RawTimes: Sendable, BitwiseCopyable {
+  /// `jack_last_frame_time`: the running number of frame 0 of this cycle; jumps when cycles were lost, wraps.
+  public var frame: UInt32
+  /// `jack_position_t.usecs`: when the driver woke up for this cycle, unfiltered, on JACK's clock; 0:
+  /// unknown.
+  public var wakeMicros: UInt64
+  /// `jack_get_cycle_times` returned 0.
+  public var isPairValid: Bool
+  /// `current_usecs` and `next_usecs` of `jack_get_cycle_times`, filtered by JACK's loop.
+  public var currentMicros: UInt64
+  public var nextMicros: UInt64
+  /// The number of xruns that the notification thread has counted; a change hints that the driver stalled.
+  public var xruns: UInt32
+
+  @_noLocks @_noAllocation
+  public init(
+    frame: UInt32, wakeMicros: UInt64, isPairValid: Bool, currentMicros: UInt64, nextMicros: UInt64,
+    xruns: UInt32 = 0
+  ) {
+    self.frame = frame
+    self.wakeMicros = wakeMicros
+    self.isPairValid = isPairValid
+    self.currentMicros = currentMicros
+    self.nextMicros = nextMicros
+    self.xruns = xruns
+  }
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+
+// HostSync: all decisions within one audio cycle.
+//
+// A `Cycle` holds the present state of JACK, of the session and of the user's settings. `run` fills
+// `Outputs`: the click, the pulse and the run gate, a list of MIDI events, and a report. Every part asks the
+// same question, each for its own port: which beat is heard when this frame reaches the speaker?
+//
+// On purpose it lacks JACK, sockets, a clock, threads, files, and memory of its own. Its callers pass audio
+// buffers and sounds in, so a test plays an hour in seconds.
+//
+// The invariant: beats are numbered, and a beat that was played is remembered by its number. Nothing
+// accumulates ticks or multiplies tempo by frames, so nothing drifts, and no correction of time plays a beat
+// twice or not at all.
+//
+// These values are large, and Swift copies a whole value for a call that borrows it. So methods that run in
+// every cycle and only read are inlined or `mutating`, and `Cycle` and `Present`, which are only read, are
+// passed as `inout`.
+//
+// JACK calls back three times for a cycle: `mayRoll` while a transport starts, `run`, and, if we are timebase
+// master, `bbt` for the next cycle. All [audio].
+
+/// The state that lasts from one cycle to the next. The audio thread owns it while the client is active.
+public struct HostSync: ~Copyable {
+  var times = CycleTimes()
+  private var freeze = Freeze()
+  var timebase = TimebaseWatch()
+  private var gridWatch = GridWatch()
+  var bend = Bend()
+  var firstFrame = FirstFrame()
+  var launch = Launch()
+  var song = Song()
+  var bars = Bars()
+  /// The song run (`Song.run`), and the origin, that `bars` belong to.
+  private var barsRun: UInt64 = 0
+  private var barsOrigin: Int64 = 0
+  private var queuedMeter = QueuedMeter()
+  var standard: StandardOutputs
+  var startStop = StartStop()
+  var follower = HostFollower()
+  var tempoRequest = TempoRequest()
+  /// The context of the last `run`, for the calls after it in the same cycle; nil: there was none.
+  private var present: Present?
+  /// The number of the present `Present.stretch`.
+  private var stretch: UInt64 = 0
+  /// In this cycle we hold the transport for a relocation that missed its planned cycle.
+  var awaitsRelocation = false
+  /// The transport rolled in the last cycle in which it was not starting.
+  var wasRolling = false
+  var lostMIDI: UInt64 = 0
+  private var commands = SentCommands()
+  // The large values follow after those that each cycle needs. Most cycles touch little of them, and a page
+  // of memory that is not touched costs nothing.
+  var clockIn = ClockIn()
+  /// A sequencer's clock, start, stop and position, received for the next `run`.
+  private var received = MIDIEvents()
+  var rack: OutputRack
+
+  /// `machinesMayPlay`: there was a server or program before, and machines may have missed its last Stop.
+  @_noLocks @_noAllocation
+  public init(machinesMayPlay: Bool = false) {
+    standard = StandardOutputs(machinesMayPlay: machinesMayPlay)
+    rack = OutputRack(machinesMayPlay: machinesMayPlay)
+  }
+
+  /// Decides and renders one cycle. [audio]
+  @_noLocks @_noAllocation
+  public mutating func run(_ cycle: inout Cycle, into outputs: inout Outputs) {
+    outputs.clear()
+    defer { received.removeAll() }
+    guard cycle.frames > 0, cycle.sampleRate > 0 else {
+      present = nil
+      return
+    }
+    timebase.read(cycle.transport.bbt)
+    let line = times.line(of: &cycle)
+    let lost = max(0, times.passedFrames &- times.previousFrames)
+    firstFrame.follow(cycle.transport, frames: cycle.frames, isSound: lost == 0)
+    cycle.transport.skip = firstFrame.skip(cycle.transport, frames: cycle.frames)
+    // A constant: if this were a variable, each call below would copy it.
+    let now = now(&cycle, line, lostFrames: lost)
+    let here = timebase.position(now)
+    gridWatch.update(now.grid, heard: now.heard, passed: times.passedFrames, isCut: now.isCut)
+    if gridWatch.isJump { song.rebase(by: gridWatch.movedBeats, now) }
+    if !now.isFreewheeling {
+      bend.follow(now.settings.bend, passed: Double(times.passedFrames) * now.frameMicros)
+    }
+    startSong(now, &cycle)
+    song.follow(now, at: here, lostFrames: lost, leads: timebase.isForeign || now.settings.lead == .midi)
+    countBars(now, &cycle)
+    let barsAhead = queuedMeter.bars(bars, of: song)
+    let window = Window(
+      line: line, grid: now.grid, frames: Int(now.frames), correction: gridWatch.correction + abs(bend.moved),
+      isJump: gridWatch.isJump, isCut: now.isCut)
+    let goesOn = present?.isFollowed(
+      by: now, window, song, barsAhead, bank: cycle.sounds.number, ahead: bend.ahead)
+    if goesOn != true { stretch &+= 1 }
+    present = Present(
+      now, window, song: song, bars: barsAhead, bank: cycle.sounds, ahead: bend.ahead,
+      passed: times.passedFrames,
+      stretch: stretch)
+    standard.play(now, &present!, into: &outputs)
+    propose(now, into: &outputs)
+    commands.note(&outputs.events, window.line)
+    report(now, &cycle, into: &outputs)
+  }
+
+  /// The answer of our slow-sync client for this cycle, before `run`: true lets the transport roll in the
+  /// next cycle. [audio]
+  @_noLocks @_noAllocation
+  public mutating func mayRoll(_ cycle: inout Cycle) -> Bool {
+    firstFrame.asked(cycle.transport)
+    cycle.transport.skip = firstFrame.skip(cycle.transport, frames: cycle.frames)
+    let mayRoll = answer(&cycle)
+    firstFrame.answered(mayRoll)
+    return mayRoll
+  }
+
+  private mutating func answer(_ cycle: inout Cycle) -> Bool {
+    // Only `run` makes the cycle's line. Until then the last line is extended.
+    let frameMicros = times.steadyFrameMicros
+    let line = FrameLine(start: times.start(of: &cycle), frameMicros: frameMicros)
+    let now = Now(
+      &cycle, &freeze, line: line, frameMicros: frameMicros, bentAhead: bend.ahead,
+      holdsBriefly: launch.cuts.holdsBriefly)
+    // A freewheeling server waits for no client. A leading host that may move the session's grid need not
+    // wait for it.
+    guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
+    if timebase.leads(now), now.mayForce { return true }
+    // A transport that was stopped in between is not held here: it starts like any other, wherever it stands.
+    if wasRolling, !launch.isHolding, let hold = cycle.relocation?.hold(now), hold != .no {
+      awaitsRelocation = hold == .untilAnother
+      launch.heldRelocation(now)
+      return false
+    }
+    let here = song.position(
+      atFrame: now.transport.frame, meaning: timebase.position(now), beat: 0, grain: now.settings.meter.grain)
+    let leader = timebase.isForeign ? .none : clockIn.leader(now, launch.start, songBeat: Beats(here))
+    return launch.mayRoll(
+      now, Launch.Question(songBeat: Beats(here), leader: leader, isSessions: startStop.isObeying))
+  }
+
+  /// The position that the timebase master writes for the next cycle; called after `run` in the same cycle.
+  /// `nextFrame` is the transport's frame in that cycle, `requested` the position that a client asked for.
+  /// nil: `run` had no cycle. [audio]
+  @_noLocks @_noAllocation
+  public mutating func bbt(nextFrame: UInt32, requested: BBT? = nil) -> BBT? {
+    guard let present else { return nil }
+    if !present.isFreewheeling {
+      // A position that a former master left behind is no request to us.
+      if let requested, timebase.wasOursLately {
+        tempoRequest.read(requested.tempo, at: present.heard.start)
+      }
+    }
+    let shown = present.bbt(nextFrame: nextFrame)
+    if !present.isFreewheeling { tempoRequest.show(shown.tempo, at: present.heard.start) }
+    timebase.publish(shown, bars)
+    return shown
+  }
+
+  /// The time and beat of the last `run`; nil: there was none. [audio]
+  @_noLocks @_noAllocation
+  public mutating func passing() -> Passing? { present?.passing }
+
+  /// Renders one of the user's own outputs into its buffer, or as its messages; called after `run` in the
+  /// same cycle. [audio]
+  @_noLocks @_noAllocation
+  public mutating func play(
+    _ output: inout OutputSlot, at place: Int, into buffer: AudioBuffer, _ events: inout MIDIEvents
+  ) {
+    events.removeAll()
+    if present != nil {
+      rack.play(&output, at: place, &present!, into: buffer, &events)
+      commands.note(&events, present!.window.line)
+    } else {
+      buffer.clear()
+    }
+  }
+
+  /// The state of the clock output at this place. [audio]
+  @_noLocks @_noAllocation
+  public mutating func clockFigures(at place: Int) -> ClockFigures { rack.figures(at: place) }
+
+  /// Receives a message of a sequencer's clock from `control`. Before `run`. [audio]
+  @_noLocks @_noAllocation
+  public mutating func receive(_ event: MIDIEvent) { received.insert(event) }
+
+  /// Returns whether a Start, Stop or Continue from `control` is one of ours that comes back. Call it after
+  /// all outputs have played. [audio]
+  @_noLocks @_noAllocation
+  public mutating func isEcho(_ status: UInt8, at moment: Micros) -> Bool {
+    commands.isEcho(status, at: Double(moment.count))
+  }
+
+  /// When a message from `control` at this frame of the cycle was sent, on Link's clock. Call it after `run`.
+  @_noLocks @_noAllocation
+  public mutating func arrival(ofFrame frame: UInt32) -> Micros {
+    guard let present else { return Micros(0) }
+    return Micros(rounding: present.sent.time(atFrame: Double(min(Int(frame), present.frames))))
+  }
+}
+
+extension HostSync {
+  /// The context of this cycle. A function of its own, so that the large value is built in place. While the
+  /// server freewheels, it may enter a song.
+  @inline(never)
+  private mutating func now(_ cycle: inout Cycle, _ line: FrameLine, lostFrames: Int64) -> Now {
+    guard cycle.isFreewheeling else { return now(&cycle, line) }
+    var now = now(&cycle, line)
+    if let entry = song.entry(now, at: timebase.position(now), lostFrames: lostFrames) {
+      now.enterSong(at: entry, &freeze)
+    }
+    return now
+  }
+
+  @inline(__always)
+  private mutating func now(_ cycle: inout Cycle, _ line: FrameLine) -> Now {
+    Now(
+      &cycle, &freeze, line: line, frameMicros: times.steadyFrameMicros, bentAhead: bend.ahead,
+      isSound: times.isSound, isBack: times.isBack, holdsBriefly: launch.cuts.holdsBriefly)
+  }
+
+  /// Makes the song wait for the beat that the launch has chosen, before the song sees the transport.
+  private mutating func startSong(_ now: borrowing Now, _ cycle: inout Cycle) {
+    guard !now.isFreewheeling else {
+      launch.letGo(now.transport.state)
+      song.landmark = nil
+      return
+    }
+    if case .starting = now.transport.state {
+      if let start = launch.start {
+        let origin = ThirtySeconds.nearest(to: (start.target - start.songBeat).value, grain: 1)
+        song.arm(startingAt: start.target.value, origin: origin)
+      } else {
+        song.disarm()
+      }
+    }
+    song.landmark =
+      launch.isIdle
+      ? nil
+      : launch.place(
+        at: now.transport.frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
+    if song.landmark == nil { song.landmark = cycle.relocation?.place(at: now.heard.start) }
+    let cuts = launch.cuts.count
+    launch.observe(now, from: song.place)
+    if launch.cuts.count != cuts, StandingStart.isPossible(now.settings) { startStop.expectRestart(now) }
+  }
+
+  /// Counts the song's bars. Another meter begins at the next bar line of a song that plays, or at once if
+  /// none does.
+  private mutating func countBars(_ now: borrowing Now, _ cycle: inout Cycle) {
+    let meter = now.settings.meter
+    queuedMeter.follow(now)
+    if isBetweenPlaces(now) {
+      // A correction of a drifting host leaves the song where it is, and its place was meant in the present
+      // bars.
+      if cycle.relocation?.isCorrection(ofSongFrom: barsOrigin, now) != true { bars = Bars(bars.meter) }
+      return
+    }
+    let isBack = wasRolling && song.origin == barsOrigin
+    if song.isRolling, song.run == barsRun || isBack {
+      let beat = queuedMeter.beat(of: meter, or: now.grid.beat(at: now.heard.start))
+      bars.change(to: meter, at: song.songBeat(of: beat))
+    } else {
+      bars = Bars(wasRolling && song.isRolling ? bars.meter : meter)
+    }
+    (barsRun, barsOrigin) = (song.run, song.origin)
+  }
+
+  /// Returns whether the transport rolled, and will roll again from another place as soon as all clients are
+  /// ready.
+  func isBetweenPlaces(_ now: borrowing Now) -> Bool {
+    if case .starting = now.transport.state { wasRolling && !launch.isHolding } else { false }
+  }
+
+  /// Collects the changes that the session needs.
+  private mutating func propose(_ now: borrowing Now, into outputs: inout Outputs) {
+    outputs.proposals.add(startStop.follow(now, startsAt: launch.isIdle ? nil : launch.start?.target))
+    let master = timebase.foreign(now)
+    outputs.proposals.add(follower.follow(now, master: master, leads: timebase.leads(now)))
+    outputs.proposals.add(clockIn.follow(now, &received, sent: &outputs.events))
+    if !now.isFreewheeling, let tempo = tempoRequest.take() {
+      outputs.proposals.add(Proposal(.tempo(tempo), at: Micros(rounding: now.heard.start)))
+    }
+  }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+
+/// Lets a sequencer lead by its MIDI clock. `ClockLoop` smooths the clocks. The result goes into the session
+/// by the rules for a leading host (`HostFollower`), because a sequencer is a host with coarser ticks.
+///
+/// The tempo changes in steps of 0.1 BPM with some hysteresis: the last digits of a clock that comes by USB
+/// are noise, and each change goes to every peer. The corrections of phase take up the remainder.
+struct ClockIn: BitwiseCopyable {
+  /// Beats per minute.
+  static let step: Double = 0.1
+  static let hysteresis: Double = 0.08
+
+  var loop = ClockLoop()
+  /// Microseconds. It is large: the loop detects lost clocks itself, and in a ramp it is some milliseconds
+  /// behind.
+  var follower = HostFollower(jitter: 25_000)
+  private(set) var tempo = 0.0
+  /// When the sequencer's Start came; nil: the sequencer stands, or continued from another place.
+  private(set) var startedAt: Double?
+  /// The tempo that we last put into the session; perhaps a correction, but never a peer's choice.
+  private var told = 0.0
+  private var echo = EchoWatch()
+  private var isInUse = false
+  /// Microseconds that are added to the sequencer's position: the user may know better than JACK when its
+  /// clocks were sent. The clocks' own times stay, because clocks moved by half a clock or more would be
+  /// taken for other clocks.
+  private var offset = 0.0
+
+  /// The leading clock is our own, which comes back.
+  var isEcho: Bool { echo.isEcho }
+  /// The sequencer was started, and certainly not by our own Start.
+  private var isRunning: Bool { loop.isRunning && !echo.mayBeEcho }
+
+  /// Notes what we sent through `clock` in this cycle, `ahead` microseconds before it is heard. Call it
+  /// before `hear`.
+  mutating func send(_ events: inout MIDIEvents, _ line: FrameLine, ahead: Double, frames: UInt32) {
+    echo.send(ahead: ahead, cycle: Double(frames) * line.frameMicros, at: line.start)
+    for index in 0..<events.count {
+      echo.send(events[index].status, at: line.time(atFrame: Double(events[index].frame)))
+    }
+  }
+
+  /// Reads one cycle's messages. `arrived`: when they were sent. `line`: when they pass through JACK.
+  mutating func hear(
+    _ events: inout MIDIEvents, _ arrived: FrameLine, passing line: FrameLine, frames: UInt32,
+    sessionTempo: Double
+  ) {
+    let jumps = loop.jumps
+    for index in 0..<events.count {
+      let event = events[index]
+      let frame = Double(min(event.frame, frames))
+      let time = arrived.time(atFrame: frame)
+      switch event.status {
+      case MIDI.clock:
+        loop.clock(at: time)
+        echo.hear(at: line.time(atFrame: frame), tempo: loop.beatsPerMinute, session: sessionTempo)
+      case MIDI.start:
+        loop.start()
+        echo.hearCommand(at: line.time(atFrame: frame))
+        startedAt = time
+      case MIDI.resume:
+        loop.resume()
+        echo.hearCommand(at: line.time(atFrame: frame))
+        startedAt = nil
+      case MIDI.stop:
+        loop.stop()
+        startedAt = nil
+      case MIDI.songPosition: loop.locate(sixteenth: Int64(event.data1) | Int64(event.data2) << 7)
+      default: break
+      }
+    }
+    if loop.jumps != jumps { follower.hostJumped() }
+    loop.tick(at: arrived.time(atFrame: Double(frames)))
+    switch loop.state {
+    case .locked: readTempo(session: sessionTempo, at: line.start)
+    case .lost:
+      tempo = 0
+      echo.hearNothing()
+    case .silent, .acquiring: break
+    }
+  }
+
+  /// Reads the loop's tempo. A tempo that the session already has is no news; nor is one that we sent
+  /// ourselves.
+  private mutating func readTempo(session: Double, at time: Double) {
+    let now = loop.beatsPerMinute
+    guard tempo == 0 || abs(now - tempo) > Self.hysteresis else { return }
+    if abs(now - session) <= Self.hysteresis, !isTold(session) {
+      tempo = session
+    } else if echo.hasOwnTempo {
+      tempo = Double(Int64(rounding: now / Self.step)) * Self.step
+      echo.follow(at: time)
+    }
+  }
+
+  /// Returns whether we put `tempo` into the session, which keeps whole microseconds per beat.
+  private func isTold(_ tempo: Double) -> Bool { abs(60e6 / tempo - 60e6 / told) < 1 }
+
+  /// Returns the sequencer's beat and tempo in this cycle, if its clock is reliable.
+  @inline(__always)
+  private func reading(_ now: borrowing Now) -> LeaderReading {
+    var reading = LeaderReading(shown: .nothing, heard: now.heard.start, isRolling: isRunning)
+    guard case .locked = loop.state, tempo > 0 else { return reading }
+    let beat = loop.isRunning ? max(0, loop.beat(at: reading.heard + offset)) : 0
+    reading.shown = .beat(beat, tempo: tempo, ticksPerBeat: 1_000_000)
+    return reading
+  }
+
+  /// Returns the change that the session needs.
+  mutating func propose(_ now: borrowing Now) -> Proposal? {
+    let reading = reading(now)
+    // The clock is our own: end a correction that is under way.
+    guard !echo.isEcho else { return follower.pause(now, reading) }
+    guard let proposal = follower.follow(now, reading) else { return nil }
+    if case .tempo(let tempo) = proposal.change {
+      if abs(tempo - 60e6 / now.grid.beatMicros) < HostFollower.smallestStep { return nil }
+      told = tempo
+    }
+    return proposal
+  }
+}
+
+extension ClockIn {
+  /// Microseconds after a Start in which the grid still moves to it.
+  private static let settling = 2e6
+
+  /// Returns the song that a sequencer has just begun, for a start from the song's beginning: the sequencer
+  /// caused that start.
+  @inline(__always)
+  func leader(_ now: borrowing Now, _ start: Start?, songBeat: Beats) -> Leader {
+    guard case .midi = now.settings.lead, let startedAt, isRunning, case .locked = loop.state
+    else { return .none }
+    if case .now = now.settings.launch.moment { return .none }
+    var isChasing = false
+    if let start { isChasing = start.isChasing }
+    guard isChasing || songBeat == .zero else { return .none }
+    let quantum = now.settings.quantum > 0 ? now.settings.quantum : 1
+    let time = now.heard.start + now.cycleMicros
+    let played = loop.beat(at: time + offset)
+    // A Play that comes later is meant for the next bar.
+    guard start != nil || played < quantum else { return .none }
+    let away = now.grid.beat(at: time) - played
+    let origin = Double(Int64(rounding: away / quantum)) * quantum
+    if abs(away - origin) * now.grid.beatMicros <= HostFollower.largestNudge {
+      let framesPerBeat = now.grid.beatMicros * Double(now.sampleRate) / 1e6
+      return .playing(origin: Beats(origin), framesPerBeat: framesPerBeat)
+    }
+    return now.mayForce && time - startedAt < Self.settling ? .unsettled : .none
+  }
+
+  /// Carries the sequencer's tempo and beat into the session, if it is to lead. The messages are only read;
+  /// `inout` avoids a copy of a kilobyte of each in every cycle.
+  mutating func follow(
+    _ now: borrowing Now, _ received: inout MIDIEvents, sent: inout MIDIEvents
+  ) -> Proposal? {
+    guard case .midi = now.settings.lead, !now.isFreewheeling else {
+      if isInUse { self = ClockIn() }
+      return nil
+    }
+    isInUse = true
+    send(&sent, now.line, ahead: now.delay(of: .clock), frames: now.frames)
+    hear(&received, now.sent, passing: now.line, frames: now.frames, sessionTempo: now.session.tempo)
+    let offset = Double(now.settings.offset(of: .control).count)
+    if offset != self.offset, loop.isRunning { follower.hostJumped() }
+    self.offset = offset
+    return propose(now)
+  }
+
+  @inline(__always)
+  func report(_ now: borrowing Now, into report: inout Report) {
+    if case .midi = now.settings.lead { report.hostPhaseError = follower.phaseError }
+    report.clockInState = loop.state
+    report.clockInTempo = loop.beatsPerMinute
+    report.isClockInEcho = isEcho
+  }
+}

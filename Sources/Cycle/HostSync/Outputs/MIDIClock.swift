@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+
+/// MIDI clock: clock k at beat k/24 as heard through this port; Start, Stop, Continue, Song Position Pointer.
+///
+/// A receiver counts clocks, so none is ever left out or doubled while it runs (`Pacer`). It starts on the
+/// first clock after Start or Continue; these are sent half a clock before it, so every interval is regular.
+/// At the song's first beat we send Start. From any other place we send a song position and Continue, on a
+/// sixteenth, the finest place that MIDI can name. A new position while the receiver runs is Stop, position,
+/// Continue (facts: jack 13). A tempo change needs nothing special: the clocks are where the beats are.
+struct MIDIClock: BitwiseCopyable {
+  /// Clocks that a receiver counts as a sixteenth, whatever they are in the song.
+  static let perSixteenth: Int64 = 6
+  /// Microseconds from a song position to Continue: three bytes take one millisecond on a wire, and a
+  /// sequencer has to find the place.
+  static let shortestSettle: Double = 5000
+  static let wireMargin: Double = 1000
+  /// Microseconds that a receiver should wait for Continue at most, if a sixteenth lies within them.
+  static let longestWait: Double = 150_000
+
+  /// The start of the receiver, planned or sent.
+  private struct Plan: BitwiseCopyable {
+    /// The first clock that the receiver counts.
+    var first: Int64
+    var command: UInt8
+    /// The command is sent half a clock before `first`, but not before this time.
+    var earliest: Double
+    var isSent = false
+    /// Clocks go on before `first`, so that another receiver, which goes by the clocks alone, misses none.
+    var keepsClocks = false
+  }
+
+  /// The end of the present run in this buffer: clocks from `first` on are still sent before `frame`.
+  private struct Ending: BitwiseCopyable {
+    var first: Int64
+    var frame: Int
+  }
+
+  private var pacer = Pacer()
+  private var perBeat: Int64 = 24
+  private var plan: Plan?
+  /// The machine may play again within a song: it counts from a bar line of its own until the song stops.
+  private var isAlone = false
+  private var wasLetPlay = true
+  /// The receiver may be playing: we or the program before us started it, and a Stop may not have reached it.
+  private(set) var mayPlay: Bool
+  /// An export began while the machine played. Hardware ports run no cycle of an export: Stop follows after
+  /// it.
+  private var owesStop = false
+  private(set) var figures = ClockFigures()
+  private var followedRun: UInt64 = 0
+  /// `connections` in the last cycle.
+  private var followedConnections: UInt32 = 0
+  private var standingFrame: UInt32?
+  private var pendingPosition: Double?
+  private var framesSincePosition: Int64 = .max / 2
+
+  init(mayPlay: Bool = false) { self.mayPlay = mayPlay }
+
+  /// Renders one buffer; nothing while freewheeling, which a receiver cannot follow. `connections` counts how
+  /// often the port got its first connection. A receiver that connects while the song plays is sent the
+  /// song's place.
+  mutating func run(
+    into events: inout MIDIEvents, _ now: inout Present, _ window: Window, _ settings: ClockSettings,
+    connections: UInt32, _ missed: Missed
+  ) {
+    framesSincePosition = min(.max / 2, framesSincePosition &+ missed.frames)
+    figures.recent.age(by: missed.frames)
+    let wanted = Int64(min(96, max(6, settings.perBeat)))
+    let isOtherRate = wanted != perBeat
+    perBeat = wanted
+    let isNew = pacer.open(window, perBeat: perBeat, missed) || isOtherRate
+    let isOn = !now.isFreewheeling && settings.isOn
+    let isLetPlay = isOn && settings.plays
+    let isHeardAnew = connections != followedConnections
+    followedConnections = connections
+    let plays = plan?.isSent == true
+    let isOwed = owesStop
+    if now.isFreewheeling {
+      owesStop = owesStop || plays
+      plan = nil
+    } else if owesStop {
+      end(into: &events)
+    }
+    let keepsClocks = isHeardAnew && now.song.isRolling && plays
+    let ending = stopIfDue(
+      into: &events, &now, window, isOn: isLetPlay && settings.sendsTransport,
+      isNew: isNew || isHeardAnew)
+    if isHeardAnew && isOn && settings.sendsTransport {
+      stopWhoMayPlay(isTold: plays || isOwed, into: &events)
+    }
+    let isMoving = now.song.isWaiting || now.song.isRolling
+    isAlone = isMoving && (isAlone || isLetPlay && !wasLetPlay && now.song.isRolling)
+    wasLetPlay = settings.plays
+    if isLetPlay, settings.sendsTransport {
+      if plan == nil && isMoving {
+        plan = makePlan(
+          into: &events, window: window, song: now.song, settings: settings, bars: now.bars)
+        plan?.keepsClocks = keepsClocks
+        followedRun = now.song.run
+      }
+      if settings.sendsPosition { followStanding(into: &events, &now, window) }
+    } else {
+      standingFrame = nil
+    }
+    figures.state =
+      isLetPlay && !settings.sendsTransport
+      ? stateOfClocks(&now, settings) : plan.map { $0.isSent ? .plays : .waits } ?? .rests
+    sendClocks(
+      into: &events, &now, window, ending: ending, always: isOn && settings.when == .always,
+      inSong: isLetPlay && !settings.sendsTransport)
+  }
+
+  /// The time, as heard through the port, at which the clock has work again if only time passes until then.
+  func due(in window: Window, _ now: inout Present) -> Double {
+    let isBusy = pendingPosition != nil || plan.map { !$0.isSent || now.song.run != followedRun } ?? false
+    return isBusy ? -.infinity : pacer.time(in: window)
+  }
+
+  /// The state of a receiver that is sent no Start and goes by the clocks.
+  private func stateOfClocks(_ now: inout Present, _ settings: ClockSettings) -> ClockFigures.State {
+    if now.song.isRolling || settings.when == .always { return .plays }
+    return now.song.isWaiting ? .waits : .rests
+  }
+
+  /// Stops the receiver if the song ended or moved.
+  private mutating func stopIfDue(
+    into events: inout MIDIEvents, _ now: inout Present, _ window: Window, isOn: Bool, isNew: Bool
+  ) -> Ending? {
+    guard let current = plan, now.song.run != followedRun || !isOn || isNew else { return nil }
+    var frame = 0
+    if isOn && !isNew && !now.song.isRolling && !now.song.isWaiting {
+      frame = Window.nearest(window.line.frame(at: now.song.stopTime))
+      // This port is heard later than the others, so the receiver plays on until then.
+      guard frame < window.frames else { return nil }
+    }
+    end(at: UInt32(frame), into: &events)
+    return Ending(first: current.first, frame: frame)
+  }
+
+  /// A receiver that was disconnected may have missed Stop. Sends it now.
+  private mutating func stopWhoMayPlay(isTold: Bool, into events: inout MIDIEvents) {
+    if mayPlay && !isTold { events.insert(MIDIEvent(frame: 0, status: MIDI.stop)) }
+    mayPlay = false
+  }
+
+  /// Stops the receiver, also if the port serves another purpose from now on.
+  mutating func end(at frame: UInt32 = 0, into events: inout MIDIEvents) {
+    if plan?.isSent == true || owesStop { events.insert(MIDIEvent(frame: frame, status: MIDI.stop)) }
+    (plan, owesStop) = (nil, false)
+  }
+
+  private mutating func makePlan(
+    into events: inout MIDIEvents, window: Window, song: Song, settings: ClockSettings, bars: Bars
+  ) -> Plan {
+    let now = window.line.start
+    let startTime = max(now, window.grid.time(of: song.startBeat))
+    let start = song.songBeat(of: window.grid.beat(at: startTime))
+    // The clock at the song's first beat, or the next one: a slow machine has no clock on some notes.
+    let downbeat = song.boundary(perBeat: perBeat)
+    let frameInBeats = window.line.frameMicros / window.grid.beatMicros
+    if start <= frameInBeats && pacer.next <= downbeat {
+      return Plan(first: downbeat, command: MIDI.start, earliest: now)
+    }
+    if isAlone || !settings.sendsPosition {
+      let soonest = song.songBeat(of: window.grid.beat(at: max(startTime, now + Self.wireMargin)))
+      return Plan(
+        first: song.boundary(at: bars.line(atOrAfter: soonest), perBeat: perBeat), command: MIDI.start,
+        earliest: now)
+    }
+    let sixteenth = resumption(
+      window: window, song: song, start: startTime, settle: Double(settings.settle.count))
+    sendPosition(sixteenth, into: &events)
+    return Plan(
+      first: downbeat &+ sixteenth &* Self.perSixteenth, command: MIDI.resume,
+      earliest: now + Self.shortestSettle)
+  }
+
+  private var sixteenthsPerBeat: Double { Double(perBeat) / Double(Self.perSixteenth) }
+
+  /// The sixteenth to continue from: the first that leaves the receiver its time to settle; if Continue would
+  /// then be too late, the last in time; never before the next possible one.
+  private func resumption(window: Window, song: Song, start: Double, settle: Double) -> Int64 {
+    let now = window.line.start
+    let soonest = max(start, now + Self.shortestSettle + Self.wireMargin)
+    let halfClock = window.grid.beatMicros / Double(2 * perBeat)
+    let patience = max(Self.longestWait, settle + Self.longestWait)
+    let latest = start + (settle > Self.longestWait ? patience : Self.longestWait)
+    let first =
+      0 &- Int64(flooring: 0 - song.songBeat(of: window.grid.beat(at: soonest)) * sixteenthsPerBeat)
+    var best = first
+    // The loop suffices: at 999 BPM 150 ms are 10 sixteenths, or 40 for a machine at four times the rate.
+    for step in 0..<64 {
+      let candidate = first &+ Int64(step)
+      let command =
+        window.grid.time(of: song.originBeat + Double(candidate) / sixteenthsPerBeat) - halfClock
+      guard command <= latest else { break }
+      best = candidate
+      if command >= now + settle { break }
+    }
+    return best
+  }
+
+  /// Follows a locate while the transport stands, at most every 20 ms.
+  private mutating func followStanding(
+    into events: inout MIDIEvents, _ now: inout Present, _ window: Window
+  ) {
+    guard plan == nil && !now.song.isRolling && !now.song.isWaiting else {
+      standingFrame = nil
+      pendingPosition = nil
+      return
+    }
+    if let standingFrame, standingFrame != now.transportFrame { pendingPosition = now.song.standing }
+    standingFrame = now.transportFrame
+    if let position = pendingPosition, Double(framesSincePosition) * window.line.frameMicros >= 20_000 {
+      sendPosition(Int64(rounding: position * sixteenthsPerBeat), into: &events)
+      pendingPosition = nil
+    }
+  }
+
+  private mutating func sendPosition(_ sixteenth: Int64, into events: inout MIDIEvents) {
+    // 14 bits: 1024 bars of 4/4. Beyond that the number wraps, and the place within the 1024 bars is right.
+    let position = max(0, sixteenth)
+    events.insert(MIDIEvent(frame: 0, position: UInt16(truncatingIfNeeded: position & 0x3fff)))
+    framesSincePosition = 0
+  }
+
+  /// A receiver counts the first clock after the command as `first`. So all earlier clocks that are sent
+  /// (`always`) must go out before the command, also those that are late after lost cycles.
+  private mutating func sendCommandIfDue(into events: inout MIDIEvents, window: Window, always: Bool) {
+    guard let current = plan, !current.isSent, events.hasRoom else { return }
+    if always || current.keepsClocks, pacer.next < current.first { return }
+    var first = window.frame(of: Double(current.first) / Double(perBeat))
+    if pacer.next == current.first { first = max(first, pacer.place(in: window)) }
+    let wanted = max(first - pacer.spacing(in: window) / 2, window.line.frame(at: current.earliest))
+    let frame = Window.nearest(min(first, wanted))
+    guard frame < window.frames else { return }
+    events.insert(MIDIEvent(frame: UInt32(frame), status: current.command))
+    plan?.isSent = true
+    mayPlay = true
+  }
+
+  private mutating func sendClocks(
+    into events: inout MIDIEvents, _ now: inout Present, _ window: Window, ending: Ending?, always: Bool,
+    inSong: Bool
+  ) {
+    for _ in 0..<Ticker.limit {
+      // Events that find no room go into the next buffer.
+      guard events.hasRoom else { return }
+      sendCommandIfDue(into: &events, window: window, always: always)
+      guard events.hasRoom else { return }
+      var isHeard = always
+      if inSong, !isHeard {
+        let beat = Double(pacer.next) / Double(perBeat)
+        isHeard = now.song.contains(beat: beat, time: window.grid.time(of: beat))
+      }
+      if let plan, plan.keepsClocks || pacer.next >= plan.first { isHeard = true }
+      let frame = pacer.frame(in: window)
+      if let ending, let frame, pacer.next >= ending.first, frame < ending.frame { isHeard = true }
+      if isHeard {
+        guard let frame else { return }
+        figures.count(framesOff: abs(Double(frame) - pacer.exactPlace(in: window)), window)
+        pacer.use(in: window)
+        events.insert(MIDIEvent(frame: UInt32(frame), status: MIDI.clock))
+      } else {
+        guard pacer.exactPlace(in: window) < Double(window.frames) - 0.5 else { return }
+        pacer.pass()
+      }
+    }
+  }
+}
+
+/// The state of a clock output, and how exact it is.
+public struct ClockFigures: Sendable, BitwiseCopyable {
+  public enum State: UInt8, Sendable, BitwiseCopyable {
+    case rests
+    /// Waits for the beat on which it starts.
+    case waits
+    case plays
+  }
+
+  public internal(set) var state = State.rests
+  public private(set) var sent: UInt64 = 0
+  /// Clocks that were more than a frame off their place: they caught up after lost cycles, or after the
+  /// session moved.
+  public private(set) var madeUp: UInt64 = 0
+  var recent = Jitter()
+
+  public init() {}
+
+  /// Microseconds.
+  public var jitter: Float { recent.micros }
+
+  mutating func count(framesOff: Double, _ window: Window) {
+    sent &+= 1
+    if framesOff > 1 { madeUp &+= 1 }
+    recent.count(framesOff: framesOff, window)
+  }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+
+/// The part of a cycle's context that our outputs, the user's own outputs and later callbacks use. It is much
+/// smaller than `Now`, which does not outlive `run`.
+struct Present: BitwiseCopyable {
+  let sampleRate: UInt32
+  let transportFrame: UInt32
+  let isFreewheeling: Bool
+  let isRolling: Bool
+  let frameMicros: Double
+  /// Frames since the last cycle.
+  let passed: Int64
+  /// The number of this stretch: a run of cycles in which only time passes, and nothing else that outputs
+  /// depend on changes.
+  let stretch: UInt64
+  let meter: Meter
+  let showsFineTicks: Bool
+  let audio: AudioSettings
+  let session: UInt64
+  let tempo: Double
+  /// The tempo after the grid's turn, if it has one.
+  let nextTempo: Double
+  let song: Song
+  /// The bars of the song, and those of the session while nothing plays.
+  let bars, standingBars: Bars
+  /// Subdivisions of a beat, fine enough for the notes of both kinds of bars.
+  let parts: Int64
+  let bank: SoundBank
+  /// When the cycle's frames are heard through the physical outputs, and when messages at `control` were
+  /// sent.
+  let heard, sent: FrameLine
+  let settingsNumber, clockConnections: UInt32
+  let latencies: PerPort<UInt32>
+  /// The cycle as it passes through JACK, for a port without latency and offset.
+  let window: Window
+  /// The beat at the end of `window`.
+  let endBeat: Double
+  /// Microseconds by which the outputs are ahead of the session, bent by hand.
+  let ahead: Double
+}
+
+extension Present {
+  init(
+    _ now: borrowing Now, _ window: Window, song: Song, bars: Bars, bank: SoundBank, ahead: Double,
+    passed: Int64, stretch: UInt64
+  ) {
+    sampleRate = now.sampleRate
+    transportFrame = now.transport.frame
+    isFreewheeling = now.isFreewheeling
+    isRolling = now.isRolling
+    frameMicros = now.frameMicros
+    self.passed = passed
+    self.stretch = stretch
+    meter = now.settings.meter
+    showsFineTicks = now.settings.showsFineTicks
+    audio = now.settings.audio
+    session = now.session.session
+    tempo = now.session.tempo
+    nextTempo = now.queued?.tempo?.clamped.beatsPerMinute ?? tempo
+    self.song = song
+    self.bars = bars
+    standingBars = Bars(now.settings.standingMeter)
+    parts = max(bars.parts(songFrom: song.origin), standingBars.parts(songFrom: 0))
+    self.bank = bank
+    heard = now.heard
+    sent = now.sent
+    settingsNumber = now.settingsNumber
+    clockConnections = now.clockConnections
+    latencies = now.latencies
+    self.window = window
+    endBeat = window.endBeat
+    self.ahead = ahead
+  }
+
+  var frames: Int { window.frames }
+
+  /// Half a frame after the first frame of the next cycle has passed through JACK.
+  var end: Double { window.line.time(atFrame: Double(frames) + 0.5) }
+
+  /// Returns whether only time has passed between this cycle and the next, and nothing that outputs depend on
+  /// has changed.
+  @inline(__always)
+  mutating func isFollowed(
+    by now: borrowing Now, _ window: Window, _ song: Song, _ bars: Bars, bank: UInt32, ahead: Double
+  ) -> Bool {
+    guard !isFreewheeling, !now.isFreewheeling, !window.isJump, !window.isCut else { return false }
+    let moved = isRolling ? UInt32(truncatingIfNeeded: frames) : 0
+    guard isRolling == now.isRolling, now.transport.frame == transportFrame &+ moved,
+      now.settingsNumber == settingsNumber, now.latencies == latencies, now.sampleRate == sampleRate,
+      now.clockConnections == clockConnections
+    else { return false }
+    return window.grid == self.window.grid && ahead == self.ahead && bank == self.bank.number
+      && song.isWhereItWas(self.song) && bars.isSame(as: self.bars)
+  }
+
+  /// Returns the cycle at a port that is heard `micros` later. An export is placed by the song's frames,
+  /// whatever the port. Timecode follows the transport, so it is not bent.
+  @inline(__always)
+  func window(delayedBy micros: Double, isBent: Bool = true) -> Window {
+    window.moved(to: isFreewheeling ? heard : window.line.delayed(by: isBent ? micros + ahead : micros))
+  }
+
+  @inline(__always)
+  func window(of output: inout OutputSlot) -> Window {
+    window(
+      delayedBy: output.delay(frameMicros: frameMicros), isBent: !output.settings.kind.isTimecode)
+  }
+
+  /// The place of the song in the next cycle, which begins at the transport's frame `nextFrame`.
+  @inline(__always)
+  func bbt(nextFrame: UInt32) -> BBT {
+    let next = heard.time(atFrame: Double(frames))
+    let beatMicros = window.grid.beatMicros(at: next)
+    let there = Song.beats(ofFrame: nextFrame, sampleRate: sampleRate, beatMicros: beatMicros)
+    let position = song.position(
+      atFrame: nextFrame, meaning: there, beat: window.grid.beat(at: next), grain: meter.grain)
+    return BBT(
+      song: Beats(position), bars: bars,
+      beatsPerMinute: isRolling && next >= window.grid.turnTime ? nextTempo : tempo,
+      grace: Beats(Double(frames) * heard.frameMicros / beatMicros), isFine: showsFineTicks)
+  }
+
+  @inline(__always)
+  var passing: Passing {
+    Passing(
+      frames: frames, sampleRate: sampleRate, start: window.line.start, frameMicros: frameMicros,
+      session: session, origin: window.grid.origin, beatMicros: window.grid.beatMicros,
+      isFreewheeling: isFreewheeling, settings: audio, beatsPerBar: meter.length.value)
+  }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import TactusChoices
+
+/// Judges whether we are the timebase master, from observations and never from a return code alone.
+///
+/// Any client may take the timebase without a notice to the old master; PipeWire even says yes to a
+/// conditional request and then does nothing (facts: jack 5). So the evidence is: JACK calls our callback
+/// when it should, and the transport shows the bar and beat that we wrote. A client that displaced us keeps
+/// the timebase: we follow, say so, and wait for an explicit command. Only a timebase that another tactus
+/// leaves is inherited: no user chose between the two.
+public struct Mastership {
+  public enum Standing: Equatable, Sendable {
+    /// We do not want to be master.
+    case uninvolved
+    case asked
+    case master
+    /// Another client is master: it refused us or took our place.
+    case follower
+    /// We wanted it, another client had it, and now there is no master.
+    case vacant
+  }
+
+  public enum Action: Equatable, Sendable {
+    case nothing
+    case ask(conditionally: Bool)
+    case release
+  }
+
+  /// JACK calls within a few cycles, which are 186 ms each at 8192 frames and 44.1 kHz; a server that stands
+  /// has no cycles.
+  static let patience = Micros(400_000)
+  static let patientCycles: UInt = 3
+  /// A locate shows nonsense for one cycle. Evidence that lasts longer than this is another client's.
+  static let doubt = Micros(150_000)
+  /// For this time after another tactus has left, a vacant timebase was its own.
+  static let inheritance = Micros(2_000_000)
+  /// The shortest time between two updates of a tempo that moves while the transport stands, or of the meter.
+  static let refreshInterval = Micros(50_000)
+
+  public private(set) var standing = Standing.uninvolved
+  private var askedAt = Micros.zero
+  /// Callbacks from before we asked, or while we were master, prove nothing.
+  private var callsBefore: UInt
+  private var cyclesWhenAsked: UInt = 0
+  private var lastCalls: UInt
+  private var lastCycles: UInt = 0
+  private var refreshedAt = Micros.zero
+  /// When a tactus beside us left the server.
+  private var neighbourLeftAt: Micros?
+  /// Since when observations contradict the present standing.
+  private var doubtedSince: Micros?
+
+  /// `calls`: the number of calls of our callback until now.
+  public init(calls: UInt = 0) {
+    callsBefore = calls
+    lastCalls = calls
+  }
+
+  /// Notes that we asked. JACK may have called us already, so calls count from the last look.
+  public mutating func asked(wasRefused: Bool, at now: Micros) {
+    // A master asks only to make JACK call it.
+    if standing == .master && !wasRefused { return }
+    standing = wasRefused ? .follower : .asked
+    askedAt = now
+    callsBefore = lastCalls
+    cyclesWhenAsked = lastCycles
+    doubtedSince = nil
+  }
+
+  /// Another tactus has left the server.
+  public mutating func neighbourLeft(at now: Micros) { neighbourLeftAt = now }
+
+  private func inherits(at now: Micros) -> Bool {
+    neighbourLeftAt.map { now - $0 < Self.inheritance } ?? false
+  }
+
+  /// Returns whether we are to be master. With `.auto` any other client that takes it may have it; otherwise
+  /// `isAsked` decides.
+  public static func isWanted(_ lead: Lead, isAsked: Bool, shown: Timebase) -> Bool {
+    lead == .auto ? shown != .foreign : isAsked
+  }
+
+  /// Takes one look. Its action is to be done at once; an `ask` is then reported with `asked`. [control]
+  ///
+  /// - Parameters:
+  ///   - calls: the number of calls of our callback until now.
+  ///   - cycles: the number of audio cycles until now.
+  public mutating func step(
+    isWanted: Bool, _ report: Report, calls: UInt, cycles: UInt, at now: Micros
+  ) -> Action {
+    defer {
+      lastCalls = calls
+      lastCycles = cycles
+    }
+    switch (isWanted, standing) {
+    case (true, .uninvolved):
+      return .ask(conditionally: true)
+    case (false, .master), (false, .asked):
+      // jack2 relocates all clients when the master leaves while rolling.
+      guard !report.isRolling else { return .nothing }
+      standing = .uninvolved
+      return .release
+    case (false, .uninvolved), (false, .follower), (false, .vacant):
+      standing = .uninvolved
+      return .nothing
+    case (true, .asked):
+      if calls != callsBefore {
+        standing = .master
+      } else if now - askedAt > Self.patience, cycles &- cyclesWhenAsked >= Self.patientCycles {
+        standing = .follower
+      }
+      return .nothing
+    case (true, .follower) where isMasterAfterAll(calls, report),
+      (true, .vacant) where isMasterAfterAll(calls, report):
+      standing = .master
+      doubtedSince = nil
+      return .nothing
+    case (true, .master):
+      callsBefore = calls
+      return watch(report, isCalled: calls != lastCalls || cycles == lastCycles, at: now)
+    case (true, .follower):
+      // An uninvolved client asks at the next look.
+      if isSustained(report.timebase == .none, at: now) {
+        standing = inherits(at: now) ? .uninvolved : .vacant
+      }
+      return .nothing
+    case (true, .vacant) where inherits(at: now):
+      standing = .uninvolved
+      return .nothing
+    case (true, .vacant):
+      if isSustained(report.timebase == .foreign, at: now) { standing = .follower }
+      return .nothing
+    }
+  }
+
+  /// A late callback counts if our position is shown, too: only the master is called and shown.
+  private func isMasterAfterAll(_ calls: UInt, _ report: Report) -> Bool {
+    calls != callsBefore && report.timebase == .ours
+  }
+
+  private mutating func watch(_ report: Report, isCalled: Bool, at now: Micros) -> Action {
+    if isSustained(report.isRolling && !isCalled || report.timebase == .foreign, at: now) {
+      standing = report.timebase == .none ? .vacant : .follower
+      return .nothing
+    }
+    // While the transport stands JACK does not call the master; asking again makes it (facts: jack 5).
+    guard !report.isRolling, report.showsOther, now - refreshedAt >= Self.refreshInterval,
+      doubtedSince == nil
+    else { return .nothing }
+    refreshedAt = now
+    return .ask(conditionally: true)
+  }
+
+  private mutating func isSustained(_ isDoubtful: Bool, at now: Micros) -> Bool {
+    guard isDoubtful else {
+      doubtedSince = nil
+      return false
+    }
+    let since = doubtedSince ?? now
+    doubtedSince = since
+    guard now - since >= Self.doubt else { return false }
+    doubtedSince = nil
+    return true
+  }
+}

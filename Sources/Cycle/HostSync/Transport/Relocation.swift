@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+
+/// A locate that keeps time: a place in the song, and the cycle in which a rolling transport shall be there.
+///
+/// The control thread plans it from the last cycle's `Report` and asks JACK shortly before. JACK stops all
+/// clients for a cycle or more (facts: jack 3). As a slow-sync client we hold exactly this one relocation
+/// until its cycle comes, and never another locate or loop.
+public struct Relocation: Sendable, BitwiseCopyable {
+  /// The place of the first frame that rolls.
+  public var place: SongPlace
+  /// The intended place: less than a cycle after `place`, or before it if this relocation replaces another.
+  private var meant: SongPlace
+  /// When that frame is heard, on Link's clock: at a cycle's start.
+  public var heardAt: Double
+  /// The session's beat at that time, as known when this was planned, and its beat at the song's beginning.
+  public var sessionBeat: Double
+  public var origin: Double
+  /// When JACK has to be asked for it, on Link's clock.
+  public var askAt: Double
+  /// The frame where the transport stands meanwhile, if this replaces a relocation that came too late.
+  var insteadOf: UInt32?
+  /// Microseconds that the other clients were given to get ready.
+  private let othersTake: Double
+
+  /// Microseconds of the longest hold: the others' time, by which JACK was asked earlier, and JACK's cycles.
+  private var longestHold: Double { othersTake + 1e6 }
+  /// Microseconds around `heardAt` for which frame and place belong together: JACK waits for the slowest
+  /// client for ten seconds.
+  private static let memory: Double = 12e6
+
+  enum Hold { case no, untilItsCycle, untilAnother }
+
+  /// Returns whether the transport has to wait: for the relocation's cycle, or, if JACK got there only after
+  /// it, until the control thread has planned another one.
+  func hold(_ now: borrowing Now) -> Hold {
+    let frame = now.transport.frame, cycle = now.cycleMicros
+    guard case .starting = now.transport.state, frame == place.frame || frame == insteadOf else { return .no }
+    let left = heardAt - now.rollsAt
+    if left > cycle / 2, left < longestHold { return .untilItsCycle }
+    if left < -cycle / 2, -left < Self.patience(cycle) { return .untilAnother }
+    return .no
+  }
+
+  /// Microseconds for which a busy machine stops a thread at most; a relocation that comes later rolls late.
+  private static func patience(_ cycleMicros: Double) -> Double { 100_000 + 2 * cycleMicros }
+
+  /// Returns whether this relocation brings a drifted host back to this song.
+  func isCorrection(ofSongFrom origin: Int64, _ now: borrowing Now) -> Bool {
+    guard place(at: now.heard.start) != nil, now.transport.frame == place.frame else { return false }
+    return ThirtySeconds.nearest(to: self.origin, grain: 1) == origin
+  }
+
+  /// The place, if `time` is near `heardAt`.
+  func place(at time: Double) -> SongPlace? { abs(time - heardAt) < Self.memory ? place : nil }
+}
+
+extension Relocation {
+  /// Microseconds by which the control thread may be late in asking.
+  private static let asking = 4_000.0
+  /// Microseconds. A session moves by less when it is measured again, and that is not worth a silence.
+  private static let unheard = 1_000.0
+
+  /// The earliest time that can be planned for, as heard.
+  static func soonest(_ now: Report) -> Double {
+    now.moment.heard.start + asking
+      + Reposition.micros(cycle: now.moment.cycleMicros, othersTake: now.othersTake)
+  }
+
+  /// Microseconds after `askAt` within which JACK may still be asked in time.
+  static func leeway(_ now: Report) -> Double { asking + now.moment.cycleMicros }
+
+  /// Plans a replacement if this relocation came too late and is held, if other clients made it roll late, or
+  /// if the session's beat at its time has changed. The replacement is farther on in the song, which keeps
+  /// its place on the session's grid of `step` beats. `hasStood`: JACK has stood at the place. nil: none is
+  /// needed, or the others would exceed `limit`.
+  func next(_ now: Report, hasStood: Bool, step: Double, limit: Double) -> Relocation? {
+    let moment = now.moment
+    let late = moment.heard.start + moment.cycleMicros - heardAt
+    let isHeld = now.awaitsRelocation && late > moment.cycleMicros / 2
+    let isKnown = hasStood || now.othersTake > othersTake + moment.cycleMicros
+    let slowFrames = isKnown ? lateFrames(now) : nil
+    let moved = now.sessionBeat(at: heardAt) - sessionBeat
+    let isElsewhere = stands(now) && abs(moved) * moment.beatMicros > Self.unheard
+    guard isHeld || isElsewhere || slowFrames != nil else { return nil }
+    var now = now
+    // The other clients need at least this, whatever was known of them.
+    if let slowFrames {
+      let took = othersTake + slowFrames * moment.heard.frameMicros
+      now.othersTake = max(now.othersTake, took + moment.cycleMicros)
+    }
+    guard now.othersTake < limit else { return nil }
+    let grid = step > 0 ? step : 1
+    let origin = origin + (moved / grid).rounded() * grid
+    let soonest = Self.soonest(now)
+    let on = (now.sessionBeat(at: soonest) - origin - meant.beat) * moment.beatMicros
+    // The first frame from there on, counted from the place.
+    let frames = (on / moment.heard.frameMicros).rounded(.up)
+    let frame = Int64(meant.frame) &+ Int64(rounding: frames)
+    guard frame >= 0 else { return nil }
+    let passed = frames * moment.heard.frameMicros
+    let there = SongPlace(frame: UInt32(clamping: frame), beat: meant.beat + passed / moment.beatMicros)
+    var next = Self.meeting(soonest + passed - on, there, from: now)
+    next.meant = meant
+    if isHeld || isElsewhere { next.insteadOf = moment.frame }
+    return next
+  }
+
+  /// Returns whether there is just enough time left to plan another one.
+  func isImminent(_ now: Report) -> Bool {
+    let left = heardAt - now.moment.heard.start
+    return left > now.moment.cycleMicros && left < 2 * Self.leeway(now) + now.moment.cycleMicros
+  }
+
+  /// The transport rolls from the place, or will not any more.
+  func isOver(_ now: Report) -> Bool {
+    let since = now.moment.heard.start - heardAt
+    return !now.isMoving || framesBehind(now) != nil
+      || now.isRolling && since > Self.patience(now.moment.cycleMicros)
+  }
+
+  /// Frames by which the transport rolls late from the place; nil: not by more than a period.
+  func lateFrames(_ now: Report) -> Double? {
+    framesBehind(now).flatMap { $0 > Double(now.moment.frames) ? $0 : nil }
+  }
+
+  /// The transport stands at the place, and the clients are getting ready.
+  func stands(_ now: Report) -> Bool { now.isBetweenPlaces && now.moment.frame == place.frame }
+
+  /// Frames by which the transport rolls late from the place. nil: it does not roll from there. If JACK
+  /// handles a request late, the transport rolls on where it was.
+  private func framesBehind(_ now: Report) -> Double? {
+    let moment = now.moment, frames = Double(moment.frames)
+    let planned = (moment.heard.start - heardAt) / moment.heard.frameMicros
+    let passed = Double(moment.frame) - Double(place.frame)
+    guard now.isRolling, planned > -frames / 2, passed > -frames, passed < planned + frames else {
+      return nil
+    }
+    return planned - passed
+  }
+
+  /// Plans a relocation after which `place` is heard at `time`: to the frame if there is room before it, else
+  /// in the nearest cycle. `time` is not before `soonest`.
+  static func meeting(_ time: Double, _ place: SongPlace, from now: Report) -> Relocation {
+    let moment = now.moment
+    let ahead = (time - moment.heard.start) / moment.cycleMicros
+    let whole = Double(Int64(flooring: ahead))
+    let preRoll = Int64(rounding: (ahead - whole) * Double(moment.frames))
+    let hasRoom = preRoll <= Int64(place.frame)
+    let start = hasRoom ? whole * moment.cycleMicros : Double(Int64(rounding: ahead)) * moment.cycleMicros
+    let before = hasRoom ? UInt32(clamping: preRoll) : 0
+    return Relocation(
+      place: place.moved(
+        to: place.frame &- before, frameMicros: moment.heard.frameMicros, beatMicros: moment.beatMicros),
+      meant: place, heardAt: moment.heard.start + start,
+      sessionBeat: now.sessionBeat(at: moment.heard.start + start),
+      origin: now.sessionBeat(at: time) - place.beat,
+      askAt: moment.due + start - Reposition.cycles * moment.cycleMicros - asking - now.othersTake,
+      othersTake: now.othersTake)
+  }
+
+  /// Plans a relocation that removes a host's lag at the song's beat `bar`. nil: there is no such frame.
+  static func correction(_ now: Report, at bar: Double) -> Relocation? {
+    let moment = now.moment
+    let away = (bar - now.songBeat) * moment.beatMicros
+    // From what the host plays now, by its own count, to the bar line.
+    let frame = Int64(moment.frame) &+ Int64(rounding: (away + now.hostLag) * Double(moment.sampleRate) / 1e6)
+    guard frame >= 0, frame <= Int64(UInt32.max) else { return nil }
+    return meeting(moment.heard.start + away, SongPlace(frame: UInt32(frame), beat: bar), from: now)
+  }
+
+  /// The song's first bar line that can be planned for.
+  static func nextBar(_ now: Report) -> Double {
+    let soon = now.songBeat + (soonest(now) - now.moment.heard.start) / now.moment.beatMicros
+    return ThirtySeconds.beats(now.bars.line(atOrAfter: soon))
+  }
+}
+
+/// A place in the song, and the session's beat on which it is to be heard.
+struct Appointment: Sendable {
+  var place: SongPlace
+  var sessionBeat: Double
+
+  /// Chooses the session's next beat that matches the place within `step` beats. 0: at once, at most a beat
+  /// after the place, and in phase.
+  init(_ now: Report, _ wanted: SongPlace, step: Double) {
+    let moment = now.moment
+    let soon = now.sessionBeat(at: Relocation.soonest(now))
+    let grid = step > 0 ? step : 1
+    let away = wanted.beat - soon
+    let wait = away - Double(Int64(flooring: away / grid)) * grid
+    if step > 0 {
+      (place, sessionBeat) = (wanted, soon + wait)
+    } else {
+      // As far after the place as the session is after its last matching beat.
+      let behind = wait > 0 ? 1 - wait : 0
+      let rest = Int64(rounding: behind * moment.beatMicros * Double(moment.sampleRate) / 1e6)
+      place = SongPlace(frame: UInt32(clamping: Int64(wanted.frame) &+ rest), beat: wanted.beat + behind)
+      sessionBeat = soon
+    }
+  }
+
+  func relocation(_ now: Report) -> Relocation {
+    let away = (sessionBeat - now.sessionBeat) * now.moment.beatMicros
+    return .meeting(now.moment.heard.start + away, place, from: now)
+  }
+}

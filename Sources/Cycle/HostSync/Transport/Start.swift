@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+
+/// A start under way: a place of the song, the beat of the session that it falls on, and the frame from which
+/// the transport rolls for it.
+///
+/// A start falls on the beginning of a cycle, and a beat falls anywhere. To be exact to the frame, the
+/// transport, which stands at frame F, is sent to F - r and released in the cycle that begins r frames before
+/// the beat (facts: jack 12).
+struct Start: BitwiseCopyable {
+  struct Move: BitwiseCopyable {
+    var frame: UInt32
+    /// When it was moved, and when the start was requested.
+    var moment, askedAt: Double
+  }
+
+  /// Microseconds between two wishes at least: other clients seek to the place each time.
+  static let shortestPause = 150_000.0
+  /// In the last microseconds before it would be too late, the place is corrected if it is off by more than
+  /// `goodEnough` frames; before that only if it is off by more than `plainlyWrong`, because clocks still
+  /// move.
+  static let finalApproach = 200_000.0
+  static let plainlyWrong = 8.0
+  static let goodEnough = 0.6
+  static let mostMoves = 2
+  static let mostRetries = 2
+  /// Frames by which an exact start may be off, because clocks move between the last correction and the
+  /// start.
+  static let stillExact = 2.5
+  /// Cycles by which a start may be late: half a cycle and, since cycles are not evenly spaced to the
+  /// microsecond, a quarter. If a cycle is just too early, the next one must not be too late.
+  static let latest = 0.75
+  /// Microseconds by which a beat moves from cycle to cycle while a user drags the tempo: MIDI clocks catch
+  /// up with that.
+  private static let drawn = 10_000.0
+  /// Microseconds. A relocation that takes longer than this is not ours.
+  static let memory = 300_000.0
+  static var beat: Beats { Beats(micros: 1_000_000) }
+
+  /// The place where Play was pressed; with a leader, the place where the leader will be.
+  var place: SongPlace
+  /// The session's beat on which the place is to fall.
+  var target = Beats.zero
+  /// The grid that `target` was chosen from, and the grid that the user wants. They differ after the wait was
+  /// shortened.
+  private(set) var step, wantedStep: Beats
+  /// When the transport could have rolled if no client had waited.
+  let askedAt: Double
+  private(set) var isExact: Bool
+  /// Beats of count-in, and since when they are counted; zero for a peer's start, whose time is fixed.
+  private var countIn: Beats
+  private var countsSince: Double
+  /// The count-in that was wanted last; `countIn` gets shorter in a long wait. nil: a peer's start.
+  private var wantedCountIn: Beats?
+  /// The song is entered at the place of a sequencer that plays already.
+  var isChasing = false
+  /// The place to which the transport is to be sent, or was sent.
+  var wish: TransportWish?
+  /// The place to which we sent the transport, where it was seen last.
+  private var wasAt: UInt32?
+  var move: Move?
+  var moves = 0
+  /// Times that this launch was postponed because it would not have been exact.
+  private var retries = 0
+  /// `outputsAhead` in the last cycle, and the time when the earliest output must learn of the start.
+  private var mostAhead = Double.infinity
+  private var toldAt = -Double.infinity
+  /// Times that the start was postponed because some output would not have learned of it in time.
+  private var putOffs = 0
+
+  init(_ now: borrowing Now, _ question: Launch.Question, askedAt: Double) {
+    place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
+    step = now.settings.launchStep
+    wantedStep = step
+    isExact = now.launchesExactly
+    wantedCountIn = question.isSessions ? nil : now.settings.countIn
+    countIn = wantedCountIn ?? .zero
+    self.askedAt = askedAt
+    countsSince = askedAt
+  }
+
+  var songBeat: Beats { Beats(place.beat) }
+
+  /// A peer's start: its time is fixed.
+  var isPeers: Bool { wantedCountIn == nil }
+
+  /// Returns whether the transport stands where the song is entered, or where we sent it.
+  func isOurs(_ frame: UInt32) -> Bool {
+    frame == place.frame || frame == wish?.place.frame || frame == wasAt
+  }
+
+  func isAway(_ frame: UInt32) -> Bool { frame != place.frame && isOurs(frame) }
+
+  /// Microseconds from the first rolling frame until the place is heard.
+  func ahead(_ now: borrowing Now) -> Double {
+    place.micros(from: now.transport.frame &+ now.transport.skip, frameMicros: now.frameMicros)
+  }
+
+  func targetTime(_ now: borrowing Now) -> Double { now.grid.time(of: target.value) }
+
+  /// Microseconds by which the transport is off if it rolls in this cycle; late is positive.
+  func error(_ now: borrowing Now) -> Double { now.heard.start + ahead(now) - targetTime(now) }
+
+  /// The place is far enough from the song's beginning to send the transport back by less than a cycle.
+  func hasRoom(_ now: borrowing Now) -> Bool {
+    Double(place.frame) * now.frameMicros >= now.cycleMicros
+  }
+
+  func preparation(_ now: borrowing Now, _ othersTake: Double) -> Double {
+    Reposition.micros(cycle: now.cycleMicros, othersTake: othersTake)
+  }
+
+  /// Microseconds that the other clients have had: since Play, or since the last place that the transport was
+  /// sent to. If Play is longer ago than any client needs, the clients had been ready before that.
+  func waited(until heard: Double) -> Double {
+    let waited = heard - askedAt
+    guard waited > OthersTake.longest, let wish, wish.moment > askedAt else { return waited }
+    return heard - wish.moment
+  }
+}
+
+// MARK: the beat
+
+extension Start {
+  /// Reads the present settings, and where the transport stands.
+  mutating func see(_ now: borrowing Now) {
+    isExact = now.launchesExactly
+    if now.transport.frame == wish?.place.frame { wasAt = now.transport.frame }
+  }
+
+  mutating func aim(_ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double) {
+    if !isAway(now.transport.frame) {
+      place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
+      wish = nil
+      wasAt = nil
+      move = nil
+    }
+    wantedStep = now.settings.launchStep
+    step = wantedStep
+    if isCountedOtherwise(now) {
+      wantedCountIn = now.settings.countIn
+      countIn = now.settings.countIn
+      countsSince = now.rollsAt
+    }
+    choose(now, question, othersTake, lead: 0)
+  }
+
+  /// Returns whether another grid or another count-in is wanted now. All bars of the new count-in shall be
+  /// heard.
+  func isWantedOtherwise(_ now: borrowing Now) -> Bool {
+    guard !isCountedOtherwise(now) else { return true }
+    return wantedStep != now.settings.launchStep
+  }
+
+  private func isCountedOtherwise(_ now: borrowing Now) -> Bool {
+    guard let wantedCountIn else { return false }
+    return wantedCountIn != now.settings.countIn
+  }
+
+  /// Chooses the first boundary that can still be met; without a grid, the beat that needs no wait.
+  mutating func choose(
+    _ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double, lead: Double = 0
+  ) {
+    guard step > .zero else {
+      target = Beats(now.grid.beat(at: now.rollsAt))
+        .closestMatchingPhase(of: songBeat, quantum: Self.beat)
+      return
+    }
+    isChasing = false
+    if case .playing(let origin, let framesPerBeat) = question.leader {
+      return chase(now, question, othersTake, origin, framesPerBeat)
+    }
+    // If the first cycle begins after the place, the place would fall on a beat that is over.
+    var earliest = max(now.notBefore, now.rollsAt + max(0, ahead(now)) - now.cycleMicros / 2 + lead)
+    if isExact, hasRoom(now) {
+      // A quarter of a cycle more, so that rounding does not make the target too early.
+      earliest = max(earliest, now.rollsAt + preparation(now, othersTake) + now.cycleMicros / 4)
+    }
+    if !isPeers {
+      let counted = countsSince + countIn.value * now.grid.beatMicros
+      earliest = max(earliest, max(now.rollsAt, counted) + now.outputsAhead)
+    }
+    target = Beats(now.grid.beat(at: earliest)).nextMatchingPhase(of: songBeat, quantum: step)
+  }
+
+  /// Chooses another beat if this one was missed or would be worse. Returns true when it is time to release
+  /// the transport.
+  mutating func update(_ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double) -> Bool {
+    let limit = limit(now)
+    guard step > .zero else { return true }
+    if case .unsettled = question.leader { return now.rollsAt > limit }
+    if isChasing, !isThere(now) {
+      if now.rollsAt > targetTime(now) { choose(now, question, othersTake) }
+      return now.rollsAt > limit
+    }
+    let rolls = now.rollsAt + ahead(now)
+    // Missed, because cycles were lost or the session jumped: take another boundary.
+    let isMissed = rolls >= targetTime(now) + Self.latest * now.cycleMicros
+    let isElsewhere = isAnotherSessions(now, othersTake)
+    let isTooSoon = isSuddenlyTooSoon(now)
+    if isTooSoon { putOffs += 1 }
+    let isPutOff = isPutOff(now)
+    if isMissed || isElsewhere || isTooSoon || isPutOff { choose(now, question, othersTake) }
+    (mostAhead, toldAt) = (now.outputsAhead, tellAt(now))
+    while targetTime(now) > limit, countIn > .zero || step > Self.beat {
+      // Too far away for a held transport: shorten the count-in bar by bar, then take the next beat.
+      if countIn == .zero { step = Self.beat }
+      countIn = max(.zero, countIn - now.settings.meter.length)
+      choose(now, question, othersTake)
+    }
+    if now.rollsAt > limit { return true }
+    guard now.rollsAt + ahead(now) >= targetTime(now) - now.cycleMicros / 2 else { return false }
+    guard isExact, isBetterLater(now, othersTake, limit: limit) else { return true }
+    retries += 1
+    choose(now, question, othersTake)
+    return false
+  }
+
+  /// The latest end of the hold. A peer's start begins when the peer plays, however far away that is.
+  private func limit(_ now: borrowing Now) -> Double {
+    let own = now.longestWait(after: countIn)
+    guard isPeers else { return countsSince + own }
+    return countsSince + max(0, min(now.notBefore - countsSince, LaunchSettings.longestPeersWait)) + own
+  }
+
+  /// The peer has set a later time since. Clocks move by far less than half a step.
+  private func isPutOff(_ now: borrowing Now) -> Bool {
+    guard isPeers else { return false }
+    return targetTime(now) < now.notBefore - step.value * now.grid.beatMicros / 2
+  }
+
+  /// When the earliest output must learn of the start.
+  private func tellAt(_ now: borrowing Now) -> Double { targetTime(now) - now.outputsAhead }
+
+  /// Some output would have to know of the start already: it is farther ahead than before, or the tempo has
+  /// jumped.
+  private func isSuddenlyTooSoon(_ now: borrowing Now) -> Bool {
+    let told = tellAt(now)
+    guard !isPeers, putOffs < Self.mostMoves, told < now.rollsAt else { return false }
+    let isFarther = now.outputsAhead > mostAhead + now.frameMicros
+    let hasJumped = told < toldAt - now.cycleMicros - Self.drawn
+    return isFarther || hasJumped
+  }
+
+  /// The target is farther away than any that would be chosen now: we have joined a session with smaller beat
+  /// numbers.
+  private func isAnotherSessions(_ now: borrowing Now, _ othersTake: Double) -> Bool {
+    let latest =
+      now.rollsAt + max(0, ahead(now)) + preparation(now, othersTake) + now.cycleMicros + now.outputsAhead
+    return target.value > now.grid.beat(at: max(now.notBefore, latest)) + max(step.value, 1) + countIn.value
+  }
+
+  /// The start is due and would not be exact: the place did not come in time, or the driver stalled after it.
+  /// The next boundary is then better, unless it is too far away, or there were `mostRetries` already.
+  private func isBetterLater(_ now: borrowing Now, _ othersTake: Double, limit: Double) -> Bool {
+    let miss = abs(error(now) + now.cycleMicros)
+    let next = now.rollsAt + step.value * now.grid.beatMicros + 2 * preparation(now, othersTake)
+    guard hasRoom(now), miss > Self.stillExact * now.frameMicros else { return false }
+    return retries < Self.mostRetries && next < limit
+  }
+
+  /// Returns this start with the boundary that it is nearest to.
+  func nearest(_ now: borrowing Now) -> Start {
+    var start = self
+    guard step > .zero else { return start }
+    start.target = Beats(now.grid.beat(at: now.heard.start + ahead(now)))
+      .closestMatchingPhase(of: songBeat, quantum: step)
+    return start
+  }
+}

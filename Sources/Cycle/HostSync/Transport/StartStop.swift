@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+
+/// The session's request to the transport. The control thread carries it out, once for each number.
+public struct StartStopWish: Sendable, BitwiseCopyable {
+  public internal(set) var number: UInt32 = 0
+  public internal(set) var starts = false
+}
+
+/// Carries the transport's starts and stops to the session, and the session's to the transport. Until the
+/// session has taken our last start or stop, its state may be an earlier one of ours, and moves nothing.
+/// After that, a change is a peer's. We count commands and do not time them, because their delay is unknown.
+struct StartStop: BitwiseCopyable {
+  private var wasRunning = false
+  /// nil: the session has not been seen yet. Its first state starts nothing.
+  private var wasPlaying: Bool?
+  /// The number and the kind of the start or stop that we sent last; nil: none. Commands from before are not
+  /// ours.
+  private var toldNumber: UInt32?
+  private var told = false
+  /// The beat of the last start that we sent to the session.
+  private var toldTarget: Beats?
+  private(set) var wish = StartStopWish()
+  /// The request that the transport has not carried out yet. Meanwhile its changes are ours, and the request
+  /// counts as its state. Otherwise a stop that comes before the start would be lost, and the start would
+  /// count as a user's.
+  private var asked: Asked?
+
+  private struct Asked: BitwiseCopyable {
+    let starts: Bool
+    /// Microseconds until we give up: the control thread takes the wish within 20 ms, and a stalled machine
+    /// later. A stop may wait for its bar, and so may a start.
+    var left = 1_000_000.0
+    var hasMoved = false
+  }
+
+  /// The session started the transport, and it has not been stopped since.
+  private(set) var isObeying = false
+
+  /// Sends a held start with the boundary that it waits for, so that peers choose the same one, and again if
+  /// that boundary changes. While the server freewheels nothing is sent, and the session cannot start or stop
+  /// an export; changes made meanwhile take effect when time is real again. With sync off our own state in
+  /// the session still follows, unseen by peers, so that it is true when sync is switched on.
+  mutating func follow(_ now: borrowing Now, startsAt target: Beats?) -> Proposal? {
+    guard !now.isFreewheeling else { return nil }
+    var runs = true
+    if case .stopped = now.transport.state { runs = false }
+    let isChange = isOthers(runs, cycleMicros: now.cycleMicros)
+    if isChange, !runs { isObeying = false }
+    let taken = now.startStopsTaken
+    let number = toldNumber ?? taken
+    let isAnswered = Int32(bitPattern: taken &- number) >= 0
+    let isPlaying = now.session.isPlaying
+    guard isChange, (isAnswered ? isPlaying : told) != runs else {
+      if isAnswered { obey(now.settings.syncsStartStop ? isPlaying : nil, runs: runs, now) }
+      guard isAnswered, isPlaying, isMoved(now, to: target) else { return nil }
+      return tell(now, runs: true, startsAt: target, number: number)
+    }
+    return tell(now, runs: runs, startsAt: target, number: number)
+  }
+
+  /// The start that we sent waits for another beat now.
+  private func isMoved(_ now: borrowing Now, to target: Beats?) -> Bool {
+    guard case .starting = now.transport.state, let target, let toldTarget else { return false }
+    return told && !isObeying && target != toldTarget
+  }
+
+  private mutating func tell(_ now: borrowing Now, runs: Bool, startsAt target: Beats?, number: UInt32)
+    -> Proposal
+  {
+    toldNumber = number &+ 1
+    (told, wasPlaying) = (runs, runs)
+    toldTarget = runs ? target : nil
+    var due = now.heard.start
+    if let target { due = max(due, now.grid.time(of: target.value)) }
+    return Proposal(.playing(runs), at: Micros(rounding: due), number: number &+ 1)
+  }
+
+  /// Returns whether the transport was started or stopped, other than by our request.
+  private mutating func isOthers(_ runs: Bool, cycleMicros: Double) -> Bool {
+    let isChange = runs != wasRunning
+    wasRunning = runs
+    guard let now = asked else { return isChange }
+    if isChange { asked?.hasMoved = true }
+    asked?.left -= cycleMicros
+    if isChange, runs == now.starts {
+      asked = nil
+    } else if now.left <= 0 {
+      asked = nil
+      return (isChange || now.hasMoved) && runs != now.starts
+    }
+    return false
+  }
+
+  /// Obeys a change of the session, unless the transport has made it already. nil: sync is off.
+  private mutating func obey(_ isPlaying: Bool?, runs: Bool, _ now: borrowing Now) {
+    defer { wasPlaying = isPlaying }
+    guard let isPlaying, let wasPlaying, wasPlaying != isPlaying, isPlaying != (asked?.starts ?? runs) else {
+      return
+    }
+    wish.starts = isPlaying
+    asked = Asked(starts: isPlaying)
+    if isPlaying, now.asksLate {
+      let ahead = max(0, min(now.notBefore - now.heard.start, LaunchSettings.longestPeersWait))
+      asked?.left += ahead + Double(now.settings.launch.longestWait.count)
+    }
+    isObeying = isPlaying
+    wish.number &+= 1
+  }
+
+  /// Expects a restart: JACK let a start roll too early, and the control thread stops it, goes back and
+  /// starts again. The session has this start already.
+  mutating func expectRestart(_ now: borrowing Now) {
+    asked = Asked(starts: true, left: 1_500_000 + now.settings.launchStep.value * now.grid.beatMicros)
+  }
+
+  mutating func report(into report: inout Report) { report.startStop = wish }
+}

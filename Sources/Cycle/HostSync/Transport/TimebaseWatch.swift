@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+
+/// The owner of the bar and beat that JACK's transport shows.
+public enum Timebase: UInt8, Sendable, BitwiseCopyable {
+  case none
+  case ours
+  case foreign
+}
+
+/// The position that we last wrote as timebase master, the owner of the one that is shown now, and the
+/// master.
+struct TimebaseWatch: BitwiseCopyable {
+  /// Cycles after ours in which another client's position may be shown although we are master.
+  static let doubtfulCycles = 3
+
+  private(set) var published: BBT?
+  private var bars = Bars()
+  private var shows = Timebase.none
+  private(set) var master = Timebase.none
+  private var doubtful = 0
+  private var unit = TempoUnit()
+  private var foreignTempo = 0.0
+  /// Microseconds in which the leading master's position made no sense while rolling, less those in which it
+  /// did.
+  private var nonsense = 0.0
+
+  var isForeign: Bool { if case .foreign = master { true } else { false } }
+
+  mutating func publish(_ shown: BBT, _ bars: Bars) {
+    published = shown
+    self.bars = bars
+  }
+
+  var wasOursLately: Bool { doubtful > 0 }
+
+  /// Returns whether another client is master, and the user lets it lead.
+  @inline(__always)
+  func leads(_ now: borrowing Now) -> Bool {
+    switch now.settings.lead {
+    case .link, .midi: false
+    case .host, .auto: isForeign
+    }
+  }
+
+  /// The position that another client shows as master, and when it is heard, whether that client leads or
+  /// not. Call it once a cycle.
+  mutating func foreign(_ now: borrowing Now) -> LeaderReading {
+    let heard = now.heard.time(atFrame: -Double(now.transport.bbtAge))
+    judge(now)
+    let shown = unit.shown(isForeign ? now.transport.bbt : nil, at: heard, isRolling: now.isRolling)
+    foreignTempo = if case .beat(_, let tempo, _) = shown { tempo } else { 0 }
+    return LeaderReading(shown: shown, heard: heard, isRolling: now.isRolling)
+  }
+
+  /// Judges whether the master's bars make sense. Hydrogen's do not: it counts the ticks of the bar within a
+  /// beat that stays the first. Garbage after a locate lasts one cycle.
+  private mutating func judge(_ now: borrowing Now) {
+    guard leads(now), let bbt = now.transport.bbt else {
+      nonsense = 0
+      return
+    }
+    guard now.isRolling else { return }
+    nonsense = bbt.beats == nil ? min(2e6, nonsense + now.cycleMicros) : max(0, nonsense - now.cycleMicros)
+  }
+
+  /// Reads the position of this cycle. The position of a locate (ours above all) is shown for a cycle
+  /// although no client took the timebase, and a late master shows an old one. So another client is master
+  /// only if its position stays.
+  mutating func read(_ shown: BBT?) {
+    if case .ours = shows { doubtful = Self.doubtfulCycles } else { doubtful = max(0, doubtful - 1) }
+    guard let shown else {
+      shows = .none
+      master = .none
+      return
+    }
+    if let published, shown.isCopy(of: published) { shows = .ours } else { shows = .foreign }
+    master = shows
+    if case .foreign = shows, wasOursLately { master = .ours }
+  }
+
+  /// The song's beat that the transport's frame means: the position of a foreign master, else the frame at
+  /// the session's tempo.
+  ///
+  /// While the transport stands, a beat must come out as exactly that beat, although ticks are cut off and
+  /// frames rounded: a start slightly after it would leave it out. The position of a locate is shown for a
+  /// cycle like a master's. If it agrees with the frame, the frame is more exact.
+  @inline(__always)
+  func position(_ now: borrowing Now) -> Double {
+    let beatMicros = now.grid.beatMicros
+    let transport = now.transport
+    var position = Song.beats(ofFrame: transport.frame, sampleRate: now.sampleRate, beatMicros: beatMicros)
+    let isStanding = !now.isRolling
+    if case .foreign = shows, let bbt = transport.bbt,
+      let told = isStanding ? bbt.standingBeats : bbt.beats,
+      abs(told - position) * Double(BBT.publishedTicksPerBeat) > 1
+    {
+      position = told
+    }
+    guard isStanding else { return position }
+    let whole = ThirtySeconds.beats(ThirtySeconds.nearest(to: position, grain: now.settings.meter.grain))
+    // Half a frame, and rounding errors.
+    let hair = 0.51e6 / Double(max(1, now.sampleRate)) / beatMicros
+    return abs(position - whole) <= hair ? whole : position
+  }
+
+  @inline(__always)
+  func report(_ now: borrowing Now, _ bars: Bars, into report: inout Report) {
+    report.timebase = master
+    report.showsOther = true
+    if let published {
+      report.showsOther = published.tempo != now.session.tempo || !self.bars.isSame(as: bars)
+    }
+    report.shown = now.transport.bbt
+    report.foreignTempo = foreignTempo
+    report.isMasterSenseless = nonsense >= 1e6
+  }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import TactusChoices
+import Glibc
+import LinkHandoff
+public import HostSync
+import Synchronization
+
+/// Everything that crosses between the audio thread and the other threads. Only `let`s: atomics and handoffs,
+/// each with one writer and one reader.
+struct SharedState: ~Copyable, Sendable {
+  // Into the audio thread.
+  let session: Latest<SessionView>
+  let settings: Latest<Settings>
+  let sounds = Latest(SoundBank())
+  let clockMap = Latest(ClockMap.identity)
+  let latencies = Latest(PerPort<UInt32>(repeating: 0))
+  let relocation = Latest(Relocation?.none)
+  let channels = Latest(ChannelTable())
+  let outputs = Latest(OutputTable())
+  /// Times that `clock` was connected after it had no connection.
+  let clockConnections = Atomic<UInt32>(0)
+  /// `Cycle.ownDelay`, in microseconds.
+  let ownDelay = Atomic<Int64>(0)
+  /// We are about to leave: `clock` sends Stop and nothing more.
+  let isLeaving = Atomic(false)
+  // Out of the audio thread.
+  let report = Latest(Report())
+  let figures = Latest(OutputFigures())
+  let control = SPSCQueue<ControlMessage>(capacity: 256)
+  let proposals = SPSCQueue<Proposal>(capacity: 64)
+  /// The number of the last start or stop proposal taken; used only by the thread that takes proposals and
+  /// publishes sessions.
+  let startStopsTaken = Atomic<UInt32>(0)
+  let cycles = Atomic<UInt>(0)
+  /// The number of the channel table that the audio thread uses; it uses no earlier one any more.
+  let channelsSeen = Atomic<UInt32>(0)
+  /// The same for the table of the user's own outputs.
+  let outputsSeen = Atomic<UInt32>(0)
+  /// How often JACK asked us, as timebase master, for bar and beat.
+  let timebaseCalls = Atomic<UInt>(0)
+  // From libjack's notification threads to both sides.
+  let board = NoticeBoard()
+
+  init(session: SessionState, settings: Settings) {
+    self.session = Latest(SessionView(session, startStopsTaken: 0))
+    self.settings = Latest(settings)
+  }
+}
+
+/// The other threads' access to the audio thread: each function names the thread that may call it. Outlives
+/// clients and servers.
+public final class AudioExchange: Sendable {
+  // Never moves: the audio thread holds its address.
+  nonisolated(unsafe) let shared: UnsafeMutablePointer<SharedState>
+
+  public init(session: SessionState, settings: Settings) {
+    shared = .allocate(capacity: 1)
+    shared.initialize(to: SharedState(session: session, settings: settings))
+    lockInMemory()
+  }
+
+  deinit {
+    shared.deinitialize(count: 1)
+    shared.deallocate()
+  }
+
+  /// Keeps the memory that the audio thread touches from being paged out: libjack locks only its own. A small
+  /// RLIMIT_MEMLOCK refuses this, which matters only on a machine that is short of memory.
+  private func lockInMemory() {
+    func lock(_ block: UnsafeRawBufferPointer) { mlock(block.baseAddress, block.count) }
+    lock(UnsafeRawBufferPointer(start: shared, count: MemoryLayout<SharedState>.size))
+    shared.pointee.session.forEachBlock(lock)
+    shared.pointee.settings.forEachBlock(lock)
+    shared.pointee.sounds.forEachBlock(lock)
+    shared.pointee.clockMap.forEachBlock(lock)
+    shared.pointee.latencies.forEachBlock(lock)
+    shared.pointee.relocation.forEachBlock(lock)
+    shared.pointee.channels.forEachBlock(lock)
+    shared.pointee.outputs.forEachBlock(lock)
+    shared.pointee.figures.forEachBlock(lock)
+    shared.pointee.report.forEachBlock(lock)
+    shared.pointee.control.forEachBlock(lock)
+    shared.pointee.proposals.forEachBlock(lock)
+  }
+
+  /// Takes effect in the next cycle. [network]
+  public func publish(_ session: SessionState) {
+    let taken = shared.pointee.startStopsTaken.load(ordering: .relaxed)
+    shared.pointee.session.publish(SessionView(session, startStopsTaken: taken))
+  }
+
+  /// Takes effect in the next cycle. [control]
+  public func publish(_ settings: Settings) { shared.pointee.settings.publish(settings) }
+
+  /// Takes effect in the next cycle. The caller still owns the sounds' memory: `SoundBank` says for how long.
+  /// [control]
+  public func publish(_ sounds: SoundBank) { shared.pointee.sounds.publish(sounds) }
+
+  /// The last cycle's report. [control]
+  public func report() -> Report { shared.pointee.report.read() }
+
+  /// The next message that came in through `control`, oldest first. [control]
+  public func nextControlMessage() -> ControlMessage? { shared.pointee.control.pop() }
+
+  /// The next change to the session that the audio thread proposes, oldest first. The caller commits it, and
+  /// publishes the session afterwards even if it did not change. [network]
+  public func nextProposal() -> Proposal? {
+    let proposal = shared.pointee.proposals.pop()
+    if let proposal, case .playing = proposal.change {
+      shared.pointee.startStopsTaken.store(proposal.number, ordering: .relaxed)
+    }
+    return proposal
+  }
+
+  /// Number of audio cycles so far. [any]
+  public var cycleCount: Int { Int(clamping: shared.pointee.cycles.load(ordering: .relaxed)) }
+
+  /// Number of times that the driver was late. [any]
+  public var xrunCount: Int { Int(clamping: shared.pointee.board.xrunCount) }
+
+  /// Number of impossible latencies that were replaced by 0. [any]
+  public var refusedLatencyCount: Int { Int(clamping: shared.pointee.board.refusedLatencyCount) }
+
+  var isFreewheeling: Bool { shared.pointee.board.isFreewheeling }
+}
+
+/// A MIDI message that arrived at `control`, and its time. Its meaning is not judged here.
+public struct ControlMessage: Sendable, BitwiseCopyable {
+  /// Machine control's locate has 13 bytes.
+  static var longest: Int { 16 }
+
+  /// On Link's clock.
+  public private(set) var moment: Micros
+  private var count: UInt8
+  private var storage = InlineArray<16, UInt8>(repeating: 0)
+
+  /// `count` at most `longest`.
+  init(_ bytes: UnsafePointer<UInt8>, count: Int, at moment: Micros) {
+    self.moment = moment
+    self.count = UInt8(truncatingIfNeeded: min(count, Self.longest))
+    for index in 0..<Int(self.count) { storage[index] = bytes[index] }
+  }
+
+  /// [control]
+  public var bytes: [UInt8] { (0..<Int(count)).map { storage[$0] } }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TactusChoices
+import CTactusJACK
+import Glibc
+
+/// A server as an open client sees it.
+public struct ServerDescription: Equatable, Sendable {
+  /// The server's name as asked for, or JACK's default.
+  public var server: String
+  /// The name that this client really has: JACK adds a number if the wanted one is taken.
+  public var clientName: String
+  public var implementation: JACKImplementation
+  public var sampleRate: Int
+  public var framesPerPeriod: Int
+  /// Whether the server schedules its clients in real time.
+  public var isRealtime: Bool
+}
+
+/// An open client: libjack's handle, closed by `deinit`. [control]
+///
+/// A process can use only one JACK server at a time (libjack silently gives a second open the first server),
+/// so there is never more than one of these.
+public final class JACKClient {
+  let handle: OpaquePointer
+  public let server: String
+  public let name: String
+  /// Whether libjack started the server for this client.
+  public let serverWasStarted: Bool
+  private var isClosed = false
+
+  /// Joins a running server. `server` nil is JACK's default; `mayStart`: if no server runs, start one.
+  public convenience init(name: String, server: String?, mayStart: Bool = false) throws(JACKError) {
+    let limit = Int(jack_client_name_size()) - 1
+    guard !name.isEmpty, name.utf8.count <= limit, !name.utf8.contains(UInt8(ascii: ":")),
+      !name.utf8.contains(0)
+    else { throw .unusableName(name, limit: limit) }
+    silenceLibjack()
+    var (handle, isStarted) = try Self.open(name, server, mayStart: mayStart)
+    if !JACKImplementation.loaded.keepsClientNamesApart {
+      var number = 0
+      while Self.isTaken(handle), number < 99 {
+        jack_client_close(handle)
+        number += 1
+        handle = try Self.open("\(name)-\(number < 10 ? "0" : "")\(number)", server)
+      }
+    }
+    self.init(handle: handle, server: server ?? Self.defaultServer, serverWasStarted: isStarted)
+  }
+
+  private init(handle: OpaquePointer, server: String, serverWasStarted: Bool) {
+    self.handle = handle
+    self.server = server
+    self.serverWasStarted = serverWasStarted
+    name = jack_get_client_name(handle).map { String(cString: $0) } ?? ""
+  }
+
+  private static func open(
+    _ name: String, _ server: String?, mayStart: Bool
+  ) throws(JACKError) -> (OpaquePointer, isStarted: Bool) {
+    do throws(JACKError) {
+      return (try open(name, server), false)
+    } catch {
+      guard mayStart, case .noServer = error else { throw error }
+      return try ServerStart.open(name, server)
+    }
+  }
+
+  private static func open(_ name: String, _ server: String?) throws(JACKError) -> OpaquePointer {
+    var status = JackStatus(rawValue: 0)
+    guard let handle = Question.ask({ cjack_client_open(name, JackNoStartServer, &status, server) }) else {
+      throw JACKError(status: status, server: server ?? defaultServer)
+    }
+    return handle
+  }
+
+  /// Whether another client has ports under our name, before we have any.
+  private static func isTaken(_ handle: OpaquePointer) -> Bool {
+    guard let name = jack_get_client_name(handle) else { return false }
+    let prefix = String(cString: name) + ":"
+    return portNames(jack_get_ports(handle, nil, nil, 0)).contains { $0.hasPrefix(prefix) }
+  }
+
+  deinit { close() }
+
+  /// Closes the client, once; the handle is invalid afterwards.
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    let turn = ServerTurn()
+    jack_client_close(handle)
+    turn?.end()
+  }
+
+  /// Waits for one answer of the server: by then it has finished what it was doing.
+  func awaitAnswer() {
+    if let answer = jack_get_uuid_for_client_name(handle, name) { jack_free(answer) }
+  }
+
+  /// The server's ports that have all of these flags.
+  func ports(_ flags: JackPortFlags..., type: String? = nil) -> [String] {
+    let bits = flags.reduce(UInt(0)) { $0 | UInt($1.rawValue) }
+    return portNames(jack_get_ports(handle, nil, type, bits))
+  }
+
+  func exists(port name: String) -> Bool { jack_port_by_name(handle, name) != nil }
+
+  /// The ports connected to this port of any client.
+  func connections(of name: String) -> [String] {
+    guard let port = jack_port_by_name(handle, name) else { return [] }
+    return portNames(jack_port_get_all_connections(handle, port))
+  }
+
+  /// The other clients with the same ports as ours: each is a tactus.
+  var neighbours: Set<String> {
+    let clients = portNames(jack_get_ports(handle, ":\(Port.run.name)$", nil, 0))
+      .map { String($0.dropLast(Port.run.name.count + 1)) }
+    return Set(
+      clients.filter { other in
+        other != name && Port.registered.allSatisfy { exists(port: "\(other):\($0.name)") }
+      })
+  }
+
+  public var description: ServerDescription {
+    ServerDescription(
+      server: server, clientName: name, implementation: .loaded,
+      sampleRate: Int(jack_get_sample_rate(handle)), framesPerPeriod: Int(jack_get_buffer_size(handle)),
+      isRealtime: jack_is_realtime(handle) != 0)
+  }
+
+  /// The name that libjack itself uses when none is given.
+  static var defaultServer: String {
+    guard let name = getenv("JACK_DEFAULT_SERVER"), name.pointee != 0 else { return "default" }
+    return String(cString: name)
+  }
+}
+
+/// libjack prints messages to stderr, over the terminal view; what matters also arrives as errors.
+private func silenceLibjack() {
+  jack_set_error_function(ignoreMessage)
+  jack_set_info_function(ignoreMessage)
+}
+
+private func ignoreMessage(_ text: UnsafePointer<CChar>?) {}
+
+/// A lock that all tactus programs on a machine share, held around calls that jack2 cannot handle
+/// concurrently.
+///
+/// jack2 keeps properties in a database without deadlock detection: two programs that remove properties at
+/// the same time can wait for each other for ever. Also, a client that is closing stops reading notifications
+/// before jackd learns of it. If 33 have arrived meanwhile (each change of a property is one for every
+/// client), jackd waits for ever until the last is read, and all its clients with it. Six programs that ended
+/// together on a busy machine were enough.
+struct ServerTurn {
+  /// Attempts at intervals of 10 ms. A program that holds the lock for two seconds hangs, and nothing here is
+  /// worth a longer wait.
+  private static let patience = 200
+  /// All clients of a server share this folder, which serves as the lock file.
+  private let folder: Int32
+
+  /// nil: the lock did not become free in time.
+  init?() {
+    folder = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    for _ in 0..<Self.patience {
+      if flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK { return }
+      usleep(10_000)
+    }
+    close(folder)
+    return nil
+  }
+
+  func end() { close(folder) }
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import TactusChoices
+public import HostSync
+
+/// tactus as a client of a JACK server: its ports, and how it survives servers that restart, hang or go away.
+///
+/// What it lacks: decisions. `HostSync` decides what sounds in a cycle; this class hands it times and
+/// buffers. It knows nothing of networks. The only thread that it starts is that of a `Departure`.
+///
+/// The invariant: the audio thread touches only `AudioCycle` and `SharedState`, the control thread all the
+/// rest, and `SharedState` outlives every client.
+///
+/// The way in: `init`, `start`, then `step` every 20 ms or so, all from one thread. Other threads exchange
+/// data with the audio thread through `AudioExchange`. [control]
+public final class JACKHost {
+  private enum State {
+    case open(JACKClient)
+    case running(RunningClient)
+    case lost(nextTry: Micros)
+    case closed
+  }
+
+  private static let retryInterval = Micros(200_000)
+  private static let hastySteps = 20
+  /// How long `close` and `stepOut` wait for a server to release us.
+  private static let partingTime = Micros(2_000_000)
+
+  private let serverName: String?
+  private let clientName: String
+  private let exchange: AudioExchange
+  private var state: State
+  /// The departure from the last server, which may still be under way.
+  private var departure: Departure?
+  private var patchbay = Patchbay()
+  private var channels: [AudioChannelPorts] = []
+  private var areChannelsDue = false
+  private var outputs: [OwnOutput] = []
+  private var areOutputsDue = false
+  private var standing = Mastership.Standing.uninvolved
+  /// Whether we want to be timebase master. Takes effect in the next step.
+  public var wantsTimebase = false
+  /// Where other programs are heard. Takes effect in the next step.
+  public var wantedSink = SinkName()
+  var transport = TransportControl()
+  /// Steps left at the short interval that follows a command: its start may need JACK calls soon.
+  private var haste = 0
+  private var guess = MasterGuess()
+  /// The server, or the last one if none runs now.
+  public private(set) var server: ServerDescription
+  /// Whether libjack started the server for this client.
+  public private(set) var serverWasStarted: Bool
+  /// Whether the next attempt to return may start the server: it ended because we stepped out.
+  private var mayStart = false
+
+  /// Joins a running server. `server` nil is JACK's default. `mayStart`: if no server runs, start one. A
+  /// server that is lost later is not restarted: it ended for a reason.
+  public init(
+    name: String, server: String?, mayStart: Bool = false, exchange: AudioExchange
+  ) throws(JACKError) {
+    let client = try JACKClient(name: name, server: server, mayStart: mayStart)
+    serverWasStarted = client.serverWasStarted
+    serverName = server
+    clientName = client.name
+    self.exchange = exchange
+    self.server = client.description
+    state = .open(client)
+  }
+
+  /// Whether another tactus has `name`, the name that we asked for. Call it before `start`.
+  public func isSecond(as name: String) -> Bool {
+    if case .open(let client) = state { client.neighbours.contains(name) } else { false }
+  }
+
+  /// Registers the ports and lets the audio thread run.
+  public func start(at now: Micros) throws(JACKError) {
+    guard case .open(let client) = state else { return }
+    state = .running(
+      try Question.ask { () throws(JACKError) in
+        try RunningClient(client: client, shared: exchange.shared, at: now)
+      })
+  }
+
+  /// Leaves the server for good. Waits at most two seconds for it, and hardly at all if it is silent already.
+  public func close() {
+    if case .closed = state { return }
+    let patience = isRunning ? Self.partingTime : Self.retryInterval
+    if case .running(let running) = state { leave(running) }
+    state = .closed
+    Question.ask { departure?.wait(atMost: patience) }
+  }
+
+  deinit {
+    close()
+  }
+}
+
+extension JACKHost {
+  var running: RunningClient? { if case .running(let running) = state { running } else { nil } }
+
+  /// Whether there is an active client on a server that answers now.
+  public var isRunning: Bool { running.map { !$0.watchdog.isSilent } ?? false }
+
+  /// The last cycle's report; before the first cycle on this server, or while it is silent, with the
+  /// transport at rest.
+  public var report: Report {
+    let hasCycled = running?.watchdog.hasCycled ?? false
+    return isRunning && hasCycled ? exchange.report() : exchange.report().atRest
+  }
+
+  var isLeaving: Bool { departure.map { !$0.isDone } ?? false }
+
+  /// Whether any of our ports is connected. nil without a server.
+  public var isConnected: Bool? { running?.isConnected }
+
+  /// Plans locates, stops and the correction of a drifting host.
+  public var relocator: Relocator {
+    get { transport.relocator }
+    set { transport.relocator = newValue }
+  }
+
+  /// The client that is probably timebase master, if another one is.
+  public var probableMaster: String? { guess.name }
+
+  /// Whether a stop waits for its beat.
+  public var isStopping: Bool { relocator.isStopping }
+
+  /// Carries out a transport command. Does nothing without a server that answers.
+  public func command(_ command: TransportCommand) {
+    guard case .running(let running) = state, isRunning else { return }
+    transport.command(command, on: running, exchange.report(), sampleRate: server.sampleRate)
+    haste = Self.hastySteps
+  }
+
+  /// The time after which `step` must be called again.
+  public var patience: Micros {
+    let isHolding = report.isHolding
+    if isHolding || relocator.isBusy || haste > 0 { return Micros(2_000) }
+    // No callback wakes this thread when a MIDI key or pedal is pressed.
+    if case .running(let running) = state, running.isPlayed { return Micros(4_000) }
+    return Micros(20_000)
+  }
+
+  /// Becomes timebase master. `conditionally`: only if there is no other master; otherwise replaces it.
+  public func askForTimebase(conditionally: Bool, at now: Micros) {
+    wantsTimebase = true
+    if case .running(let running) = state, running.watchdog.isPrompt {
+      Question.ask { running.askForTimebase(conditionally: conditionally, at: now) }
+    }
+  }
+
+  /// Makes each of these connections once, as soon as both of its ports exist. If the user cuts it later, it
+  /// stays cut. Returns false if there are too many to remember.
+  @discardableResult
+  public func wish(for connections: Set<Connection>) -> Bool { patchbay.wish(for: connections) }
+
+  /// Registers ports for exactly these channels, on this server and on the next.
+  public func carry(_ channels: [AudioChannelPorts]) {
+    self.channels = channels
+    if case .running(let running) = state, running.watchdog.isPrompt {
+      Question.ask { running.carry(channels) }
+    } else {
+      areChannelsDue = true
+    }
+  }
+
+  /// Registers ports for exactly these outputs of the user, on this server and on the next.
+  public func carry(outputs: [OwnOutput]) {
+    self.outputs = outputs
+    if case .running(let running) = state, running.watchdog.isPrompt {
+      Question.ask { running.carry(outputs: outputs) }
+    } else {
+      areOutputsDue = true
+    }
+  }
+
+  /// The user's outputs that have a port, by name.
+  public var outputPorts: [String: OwnOutputPort] { running?.outputPorts ?? [:] }
+
+  /// Sets the standing connections, which are made whenever both ports appear, on any server.
+  public func want(_ connections: [StandingConnection]) { patchbay.want(connections) }
+
+  /// Our ports' connections: present ones, remembered ones whose other port is gone, and wished ones.
+  public var connections: Set<Connection> { patchbay.known }
+
+  /// The map from JACK's clock to Link's, as the audio thread uses it.
+  public var clockMap: ClockMap { running?.clocks.map ?? .identity }
+
+  /// Looks at everything that changes slowly; returns the changes. `now` is on Link's clock. May wait for
+  /// JACK.
+  public func step(at now: Micros) -> [JACKEvent] {
+    haste = max(0, haste - 1)
+    switch state {
+    case .open, .closed:
+      return []
+    case .lost(let nextTry):
+      return now >= nextTry && !isLeaving ? tryToReturn(at: now) : []
+    case .running(let running):
+      if exchange.shared.pointee.board.isShutDown { return lose(running, at: now) }
+      return watch(running, at: now)
+    }
+  }
+
+  /// Asks a hesitating server nothing: it might never answer, and this thread would hang.
+  private func watch(_ running: RunningClient, at now: Micros) -> [JACKEvent] {
+    switch running.watch(exchange.report(), at: now) {
+    case .nothing: break
+    case .silence:
+      transport.forget()
+      return [.serverSilent]
+    case .answer:
+      return [.serverAnswers]
+    case .standstill(let gap):
+      leave(running)
+      state = .lost(nextTry: now)
+      return [.stoodStill(gap)]
+    }
+    guard running.watchdog.isPrompt else { return [] }
+    return Question.ask { look(after: running, exchange.shared.pointee.board.take(), at: now) }
+  }
+
+  private func look(after running: RunningClient, _ notices: Notices, at now: Micros) -> [JACKEvent] {
+    var events: [JACKEvent] = []
+    running.step(at: now, notices: notices, sink: wantedSink)
+    if areChannelsDue {
+      areChannelsDue = false
+      running.carry(channels)
+    }
+    if areOutputsDue {
+      areOutputsDue = false
+      running.carry(outputs: outputs)
+    }
+    patchbay.step(on: running, graphChanged: notices.contains(.graph), at: now)
+    let report = exchange.report()
+    running.lookAfterTimebase(isWanted: wantsTimebase, report, at: now)
+    guess.look(at: running, report, graphChanged: !notices.isDisjoint(with: [.graph, .clients]))
+    transport.step(on: running, report, sampleRate: server.sampleRate)
+    if running.standing != standing {
+      standing = running.standing
+      events.append(.timebase(standing))
+    }
+    guard !notices.isDisjoint(with: [.period, .sampleRate, .freewheel]) else { return events }
+    events += running.description.changes(since: server)
+    server = running.description
+    if notices.contains(.freewheel) { events.append(.freewheel(exchange.isFreewheeling)) }
+    return events
+  }
+
+  private func lose(_ running: RunningClient, at now: Micros) -> [JACKEvent] {
+    leave(running)
+    state = .lost(nextTry: now)
+    return [.serverLost(reason: exchange.shared.pointee.board.reason)]
+  }
+
+  private func leave(_ running: RunningClient) {
+    patchbay.serverLost()
+    transport.forget()
+    standing = .uninvolved
+    departure = Departure(running, exchange: exchange)
+  }
+
+  /// Leaves the server; the next step returns to it and restores the connections. Call it before this process
+  /// is stopped: jackd 1.9.21 may wait for a stopped client for ever, and all its clients with it.
+  public func stepOut(at now: Micros) {
+    guard case .running(let running) = state else { return }
+    // Look once more, so that a connection made just now is restored, too.
+    Question.ask { patchbay.step(on: running, graphChanged: true, at: now) }
+    leave(running)
+    departure?.wait(atMost: Self.partingTime)
+    // A server that libjack started for us ends with its last client, which may have been this one.
+    mayStart = serverWasStarted
+    state = .lost(nextTry: now)
+  }
+
+  private func tryToReturn(at now: Micros) -> [JACKEvent] {
+    state = .lost(nextTry: now + Self.retryInterval)
+    departure = nil
+    defer { mayStart = false }
+    let client: JACKClient
+    do throws(JACKError) {
+      client = try JACKClient(name: clientName, server: serverName, mayStart: mayStart)
+    } catch {
+      return mayStart ? [.serverNotStarted(error)] : []
+    }
+    let running = try? Question.ask { try RunningClient(client: client, shared: exchange.shared, at: now) }
+    guard let running else { return [] }
+    state = .running(running)
+    server = client.description
+    serverWasStarted = client.serverWasStarted
+    areChannelsDue = !channels.isEmpty
+    areOutputsDue = !outputs.isEmpty
+    patchbay.serverReturned(at: now)
+    Question.ask { patchbay.step(on: running, graphChanged: true, at: now) }
+    return [.serverReturned(server)]
+  }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import CTactusJACK
+public import TactusChoices
+
+/// The latency that JACK reports from each output port to the ear, in frames, as last read. Of several routes
+/// the longest counts, as in most JACK programs. For `jack` it is that of the sinks that `SinkRule` chooses,
+/// where other clients are heard; for `control` it is the latency from a device to here.
+public struct PortLatencies: Hashable, Sendable, BitwiseCopyable {
+  private(set) var frames = PerPort<UInt32>(repeating: 0)
+  /// Latency that the MIDI bridge behind a port adds without reporting it; already included in `frames`.
+  private var unreported = PerPort<UInt32>(repeating: 0)
+
+  static let zero = PortLatencies()
+
+  public subscript(port: Port) -> UInt32 { frames[port] }
+
+  /// The longest latency that we believe, in seconds. A longer one is garbage, for instance from a client
+  /// that never wrote its range.
+  static let longest: UInt32 = 2
+
+  /// The latency, or 0 instead of an impossible one.
+  static func plausible(_ frames: UInt32, sampleRate: UInt32) -> UInt32 {
+    frames > longest &* min(sampleRate, 1_000_000) ? 0 : frames
+  }
+}
+
+extension PortLatencies {
+  /// Reads the figures that depend on other clients' connections: those of `jack` and of MIDI bridges.
+  /// [control]
+  fileprivate mutating func readOthers(_ ports: PortHandles, sinks: [String], by reader: LatencyReader) {
+    frames[.jack] =
+      sinks.map { reader.frames(of: jack_port_by_name(reader.client, $0), JackPlaybackLatency) }.max() ?? 0
+    for port in Port.registered where port.shown.signal == .midi {
+      unreported[port] = reader.unreportedMIDI(
+        ports[port], known: reader.frames(of: ports[port], port.latency))
+    }
+  }
+
+  /// Reads our own ports' figures, from shared memory only. [control]
+  fileprivate mutating func readOwn(_ ports: PortHandles, by reader: LatencyReader) {
+    for port in Port.registered {
+      frames[port] = reader.frames(of: ports[port], port.latency) + unreported[port]
+    }
+  }
+}
+
+extension Port {
+  fileprivate var latency: JackLatencyCallbackMode { isOutput ? JackPlaybackLatency : JackCaptureLatency }
+}
+
+/// The latencies on one server, read again whenever they may have changed. [control]
+struct LatencyWatch {
+  /// JACK does not notify us when other clients' connections to the sinks change.
+  private static let interval = Micros(1_000_000)
+  /// JACK reports a new period before every driver has corrected its own ports.
+  private static let recomputeAfter = [Micros(0), Micros(50_000), Micros(500_000)]
+
+  /// The choices and the state that decide which sinks count.
+  struct Wish: Equatable {
+    var sink = SinkName()
+    /// Our clicks' ports, full names.
+    var clicks: [String] = []
+    var isMoving = false
+  }
+
+  private(set) var latencies = PortLatencies.zero
+  private(set) var sinks = SinkChoice.none
+  private var wish = Wish()
+  private var nextLook = Micros.zero
+  private var recomputations: [Micros] = []
+
+  /// Reads the latencies if they may have changed, and returns whether they did.
+  mutating func step(
+    on client: JACKClient, _ ports: PortHandles, _ wish: Wish, notices: Notices, by reader: LatencyReader,
+    at now: Micros
+  ) -> Bool {
+    let before = latencies
+    if !notices.isDisjoint(with: [.period, .sampleRate]) {
+      recomputations = Self.recomputeAfter.map { now + $0 }
+    }
+    let isDue = recomputations.contains { $0 <= now }
+    if isDue {
+      recomputations.removeAll { $0 <= now }
+      // Our ports keep the old period's latency until a client asks for this (facts: jack 9).
+      jack_recompute_total_latencies(client.handle)
+    }
+    if isDue || notices.contains(.graph) || now >= nextLook || wish != self.wish {
+      nextLook = now + Self.interval
+      let graph = ServerGraph(client, .loaded)
+      sinks = SinkRule.choose(
+        in: graph, for: wish.sink, clicks: wish.clicks, before: sinks, isMoving: wish.isMoving)
+      latencies.readOthers(ports, sinks: sinks.ports, by: reader)
+      self.wish = wish
+    }
+    latencies.readOwn(ports, by: reader)
+    return latencies != before
+  }
+}
+
+/// Copies and frees a list that libjack allocated. [control]
+func portNames(_ list: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [String] {
+  guard let list else { return [] }
+  defer { jack_free(list) }
+  var names: [String] = []
+  var place = 0
+  while let name = list[place] {
+    names.append(String(cString: name))
+    place += 1
+  }
+  return names
+}

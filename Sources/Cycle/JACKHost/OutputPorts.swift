@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import CTactusJACK
+public import TactusChoices
+import Glibc
+public import HostSync
+
+/// An output that the user added, for which JACK shall have a port.
+public struct OwnOutput: Hashable, Sendable {
+  /// The port's name.
+  public var name: String
+  public var settings: OutputSettings
+
+  public init(name: String, settings: OutputSettings) {
+    self.name = name
+    self.settings = settings
+  }
+
+  /// The kind, group and signal that patchbays show.
+  fileprivate var shown: (kind: String, group: String, signal: String) {
+    switch settings.kind {
+    case .clock: ("MIDI clock", "midi", "MIDI")
+    case .mtc: ("MIDI timecode", "midi", "MIDI")
+    case .pulse, .run, .reset: ("\(settings.kind)", "gates", "CV")
+    case .click: ("click", "click", "AUDIO")
+    case .ltc: ("timecode", "timecode", "AUDIO")
+    }
+  }
+  fileprivate var isMIDI: Bool { settings.kind.isMIDI }
+}
+
+/// A user's output that has a port, and its present state.
+public struct OwnOutputPort: Sendable {
+  public let output: OwnOutput
+  /// Frames from the port to the ear.
+  public let latency: UInt32
+  /// nil: the output is not a MIDI clock.
+  public let figures: ClockFigures?
+}
+
+/// Notices when one of our ports gets its first connection, by looking now and then.
+struct Listeners {
+  /// Times that the unconnected port was connected; wraps.
+  private(set) var count: UInt32 = 0
+  private var came: Micros?
+  private var areCounted = false
+  /// JACK shows a connection a little before it carries anything.
+  private static let patience = Micros(100_000)
+
+  /// Returns true once for each time that the port became connected, `patience` after it did. [control]
+  mutating func haveCome(areThere: Bool, at now: Micros) -> Bool {
+    guard areThere else {
+      (came, areCounted) = (nil, false)
+      return false
+    }
+    let since = came ?? now
+    came = since
+    guard !areCounted, now - since >= Self.patience else { return false }
+    areCounted = true
+    count &+= 1
+    return true
+  }
+}
+
+/// The ports of the user's outputs on one server. An output keeps its place in the table, and with it the
+/// audio thread's state, as long as it exists. A port that is taken away lives until the audio thread no
+/// longer uses it. [control]
+final class OutputPorts {
+  private struct Open {
+    var output: OwnOutput
+    let handle: OpaquePointer
+    let place: Int
+    let number: UInt32
+    var latency: UInt32 = 0
+    var listeners = Listeners()
+
+    var isClock: Bool { if case .clock = output.settings.kind { true } else { false } }
+
+    /// Whether `wanted` can use this output's port.
+    func canBe(_ wanted: OwnOutput) -> Bool { wanted.name == output.name && wanted.isMIDI == output.isMIDI }
+  }
+
+  private let client: OpaquePointer
+  private let shared: UnsafePointer<SharedState>
+  private let reader: LatencyReader
+  private var open: [Open] = []
+  /// MIDI clocks to be removed, switched off first so that their receivers get a Stop; `table`: the table
+  /// that says so.
+  private var silenced: [(output: Open, table: UInt32)] = []
+  private var leaving: LeavingPorts
+  private var count: UInt32 = 0
+  private var wanted: [OwnOutput] = []
+  private var clockListeners = Listeners()
+
+  /// Before the client is active.
+  init(client: OpaquePointer, shared: UnsafePointer<SharedState>, reader: LatencyReader) {
+    self.client = client
+    self.shared = shared
+    self.reader = reader
+    shared.pointee.isLeaving.store(false, ordering: .relaxed)
+    // No port is connected yet on this server.
+    shared.pointee.clockConnections.store(0, ordering: .relaxed)
+    leaving = LeavingPorts(client: client, seen: shared.pointee.outputsSeen.load(ordering: .acquiring))
+    publish()
+  }
+
+  /// Registers missing ports, removes unwanted ones and gives the others their settings. A port that JACK
+  /// refuses is tried again when others have gone.
+  func carry(_ wanted: [OwnOutput]) {
+    self.wanted = wanted
+    open += silenced.filter { wanted.contains(where: $0.output.canBe) }.map(\.output)
+    silenced.removeAll { wanted.contains(where: $0.output.canBe) }
+    for gone in open where !wanted.contains(where: gone.canBe) { remove(gone) }
+    open.removeAll { !wanted.contains(where: $0.canBe) }
+    // Patchbays show a port's kind, so describe new ports and those whose kind has changed.
+    var changed: [Open] = []
+    for output in wanted.prefix(OutputTable.limit) {
+      if let place = open.firstIndex(where: { $0.output.name == output.name }) {
+        let isOther = open[place].output.settings.kind != output.settings.kind
+        open[place].output = output
+        if isOther { changed.append(open[place]) }
+      } else if let one = register(output) {
+        open.append(one)
+        changed.append(one)
+      }
+    }
+    describe(changed)
+    readLatencies()
+    publish()
+  }
+
+  private func remove(_ one: Open) {
+    guard one.isClock else { return leaving.leave([one.handle]) }
+    var last = one
+    last.output.settings.clock.isOn = false
+    silenced.append((last, leaving.comingNumber))
+  }
+
+  /// Looks for changed latencies, for new connections of MIDI clocks (`clock` is the standing one), and for
+  /// ports that the audio thread no longer uses.
+  func step(clock: OpaquePointer?, at now: Micros) {
+    if clockListeners.haveCome(areThere: jack_port_connected(clock) > 0, at: now) {
+      shared.pointee.clockConnections.wrappingAdd(1, ordering: .relaxed)
+    }
+    let seen = shared.pointee.outputsSeen.load(ordering: .acquiring)
+    let areNamesFree = leaving.letGo(seen: seen)
+    if areNamesFree, open.count < wanted.count { return carry(wanted) }
+    let told = silenced.filter { !$0.table.isAfter(seen) }
+    for one in told { leaving.leave([one.output.handle]) }
+    silenced.removeAll { !$0.table.isAfter(seen) }
+    let before = open.map(\.latency)
+    readLatencies()
+    var isNews = !told.isEmpty || open.map(\.latency) != before
+    for place in open.indices where open[place].isClock {
+      let areThere = jack_port_connected(open[place].handle) > 0
+      if open[place].listeners.haveCome(areThere: areThere, at: now) { isNews = true }
+    }
+    if isNews { publish() }
+  }
+
+  /// Sends Stop on all MIDI clocks before the ports go: their receivers would wait for the next clock for
+  /// ever. Waits for one whole cycle, if cycles still run.
+  func stopMachines() {
+    carry([])
+    shared.pointee.isLeaving.store(true, ordering: .relaxed)
+    let before = shared.pointee.cycles.load(ordering: .relaxed)
+    for _ in 0..<500 where shared.pointee.cycles.load(ordering: .relaxed) &- before < 2 { usleep(1_000) }
+  }
+
+  /// Removes the ports' metadata; call it before the ports go.
+  func forget() { PortProperties(client: client).forget(all.map(\.handle)) }
+
+  /// All outputs with a port, including those to be removed.
+  private var all: [Open] { open + silenced.map(\.output) }
+
+  var isConnected: Bool { open.contains { jack_port_connected($0.handle) > 0 } }
+
+  var named: [(String, OpaquePointer)] { open.map { ($0.output.name, $0.handle) } }
+
+  /// The names of the clicks among them.
+  var clicks: [String] {
+    open.filter { if case .click = $0.output.settings.kind { true } else { false } }.map(\.output.name)
+  }
+
+  /// The outputs that have a port, by name.
+  var shown: [String: OwnOutputPort] {
+    let all = open.contains(where: \.isClock) ? shared.pointee.figures.read() : OutputFigures()
+    return Dictionary(
+      open.map { one in
+        let figures = one.isClock ? all.places[one.place] : nil
+        return (one.output.name, OwnOutputPort(output: one.output, latency: one.latency, figures: figures))
+      }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private func describe(_ changed: [Open]) {
+    PortProperties(client: client).describe(
+      changed.map { one in
+        let shown = one.output.shown
+        return (
+          one.handle,
+          [
+            "pretty-name": "\(one.output.name) (\(shown.kind))", "port-group": shown.group,
+            one.output.isMIDI ? "event-types" : "signal-type": shown.signal,
+          ]
+        )
+      })
+  }
+
+  private func register(_ output: OwnOutput) -> Open? {
+    let taken = Set(all.map(\.place))
+    guard let place = (0..<OutputTable.limit).first(where: { !taken.contains($0) }) else { return nil }
+    let type = output.isMIDI ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE
+    let flags = JackPortIsOutput.rawValue | JackPortIsTerminal.rawValue
+    guard let handle = jack_port_register(client, output.name, type, UInt(flags), 0) else { return nil }
+    count &+= 1
+    return Open(output: output, handle: handle, place: place, number: count)
+  }
+
+  private func readLatencies() {
+    for place in open.indices {
+      open[place].latency = reader.toEar(open[place].handle, isMIDI: open[place].output.isMIDI)
+    }
+  }
+
+  private func publish() {
+    var table = OutputTable()
+    table.number = leaving.nextNumber()
+    let frameMicros = 1e6 / Double(max(1, jack_get_sample_rate(client)))
+    var delay = Micros.zero
+    for one in all {
+      let slot = OutputSlot(
+        number: one.number, revision: table.number, settings: one.output.settings, latency: one.latency,
+        connections: one.listeners.count)
+      table.places[one.place] = OutputPlace(port: one.handle, slot: slot)
+      table.used = max(table.used, one.place + 1)
+      delay = max(delay, slot.startDelay(frameMicros: frameMicros))
+    }
+    shared.pointee.ownDelay.store(delay.count, ordering: .relaxed)
+    shared.pointee.outputs.publish(table)
+  }
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import CTactusJACK
+import TactusChoices
+import Glibc
+import HostSync
+
+/// One client on one server, from its activation to its end: the ports, the audio thread's state, and what
+/// the control thread must watch meanwhile. [control]
+final class RunningClient {
+  private let client: JACKClient
+  private let ports: PortHandles
+  private let channels: ChannelPorts
+  private let outputs: OutputPorts
+  private var tempo: TempoProperty
+  var syncLimit: SyncLimit
+  private let shared: UnsafePointer<SharedState>
+  private let cycle: UnsafeMutablePointer<AudioCycle>
+  private let reader: LatencyReader
+  private var watch = LatencyWatch()
+  private var mastership: Mastership
+  /// Other clients with the same ports as ours: each is a tactus.
+  private var neighbours: Set<String> = []
+  private(set) var watchdog = Watchdog()
+  private var wishNumber: UInt32
+  /// JACK's delay of its last xrun, in microseconds.
+  private var lastDelay: Float
+  /// Until this time, a lateness that the audio thread noticed belongs to an xrun already counted.
+  private var nextLateness = Micros.zero
+  private static let latenessSpacing = Micros(60_000)
+  private var hasLeft = false
+  private(set) var clocks = ClockComparison()
+  private var nextClockPair: Micros
+
+  /// Registers the ports and activates the client: from here on the audio thread runs.
+  init(client: JACKClient, shared: UnsafePointer<SharedState>, at now: Micros) throws(JACKError) {
+    self.client = client
+    self.shared = shared
+    ports = try PortHandles(registeringOn: client.handle)
+    reader = LatencyReader(client: client.handle, shared: shared, implementation: .loaded)
+    channels = ChannelPorts(client: client.handle, shared: shared, reader: reader)
+    outputs = OutputPorts(client: client.handle, shared: shared, reader: reader)
+    tempo = TempoProperty(client: client)
+    syncLimit = SyncLimit(client: client.handle)
+    nextClockPair = now
+    lastDelay = jack_get_xrun_delayed_usecs(client.handle)
+    cycle = .allocate(capacity: 1)
+    let rate = jack_get_sample_rate(client.handle)
+    shared.pointee.board.clear(sampleRate: rate)
+    mastership = Mastership(calls: shared.pointee.timebaseCalls.load(ordering: .relaxed))
+    let before = shared.pointee.report.read()
+    wishNumber = before.wish.number
+    cycle.initialize(
+      to: AudioCycle(
+        client: client.handle, ports: ports, shared: shared, sampleRate: rate, after: before))
+    // The audio thread touches these pages, and libjack locks only its own. A small RLIMIT_MEMLOCK refuses
+    // this; then a machine that is short of memory may page them out.
+    mlock(cycle, MemoryLayout<AudioCycle>.size)
+    try activate(at: now)
+  }
+
+  deinit {
+    leave()
+    cycle.deinitialize(count: 1)
+    cycle.deallocate()
+  }
+
+  /// Leaves the server, once; the client is useless afterwards. Blocks while the server does not answer.
+  /// [any]
+  func leave() {
+    guard !hasLeft else { return }
+    hasLeft = true
+    if !shared.pointee.board.isShutDown {
+      // Remove the metadata before the ports go.
+      ports.forget(on: client.handle)
+      channels.forget()
+      outputs.forget()
+      tempo.forget()
+      syncLimit.giveBack()
+      outputs.stopMachines()
+    }
+    jack_deactivate(client.handle)
+    NoticeBoard.detach(from: client.handle)
+    // No new notification is sent to us from here on, but one may be on its way. Once we close, we would not
+    // read it, and jackd would wait for ever.
+    client.awaitAnswer()
+    client.close()
+  }
+
+  private func activate(at now: Micros) throws(JACKError) {
+    NoticeBoard.attach(shared, to: client.handle)
+    jack_set_process_callback(client.handle, runAudioCycle, cycle)
+    // Before activation: afterwards jack2 does not ask until the next time (facts: jack 3).
+    jack_set_sync_callback(client.handle, askAudioCycle, cycle)
+    ports.describe(on: client.handle)
+    compareClocks(at: now)
+    let code = jack_activate(client.handle)
+    guard code == 0 else { throw .activationRefused(code: code) }
+    readLatencies(SinkName(), [], at: now)
+    neighbours = client.neighbours
+  }
+
+  private func watchNeighbours(at now: Micros) {
+    let there = client.neighbours
+    if !there.isSuperset(of: neighbours) { mastership.neighbourLeft(at: now) }
+    neighbours = there
+  }
+
+  func carry(_ wanted: [AudioChannelPorts]) { channels.carry(wanted) }
+
+  func carry(outputs wanted: [OwnOutput]) { outputs.carry(wanted) }
+
+  var outputPorts: [String: OwnOutputPort] { outputs.shown }
+
+  var latencies: PortLatencies { watch.latencies }
+
+  var sinks: SinkChoice { watch.sinks }
+
+  /// Reads clocks, xruns and neighbours, and latencies if anything may have changed them.
+  func step(at now: Micros, notices: Notices, sink: SinkName) {
+    channels.step()
+    outputs.step(clock: ports[.clock], at: now)
+    tempo.tell(shared.pointee.report.read().tempo, at: now)
+    if now >= nextClockPair { compareClocks(at: now) }
+    countXruns(at: now, wasLate: notices.contains(.lateness))
+    if notices.contains(.clients) {
+      syncLimit.tellAgain()
+      watchNeighbours(at: now)
+    }
+    readLatencies(sink, notices, at: now)
+  }
+
+  /// jackd reports only the last xrun's delay, in whole microseconds, so that two equal ones look like one.
+  /// Then the audio thread's own notice of lateness shows the second.
+  private func countXruns(at now: Micros, wasLate: Bool) {
+    let delay = jack_get_xrun_delayed_usecs(client.handle)
+    guard delay != lastDelay || wasLate && now >= nextLateness else { return }
+    nextLateness = now + Self.latenessSpacing
+    lastDelay = delay
+    shared.pointee.board.countXrun()
+  }
+
+  private func readLatencies(_ sink: SinkName, _ notices: Notices, at now: Micros) {
+    let clicks = [Port.click1, .click2].map(\.name) + outputs.clicks
+    let wish = LatencyWatch.Wish(
+      sink: sink, clicks: clicks.map { "\(client.name):\($0)" },
+      isMoving: shared.pointee.report.read().isMoving)
+    if watch.step(on: client, ports, wish, notices: notices, by: reader, at: now) {
+      shared.pointee.latencies.publish(latencies.frames)
+    }
+  }
+
+  private func compareClocks(at now: Micros) {
+    clocks.add(.read())
+    shared.pointee.clockMap.publish(clocks.map)
+    nextClockPair = now + ClockComparison.interval
+  }
+}
+
+extension RunningClient {
+  func watch(_ report: Report, at now: Micros) -> Watchdog.Finding {
+    watchdog.look(
+      cycles: shared.pointee.cycles.load(ordering: .relaxed), of: report.moment.cycleMicros, at: now,
+      waited: Question.totalWait)
+  }
+
+  var standing: Mastership.Standing { mastership.standing }
+
+  /// Asks for the timebase, gives it up or refreshes it, as the user's wish and the report demand.
+  func lookAfterTimebase(isWanted: Bool, _ report: Report, at now: Micros) {
+    let action = mastership.step(
+      isWanted: isWanted, report, calls: shared.pointee.timebaseCalls.load(ordering: .relaxed),
+      cycles: shared.pointee.cycles.load(ordering: .relaxed), at: now)
+    switch action {
+    case .nothing: break
+    case .ask(let conditionally): askForTimebase(conditionally: conditionally, at: now)
+    case .release: jack_release_timebase(client.handle)
+    }
+  }
+
+  /// - Parameter conditionally: only if there is no other master; otherwise replaces it.
+  func askForTimebase(conditionally: Bool, at now: Micros) {
+    let code = jack_set_timebase_callback(client.handle, conditionally ? 1 : 0, writeTimebase, cycle)
+    mastership.asked(wasRefused: code != 0, at: now)
+  }
+
+  /// Never from the audio thread: PipeWire takes a lock for it (facts: jack 3).
+  func command(_ command: TransportCommand) {
+    switch command {
+    case .play: jack_transport_start(client.handle)
+    case .stop, .stopOn: jack_transport_stop(client.handle)
+    case .locate(let frame), .jump(let frame, _, _): locate(frame)
+    }
+  }
+
+  /// Restarts the server's timeout for a held start. Leaves a transport alone that stands or rolls meanwhile.
+  func holdOn() {
+    guard jack_transport_query(client.handle, nil) == JackTransportStarting else { return }
+    jack_transport_start(client.handle)
+  }
+
+  /// Locates by `jack_transport_reposition`. `jack_transport_locate` sends uninitialized memory, which jack2
+  /// shows to all clients for a cycle (facts: jack 6). Only the BBT bit is set: with more bits, jack2 drops
+  /// the request and reports success.
+  func locate(_ frame: UInt32, showing bbt: BBT? = nil) {
+    var position = jack_position_t()
+    position.frame_rate = jack_get_sample_rate(client.handle)
+    position.frame = frame
+    if let bbt {
+      position.valid = JackPositionBBT
+      position.set(bbt)
+    }
+    jack_transport_reposition(client.handle, &position)
+  }
+
+  /// Carries out a wish of the audio thread, once, and only if it is still open. Until the timebase master
+  /// has answered, JACK shows the bar and beat that come with the locate for a cycle: `showing`, or else the
+  /// present ones.
+  func fulfil(_ wish: TransportWish, showing bbt: BBT?) {
+    guard wish.number != wishNumber else { return }
+    var position = jack_position_t()
+    let state = jack_transport_query(client.handle, &position)
+    let transport = Transport(state: state, position: position)
+    guard wish.isOpen(transport.state, at: transport.frame) else { return }
+    wishNumber = wish.number
+    locate(wish.place.frame, showing: bbt ?? transport.bbt)
+  }
+
+  /// Locates the rolling transport, after telling the audio thread.
+  func relocate(_ relocation: Relocation, showing bbt: BBT?) {
+    shared.pointee.relocation.publish(relocation)
+    locate(relocation.place.frame, showing: bbt)
+  }
+
+  var name: String { client.name }
+
+  var description: ServerDescription { client.description }
+
+  var connections: Set<Connection> {
+    var found: Set<Connection> = []
+    for (name, handle) in Port.registered.map({ ($0.name, ports[$0]) }) + channels.named + outputs.named {
+      for other in portNames(jack_port_get_all_connections(client.handle, handle)) {
+        found.insert(Connection(port: name, other: other))
+      }
+    }
+    return found
+  }
+
+  /// Reads only the server's shared memory, so it may be called often.
+  var isConnected: Bool { Port.registered.contains(where: isConnected) || outputs.isConnected }
+
+  func isConnected(_ port: Port) -> Bool { jack_port_connected(ports[port]) > 0 }
+
+  /// All clients' ports.
+  var portsSeen: StandingConnections.Seen {
+    .init(
+      outputs: client.ports(JackPortIsOutput), inputs: client.ports(JackPortIsInput),
+      speakers: client.ports(JackPortIsInput, JackPortIsPhysical, type: JACK_DEFAULT_AUDIO_TYPE))
+  }
+
+  /// The client that is probably timebase master, if another one is.
+  var probableMaster: String? {
+    ProbableMaster.name(
+      ofPorts: client.ports(JackPortIsOutput) + client.ports(JackPortIsInput), neighbours: neighbours)
+  }
+
+  /// Whether anything is connected to `control` that may send keys and pedals.
+  var isPlayed: Bool { jack_port_connected(ports[.control]) > 0 }
+
+  func connect(from output: String, to input: String) -> Bool {
+    let result = jack_connect(client.handle, output, input)
+    return result == 0 || result == EEXIST
+  }
+
+  /// Returns true if both ports exist and are connected afterwards.
+  func connect(_ connection: Connection) -> Bool {
+    let ours = fullName(of: connection.port)
+    guard client.exists(port: connection.other), let handle = jack_port_by_name(client.handle, ours) else {
+      return false
+    }
+    let isOutput = UInt32(jack_port_flags(handle)) & JackPortIsOutput.rawValue != 0
+    return isOutput ? connect(from: ours, to: connection.other) : connect(from: connection.other, to: ours)
+  }
+
+  /// A name without a colon is a port of ours.
+  func exists(port name: String) -> Bool { client.exists(port: fullName(of: name)) }
+
+  private func fullName(of port: String) -> String { port.contains(":") ? port : client.name + ":" + port }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TactusChoices
+
+/// The sinks whose latency counts for other programs' sound, and the reason for the choice.
+public struct SinkChoice: Hashable, Sendable {
+  public enum Reason: Hashable, Sendable {
+    /// The user has named them.
+    case named
+    /// This click (the port's name without its client's) is heard there.
+    case click(String)
+    /// JACK programs play there, and no click is heard anywhere.
+    case programs
+    /// The sinks counted when the transport began to move, and a program still plays there.
+    case kept
+    /// No JACK program plays anywhere, so all sinks count.
+    case nobody
+  }
+
+  public var reason: Reason
+  /// Full names of inputs.
+  public var ports: [String]
+  /// Whether the user has named sinks of which none exists.
+  public var isNameMissing = false
+
+  static let none = SinkChoice(reason: .nobody, ports: [])
+
+  /// The clients that have these ports.
+  public var clients: [String] {
+    var found: [String] = []
+    for port in ports where !found.contains(clientName(ofPort: port)) {
+      found.append(clientName(ofPort: port))
+    }
+    return found
+  }
+}
+
+/// A server's audio ports and connections, as far as the rule needs them; full names.
+protocol SinkGraph {
+  /// Every input.
+  var inputs: [String] { get }
+  /// Physical inputs, in the server's order.
+  var sinks: [String] { get }
+  func outputs(of client: String) -> [String]
+  func inputs(behind output: String) -> [String]
+  func outputs(before input: String) -> [String]
+  /// Whether its client passes on nothing that arrives at this input.
+  func isTerminal(input: String) -> Bool
+  /// Whether this output belongs to a desktop program and not to a JACK program.
+  func isDesktop(output: String) -> Bool
+}
+
+/// Decides which sinks count. JACK does not tell which clients follow the transport, so the rule takes the
+/// sinks at which our own click is heard: the musician listens to other programs there, too.
+enum SinkRule {
+  /// Routes through more clients, or through more outputs at a time, are not followed.
+  static let mostClients = 64, mostOutputs = 1_024
+
+  /// - Parameters:
+  ///   - clicks: our clicks' ports, the most important first.
+  ///   - before: the last choice; it is kept while the transport moves, as long as a program plays there.
+  static func choose(
+    in graph: some SinkGraph, for name: SinkName, clicks: [String], before: SinkChoice = .none,
+    isMoving: Bool = false
+  ) -> SinkChoice {
+    let named = name.isEmpty ? [] : name.matching(graph.inputs)
+    guard named.isEmpty else { return SinkChoice(reason: .named, ports: named) }
+    var choice = fresh(in: graph, clicks)
+    if isMoving, before.reason != .named, before.reason != .nobody {
+      let kept = before.ports.filter { graph.isPlayed(to: $0) }
+      if !kept.isEmpty, Set(kept) != Set(choice.ports) { choice = SinkChoice(reason: .kept, ports: kept) }
+    }
+    choice.isNameMissing = !name.isEmpty
+    return choice
+  }
+
+  private static func fresh(in graph: some SinkGraph, _ clicks: [String]) -> SinkChoice {
+    for click in clicks {
+      let reached = nearest(to: click, in: graph)
+      if !reached.isEmpty {
+        let port = click.dropFirst(clientName(ofPort: click).count + 1)
+        return SinkChoice(reason: .click(String(port)), ports: reached)
+      }
+    }
+    let played = graph.sinks.filter(graph.isPlayed)
+    return played.isEmpty
+      ? SinkChoice(reason: .nobody, ports: graph.sinks) : SinkChoice(reason: .programs, ports: played)
+  }
+
+  /// The sinks that an output reaches through the fewest other clients. Connections beyond them don't matter.
+  private static func nearest(to output: String, in graph: some SinkGraph) -> [String] {
+    var outputs = [output]
+    var seen: Set = [clientName(ofPort: output)]
+    while !outputs.isEmpty {
+      let inputs = Set(outputs.prefix(mostOutputs).flatMap(graph.inputs(behind:)))
+      let reached = graph.sinks.filter(inputs.contains)
+      guard reached.isEmpty else { return reached }
+      let next = Set(inputs.filter { !graph.isTerminal(input: $0) }.map(clientName)).subtracting(seen)
+      guard seen.count + next.count <= mostClients else { return [] }
+      seen.formUnion(next)
+      outputs = next.sorted().flatMap(graph.outputs(of:))
+    }
+    return []
+  }
+}
+
+extension SinkGraph {
+  fileprivate func isPlayed(to sink: String) -> Bool {
+    outputs(before: sink).contains { !isDesktop(output: $0) }
+  }
+}
+
+extension SinkName {
+  fileprivate func matching(_ ports: [String]) -> [String] {
+    let name = NamePattern(String(decoding: (0..<count).map { self[$0] }, as: UTF8.self))
+    return ports.filter { name.matches($0) || name.matches(clientName(ofPort: $0)) }
+  }
+}
+
+/// JACK names a port `CLIENT:PORT`.
+func clientName(ofPort port: String) -> String { String(port.prefix { $0 != ":" }) }

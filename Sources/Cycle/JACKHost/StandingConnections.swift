@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import TactusChoices
+
+/// A connection that is to be there whenever both of its ports are.
+public enum StandingConnection: Hashable, Sendable {
+  /// Two ports, in either direction: full names, or a port of ours without the client's name; `*` stands for
+  /// anything.
+  case ports(String, String)
+  /// The click on the first two playback ports of the sound card.
+  case clickToSpeakers
+
+  /// The name of the user's output that `out/NAME` stands for; nil if `end` has another form.
+  public static func ownOutput(_ end: String) -> String? {
+    end.hasPrefix("out/") && !end.contains(":") ? String(end.dropFirst(4)) : nil
+  }
+}
+
+/// Makes the standing connections: each pair once, whenever both of its ports have appeared. A connection
+/// that the user cuts stays cut until one of its ports, or the server, has gone and returned.
+struct StandingConnections {
+  /// Most pairs: two patterns that match everything would yield thousands.
+  static let limit = 512
+
+  struct Seen {
+    var outputs: [String] = []
+    var inputs: [String] = []
+    var speakers: [String] = []
+  }
+
+  private struct Pair: Hashable {
+    let output: String
+    let input: String
+  }
+
+  private(set) var wanted: [StandingConnection] = []
+  private var made: Set<Pair> = []
+  /// Pairs beyond the limit at the last look.
+  private(set) var refusedCount = 0
+
+  mutating func want(_ connections: [StandingConnection]) {
+    wanted = connections
+    made = []
+  }
+
+  mutating func serverLost() {
+    made = []
+  }
+
+  /// - Parameter connect: connects an output to an input, and returns whether they are connected afterwards.
+  mutating func step(_ seen: Seen, client: String, connect: (String, String) -> Bool) {
+    guard !wanted.isEmpty else { return }
+    var allowed: [Pair] = []
+    var possible = 0
+    for (outputs, inputs) in wanted.flatMap({ ends($0, seen, client) }) {
+      possible += outputs.count * inputs.count
+      for output in outputs where allowed.count < Self.limit {
+        for input in inputs.prefix(Self.limit - allowed.count) {
+          allowed.append(Pair(output: output, input: input))
+        }
+      }
+    }
+    refusedCount = possible - allowed.count
+    made.formIntersection(allowed)
+    for pair in allowed where !made.contains(pair) && connect(pair.output, pair.input) { made.insert(pair) }
+  }
+
+  /// The outputs and inputs to be connected, each with each. They are not expanded to pairs, of which there
+  /// may be a million.
+  private func ends(
+    _ connection: StandingConnection, _ seen: Seen, _ client: String
+  ) -> [(outputs: [String], inputs: [String])] {
+    switch connection {
+    case .clickToSpeakers:
+      guard let first = seen.speakers.first else { return [] }
+      let second = seen.speakers.dropFirst().first ?? first
+      return [(["\(client):click_1"], [first]), (["\(client):click_2"], [second])]
+    case .ports(let one, let other):
+      let (one, other) = (PortPattern(one, client: client), PortPattern(other, client: client))
+      let forward = (seen.outputs.filter(one.matches), seen.inputs.filter(other.matches))
+      if !forward.0.isEmpty, !forward.1.isEmpty { return [forward] }
+      return [(seen.outputs.filter(other.matches), seen.inputs.filter(one.matches))]
+    }
+  }
+}
+
+extension Port {
+  /// Whether the pattern, a name without a client in which `*` stands for anything, matches a port of ours.
+  public static func isOurs(_ pattern: String) -> Bool {
+    registered.contains { PortPattern(pattern, client: "").matches(":" + $0.name) }
+  }
+}
+
+/// A port's full name, in which `*` stands for anything.
+struct PortPattern {
+  private let name: NamePattern
+
+  /// A name without a colon is a port of this client.
+  init(_ text: String, client: String) {
+    let ours = StandingConnection.ownOutput(text) ?? text
+    name = NamePattern(text.contains(":") ? text : "\(client):\(ours)")
+  }
+
+  func matches(_ name: String) -> Bool { self.name.matches(name) }
+}
+
+/// A name, in which `*` stands for anything.
+public struct NamePattern: Sendable {
+  private let parts: [Substring]
+
+  public init(_ text: String) {
+    parts = text.split(separator: "*", omittingEmptySubsequences: false)
+  }
+
+  public func matches(_ name: String) -> Bool {
+    guard let first = parts.first, let last = parts.last, parts.count > 1 else {
+      return name == parts.joined()
+    }
+    guard name.hasPrefix(first) else { return false }
+    var rest = name.dropFirst(first.count)
+    for part in parts.dropFirst().dropLast() where !part.isEmpty {
+      guard let found = rest.firstRange(of: part) else { return false }
+      rest = rest[found.upperBound...]
+    }
+    return rest.hasSuffix(last)
+  }
+}

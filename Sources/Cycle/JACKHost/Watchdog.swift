@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Glibc
+import LinkSystem
+import Synchronization
+
+/// Judges whether JACK still answers, from the audio cycles and from the times of our own looks at them.
+///
+/// A server that was stopped sends no signal, and each call to it blocks while it stays silent. So we call
+/// only a server that has just run a cycle. If this process itself was stopped (by a debugger or a freezer),
+/// jackd has given us up or waits for us; then we leave the server and return.
+struct Watchdog {
+  enum Finding: Equatable {
+    case nothing
+    /// JACK does not answer.
+    case silence
+    /// JACK answers again.
+    case answer
+    /// The whole process was stopped for this time.
+    case standstill(Micros)
+  }
+
+  /// The longest cycle, 8192 frames at 22050 Hz, is 372 ms.
+  static let longestSilence = Micros(1_500_000)
+  /// Time without a cycle, in addition to three cycles, after which we ask the server nothing.
+  static let hesitation = Micros(50_000)
+  /// Longer than jackd's timeout for a client, half a second.
+  static let longestGap = Micros(600_000)
+
+  private var cycles: UInt?
+  private var lastCycle = Micros.zero
+  private var lastLook = Micros.zero
+  private var lastWait = Micros.zero
+  private(set) var isSilent = false
+  /// Whether the server has just run a cycle, so that it answers what we ask now.
+  private(set) var isPrompt = false
+  /// Whether a cycle ran since the first look.
+  private(set) var hasCycled = false
+
+  /// Looks once; call it every 20 ms or so. `cycle`: the length of a cycle in microseconds, 0 if unknown.
+  /// `waited`: the total time spent waiting for JACK, which does not count as a standstill of ours.
+  mutating func look(cycles now: UInt, of cycle: Double, at time: Micros, waited: Micros) -> Finding {
+    let gap = time - lastLook
+    let lost = gap - (waited - lastWait)
+    let passed = cycles.map { now &- $0 }
+    cycles = now
+    lastLook = time
+    lastWait = waited
+    guard let passed else {
+      lastCycle = time
+      return .nothing
+    }
+    if gap > Self.longestGap {
+      lastCycle = time
+      // If the audio thread kept running, only this thread was busy.
+      if lost > Self.longestGap, Double(passed) * cycle < Double(lost.count) / 2 { return .standstill(lost) }
+    }
+    if passed > 0 {
+      lastCycle = time
+      hasCycled = true
+    }
+    let silence = time - lastCycle
+    isPrompt = silence <= Self.hesitation + Micros(rounding: 3 * min(cycle, 400_000))
+    let wasSilent = isSilent
+    isSilent = silence >= Self.longestSilence
+    return isSilent == wasSilent ? .nothing : isSilent ? .silence : .answer
+  }
+}
+
+/// Wraps each of the control thread's calls to libjack. Any of them may block for ever, since a server may
+/// have been stopped a moment ago. libjack knows one server at a time, so this state exists once; other
+/// threads may look at it.
+public enum Question {
+  /// Start of the present call, on Link's clock; 0: no call is under way.
+  private static let since = Atomic<Int64>(0)
+  /// Total time spent in calls, in microseconds.
+  private static let waited = Atomic<Int64>(0)
+
+  /// [any]
+  public static var isOpen: Bool { since.load(ordering: .relaxed) != 0 }
+
+  /// Whether the present call has taken so long that the server must be silent. [any]
+  public static var isUnanswered: Bool {
+    let since = since.load(ordering: .relaxed)
+    return since != 0 && HostClock.micros().count - since >= Watchdog.longestSilence.count
+  }
+
+  static var totalWait: Micros { Micros(waited.load(ordering: .relaxed)) }
+
+  /// Runs `question` and measures the time it takes. A nested call belongs to the outer one. [control]
+  static func ask<Answer, Failure: Error>(_ question: () throws(Failure) -> Answer) throws(Failure) -> Answer
+  {
+    guard !isOpen else { return try question() }
+    let start = HostClock.micros().count
+    since.store(start, ordering: .relaxed)
+    defer {
+      waited.wrappingAdd(HostClock.micros().count - start, ordering: .relaxed)
+      since.store(0, ordering: .relaxed)
+    }
+    return try question()
+  }
+}
+
+/// Leaves a server on a thread of its own, because a server that does not answer never releases us. [control]
+///
+/// Until the departure is done nothing else may be asked of libjack, which knows one server at a time.
+final class Departure: @unchecked Sendable {
+  private let client: RunningClient
+  /// Keeps alive the memory that the client's audio thread uses.
+  private let exchange: AudioExchange
+  private let done = Atomic(false)
+
+  init(_ client: RunningClient, exchange: AudioExchange) {
+    self.client = client
+    self.exchange = exchange
+    if let thread = try? Thread("departure", { [self] in run() }) { thread.detach() } else { run() }
+  }
+
+  var isDone: Bool { done.load(ordering: .acquiring) }
+
+  /// Waits until the departure is done, or for `limit`.
+  func wait(atMost limit: Micros) {
+    let end = HostClock.micros() + limit
+    while !isDone, HostClock.micros() < end { usleep(1_000) }
+  }
+
+  private func run() {
+    client.leave()
+    done.store(true, ordering: .releasing)
+  }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import LinkAddresses
+public import BeatMath
+
+// The caller's part of a handshake.
+extension Switchboard {
+  /// Calls another side, or updates the addresses of a call. An empty list means that its name has no
+  /// address.
+  public mutating func call(_ number: Int, at addresses: [Endpoint], at now: Micros) {
+    let addresses = Array(addresses.prefix(FarLimits.addresses))
+    if let place = lines.firstIndex(where: { $0.hasCall(number) }) {
+      lines[place].lead(number, to: addresses)
+    } else if lines.reduce(0, { $0 + $1.calls.count }) < FarLimits.lines {
+      lines.append(Line(newLine(), [Line.Call(number: number, addresses: addresses)], at: now))
+    } else {
+      counters.crowdedOut += 1
+    }
+  }
+
+  /// Sends a hello, with a new secret each time.
+  mutating func call(_ place: Int, at now: Micros, using random: inout some RandomNumberGenerator) {
+    let secret = FarKey(using: &random)
+    let introduction = Datagram.Introduction(name: name, index: freeIndex(using: &random))
+    let (handshake, hello) = CallerHandshake.begin(
+      from: handshakeStart, secret: secret,
+      payload: introduction.bytes + [UInt8](repeating: 0, count: Datagram.helloFilling))
+    if lines[place].attempts.count == FarLimits.attempts { lines[place].attempts.removeFirst() }
+    lines[place].attempts.append(Line.Attempt(index: introduction.index, handshake: handshake))
+    emit(.send([Datagram.Kind.hello.rawValue] + hello.bytes, to: lines[place].nextAddress(at: now)))
+  }
+
+  /// Takes an answer. If it opens, the called side has the key, because the answer is bound to our hello. Its
+  /// next datagram proves the return path.
+  mutating func hear(_ answer: Datagram.Answer, from sender: Endpoint, at now: Micros) {
+    guard
+      let place = lines.firstIndex(where: { $0.attempts.contains { $0.index == answer.index } }),
+      let attempt = lines[place].attempts.first(where: { $0.index == answer.index })
+    else {
+      counters.unasked += 1
+      return
+    }
+    guard lines[place].answers.take(at: now) else {
+      counters.flooded += 1
+      return
+    }
+    guard let (payload, state) = attempt.handshake.read(answer.message),
+      let theirs = Datagram.Introduction(payload)
+    else { return refuse(sender, at: now) }
+    lines[place].attempts.removeAll { $0.index == answer.index }
+    var keys = Keys(
+      state, ourIndex: attempt.index, theirIndex: theirs.index, areWeCaller: true, at: now)
+    guard let word = keys.seal([FarChannel.keepAlive.rawValue], by: cipher) else { return }
+    enlist(Candidate(keys: keys, name: theirs.name, peer: sender, line: lines[place].id))
+    emit(.send(word, to: sender))
+  }
+
+  mutating func refuse(_ sender: Endpoint, at now: Micros) {
+    counters.refused += 1
+    refused = (sender, now)
+  }
+
+  /// If there is no room, the oldest candidate goes: an honest handshake takes one round trip.
+  mutating func enlist(_ candidate: Candidate) {
+    if candidates.count == FarLimits.candidates { candidates.removeFirst() }
+    candidates.append(candidate)
+  }
+
+  /// An index that leads to no keys yet.
+  func freeIndex(using random: inout some RandomNumberGenerator) -> UInt32 {
+    while true {
+      let index = UInt32.random(in: .min ... .max, using: &random)
+      let isTaken =
+        candidates.contains { $0.keys.ourIndex == index }
+        || lines.contains { line in
+          line.current?.ourIndex == index || line.previous?.ourIndex == index
+            || line.attempts.contains { $0.index == index }
+        }
+      if !isTaken { return index }
+    }
+  }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkAddresses
+public import BeatMath
+
+/// Limits that no network and no stranger can exceed, and the timing of the protocol.
+public enum FarLimits {
+  /// Bytes that a seal adds to a datagram.
+  public static var tag: Int { 16 }
+  /// Lines that we call, and lines that call us.
+  public static var lines: Int { 8 }
+  /// Addresses of one name.
+  static var addresses: Int { 4 }
+  /// Interval of keep-alives on an idle line. Routers forget a flow after thirty seconds at the earliest, and
+  /// the other side should notice a cut soon.
+  public static var keepAlive: Micros { Micros(1_000_000) }
+  /// A side that was not heard for this time is away.
+  public static var silence: Micros { Micros(4_000_000) }
+  /// A caller that was away for this time is forgotten, and its line is free.
+  public static var memory: Micros { Micros(600_000_000) }
+  /// Interval of calls to a side that does not answer: `callSpacing` for the first `eagerCalls`, then
+  /// `patience`.
+  public static var callSpacing: Micros { Micros(1_000_000) }
+  static var eagerCalls: Int { 60 }
+  static var patience: Micros { Micros(3_000_000) }
+  /// Calls that can still be answered.
+  static var attempts: Int { 3 }
+  /// Handshakes that wait for a first sealed datagram, and how long they wait.
+  static var candidates: Int { 64 }
+  static var candidateLife: Micros { Micros(5_000_000) }
+  /// The caller renews the keys after this time or number of datagrams. The former keys still open datagrams
+  /// for `overlap`. Keys end after `keyLife`.
+  public static var renewal: Micros { Micros(1_800_000_000) }
+  /// A side that was called, and calls as well, renews only if the other side has not.
+  static var lateRenewal: Micros { Micros(3_600_000_000) }
+  static var renewalNumber: UInt64 { 1 << 40 }
+  static var overlap: Micros { Micros(5_000_000) }
+  public static var keyLife: Micros { Micros(7_200_000_000) }
+  /// Most datagrams that a key seals; their numbers begin with 0.
+  static var numbers: UInt64 { 1 << 48 }
+  /// Datagrams that may be sent to the address where the other side was heard last: five seconds of pings.
+  static var credit: Int { 128 }
+  /// Hellos from one address that are opened in a second (`knocks`), and that are answered (`entries`).
+  /// Opening one takes a hash, three HMACs and a cipher, each of some dozens of bytes. All strangers together
+  /// have 64 times as many.
+  static var knocks: Int { 400 }
+  static var entries: Int { 2 }
+  /// Answers to our calls that are opened in a second on one line. An answer costs a shared secret before its
+  /// seal can be checked. A sender that has not seen an answer must guess the index.
+  static var answers: Int { 400 }
+  /// Accepted hellos that are remembered, because a repeated one must be refused.
+  static var hellos: Int { 1024 }
+  /// Outputs that wait if the caller does not take them.
+  static var outputs: Int { 1024 }
+}
+
+/// Counts what was received, and what was dropped for which reason.
+public struct FarCounters: Hashable, Sendable, BitwiseCopyable {
+  public var received = 0
+  /// Datagrams that have no form of a far wire.
+  public var malformed = 0
+  /// Datagrams made with another key, or without one.
+  public var refused = 0
+  /// Datagrams of a proven line whose seal does not fit.
+  public var forged = 0
+  /// Datagrams that were received before, or are too old to know.
+  public var replayed = 0
+  /// Our own hellos, sent back to us.
+  public var reflected = 0
+  /// Datagrams for keys that no longer exist, or calls where none are accepted.
+  public var unasked = 0
+  /// More calls from an address than any honest side makes.
+  public var flooded = 0
+  /// Lines over the limit.
+  public var crowdedOut = 0
+  /// Datagrams for a side that is not heard, or too many outputs at once.
+  public var unsent = 0
+  public var handshakes = 0
+
+  public init() {}
+}
+
+/// The public halves of recently accepted hellos.
+struct RecentHellos: Sendable {
+  private var halves: [UInt64] = []
+  private var next = 0
+
+  /// Compares 64 bits. If two hellos collide by chance, the next hello succeeds.
+  mutating func isNew(_ half: FarKey) -> Bool {
+    let mark = UInt64(bigEndianBytes: half.bytes.prefix(8))
+    guard !halves.contains(mark) else { return false }
+    if halves.count < FarLimits.hellos { halves.append(mark) } else { halves[next] = mark }
+    next = (next + 1) % FarLimits.hellos
+    return true
+  }
+}
+
+/// Allowances for hellos from one place: those to open, and those to answer.
+struct Purse: Sendable {
+  var knocks: Allowance
+  var entries: Allowance
+
+  init(at now: Micros) {
+    knocks = Allowance(perSecond: FarLimits.knocks, at: now)
+    entries = Allowance(perSecond: FarLimits.entries, at: now)
+  }
+}
+
+/// Limits hellos from unproven addresses. Addresses share 64 purses by a secret rule: a flood from one
+/// address uses up the allowance of one in 64 others, and all addresses together cost little, however many an
+/// attacker forges.
+struct StrangersAllowance: Sendable {
+  private var purses: [Purse]
+  private let salt: UInt64
+
+  init(salt: UInt64, at now: Micros) {
+    self.salt = salt
+    purses = Array(repeating: Purse(at: now), count: 64)
+  }
+
+  mutating func mayKnock(_ address: Address, at now: Micros) -> Bool {
+    purses[purse(of: address)].knocks.take(at: now)
+  }
+
+  mutating func mayEnter(_ address: Address, at now: Micros) -> Bool {
+    purses[purse(of: address)].entries.take(at: now)
+  }
+
+  /// For IPv6 only the network counts, because its owner has all its addresses.
+  private func purse(of address: Address) -> Int {
+    let number: UInt64 =
+      switch address {
+      case .v4(let bits): UInt64(bits)
+      case .v6(let high, _, _): ~high
+      }
+    var mixed = (number ^ salt) &* 0x9e37_79b9_7f4a_7c15
+    mixed ^= mixed >> 29
+    mixed = (mixed &+ salt) &* 0xbf58_476d_1ce4_e5b9
+    return Int(mixed >> 58)
+  }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+internal import LinkAddresses
+internal import BeatMath
+import Glibc
+internal import LinkSession
+internal import LinkSystem
+
+/// The sockets on this machine's addresses. The addresses are scanned when the kernel announces a change,
+/// when sockets break, and every few seconds in any case. [network]
+struct Gateways: Sendable {
+  private(set) var all: [GatewaySockets] = []
+  /// Addresses that could not be opened, with the reasons; each scan tries them again.
+  private(set) var refused: [(LocalAddress, SystemFailure)] = []
+  /// Why there is no gateway, or only one to this machine itself.
+  private(set) var failure: SystemFailure? {
+    didSet { status.isMute.store(failure != nil, ordering: .relaxed) }
+  }
+  private(set) var neighbours = Neighbourhood()
+  /// The networks of all interfaces, used or not.
+  private(set) var machine = Neighbourhood()
+  /// nil while we are not on the network.
+  private(set) var nextScan: Micros?
+  let watch = AddressWatch()
+
+  private let status: LinkStatus
+  /// Names of the interfaces to use; nil: all.
+  let allowed: Set<String>?
+  private var absences = Absences()
+  private var lastScan: Micros?
+  private var number: UInt32 = 0
+
+  /// Interval of scans without any announcement (facts: link 3.6).
+  static var scanPeriod: Micros { Micros(5_000_000) }
+  /// Least time between scans, however many changes are announced; and after sockets broke.
+  static var scanSpacing: Micros { Micros(50_000) }
+  static var repairSpacing: Micros { Micros(1_000_000) }
+
+  init(_ status: LinkStatus, interfaces allowed: Set<String>?) {
+    self.status = status
+    self.allowed = allowed
+  }
+
+  /// Starts scanning: Link is on the network now.
+  mutating func begin(at now: Micros) { nextScan = now }
+
+  mutating func closeAll() {
+    all.removeAll()
+    refused.removeAll()
+    failure = nil
+    absences = Absences()
+    nextScan = nil
+  }
+
+  /// `isNews`: the kernel has announced a change.
+  mutating func isScanDue(isNews: Bool, at now: Micros) -> Bool {
+    if isNews { hastenScan(at: now) }
+    if all.contains(where: \.isBroken) { hastenScan(at: now, spacing: Self.repairSpacing) }
+    return nextScan.map { $0 <= now } ?? false
+  }
+
+  /// Moves the next scan forward. Without one, Link is not on the network, and nothing happens.
+  mutating func hastenScan(at now: Micros, spacing: Micros = Self.scanSpacing) {
+    let earliest = lastScan.map { max($0 + spacing, now) } ?? now
+    nextScan = nextScan.map { min($0, earliest) }
+  }
+
+  /// Notes that a scan starts now.
+  mutating func beginScan(at now: Micros) {
+    lastScan = now
+    nextScan = now + Self.scanPeriod
+  }
+
+  mutating func learn(_ reason: SystemFailure) {
+    if all.isEmpty { failure = reason }
+  }
+
+  /// Takes over the result of a scan. Returns the gateways to close: those whose address is missing for too
+  /// long, and those with broken sockets at an existing address.
+  mutating func learn(_ found: AddressScan.Found, at now: Micros) -> [GatewaySockets] {
+    (neighbours, machine) = (found.neighbours, found.machine)
+    refused = found.left.map { ($0, SystemFailure(call: "too many addresses", code: ENOBUFS)) }
+    // A socket cannot send while its address is missing. Do not reopen it for that: we would lose the peers.
+    for back in all where absences.contains(back.local) && found.used.contains(back.local) { back.forgive() }
+    let ended = absences.learn(found: found.used, open: all.map(\.local), limit: Limits.gateways, at: now)
+    if let end = absences.nextEnd { nextScan = nextScan.map { min($0, end) } }
+    return all.filter { ended.contains($0.local) || ($0.isBroken && !absences.contains($0.local)) }
+  }
+
+  mutating func close(_ gateway: GatewaySockets) { all.removeAll { $0 === gateway } }
+
+  /// The addresses that have no gateway, with ids for new ones.
+  mutating func missing(of addresses: ArraySlice<LocalAddress>) -> [(LocalAddress, GatewayID)] {
+    addresses.filter { local in !all.contains { $0.local == local } }.map { local in
+      number &+= 1
+      return (local, GatewayID(rawValue: number))
+    }
+  }
+
+  mutating func take(_ opened: [AddressScan.Opened]) {
+    for one in opened {
+      switch one {
+      case .open(let gateway): all.append(gateway)
+      case .refused(let local, let reason): refused.append((local, reason))
+      }
+    }
+    failure = reason
+  }
+
+  /// Why Link has no network: the first refusal, unless a gateway leads out of this machine.
+  private var reason: SystemFailure? {
+    if all.isEmpty, refused.isEmpty, allowed != nil {
+      return SystemFailure(call: "none of the chosen interfaces", code: ENODEV)
+    }
+    let isOut = all.contains { !$0.local.isLoopback }
+    return isOut ? nil : refused.first { !$0.0.isLoopback || all.isEmpty }?.1
+  }
+}

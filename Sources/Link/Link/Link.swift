@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package import LinkAddresses
+@_exported public import BeatMath
+package import LinkSession
+internal import LinkWire
+internal import LinkSystem
+import Synchronization
+
+/// A peer in an Ableton Link session: it shares tempo, beat, phase and start/stop with every Link program on
+/// the network. LinkKit, for Linux and in Swift.
+///
+/// It does not play, draw or remember settings. It starts disabled; its beats run from the moment it is
+/// created, with or without peers.
+///
+/// Capture a state, read and edit it, and commit it. On an app's thread:
+///
+///     let link = Link(tempo: 120)
+///     link.isEnabled = true
+///     var state = link.captureAppState()
+///     state.setTempo(126, at: Link.clock())
+///     link.commitAppState(state)
+///
+/// and in the audio callback through ``takeAudio()``. All times are host times at output: when the sample is
+/// *heard*.
+///
+/// The invariant: the audio thread uses `AudioLink` and the calls marked real-time-safe, which never wait.
+/// All other calls take a lock, which is held for at most one datagram, and never while sending. Callbacks
+/// come on Link's own thread.
+///
+/// Start reading here for the app's side; `AudioLink` is the audio thread's side, `NetworkThread` the loop,
+/// `Engine` its work, `GatewaySockets` the network. The protocol is in `LinkSession`.
+public final class Link: Sendable {
+  private let status = LinkStatus()
+  let network: NetworkThread
+  private let room: AudioRoom
+  private let isRoomAttached = Atomic(false)
+
+  /// Creates a disabled instance, whose beat 0 is now.
+  ///
+  /// If no thread or descriptor is free, it works alone, reports the reason in ``diagnostics``, and retries
+  /// at later calls.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public convenience init(configuration: Configuration) throws(ConfigurationError) {
+    try configuration.check()
+    self.init(configuration, far: nil)
+  }
+
+  /// The same on all interfaces. The tempo is clamped to 20...999 BPM; 120 replaces NaN.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public convenience init(tempo: Double) {
+    self.init(Configuration(tempo: tempo), far: nil)
+  }
+
+  /// With far settings, it is a relay between this room and others.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  package init(_ configuration: Configuration, far: FarSettings?) {
+    var configuration = configuration
+    if configuration.tempo.isNaN { configuration.tempo = Configuration().tempo }
+    var generator = SystemRandomNumberGenerator()
+    network = NetworkThread(configuration, seed: generator.next(), far: far, status: status)
+    room = AudioRoom(network.engine.withLock { $0.snapshot })
+    network.startIfNeeded(at: HostClock.micros())
+  }
+
+  /// Says goodbye to the peers. No callback is called afterwards. A running callback is awaited, unless it is
+  /// the one that released the last reference.
+  deinit {
+    network.end()
+  }
+
+  /// Whether the user wants Link. Link is on the network only if ``isActive`` is true, too.
+  ///
+  /// Thread-safe: yes. Real-time-safe: reading yes, writing no.
+  public var isEnabled: Bool {
+    get { status.isEnabled.load(ordering: .relaxed) }
+    set {
+      status.isEnabled.store(newValue, ordering: .relaxed)
+      considerNetwork()
+    }
+  }
+
+  /// Whether the program wants Link now: a program that cannot be heard should not count as a peer. Initially
+  /// true.
+  ///
+  /// Thread-safe: yes. Real-time-safe: reading yes, writing no.
+  public var isActive: Bool {
+    get { status.isActive.load(ordering: .relaxed) }
+    set {
+      status.isActive.store(newValue, ordering: .relaxed)
+      considerNetwork()
+    }
+  }
+
+  /// Whether starts and stops are shared with the peers. Switching it on changes nothing by itself: the
+  /// peers' state is followed from their next change on. Initially false.
+  ///
+  /// Thread-safe: yes. Real-time-safe: reading yes, writing no.
+  public var isStartStopSyncEnabled: Bool {
+    get { status.isStartStopSyncEnabled.load(ordering: .relaxed) }
+    set {
+      network.withEngine { engine, now in
+        status.isStartStopSyncEnabled.store(newValue, ordering: .relaxed)
+        engine.enableStartStopSync(newValue, at: now)
+      }
+    }
+  }
+
+  /// Whether there is at least one peer in our session.
+  ///
+  /// Thread-safe: yes. Real-time-safe: yes.
+  public var isConnected: Bool { status.isConnected.load(ordering: .relaxed) }
+
+  /// The number of peers in our session, without ourselves.
+  ///
+  /// Thread-safe: yes. Real-time-safe: yes.
+  public var peerCount: Int { status.peerCount.load(ordering: .relaxed) }
+
+  /// Link's host time now.
+  ///
+  /// Thread-safe: yes. Real-time-safe: yes.
+  @_noLocks @_noAllocation
+  public static func clock() -> Micros { HostClock.micros() }
+
+  /// The session now, for all threads but the audio callback.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  public func captureAppState() -> SessionState {
+    network.withEngine { engine, now in
+      engine.collectAudioChanges(at: now)
+      return engine.snapshot.state
+    }
+  }
+
+  /// Puts the changes since the capture of `state` into the session, and sends them at once. An unchanged
+  /// state does nothing. A change of tempo or beat that was made for a session which we have left is dropped:
+  /// joining a session never changes it.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  public func commitAppState(_ state: SessionState) {
+    network.withEngine { engine, now in
+      if let change = state.change(at: now) { engine.commit(change, at: now) }
+    }
+  }
+
+  /// Captures, edits and commits in one step, without a change in between.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no. `edit` must not call Link.
+  public func updateAppState(_ edit: (inout SessionState) -> Void) {
+    network.withEngine { engine, now in
+      engine.collectAudioChanges(at: now)
+      var state = engine.snapshot.state
+      edit(&state)
+      if let change = state.change(at: now) { engine.commit(change, at: now) }
+    }
+  }
+
+  /// Link for the audio callback. There is one: nil while another part of the program has it. Releasing it
+  /// gives it back.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no: take it before the audio starts.
+  public func takeAudio() -> AudioLink? {
+    guard let audio = AudioLink(room) else { return nil }
+    if !isRoomAttached.exchange(true, ordering: .acquiringAndReleasing) { attach(room) }
+    return audio
+  }
+
+  /// Connects a part that has its own audio thread and handoffs. Kept until `detach`.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  package func attach(_ door: any AudioDoor) {
+    network.withEngine { engine, _ in engine.attach(door) }
+    network.wake()
+  }
+
+  /// Call it when a door's pace has become sooner.
+  package func look() { network.wake() }
+
+  /// Takes over what the door has committed until now, then disconnects it.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  package func detach(_ door: any AudioDoor) {
+    network.withEngine { engine, now in engine.detach(door, at: now) }
+  }
+
+  /// Connects a receiver for Link Audio. It gets the present state at once and each change after it. There is
+  /// one at a time, kept until `stopListening`.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  package func listen(_ listener: any AudioListener) {
+    network.withEngine { engine, _ in engine.listen(listener) }
+  }
+
+  /// Disconnects the receiver, and tells the peers that our audio sockets are closed.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  package func stopListening() {
+    network.withEngine { engine, now in engine.stopListening(at: now) }
+  }
+
+  /// Announces our audio socket to the peers at once; the listener then gets their sightings. nil: it is
+  /// closed.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  package func setAudioSocket(_ endpoint: Endpoint?, on gateway: GatewayID) {
+    network.withEngine { engine, now in engine.setAudioSocket(endpoint, on: gateway, at: now) }
+  }
+
+  /// The state of the session, for a view or a test.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  package var snapshot: SessionSnapshot {
+    network.withEngine { engine, now in
+      engine.collectAudioChanges(at: now)
+      return engine.snapshot
+    }
+  }
+
+  /// Whether it should be on the network and cannot.
+  package var isMute: Bool { status.isMute.load(ordering: .relaxed) }
+
+  /// The state of the network.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  public var diagnostics: Diagnostics {
+    network.withEngine { engine, _ in Diagnostics(engine, network.failure) }
+  }
+
+  /// The report on the other rooms; nil if none are configured.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  package var farReport: FarReport? {
+    network.withEngine { engine, now in
+      engine.far?.report { engine.session.farMeasure(of: $0, at: now) }
+    }
+  }
+
+  private func considerNetwork() {
+    network.withEngine { engine, now in
+      // Read inside the lock: if two threads change them at once, the last one sees both changes.
+      engine.want(
+        status.isEnabled.load(ordering: .relaxed) && status.isActive.load(ordering: .relaxed), at: now)
+    }
+  }
+
+  // A callback may be changed at any time, also from a callback; nil for none. Link's own thread calls it,
+  // without a lock, and not for changes before it was set. Setting a new one does not interrupt a running
+  // call. It should be short: the network waits for it.
+
+  /// Called with the session's tempo in BPM after any peer has changed it. The value is steady, fit to be
+  /// shown.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public func onTempo(_ body: (@Sendable (Double) -> Void)?) {
+    network.audience.parts.withLock { $0.tempo.callback = body }
+  }
+
+  /// Called when this client starts or stops: by its own commit, or with start/stop sync by a peer's.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public func onStartStop(_ body: (@Sendable (Bool) -> Void)?) {
+    network.audience.parts.withLock { $0.startStop.callback = body }
+  }
+
+  /// Called with the number of peers in our session after it has changed.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public func onPeers(_ body: (@Sendable (Int) -> Void)?) {
+    network.audience.parts.withLock { $0.peers.callback = body }
+  }
+
+  /// Called when the first peer comes and when the last one goes, even if Link was disabled in between.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public func onConnection(_ body: (@Sendable (Bool) -> Void)?) {
+    network.audience.parts.withLock { $0.connection.callback = body }
+  }
+}

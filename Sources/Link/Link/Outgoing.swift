@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+internal import LinkAddresses
+internal import LinkSession
+internal import LinkWire
+
+/// A datagram that waits until the engine's lock is released. Its socket stays open at least as long.
+enum Outgoing: Sendable {
+  case near(Packet, to: LinkSession.Destination, via: Channel, on: GatewaySockets)
+  /// `own`: the local address to send from.
+  case far([UInt8], to: Endpoint, own: Address?, by: FarSocket)
+  /// The socket's last datagram has left; it closes with this value.
+  case closed(any AnyObject & Sendable)
+
+  /// Sends it. Returns the endpoint if it could not be sent from the local address `own`.
+  func leave() -> Endpoint? {
+    switch self {
+    case .near(let packet, let destination, let channel, let gateway):
+      gateway.send(packet, to: destination, via: channel)
+      return nil
+    case .far(let bytes, let endpoint, let own, let socket):
+      return bytes.withUnsafeBytes { socket.send($0, to: endpoint, from: own) } ? nil : endpoint
+    case .closed: return nil
+    }
+  }
+}
+
+/// A source of datagrams.
+enum Inlet: Sendable {
+  /// The socket at that index in the gateway's `descriptors`.
+  case near(GatewaySockets, socket: Int)
+  case far(FarSocket)
+  /// Only wakes the thread: names of other rooms were resolved.
+  case names(Int32)
+
+  var descriptor: Int32 {
+    switch self {
+    case .near(let gateway, let socket): gateway.descriptors[socket]
+    case .far(let socket): socket.descriptor
+    case .names(let descriptor): descriptor
+    }
+  }
+
+  /// The next datagram; nil if there is none now.
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> UDPSocket.Arrival? {
+    switch self {
+    case .near(let gateway, let socket): gateway.receive(fromSocket: socket, into: buffer)
+    case .far(let socket): socket.receive(into: buffer)
+    case .names: nil
+    }
+  }
+}

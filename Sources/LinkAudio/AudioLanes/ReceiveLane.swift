@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkHandoff
+@_exported public import LinkAudioPath
+
+/// Brings a peer's channel to an output, each sample at its beat plus the delay.
+public final class ReceiveLane: Sendable {
+  // At fixed addresses for their whole life, because the audio thread holds them.
+  nonisolated(unsafe) private let shared: UnsafeMutablePointer<ReceiveShared>
+  nonisolated(unsafe) private let playout: UnsafeMutablePointer<Playout>
+  nonisolated(unsafe) private let memory: UnsafeMutableRawBufferPointer
+
+  /// A third of a second of stereo datagrams.
+  static let slots = 256
+  /// Bytes before the samples.
+  static let headBytes = 48
+  /// The stream rate for which `longestDelay` is sized; at a higher rate the longest delay is shorter.
+  private static let streamRate = 48_000.0
+
+  /// Allocates room for a delay of up to this many seconds; all values up to one second need the same memory.
+  public init(longestDelay seconds: Double = 1) {
+    let frames = Int(max(0, min(60, seconds)) * Self.streamRate) + 8192
+    shared = .allocate(capacity: 1)
+    shared.initialize(
+      to: ReceiveShared(
+        queue: SlotQueue(
+          slots: Self.slots, bytes: Self.headBytes + AudioChunk.mostSamples * MemoryLayout<Float>.stride)))
+    memory = .allocate(byteCount: Playout.bytes(frames: frames), alignment: 64)
+    playout = .allocate(capacity: 1)
+    playout.initialize(to: Playout(in: memory.baseAddress!, frames: frames, kernel: Self.kernel))
+  }
+
+  deinit {
+    playout.deinitialize(count: 1)
+    playout.deallocate()
+    memory.deallocate()
+    shared.deinitialize(count: 1)
+    shared.deallocate()
+  }
+
+  /// One table for all lanes, never freed.
+  nonisolated(unsafe) private static let kernel = Kernel(
+    in: UnsafeMutablePointer<Float>.allocate(capacity: Kernel.floats))
+
+  /// The audio thread's end; valid as long as this lane lives.
+  public var audio: ReceiveEnd { ReceiveEnd(shared: shared, playout: playout) }
+
+  /// Stores a chunk; `write` fills in its samples as floats. Returns false if the audio thread has not
+  /// emptied the lane for long. [network]
+  @discardableResult
+  package func put(_ chunk: AudioChunk, _ write: (UnsafeMutableBufferPointer<Float>) -> Void) -> Bool {
+    let count = Int(chunk.frames) * Int(chunk.channels)
+    guard count <= AudioChunk.mostSamples, let slot = shared.pointee.queue.reserve() else { return false }
+    slot.storeBytes(of: chunk, as: AudioChunk.self)
+    let samples = (slot.baseAddress! + Self.headBytes).assumingMemoryBound(to: Float.self)
+    write(UnsafeMutableBufferPointer(start: samples, count: count))
+    shared.pointee.queue.commit()
+    return true
+  }
+
+  /// The figures after the last period. Call it from one thread only. [control]
+  public func figures() -> PlayoutFigures { shared.pointee.figures.read() }
+
+  /// The memory that the audio thread touches. [any]
+  package func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
+    body(UnsafeRawBufferPointer(start: shared, count: MemoryLayout<ReceiveShared>.size))
+    body(UnsafeRawBufferPointer(start: playout, count: MemoryLayout<Playout>.size))
+    body(UnsafeRawBufferPointer(memory))
+    shared.pointee.queue.forEachBlock(body)
+    shared.pointee.figures.forEachBlock(body)
+  }
+}
+
+struct ReceiveShared: ~Copyable {
+  let queue: SlotQueue
+  let figures = Latest(PlayoutFigures())
+}
+
+/// The audio thread's end of a `ReceiveLane`. One thread at a time may use it.
+public struct ReceiveEnd: @unchecked Sendable, BitwiseCopyable {
+  let shared: UnsafeMutablePointer<ReceiveShared>
+  let playout: UnsafeMutablePointer<Playout>
+
+  /// Fills an output's period. If `right` is nil, `left` gets the mean of both. [audio, real-time-safe]
+  @_noLocks @_noAllocation
+  public func render(
+    _ hearing: Hearing, delay: PlayoutDelay, left: UnsafeMutablePointer<Float>,
+    right: UnsafeMutablePointer<Float>?
+  ) {
+    playout.pointee.delay = delay
+    var taken = 0
+    while taken < ReceiveLane.slots, let slot = shared.pointee.queue.front() {
+      let chunk = slot.load(as: AudioChunk.self)
+      let samples = (slot.baseAddress! + ReceiveLane.headBytes).assumingMemoryBound(to: Float.self)
+      let count = min(AudioChunk.mostSamples, Int(chunk.frames) &* Int(chunk.channels))
+      playout.pointee.take(chunk, samples: UnsafeBufferPointer(start: samples, count: count), hearing)
+      shared.pointee.queue.release()
+      taken &+= 1
+    }
+    playout.pointee.render(hearing, left: left, right: right)
+    shared.pointee.figures.publish(playout.pointee.figures)
+  }
+
+  /// Fills a period that has no true time, for example while a server freewheels, with silence, and drops
+  /// received chunks. [audio, real-time-safe]
+  @_noLocks @_noAllocation
+  public func skip(frames: Int, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?) {
+    var skipped = 0
+    while skipped < ReceiveLane.slots, let _ = shared.pointee.queue.front() {
+      shared.pointee.queue.release()
+      skipped &+= 1
+    }
+    for frame in 0..<max(0, frames) {
+      left[frame] = 0
+      if let right { right[frame] = 0 }
+    }
+  }
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkAddresses
+import AudioLanes
+import BeatMath
+import Link
+import LinkAudioSession
+import LinkSession
+import LinkWire
+import LinkSystem
+
+/// The session and all calls on it: everything behind the lock that callers wait for.
+///
+/// App threads and Link Audio's thread take turns. While holding the lock, no thread reads a socket, sends,
+/// opens, closes or calls Link: input is read before, and output waits in `errands` (see
+/// `AudioThread.deliver`).
+struct AudioEngine: Sendable {
+  private(set) var machine: LinkAudioSession
+  /// Whether the user wants Link Audio.
+  private(set) var isWanted = false
+  private(set) var peerName: String
+  /// The channels that were emitted last.
+  private(set) var channels: [AudioChannel] = []
+  /// Why a gateway has no socket.
+  private(set) var failure: SystemFailure?
+  private(set) var overflows = 0
+  /// Datagrams from outside the networks that Link uses; they are ignored.
+  private(set) var strangers = 0
+
+  /// Link's gateways.
+  private var known: [AudioGateway] = []
+  private var neighbours = Neighbourhood()
+  /// Gateways on which we have a socket.
+  private var open: [GatewayID] = []
+  /// The number of peers that each sink is sent to.
+  private var listeners: [ChannelID: Int] = [:]
+  /// Indexed by `SourceID`.
+  private var sources: [Incoming] = []
+  private var hasNews = false
+  private var deadline: Micros?
+  /// When to try again to open missing sockets.
+  private var nextTry: Micros?
+  /// Pending tasks, in order.
+  private var errands: [Errand] = []
+
+  private static let repairSpacing = Micros(1_000_000)
+  /// If more wait, the calling thread runs them itself. This happens only while a user callback blocks our
+  /// thread.
+  static let errandLimit = 256
+
+  init(node: NodeID, session: SessionID, peerName: String, at now: Micros) {
+    self.peerName = peerName
+    var generator = SystemRandomNumberGenerator()
+    machine = LinkAudioSession(
+      secret: (generator.next(), generator.next()), node: node, session: session, at: now)
+    errands.append(.become(node, in: session))
+    feed(.name(peerName), at: now)
+  }
+
+  var errandCount: Int { errands.count }
+
+  /// Swaps the list of pending tasks for an empty one.
+  mutating func takeErrands(_ list: inout [Errand]) { swap(&errands, &list) }
+}
+
+// Calls of app threads.
+extension AudioEngine {
+  /// Turning off queues the goodbyes; the caller must deliver them.
+  mutating func want(_ isWanted: Bool, at now: Micros) {
+    guard isWanted != self.isWanted else { return }
+    self.isWanted = isWanted
+    if isWanted { feed(.enable(true), at: now) }
+    considerGateways(at: now)
+    if !isWanted { feed(.enable(false), at: now) }
+  }
+
+  mutating func rename(to name: String, at now: Micros) {
+    peerName = name
+    feed(.name(name), at: now)
+  }
+
+  mutating func publish(_ lane: SendLane, as name: String, at now: Micros) -> ChannelID? {
+    defer { drain() }
+    guard let id = machine.addSink(named: name, at: now) else { return nil }
+    errands.append(.publish(id, lane))
+    return id
+  }
+
+  mutating func rename(_ sink: ChannelID, to name: String, at now: Micros) {
+    machine.renameSink(sink, to: name, at: now)
+    drain()
+  }
+
+  mutating func unpublish(_ sink: ChannelID, at now: Micros) {
+    machine.removeSink(sink, at: now)
+    drain()
+    errands.append(.unpublish(sink))
+    listeners[sink] = nil
+  }
+
+  func listenerCount(of sink: ChannelID) -> Int { listeners[sink] ?? 0 }
+
+  mutating func subscribe(_ lane: ReceiveLane, to channel: ChannelID, at now: Micros) -> SourceID? {
+    defer { drain() }
+    guard let id = machine.subscribe(to: channel, at: now) else { return nil }
+    while sources.count <= id.rawValue { sources.append(Incoming()) }
+    sources[id.rawValue].lanes.append(lane)
+    return id
+  }
+
+  mutating func release(_ source: SourceID, _ lane: ReceiveLane, at now: Micros) {
+    sources[source.rawValue].lanes.removeAll { $0 === lane }
+    guard sources[source.rawValue].lanes.isEmpty else { return }
+    machine.release(source, at: now)
+    drain()
+    sources[source.rawValue].isConnected = false
+  }
+
+  func isConnected(_ source: SourceID) -> Bool { sources[source.rawValue].isConnected }
+}
+
+// Calls of the thread.
+extension AudioEngine {
+  var isSending: Bool { listeners.contains { $0.value > 0 } }
+
+  var nextWake: Micros? { [deadline, nextTry].compactMap(\.self).min() }
+
+  /// Whether the sender is in a network of the interface that it came through, and Link uses that interface.
+  /// A socket is bound to an address, but Linux accepts packets for an address through any interface.
+  mutating func admits(_ sender: Address, through interface: UInt32) -> Bool {
+    if neighbours.contains(sender, through: interface) { return true }
+    strangers += 1
+    return false
+  }
+
+  /// Takes a datagram that was read at `read`. Returns whether tasks are pending now.
+  mutating func hear(
+    _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, waited: Micros,
+    read: Micros
+  ) -> Bool {
+    let taken = machine.receive(bytes, from: source, on: gateway, at: HostClock.micros())
+    guard let taken else {
+      drain()
+      return !errands.isEmpty
+    }
+    overflows += sources[taken.source.rawValue].take(taken.buffer, arrivedAt: read - waited)
+    return false
+  }
+
+  /// The part of a turn after all input was read. Returns the gateways for which to open sockets now.
+  mutating func work(_ letters: AudioMail.Letters, at now: Micros) -> [AudioGateway] {
+    take(letters, at: now)
+    if let deadline, deadline <= now { feed(.deadline, at: now) }
+    guard let due = nextTry, due <= now else { return [] }
+    nextTry = nil
+    return missing
+  }
+
+  /// Takes the result of opening them. A socket that is no longer needed closes with the value.
+  mutating func take(_ opened: [OpenedAudioSocket], at now: Micros) {
+    failure = nil
+    for one in opened {
+      switch one {
+      case .open(let gateway, let socket):
+        guard missing.contains(gateway) else { continue }
+        open.append(gateway.id)
+        errands.append(.opened(gateway.id, socket))
+        feed(.gatewayOpened(gateway.id, gateway.address), at: now)
+      case .refused(let reason):
+        failure = reason
+        nextTry = nextTry ?? now + Self.repairSpacing
+      }
+    }
+  }
+
+  /// The list of channels; nil if it has not changed since the last call.
+  mutating func takeNews() -> [AudioChannel]? {
+    guard hasNews else { return nil }
+    hasNews = false
+    return channels
+  }
+
+  private mutating func take(_ letters: AudioMail.Letters, at now: Micros) {
+    if let identity = letters.identity {
+      errands.append(.become(identity.node, in: identity.session))
+      feed(.identity(node: identity.node, session: identity.session), at: now)
+    }
+    if letters.isOverrun {
+      // Closing and reopening the sockets makes Link report everything again.
+      let gateways = known
+      known.removeAll()
+      considerGateways(at: now)
+      known = gateways
+      considerGateways(at: now)
+    }
+    if let gateways = letters.gateways {
+      (known, neighbours) = (gateways, letters.neighbours)
+      considerGateways(at: now)
+    }
+    for sighting in letters.sightings {
+      feed(
+        .peerSeen(
+          sighting.node, session: sighting.session, audio: sighting.endpoint, on: sighting.gateway), at: now)
+    }
+  }
+
+  private var missing: [AudioGateway] {
+    isWanted ? known.filter { !open.contains($0.id) } : []
+  }
+
+  /// Closes sockets that are no longer wanted, and schedules the opening of missing ones.
+  private mutating func considerGateways(at now: Micros) {
+    let wanted = isWanted ? known : []
+    for gateway in open where !wanted.contains(where: { $0.id == gateway }) {
+      // Feed first, so that the session still says goodbye through it.
+      feed(.gatewayClosed(gateway), at: now)
+      errands.append(.closed(gateway))
+      open.removeAll { $0 == gateway }
+    }
+    (failure, nextTry) = (nil, missing.isEmpty ? nil : now)
+  }
+
+  private mutating func feed(_ input: LinkAudioSession.Input, at now: Micros) {
+    machine.handle(input, at: now)
+    drain()
+  }
+
+  /// Takes the session's outputs; call it after each input.
+  private mutating func drain() {
+    while true {
+      switch machine.nextOutput() {
+      case .send(let packet, let endpoint, let gateway):
+        errands.append(.send(packet, AudioRoute(gateway, endpoint)))
+      case .routes(let routes, let id):
+        listeners[id] = routes.count
+        errands.append(.routes(routes, of: id))
+      case .senders(let routes, let source): sources[source.rawValue].isConnected = !routes.isEmpty
+      case .channels(let list):
+        channels = list
+        hasNews = true
+      case .sleep(let until):
+        deadline = until
+        return
+      }
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkAddresses
+import Link
+import LinkSession
+import LinkWire
+import LinkSystem
+import Synchronization
+
+/// Passes Link's knowledge of the network to our thread. It keeps only the newest value of each kind, so it
+/// is bounded however late our thread takes it.
+final class AudioMail: AudioListener {
+  struct Letters {
+    var gateways: [AudioGateway]?
+    /// Set together with `gateways`.
+    var neighbours = Neighbourhood()
+    var identity: (node: NodeID, session: SessionID)?
+    var sightings: [AudioSighting] = []
+    /// There were too many sightings to keep: Link must report everything again.
+    var isOverrun = false
+
+    fileprivate var isEmpty: Bool { gateways == nil && identity == nil && sightings.isEmpty && !isOverrun }
+  }
+
+  private struct Box {
+    var letters = Letters()
+    /// The index of each peer in `letters.sightings`, by its id and our gateway.
+    var places: [Sight: Int] = [:]
+  }
+
+  private struct Sight: Hashable {
+    let node: NodeID
+    let gateway: GatewayID
+  }
+
+  static let limit = 4096
+  private let box = Mutex(Box())
+  private let wakeUp: WakeUp
+
+  init(_ wakeUp: WakeUp) {
+    self.wakeUp = wakeUp
+  }
+
+  func hear(_ gateways: [AudioGateway], _ neighbours: Neighbourhood) {
+    put { ($0.letters.gateways, $0.letters.neighbours) = (gateways, neighbours) }
+  }
+
+  func hear(node: NodeID, session: SessionID) { put { $0.letters.identity = (node, session) } }
+
+  func hear(_ sighting: AudioSighting) {
+    put { box in
+      let sight = Sight(node: sighting.node, gateway: sighting.gateway)
+      if let place = box.places[sight] {
+        box.letters.sightings[place] = sighting
+      } else if box.letters.sightings.count < Self.limit {
+        box.places[sight] = box.letters.sightings.count
+        box.letters.sightings.append(sighting)
+      } else {
+        box.letters.isOverrun = true
+      }
+    }
+  }
+
+  func take() -> Letters {
+    box.withLock { box in
+      let letters = box.letters
+      if !letters.isEmpty { box = Box() }
+      return letters
+    }
+  }
+
+  private func put(_ change: (inout sending Box) -> Void) {
+    let wasEmpty = box.withLock { box in
+      let wasEmpty = box.letters.isEmpty
+      change(&box)
+      return wasEmpty
+    }
+    if wasEmpty { wakeUp.signal() }
+  }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Glibc
+import Link
+import LinkAudioSession
+import LinkWire
+import LinkSystem
+import Synchronization
+
+/// Link Audio's one thread: polls the sockets, runs the engine, delivers the lists of channels.
+final class AudioThread: Sendable {
+  let callback = Mutex((@Sendable ([AudioChannel]) -> Void)?.none)
+  private let engine: Mutex<AudioEngine>
+  /// Held while datagrams are sent, so that they leave in the order in which they were made. Calls that send
+  /// nothing never wait for it. Do not take it while holding the engine's lock.
+  let delivery: Mutex<Delivery>
+  private let failedSends = Atomic(0)
+  private let mail: AudioMail
+  private let link: Link
+  private let wakeUp = WakeUp()
+  private let isStopping = Atomic(false)
+  private let start = Mutex(Start())
+  private let told = Mutex(AudioUrgency.ordinary)
+
+  /// How often to look for audio in the lanes while there are subscribers, because audio threads cannot wake
+  /// us.
+  private static let drainPeriod = Micros(2_000)
+
+  /// If no thread or descriptor is free, each later change tries again.
+  private struct Start {
+    var thread: Thread?
+    var failure: SystemFailure?
+  }
+
+  init(_ link: Link, peerName: String) {
+    self.link = link
+    mail = AudioMail(wakeUp)
+    let snapshot = link.snapshot
+    engine = Mutex(
+      AudioEngine(
+        node: snapshot.node, session: snapshot.session, peerName: peerName, at: HostClock.micros()))
+    delivery = Mutex(Delivery(link))
+  }
+
+  /// Why there is no thread; nil if there is one.
+  var failure: SystemFailure? { start.withLock { $0.failure } }
+
+  var urgency: AudioUrgency { told.withLock { $0 } }
+
+  /// Starts the thread, which keeps this object alive and runs until `end`.
+  func startIfNeeded() {
+    start.withLock { start in
+      guard start.thread == nil else { return }
+      do throws(SystemFailure) {
+        try wakeUp.open()
+        start.thread = try Thread("link-audio") { [self] in run() }
+        start.failure = nil
+        link.listen(mail)
+      } catch {
+        start.failure = error
+      }
+    }
+  }
+
+  /// Ends the thread; no callback begins after it.
+  func end() {
+    isStopping.store(true, ordering: .releasing)
+    wakeUp.signal()
+    start.withLock { $0.thread }?.join()
+    engine.withLock { $0.want(false, at: HostClock.micros()) }
+    deliver()
+    link.stopListening()
+  }
+
+  /// Datagrams that the system refused to send. [any but audio]
+  var failedSendCount: Int { failedSends.load(ordering: .relaxed) }
+
+  /// [any but audio, may block]
+  func ask<Result: Sendable>(_ body: (borrowing AudioEngine) -> Result) -> Result {
+    engine.withLock { body($0) }
+  }
+
+  /// Runs `body` and wakes the thread for the tasks that it leaves. [any but audio, may block]
+  @discardableResult
+  func change<Result: Sendable>(_ body: (inout sending AudioEngine, Micros) -> Result) -> Result {
+    let (result, isFull) = engine.withLock { engine in
+      let result = body(&engine, HostClock.micros())
+      return (result, engine.errandCount > AudioEngine.errandLimit)
+    }
+    if isFull { deliver() }
+    wakeUp.signal()
+    startIfNeeded()
+    return result
+  }
+
+  /// Runs the engine's pending tasks. [any but audio, may block while datagrams are sent]
+  func deliver() {
+    delivery.withLock { delivery in
+      engine.withLock { delivery.take(&$0) }
+      delivery.carryOut()
+      failedSends.store(delivery.failedSends, ordering: .relaxed)
+    }
+  }
+
+  private func run() {
+    var urgency = Urgency(at: HostClock.micros())
+    var buffer = [UInt8](repeating: 0, count: Wire.maximumAudioMessageSize + 1)
+    while !isStopping.load(ordering: .acquiring) {
+      told.withLock { $0 = urgency.state }
+      turn(&buffer)
+      urgency.look(at: HostClock.micros())
+    }
+  }
+
+  /// Datagrams read from a socket in one turn, so that a flood delays neither the other sockets nor what we
+  /// send.
+  private static let datagramsPerTurn = 128
+
+  private func turn(_ buffer: inout [UInt8]) {
+    let now = HostClock.micros()
+    let wake = engine.withLock { engine in
+      let drain = engine.isSending ? now + Self.drainPeriod : nil
+      return [engine.nextWake, drain].compactMap(\.self).min()
+    }
+    // Holding the sockets keeps them open during the poll.
+    let sockets = delivery.withLock { $0.sockets }
+    var list = ([wakeUp.descriptor] + sockets.map(\.socket.descriptor)).map {
+      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+    }
+    wait(for: &list, from: now, until: wake)
+    if list[0].revents != 0 { wakeUp.drain() }
+    for (place, socket) in sockets.enumerated() where list[1 + place].revents != 0 { hear(socket, &buffer) }
+    let letters = mail.take()
+    let (missing, news) = engine.withLock { engine in
+      (engine.work(letters, at: HostClock.micros()), engine.takeNews())
+    }
+    deliver()
+    if engine.withLock(\.isSending) { delivery.withLock { $0.sendAudio() } }
+    if !missing.isEmpty { open(missing) }
+    if let news, !isStopping.load(ordering: .acquiring) { callback.withLock { $0 }?(news) }
+  }
+
+  /// Takes the lock for each datagram, so that an app's call waits for at most one.
+  private func hear(_ open: OpenAudioSocket, _ buffer: inout [UInt8]) {
+    for _ in 0..<Self.datagramsPerTurn {
+      guard let arrival = buffer.withUnsafeMutableBytes({ open.socket.receive(into: $0) }) else { return }
+      let read = HostClock.micros()
+      let isAnswered = buffer.withUnsafeBytes { bytes in
+        let bytes = UnsafeRawBufferPointer(rebasing: bytes[..<arrival.count])
+        return engine.withLock {
+          $0.admits(arrival.from.address, through: arrival.interface)
+            && $0.hear(bytes, from: arrival.from, on: open.id, waited: arrival.waited, read: read)
+        }
+      }
+      if isAnswered { deliver() }
+    }
+  }
+
+  private func open(_ missing: [AudioGateway]) {
+    let opened = missing.map { OpenedAudioSocket($0) }
+    engine.withLock { $0.take(opened, at: HostClock.micros()) }
+    deliver()
+  }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkAddresses
+import AudioLanes
+import Link
+import LinkAudioSession
+import LinkWire
+import LinkSystem
+
+/// A task from the engine that runs after the engine's lock is released.
+enum Errand: Sendable {
+  case send(AudioPacket, AudioRoute)
+  case opened(GatewayID, AudioSocket)
+  /// All its datagrams have left.
+  case closed(GatewayID)
+  /// The sender's id and session in audio from now on.
+  case become(NodeID, in: SessionID)
+  case publish(ChannelID, SendLane)
+  case routes([AudioRoute], of: ChannelID)
+  case unpublish(ChannelID)
+}
+
+/// The socket of a gateway, with the gateway's id in Link.
+struct OpenAudioSocket: Sendable {
+  let id: GatewayID
+  let socket: AudioSocket
+}
+
+/// The result of opening a socket.
+enum OpenedAudioSocket: Sendable {
+  case open(AudioGateway, AudioSocket)
+  case refused(SystemFailure)
+
+  init(_ gateway: AudioGateway) {
+    do throws(SystemFailure) {
+      self = .open(gateway, try AudioSocket(gateway))
+    } catch {
+      self = .refused(error)
+    }
+  }
+}
+
+/// The sending side: our sockets, and the network ends of our channels. It has a lock of its own.
+struct Delivery: Sendable {
+  private(set) var sockets: [OpenAudioSocket] = []
+  private(set) var failedSends = 0
+
+  private let link: Link
+  private var node = NodeID(rawValue: 0)
+  private var session = SessionID(rawValue: 0)
+  private var sinks: [Outgoing] = []
+  private var errands: [Errand] = []
+
+  init(_ link: Link) {
+    self.link = link
+  }
+
+  mutating func take(_ engine: inout AudioEngine) { engine.takeErrands(&errands) }
+
+  mutating func carryOut() {
+    for errand in errands { carryOut(errand) }
+    errands.removeAll(keepingCapacity: true)
+  }
+
+  /// Sends all waiting audio to all subscribers.
+  mutating func sendAudio() {
+    let (sockets, node, session) = (sockets, node, session)
+    var failures = 0
+    for place in sinks.indices where !sinks[place].routes.isEmpty {
+      sinks[place].send(from: node, in: session) { bytes, route in
+        if !Self.send(bytes, to: route, through: sockets) { failures += 1 }
+      }
+    }
+    failedSends += failures
+  }
+
+  private mutating func carryOut(_ errand: Errand) {
+    switch errand {
+    case .send(let packet, let route):
+      if !packet.withUnsafeBytes({ Self.send($0, to: route, through: sockets) }) { failedSends += 1 }
+    case .opened(let id, let socket):
+      sockets.append(OpenAudioSocket(id: id, socket: socket))
+      link.setAudioSocket(socket.endpoint, on: id)
+    case .closed(let id):
+      sockets.removeAll { $0.id == id }
+      link.setAudioSocket(nil, on: id)
+    case .become(let node, let session): (self.node, self.session) = (node, session)
+    case .publish(let id, let lane): sinks.append(Outgoing(id: id, lane: lane))
+    case .routes(let routes, let id):
+      if let place = sinks.firstIndex(where: { $0.id == id }) { sinks[place].take(routes) }
+    case .unpublish(let id): sinks.removeAll { $0.id == id }
+    }
+  }
+
+  /// Returns false if the system refused it; true if there is no such socket any more.
+  private static func send(
+    _ bytes: UnsafeRawBufferPointer, to route: AudioRoute, through sockets: [OpenAudioSocket]
+  ) -> Bool {
+    guard let open = sockets.first(where: { $0.id == route.gateway }) else { return true }
+    return open.socket.send(bytes, to: route.endpoint)
+  }
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package import LinkAddresses
+package import BeatMath
+public import LinkWire
+
+// The protocol of Link Audio as a state machine. It announces our channels, lists the channels of peers,
+// decides which peers get audio of each of our channels, and which audio to accept. It works beside
+// `LinkSession`, which discovers the peers and passes them on as inputs.
+//
+// Deliberately absent: sockets, a clock, threads, and the samples. `LinkAudioPath` makes and plays audio;
+// this module reads only the head of an audio datagram, to find its source.
+//
+// The invariant: before an endpoint has echoed a secret that only it was sent, we believe nothing it says and
+// send it no audio. Whatever the network sends, no table outgrows `AudioLimits`, and our replies stay small.
+//
+// Start reading at `handle` and `receive`, which take all inputs. `Receiver` is one route to a peer.
+// `Knowing.swift` keeps gateways and peers, `Speaking.swift` sends messages, `Hearing.swift` handles those of
+// peers, `Channels` stores their channels, `Source` and `Sink` are the two ends of a channel, `AudioLimits`
+// the limits. The rules come from facts: link-audio 3.
+
+/// **After every `handle`, and after a `receive` that returned nil, call `nextOutput` until it says
+/// `.sleep`.**
+package struct LinkAudioSession: Sendable {
+  package enum Input: Sendable {
+    /// The time of the last `.sleep` has come. Early or late does no harm.
+    case deadline
+    /// True: gateways may be opened. False: says goodbye and forgets gateways and peers; sinks and sources
+    /// stay.
+    case enable(Bool)
+    /// A socket is bound to this local address; a link-local address carries the interface's scope. Needs
+    /// `enable(true)`.
+    case gatewayOpened(GatewayID, Address)
+    case gatewayClosed(GatewayID)
+    /// Our current id and session in `LinkSession`.
+    case identity(node: NodeID, session: SessionID)
+    /// Our own name, as peers show it; cut after 256 bytes.
+    case name(String)
+    /// A peer's latest state on this gateway; the peer may be in any session. Repeats are harmless and not
+    /// needed.
+    case peerSeen(NodeID, session: SessionID, audio: Endpoint?, on: GatewayID)
+    case peerGone(NodeID, on: GatewayID)
+  }
+
+  package enum Output: Sendable {
+    case send(AudioPacket, to: Endpoint, on: GatewayID)
+    /// Where audio of this sink goes from now on; empty: no audio is needed.
+    case routes([AudioRoute], of: ChannelID)
+    /// Where audio of this source may come from; empty: its channel is not there.
+    case senders([AudioRoute], of: SourceID)
+    /// All channels of peers in our session, sorted by the names of peer and channel.
+    case channels([AudioChannel])
+    /// Nothing to do until this time; nil: nothing until the next input.
+    case sleep(until: Micros?)
+  }
+
+  package internal(set) var isEnabled = false
+  var node: NodeID
+  var session: SessionID
+  var name = ""
+  var gateways: [OpenAudioGateway] = []
+  var receivers: [Receiver] = []
+  var channels = Channels()
+  /// Indexed by `SourceID`; nil is free.
+  var sources: [Source?] = []
+  var sinks: [Sink] = []
+  /// Allowances shared by all receivers.
+  var messages: Allowance
+  var announcements: Allowance
+
+  var dice: SecretDice
+  var uptime: Uptime
+  /// The deadline of the last `.sleep`, in uptime.
+  private var promised: Micros?
+  package internal(set) var counters = AudioCounters()
+
+  var areWaysDue = false
+  var areSendersDue = false
+  var areRoutesDue = false
+  var listed: [AudioChannel] = []
+  /// When the list may be emitted, in uptime; nil if nothing changed.
+  var listDue: Micros?
+  var listTold: Micros?
+  private var outputs: [Output] = []
+  private var outputHead = 0
+
+  /// Starts disabled and without channels. Channel ids and ping echoes are drawn from the secret, 128 bits
+  /// that cannot be guessed. The same secret gives the same draws.
+  package init(secret: (UInt64, UInt64), node: NodeID, session: SessionID, at now: Micros) {
+    dice = SecretDice(secret)
+    self.node = node
+    self.session = session
+    uptime = Uptime(host: now)
+    messages = Allowance(perSecond: AudioLimits.allMessagesPerSecond, at: uptime.now)
+    announcements = Allowance(perSecond: AudioLimits.allAnnouncementsPerSecond, at: uptime.now)
+  }
+
+  package mutating func handle(_ input: Input, at now: Micros) {
+    advance(to: now)
+    switch input {
+    case .deadline: break
+    case .enable(let isOn): enable(isOn)
+    case .gatewayOpened(let id, let address): open(id, at: address)
+    case .gatewayClosed(let id): close(id)
+    case .identity(let node, let session): become(node, in: session)
+    case .name(let name): rename(to: name)
+    case .peerSeen(let peer, let session, let audio, let gateway):
+      see(peer, in: session, at: audio, on: gateway)
+    case .peerGone(let peer, let gateway): lose(peer, on: gateway)
+    }
+    settle()
+  }
+
+  /// Takes a datagram of a gateway's socket. If it is audio of a source, returns it for the source's lane;
+  /// then no state changes that needs outputs. The buffer is a view of `bytes`.
+  package mutating func receive(
+    _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, at now: Micros
+  ) -> (source: SourceID, buffer: AudioBuffer)? {
+    advance(to: now)
+    counters.received &+= 1
+    guard isEnabled, let place = index(of: gateway), source.port != 0 else {
+      counters.closedGateway &+= 1
+      return nil
+    }
+    let source = Endpoint(source.address.scoped(gateways[place].address.scope), port: source.port)
+    let datagram: AudioMessage
+    do throws(DecodingFailure) {
+      datagram = try decodeAudio(bytes)
+    } catch {
+      counters.malformed &+= 1
+      return nil
+    }
+    guard datagram.node != node else {
+      counters.own &+= 1
+      return nil
+    }
+    let route = AudioRoute(gateway, source)
+    if case .audio(let buffer) = datagram.body { return take(buffer, from: route) }
+    hear(datagram, from: route, on: place)
+    settle()
+    return nil
+  }
+
+  package mutating func nextOutput() -> Output {
+    if outputHead < outputs.count {
+      outputHead += 1
+      return outputs[outputHead - 1]
+    }
+    outputs.removeAll(keepingCapacity: true)
+    outputHead = 0
+    promised = nextDeadline
+    return .sleep(until: promised.map { uptime.host(of: $0) })
+  }
+
+  mutating func emit(_ output: Output) {
+    guard outputs.count - outputHead < AudioLimits.outputs else {
+      counters.outputsDropped &+= 1
+      return
+    }
+    outputs.append(output)
+  }
+
+  mutating func advance(to now: Micros) {
+    if uptime.advance(toHost: now, deadline: promised) { counters.clockSteps &+= 1 }
+  }
+
+  /// Completes every input: drops expired entries, sends what is due, and emits changes.
+  mutating func settle() {
+    guard isEnabled else { return tell() }
+    forgetWhatIsOver()
+    if areWaysDue {
+      areWaysDue = false
+      chooseWays()
+    }
+    announceWhatIsDue()
+    tell()
+    request()
+  }
+
+  private mutating func tell() {
+    if areSendersDue {
+      areSendersDue = false
+      refreshSenders()
+    }
+    if areRoutesDue {
+      areRoutesDue = false
+      refreshRoutes()
+    }
+    tellChannels()
+  }
+
+  /// The earliest of all deadlines, in uptime.
+  private var nextDeadline: Micros? {
+    var earliest = listDue
+    guard isEnabled else { return earliest }
+    func consider(_ deadline: Micros?) {
+      guard let deadline else { return }
+      if earliest.map({ deadline < $0 }) ?? true { earliest = deadline }
+    }
+    for receiver in receivers { consider(receiver.deadline(in: session)) }
+    consider(channels.nextExpiry)
+    for case .some(let source) in sources { consider(source.deadline) }
+    for sink in sinks { consider(sink.nextExpiry) }
+    return earliest
+  }
+}
+
+/// A pair of our gateway and a peer's endpoint, for either direction.
+package struct AudioRoute: Hashable, Comparable, Sendable, BitwiseCopyable {
+  package var gateway: GatewayID
+  package var endpoint: Endpoint
+
+  package init(_ gateway: GatewayID, _ endpoint: Endpoint) {
+    self.gateway = gateway
+    self.endpoint = endpoint
+  }
+
+  package static func < (left: AudioRoute, right: AudioRoute) -> Bool {
+    (left.gateway.rawValue, left.endpoint) < (right.gateway.rawValue, right.endpoint)
+  }
+}
+
+/// A channel that another peer in our session sends.
+public struct AudioChannel: Hashable, Sendable {
+  /// The id for a subscription. A program that closes and reopens the channel gives it a new id.
+  public var id: ChannelID
+  /// The channel's name; two channels may have the same one.
+  public var name: String
+  /// The id of its peer in Link.
+  public var peer: NodeID
+  /// The name that its peer announces.
+  public var peerName: String
+
+  package init(id: ChannelID, name: String, peer: NodeID, peerName: String) {
+    self.id = id
+    self.name = name
+    self.peer = peer
+    self.peerName = peerName
+  }
+}
+
+/// A channel that we receive, as a small number. Numbers of released sources are used again.
+package struct SourceID: Hashable, Sendable, BitwiseCopyable {
+  package var rawValue: Int
+
+  package init(rawValue: Int) {
+    self.rawValue = rawValue
+  }
+}

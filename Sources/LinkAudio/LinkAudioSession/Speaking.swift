@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+internal import LinkAddresses
+internal import BeatMath
+internal import LinkWire
+
+// The messages that we send, and when (facts: link-audio 3.2, 3.6).
+extension LinkAudioSession {
+  mutating func announceWhatIsDue() {
+    for place in receivers.indices
+    where isMember(receivers[place]) && receivers[place].nextAnnouncement <= uptime.now {
+      announce(to: place)
+    }
+  }
+
+  /// Announces all our channels to a proven endpoint, and only a ping to others. A forged datagram can name
+  /// any address as a peer's: a list of a hundred channels to it would make us an amplifier.
+  private mutating func announce(to place: Int) {
+    let isProven = receivers[place].isProven(at: uptime.now)
+    let gateway = receivers[place].route.gateway
+    guard isProven || mayPing(receivers[place]) else {
+      counters.unanswered &+= 1
+      receivers[place].postpone(at: uptime.now)
+      return
+    }
+    let echo = newEcho()
+    let channels = isProven ? sinks : []
+    receivers[place].ping(echo, at: uptime.now)
+    for packet in announcements(of: channels, ping: echo) {
+      emit(.send(packet, to: receivers[place].route.endpoint, on: gateway))
+    }
+  }
+
+  private mutating func mayPing(_ receiver: Receiver) -> Bool {
+    guard let place = index(of: receiver.route.gateway) else { return false }
+    return receiver.wasPinged
+      ? gateways[place].pings.take(at: uptime.now) : gateways[place].firstPings.take(at: uptime.now)
+  }
+
+  /// By its key, this entry is the sender's wall-clock time, which only the sender uses. Ours looks like a
+  /// time between 2005 and 2041, but is 50 bits that cannot be guessed. An endpoint that returns them has
+  /// received them, so it may be sent audio. `Receiver` remembers when the ping left.
+  private mutating func newEcho() -> AudioEcho {
+    AudioEcho(rawValue: 1 << 50 | dice.next() >> 14)
+  }
+
+  /// Splits the list into as many datagrams as it needs; the first has the ping.
+  private func announcements(of sinks: [Sink], ping: AudioEcho) -> [AudioPacket] {
+    var packets: [AudioPacket] = []
+    var writer = writer(ping: ping)
+    for sink in sinks where !sink.write(to: &writer) {
+      packets.append(writer.finish())
+      writer = self.writer(ping: nil)
+      _ = sink.write(to: &writer)
+    }
+    return packets + [writer.finish()]
+  }
+
+  private func writer(ping: AudioEcho?) -> AnnouncementWriter {
+    var name = name
+    return name.withUTF8 {
+      AnnouncementWriter(from: node, in: session, named: UnsafeRawBufferPointer($0), ping: ping)
+    }
+  }
+
+  /// Sends byes, but only to a receiver that was sent our channels.
+  mutating func sayByes(_ ids: [ChannelID], to receiver: Receiver) {
+    guard isEnabled, receiver.hasOurChannels, isMember(receiver) else { return }
+    var start = 0
+    while start < ids.count {
+      let end = min(start + Wire.maximumByes, ids.count)
+      let packet = ids[start..<end].withUnsafeBufferPointer { AudioPacket.byes($0, from: node) }
+      emit(.send(packet, to: receiver.route.endpoint, on: receiver.route.gateway))
+      start = end
+    }
+  }
+
+  /// A publisher sends only to peers that have announced themselves; the reference does not serve a request
+  /// that comes before. So we announce ourselves first (facts: link-audio 7.1).
+  mutating func request() {
+    for place in sources.indices {
+      guard let way = sources[place]?.asked, sources[place]?.takeTurn(at: uptime.now) == true,
+        let channel = sources[place]?.channel
+      else { continue }
+      if let receiver = receivers.firstIndex(where: { $0.route == way && $0.isChosen }),
+        !receivers[receiver].hasOurChannels
+      {
+        announce(to: receiver)
+      }
+      emit(.send(.request(channel, from: node), to: way.endpoint, on: way.gateway))
+    }
+  }
+}
+
+extension Sink {
+  /// Returns whether there was room.
+  fileprivate func write(to writer: inout AnnouncementWriter) -> Bool {
+    var name = name
+    return name.withUTF8 { writer.add(id, named: UnsafeRawBufferPointer($0)) }
+  }
+}

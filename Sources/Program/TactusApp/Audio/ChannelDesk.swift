@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import AudioLanes
+import BeatMath
+import TactusChoices
+import ControlSurface
+import Glibc
+import JACKHost
+import Link
+import LinkAudio
+import LinkAudioSession
+import LinkWire
+import LinkSystem
+import TactusOSC
+import Synchronization
+
+/// Connects Link Audio and JACK, which do not know each other: each channel to send or receive gets a lane,
+/// with a channel of the session at one end and ports at the other. [control]
+final class ChannelDesk {
+  fileprivate struct Sent {
+    let text: SentText
+    let lane: SendLane
+    let sink: AudioSink
+  }
+
+  /// A received channel's place, and what plays in it.
+  fileprivate struct Taken {
+    var place: ChannelPlaces.Place
+    var name: String { place.name }
+    /// The channel that `lane` was made for, and the longest delay that the lane holds, in seconds.
+    var channel: ChannelID?
+    var room = 0.0
+    var lane: ReceiveLane?
+    var source: AudioSource?
+    /// The delay that the user gave this channel, if any.
+    var delay: AudioDelay? { place.words?.delay }
+  }
+
+  private let link: Link
+  private let peerName: String
+  /// Created when Link Audio is turned on for the first time.
+  private var audio: LinkAudio?
+  private let offers = Offers()
+  private var names = ChannelNames()
+  private var offerPace = OfferPace()
+  private var presence = ChannelPresence()
+  private var places = ChannelPlaces()
+  /// The value of `places.changes` that `taken` reflects.
+  private var placesSeen = 0
+  private var sent: [Sent] = []
+  private var taken: [Taken] = []
+  /// Whether JACK's ports match `sent` and `taken`.
+  private var isCarried = false
+  private var carried: [(name: String, lane: ObjectIdentifier?, delay: AudioDelay?)] = []
+  private var nextLook = Micros.zero
+  private(set) var shown = ShownAudio()
+  /// The connections that our inputs should have.
+  private(set) var connections: [StandingConnection] = []
+
+  private static let lookPeriod = Micros(500_000)
+
+  init(_ link: Link, name: String) {
+    self.link = link
+    peerName = name + (hostName.map { "@" + $0 } ?? "")
+  }
+
+  /// Applies the session's channels and the user's choices. Returns whether `connections` changed.
+  func look(at now: Micros, _ state: SurfaceState, on host: JACKHost) -> Bool {
+    let isOn = state.choices.audio.isOn
+    guard isOn || audio?.isEnabled == true else { return false }
+    let audio = start()
+    if audio.isEnabled != isOn { audio.isEnabled = isOn }
+    if !isOn { offers.news.withLock { $0 = [] } }
+    if let news = offerPace.take(at: now, offers.takeNews) {
+      places.offer(names.names(of: news, at: now), at: now)
+    }
+    send(isOn ? state.sends.compactMap { SentText($0) } : [], audio)
+    places.want(isOn ? state.receives.compactMap { ReceivedText($0) } : [], at: now)
+    places.look(at: now)
+    receive(state, audio)
+    return carry(on: host)
+  }
+
+  /// The state of all channels and lines about them, twice a second; nil: not due yet, or Link Audio was
+  /// never on.
+  func figures(at now: Micros) -> (shown: ShownAudio, news: [String])? {
+    guard now >= nextLook, let audio else { return nil }
+    nextLook = now + Self.lookPeriod
+    var shown = ShownAudio()
+    shown.offered = places.offeredNames
+    shown.thread = .init(audio.diagnostics.urgency)
+    shown.channels = sent.map(\.shown) + taken.map(\.shown)
+    let news = presence.lines(
+      taken.map { ($0.name, $0.source?.isConnected == true) }, crowdedOut: places.crowdedOut, at: now)
+    self.shown = shown
+    return (shown, news)
+  }
+
+  /// Says goodbye to Link Audio's peers. [any]
+  var farewell: @Sendable () -> Void { { [offers] in offers.audio.withLock { $0 }?.isEnabled = false } }
+
+  private func start() -> LinkAudio {
+    if let audio { return audio }
+    let audio = LinkAudio(link, peerName: peerName)
+    audio.onChannels { [offers] list in offers.news.withLock { $0 = list } }
+    offers.audio.withLock { $0 = audio }
+    self.audio = audio
+    return audio
+  }
+
+  private func send(_ wanted: [SentText], _ audio: LinkAudio) {
+    var names: Set<String> = []
+    let wanted = wanted.filter { names.insert($0.name).inserted }.prefix(AudioChannelPorts.limit)
+    guard sent.map(\.text) != Array(wanted) else { return }
+    isCarried = false
+    sent = wanted.compactMap { text in
+      if let same = sent.first(where: { $0.text == text }) { return same }
+      let lane = SendLane(channels: text.isMono ? 1 : 2)
+      lane.forEachBlock { mlock($0.baseAddress, $0.count) }
+      return audio.publish(lane, as: text.name).map { Sent(text: text, lane: lane, sink: $0) }
+    }
+  }
+
+  private func receive(_ state: SurfaceState, _ audio: LinkAudio) {
+    func room(of one: Taken) -> Double { (one.delay ?? state.choices.audio.delay).room(state) }
+    guard
+      placesSeen != places.changes || taken.contains(where: { $0.channel != nil && room(of: $0) > $0.room })
+    else { return }
+    (placesSeen, isCarried) = (places.changes, false)
+    let before = Dictionary(uniqueKeysWithValues: taken.map { ($0.name, $0) })
+    // Release the old sources last: if another place takes the same channel now, its peer must not get a stop
+    // in between.
+    defer { withExtendedLifetime(before) {} }
+    taken = places.places.map { place in
+      var one = before[place.name] ?? Taken(place: place)
+      one.place = place
+      let room = room(of: one)
+      guard let channel = place.channel else {
+        (one.channel, one.lane, one.source, one.room) = (nil, nil, nil, 0)
+        return one
+      }
+      guard channel != one.channel || room > one.room else { return one }
+      let lane = ReceiveLane(longestDelay: room)
+      lane.forEachBlock { mlock($0.baseAddress, $0.count) }
+      (one.channel, one.lane, one.room) = (channel, lane, room)
+      one.source = audio.subscribe(lane, to: channel)
+      return one
+    }
+  }
+
+  private func carry(on host: JACKHost) -> Bool {
+    guard !isCarried else { return false }
+    isCarried = true
+    var names: Set<String> = []
+    func unique(_ name: String) -> String {
+      var candidate = name
+      var number = 2
+      while !names.insert(candidate).inserted {
+        candidate = "\(name)-\(number)"
+        number += 1
+      }
+      return candidate
+    }
+    let sends = sent.map { one in
+      AudioChannelPorts(
+        name: unique("\(ChannelPortName.sent)\(one.text.name.forPort)"), pretty: "Send \(one.text.name)",
+        lane: .send(one.lane))
+    }
+    let receives = taken.sorted { $0.name < $1.name }.map { one in
+      AudioChannelPorts(
+        name: unique(one.name.forPort), pretty: one.name, lane: .receive(one.lane), delay: one.delay)
+    }
+    let now = (sends + receives).map { ($0.name, $0.identity, $0.delay) }
+    guard now.count != carried.count || !zip(now, carried).allSatisfy({ $0 == $1 }) else { return false }
+    carried = now
+    host.carry(sends + receives)
+    let before = connections
+    connections = zip(sent, sends).flatMap { one, ports in
+      zip(ports.portNames, one.text.ports).map { .ports($0, $1) }
+    }
+    return connections != before
+  }
+
+  private final class Offers: Sendable {
+    /// The whole list of channels, if it changed since `takeNews`.
+    let news = Mutex([AudioChannel]?.none)
+    let audio = Mutex(LinkAudio?.none)
+
+    func takeNews() -> [AudioChannel]? {
+      news.withLock { news in
+        defer { news = nil }
+        return news
+      }
+    }
+  }
+}
+
+extension ShownAudio.Thread {
+  fileprivate init(_ urgency: AudioUrgency) {
+    self =
+      switch urgency {
+      case .realTime: .realTime
+      case .ordinary: .ordinary
+      case .slowed: .slowed
+      }
+  }
+}
+
+extension ChannelDesk.Sent {
+  fileprivate var shown: ShownChannel {
+    var shown = ShownChannel(name: text.name, isSent: true)
+    shown.listeners = sink.listenerCount
+    shown.health = shown.listeners == 0 ? "nobody listens" : "\(shown.listeners) listen"
+    return shown
+  }
+}
+
+extension ChannelDesk.Taken {
+  fileprivate var shown: ShownChannel {
+    var shown = ShownChannel(name: name, isSent: false)
+    shown.takenBy = place.words?.text ?? ""
+    let figures = lane?.figures() ?? .init()
+    shown.health =
+      source?.isConnected != true
+      ? "is not there" : !figures.isReceiving ? "sends nothing" : figures.isPlaying ? "plays" : "begins"
+    func rounded(_ value: Double) -> Double { (value * 10).rounded() / 10 + 0 }
+    shown.delayMilliseconds = rounded(figures.delay)
+    shown.bufferMilliseconds = figures.buffered.rounded()
+    shown.jitterMilliseconds = rounded(figures.jitter)
+    shown.arrivalMilliseconds = rounded(figures.arrivalOffset)
+    shown.decibels = figures.level > 0 ? max(-90, (20 * log10(Double(figures.level))).rounded()) : -90
+    shown.sampleRate = Int(figures.sampleRate)
+    shown.dropouts = Int(clamping: figures.dropouts)
+    shown.lost = Int(clamping: figures.lost)
+    shown.late = Int(clamping: figures.late)
+    return shown
+  }
+}
+
+extension AudioChannelPorts {
+  fileprivate var identity: ObjectIdentifier? {
+    switch lane {
+    case .send(let lane): ObjectIdentifier(lane)
+    case .receive(let lane): lane.map { ObjectIdentifier($0) }
+    }
+  }
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+import ControlSurface
+import HostSync
+import JACKHost
+import Link
+import LinkSession
+import LinkSystem
+import MIDIControl
+import TactusOSC
+import Synchronization
+
+/// Carries out the control surface's commands, keeps the user's choices, and shows the surface the program's
+/// state.
+///
+/// A command that touches the session goes to Link at once, one that touches the sound to the audio thread at
+/// once. One that needs JACK waits for the control thread, which is woken.
+final class ControlDesk: AudioDoor {
+  private struct Held {
+    /// The user's choices are kept here and nowhere else.
+    var state: SurfaceState
+    /// The same without the choices of controllers that are not paired: those are not remembered.
+    var lasting: SurfaceState
+    /// A choice or the tempo has changed since the last `takeLasting`.
+    var isChosen = false
+    var wantsTimebase: Bool
+    /// Commands that wait for the control thread.
+    var wishes: [Command] = []
+    /// nil: no save is wanted; true: overwrite a file.
+    var asksToSave: Bool?
+    /// The numbers of peers since the last `takePeerCounts`, oldest first.
+    var peerCounts: [Int] = []
+    var wasPlaying = false
+    var launch: AskedLaunch?, queued: QueuedChange?
+    var surface: OSCSurface?
+
+    /// The choices as the audio thread gets them; a start can override the launch moment.
+    var settings: Settings {
+      var settings = state.heardChoices
+      if let launch { settings.launch.moment = launch.moment }
+      settings.queued = queued
+      return settings
+    }
+
+    var remembered: SurfaceState {
+      var remembered = lasting
+      remembered.timeline = state.timeline
+      remembered.chosenTempo = state.chosenTempo
+      return remembered
+    }
+  }
+
+  /// A controller can send faster than the control thread reads; commands beyond this limit are refused.
+  private static let (wishLimit, peerCountLimit) = (64, 16)
+
+  let link: Link
+  private let exchange: AudioExchange
+  private let door: SessionDoor
+  private let held: Mutex<Held>
+  let bend = HeldBend()
+  let wake: @Sendable () -> Void
+  /// Rings when a choice or the session has changed: the view waits for the effect of a key.
+  let news = WakeUp()
+
+  init(
+    link: Link, exchange: AudioExchange, door: SessionDoor, state: SurfaceState,
+    wake: @escaping @Sendable () -> Void
+  ) {
+    self.link = link
+    self.exchange = exchange
+    self.door = door
+    self.wake = wake
+    held = Mutex(Held(state: state, lasting: state, wantsTimebase: state.choices.lead.wantsTimebase))
+  }
+
+  var state: SurfaceState { held.withLock { $0.state } }
+  var settings: Settings { held.withLock { $0.settings } }
+  /// The state to remember. Its tempo is the session's, unless a leader dictated it or a hand bent it.
+  var lasting: SurfaceState { held.withLock { $0.remembered } }
+
+  /// Returns the state to remember; nil: unchanged since the last call. [control]
+  func takeLasting() -> SurfaceState? {
+    held.withLock { held in
+      defer { held.isChosen = false }
+      return held.isChosen ? held.remembered : nil
+    }
+  }
+
+  var wantsTimebase: Bool { held.withLock { $0.wantsTimebase } }
+
+  /// [control]
+  func wantTimebase() { held.withLock { $0.wantsTimebase = true } }
+
+  /// Whether a controller subscribes to changes.
+  var hasSubscribers: Bool { held.withLock { ($0.surface?.counters.subscribers ?? 0) > 0 } }
+
+  /// Whether a key of the view would have an effect.
+  var takesKeys: Bool { held.withLock { $0.surface != nil } }
+
+  /// The addresses at which controllers reach us now.
+  var endpoints: [Endpoint] { held.withLock { $0.surface?.endpoints ?? [] } }
+
+  /// From now on, sends changes to this surface's subscribers. [control]
+  func connect(_ surface: OSCSurface?) { held.withLock { $0.surface = surface } }
+
+  /// [control]
+  func takeWishes() -> [Command] {
+    held.withLock { held in
+      defer { held.wishes = [] }
+      return held.wishes
+    }
+  }
+
+  /// [control]
+  func takeSaving() -> Bool? { held.withLock { $0.asksToSave.take() } }
+
+  /// Every number of peers since the last call: a peer that left and came back meanwhile is reported.
+  /// [control]
+  func takePeerCounts() -> [Int] {
+    held.withLock { held in
+      defer { held.peerCounts = [] }
+      return held.peerCounts
+    }
+  }
+
+  /// Changes the state that is shown. [control]
+  func tell(_ change: (inout SurfaceState) -> Void) {
+    held.withLock { held in
+      let before = held.state
+      change(&held.state)
+      held.launch?.look(at: held.state.transport, Link.clock())
+      if held.launch?.isOver == true {
+        held.launch = nil
+        publish(held)
+      }
+      guard held.state != before else { return }
+      held.surface?.update { [state = held.state] in $0 = state }
+    }
+  }
+
+  // MARK: the session, as soon as it changes [network]
+
+  let pace = CommitPace.never
+  func nextChange() -> SessionChange? { nil }
+
+  func publish(_ snapshot: SessionSnapshot) {
+    let isStartOrStop = held.withLock { held in
+      let isPlaying = snapshot.state.isPlaying
+      defer { held.wasPlaying = isPlaying }
+      if held.state.peers != snapshot.peerCount, held.peerCounts.count < Self.peerCountLimit {
+        held.peerCounts.append(snapshot.peerCount)
+      }
+      if snapshot.state.timeline.tempo != held.state.tempo { held.isChosen = true }
+      show(snapshot, in: &held.state)
+      held.surface?.update { [state = held.state] in $0 = state }
+      return held.wasPlaying != isPlaying
+    }
+    news.signal()
+    // The control thread's next look may be 20 ms away; a start just before the bar would then wait for the
+    // next bar.
+    if isStartOrStop { wake() }
+  }
+
+  private func show(_ snapshot: SessionSnapshot, in state: inout SurfaceState) {
+    // HostSync counts beats from the session's beat 0; the shown beats must agree.
+    var timeline = snapshot.state.timeline
+    timeline.beatOrigin = .zero
+    if let below = bend.below(timeline.tempo) {
+      state.chosenTempo = below
+    } else if timeline.tempo != state.tempo {
+      state.chosenTempo = door.isDictated(timeline.tempo) ? state.chosenTempo ?? state.tempo : nil
+    }
+    state.timeline = timeline
+    state.peers = snapshot.peerCount
+    if state.choices.syncsStartStop { state.playing = snapshot.state.startStop.isPlaying }
+  }
+
+  /// Carries out a key of the terminal view that was pressed at `time`. [view]
+  func press(_ targets: [Target], at time: Micros) { held.withLock { $0.surface }?.press(targets, at: time) }
+
+  /// Carries out a MIDI message from `control`; the surface knows its binding. [control]
+  func play(_ message: ControlMessage) {
+    guard let event = MIDIMessage(message.bytes) else { return }
+    held.withLock { $0.surface }?.receive(event, at: message.moment)
+  }
+
+  // MARK: orders [any]
+
+  func obey(_ order: Order) -> Verdict { obey(order.command, at: order.time, lasts: order.isPaired) }
+
+  /// `time`: when the change was meant to happen. `lasts`: whether tactus still has it after a restart.
+  func obey(_ command: Command, at time: Micros, lasts: Bool = true) -> Verdict {
+    switch command {
+    case .tempo(let tempo): return setTempo(tempo, bentFrom: nil, at: time)
+    case .bentTempo(let tempo, let below): return setTempo(tempo, bentFrom: below, at: time)
+    case .bend(let bend): choose(false) { $0.choices.bend = bend }
+    case .align:
+      let quantum = held.withLock { $0.state.choices.quantum }
+      link.updateAppState { $0.requestBeat(0, at: time, quantum: quantum) }
+    case .choose(let choice, let values):
+      choose(lasts) { choice.choose(&$0.choices, values) }
+    case .start(let launch): return playAlone(true, at: time) ?? start(launch)
+    case .stop: return playAlone(false, at: time) ?? stop()
+    case .toggle: return playAlone(nil, at: time) ?? wish(.toggle)
+    case .rewind: return wish(.locate(.beat(0)))
+    case .locate(let place):
+      let isThere = held.withLock { $0.state.frame(of: place, sampleRate: $0.state.sampleRate) != nil }
+      return isThere ? wish(.locate(place)) : .refused(Self.tooFar)
+    case .rolling(let on): return on ? start(nil) : stop()
+    case .timebase(false): held.withLock { $0.wantsTimebase = false }
+    case .timebase, .takeover: return wish(command)
+    case .channel(let order, let isOn):
+      return attempt(lasts) { state throws(Refusal) in try state.change(order, isOn: isOn) }
+    case .roomOffset(let room, let offset):
+      return attempt(lasts) { state throws(Refusal) in try state.setOffset(offset, of: room) }
+    case .output(let output): return put(output, lasts: lasts)
+    case .removeOutput(let name): return removeOutput(name, lasts: lasts)
+    case .song(let song): return put(song, lasts: lasts)
+    case .removeSong(let title): return removeSong(title, lasts: lasts)
+    case .save(let replacing):
+      held.withLock { $0.asksToSave = replacing || $0.asksToSave == true }
+      wake()
+    case .quit: Signals.end()
+    }
+    return .accepted
+  }
+
+  static let tooFar = Refusal(.range, "farther than JACK can count its frames")
+
+  /// Without a JACK server, sets the session's playing state if starts and stops are synced. nil: otherwise.
+  private func playAlone(_ isPlaying: Bool?, at time: Micros) -> Verdict? {
+    let state = held.withLock { $0.state }
+    guard !state.jackConnected, state.choices.syncsStartStop else { return nil }
+    link.updateAppState { $0.setPlaying(isPlaying ?? !$0.isPlaying, at: time) }
+    return .accepted
+  }
+
+  private func start(_ launch: LaunchMoment?) -> Verdict {
+    if let launch { ask(for: launch) }
+    return wish(.start(nil))
+  }
+
+  private func stop() -> Verdict {
+    ask(for: nil)
+    return wish(.stop)
+  }
+
+  private func ask(for launch: LaunchMoment?) {
+    held.withLock { held in
+      guard held.state.jackConnected else { return }
+      held.launch = launch.map { AskedLaunch($0, at: Link.clock()) }
+      publish(held)
+    }
+  }
+
+  private func wish(_ wish: Command) -> Verdict {
+    let verdict: Verdict = held.withLock { held in
+      guard held.state.jackConnected else { return .notNow("no JACK server") }
+      guard held.wishes.count < Self.wishLimit else { return .notNow("too much at once") }
+      held.wishes.append(wish)
+      return .accepted
+    }
+    wake()
+    return verdict
+  }
+
+  /// A choice reaches the audio thread before this returns.
+  func choose(_ lasts: Bool, _ change: (inout SurfaceState) -> Void) {
+    let (before, now) = held.withLock { held in
+      let before = held.state.choices
+      held.state.choose(at: Link.clock(), change)
+      if lasts { change(&held.lasting) }
+      held.isChosen = true
+      if held.state.choices.lead != before.lead { held.wantsTimebase = held.state.choices.lead.wantsTimebase }
+      publish(held)
+      held.surface?.update { [state = held.state] in $0 = state }
+      return (before, held.state.choices)
+    }
+    news.signal()
+    if now.isLinkEnabled != before.isLinkEnabled { link.isEnabled = now.isLinkEnabled }
+    if now.syncsStartStop != before.syncsStartStop { link.isStartStopSyncEnabled = now.syncsStartStop }
+    if now.click.sound != before.click.sound || now.opensPage != before.opensPage
+      || now.audio.isOn != before.audio.isOn
+    {
+      wake()
+    }
+  }
+
+  /// Gives the audio thread the next change that waits for its beat. [any]
+  func expect(_ change: QueuedChange?) {
+    held.withLock { held in
+      held.queued = change
+      publish(held)
+    }
+  }
+
+  /// Call it with the lock held: `exchange` allows one writer at a time.
+  private func publish(_ held: Held) { exchange.publish(held.settings) }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkAddresses
+import ControlSurface
+import LinkSystem
+import TactusOSC
+
+/// Examines the links to other rooms by what the running tactus reports: is the other room there, how long
+/// does a round trip take, how much is lost, how far apart can the beats be, which key is used, and does a
+/// router translate addresses.
+enum RoomsExamination {
+  private static let topic = "Other rooms"
+  /// Percent and milliseconds. A worse link still works, but a tempo or a start may take a second.
+  private static let muchLoss = 10.0
+  private static let muchTime = 500.0
+
+  /// `own`: the addresses of this machine.
+  static func judge(_ told: ToldValues, _ who: String, own: [Address] = ownAddresses) -> [Finding] {
+    let rooms = told.words("far/str")
+    // "?": an older tactus does not report this.
+    guard !["none", "", "?"].contains(rooms) else { return [] }
+    let who = who.isEmpty ? "" : "\(who.dropLast()): "
+    // A list this long was cut off in its last room.
+    let all = rooms.split(separator: ";").dropLast(rooms.utf8.count >= 245 ? 1 : 0)
+    return all.map { room(String($0.drop { $0 == " " }), who) }
+      + figures(told, who) + key(told, who) + router(told, who, own) + stranger(told, who)
+  }
+
+  private static func room(_ words: String, _ who: String) -> Finding {
+    switch ShownRoom.state(told: words) {
+    case .unknown:
+      .bad(
+        topic, who + words,
+        mend:
+          "Write the other room's address, or its name as the other room knows it; tactus asks again every ten seconds."
+      )
+    case .ourselves:
+      .bad(
+        topic, who + words,
+        mend:
+          "Write the other room's address after --link-to. Only one of two rooms has to call; one that is called needs no --link-to."
+      )
+    case .waiting where words.hasSuffix(ShownRoom.callsBack):
+      .good(topic, who + words + ", and --link-to is not needed here")
+    case .waiting:
+      .bad(
+        topic, who + words,
+        mend:
+          "Is tactus --link-accept running there, and does UDP port 20819 of its router lead to that machine? Its "
+          + "tactus doctor shows four letters of its key, and whether somebody called with another one.")
+    case .away:
+      .bad(
+        topic, who + words + "; both rooms play on",
+        mend: "Look at the Internet connection of both; tactus calls on by itself.")
+    case .proven: .good(topic, who + words)
+    // `words` say why no room can be reached.
+    case nil: .bad(topic, who + "no way to them (\(words))", mend: "tactus tries again every second.")
+    }
+  }
+
+  private static func figures(_ told: ToldValues, _ who: String) -> [Finding] {
+    var findings: [Finding] = []
+    if let loss = Double(told.words("far/loss")), loss >= muchLoss {
+      findings.append(
+        .note(
+          topic,
+          who
+            + "\(shortest(loss)) % of what they send is lost: a tempo or a start may take a second to get here",
+          mend: "A cable instead of wireless, on both sides, loses least."))
+    }
+    if let trip = Double(told.words("far/roundtrip")), trip >= muchTime {
+      findings.append(
+        .note(
+          topic,
+          who + "a round trip takes \(shortest(trip)) ms, and the beats may be \(shortest(trip / 2)) ms apart"
+        ))
+    }
+    return findings
+  }
+
+  private static func key(_ told: ToldValues, _ who: String) -> [Finding] {
+    switch told.words("far/key") {
+    case "?": []
+    case "":
+      [
+        .note(
+          topic,
+          who + "without a key: whoever can send to this machine from a private address may play along",
+          mend: "tactus far-key makes a key, if not all in that network are friends.")
+      ]
+    case let name:
+      [
+        .good(
+          topic,
+          who + "key \"\(name)\"; the same four letters are shown in the other rooms, or theirs is another")
+      ]
+    }
+  }
+
+  private static func router(_ told: ToldValues, _ who: String, _ own: [Address]) -> [Finding] {
+    let places = told.words("far/seen").split(separator: ";").compactMap {
+      Endpoint.split($0.drop { $0 == " " }).flatMap { Address($0.host) }
+    }
+    guard let translated = places.first(where: { place in !own.contains { $0.isSame(as: place) } }) else {
+      return places.isEmpty
+        ? [] : [.good(topic, who + "seen there by this machine's own address, without NAT")]
+    }
+    return [
+      .good(
+        topic,
+        who
+          + "seen there as \(translated): a router in between translates addresses (NAT). What goes out each "
+          + "second keeps the way back open")
+    ]
+  }
+
+  private static func stranger(_ told: ToldValues, _ who: String) -> [Finding] {
+    let place = told.words("far/refused")
+    guard !place.isEmpty, place != "?" else { return [] }
+    return [
+      .note(
+        topic, who + "somebody at \(place) called with another key",
+        mend:
+          "If that is your other room: tactus far-key --show in both, and tactus far-key --typed where it is wrong."
+      )
+    ]
+  }
+
+  private static var ownAddresses: [Address] { (Interface.up() ?? []).flatMap(\.addresses) }
+}
+
+extension Address {
+  /// Compares without IPv6 scopes, whose numbers mean something on one machine only.
+  fileprivate func isSame(as other: Address) -> Bool {
+    switch (self, other) {
+    case (.v6(let high, let low, _), .v6(let otherHigh, let otherLow, _)):
+      high == otherHigh && low == otherLow
+    default: self == other
+    }
+  }
+}

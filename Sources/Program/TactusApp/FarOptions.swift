@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkAddresses
+import BeatMath
+import TactusChoices
+import ControlSurface
+import FarLink
+import Link
+import LinkSodium
+
+/// The choices about other rooms that the session spans.
+struct FarChoice: Equatable, Sendable {
+  var calls: [String] = []
+  var accept = AcceptChoice.off
+  /// A file, or `none`; nil: the usual file.
+  var key: String?
+
+  var isWanted: Bool { !calls.isEmpty || accept != .off }
+}
+
+/// Where other rooms may call: nowhere; or at one address of this machine or all, and at one port or the
+/// usual one.
+enum AcceptChoice: Equatable, Typed {
+  case off
+  case at(Address?, port: UInt16?)
+
+  /// nil: the text has none of these forms.
+  init?(written text: String) {
+    switch text {
+    case "off": self = .off
+    case "on": self = .at(nil, port: nil)
+    default:
+      if let port = UInt16(text) {
+        self = .at(nil, port: port)
+      } else if let address = Address(text) {
+        self = .at(address, port: nil)
+      } else if let parts = Endpoint.split(text), let address = Address(parts.host) {
+        self = .at(address, port: parts.port)
+      } else {
+        return nil
+      }
+      guard self.port != 0, address.map({ !$0.isEvery && !$0.isOfMany }) ?? true else { return nil }
+    }
+  }
+
+  var address: Address? { if case .at(let address, _) = self { address } else { nil } }
+  var port: UInt16? { if case .at(_, let port) = self { port } else { nil } }
+
+  var texts: [String] {
+    switch self {
+    case .off: ["off"]
+    case .at(nil, nil): ["on"]
+    case .at(nil, let port?): ["\(port)"]
+    case .at(let address?, nil): ["\(address)"]
+    case .at(let address?, let port?): ["\(Endpoint(address, port: port))"]
+    }
+  }
+  mutating func take(_ text: String) { self = AcceptChoice(written: text) ?? self }
+}
+
+extension Configuration {
+  static let farOptions: [Option<Configuration>] = [
+    Option(
+      "link-to", in: .far, .value("HOST", .farHost, \.far.calls), reach: .start,
+      help:
+        "Be in one session with the tactus at HOST or HOST:PORT, which accepts calls, wherever it is. \"HOST offset=3\" is one that is "
+        + "3 ms earlier than measured, as --link-offset says it of all; far/offset changes that. Can be repeated."
+    ),
+    Option(
+      "link-accept", in: .far, .value("PORT", .door, \.far.accept, bare: "on"), reach: .start,
+      help:
+        "Let other rooms call, at this UDP port (default: off; without a port \(FarSettings.usualPort)). One of two rooms "
+        + "must be reachable so. With ADDRESS or ADDRESS:PORT they can call only at that address of this machine, and by the interface that has it."
+    ),
+    Option(
+      "link-key", in: .far, .value("FILE", .keyFile, \.far.key), reach: .start,
+      help:
+        "The key that all rooms have in common (default: what tactus far-key has made). none: no key, for a VPN; then only "
+        + "private addresses are heard, and --link-accept needs this machine's address in the VPN."),
+  ]
+
+  /// nil: no other rooms are wanted. Stretching the key takes a tenth of a second.
+  func farSettings() throws(Complaint) -> FarSettings? {
+    guard far.isWanted else { return nil }
+    if far.key == "none", far.accept != .off, far.accept.address == nil {
+      throw Complaint(
+        "--link-key=none lets every machine in that can call, so --link-accept needs this machine's address in the VPN: "
+          + "--link-accept=ADDRESS or ADDRESS:PORT")
+    }
+    let key = try far.key == "none" ? FarKey.ofNobody : FarKeyFile.key(at: far.key)
+    let port = far.accept == .off ? nil : far.accept.port ?? FarSettings.usualPort
+    var settings = FarSettings(
+      calls: far.calls.compactMap { FarCall($0, offsets: FarChoices.offsets) }, port: port, key: key,
+      cipher: Sodium.self)
+    settings.door = far.accept.address
+    settings.isKeyPublic = far.key == "none"
+    settings.correction = choices.far.offset
+    settings.distance = choices.far.distance.beats(in: choices.meter)
+    return settings
+  }
+}
+
+extension SurfaceState {
+  /// Sets the offset of a room that tactus calls; `room` is its host, as written in an option or as shown.
+  mutating func setOffset(_ offset: Micros, of room: String) throws(Refusal) {
+    let place = calls.firstIndex { line in
+      guard let host = FarHost(room) else { return false }
+      return FarCall(line, offsets: FarChoices.offsets)?.host == host
+    }
+    guard let place else { throw Refusal(.notNow, "no room of this name is called (--link-to)") }
+    let name = calls[place].prefix { $0 != " " }
+    calls[place] = offset == .zero ? "\(name)" : "\(name) offset=\(shortest(offset.milliseconds))"
+  }
+}
+
+extension Allowed {
+  static let door = Allowed(
+    "a port from 1 to 65535, an address of this machine such as 10.8.0.1, both as 10.8.0.1:\(FarSettings.usualPort), on or off",
+    .numberOrText, list: ["on", "off"]
+  ) { AcceptChoice(written: $0) != nil }
+  static let farHost = Allowed(
+    "a host such as studio.example.org, 203.0.113.7:\(FarSettings.usualPort) or \"203.0.113.7 offset=3\" (milliseconds, up to \(Int(FarChoices.offsets.upperBound)))"
+  ) { FarCall($0, offsets: FarChoices.offsets) != nil }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import JACKHost
+import LinkSystem
+import Synchronization
+
+/// The thread that takes the signals that ask for the end. After the first one, the main thread ends the
+/// program in its own time. After a second one, or if the main thread takes too long, this thread ends the
+/// program at once. It then does only what an end needs without JACK.
+///
+/// A JACK server that is stopped, or that waits for another client, answers no client, and libjack then waits
+/// for ever. Such a call can't be interrupted. This thread also notices that the main thread hangs in one.
+enum LastResort {
+  /// A second signal within so few milliseconds repeats the first: timeout(1) asks a program and then its
+  /// group, a shell and its terminal both hang up.
+  private static let oneQuestion: Int64 = 200
+  /// Limits in milliseconds: for an end that was asked for twice at one moment; for a main thread that has
+  /// not noticed the request, since it asks a JACK server that may only be busy; and for every end.
+  private static let patienceWithTwo: Int64 = 2000
+  private static let patienceUnheard: Int64 = 4000
+  private static let patienceMillis: Int64 = 10_000
+  /// Seconds for the work of this thread; then SIGALRM ends the program.
+  private static let mercy: UInt32 = 2
+
+  /// The interval at which this thread checks whether the main thread hangs.
+  private static let lookNanoseconds = 500_000_000
+
+  private static let asked = Atomic(false)
+  private static let isHeard = Atomic(false)
+  private static let silence = Mutex<(@Sendable (Bool) -> Void)?>(nil)
+  private static let farewell = Mutex<(@Sendable () -> Void)?>(nil)
+
+  /// [control]
+  static var isEndAsked: Bool {
+    let isAsked = asked.load(ordering: .acquiring)
+    if isAsked { isHeard.store(true, ordering: .relaxed) }
+    return isAsked
+  }
+
+  /// Sets what to do when the main thread waits for JACK in vain (true), and when JACK has answered (false).
+  /// [control]
+  static func prepare(silence: @escaping @Sendable (Bool) -> Void) {
+    Self.silence.withLock { $0 = silence }
+  }
+
+  /// Sets what to do at the end, before anything that may hang. The first thread that ends the program runs
+  /// it, once. [control]
+  static func prepare(_ farewell: @escaping @Sendable () -> Void) {
+    Self.farewell.withLock { $0 = farewell }
+  }
+
+  /// [any]
+  static func takeLeave() {
+    let last = farewell.withLock { farewell in
+      defer { farewell = nil }
+      return farewell
+    }
+    last?()
+  }
+
+  private static func serve(_ ends: sigset_t) {
+    var ends = ends
+    awaitQuestion(&ends)
+    asked.store(true, ordering: .releasing)
+    Signals.wake()
+    let first = now
+    var limit = first + patienceMillis
+    while now < limit, isHeard.load(ordering: .relaxed) || now < first + patienceUnheard {
+      let rest = min(limit - now, 100)
+      var wait = timespec(tv_sec: 0, tv_nsec: Int(rest) * 1_000_000)
+      guard sigtimedwait(&ends, nil, &wait) > 0 else { continue }
+      limit = now - first < oneQuestion ? first + patienceWithTwo : now
+    }
+    alarm(mercy)
+    takeLeave()
+    Console.complain(
+      Question.isUnanswered
+        ? "ended without waiting for JACK, which does not answer"
+        : Question.isOpen ? "ended without waiting for JACK" : "ended in the middle of its work")
+    _exit(Tactus.Status.failure.rawValue)
+  }
+
+  private static func awaitQuestion(_ ends: inout sigset_t) {
+    var isSilent = false
+    var wait = timespec(tv_sec: 0, tv_nsec: lookNanoseconds)
+    while sigtimedwait(&ends, nil, &wait) <= 0 {
+      guard Question.isUnanswered != isSilent else { continue }
+      isSilent.toggle()
+      silence.withLock { $0 }?(isSilent)
+    }
+  }
+
+  /// Milliseconds of a clock that can't be set.
+  private static var now: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+
+  /// Starts the thread. Without it nothing could end the program, so the program then does not start.
+  static func watch(_ ends: sigset_t) {
+    guard let thread = try? Thread("end", { serve(ends) }) else {
+      Console.complain("can't start: there are no more threads to be had")
+      exit(Tactus.Status.failure.rawValue)
+    }
+    thread.detach()
+  }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+import ControlSurface
+
+/// Reports what changed between two looks, in lines for a musician who may wonder about it.
+struct StudioNews {
+  /// The state at one look.
+  struct Sight {
+    /// Every number of peers since the last look, so that a peer that left and came back meanwhile is
+    /// reported.
+    var peerCounts: [Int] = []
+    /// tactus itself is off the network (`Presence`), so a smaller number of peers does not mean that peers
+    /// left.
+    var isResting = false
+    var isMute = false
+    /// Why Link is not on the network, if known.
+    var failure: String?
+    var movedLaunches: UInt64 = 0
+    var isGivenUp = false
+    var corrections: UInt64 = 0
+    var leftLate: UInt64 = 0
+    var cutStarts: UInt64 = 0
+    var standsStill = false
+    var isMasterSenseless = false
+    /// `launch-wait=stopped` is set, though a host or a sequencer's clock leads or may lead.
+    var waitsInVain = false
+    var lostMIDI: UInt64 = 0
+    var midiClock = SurfaceState.MIDIClockIn.off
+  }
+
+  private enum Clock {
+    case nothing, locked, lost, echo
+  }
+
+  private var before = Sight()
+  private var losesMIDI = false
+  private var clock = Clock.nothing
+  /// The number of peers in the session, without tactus.
+  private(set) var peers = 0
+  /// The number in the last line; while tactus rests, the present number, without a line.
+  private var saidPeers = 0
+  private var peerLines: TokenBucket?
+
+  /// Limits for lines about the number of peers, because any neighbour can change that number at any rate.
+  static let peerLinesAtOnce = 8.0
+  static let peerLinesPerMinute = 6.0
+
+  mutating func lines(_ sight: Sight, at now: Micros) -> [String] {
+    var lines = peerLines(sight, at: now)
+    if sight.isMute != before.isMute {
+      let why = sight.failure.map { " (\($0))" } ?? ""
+      lines.append(
+        sight.isMute ? "Link can't be on the network\(why); trying again" : "Link is on the network")
+    }
+    if sight.movedLaunches > before.movedLaunches {
+      lines.append("another JACK client was not ready: the start moves to the next boundary")
+    }
+    if sight.isGivenUp, !before.isGivenUp {
+      lines.append(
+        "another JACK client does not get ready: JACK starts without it in the end, on no bar; a stop ends that"
+      )
+    }
+    if sight.corrections > before.corrections {
+      lines.append("the DAW had drifted from the session: tactus moved it back")
+    }
+    if sight.leftLate > before.leftLate {
+      lines.append(
+        "another JACK client took too long to get ready: the song is late until the next locate or start"
+      )
+    }
+    lines += jackLines(sight)
+    let losesMore = sight.lostMIDI > before.lostMIDI
+    if losesMore, !losesMIDI {
+      lines.append("MIDI messages are lost: more come in or go out than can be kept")
+    }
+    losesMIDI = losesMore
+    if let line = line(sight.midiClock) { lines.append(line) }
+    before = sight
+    return lines
+  }
+
+  /// Lines about JACK or another client acting against a request of tactus.
+  private func jackLines(_ sight: Sight) -> [String] {
+    var lines: [String] = []
+    if sight.cutStarts > before.cutStarts {
+      lines.append(
+        "JACK did not wait for the start: another client has shortened JACK's sync timeout; tactus asks for starts later"
+      )
+    }
+    if sight.standsStill, !before.standsStill {
+      lines.append("JACK's transport says that it rolls, and stands still: tactus locates it")
+    }
+    if sight.isMasterSenseless, !before.isMasterSenseless {
+      lines.append("the timebase master shows bars that make no sense: its tempo can lead, its beat cannot")
+    }
+    if sight.waitsInVain, !before.waitsInVain {
+      lines.append(
+        "launch-wait=stopped does nothing while a host or a MIDI clock may lead (lead is not link)")
+    }
+    return lines
+  }
+
+  /// If fewer lines are allowed than the number changed, they show the newest numbers. The next allowed line
+  /// shows the number at its time.
+  private mutating func peerLines(_ sight: Sight, at now: Micros) -> [String] {
+    var pace =
+      peerLines
+      ?? TokenBucket(perSecond: Self.peerLinesPerMinute / 60, capacity: Self.peerLinesAtOnce, at: now)
+    defer { peerLines = pace }
+    peers = sight.peerCounts.last ?? peers
+    guard !sight.isResting else {
+      saidPeers = peers
+      return []
+    }
+    var new: [Int] = []
+    for count in sight.peerCounts + [peers] where count != new.last ?? saidPeers { new.append(count) }
+    let said = new.suffix(Int(pace.left(at: now)))
+    saidPeers = said.last ?? saidPeers
+    pace.spend(Double(said.count), at: now)
+    return said.map(links)
+  }
+
+  /// The line about the leading MIDI clock, if its state changed.
+  private mutating func line(_ midiClock: SurfaceState.MIDIClockIn) -> String? {
+    let (new, line): (Clock, String?) =
+      switch midiClock {
+      case .off, .silent: (.nothing, nil)
+      case .acquiring: (clock, nil)
+      case .locked(let tempo): (.locked, "MIDI clock leads: \(tempo.beatsPerMinute) BPM")
+      case .lost: (.lost, "MIDI clock lost; its tempo stays")
+      case .echo:
+        (
+          .echo,
+          "the MIDI clock that leads is tactus's own, which comes back: disconnect its way out or its way in"
+        )
+      }
+    defer { clock = new }
+    return new == clock ? nil : line
+  }
+}
+
+/// Lines about the music for a terminal without the view: starts, stops, the tempo, the leader.
+struct PlayNews {
+  /// A tempo that stays for this time is reported: the hand at the fader has come to rest.
+  static let rest = Micros(500_000)
+  /// By then a patchbay, or tactus itself with `--autoconnect`, has connected the click.
+  static let patience = Micros(3_000_000)
+
+  private var before: SurfaceState?
+  private var clickLostSince: Micros?
+  private var saidClickIsLost = false
+  private var tempo: Tempo?
+  private var movedAt = Micros.zero
+
+  mutating func lines(_ state: SurfaceState, at now: Micros) -> [String] {
+    defer { before = state }
+    var lines: [String] = []
+    if state.isClickLost {
+      let since = clickLostSince ?? now
+      clickLostSince = since
+      if !saidClickIsLost, now - since >= Self.patience {
+        saidClickIsLost = true
+        lines.append(
+          "the click is connected to nothing: connect click_1 in a patchbay, or start tactus with --autoconnect"
+        )
+      }
+    } else {
+      clickLostSince = nil
+      saidClickIsLost = false
+    }
+    guard let before else {
+      tempo = state.tempo
+      return lines
+    }
+    // The start and the loss of the server have lines of their own.
+    if state.status != before.status, state.jackConnected, before.jackConnected { lines.append(state.status) }
+    // A MIDI clock has its own lines, too.
+    if state.leading != before.leading, state.leading == .host || before.leading == .host {
+      lines.append("\(state.leading == .host ? "another client" : state.leader) leads")
+    }
+    if state.tempo != before.tempo { movedAt = now }
+    if state.tempo != tempo, now - movedAt >= Self.rest {
+      tempo = state.tempo
+      lines.append("tempo \(fixed(state.tempo.beatsPerMinute, 2)) BPM")
+    }
+    return lines
+  }
+}
+
+/// The peers as text. They are looked up when their number changes, and once a second because one peer may
+/// replace another. They are looked up at most once in each `pause`, because any neighbour can change their
+/// number thousands of times a second.
+struct PeerList {
+  static let interval = Micros(1_000_000)
+  static let pause = Micros(250_000)
+
+  private var text = ""
+  private var count = 0
+  private var asked: Micros?
+
+  mutating func look(at now: Micros, count: Int, _ ask: () -> String) -> String {
+    guard count > 0 else {
+      (text, self.count) = ("", 0)
+      return text
+    }
+    let pause = count == self.count ? Self.interval : Self.pause
+    if let asked, now - asked < pause { return text }
+    (text, self.count, asked) = (ask(), count, now)
+    return text
+  }
+}

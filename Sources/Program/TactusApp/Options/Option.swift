@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TactusChoices
+import ControlSurface
+
+/// One option: its spelling, its value, the setting that it changes, and its help.
+///
+/// Parser, help, man page, completions and configuration files all read the same list of these, so none of
+/// them can miss an option. Generic over the settings: every subcommand has options of its own.
+struct Option<Settings>: Sendable {
+  /// Whether a changed key takes effect when tactus reads a configuration file again.
+  enum Reach {
+    case now
+    /// Takes effect at the next start: what is open already stays open, and a session keeps its tempo.
+    case start
+    /// Exists only on the command line, not as a key of a file.
+    case typed
+  }
+
+  let long: String
+  let short: Character?
+  let section: Section
+  let form: Form<Settings>
+  let reach: Reach
+  /// Whether a value that was chosen while tactus played also holds at the next start.
+  let isRemembered: Bool
+  let help: String
+
+  init(
+    _ long: String, _ short: Character? = nil, in section: Section, _ form: Form<Settings>,
+    reach: Reach = .now, isRemembered: Bool = false, help: String
+  ) {
+    self.long = long
+    self.short = short
+    self.section = section
+    self.form = form
+    self.reach = reach
+    self.isRemembered = isRemembered
+    self.help = help
+  }
+
+  /// The effect of `--no-NAME`; nil: there is no such form.
+  var off: (@Sendable (inout Settings) -> Void)? {
+    switch form {
+    case .flag(let place): { $0[keyPath: place] = false }
+    case .value(let value) where value.takes.bare != nil && value.takes.allowed.list.contains("off"):
+      { value.store(&$0, "off") }
+    case .value, .answer: nil
+    }
+  }
+
+  /// Copies the value of this option.
+  func copy(from source: Settings, to target: inout Settings) {
+    switch form {
+    case .flag(let place): target[keyPath: place] = source[keyPath: place]
+    case .value(let value): value.copy(source, &target)
+    case .answer: break
+    }
+  }
+}
+
+/// The part of an option that the man page and the completions need, whatever settings it changes.
+protocol OptionOutline: Sendable {
+  var long: String { get }
+  var short: Character? { get }
+  var section: Section { get }
+  var help: String { get }
+  var canBeTakenBack: Bool { get }
+  /// nil: the option takes no value.
+  var takes: Takes? { get }
+}
+
+extension Option: OptionOutline {
+  var canBeTakenBack: Bool { off != nil }
+  var takes: Takes? { if case .value(let value) = form { value.takes } else { nil } }
+}
+
+enum Form<Settings>: Sendable {
+  /// `--wait`, and `--no-wait` to take it back.
+  case flag(WritableKeyPath<Settings, Bool> & Sendable)
+  /// `--name NAME`, `--name=NAME`, `-nNAME`, `-n NAME`.
+  case value(OptionValue<Settings>)
+  /// `--help`: nothing after it is read.
+  case answer(@Sendable (inout Settings) -> Void)
+
+  static func value<T: Typed>(
+    _ placeholder: String, _ allowed: Allowed, _ place: WritableKeyPath<Settings, T> & Sendable,
+    bare: String? = nil
+  ) -> Form {
+    .value(
+      OptionValue(
+        takes: Takes(placeholder: placeholder, allowed: allowed, bare: bare, repeats: T.repeats),
+        store: { $0[keyPath: place].take($1) }, read: { $0[keyPath: place].texts },
+        copy: { $1[keyPath: place] = $0[keyPath: place] }, clear: { $0[keyPath: place].clear() }))
+  }
+}
+
+/// The value of an option, as a command line has it.
+struct Takes: Sendable {
+  let placeholder: String
+  let allowed: Allowed
+  /// The value that holds if none is given. In a command that takes operands, a value then counts only if it
+  /// is attached: `--osc[=PORT]`. If the value can be `off`, `--no-osc` means that.
+  var bare: String?
+  /// Whether the option may be given several times; the values add up.
+  var repeats = false
+}
+
+/// The value of an option: what is allowed, how it is stored, and how it is read back.
+struct OptionValue<Settings>: Sendable {
+  let takes: Takes
+  /// Stores a text that was found to be allowed.
+  let store: @Sendable (inout Settings, String) -> Void
+  /// The texts that lead to the present value; none, if none was chosen.
+  let read: @Sendable (Settings) -> [String]
+  let copy: @Sendable (_ from: Settings, _ to: inout Settings) -> Void
+  /// Removes all values of an option that repeats.
+  var clear: @Sendable (inout Settings) -> Void = { _ in }
+}
+
+/// A type that an option's value can have.
+protocol Typed: Sendable {
+  static var repeats: Bool { get }
+  /// The texts that lead to this value.
+  var texts: [String] { get }
+  /// Sets the value from a text that is allowed; a list gets one more element.
+  mutating func take(_ text: String)
+  mutating func clear()
+}
+
+extension Typed {
+  static var repeats: Bool { false }
+  mutating func clear() {}
+}
+
+extension Typed where Self: RawRepresentable<String> {
+  var texts: [String] { [rawValue] }
+  mutating func take(_ text: String) { self = Self(rawValue: text) ?? self }
+}
+
+extension String: Typed {
+  var texts: [String] { [self] }
+  mutating func take(_ text: String) { self = text }
+}
+
+extension Int: Typed {
+  var texts: [String] { ["\(self)"] }
+  mutating func take(_ text: String) { self = Int(text) ?? self }
+}
+
+extension Double: Typed {
+  var texts: [String] { [shortest(self)] }
+  mutating func take(_ text: String) { self = Double(text) ?? self }
+}
+
+extension String?: Typed {
+  var texts: [String] { map { [$0] } ?? [] }
+  mutating func take(_ text: String) { self = text }
+}
+
+extension [String]: Typed {
+  static var repeats: Bool { true }
+  var texts: [String] { self }
+  mutating func take(_ text: String) { append(text) }
+  mutating func clear() { self = [] }
+}
+
+// A choice as an option and as a key of the files.
+extension Option<Configuration> {
+  init(_ choice: Choice) {
+    self.init(
+      choice.name, choice.letter, in: choice.section, Self.form(of: choice),
+      isRemembered: choice.isRemembered, help: choice.help)
+  }
+
+  private static func form(of choice: Choice) -> Form<Configuration> {
+    if choice.isFlag { return .flag(\.choices[isOn: choice]) }
+    return .value(
+      OptionValue(
+        takes: Takes(placeholder: choice.placeholder, allowed: Allowed(choice)),
+        store: { if let values = choice.values(of: $1) { choice.write(&$0.choices, values) } },
+        read: { choice.read($0.choices).map { [choice.text($0)] } ?? [] },
+        copy: { choice.copy($0.choices, &$1.choices) }))
+  }
+}
+
+extension Settings {
+  fileprivate subscript(isOn choice: Choice) -> Bool {
+    get { choice.holding(self)[0].isOn }
+    set { choice.write(&self, [.flag(newValue)]) }
+  }
+}
+
+extension Choice {
+  fileprivate var placeholder: String {
+    if let written { return written.placeholder }
+    return switch parameters[0] {
+    case .number(_, let unit): unit.isEmpty ? "FACTOR" : unit.uppercased()
+    case .whole(_, let unit): unit.isEmpty ? "N" : unit.uppercased()
+    case .beats(_, let word): "BEATS|\(word)"
+    case .word(let words): words.joined(separator: "|")
+    case .flag, .fader, .text, .exact: ""
+    }
+  }
+
+  /// The choice's words, its range and its default.
+  fileprivate var help: String {
+    let standard = read(Settings())
+    var notes: [String] = []
+    switch parameters[0] {
+    case .flag where standard?[0].isOn == true: notes.append("default; --no-\(name) switches it off")
+    case .number(let range, _): notes.append("\(shortest(range.lowerBound)) to \(shortest(range.upperBound))")
+    case .whole(let range, _) where written == nil:
+      notes.append("\(range.lowerBound) to \(range.upperBound)")
+    case .beats(let range, _): notes.append("\(shortest(range.lowerBound)) to \(shortest(range.upperBound))")
+    case .flag, .fader, .whole, .word, .text, .exact: break
+    }
+    if !isFlag, let standard { notes.append("default: \(text(standard))") }
+    return notes.isEmpty ? words : "\(words.dropLast()) (\(notes.joined(separator: "; ")))."
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+import ControlSurface
+import Link
+
+/// Reads the state of the other rooms twice a second, shows it, and returns lines about its changes.
+struct RoomsWatch {
+  private var news = FarNews()
+  private var looked = Micros.zero
+  private var told: (choices: FarChoices, meter: Meter, calls: [String])?
+  private static let period = Micros(500_000)
+
+  mutating func look(at link: Link, _ state: SurfaceState, for desk: ControlDesk) -> [String] {
+    let wanted = (choices: state.choices.far, meter: state.choices.meter, calls: state.calls)
+    if told.map({ $0 != wanted }) ?? true {
+      told = wanted
+      link.setFar(
+        correction: wanted.choices.offset, distance: wanted.choices.distance.beats(in: wanted.meter),
+        calls: wanted.calls.compactMap { FarCall($0, offsets: FarChoices.offsets)?.correction })
+    }
+    guard Link.clock() - looked >= Self.period, let report = link.farReport else { return [] }
+    looked = Link.clock()
+    let shown = ShownFar(report)
+    desk.tell { $0.far = shown }
+    return news.lines(shown, at: looked)
+  }
+}
+
+extension ShownFar {
+  /// Rounded to tenths of a millisecond and of a percent: further digits change all the time.
+  init(_ report: FarReport) {
+    self.init()
+    failure = report.failure ?? ""
+    refused = report.refused.map { "\($0)" } ?? ""
+    key = report.key ?? ""
+    rooms = report.rooms.map { room in
+      ShownRoom(
+        name: room.host.map { "\($0)" } ?? room.peer.map { "\($0)" } ?? "?",
+        state: .init(room.state),
+        roundTripMilliseconds: room.roundTrip.map { (Double($0.count) / 100).rounded() / 10 },
+        lossPercent: room.loss.map { ($0 * 1000).rounded() / 10 },
+        offsetMilliseconds: room.correction.milliseconds,
+        heldMilliseconds: (room.corrected.milliseconds * 10).rounded() / 10,
+        distanceBeats: room.distance.value,
+        seen: room.seen.map { "\($0)" }, isCalledBack: room.isCalledBack)
+    }
+  }
+}
+
+extension ShownRoom.State {
+  init(_ state: FarRoom.State) {
+    self =
+      switch state {
+      case .unknown: .unknown
+      case .waiting: .waiting
+      case .ourselves: .ourselves
+      case .proven: .proven
+      case .away: .away
+      }
+  }
+}
+/// Lines about changes of the other rooms.
+struct FarNews {
+  private var states: [String: ShownRoom.State] = [:]
+  private var refused = ""
+  /// The rate is limited: any machine that can send a datagram here could fill the terminal with such lines.
+  private var nextRefusal = Micros.zero
+  private static let refusalSpacing = Micros(60_000_000)
+  private var failure = ""
+
+  mutating func lines(_ far: ShownFar, at now: Micros) -> [String] {
+    var lines: [String] = []
+    if far.failure != failure, !far.failure.isEmpty {
+      lines.append("no way to other rooms (\(far.failure)); trying again")
+    }
+    for room in far.rooms where states[room.name] ?? .waiting != room.state {
+      switch room.state {
+      case .unknown: lines.append("No address is known for the room \(room.name); tactus asks again")
+      case .ourselves: lines.append("\(room.name) is this tactus itself, not another room")
+      case .proven: lines.append("The room at \(room.name) is there")
+      case .away: lines.append("The room at \(room.name) is away; both play on")
+      case .waiting where [.unknown, .ourselves].contains(states[room.name]): break
+      case .waiting: lines.append("The room at \(room.name) has left")
+      }
+    }
+    let names = Set(far.rooms.map(\.name))
+    for (name, state) in states.sorted(by: { $0.key < $1.key })
+    where !names.contains(name) && [.proven, .away].contains(state) {
+      lines.append("The room at \(name) has left")
+    }
+    if far.refused != refused, !far.refused.isEmpty, now >= nextRefusal {
+      nextRefusal = now + Self.refusalSpacing
+      lines.append("Somebody at \(far.refused) called with another key")
+    }
+    states = Dictionary(far.rooms.map { ($0.name, $0.state) }, uniquingKeysWith: { $1 })
+    (refused, failure) = (far.refused, far.failure)
+    return lines
+  }
+}

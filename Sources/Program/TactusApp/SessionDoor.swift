@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+import ControlSurface
+import HostSync
+import JACKHost
+import Link
+import LinkSession
+import Synchronization
+
+/// Connects the Link session and the audio cycle, which do not know each other: states go in, proposals come
+/// out.
+final class SessionDoor: AudioDoor {
+  private let exchange: AudioExchange
+  /// The last published state, with the proposals since then applied.
+  private let state: Mutex<SessionState>
+  private let dictated = Mutex(Tempo?.none)
+
+  init(exchange: AudioExchange, state: SessionState) {
+    self.exchange = exchange
+    self.state = Mutex(state)
+  }
+
+  /// The control thread makes Link take proposals every 20 ms, which is too late for a hand or a clock.
+  var pace: CommitPace { isHasty.load(ordering: .relaxed) ? .soon : .never }
+  private let isHasty = Atomic(false)
+
+  /// Sets whether the network thread must look for proposals often. Returns true if that is new. [control]
+  func hasten(_ isHasty: Bool) -> Bool {
+    !self.isHasty.exchange(isHasty, ordering: .relaxed) && isHasty
+  }
+
+  /// [network]
+  func publish(_ snapshot: SessionSnapshot) {
+    state.withLock { $0 = snapshot.state }
+    exchange.publish(snapshot.state)
+  }
+
+  /// Whether this is the tempo that a leading host or MIDI clock dictated last. [any]
+  func isDictated(_ tempo: Tempo) -> Bool {
+    dictated.withLock { $0?.microsPerBeat == tempo.microsPerBeat }
+  }
+
+  /// [network]
+  func nextChange() -> SessionChange? {
+    while let proposal = exchange.nextProposal() {
+      let change = state.withLock { state in
+        let change = state.take(proposal, at: Link.clock())
+        if proposal.isDictated { dictated.withLock { $0 = state.timeline.tempo } }
+        return change
+      }
+      if let change { return change }
+      exchange.publish(state.withLock { $0 })  // the session has that value already; confirm it all the same
+    }
+    return nil
+  }
+}
+
+/// Tells whether the audio thread may propose something at any moment: a transport starts the session, a host
+/// or a MIDI clock leads, or a hand at a JACK client changes the tempo. The first tempo of such a hand still
+/// waits up to 20 ms for the control thread.
+struct ProposalWatch {
+  static let memory = Micros(10_000_000)
+  private var requests: UInt64 = 0
+  private var lastRequest: Micros?
+
+  mutating func expects(
+    leading: Lead, syncsStartStop: Bool, tempoRequests: UInt64, at now: Micros
+  ) -> Bool {
+    if tempoRequests != requests { lastRequest = now }
+    requests = tempoRequests
+    return syncsStartStop || leading != .link || lastRequest.map { now - $0 < Self.memory } ?? false
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TactusJSON5
+
+/// `tactus save`: writes the present choices as the configuration of the next start. A file that a user wrote
+/// or changed is replaced only on request, and the file of before is kept beside the new one.
+enum SavedConfiguration {
+  static let heading =
+    "What held when tactus save wrote this, in JSON5: change what you like, or save again. null means: as if the key were not "
+    + "here. Options on the command line win over this file; so does a choice that tactus remembers, until you edit its key here."
+
+  /// Keys about how this run starts and prints; the saved file keeps its own values for them.
+  private static let ofThisRun = ["json", "tui", "wait"]
+
+  static func before(_ path: String) -> String { path + ".before" }
+
+  /// - Parameters:
+  ///   - file: what the file says now.
+  ///   - others: the names of other tactus that run for this user, and may use the same file.
+  ///   - replacing: whether to replace even a file that a user wrote, or that another tactus uses.
+  /// - Returns: a line for the user.
+  static func write(
+    _ present: Configuration, over file: Configuration, to path: String?, besides others: [String],
+    replacing: Bool
+  ) throws(Complaint) -> String {
+    guard let path else { throw Complaint("there is no place for a configuration: HOME is not set") }
+    guard replacing || others.isEmpty else {
+      throw Complaint(
+        "\(others[0]) runs, too, and \(path) is what a tactus starts with that is given no other: "
+          + "tactus save --name=\(present.name) --replace writes what this one has")
+    }
+    var configuration = present
+    for option in ConfigurationFile.keys.options where ofThisRun.contains(option.long) {
+      option.copy(from: file, to: &configuration)
+    }
+    let text = Self.text(of: configuration)
+    var note = ""
+    try WholeFile.change(path, limit: JSON5.Limits().bytes) { bytes throws(Complaint) in
+      guard let bytes, !bytes.isEmpty, bytes != Array(text.utf8) else { return text }
+      guard bytes.count <= JSON5.Limits().bytes, let earlier = String(validating: bytes, as: UTF8.self) else {
+        throw Complaint("\(path) is no configuration, and is left alone")
+      }
+      guard replacing || isOurs(bytes) else {
+        throw Complaint(
+          "\(path) was written by hand: tactus save --replace puts what holds now in its place, and keeps it as "
+            + "\(before(path)); tactus config --print shows it")
+      }
+      try WholeFile.write(earlier, to: before(path))
+      note = "; what was there is \(before(path)) now"
+      return text
+    }
+    return "saved to \(path)\(note)"
+  }
+
+  /// Whether tactus wrote this file and no one changed it: writing what it says gives the same bytes.
+  private static func isOurs(_ bytes: [UInt8]) -> Bool {
+    var configuration = Configuration()
+    guard (try? ConfigurationFile.apply(bytes, from: "", to: &configuration)) != nil else { return false }
+    return bytes == Array(text(of: configuration).utf8)
+  }
+
+  private static func text(of configuration: Configuration) -> String {
+    ConfigurationFile.text(of: configuration, heading: heading) + "\n"
+  }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TactusJSON5
+import Synchronization
+import TactusWeb
+
+/// The page's secret, on the disk. The file decides: another secret in it, as from `tactus web --forget`,
+/// unpairs all browsers of every tactus of this user. Each tactus looks at it often, and whenever a browser
+/// wants to change something.
+///
+/// The file is in the user's own folder, never in a session's folder, which people copy and give away.
+/// Whatever is wrong with it, there is a secret, if need be for this run alone.
+final class SecretFile: Sendable {
+  private static let longest = 4096
+
+  private struct Held {
+    var secret: Secret?
+    /// The version of the file that the secret came from; nil: not read yet, or there was no file.
+    var stamp: Stamp?
+    /// When the secret could not be written the last time; nil: it is on the disk.
+    var tried: ContinuousClock.Instant?
+  }
+
+  private let path: String?
+  private let patience: Duration
+  private let notice: @Sendable (String) -> Void
+  private let held = Mutex(Held())
+
+  /// - Parameters:
+  ///   - path: nil: the secret is for this run alone.
+  ///   - patience: the time after which a failed write is tried again.
+  init(
+    _ path: String?, patience: Duration = .seconds(10), notice: @escaping @Sendable (String) -> Void
+  ) {
+    self.path = path
+    self.patience = patience
+    self.notice = notice
+  }
+
+  /// The path, beside the state file.
+  static func path(in places: Places = .ofThisUser) -> String? {
+    places.state.flatMap { state in state.lastIndex(of: "/").map { state[...$0] + "pairing.json5" } }
+  }
+
+  /// The secret that holds now. It reads the disk, which may take time. [web]
+  func look() -> Secret {
+    held.withLock { held in
+      let stamp = path.flatMap(Stamp.init)
+      let isDue = held.tried.map { ContinuousClock.now - $0 >= patience } ?? (stamp == nil)
+      if let secret = held.secret, path == nil || stamp == held.stamp && !isDue { return secret }
+      let secret = path.map { take($0, stamp, &held) } ?? .fresh()
+      held.secret = secret
+      held.stamp = path.flatMap(Stamp.init)
+      return secret
+    }
+  }
+
+  /// The secret as of the last `look`; nil: there was none. [any]
+  var known: Secret? { held.withLock { $0.secret } }
+
+  private func take(_ path: String, _ stamp: Stamp?, _ held: inout Held) -> Secret {
+    let isNews = held.tried == nil || stamp != held.stamp
+    // Keep trying to write the same secret: browsers that are paired with it stay paired.
+    let secret = held.tried == nil ? .fresh() : held.secret ?? .fresh()
+    held.tried = nil
+    if let stamp {
+      do throws(Complaint) {
+        return try Self.read(path, stamp)
+      } catch {
+        if isNews { notice("\(error.text): all browsers have to pair again") }
+      }
+    }
+    do throws(Complaint) {
+      if stamp == nil { return try Self.begin(path, with: secret) }
+      try WholeFile.write(secret.file, to: path)
+      return secret
+    } catch {
+      held.tried = .now
+      if isNews {
+        notice(
+          "the page's secret can't be kept: \(error.text); until it can, browsers are paired until tactus ends, and only the "
+            + "view shows the code (o)")
+      }
+      return secret
+    }
+  }
+
+  /// Reads the secret from the file.
+  static func read(_ path: String) throws(Complaint) -> Secret {
+    guard let stamp = Stamp(path) else { throw Complaint(path, code: errno) }
+    return try read(path, stamp)
+  }
+
+  private static func read(_ path: String, _ stamp: Stamp) throws(Complaint) -> Secret {
+    let bytes = try WholeFile.read(path, limit: longest)
+    guard let secret = Secret(file: bytes) else {
+      throw Complaint("\(path) is not as tactus wrote it", .unreadable)
+    }
+    guard !stamp.isOpenToOthers else { throw Complaint("\(path): others could read it", .unreadable) }
+    return secret
+  }
+
+  /// Writes a new secret, whatever the file holds.
+  static func renew(_ path: String) throws(Complaint) -> Secret {
+    let secret = Secret.fresh()
+    try WholeFile.write(secret.file, to: path)
+    return secret
+  }
+
+  /// Creates the file. If another tactus has just done so, takes its secret.
+  private static func begin(_ path: String, with secret: Secret) throws(Complaint) -> Secret {
+    var secret = secret
+    try WholeFile.change(path, limit: longest) { bytes throws(Complaint) in
+      if let other = bytes.flatMap(Secret.init(file:)) { secret = other }
+      return secret.file
+    }
+    return secret
+  }
+}
+
+extension Secret {
+  fileprivate static func fresh() -> Secret {
+    var chance = SystemRandomNumberGenerator()
+    return Secret(using: &chance)
+  }
+
+  fileprivate var file: String {
+    "// Who has this can change everything that tactus' page can change. tactus web --forget makes a new one.\n"
+      + JSON5.fields(["code": .string(groups), "token": .string(token)]).text + "\n"
+  }
+
+  fileprivate init?(file bytes: [UInt8]) {
+    guard case .object(let members)? = try? JSON5.read(bytes).value else { return nil }
+    let fields = Dictionary(
+      members.map { ($0.name, $0.element.value) }, uniquingKeysWith: { first, _ in first })
+    guard case .string(let code)? = fields["code"], case .string(let token)? = fields["token"] else {
+      return nil
+    }
+    self.init(code: code, token: token)
+  }
+}
+
+/// Identifies a version of a file: one that takes its place has another stamp.
+private struct Stamp: Equatable {
+  private let device: dev_t
+  private let number: ino_t
+  private let seconds: Int
+  private let nanoseconds: Int
+  private let mode: mode_t
+
+  init?(_ path: String) {
+    var found = stat()
+    guard stat(path, &found) == 0 else { return nil }
+    (device, number, mode) = (found.st_dev, found.st_ino, found.st_mode)
+    (seconds, nanoseconds) = (found.st_ctim.tv_sec, found.st_ctim.tv_nsec)
+  }
+
+  var isOpenToOthers: Bool { mode & 0o077 != 0 }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Glibc
+import TactusJSON5
+import LinkSystem
+import Synchronization
+
+/// Writes remembered choices to the disk, some time after they change and at the end. [any]
+///
+/// A disk may take seconds to store them safely, and the control thread has transports to start, so a thread
+/// of its own writes. If writing fails, one notice says so, the old file stays, and the write is tried again.
+final class StateKeeper: Sendable {
+  /// Choices are written after this time without a change: a fader may still move.
+  static let rest = Micros(1_000_000)
+  /// Choices are written after this time even if they keep changing.
+  static let patience = Micros(10_000_000)
+  static let retry = Micros(10_000_000)
+
+  /// The new name of a file that can't be understood.
+  static func aside(_ path: String) -> String { path + ".broken" }
+  /// The copy of the file as it was before this run's first choice.
+  static func before(_ path: String) -> String { path + ".before" }
+
+  private let held: Mutex<Held>
+
+  /// - Parameters:
+  ///   - path: nil: nothing is remembered.
+  ///   - known: the choices in the file.
+  ///   - start: the settings at the start.
+  ///   - file: the settings of the configuration file alone.
+  init(
+    path: String?, known: UserState = UserState(), start: Configuration, file: Configuration,
+    notice: @escaping @Sendable (String) -> Void
+  ) {
+    held = Mutex(Held(path: path, known: known, noted: start, file: file, notice: notice))
+  }
+
+  /// Takes the present settings; nil: no choice was made since the last call.
+  func note(_ configuration: Configuration?, at now: Micros) {
+    held.withLock { $0.note(configuration, at: now) }
+  }
+
+  /// Writes at once, even if choices still change, and says when that is done.
+  func hurry(at now: Micros) {
+    held.withLock { held in
+      if let writing = held.writing { held.finish(writing, at: now) }
+      held.notBefore = now
+      held.isAsked = true
+      if held.changedFirst == nil { held.tellWhoAsked() } else { held.begin() }
+    }
+  }
+
+  /// Takes settings that come from the configuration: they are no choices to remember.
+  func configured(_ configuration: Configuration, file: Configuration) {
+    held.withLock { ($0.noted, $0.file) = (configuration, file) }
+  }
+
+  /// Writes what is left.
+  ///
+  /// - Parameter state: the state at the end, if `note` does not have it yet.
+  func close(at now: Micros, taking state: SurfaceState? = nil) {
+    held.withLock { held in
+      if let state { held.note(held.noted.taking(state), at: now) }
+      if let writing = held.writing { held.finish(writing, at: now) }
+      guard held.changedFirst != nil, held.path != nil else { return }
+      held.begin()
+      if let writing = held.writing { held.finish(writing, at: now) }
+    }
+  }
+}
+
+private struct Held {
+  let path: String?
+  /// The choices that this run found and made: all that is left if the file gets damaged meanwhile.
+  var known: UserState
+  var noted: Configuration
+  var file: Configuration
+  let notice: @Sendable (String) -> Void
+  /// The choices since the last write: only these are ours to write.
+  var choices = UserState()
+  var changedFirst: Micros?
+  var changedLast = Micros.zero
+  var notBefore = Micros.zero
+  var writing: Writing?
+  var hasFailed = false
+  var isAsked = false
+  var hasWritten = false
+
+  mutating func note(_ configuration: Configuration?, at now: Micros) {
+    if let configuration, configuration != noted {
+      if choices.remember(configuration, since: noted, over: file) {
+        changedFirst = changedFirst ?? now
+        changedLast = now
+      }
+      noted = configuration
+    }
+    if let writing, writing.isOver { finish(writing, at: now) }
+    guard let changedFirst, writing == nil, now >= notBefore,
+      now >= changedLast + StateKeeper.rest || now >= changedFirst + StateKeeper.patience
+    else { return }
+    begin()
+  }
+
+  mutating func tellWhoAsked() {
+    if isAsked { notice("your choices are saved") }
+    isAsked = false
+  }
+
+  mutating func begin() {
+    changedFirst = nil
+    guard let path else { return }
+    writing = Writing(choices, besides: known, to: path, keepsPredecessor: !hasWritten)
+    known.take(choices)
+    choices = UserState()
+  }
+
+  mutating func finish(_ done: Writing, at now: Micros) {
+    writing = nil
+    switch done.join() {
+    case nil:
+      hasWritten = true
+      if hasFailed { notice("the remembered choices can be written again") }
+      hasFailed = false
+      tellWhoAsked()
+    case let failure?:
+      let later = choices
+      choices = done.choices
+      choices.take(later)
+      if !hasFailed {
+        notice("the remembered choices can't be written: \(failure.text); the file stays as it was")
+      }
+      hasFailed = true
+      changedFirst = changedFirst ?? now
+      notBefore = now + StateKeeper.retry
+    }
+  }
+}
+
+/// Writes choices into the present file: another tactus may have written its own there.
+private final class Writing: Sendable {
+  let choices: UserState
+  private let known: UserState
+  private let path: String
+  private let keepsPredecessor: Bool
+  private let over = Atomic(false)
+  private let failure = Mutex<Complaint?>(nil)
+  private let thread = Mutex<Thread?>(nil)
+
+  init(_ choices: UserState, besides known: UserState, to path: String, keepsPredecessor: Bool) {
+    self.choices = choices
+    self.known = known
+    self.keepsPredecessor = keepsPredecessor
+    self.path = path
+    let thread = try? Thread("state") { [self] in run() }
+    self.thread.withLock { $0 = thread }
+    // If there is no thread to be had, write here.
+    if thread == nil { run() }
+  }
+
+  var isOver: Bool { over.load(ordering: .acquiring) }
+
+  private func run() {
+    do throws(Complaint) {
+      try WholeFile.change(path, limit: JSON5.Limits().bytes) { bytes throws(Complaint) in
+        var state = try found(bytes)
+        state.take(choices)
+        return state.text
+      }
+    } catch {
+      failure.withLock { [error] in $0 = error }
+    }
+    over.store(true, ordering: .releasing)
+  }
+
+  /// The choices in the file. A file that can't be understood is moved aside, and what this run knows takes
+  /// its place: only tactus writes this file, and on stage there is no time to repair it.
+  private func found(_ bytes: [UInt8]?) throws(Complaint) -> UserState {
+    guard let bytes else { return UserState() }
+    if let state = try? UserState(bytes, from: path) {
+      // Keep a copy, so that all choices of an evening can be undone. If there is no room for it, do without.
+      if keepsPredecessor, !bytes.isEmpty {
+        try? WholeFile.write(String(decoding: bytes, as: UTF8.self), to: StateKeeper.before(path))
+      }
+      return state
+    }
+    let aside = StateKeeper.aside(path)
+    guard rename(path, aside) == 0 else { throw Complaint(aside, code: errno) }
+    return known
+  }
+
+  /// Waits for the end and returns the failure, if any.
+  func join() -> Complaint? {
+    thread.withLock { $0.take() }?.join()
+    return failure.withLock { $0 }
+  }
+}

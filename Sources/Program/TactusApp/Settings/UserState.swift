@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TactusJSON5
+
+/// The choices that tactus remembers from one run to the next: those made while it played.
+///
+/// A remembered choice wins over the configuration until its key is edited there. The command line is about
+/// one run, and is not remembered.
+struct UserState: Equatable {
+  static let keys = Keys(Configuration.options.filter(\.isRemembered))
+
+  private struct Entry: Equatable {
+    var value: JSON5
+    /// The configuration's value at the time of the choice.
+    var over: JSON5
+  }
+
+  private var entries: [String: Entry] = [:]
+  /// Members of the file that this version cannot read. They have no effect, and are written back as they
+  /// were.
+  private var kept: [String: JSON5] = [:]
+  /// The complaints about those of them that have a known key.
+  private(set) var unreadable: [String] = []
+
+  init() {}
+
+  static func == (one: UserState, other: UserState) -> Bool {
+    one.entries == other.entries && one.kept == other.kept
+  }
+
+  init(_ bytes: [UInt8], from path: String) throws(Complaint) {
+    let document = try JSON5.document(bytes, from: path)
+    guard case .object(let members) = document.value else {
+      throw Complaint(path, line: document.line, "holds \(document.value.kind) instead of an object")
+    }
+    for member in members {
+      guard Self.keys.options.contains(where: { $0.long == member.name }) else {
+        kept[member.name] = member.element.value
+        continue
+      }
+      do throws(Complaint) {
+        entries[member.name] = try Self.entry(member, of: path)
+      } catch {
+        kept[member.name] = member.element.value
+        unreadable.append(error.inALine)
+      }
+    }
+  }
+
+  private static func entry(_ member: JSON5.Member, of path: String) throws(Complaint) -> Entry {
+    guard case .object(let parts) = member.element.value,
+      let value = parts.first(where: { $0.name == "is" })?.element.value,
+      let over = parts.first(where: { $0.name == "over" })?.element.value
+    else { throw Complaint(path, line: member.line, "\"\(member.name)\" is no { is, over }") }
+    // Require values that the option allows.
+    var nobodys = Configuration()
+    for value in [value, over] {
+      try keys.apply(document(member.name, value, line: member.line), of: path, to: &nobodys)
+    }
+    return Entry(value: value, over: over)
+  }
+
+  /// Adds later choices, which win.
+  mutating func take(_ later: UserState) {
+    entries.merge(later.entries) { _, later in later }
+    for name in later.entries.keys { kept[name] = nil }
+  }
+
+  /// - Parameter file: the settings of the configuration file alone.
+  func apply(to configuration: inout Configuration, over file: Configuration) {
+    for (name, value) in values(over: file) {
+      // A remembered null means that the choice has no value; as a key of a configuration, null would change
+      // nothing.
+      if value == .null {
+        Self.keys.options.first { $0.long == name }?.copy(from: Configuration(), to: &configuration)
+      }
+      try? Self.keys.apply(Self.document(name, value), of: "", to: &configuration)
+    }
+  }
+
+  func values(over file: Configuration) -> [(key: String, value: JSON5)] {
+    Self.keys.options.compactMap { option in
+      guard let entry = entries[option.long], entry.over.text == Self.keys.value(of: option, in: file).text
+      else {
+        return nil
+      }
+      return (option.long, entry.value)
+    }
+  }
+
+  /// Notes the choices that changed. Returns whether there are any.
+  mutating func remember(
+    _ configuration: Configuration, since before: Configuration, over file: Configuration
+  ) -> Bool {
+    var isNew = false
+    for option in Self.keys.options {
+      let value = Self.keys.value(of: option, in: configuration)
+      guard value.text != Self.keys.value(of: option, in: before).text else { continue }
+      kept[option.long] = nil
+      entries[option.long] = Entry(value: value, over: Self.keys.value(of: option, in: file))
+      isNew = true
+    }
+    return isNew
+  }
+
+  var text: String {
+    var members = kept.mapValues(\.text)
+    for (name, entry) in entries {
+      members[name] = "{\"is\": \(entry.value.text), \"over\": \(entry.over.text)}"
+    }
+    let lines = members.sorted { $0.key < $1.key }.map { "  \(JSON5.quoted($0)): \($1),\n" }
+    return """
+      // What tactus remembers between two runs. It writes this file itself; yours is the configuration.
+      // A value holds until the configuration says something else than it did when this was remembered
+      // ("over").
+      {
+      \(lines.joined())}
+
+      """
+  }
+
+  private static func document(_ name: String, _ value: JSON5, line: Int = 0) -> JSON5.Element {
+    let element = JSON5.Element(value: value, line: line)
+    return JSON5.Element(value: .object([.init(name: name, line: line, element: element)]), line: line)
+  }
+}

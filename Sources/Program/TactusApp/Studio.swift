@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+import ClickSounds
+import ControlSurface
+import Glibc
+import HostSync
+import JACKHost
+import Link
+
+/// Connects the parts, runs them, and reports what happens. [control]
+///
+/// All decisions about time and music are made in the modules below.
+final class Studio {
+  private static let retry = 500
+
+  var startup: Startup
+  var configuration: Configuration
+  private let link: Link
+  private let exchange: AudioExchange
+  private let door: SessionDoor
+  let desk: ControlDesk
+  private let service = ServiceReport.ofEnvironment()
+  var sounds: SoundShelf
+  private var orders = TransportOrders()
+  var presence: Presence
+  let keeper: StateKeeper
+  private var peerList = PeerList()
+  var news = StudioNews()
+  private var playNews = PlayNews()
+  private var companion = Companion.ofEnvironment()
+  private var rooms = RoomsWatch()
+  private var proposalWatch = ProposalWatch()
+  private let view: LiveView?
+  private var note: RunningNote?
+  private var surface: OSCSurface?
+  private let page: PageServer
+  private let channels: ChannelDesk
+  private var outputs = CarriedOutputs()
+
+  /// nil: no session manager.
+  let project: ManagedProject?
+
+  init(_ startup: Startup, to rooms: FarSettings? = nil, in project: ManagedProject? = nil)
+    throws(SoundFileError)
+  {
+    self.project = project
+    let configuration = startup.configuration
+    self.startup = startup
+    self.configuration = configuration
+    keeper = startup.keeper { Console.complain($0) }
+    let secrets = SecretFile(SecretFile.path()) { Console.complain($0) }
+    page = PageServer(secrets)
+    sounds = try SoundShelf(configuration.soundFiles)
+    presence = Presence(configuration.life)
+    link = Link(configuration.link, far: rooms)
+    channels = ChannelDesk(link, name: configuration.name)
+    let state = link.captureAppState()
+    var shown = SurfaceState(timeline: state.timeline)
+    configuration.choose(in: &shown)
+    exchange = AudioExchange(session: state, settings: shown.heardChoices)
+    door = SessionDoor(exchange: exchange, state: state)
+    link.isStartStopSyncEnabled = configuration.choices.syncsStartStop
+    desk = ControlDesk(
+      link: link, exchange: exchange, door: door, state: shown, wake: Signals.wake)
+    // The programs of a session manager inherit its terminal, but no user watches it.
+    let isWatched = configuration.wantsView && project == nil
+    let own = OwnView(desk: desk, isReachWanted: configuration.surface.osc != .off, secrets: secrets)
+    view = isWatched ? LiveView(of: own, keys: configuration.keyMap()) : nil
+  }
+
+  func play(until signals: Signals) -> Tactus.Status {
+    defer { view?.close() }
+    prepareFarewell()
+    LastResort.prepare(silence: { [desk] isSilent in
+      Console.say(isSilent ? "JACK does not answer" : "JACK answers again")
+      if isSilent { desk.tell { $0.jackConnected = false } }
+    })
+    do {
+      // Before there is a server, too: the view then shows a tempo as soon as it is typed.
+      link.attach(desk)
+      guard let host = try join(until: signals), !configuration.probe else { return .success }
+      if host.isSecond(as: configuration.name) {
+        return fail(RunningNote.objection(toSecond: configuration.name).text, .failure)
+      }
+      sounds.put(desk.state, sampleRate: host.server.sampleRate, into: exchange)
+      host.wantsTimebase = desk.wantsTimebase
+      host.wantedSink = desk.state.choices.sink
+      wantConnections(of: host)
+      try host.start(at: Link.clock())
+      outputs.carry(desk.state.outputs, on: host)
+      link.attach(door)
+      view?.open()
+      Console.neverWait()
+      Console.say(host.server.line)
+      if host.serverWasStarted { Console.say("tactus started this server; it ends with its last client") }
+      // Show the server before the surface opens: its first client must not read that there is none.
+      desk.show(host.report, HostView(host, exchange))
+      openSurface(configuration)
+      note = surface?.endpoints.first.flatMap {
+        RunningNote(.init(name: host.server.clientName, port: Int($0.port)))
+      }
+      considerPresence(host, host.report)
+      link.isEnabled = configuration.choices.isLinkEnabled
+      service.ready(serviceStatus(host))
+      project?.opened(on: host)
+      while !signals.came(withinMilliseconds: Int(host.patience.count / 1000)) { look(after: host) }
+      service.stopping()
+      note = nil
+      LastResort.takeLeave()
+      channels.farewell()
+      link.detach(desk)
+      link.detach(door)
+      host.close()
+      return companion?.hasFailed == true ? .failure : .success
+    } catch {
+      if configuration.probe, error.isForWantOfServer { return .unavailable }
+      return fail(error.description, error.status, advice: error.advice)
+    }
+  }
+
+  private func fail(_ words: String, _ status: Tactus.Status, advice: String = "") -> Tactus.Status {
+    project?.failed(words)
+    view?.close()
+    Console.complain(words + advice)
+    return status
+  }
+
+  private func openSurface(_ configuration: Configuration) {
+    desk.connect(nil)
+    page.close()
+    surface?.close()
+    surface = OSCSurface.open(configuration, for: desk)
+    page.open(configuration, at: surface)
+    lookAtPage()
+    prepareFarewell()
+  }
+
+  private func lookAtPage() {
+    guard let (reach, lacks, isNew) = page.look(isOpen: desk.state.choices.opensPage, at: Link.clock()) else {
+      return
+    }
+    desk.tell { ($0.page, $0.pageLacks) = (reach, lacks) }
+    if isNew { say("Page: \(reach == .off ? "closed" : reach.words)") }
+  }
+
+  private func prepareFarewell() {
+    LastResort.prepare { [view, desk, keeper, link, surface, page, leaveChannels = channels.farewell] in
+      let wasBent = desk.bend.release(in: link, at: Link.clock())
+      // Save first: the view's or the surface's thread may hang.
+      keeper.close(at: Link.clock(), taking: desk.lasting)
+      view?.close()
+      desk.connect(nil)
+      page.close()
+      surface?.close()
+      // Save again what was chosen meanwhile.
+      keeper.close(at: Link.clock(), taking: desk.lasting)
+      leaveChannels()
+      // A peer that gets the tempo and the goodbye at the same time may drop the tempo. Link sends a state 50
+      // ms after the last one.
+      if wasBent { usleep(100_000) }
+      link.isEnabled = false
+    }
+  }
+
+  private func serviceStatus(_ host: JACKHost) -> String {
+    desk.state.serviceStatus(on: host.isRunning ? host.server : nil, peers: news.peers)
+  }
+
+  func say(_ line: String) {
+    Console.say(line)
+    desk.tell { $0.message = line }
+    project?.tell(line)
+  }
+
+  private func look(after host: JACKHost) {
+    if Signals.isDue(SIGTSTP) { pause(host) }
+    if Signals.isDue(SIGHUP) { reload(host) }
+    for event in host.step(at: Link.clock()) {
+      if let line = event.line(serverWasStarted: host.serverWasStarted) { say(line) }
+    }
+    let report = host.report
+    let session = link.snapshot
+    let addresses = peerList.look(at: Link.clock(), count: session.peerCount) {
+      let diagnostics = link.diagnostics
+      return tally(diagnostics.peers.map { ($0.name, $0.count) }, of: diagnostics.peerCount)
+    }
+    desk.show(report, HostView(host, exchange), peers: addresses)
+    let state = desk.state
+    let sight = StudioNews.Sight(
+      peerCounts: desk.takePeerCounts() + [session.peerCount], isResting: !presence.isActive,
+      isMute: link.isMute, failure: link.isMute ? link.diagnostics.failure.map { "\($0)" } : nil,
+      movedLaunches: report.movedLaunches, isGivenUp: report.isGivenUp,
+      corrections: host.relocator.corrections, leftLate: host.relocator.leftLate, cutStarts: report.cutStarts,
+      standsStill: report.standsStill, isMasterSenseless: report.isMasterSenseless,
+      waitsInVain: state.choices.launch.wait == .stopped && state.choices.lead != .link,
+      lostMIDI: report.lostMIDI, midiClock: state.midiClock)
+    for line in news.lines(sight, at: Link.clock()) { say(line) }
+    if view == nil { playNews.lines(state, at: Link.clock()).forEach { Console.say($0) } }
+    if let line = companion?.look() { say(line) }
+    lookAtPage()
+    considerPresence(host, report)
+    service.show(serviceStatus(host))
+    sounds.clear(before: report.oldestBank)
+    sounds.put(state, sampleRate: host.server.sampleRate, into: exchange)
+    let isHasty = proposalWatch.expects(
+      leading: state.leading, syncsStartStop: state.choices.syncsStartStop,
+      tempoRequests: report.tempoRequests, at: Link.clock())
+    if door.hasten(isHasty) { link.look() }
+    look(atChannelsOf: host, state)
+    rooms.look(at: link, state, for: desk).forEach { say($0) }
+    outputs.carry(state.outputs, on: host)
+    keep(host)
+    host.wantedSink = state.choices.sink
+    host.wantsTimebase = Mastership.isWanted(
+      state.choices.lead, isAsked: desk.wantsTimebase, shown: report.timebase)
+    while let message = exchange.nextControlMessage() { desk.play(message) }
+    orders.carryOut(desk, on: host, report, in: link).forEach(say)
+  }
+
+  private func look(atChannelsOf host: JACKHost, _ state: SurfaceState) {
+    if channels.look(at: Link.clock(), state, on: host) { wantConnections(of: host) }
+    guard let (shown, news) = channels.figures(at: Link.clock()) else { return }
+    desk.tell { $0.audio = shown }
+    news.forEach { say($0) }
+  }
+
+  func wantConnections(of host: JACKHost) {
+    host.want(configuration.standingConnections + channels.connections)
+  }
+
+  /// Ctrl-Z: leaves Link and JACK, which would wait for tactus, and stops. Both are joined again when it goes
+  /// on.
+  private func pause(_ host: JACKHost?) {
+    view?.cover()
+    link.isActive = false
+    host?.stepOut(at: Link.clock())
+    Signals.stopHere()
+    view?.uncover()
+  }
+
+  /// Takes Link off the network and back, as `Presence` decides.
+  private func considerPresence(_ host: JACKHost, _ report: Report) {
+    if presence.life == .always, link.isActive { return }
+    let signs = Presence.Signs(
+      isForeground: Foreground.isOurs || desk.hasSubscribers, isMoving: report.isMoving,
+      syncsStartStop: desk.state.choices.syncsStartStop, isConnected: host.isConnected)
+    let active = presence.judge(signs, at: Link.clock())
+    guard active != link.isActive else { return }
+    link.isActive = active
+    desk.tell { $0.linkActive = active }
+    say(presence.line)
+  }
+
+  /// Opens the client; with `--wait`, as soon as there is a server. nil: the end was asked for before.
+  private func join(until signals: Signals) throws(JACKError) -> JACKHost? {
+    var announced = false
+    var mayStart = configuration.startsServer && !configuration.probe
+    while true {
+      do throws(JACKError) {
+        return try JACKHost(
+          name: configuration.name, server: configuration.server, mayStart: mayStart, exchange: exchange)
+      } catch {
+        if case .noServer = error, !configuration.probe, project == nil {
+          PipeWireLibrary.change(server: configuration.server) { [view] in
+            view?.close()
+            LastResort.takeLeave()
+          }
+        }
+        guard configuration.wait, error.isForWantOfServer else { throw error }
+        mayStart = false
+        if !announced {
+          view?.open()
+          Console.complain("\(error.description); waiting for it")
+          if view != nil { openSurface(configuration.keysAlone) }
+          service.ready("waiting for a JACK server")
+        }
+        announced = true
+        if signals.came(withinMilliseconds: Self.retry) {
+          LastResort.takeLeave()
+          return nil
+        }
+        if Signals.isDue(SIGTSTP) { pause(nil) }
+      }
+    }
+  }
+}

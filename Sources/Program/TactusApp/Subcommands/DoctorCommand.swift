@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+import JACKHost
+import TactusJSON5
+
+/// `tactus doctor`: checks everything that has to be right, and says what is wrong and how to mend it.
+struct DoctorCommand: Conversing {
+  static let name = "doctor"
+  static let summary = "Look for what is wrong with JACK, the network and this machine"
+  static let description = """
+    Looks at JACK or PipeWire, latencies, real-time limits, the clock, and whether Link gets
+    through on each network interface; says what is wrong and how to mend it. Ends with status
+    0 if nothing is wrong, else 1. It sends one packet to Link's group, which peers ignore.
+    """
+  static let options: [Option<DoctorCommand>] =
+    [
+      Option(
+        "server", "s", in: .other, .value("NAME", .text(127), \.server),
+        help: "The JACK server to look at (default: as configured)."),
+      Option("json", in: .other, .flag(\.json), help: "Print one line of JSON."),
+    ] + whereaboutsOptions
+
+  var server: String?
+  var json = false
+  var whereabouts = Whereabouts()
+
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+    var findings = configuration()
+    let configured = (try? Startup([]).configuration.server) ?? nil
+    findings += JACKExamination.findings(server: server ?? configured)
+    findings += MachineExamination.judge(MachineExamination.facts)
+    findings += NetworkExamination.judge(NetworkExamination.interfaces(own: ownPorts))
+    findings += running()
+    let bad = findings.count { $0.grade == .bad }
+    let text =
+      json
+      ? JSON5.fields(["wrong": .of(bad), "findings": .list(findings.map(\.json))]).text
+      : findings.map(\.text).joined(separator: "\n") + "\n" + Self.summary(findings)
+    guard Console.say(text) else { return .failure }
+    return bad == 0 ? .success : .failure
+  }
+
+  /// "Nothing is wrong; to note: Network, Page."
+  static func summary(_ findings: [Finding]) -> String {
+    let bad = findings.count { $0.grade == .bad }
+    guard bad == 0 else { return bad == 1 ? "One thing is wrong." : "\(bad) things are wrong." }
+    let topics = findings.filter { $0.grade == .note }.map(\.topic)
+    let each = topics.indices.filter { !topics[..<$0].contains(topics[$0]) }.map { topics[$0] }
+    return "Nothing is wrong" + (each.isEmpty ? "." : "; to note: \(each.joined(separator: ", ")).")
+  }
+
+  /// The UDP ports of the tactus to examine, or of one that runs: it hears the others as peers, and so does
+  /// the doctor.
+  private var ownPorts: Set<UInt16> {
+    let all = RunningNote.all()
+    return OwnPorts.ofProgram(at: (try? whereabouts.port(of: all)) ?? all.first?.port ?? 0)
+  }
+
+  private func configuration() -> [Finding] {
+    do {
+      return try Startup([]).notices.map {
+        .bad("Memory of choices", $0, mend: "You need do nothing; tactus starts a new file.")
+      }
+    } catch {
+      return [.bad("Configuration", error.text, mend: "Correct that line; tactus does not start with it.")]
+    }
+  }
+
+  /// Findings about all that run, or about the one that the user names.
+  private func running() -> [Finding] {
+    let all = RunningNote.all().map { Whereabouts(port: $0.port) }
+    let isMeant = whereabouts != Whereabouts()
+    // A tactus that is timebase master does not disturb the other ones.
+    let master =
+      all.count < 2
+      ? nil
+      : all.lazy.compactMap { try? Self.ask($0).told }.first {
+        $0.isOn("jack/timebase")
+      }
+    return (isMeant || all.count < 2 ? [whereabouts] : all).flatMap { place in
+      do throws(Complaint) {
+        let (told, port) = try Self.ask(place)
+        let page = PageExamination.answers(PageReach(told: told.words("web/str")))
+        return Self.judge(
+          told, port: port, isAlone: all.count < 2, master: master?.words("jack/name"), pageAnswers: page)
+      } catch {
+        return [
+          isMeant
+            ? .bad("tactus", error.text, mend: "tactus doctor without --name and --osc lists all that run.")
+            : .note("tactus", error.text)
+        ]
+      }
+    }
+  }
+
+  private static func ask(_ place: Whereabouts) throws(Complaint) -> (told: ToldValues, port: Int) {
+    var running = try RunningTactus(place)
+    do throws(Complaint) {
+      return (ToldValues(try running.values()), running.port)
+    } catch {
+      throw Complaint("does not run, or not with OSC at port \(running.port)", .unavailable)
+    }
+  }
+
+  private static func audio(_ told: ToldValues, _ who: String) -> [Finding] {
+    guard told.isOn("link/audio") else { return [] }
+    switch told.words("audio/thread") {
+    case ShownAudio.Thread.realTime.words:
+      return [.good("Link Audio", "\(who)sends and receives channels in real time, after JACK")]
+    case ShownAudio.Thread.ordinary.words:
+      return [
+        .note(
+          "Link Audio",
+          "\(who)may not send and receive in real time: while other programs are busy, channels may have gaps",
+          mend: MachineExamination.limits)
+      ]
+    case ShownAudio.Thread.slowed.words:
+      return [
+        .note(
+          "Link Audio",
+          "\(who)gets more datagrams than may take the processor from other programs, and waits its turn",
+          mend: "Look for who sends so much: ss -uan, or tcpdump udp.")
+      ]
+    default: return []
+    }
+  }
+
+  /// Findings from the values of a running tactus. `master`: the tactus of this user that is timebase master.
+  /// `pageAnswers`: nil: the page was not asked.
+  static func judge(
+    _ told: ToldValues, port: Int, isAlone: Bool = true, master: String? = nil, pageAnswers: Bool? = nil
+  ) -> [Finding] {
+    let name = told.words("jack/name")
+    let (topic, who) = ("tactus", name == "tactus" ? "" : name + " ")
+    let send = "tactus send " + (isAlone ? "" : name.contains(" ") ? "'--name=\(name)' " : "--name=\(name) ")
+    var findings: [Finding] = [
+      .good(topic, "\(who)runs, controlled at OSC port \(port): \"\(told.words("status"))\"")
+    ]
+    // The text has first the addresses, then what is missing.
+    findings += told.words("osc/str").split(separator: ";").dropFirst().map {
+      .bad(topic, who + "lacks a part of OSC:\($0)", mend: "tactus tries again every two seconds.")
+    }
+    if told.isOn("click"), told.isOn("jack/connected"), told.words("click/connected") == "off" {
+      findings.append(
+        .note(
+          topic, "\(who)plays the click, but its ports are not connected: nobody hears it",
+          mend:
+            "Connect click_1 in a patchbay such as QjackCtl, start tactus with --autoconnect, or \(send)click 0."
+        ))
+    }
+    findings += sinks(told, who, send)
+    findings += page(told, who, send, pageAnswers)
+    findings += RoomsExamination.judge(told, who)
+    findings += audio(told, who)
+    let offsets = told.offsets
+    if !offsets.isEmpty {
+      let signs = Set(offsets.map { $0.value.hasPrefix("-") })
+      let when = signs == [true] ? "later" : signs == [false] ? "earlier" : "earlier (below 0: later)"
+      let list = offsets.map { "\($0.path) \($0.value) ms" }.joined(separator: ", ")
+      let cure = offsets.map { "\(send)\($0.path) 0" }.joined(separator: ", ")
+      let kept =
+        offsets.contains { $0.path == "jack/offset" }
+        ? "Leave jack/offset as it is if a session of tactus runs (ardour-*, qtractor): it set that for its program. "
+        : ""
+      findings.append(
+        .note(
+          topic, "\(who)sends \(when) than JACK's latencies say: \(list)",
+          mend: kept + "If you no longer need that, measure again with tactus check, or \(cure)."))
+    }
+    // Only a tactus that leads is disturbed by another timebase master: one that only clicks is not.
+    let other = told.words("jack/timebase/str")
+    guard told.words("lead") == "link",
+      !["tactus", SurfaceState.leavingMaster, "nobody", "?"].contains(other)
+    else { return findings }
+    findings.append(
+      master.map { .good(topic, "\(who)leaves bars and beats to \($0), which is timebase master") }
+        ?? .bad(
+          topic,
+          "\(who)leads with the session, but \(other) is timebase master: JACK's programs get its bars and tempo",
+          mend: "\(send)takeover takes its place; with --lead=auto tactus follows it instead."))
+    return findings
+  }
+}
+
+extension DoctorCommand {
+  /// The finding about the ports whose latency counts for other programs.
+  private static func sinks(_ told: ToldValues, _ who: String, _ send: String) -> [Finding] {
+    let sinks = told.words("jack/sink/str")
+    guard told.isOn("jack/connected"), !["", "?", "none"].contains(sinks) else { return [] }
+    let words = "\(who)lets other programs' bars and starts go by the latency of \(sinks)"
+    guard sinks.hasSuffix(SinkChoice.missing) else { return [.good("Latency", words)] }
+    return [
+      .note(
+        "Latency", words,
+        mend: "\(send)jack/sink auto, or the name of a client or port that jack_lsp shows.")
+    ]
+  }
+
+  /// Findings about the page for phones.
+  private static func page(_ told: ToldValues, _ who: String, _ send: String, _ answers: Bool?) -> [Finding] {
+    let topic = "Page"
+    let who = who.isEmpty ? "" : "\(who.dropLast()): "
+    let lacks = told.words("web/str").split(separator: ";").dropFirst().map {
+      Finding.bad(topic, "\(who)missing somewhere:\($0)", mend: "tactus tries again every two seconds.")
+    }
+    return lacks + reach(PageReach(told: told.words("web/str")), who, send, answers)
+  }
+
+  private static func reach(_ reach: PageReach?, _ who: String, _ send: String, _ answers: Bool?) -> [Finding]
+  {
+    let topic = "Page"
+    if answers == false, let address = reach?.addresses.first {
+      return [
+        .bad(
+          topic, "\(who)open at \(address), but it does not answer",
+          mend:
+            "Start tactus again. If the page stays silent, this tactus and the system's libmicrohttpd do not "
+            + "fit together: please report both versions.")
+      ]
+    }
+    return switch reach {
+    case .off:
+      [
+        .note(
+          topic, "\(who)off",
+          mend: "\(send)web/open 1 opens one for phones, tactus web shows how to get there.")
+      ]
+    case .closed:
+      [.bad(topic, "\(who)not open yet", mend: "tactus says why when it begins, and tries again.")]
+    case .thisMachine(let address):
+      [
+        .good(
+          topic, "\(who)open at \(address), to this machine alone; \(send)web/open 1 opens it to phones")
+      ]
+    case .network([]):
+      [.note(topic, "\(who)open, but there is no network for phones")]
+    case .network(let addresses):
+      [.good(topic, "\(who)open at \(addresses.joined(separator: ", ")); tactus web has a QR code")]
+    // An older tactus reports something else.
+    case nil: []
+    }
+  }
+}
+
+/// A result of the doctor's examination, in words for a musician.
+struct Finding: Equatable {
+  enum Grade: String {
+    case good
+    /// Worth knowing, nothing to mend.
+    case note
+    /// A fault that will be heard or seen, sooner or later.
+    case bad
+  }
+
+  let grade: Grade
+  let topic: String
+  let words: String
+  /// Advice for the user.
+  var remedy: String?
+
+  static func good(_ topic: String, _ words: String) -> Finding {
+    Finding(grade: .good, topic: topic, words: words)
+  }
+
+  static func note(_ topic: String, _ words: String, mend remedy: String? = nil) -> Finding {
+    Finding(grade: .note, topic: topic, words: words, remedy: remedy)
+  }
+
+  static func bad(_ topic: String, _ words: String, mend remedy: String) -> Finding {
+    Finding(grade: .bad, topic: topic, words: words, remedy: remedy)
+  }
+
+  /// ```
+  /// !  Latency: system:playback_1 says that it has none
+  ///    tactus check measures it ...
+  /// ```
+  var text: String {
+    let mark =
+      switch grade {
+      case .good: "+"
+      case .note: " "
+      case .bad: "!"
+      }
+    let margin = "   "
+    var lines = "\(topic): \(words)".wrapped(to: 77)
+    if let remedy {
+      lines += remedy.wrapped(to: 73).enumerated().map { ($0.offset == 0 ? "-> " : "   ") + $0.element }
+    }
+    return mark + "  " + lines.joined(separator: "\n" + margin)
+  }
+
+  var json: JSON5 {
+    .fields([
+      "grade": .string(grade.rawValue), "topic": .string(topic), "words": .string(words),
+      "remedy": remedy.map { .string($0) } ?? .null,
+    ])
+  }
+}

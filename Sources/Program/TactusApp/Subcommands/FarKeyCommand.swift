@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import LinkSodium
+
+/// `tactus far-key`: makes, takes or shows the key that all rooms have in common.
+struct FarKeyCommand: Subcommand {
+  static let name = "far-key"
+  static let summary = "Make the key for sessions with other rooms, or take theirs"
+  static let description = """
+    Makes a key, shows it and keeps it in a file that nobody else on this machine can read.
+    The other rooms take it by tactus far-key --typed; tell it to them in a way that nobody
+    else hears. Whoever has it can play along, and everything that you can.
+    """
+  static let options: [Option<FarKeyCommand>] = [
+    Option(
+      "typed", in: .other, .flag(\.isTyped),
+      help:
+        "Read the key from the terminal or a pipe: what the other room was shown, or any words of yours, together \(KeyText.least) "
+        + "letters or more."),
+    Option(
+      "file", in: .other, .value("FILE", .file, \.file),
+      help: "Keep it in this file, for --link-key (default: where tactus looks by itself)."),
+    Option("show", in: .other, .flag(\.shows), help: "Show the key that is there."),
+  ]
+
+  var isTyped = false
+  var shows = false
+  var file: String?
+
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+    guard let path = file ?? FarKeyFile.usualPath() else {
+      throw Complaint("neither XDG_CONFIG_HOME nor HOME says where keys are; write --file=FILE")
+    }
+    do throws(KeyFile.Failure) {
+      if shows { return Console.answer(try KeyFile.read(path).written) }
+      let text = isTyped ? try typed() : KeyText.drawn()
+      if file == nil { Self.makeFolder(of: path) }
+      try KeyFile.write(text, to: path)
+      return Console.answer(
+        isTyped ? "Kept in \(path)." : "\(text)\nKept in \(path). In the other rooms: tactus far-key --typed")
+    } catch {
+      throw Complaint(FarKeyFile.words(error, at: path, isUsual: file == nil))
+    }
+  }
+
+  private func typed() throws(KeyFile.Failure) -> String {
+    if isatty(STDIN_FILENO) == 1 { Console.complain("Type the key, and Enter:") }
+    let line = readLine() ?? ""
+    do throws(KeyText.Refusal) {
+      return try KeyText(line).written
+    } catch {
+      throw .unusable(error)
+    }
+  }
+
+  private static func makeFolder(of path: String) {
+    guard let end = path.lastIndex(of: "/") else { return }
+    let folder = String(path[..<end])
+    if let upper = folder.lastIndex(of: "/"), upper > folder.startIndex {
+      mkdir(String(folder[..<upper]), 0o700)
+    }
+    mkdir(folder, 0o700)
+  }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+import TactusOSC
+
+/// `tactus save`: makes the present choices the configuration.
+struct SaveCommand: Conversing {
+  static let name = "save"
+  static let summary = "Keep what holds now as the configuration"
+  static let description = """
+    The running tactus writes its configuration file: everything that it was started with and
+    that you have chosen since. What was there before is kept beside it as FILE.before. A file
+    that you have written or changed by hand is left alone, unless you say --replace; so is
+    yours while a second tactus runs. In a session manager's session it saves that session.
+    Ends with status 69 if none runs.
+
+      tactus --click rolling --autoconnect --meter=7/8
+      tactus save
+    """
+  static let options: [Option<SaveCommand>] =
+    [
+      Option(
+        "replace", in: .other, .flag(\.replaces),
+        help: "Also in place of a file that was written by hand, which is kept as FILE.before.")
+    ] + whereaboutsOptions
+
+  /// The disk may take its time.
+  private static let patience = Duration.seconds(10)
+
+  var replaces = false
+  var whereabouts = Whereabouts()
+
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+    var running = try RunningTactus(whereabouts)
+    let before = try Self.outcome(&running)
+    let order = Message(Table.address(replaces ? "save/replace" : "save"))
+    if case .refused(let text) = try running.ask(order) { throw Complaint(text) }
+    let deadline = ContinuousClock.now + Self.patience
+    while ContinuousClock.now < deadline {
+      let now = try Self.outcome(&running)
+      guard now == before else { return try answer(now) }
+      _ = try running.hear(withinMilliseconds: 50)
+    }
+    throw Complaint("tactus has not saved: its disk, or JACK, does not answer")
+  }
+
+  /// The last outcome, such as `2: saved to ...`. Its number tells two outcomes with the same words apart.
+  private static func outcome(_ running: inout RunningTactus) throws(Complaint) -> String {
+    let address = Table.address("save/str")
+    guard case .accepted(let told) = try running.ask(Message(address)),
+      case .string(let words)? = told.last(where: { $0.address == address })?.arguments.first
+    else {
+      throw Complaint("the tactus at OSC port \(running.port) cannot save: it is older than this command")
+    }
+    return words
+  }
+
+  private func answer(_ outcome: String) throws(Complaint) -> Tactus.Status {
+    let words = String(outcome.drop { $0 != " " }.dropFirst())
+    guard words.hasPrefix("saved") else { throw Complaint(words) }
+    return Console.answer(words)
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+import TactusJSON5
+import TactusOSC
+
+/// `tactus status`: prints the present state, once.
+struct StatusCommand: Conversing {
+  static let name = "status"
+  static let summary = "Show how the running tactus is doing"
+  static let description = """
+    Asks the tactus that runs on this machine, over OSC, and shows offsets that are not 0
+    beside their outputs. Ends with status 69 if none runs.
+    """
+  static let options: [Option<StatusCommand>] =
+    [
+      Option(
+        "json", in: .other, .flag(\.json),
+        help: "Print all values in one line of JSON, named as their OSC addresses."
+      )
+    ] + whereaboutsOptions
+
+  var json = false
+  var whereabouts = Whereabouts()
+
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+    var running = try RunningTactus(whereabouts)
+    let values = try running.values()
+    return Console.answer(json ? Self.json(values) : Self.text(values))
+  }
+
+  static func json(_ values: [(row: Node, arguments: [Argument])]) -> String {
+    JSON5.fields(values.map { ($0.row.path, JSON5($0.arguments, of: $0.row)) }).text
+  }
+
+  static func text(_ values: [(row: Node, arguments: [Argument])]) -> String {
+    let told = ToldValues(values)
+    func say(_ path: String) -> String { told.words(path) }
+    func runs(_ path: String) -> String {
+      guard told.isOn(path) else { return "off" }
+      return say("\(path)/when") == "rolling" ? "while the transport rolls" : say("\(path)/when")
+    }
+    let isThere = told.isOn("jack/connected")
+    let isUnheard = isThere && told.isOn("click") && say("click/connected") == "off"
+    let lines: [(String, String)] =
+      [
+        (
+          "Tempo",
+          "\(say("tempo/str")) BPM, \(say("meter")), quantum \(say("quantum"))"
+            + (["0", "?"].contains(say("bend/ahead")) ? "" : ", our outputs \(say("bend/ahead")) ms ahead")
+        ),
+        ("Ableton Link", "\(say("link/str")), \(say("peers/str"))"),
+        ("Other rooms", say("far/str")),
+        ("Start/stop sync", say("startstop")),
+        (
+          "Leads",
+          leadNote(say("lead/str"), lead: say("lead"), clock: say("lead/midi/str"))
+            + told.offset("lead/midi/offset")
+        ),
+        ("Transport", say("status") + launch(told)),
+        (
+          "JACK",
+          isThere
+            ? "client \"\(say("jack/name"))\", \(say("jack/rate")) Hz, \(say("jack/period")) frames, "
+              + "xruns: \(say("jack/xruns"))" : "no server"
+        ),
+        ("Timebase master", say("jack/timebase/str") + told.offset("jack/offset")),
+        (
+          "Click",
+          runs("click") + (isUnheard ? ", not connected" : "")
+            + told.offset("click/offset", ("click/2/offset", "click_2"))
+        ),
+        ("MIDI clock", runs("clock") + told.offset("clock/offset")),
+        (
+          "Pulses",
+          (told.isOn("pulse") ? "\(say("pulse/rate")) a beat" : "off")
+            + told.offset("pulse/offset", ("run/offset", "run"))
+        ),
+        ("Own outputs", say("out/list")), ("Set list", songs(told)),
+      ] + audio(told) + [
+        ("Drift", "\(say("drift")) ppm"), ("OSC", say("osc/str")), ("Page", say("web/str")),
+        ("Last message", say("message")),
+      ]
+    let width = (lines.map(\.0.count).max() ?? 0) + 2
+    return lines.map { name, words in name.padded(to: width) + (words.isEmpty ? "-" : words) }
+      .joined(separator: "\n")
+  }
+
+  private static func songs(_ told: ToldValues) -> String {
+    let (song, coming) = (told.words("set/song"), told.words("set/coming"))
+    guard !song.isEmpty || !coming.isEmpty else { return "none" }
+    let next = coming.isEmpty ? "the last one" : "then \(coming)"
+    return song.isEmpty ? next : "\(told.words("set/number")) \(song), \(next)"
+  }
+
+  private static func audio(_ told: ToldValues) -> [(String, String)] {
+    guard told.isOn("link/audio") else { return [("Link Audio", "off")] }
+    return [
+      ("Link Audio", "on, delay \(told.words("link/audio/delay")), thread: \(told.words("audio/thread"))"),
+      ("Sent channels", told.words("audio/sent")), ("Received channels", told.words("audio/received")),
+      ("Offered channels", told.words("audio/offered")),
+    ]
+  }
+
+  /// When a start would happen, if the transport is stopped.
+  private static func launch(_ told: ToldValues) -> String {
+    guard told.words("status") == "stopped" else { return "" }
+    let moment = told.words("launch")
+    return moment == "now" ? "; a start waits for nothing" : "; a start waits for the next \(moment)"
+  }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Glibc
+import Link
+import LinkSystem
+import MIDIControl
+import TactusOSC
+import Synchronization
+import TerminalView
+
+/// A tactus that runs elsewhere, known by its OSC messages, for a view of it here. Messages come in on one
+/// thread, the view's keys on another.
+final class DistantTactus: Viewed {
+  fileprivate struct Held {
+    var told = ToldState()
+    var isAnswering = true
+    /// Pressed keys that are not sent yet, as messages.
+    var orders: [Message] = []
+  }
+
+  /// More than a user can press between two looks.
+  private static let orderLimit = 64
+
+  let place: String?
+  let news = WakeUp()
+  /// Rings when a key was pressed.
+  let keys = WakeUp()
+  private let secretPath: String?
+  private let held = Mutex(Held())
+
+  /// - Parameter place: nil: this machine, whose user can read the page's code.
+  init(at place: String?) {
+    self.place = place
+    secretPath = place == nil ? SecretFile.path() : nil
+    // If this fails, a key waits up to a tenth of a second.
+    try? keys.open()
+  }
+
+  var state: SurfaceState { held.withLock { $0.told.state } }
+  var takesKeys: Bool { held.withLock { $0.isAnswering } }
+  var endpoints: [Endpoint] { reached(held.withLock { $0.told.reach }) }
+  var pairingCode: String? { secretPath.flatMap { try? SecretFile.read($0) }?.groups }
+
+  /// The addresses in the text; missing ones follow after a semicolon.
+  private func reached(_ words: String) -> [Endpoint] {
+    words.prefix { $0 != ";" }.split(separator: ",").prefix(8).compactMap { Endpoint($0.drop { $0 == " " }) }
+  }
+
+  var reach: Reach {
+    let all = endpoints
+    // If another machine listens at all its addresses, show the one by which we reach it.
+    guard let place, let every = all.first(where: { $0.address.isEvery }) else {
+      return Reach(all, isWanted: true)
+    }
+    return .network(["\(place):\(every.port)"], port: Int(every.port))
+  }
+
+  func press(_ targets: [Target], at time: Micros) {
+    held.withLock { held in
+      for target in targets where held.orders.count < Self.orderLimit {
+        if let message = held.message(target, at: time) { held.orders.append(message) }
+      }
+    }
+    keys.signal()
+  }
+
+  func takeOrders() -> [Message] {
+    held.withLock { held in
+      defer { held.orders = [] }
+      return held.orders
+    }
+  }
+
+  func take(_ messages: [Message], ahead: Micros) {
+    held.withLock { held in
+      held.isAnswering = true
+      held.told.ahead = ahead
+      for message in messages { held.told.take(message) }
+    }
+    news.signal()
+  }
+
+  func isSilent() { held.withLock { $0.isAnswering = false } }
+}
+
+extension DistantTactus.Held {
+  /// A tap carries its own time, so the network's delay does not count.
+  fileprivate func message(_ target: Target, at time: Micros) -> Message? {
+    guard target.path == "tempo/tap", target.arguments.isEmpty else { return Table.standard.message(target) }
+    return Message(
+      Table.address(target.path), .float32(1), .float64(Double((time + told.ahead).count)))
+  }
+}
+
+/// Estimates by how much another machine's clock is ahead of this one's, from answered pings. The fastest of
+/// the last ones is the best; its error is at most half its round trip.
+struct ClockGuess {
+  /// Clocks drift apart, so a recent slow answer is worth more than an old fast one.
+  static let remembered = 16
+
+  private var last: [(trip: Int64, ahead: Int64)] = []
+
+  var ahead: Micros { Micros(last.min { $0.trip < $1.trip }?.ahead ?? 0) }
+
+  mutating func take(asked: Micros, answered: Micros, theirs: Double) {
+    guard theirs.isFinite, answered >= asked else { return }
+    let trip = answered - asked
+    let middle = asked + Micros(trip.count / 2)
+    last.append((trip.count, (Micros(rounding: theirs) - middle).count))
+    if last.count > Self.remembered { last.removeFirst() }
+  }
+}

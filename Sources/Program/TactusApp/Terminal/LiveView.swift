@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Glibc
+import Link
+import LinkSystem
+import TactusOSC
+import Synchronization
+import TerminalView
+
+/// The terminal view, live: a thread draws the state thirty times a second and at every beat, and hands keys
+/// to the control desk.
+///
+/// The thread is its own, because the beat must wait neither for a JACK server that has died nor for the
+/// control thread, and no other thread may wait for a slow terminal. The view is on the screen only while the
+/// program is in the terminal's foreground. In the background it draws and reads nothing, and lines are
+/// printed again. If it reads there all the same, the kernel refuses the read and does not stop the program:
+/// the thread blocks signals.
+final class LiveView: Sendable {
+  private enum Cover {
+    case off, asked, on
+  }
+
+  private struct Held {
+    var news: News?
+    var earlier: News?
+    var isClosing = false
+    var cover = Cover.off
+    var thread: Thread?
+  }
+
+  /// How often `cover` checks, every 5 ms, whether the screen was left; a terminal that hangs must not keep
+  /// the program from stopping.
+  private static let longestCover = 100
+
+  fileprivate let desk: any Viewed
+  fileprivate let keys: KeyMap
+  // Used only by the view's thread as soon as that runs.
+  nonisolated(unsafe) fileprivate let device: TerminalDevice
+  private let held = Mutex(Held())
+
+  /// nil: there is no terminal to draw on.
+  init?(of desk: any Viewed, keys: KeyMap) {
+    guard Self.isPossible, let device = TerminalDevice() else { return nil }
+    self.desk = desk
+    self.keys = keys
+    self.device = device
+  }
+
+  /// Whether there is a terminal that can move its cursor.
+  private static var isPossible: Bool {
+    guard isatty(STDOUT_FILENO) == 1, let term = Environment.text("TERM") else { return false }
+    return term != "dumb"
+  }
+
+  /// Starts the thread. From now on lines go to the view. [control]
+  func open() {
+    guard held.withLock({ $0.thread == nil }) else { return }
+    // Divert lines here and not on the thread, so that the very next line goes to the view.
+    if device.isOurs { listen() }
+    try? desk.news.open()
+    let thread = try? Thread("view") { [self] in Performance(self).run() }
+    held.withLock { $0.thread = thread }
+    if thread == nil { Console.divert(nil) }
+  }
+
+  /// Ends the thread. When this returns, the terminal is as it was before.
+  func close() {
+    let thread = held.withLock { held in
+      held.isClosing = true
+      defer { held.thread = nil }
+      return held.thread
+    }
+    thread?.join()
+  }
+
+  /// Leaves the screen until `uncover`. When this returns, the terminal is as it was before. [control]
+  func cover() {
+    held.withLock { $0.cover = .asked }
+    for _ in 0..<Self.longestCover {
+      guard held.withLock({ $0.thread != nil && $0.cover == .asked }) else { return }
+      usleep(5_000)
+    }
+  }
+
+  func uncover() { held.withLock { $0.cover = .off } }
+
+  func tell(_ text: String, isComplaint: Bool) {
+    // The view has one line for news: show the last.
+    let line = text.split(separator: "\n").last.map(String.init) ?? ""
+    held.withLock { held in
+      held.earlier = held.news
+      held.news = News(line, at: Link.clock(), isComplaint: isComplaint)
+    }
+    desk.news.signal()
+  }
+
+  fileprivate func listen() {
+    Console.divert { [self] in tell($0, isComplaint: $1) }
+  }
+
+  fileprivate var isCovered: Bool { held.withLock { $0.cover != .off } }
+  fileprivate func confirmCover() { held.withLock { $0.cover = .on } }
+  fileprivate var isClosing: Bool { held.withLock { $0.isClosing } }
+  fileprivate var news: (last: News?, earlier: News?) { held.withLock { ($0.news, $0.earlier) } }
+
+  /// Whether the program was stopped and continued since the last call.
+  fileprivate static func wasStopped() -> Bool {
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, SIGCONT)
+    var now = timespec()
+    return sigtimedwait(&set, nil, &now) == SIGCONT
+  }
+}
+
+/// The state that belongs to the view's thread.
+private final class Performance {
+  /// In microseconds: a thirtieth of a second, and how often a hidden view checks whether it is visible.
+  private static let tick: Int64 = 33_333
+  private static let nap: Int64 = 200_000
+  /// How often the addresses of this machine are looked up: they come and go.
+  private static let reachInterval = Micros(2_000_000)
+  /// For this long after a key, a change is drawn as soon as it happens.
+  private static let curiosity = Micros(100_000)
+
+  private let live: LiveView
+  private let device: TerminalDevice
+  private let errors = StrayErrors()
+  private let view: TerminalView
+  private var frame: Frame
+  private var reader = KeyReader()
+  private var keyboard: Keyboard
+  private var pressed = Micros.zero
+  private var reach = Reach.closed
+  private var endpoints: [Endpoint] = []
+  private var nextReach = Micros.zero
+  private var isGone = false
+
+  init(_ live: LiveView) {
+    self.live = live
+    device = live.device
+    view = TerminalView(glyphs: Environment.isUTF8 ? .unicode : .ascii, keys: live.keys)
+    keyboard = Keyboard(live.keys)
+    frame = Frame(coloured: Environment.text("NO_COLOR") == nil)
+  }
+
+  func run() {
+    while !live.isClosing, !isGone {
+      heedContinuation()
+      if live.isCovered {
+        leave()
+        live.confirmCover()
+      } else if device.isOurs {
+        if !device.isEntered { enter() }
+        draw()
+      } else if device.isEntered {
+        // The program was put into the background: the terminal already belongs to another program.
+        device.yield()
+        stopListening()
+      }
+      wait()
+    }
+    leave()
+  }
+
+  private func enter() {
+    device.enterScreen()
+    frame.forget()
+    errors.divert()
+    live.listen()
+  }
+
+  private func leave() {
+    device.leaveScreen()
+    stopListening()
+  }
+
+  private func stopListening() {
+    Console.divert(nil)
+    errors.restore()
+  }
+
+  /// After a stop that the program did not ask for, the modes and the screen are the shell's: enter again.
+  private func heedContinuation() {
+    guard LiveView.wasStopped(), device.isEntered else { return }
+    device.yield()
+    stopListening()
+  }
+
+  private func draw() {
+    let now = Link.clock()
+    let endpoints = live.desk.endpoints
+    if now >= nextReach || endpoints != self.endpoints {
+      nextReach = now + Self.reachInterval
+      self.endpoints = endpoints
+      reach = live.desk.reach
+    }
+    device.flush()
+    guard device.isReady else { return }
+    var scene = Scene(state: live.desk.state, now: now)
+    (scene.news, scene.earlierNews) = live.news
+    scene.page = keyboard.page
+    scene.typed = keyboard.typed(at: now)
+    scene.reach = reach
+    scene.pairingCode = live.desk.pairingCode
+    scene.place = live.desk.place
+    frame.draw(view.picture(of: scene, size: device.size))
+    device.write(frame.bytes)
+  }
+
+  /// Waits for the next frame, the next beat, a key or a line.
+  private func wait() {
+    let now = Link.clock()
+    var until = now.count + Self.nap
+    if device.isEntered {
+      until = min((now.count / Self.tick + 1) * Self.tick, nextBeat(after: now).count)
+      if let deadline = reader.deadline { until = min(until, deadline.count) }
+    }
+    // Keys stay unread in the terminal until they would have an effect.
+    let takesKeys = device.isEntered && live.desk.takesKeys
+    let isCurious = now - pressed < Self.curiosity
+    var watched = [
+      pollfd(fd: takesKeys ? device.descriptor : -1, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: errors.descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: isCurious ? live.desk.news.descriptor : -1, events: Int16(POLLIN), revents: 0),
+    ]
+    LinkSystem.wait(for: &watched, from: now, until: Micros(until))
+    let then = Link.clock()
+    if watched[0].revents != 0 { readKeys(at: then) }
+    if watched[1].revents != 0, let text = errors.take() { live.tell(text, isComplaint: true) }
+    if watched[2].revents != 0 { live.desk.news.drain() }
+    if let key = reader.pause(at: then) { press(key, at: then) }
+  }
+
+  private func nextBeat(after now: Micros) -> Micros {
+    let state = live.desk.state
+    let time = state.time(atSessionBeats: state.nextShownNote(after: now))
+    // Always 1 ms away or more: rounding could make the loop spin.
+    return max(time + Micros(1), now + Micros(1000))
+  }
+
+  private func readKeys(at now: Micros) {
+    switch device.read() {
+    case .bytes(let bytes):
+      for byte in bytes {
+        if let key = reader.read(byte, at: now) { press(key, at: now) }
+      }
+    case .nothing: break
+    // Only the view ends. If the program should end, a signal says so.
+    case .gone: isGone = true
+    }
+  }
+
+  private func press(_ key: Key, at now: Micros) {
+    pressed = now
+    let state = live.desk.state
+    switch keyboard.press(key, state, at: now) {
+    case .press(let targets):
+      live.desk.press(targets, at: now)
+      let remark = Keyboard.remark(targets, by: key, state, isKept: live.desk.place == nil)
+      if let remark { live.tell(remark, isComplaint: false) }
+    case .redraw: frame.forget()
+    case .say(let text): live.tell(text, isComplaint: true)
+    case .leave: Signals.end()
+    case nil: break
+    }
+  }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import LinkSystem
+import MIDIControl
+import TactusOSC
+import TerminalView
+
+/// The tactus that a view shows and that gets its keys: the view's own program, or one that runs elsewhere.
+/// [view]
+protocol Viewed: Sendable {
+  var state: SurfaceState { get }
+  /// Rings when there is something new to show.
+  var news: WakeUp { get }
+  /// Whether a key would have an effect.
+  var takesKeys: Bool { get }
+  /// The addresses for controllers; if they change, `reach` is looked up again.
+  var endpoints: [Endpoint] { get }
+  var reach: Reach { get }
+  /// The code that pairs a browser. nil: there is no page, or the code can't be had here.
+  var pairingCode: String? { get }
+  /// The machine on which it runs; nil: this one.
+  var place: String? { get }
+  func press(_ targets: [Target], at time: Micros)
+}
+
+/// This program, as its own view shows it.
+struct OwnView: Viewed {
+  let desk: ControlDesk
+  let isReachWanted: Bool
+  let secrets: SecretFile
+
+  var state: SurfaceState { desk.state }
+  var news: WakeUp { desk.news }
+  var takesKeys: Bool { desk.takesKeys }
+  var endpoints: [Endpoint] { desk.endpoints }
+  var reach: Reach { Reach(endpoints, isWanted: isReachWanted) }
+  var pairingCode: String? { secrets.known?.groups }
+  var place: String? { nil }
+  func press(_ targets: [Target], at time: Micros) { desk.press(targets, at: time) }
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+import ControlSurface
+
+/// The state in words.
+struct Facts {
+  let scene: Scene
+  private var state: SurfaceState { scene.state }
+
+  init(_ scene: Scene) {
+    self.scene = scene
+  }
+
+  var tempo: String { fixed(state.tempo.beatsPerMinute, 2) }
+
+  /// Whole notes of the meter until a start that waits; nil: none waits.
+  var countIn: Int? {
+    guard case .waiting = state.transport else { return nil }
+    return Int(clamping: -Int64(flooring: -state.notesToLaunch(at: scene.now)))
+  }
+
+  /// The place in the song: bars from 1, notes in the bar from 1.
+  var position: String {
+    let place = state.bars.place(at: state.songBeats(at: scene.now).value)
+    return "\(place.bar + 1)|\(place.note + 1)"
+  }
+
+  var peers: String {
+    guard !state.choices.isLinkEnabled || state.linkActive else { return "resting" }
+    return links(state.peers) + (state.far.short.map { ", \($0)" } ?? "")
+  }
+
+  /// nil while Link Audio is off.
+  var audio: String? {
+    guard state.choices.audio.isOn else { return nil }
+    let received = state.audio.channels.count { !$0.isSent }
+    return "\(state.audio.channels.count - received) sent, \(received) received"
+  }
+
+  /// Link Audio's channels, with the health of received ones; nil: there are none.
+  var channels: String? {
+    guard state.choices.audio.isOn, !state.audio.channels.isEmpty else { return nil }
+    let isReceiving = state.audio.channels.contains { !$0.isSent }
+    let isSending = state.audio.channels.contains(where: \.isSent)
+    return [isReceiving ? state.audio.received : nil, isSending ? "sends \(state.audio.sent)" : nil]
+      .compactMap(\.self).joined(separator: "; ")
+  }
+
+  var sync: String { state.choices.syncsStartStop ? "on" : "off" }
+
+  var transport: String {
+    guard state.jackConnected else { return "no JACK server" }
+    switch state.transport {
+    case .stopped: return "stopped"
+    case .rolling: return "rolling"
+    case .waiting: return state.choices.launch.moment == .beat ? "waits for the beat" : "waits for the bar"
+    }
+  }
+
+  var timebase: String { state.master + offset(.jack) }
+
+  /// The leader, in at most this many columns.
+  func leads(within columns: Int) -> String {
+    let note = state.leadNote
+    return note.unicodeScalars.count <= columns ? note : state.shortLeadNote
+  }
+
+  /// The web page, in at most this many columns.
+  func page(within columns: Int) -> String {
+    switch state.page {
+    case .off: return "off"
+    case .closed: return "not open yet"
+    case .thisMachine(let address): return "\(Self.typed(address)), here only"
+    case .network(let addresses):
+      guard let best = addresses.first else { return "open, but no network now" }
+      let whole = "open at \(best)"
+      return whole.unicodeScalars.count <= columns ? whole : "open at \(Self.typed(best))"
+    }
+  }
+
+  /// The shortest form of an address that browsers accept.
+  private static func typed(_ address: String) -> String {
+    String((address.hasPrefix("http://") ? address.dropFirst(7) : address[...]).prefix { $0 != "/" })
+  }
+
+  var shortPage: String {
+    switch state.page {
+    case .off: "page off"
+    case .closed, .network([]): "page not open"
+    case .thisMachine: "page here"
+    case .network: "page open"
+    }
+  }
+
+  var launch: String { state.choices.launch.moment.word }
+  /// nil before the first launch.
+  var launchError: String? {
+    state.hasLaunched ? "\(signed(state.launchErrorMilliseconds, places: 2)) ms" : nil
+  }
+  var drift: String { "\(signed(state.driftPartsPerMillion, places: 0)) ppm" }
+  /// The phase error of a host that leads, or the lag of one that follows and counts frames.
+  var lag: String {
+    // Show an advance that the user set by hand first: it explains why no output is where the session is.
+    if state.aheadMilliseconds != 0 {
+      return ", outputs \(signed(state.aheadMilliseconds, places: 1)) ms"
+    }
+    if state.leading != .link { return ", phase \(leadError)" }
+    return state.lagMilliseconds == 0 ? "" : ", lag \(signed(state.lagMilliseconds, places: 1)) ms"
+  }
+
+  var leadError: String { "\(signed(state.leadErrorMilliseconds, places: 1)) ms" }
+
+  var click: String { state.choices.click.isOn ? state.choices.click.when.word : "off" }
+
+  /// The click's state and sound; without the sound, if otherwise "not connected" would be cut off.
+  func click(within columns: Int) -> String {
+    guard state.choices.click.isOn else { return click + offset(.click1, .click2) }
+    let start = click + offset(.click1, .click2)
+    let end = state.isClickLost ? ", not connected" : ""
+    let whole = "\(start), \(state.choices.click.sound.word)\(end)"
+    return state.isClickLost && whole.unicodeScalars.count > columns ? start + end : whole
+  }
+
+  var shortClick: String {
+    state.isClickLost ? "click not connected" : "click \(click)\(shortOffset(.click1))"
+  }
+
+  func offset(_ port: Port, _ follower: Port? = nil) -> String {
+    offsetNote(own(port), follower.map { ($0 == .click2 ? "click_2" : "run", own($0)) })
+  }
+
+  /// The largest distance of recent clocks or pulses from their places.
+  func jitter(_ port: Port) -> String {
+    let micros = state.jitterMicros[port]
+    return micros == 0 ? "" : ", within \(shortest(micros)) us"
+  }
+
+  private func own(_ port: Port) -> String { shortest(state.choices.offset(of: port).milliseconds) }
+
+  /// The offset in short, for a place without room for words.
+  func shortOffset(_ port: Port) -> String {
+    let own = own(port)
+    return own == "0" ? "" : own.hasPrefix("-") ? " \(own)" : " +\(own)"
+  }
+
+  var clock: String { state.choices.clock.isOn ? state.choices.clock.when.word : "off" }
+
+  var pulse: String {
+    guard state.choices.pulse.isOn else { return "off" }
+    return state.choices.pulse.rate == .bar ? "one a bar" : "\(state.choices.pulse.rate.word) a beat"
+  }
+
+  /// The user's own outputs, each clock with its state; nil: there are none.
+  var outputs: String? {
+    guard !state.outputs.isEmpty else { return nil }
+    return state.outputs.map { output in
+      let doing = state.outputHealth[output.name]?.state ?? ""
+      return output.name + (doing.isEmpty ? "" : " \(doing)")
+    }.joined(separator: ", ")
+  }
+
+  var server: String {
+    guard state.jackConnected else { return "not there" }
+    return "\(state.sampleRate) Hz, \(state.framesPerCycle) frames"
+  }
+
+  var xruns: String { state.xruns == 1 ? "1 xrun" : "\(state.xruns) xruns" }
+
+  /// The addresses to type into a tablet, best first; or how to get one.
+  var reach: [String] {
+    switch scene.reach {
+    case .off: ["off (--no-osc)"]
+    case .closed: ["not open yet"]
+    case .thisMachine(let port): ["\(port), this machine only;", "tablet: --osc-listen=0.0.0.0"]
+    case .network(let addresses, let port):
+      addresses.isEmpty ? ["\(port), but no network now"] : addresses
+    }
+  }
+
+  var shortReach: String {
+    switch scene.reach {
+    case .off: "off"
+    case .closed: "not open yet"
+    case .thisMachine: "here only: --osc-listen=0.0.0.0"
+    case .network: reach[0]
+    }
+  }
+
+  private func signed(_ value: Double, places: Int) -> String {
+    let text = fixed(value, places)
+    return text.hasPrefix("-") ? text : "+" + text
+  }
+}

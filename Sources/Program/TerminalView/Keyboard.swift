@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+import TactusChoices
+public import ControlSurface
+public import MIDIControl
+
+/// The effect of a key.
+public enum Action: Hashable, Sendable {
+  /// A command to the control surface.
+  case press([Target])
+  case redraw
+  case say(String)
+  /// Ends the view, not the tactus that it shows.
+  case leave
+}
+
+/// Turns keys into addresses of the control surface. It keeps only the view's own state: its page, a tempo
+/// that is being typed, and whether a `q` waits to be confirmed.
+public struct Keyboard: Sendable {
+  /// A tempo that is being typed.
+  public struct Typed: Hashable, Sendable {
+    var text: String
+    /// Why the tempo was refused.
+    var objection: String?
+    fileprivate var until: Micros
+  }
+
+  /// How long a second q confirms the first.
+  private static let resolve = Micros(3_000_000)
+  /// How long an unfinished tempo waits: a digit touched by accident must not change what Enter does an hour
+  /// later.
+  private static let patience = Micros(10_000_000)
+  /// Two characters more than any tempo needs.
+  private static let longest = 8
+
+  public private(set) var page = Scene.Page.playing
+  private let keys: KeyMap
+  private var typing: Typed?
+  private var askedToQuit: Micros?
+
+  public init(_ keys: KeyMap = KeyMap()) {
+    self.keys = keys
+  }
+
+  public func typed(at now: Micros) -> Typed? { typing.flatMap { now < $0.until ? $0 : nil } }
+
+  public mutating func press(_ key: Key, _ state: SurfaceState, at now: Micros) -> Action? {
+    if let typed = typed(at: now) {
+      switch key {
+      case .enter: return enter(typed)
+      case .escape: return type("", at: now)
+      case .backspace: return type(String(typed.text.dropLast()), at: now)
+      case .character(let letter) where "0123456789.,".unicodeScalars.contains(letter):
+        // The keypads of half of Europe have a comma.
+        return type(typed.text + (letter == "," ? "." : "\(letter)"), at: now)
+      // Any other key does what it always does, and drops the tempo.
+      case .character, .up, .down, .left, .right, .pageUp, .pageDown, .home: typing = nil
+      }
+    }
+    if key == .escape {
+      page = .playing
+      return nil
+    }
+    guard let key = keys.bound(key) else { return .say(unbound(key)) }
+    switch keys.viewAction(of: key) {
+    case .turn: turn(to: .keys)
+    case .code: turn(to: .code)
+    case .tempo: return type("\(key)", at: now)
+    case .redraw: return .redraw
+    case nil: return press(keys.targets(of: key), state, at: now)
+    }
+    return nil
+  }
+
+  private func unbound(_ key: Key) -> String {
+    if key == .enter { return "Enter sets a tempo that is typed, and none is" }
+    return "no key \(key)" + (keys.key(for: .turn).map { "; \($0) lists them" } ?? "")
+  }
+
+  /// Turns to a page; the same key turns back.
+  private mutating func turn(to other: Scene.Page) { page = page == other ? .playing : other }
+
+  /// A remark about a choice that lasts beyond this run, since the key may have been hit by mistake: the new
+  /// value and how to take it back. Also names the next leader, which the view does not show otherwise. nil:
+  /// no remark. `isKept`: the choice holds at the next start, too; a tactus on another machine forgets it.
+  public static func remark(
+    _ targets: [Target], by key: Key, _ state: SurfaceState, isKept: Bool = true
+  ) -> String? {
+    let path = targets.count == 1 ? targets[0].path : ""
+    if path == "lead/next" { return leads(after: state.choices.lead, key) }
+    let choice: (name: String, isOn: Bool)? =
+      switch path {
+      case "link/toggle": ("Ableton Link", state.choices.isLinkEnabled)
+      case "startstop/toggle": ("Start/stop sync", state.choices.syncsStartStop)
+      default: nil
+      }
+    return choice.map {
+      let time = isKept ? "also at the next start" : "until that tactus ends"
+      return "\($0.name): \($0.isOn ? "off" : "on"), \(time); \(key) takes that back"
+    }
+  }
+
+  private static func leads(after lead: Lead, _ key: Key) -> String {
+    switch lead {
+    case .link: "Leads: host, the JACK program that is timebase master; \(key) goes on to auto"
+    case .host: "Leads: auto, JACK's timebase master or else Link; \(key) goes on to midi"
+    case .auto: "Leads: midi, a MIDI clock at the port control; \(key) goes on to link"
+    case .midi: "Leads: link, the Ableton Link session; \(key) goes on to host"
+    }
+  }
+
+  /// Ignores a character that can't continue a number.
+  private mutating func type(_ text: String, at now: Micros) -> Action? {
+    let isNumber = text.utf8.count <= Self.longest && text.count { $0 == "." } <= 1
+    typing =
+      text.isEmpty ? nil : Typed(text: isNumber ? text : String(text.dropLast()), until: now + Self.patience)
+    return nil
+  }
+
+  private mutating func enter(_ typed: Typed) -> Action? {
+    let target = [Target(path: "tempo", arguments: [typed.text])]
+    typing?.objection = Table.standard.objection(to: target, ofKey: true)
+    guard typing?.objection == nil else { return nil }
+    typing = nil
+    return .press(target)
+  }
+
+  /// While the transport rolls, a q must be confirmed: a sleeve on the keyboard must not end a concert.
+  private mutating func press(_ targets: [Target], _ state: SurfaceState, at now: Micros) -> Action? {
+    guard !targets.isEmpty else { return nil }
+    let ends = targets.contains { $0.path == "quit" }
+    if ends, keys.isElsewhere { return .leave }
+    if case .stopped = state.transport { return .press(targets) }
+    guard ends else { return .press(targets) }
+    if let askedToQuit, now - askedToQuit < Self.resolve { return .press(targets) }
+    askedToQuit = now
+    return .say("The transport rolls: once more ends tactus")
+  }
+}
