@@ -3,6 +3,7 @@
 # Sourced by the start scripts of the sessions beside it. `tactus session start NAME` runs those; they work alone, too.
 #
 #   needs PROGRAM PACKAGE    ends with a line that says what to install, if there is no such program
+#   wishes PROGRAM WORDS     says what to install if one of JACK's small programs is missing, and WORDS, what is wrong without it
 #   own FILE                 a copy of the session's file among the musician's own, made at the first start: its path; ends the start
 #                            if it cannot be made, so assign the path before it is used
 #   beside COMMAND...        starts a program beside tactus, in the background, or joins the one that the last start left open or that
@@ -45,6 +46,11 @@ fi
 
 needs() {
   command -v "$1" >/dev/null || stop "needs $1: apt install $2"
+}
+
+wishes() {
+  command -v "$1" >/dev/null ||
+    echo "session $name: without $1 $2: apt install jack-example-tools (Debian 12: jackd2), then start this session again" >&2
 }
 
 own() {

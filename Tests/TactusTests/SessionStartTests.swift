@@ -132,6 +132,35 @@ struct SessionStartTests {
     _ = await opened.status()
   }
 
+  @Test(arguments: [
+    ("ardour-follower", "ardour", "jack_lsp"), ("qtractor", "qtractor", "jack_bufsize"),
+    ("loopers", "slgui", "jack_connect"),
+  ])
+  func `a session without JACK's small programs says what to install`(
+    session: String, daw: String, missing: String
+  ) async throws {
+    let stage = try await LabStage()
+    let scratch = try ScratchFolder()
+    // Everything of the machine but these.
+    let tools = try await ChildProcess.run([
+      "sh", "-c", "cp -rs /usr/bin $1/tools && rm -f $1/tools/jack_*", "sh", scratch.path,
+    ])
+    #expect(tools.status == 0, "\(tools.errors)")
+    let executable = try scratch.write("#!/bin/sh\n", to: "bin/" + daw)
+    #expect(chmod(executable, 0o755) == 0)
+    let started = try ChildProcess(
+      stage.command([
+        "env", "HOME=\(scratch.path)/home", "XDG_STATE_HOME=\(scratch.path)/state",
+        "PATH=\(scratch.path)/bin:\(scratch.path)/tools", program, "session", "start", session,
+      ]))
+    try await started.awaitLine(beginning: "OSC: ")
+    let said = started.saidOnErrors
+    #expect(said.contains("without \(missing) "), "\(said)")
+    #expect(said.contains("apt install jack-example-tools"), "\(said)")
+    started.signal(SIGTERM)
+    _ = await started.status()
+  }
+
   /// `size`: how many bytes of the file the copy has, nil: all. `isReplaced`: whether the next start replaces
   /// the copy.
   @Test(
