@@ -53,6 +53,18 @@ import Testing
     try await live.run { !live.host.isLeaving }
   }
 
+  @Test func `a graph without cycles is told of, and so is the next cycle`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    try await live.run { live.exchange.cycleCount > 50 }
+    server.stop()
+    try await live.run { live.events.contains(.serverSilent) }
+    #expect(!live.host.isRunning && !live.host.report.isMoving)
+    server.goOn()
+    try await live.run { live.events.contains(.serverAnswers) }
+    #expect(live.host.isRunning)
+  }
+
   @Test(.enabled(if: !TestServer.isPipeWire, "it tells nobody of a stall"))
   func `each lateness of the driver is counted once`() async throws {
     let server = try await TestServer()

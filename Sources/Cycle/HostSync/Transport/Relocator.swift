@@ -50,7 +50,7 @@ public struct Relocator: Sendable {
   static let margin = 1e6
 
   /// Microseconds for which a transport rolls after a locate before the next one: after two locates one cycle
-  /// apart Ardour 8.12 dies on PipeWire, and the graph stops.
+  /// apart, Ardour 8.12's process thread dies on PipeWire, and Ardour is silent until it is opened again.
   static let rest = 150_000.0
 
   /// The time in which JACK confirms a start. It does so in its next cycle, if ever.
