@@ -1,31 +1,92 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Sourced after clean.sh: plays the scene beside this file in a Debian with tactus installed, and judges it.
+# Sourced, behind clean.sh: plays the scene beside this file in a Debian that has tactus installed, and judges it. The sources of the project
+# are in FOLDER/build/source.
 #
-#   play_scene NAME FOLDER   the sources of the project are in FOLDER/build/source; prints the figures
+#   act FOLDER SERVER [minutes]         plays it on PipeWire or jackd; what it says is in FOLDER/root/seen.SERVER
+#   judge_minutes NAME FOLDER SERVER    what needs no peer
+#   play_scene NAME FOLDER              everything, on both servers side by side; prints the figures
+
+act() {
+  setpriv --pdeathsig TERM timeout --kill-after=5 480 unshare --net --mount --pid --fork --kill-child env -i "$(command -v chroot)" "$1" /bin/bash \
+    /build/source/tools/package.d/scene "${@:2}" >"$1/root/seen.$2" 2>&1 </dev/null || true
+}
+
+# demand NAME FOLDER SERVER WORDS...: the scene has said each of them.
+demand() {
+  local name=$1 seen=$2/root/seen.$3 server=$3 words
+  for words in "${@:4}"; do
+    grep -qxF "$server: $words" "$seen" || die "$name: no \"$server: $words\" in $(cat "$seen")"
+  done
+}
+
+judge_minutes() {
+  demand "$@" joined "the page answers" "the doctor has fetched it" status ended
+  passed "$1, $3: the page answers, the doctor has fetched it"
+}
+
+# visit NAME FOLDER SCENE: the page in this machine's Chromium, in the network of the scene that the process SCENE plays on PipeWire, with the
+# driver of the lab's browser. A Chromium in the root would add a third to it.
+visit() {
+  local name=$1 seen=$2/root/seen.PipeWire process=$3 folder
+  if ! command -v chromium >/dev/null; then
+    passed "not judged: the page in a browser: this machine has no Chromium"
+    return
+  fi
+  for _ in $(seq 300); do
+    ! grep -qx "PipeWire: the page answers" "$seen" || break
+    sleep 0.2
+  done
+  for _ in timeout unshare scene; do process=$(pgrep --parent "$process" | head -n 1); done
+  folder=$(mktemp -d)
+  touch "$folder/host-1" # what the driver takes for a lab
+  # shellcheck disable=SC2154 # packages.sh sets it
+  printf '%s\n' 'open http://127.0.0.1:20880/' "until \"document.body.dataset.connection === 'live'\" 20" \
+    "until \"document.querySelector('#peers').textContent === '1 Link'\" 20" |
+    LAB_DIR=$folder timeout 90 nsenter --target "$process" --net "$tools/lab" peer browser >"$folder/said" 2>&1 || true
+  [ "$(grep -c '"ok": true' "$folder/said")" = 3 ] || die "$name: the page in Chromium: $(cat "$folder/said")"
+  rm -rf --one-file-system "$folder"
+  passed "$name: in Chromium the page is live and shows the peer"
+}
 
 play_scene() {
-  local name=$1 clean=$2 seen=$2/root/seen server words wrong off
+  local name=$1 clean=$2 server wrong off pipewire jackd page
   quietly inside "$clean" /build/source/tools/listen --build || die "tools/listen does not compile in $name"
-  timeout --kill-after=5 480 unshare --net --mount --pid --fork --kill-child env -i "$(command -v chroot)" "$clean" /bin/bash \
-    /build/source/tools/package.d/scene >"$seen" 2>&1 </dev/null || true
+  act "$clean" PipeWire &
+  pipewire=$!
+  act "$clean" jackd &
+  jackd=$!
+  visit "$name" "$clean" "$pipewire" &
+  page=$!
+  wait "$pipewire" "$jackd"
+  wait "$page" || exit 1
   for server in PipeWire jackd; do
-    for words in joined "the page answers" "the doctor has fetched it" "the peer is in the session" "the peer has started it" \
-      "the peer's tempo is taken" status ended; do
-      grep -qxF "$server: $words" "$seen" || die "$name: no \"$server: $words\" in $(cat "$seen")"
-    done
-    passed "$name, $server: the page answers, the doctor has fetched it, a peer starts it and sets its tempo"
-    grep "^(${server}[:,].*; [-+]\|^($server, .*started on" "$seen" || die "$name, $server: no click was heard in $(cat "$seen")"
+    demand "$name" "$clean" "$server" joined "the page answers" "the doctor has fetched it" "the peer is in the session" "the peer has started it" \
+      "the peer's tempo is taken" status ended "the count-in has four bars"
+    passed "$name, $server: the page answers, the doctor has fetched it, a peer starts it and sets its tempo, a count-in has four bars"
+    grep "^(${server}[:,]" "$clean/root/seen.$server" || die "$name, $server: nothing was heard in $(cat "$clean/root/seen.$server")"
   done
-  [ -n "$(inside "$clean" sh -c 'command -v ardour')" ] || passed "not judged: Ardour, which $name cannot install today"
-  wrong=$(grep "Ardour's starts on a bar" "$seen" | grep -v '3 of 3') || true
-  wrong+=$(grep "starts at .* frames on a bar" "$seen" | grep -v '4 of 4') || true
-  [ -z "$wrong" ] || die "$name: $wrong in $(cat "$seen")"
+  demand "$name" "$clean" PipeWire "tactus is back behind its restart"
+  passed "$name: tactus goes on behind a restart of PipeWire"
+  judge_programs "$name" "$clean"
   # The bounds are those of tools/first-minutes: a busy machine may be late, and a defect is larger. A start one period early is 5.3 ms
-  # off at 256 frames. Of each port of tactus, and of the starts at each period, the median counts. Ardour's click is printed and not
-  # judged: a period that jackd loses moves it until its next start.
+  # off at 256 frames. Of each port of tactus, and of the starts at each period, the median counts. A program's sound is judged to be on its
+  # beat and no nearer: a period that the server loses moves it until its next start.
   off=$(sed -nE -e 's/^\(([^;]*): [0-9]+ (onsets|MIDI clocks) .*; ([-+][0-9.]+) ms from the session.*/\1|\3/p' \
-    -e 's/^\((.* frames): .* started on a bar, ([-+][0-9.]+) ms from it.*/\1, starts|\2/p' "$seen" | grep -v ardour: | sort -t '|' -k 1,1 -k 2,2g |
-    awk -F '|' '{ n[$1]++; off[$1, n[$1]] = $2 + 0 } END { for (what in n) { m = off[what, int((n[what] + 1) / 2)]; if (m > 3 || m < -3) print what ": " m } }')
-  [ -z "$off" ] || die "$name: milliseconds from the beat: $off in $(cat "$seen")"
+    -e 's/^\((.* frames): .* started on a bar, ([-+][0-9.]+) ms from it.*/\1, starts|\2/p' "$clean"/root/seen.{PipeWire,jackd} |
+    sort -t '|' -k 1,1 -k 2,2g | awk -F '|' '
+      { n[$1]++; off[$1, n[$1]] = $2 + 0 }
+      END { for (what in n) { m = off[what, int((n[what] + 1) / 2)]; most = what ~ /tactus:|starts/ ? 3 : 60; if (m > most || m < -most) print what ": " m } }')
+  [ -z "$off" ] || die "$name: milliseconds from the beat: $off in $(cat "$clean"/root/seen.*)"
+}
+
+# The programs that follow: each count that the scene says is a whole one.
+judge_programs() {
+  local name=$1 clean=$2 program wrong
+  for program in ardour hydrogen qtractor; do
+    [ -n "$(inside "$clean" sh -c "command -v $program")" ] || passed "not judged: $program, which $name cannot install today"
+  done
+  wrong=$(sed -nE '/: [0-9]+ of [0-9]+$/ { /: ([0-9]+) of \1$/! p }' "$clean"/root/seen.{PipeWire,jackd})
+  [ -z "$wrong" ] || die "$name: $wrong in $(cat "$clean"/root/seen.*)"
+  passed "$name: $(sed -nE 's/^(PipeWire|jackd): (.*) of [0-9]+$/\1: \2/p' "$clean"/root/seen.{PipeWire,jackd} | tr '\n' ';')"
 }

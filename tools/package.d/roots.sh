@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Sourced, behind clean.sh: the Debian roots that stay in ~/.cache/tactus. A root is made once; if a list below grows, the root gets what is new.
+#
+#   cached NAME   makes or completes the root, and prints its path; status 77 if there can be none
+#     trixie         Debian 13 with PipeWire, as the installer leaves it
+#     trixie-studio  the same with jackd, DAWs, what compiles the reference peer, and the libraries of tactus: 1.5 GB
+#     sid            Debian's own compiler, PipeWire and jackd; and what of the DAWs can be installed there today: 5 GB
+
+peer_in_root="pipewire-jack jackd2 jack-example-tools ableton-link-dev python3-numpy"
+desktop_in_root="pipewire pipewire-pulse wireplumber dbus curl iproute2"
+declare -A needed_in_root=(
+  [trixie]=$desktop_in_root
+  [trixie-studio]="$desktop_in_root $peer_in_root g++ libjack-jackd2-dev ardour hydrogen qtractor xvfb
+    liblo7 libmicrohttpd12t64 libqrencode4 libsndfile1 libsodium23 libwslay1"
+  [sid]="build-essential fakeroot lintian swiftlang lld $desktop_in_root $peer_in_root"
+)
+# In sid a package may fit together with the others today or not: each is tried by itself.
+declare -A wanted_in_root=([sid]="ardour xvfb hydrogen qtractor")
+
+# A body in round brackets is a process of its own: the lock is released at its end.
+cached() (
+  set -euo pipefail
+  name=$1 suite=${1%-studio} folder=${XDG_CACHE_HOME:-$HOME/.cache}/tactus
+  cache=$folder/$name
+  list="${needed_in_root[$name]} ${wanted_in_root[$name]-}"
+  mkdir -p "$folder"
+  exec 9>"$cache.lock"
+  flock 9
+  if ! cmp -s "$cache/made" - <<<"$list"; then
+    if [ ! -e "$cache/made" ]; then
+      rm -rf --one-file-system "$cache"
+      if [ "$name" = "$suite" ]; then
+        clean_debian "$cache" "$suite"
+      else
+        base=$(cached "$suite")
+        cp -a "$base" "$cache"
+      fi
+      rm -f "$cache/made"
+    else
+      quietly inside "$cache" apt-get -q update || none "apt-get update"
+    fi
+    # shellcheck disable=SC2086 # packages are words
+    get "$cache" ${needed_in_root[$name]}
+    for package in ${wanted_in_root[$name]-}; do
+      inside "$cache" apt-get -q -y --no-install-recommends install "$package" >/dev/null 2>&1 || true
+    done
+    inside "$cache" apt-get clean
+    echo "$list" >"$cache/made"
+  fi
+  echo "$cache"
+)
