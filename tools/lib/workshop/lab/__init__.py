@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """tools/lab: the command line. The parts: stage (namespaces, life and death), hosts (networks), servers (JACK), wire (the
-virtual cable), screen (a display), prepare (what is installed). Built on kernel, and on nothing that is built on them."""
+virtual cable), screen (a display), roots (another Debian), prepare (what is installed). Built on kernel, and on nothing that is built on them."""
 
 import os
 
@@ -16,6 +16,8 @@ options:
   --period N      frames per period (256)        --rate N     frames per second (48000)
   --no-server     no JACK server                 --pipewire   PipeWire's JACK instead of jackd
   --no-realtime   jackd without real-time scheduling even where it is allowed
+  --root SUITE    all of it in Debian trixie or sid, with their servers and DAWs, in a root that stays in ~/.cache/tactus;
+                  sees this repository, /tmp and nothing else of the machine (as root)
   --name NAME     the server's name (lab; on several hosts lab-1, lab-2, ...)
   --hosts N       1 to 32 hosts, each with its own network interface, addresses, /dev/shm and server
   --wire "..."    how the wire behaves from the start, as for `wire` below
@@ -52,7 +54,7 @@ anywhere:
 exit status: COMMAND's; 125 the lab itself failed, 126 and 127 COMMAND could not be run or was not found,
 128+S a signal S ended it. docs/lab.md has examples."""
 OPTIONS = {"--period": Number(256, 16, 8192), "--rate": Number(48000, 8000, 384000), "--no-server": False, "--pipewire": False,
-           "--no-realtime": False, "--name": "lab", "--hosts": Number(0, 1, 32), "--wire": "", "--grace": Number(3.0, 0, 600, float)}
+           "--no-realtime": False, "--name": "lab", "--hosts": Number(0, 1, 32), "--root": "", "--wire": "", "--grace": Number(3.0, 0, 600, float)}
 
 
 def main(words: list[str]) -> None:
@@ -87,5 +89,8 @@ def main(words: list[str]) -> None:
         options = read_words("lab", USAGE, [] if word == "peer" else words, OPTIONS, is_prefix=True)
         if not options.name or "/" in options.name or len(options.name) > 32:
             fail(f"--name {options.name}: 1 to 32 characters, no /", 2)
+        if options.root:
+            from . import roots
+            roots.choose(options.root)
         options.server = None if options.no_server else "pipewire" if options.pipewire else "jackd"
         stage.enter(options, [LAB, *words] if word == "peer" else options.words, nested=bool(inside))

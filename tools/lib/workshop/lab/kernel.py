@@ -14,6 +14,7 @@ from .. import common
 
 NEWNS, NEWUSER, NEWPID, NEWNET, NEWIPC = 0x00020000, 0x10000000, 0x20000000, 0x40000000, 0x08000000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
+_MNT_DETACH = 2
 _PR_SET_PDEATHSIG = 1
 _SIOCETHTOOL = 0x8946
 
@@ -66,6 +67,19 @@ def mount_tmpfs(target: str) -> None:
 
 def bind(source: str, target: str) -> None:
     _mount(source, target, None, _MS_BIND)
+
+
+def overlay(below: str, above: str, work: str, target: str) -> None:
+    """What is written at the target lies in `above`."""
+    _mount("lab", target, "overlay", 0, f"lowerdir={below},upperdir={above},workdir={work}")
+
+
+def change_root(path: str) -> None:
+    """Makes this mount the root of the mount namespace; the old root is gone from there."""
+    os.chdir(path)
+    _check(_libc.pivot_root(b".", b"."), "pivot_root")  # the old root now lies on the new one
+    _check(_libc.umount2(b".", _MNT_DETACH), "umount")
+    os.chdir("/")
 
 
 def no_offload(interface: str) -> None:

@@ -20,7 +20,7 @@ from typing import NoReturn
 
 from .. import build
 from ..common import LAB
-from . import hosts, kernel, prepare, servers
+from . import hosts, kernel, prepare, roots, servers
 from .hosts import SHARED
 from .kernel import fail
 
@@ -29,7 +29,9 @@ SI_KERNEL = 0x80  # the sender was the terminal: COMMAND got it as well
 
 
 def enter(options: SimpleNamespace, command: list[str], nested: bool) -> NoReturn:
-    if not nested:
+    if options.root:
+        roots.needed(options.root)
+    elif not nested:
         prepare.needed(options.server, command)
     wire_program, at = build.native("wire") if options.hosts else None, build.native("at")
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING + (signal.SIGCHLD,))
@@ -125,6 +127,8 @@ def inside(options: SimpleNamespace, command: list[str], wire_program: str | Non
         kernel.mounts_private()
         kernel.mount_proc()
         kernel.mount_tmpfs("/dev/shm")
+        if options.root:
+            roots.enter(options.root)
     except OSError as error:
         fail(f"no private network or mounts here: {error}.\n{how_to_enable()}")
     os.mkdir(SHARED, 0o755)
