@@ -39,7 +39,7 @@ AREAS = {
                  None, {"--runs": Number(0, 1), "--seed": Number(20808, 0)}),
     "fuzz-osc": Area("millions of mutated packets through the control surface's real socket, under the address sanitizer.", [],
                      {"--packets": Number(5_000_000, 1), "--fast": Number(5, 0), **SEED}),
-    "host": Area("JACK's transport against the session: bar and beat beside a naive bridge, starts.", None, TACTUS),
+    "host": Area("JACK's transport against the session: bar and beat beside a naive bridge, starts.", None, {"--on": None, **TACTUS}),
     "idle": Area("wake-ups, processor and memory while nobody does anything." + QUICK, []),
     "link": Area("the library beside Ableton's: capture in the callback, allocations, joining." + QUICK),
     "link-audio": Area("channels of sound between two machines: joining, places, bad wires, cost.", ["--hosts", "3"],

@@ -7,6 +7,8 @@ that needs 200 ms; and a timebase master that leads the session through ramps an
 
   --quick          less of everything, about a minute and a half
   --json FILE      all figures as JSON ("-": standard output instead of the table)
+  --on SUITE       only starts, on the PipeWire and the jackd of Debian trixie, or of sid with a --tactus that was compiled there, at 256
+                   and 1024 frames (tools/lab --root)
   --tactus PROGRAM this build of tactus (default: .build/release/tactus, built first)
 docs/benchmarks.md says how it measures and what its own error is."""
 
@@ -39,6 +41,13 @@ def scenes(quick: bool) -> list[Line]:
             scene("start", "starts on PipeWire", pipewire=True, slowed=False, tempos=[120], quantums=[1, 4], rounds=2),
             scene("lead", "a master with 960 ticks leads", ticks=960, silence=60),
             scene("lead", "a master with 1920 ticks leads", ticks=1920, silence=15)]
+
+
+def scenes_on(suite: str, quick: bool) -> list[Line]:
+    """Eight starts of each kind, so that a median and a range say something; with `quick` two."""
+    return [scene("start", f"starts on {suite}'s {server}, {period} frames", root=suite, period=period, pipewire=server == "PipeWire",
+                  slowed=False, tempos=[120], quantums=[4], rounds=1 if quick else 4)
+            for server in ("PipeWire", "jackd") for period in (256, 1024)]
 
 
 def shown(result: Line) -> str:
@@ -78,9 +87,10 @@ def shown(result: Line) -> str:
                     f"{median([error['range'] for error, _ in found]):>24.1f}"
                     + (f"  {wrong} on the wrong beat of the bar" if wrong else ""))
     for align in ("nearest", "exact"):
-        off = [abs(error["median"]) for key, found in starts.items() if key[0] == align for error, _ in found]
+        off = [error["median"] for key, found in starts.items() if key[0] == align for error, _ in found]
         if off:
-            text.append(f"  {align}: {len(off)} starts, median {median(off):.1f}, worst {max(off):.1f}")
+            worst = max(abs(each) for each in off)
+            text.append(f"  {align}: {len(off)} starts, {median(off):.1f} (median), from {min(off):.1f} to {max(off):.1f}, worst {worst:.1f}")
     return "\n".join(text) + "\n"
 
 
@@ -110,4 +120,5 @@ def ready(options: Any) -> None:
 
 
 def measure(options: Any) -> tuple[object, bool]:
-    return table.play(scenes(options.quick), "bench.host_scene", options, shown)
+    chosen = scenes_on(options.on, options.quick) if options.on else scenes(options.quick)
+    return table.play(chosen, "bench.host_scene", options, shown)
