@@ -37,8 +37,26 @@ import Testing
     #expect(done.output.contains("system:playback_1"))
   }
 
-  /// Runs in a lab of its own, whose /proc shows no other processes and
-  /// namespaces (namespace numbers are soon reused).
+  @Test(arguments: [1, 2])
+  func `a lab in another Debian has its servers, on each host`(hosts: Int) async throws {
+    let words = "cat /etc/debian_version; touch /etc/written && jack_lsp; ls \"$LAB\""
+    let done = try await lab(
+      "--root", "trixie", "--hosts", "\(hosts)", "--", "sh", "-c", "$LAB on \(hosts) sh -c '\(words)'")
+    // A machine without a way to Debian has made no root.
+    if done.errors.contains("there is no root") { try unjudged("no root of Debian 13") }
+    if geteuid() != 0 { try unjudged("a root needs root") }
+    #expect(done.status == 0, "\(done.errors)")
+    #expect(done.output.hasPrefix("13"), "\(done.output)")
+    #expect(done.output.contains("system:playback_1") && done.output.contains("tools/lab"), "\(done.output)")
+    #expect(access("/etc/written", F_OK) != 0)
+  }
+
+  @Test func `a root that is not known is refused`() async throws {
+    let done = try await lab("--root", "potato", "--", "true")
+    #expect(done.status == 2 && done.errors.contains("there are trixie and sid"))
+  }
+
+  /// In a lab of its own, whose /proc shows nobody else's processes and namespaces (whose numbers are soon reused).
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL])
   func `no process, namespace or mount outlives a lab ended by a signal`(signal: Int32) async throws {
     let script = """
