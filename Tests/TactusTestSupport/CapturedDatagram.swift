@@ -19,7 +19,7 @@ public struct CapturedDatagram: Sendable {
   /// reference library (4.0) with Link Audio: two channels that are subscribed, left
   /// and subscribed again, or change their tempo; and sixty channels that come and go.
   public static func recorded(as name: String) -> [CapturedDatagram] {
-    let path = #filePath.replacing("TestSupport/CapturedDatagram.swift", with: "captures/\(name).pcap")
+    let path = #filePath.replacing("TactusTestSupport/CapturedDatagram.swift", with: "captures/\(name).pcap")
     return datagrams(in: contents(of: path))
   }
 
