@@ -53,9 +53,9 @@ import Testing
     try await far.agree(on: 131, from: 1)
     _ = try await said(tap)
     let before = try await state(far)
-    let program = Lab.top + "/tools/lib/workshop/soak/far_enemy.py"
+    let program = Lab.top + "/tools/lib/python"
     let enemy = try ChildProcess(
-      far.stage.command(on: 3, ["/usr/bin/python3", program, "10.77.0.1", "20819", recording, "15", "4000"]))
+      far.stage.command(on: 3, [program, "enemy", "far", "10.77.0.1", "20819", recording, "15", "4000"]))
     var away: [String] = []
     for _ in 0..<20 {
       let rooms = try await far.told(1, "far/str")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where things are, how a command reads its words, and how it says that something is wrong."""
+"""Where things are, how commands are run, and how one says that something is wrong."""
 
 import json
 import os
@@ -7,9 +7,8 @@ import pathlib
 import re
 import subprocess
 import sys
-import types
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
 LIB = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOOLS = os.path.dirname(LIB)
@@ -20,65 +19,6 @@ LAB = os.path.join(TOOLS, "lab")
 def fail(command: str, message: object, status: int = 2) -> NoReturn:
     sys.stderr.write(f"{command}: {message}\n")
     sys.exit(status)
-
-
-class Number(NamedTuple):
-    """An option's value: what it is unless said, and what it may be."""
-    value: float | None
-    low: float
-    high: float = 10**12
-    kind: Callable[[str], float] = int
-
-
-def read_words(command: str, usage: str, words: Sequence[str], options: Mapping[str, object], is_prefix: bool = False
-               ) -> types.SimpleNamespace:
-    """The options by their names, and `words`, which are none. An option is False (a switch), a Number, or a text (None if
-    it has no default). With `is_prefix` everything from the first word on belongs to another command."""
-    known = {flag: option.value if isinstance(option, Number) else option for flag, option in options.items()}
-    found, waiting = types.SimpleNamespace(words=[]), list(words)
-    try_help = f"Try 'tools/{command} --help'"
-    while waiting:
-        word = waiting.pop(0)
-        if word in ("-h", "--help"):
-            print(usage)
-            sys.exit(0)
-        flag, equals, value = word.partition("=")
-        if not word.startswith("-") or (is_prefix and word == "--"):
-            found.words.append(word)
-            if is_prefix:
-                found.words = waiting if word == "--" else [word, *waiting]
-                break
-        elif flag not in options or (equals and options[flag] is False):
-            fail(command, f"{flag}: no such option. {try_help}")
-        elif options[flag] is False:
-            known[flag] = True
-        elif not equals and not waiting:
-            fail(command, f"{flag} needs a value. {try_help}")
-        else:
-            text, option = value if equals else waiting.pop(0), options[flag]
-            known[flag] = number(command, flag, text, option, try_help) if isinstance(option, Number) else text
-    for flag, value_of in known.items():
-        setattr(found, flag[2:].replace("-", "_"), value_of)
-    return found
-
-
-def number(command: str, flag: str, text: str, option: Number, try_help: str) -> float:
-    try:
-        value = option.kind(text)
-    except ValueError:
-        value = option.low - 1
-    if not option.low <= value <= option.high:
-        fail(command, f"{flag} {text}: must be a number from {option.low} to {option.high}. {try_help}")
-    return value
-
-
-def choices(command: str, flag: str, text: str | None, names: Sequence[str]) -> list[str]:
-    """NAME,... of an option; all of them if it was not given."""
-    found = text.split(",") if text else list(names)
-    for name in found:
-        if name not in names:
-            fail(command, f"{flag} {name}: there are {', '.join(names)}")
-    return found
 
 
 def succeeds(command: Sequence[str]) -> bool:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/conformance [FILTER]
-
-Plays Ableton's test plan (Tests/Conformance), each case with both apps on one host and on two, one after the other, and
+"""Plays Ableton's test plan (Tests/Conformance), each case with both apps on one host and on two, one after the other, and
 writes docs/conformance.md from what was done and heard. With FILTER (a regular expression, such as TEMPO-1) only those
 cases, on standard output. Ends with 1 if a case failed. About 15 minutes."""
 
@@ -17,6 +15,7 @@ import tempfile
 
 from . import build, common
 from .common import LAB, ROOT, package_list, shell
+from .options import Parser
 
 CASES = ([f"TEMPO-{n}" for n in range(1, 6)] + ["BEATTIME-1", "BEATTIME-2", "STARTSTOPSTATE-1", "STARTSTOPSTATE-2",
          "AUDIOENGINE-1", "AUDIOENGINE-2"] + [f"BACKGROUND-{n}" for n in range(1, 6)])
@@ -106,7 +105,9 @@ def page(directory: str, commit: str) -> None:
 
 
 def main(words: list[str]) -> int:
-    filters = common.read_words("conformance", __doc__ or "", words, {}).words
+    parser = Parser("conformance", __doc__)
+    parser.add_argument("filter", metavar="FILTER", nargs="?", default="")
+    only = parser.parse_args(words).filter
     shell("need_packages", *package_list("build_packages"), *package_list("peer_packages"))
     build.lab()
     build.tactus()
@@ -117,11 +118,11 @@ def main(words: list[str]) -> int:
         environment = {"CONFORMANCE_AT_ONCE": "1", **os.environ, "CONFORMANCE_RECORD": records}
         status = subprocess.run(
             ["setpriv", "--pdeathsig", "TERM", LAB, "--no-server", "--grace", "10", "--", "swift", "test", "--skip-build",
-             "--disable-xctest", "--filter", f"ConformanceTests.*{''.join(filters)}"],
+             "--disable-xctest", "--filter", f"ConformanceTests.*{only}"],
             check=False, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
         with contextlib.redirect_stdout(io.StringIO()) as text:
             page(records, commit)
-    if filters:
+    if only:
         print(text.getvalue(), end="")
     else:
         pathlib.Path(ROOT, "docs/conformance.md").write_text(text.getvalue())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/picture [FILE]: the picture of the terminal view (docs/images/terminal.svg) as a real terminal shows it: in a
+"""Makes the picture of the terminal view (docs/images/terminal.svg) as a real terminal shows it: in a
 lab, with Ableton's LinkHut in the session and the transport rolling. TACTUS_PROGRAM: build none, picture this one."""
 
 import io
@@ -12,7 +12,8 @@ import tempfile
 import time
 
 from . import build
-from .common import ROOT, read_words, shell
+from .common import ROOT, shell
+from .options import Parser
 from .peers.driver import Peer
 
 COLUMNS, ROWS = 80, 24
@@ -88,8 +89,9 @@ def picture(screen: str) -> str:
 
 
 def main(words: list[str]) -> None:
-    paths = read_words("picture", __doc__ or "", words, {}).words
-    path = os.path.abspath(paths[0]) if paths else f"{ROOT}/docs/images/terminal.svg"
+    parser = Parser("picture", __doc__)
+    parser.add_argument("file", metavar="FILE", nargs="?", default=f"{ROOT}/docs/images/terminal.svg")
+    path = os.path.abspath(parser.parse_args(words).file)
     program = build.tactus(os.environ.get("TACTUS_PROGRAM"))
     shell("need_packages", "ableton-link-utils", "python3-rich", "tmux")
     build.enter_lab("picture", [path], "--hosts", "1")

@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""usage: tools/bench audio [options]
-
-What tactus and LinkHut play, judged in the same run by tools/listen: clicks against the beat of the reference Link
-library, MIDI clock, process callback times. About 9 minutes.
-
-  --quick          less of everything, under a minute
-  --only NAMES     some scenes: self-test, beat, periods, rates, pipewire, busy, stall, clock, clocks, pulse, callback
-  --json FILE      all figures, with a list of every beat, as JSON ("-": standard output instead of the table)
-  --tactus PROGRAM this build of tactus (default: .build/release/tactus, built first)
-  --endurance MIN  only this: MIN minutes at 64 frames, xruns counted
+"""What tactus and LinkHut play, judged in the same run by tools/listen: clicks against the beat of the reference Link
+library, MIDI clock, process callback times. About 9 minutes, with --quick under one. --json has a list of every beat.
 docs/benchmarks.md says how it measures and what its own error is."""
 
 from typing import Any
 
 from .. import build
-from ..common import choices, shell
+from ..common import shell
+from ..options import Parser, names, within
 from . import table
 
 Scene = dict[str, Any]
@@ -38,8 +31,7 @@ def scenes(options: Any) -> list[Scene]:
     if options.endurance:
         seconds = options.endurance * 60
         return [scene("endurance", f"64 frames for {options.endurance:g} minutes", "callback", 64, seconds=seconds)]
-    only = choices("bench audio", "--only", options.only, NAMES)
-    return [s for s in (quick() if options.quick else full()) if s["name"] in only]
+    return [s for s in (quick() if options.quick else full()) if s["name"] in options.only]
 
 
 def quick() -> list[Scene]:
@@ -81,15 +73,26 @@ def full() -> list[Scene]:
     return found
 
 
+def arguments(parser: Parser) -> None:
+    parser.add_argument("--only", type=names(NAMES), default=NAMES, metavar="SCENE,...", help=", ".join(NAMES))
+    parser.add_argument("--endurance", type=within(0, kind=float), metavar="MIN", help="only this: MIN minutes at 64 frames, xruns counted")
+    parser.add_argument("--picture", metavar="FILE", help="draw the scene pulse as SVG (docs/images/pulse.svg)")
+    parser.add_argument("--tactus", metavar="PROGRAM", help="this build of tactus (default: .build/release/tactus, built first)")
+
+
 def ready(options: Any) -> None:
-    scenes(options)  # if there are such
     shell("need_packages", "ableton-link-utils", "jack-midi-clock")
-    for name in ("callback_time", "least"):
-        build.native(name)
+    if options.picture:
+        shell("need_packages", "python3-matplotlib")
+    build.native("callback_time")
     build.listener()
     build.tactus(options.tactus)
     build.lab()
 
 
 def measure(options: Any) -> tuple[object, bool]:
-    return table.play(scenes(options), "bench.audio_scene", options, table.of)
+    measured, held = table.play(scenes(options), "bench.audio_scene", options, table.of)
+    if options.picture:
+        from . import audio_picture
+        audio_picture.draw(measured, options.picture)
+    return measured, held

@@ -27,7 +27,7 @@ def clocks(scene: Line) -> bool:
         heard.append(line)
         say(line)
 
-    ear = listening.Ear(["--tempo", "131", "--offsets", ",".join(map(str, OFFSETS)), *(f"tactus:{name}" for name in NAMES)], hear)
+    ear = listening.Ear(["--tempo", "131", f"--offsets={','.join(map(str, OFFSETS))}", *(f"tactus:{name}" for name in NAMES)], hear)
     player = actors.tactus(scene["tactus"], *(f"--out={name}=clock offset={offset} when=always"
                                               for name, offset in zip(NAMES, OFFSETS, strict=True)))
     ear.wait_for_peers(1)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .. import build, listening, processes
+from .. import listening, processes
 from ..common import say
 from ..peers import driver
 from . import actors, audio_clocks, audio_pulse
@@ -139,10 +139,6 @@ def jack_midi_clock() -> None:
 def callback(scene: Scene) -> None:
     environment = actors.timed()
     with ensemble(scene, environment=environment) as (ear, running):
-        # They do nothing, or add in a register for some microseconds: what takes longer is the machine's doing.
-        least = {name: driver.Program([build.native("least"), *words], environment)
-                 for name, words in (("nothing", []), ("5 us of adding", ["adding", "5"]),
-                                     ("nothing, 16 ports", ["ports", "0", "16"]))}
         studio = driver.Program([scene["tactus"], "--name=studio", "--click", "--clock-when=always", "--no-osc", *STUDIO],
                                 environment)
         running["tactus, 16 more outputs"] = studio.pid
@@ -150,13 +146,11 @@ def callback(scene: Scene) -> None:
         ear.tell("roll")
         time.sleep(2.5)
         times = {name: actors.Times(process) for name, process in running.items()}
-        times |= {name: actors.Times(program.pid) for name, program in least.items()}
         ear.section("callback", scene["seconds"])
         for name, found in times.items():
             say({"type": "callback", "program": name, **found.figures()})
         say({"type": "not_finished", "programs": not_finished()})
-        for program in (studio, *least.values()):
-            program.end()
+        studio.end()
 
 
 def not_finished() -> dict[str, int]:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/bench fuzz [packets|audio|far|json5|web|midi|bbt] [--quick] [--runs N] [--seed N] [--json FILE]
-
-Feeds 10,000,000 mutated packets (--quick: 200,000; --runs: as many as you say) to LinkWire's decoders, and to a
+"""Feeds 10,000,000 mutated packets (--quick: 200,000; --runs: as many as you say) to LinkWire's decoders, and to a
 LinkSession as if they came from the network, under libFuzzer and the address sanitizer. Starts from real captured
 packets. Fails on a crash, an over-read, or a packet that is another one after being written and read again; the
 packet is then in a file that libFuzzer names, and the seed repeats the run. With audio the same for Link Audio's messages and a
@@ -24,7 +22,8 @@ import time
 from typing import Any, NamedTuple
 
 from .. import build
-from ..common import ROOT, choices, fail, shell
+from ..common import ROOT, fail, shell
+from ..options import Parser, within
 
 HARNESS = os.path.join(build.NATIVE, "fuzz")
 SANITIZE = "-sanitize=address,fuzzer"
@@ -126,14 +125,18 @@ def compiled(subject: Subject, work: str) -> str:
     return f"{work}/fuzz"
 
 
+def arguments(parser: Parser) -> None:
+    parser.add_argument("subject", nargs="?", choices=SUBJECTS, default="packets", metavar="SUBJECT", help=", ".join(SUBJECTS))
+    parser.add_argument("--runs", type=within(1), metavar="N", help="as many")
+    parser.add_argument("--seed", type=within(0), default=20808, metavar="N", help="(20808)")
+
+
 def ready(_: object) -> None:
     shell("need_swift")
 
 
 def measure(options: Any) -> tuple[object, bool]:
-    name = options.words[-1] if options.words else "packets"
-    choices("bench fuzz", "", name, list(SUBJECTS))
-    subject = SUBJECTS[name]
+    name, subject = options.subject, SUBJECTS[options.subject]
     with tempfile.TemporaryDirectory() as work:
         program = compiled(subject, work)
         os.mkdir(f"{work}/corpus")

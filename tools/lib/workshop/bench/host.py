@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""usage: tools/bench host [options]
-
-JACK's transport against the beat of the reference Link library: the bar and beat that tactus shows, beside a naive
-bridge; starts from the transport and from a Link peer, as a DAW that counts frames hears them, alone and beside a client
-that needs 200 ms; and a timebase master that leads the session through ramps and then for a minute. Under 10 minutes.
-
-  --quick          less of everything, about a minute and a half
-  --json FILE      all figures as JSON ("-": standard output instead of the table)
-  --on SUITE       only starts, on the PipeWire and the jackd of Debian trixie, or of sid with a --tactus that was compiled there, at 256
-                   and 1024 frames (tools/lab --root)
-  --tactus PROGRAM this build of tactus (default: .build/release/tactus, built first)
-docs/benchmarks.md says how it measures and what its own error is."""
+"""JACK's transport against the beat of the reference Link library: the bar and beat that tactus shows, beside a naive
+bridge's; starts from the transport and from a Link peer, as a DAW that counts frames hears them, alone and beside a client
+that needs 200 ms; and a timebase master that leads the session through ramps and then for a minute. Under 10 minutes, with --quick
+a minute and a half. docs/benchmarks.md says how it measures and what its own error is."""
 
 from statistics import median
 from typing import Any
 
 from .. import build
+from ..options import Parser
 from . import table
 
 Line = dict[str, Any]
@@ -111,6 +104,13 @@ def led(result: Line) -> list[str]:
         text.append(f"  {name.replace('-', ' '):<14}{tempo:>6}{found['hut']['tempo']:>9.2f}{figures}"
                     f"{found['end']['changes']:>25}{found['method']['server_stalls']:>15}")
     return text
+
+
+def arguments(parser: Parser) -> None:
+    parser.add_argument("--on", default="", metavar="SUITE",
+                        help="only starts, on the PipeWire and the jackd of Debian trixie, or of sid with a --tactus that was compiled there, "
+                             "at 256 and 1024 frames (tools/lab --root)")
+    parser.add_argument("--tactus", metavar="PROGRAM", help="this build of tactus (default: .build/release/tactus, built first)")
 
 
 def ready(options: Any) -> None:

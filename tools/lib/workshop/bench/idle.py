@@ -1,27 +1,68 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/bench idle: wake-ups, processor and memory while nobody does anything. [--quick] [--json FILE]
+"""Wake-ups, processor and memory of tactus (click off) and of Ableton's LinkHut while both idle in one session, on one JACK server
+of 256 frames: each in a terminal; then tactus without a terminal, as a service runs it, beside LinkHut again. A wake-up is the
+kernel's count of a thread that waited and went on, in all threads but the one that JACK calls in each cycle. TACTUS_PROGRAM names
+another program to measure. A minute."""
 
-tactus with its click off and Ableton's LinkHut, each in a terminal, both in one session and on one JACK server of 256 frames;
-then tactus without a terminal, as a service has it, beside LinkHut again. Wake-ups are the kernel's count of how often a
-thread waited and went on, of all threads but the one that JACK calls in each cycle. TACTUS_PROGRAM measures that program
-instead. A minute."""
-
+import contextlib
+import fcntl
 import os
+import pty
+import select
+import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 from typing import Any
 
-from .. import processes
-from . import start
+from .. import build, processes
+from ..common import shell
+from ..peers import driver
 from .actors import Figures
-from .start import Program
 
+STAGE: list[str] = []
 CYCLES = 48_000 / 256  # a second
 
 
+class Program:
+    """A program in a terminal. LinkHut needs a key to enable Link: that key waits in the terminal before the program starts."""
+
+    def __init__(self, name: str, command: list[str], keys: bytes, home: str) -> None:
+        self.name, self.command, self.keys = name, command, keys
+        self.environment = dict(driver.without_choices(home), TERM="xterm")
+
+    def start(self) -> None:
+        self.terminal, inner = pty.openpty()
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+        os.write(self.terminal, self.keys)
+        self.process = subprocess.Popen(self.command, stdin=inner, stdout=inner, stderr=inner, env=self.environment)
+        os.close(inner)
+
+    def drain(self, seconds: float) -> None:
+        """Reads what the program draws: a full terminal would hold it up."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if select.select([self.terminal], [], [], left)[0]:
+                with contextlib.suppress(OSError):
+                    os.read(self.terminal, 65536)
+
+    def stop(self) -> None:
+        if self.name == "LinkHut":
+            os.write(self.terminal, b"q")
+        else:
+            self.process.send_signal(signal.SIGTERM)
+        end = time.monotonic() + 5
+        while self.process.poll() is None and time.monotonic() < end:
+            self.drain(0.02)
+        self.process.kill()
+        self.process.wait()
+        os.close(self.terminal)
+
+
 class Service(Program):
-    """Nobody watches it."""
+    """A program without a terminal."""
 
     def start(self) -> None:
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=self.environment)
@@ -36,7 +77,7 @@ def memory(process: int) -> dict[str, int]:
 
 
 def rest(programs: list[Program], seconds: float) -> list[Figures]:
-    """All of them at once."""
+    """The figures of programs that idle beside each other."""
     def drain(seconds: float) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -60,13 +101,19 @@ def rest(programs: list[Program], seconds: float) -> list[Figures]:
     return found
 
 
-ready = start.program
+def tactus() -> str:
+    return os.path.realpath(os.environ.get("TACTUS_PROGRAM") or build.tactus())
+
+
+def ready(_: object) -> None:
+    shell("need_packages", "ableton-link-utils")
+    tactus()
 
 
 def measure(options: Any) -> tuple[object, bool]:
     seconds = 5 if options.quick else 20
     with tempfile.TemporaryDirectory() as home:
-        command = [start.program(), "--link"]
+        command = [tactus(), "--link"]
         hut = Program("LinkHut", ["LinkHut"], b"a", home)
         shown, peer = rest([Program("tactus", command, b"", home), hut], seconds)
         service, _ = rest([Service("tactus", command, b"", home), hut], seconds)

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""usage: tools/bench osc [-h] [--quick] [--seed SEED] [--json FILE]
-
-tools/bench osc: how soon the control surface acts and tells, and what it costs, on the real program in a lab.
+"""How soon the control surface acts and tells, and what it costs, on the real program in a lab.
 
     dispatch   round trip of a ping on an idle surface
     latency    from the packet to the cycle boundary after it, and from there to the audio cycle that shows the change:
@@ -18,13 +16,7 @@ tools/bench osc: how soon the control surface acts and tells, and what it costs,
     link       the kind of Link datagram that costs all threads but the audio thread most, among a thousand invented peers
     flood      the dearest packet 4000 times a second: pings beside it, and the thread's share of a core
     trees      eight HTTP clients that ask for the whole tree 300 times in a row, again and again: the same
-    end        SIGTERM while both go on: seconds until the program has ended
-
-options:
-  -h, --help   show this help message and exit
-  --quick      a tenth of the rounds
-  --seed SEED  of the search (1)
-  --json FILE"""
+    end        SIGTERM while both go on: seconds until the program has ended"""
 
 import math
 import random
@@ -34,12 +26,14 @@ from statistics import median
 from typing import Any
 
 from .. import build, processes
+from ..enemy import Attack, Flood, Trees
+from ..options import Parser, within
 from ..osc import Controller, raw_clock
 from ..peers import driver
+from . import dearest
 from .actors import Figures, Watch
-from .link_hostile import LinkSearch
-from .osc_hostile import Attack, Flood, Page, PageSearch, Search, Surface, Trees
 
+STAGE: list[str] = []
 QUERY = 20810
 PAGE = "127.0.0.1:20880"
 
@@ -152,17 +146,21 @@ def feedback(process: int, seconds: float) -> Figures:
     return {"idle_percent": round(idle, 2), "with_16_percent": round(told, 2), "cost_percent": round(told - idle, 2)}
 
 
-def under(attack: Attack, thread: Surface, seconds: float) -> Figures:
+def under(attack: Attack, search: dearest.Search, seconds: float) -> Figures:
     """Pings while it goes on, and how much of a core the surface's thread has of it."""
     controller = Controller()
     attack.start()
     time.sleep(1)
-    began, start, pings = time.perf_counter(), thread.seconds(), []
+    began, start, pings = time.perf_counter(), search.seconds(), []
     while time.perf_counter() < began + seconds:
         pings.append(controller.ping() or 2000.0)
         time.sleep(0.02)
-    share = (thread.seconds() - start) / (time.perf_counter() - began) * 100
+    share = (search.seconds() - start) / (time.perf_counter() - began) * 100
     return {"ping_ms": spread(pings), "core_percent": round(share, 1), "done_per_second": attack.rate()}
+
+
+def arguments(parser: Parser) -> None:
+    parser.add_argument("--seed", type=within(0), default=1, metavar="N", help="of the searches (1)")
 
 
 def ready(_: object) -> None:
@@ -179,15 +177,16 @@ def measure(options: Any) -> tuple[object, bool]:
     tactus.wait_for("Page: ")
     figures: Figures = {"dispatch": dispatch(few(100, 1000)), "latency": latency(few(50, 500)), **beat_and_exact(few(8, 40)),
                         "fader": fader(few(2, 10)), "feedback": feedback(tactus.pid, few(3, 15))}
-    thread = Surface(tactus.pid)
-    packet, figures["dearest"] = Search(thread, options.seed).dearest(few(60, 600))
-    for area, hearer in (("page", thread), ("web", Page(tactus.pid))):
-        _, figures[area] = PageSearch(hearer, options.seed, PAGE).dearest(few(60, 600))
-    figures["link"] = LinkSearch(tactus.pid, options.seed).dearest(few(60, 600))
+    surface, web = [dearest.hears_osc(tactus.pid)], [dearest.serves_page(tactus.pid)]
+    search = dearest.Search(tactus.pid, surface, options.seed)
+    packet, figures["dearest"] = search.dearest(few(60, 600))
+    for area, hearer in (("page", surface), ("web", web)):
+        _, figures[area] = dearest.PageSearch(tactus.pid, hearer, options.seed, PAGE).dearest(few(60, 600))
+    _, figures["link"] = dearest.LinkSearch(tactus.pid, options.seed).dearest(few(60, 600))
     flood, trees = Flood(packet), Trees(QUERY)
-    figures["flood"] = under(flood, thread, few(5, 20))
+    figures["flood"] = under(flood, search, few(5, 20))
     flood.stop()
-    figures["trees"] = under(trees, thread, few(5, 20))
+    figures["trees"] = under(trees, search, few(5, 20))
     flood.start()
     time.sleep(1)
     began = time.perf_counter()

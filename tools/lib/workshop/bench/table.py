@@ -12,7 +12,7 @@ COLUMNS = "  {:<24}{:<25}{:>6}{:>10}{:>10}{:>10}{:>9}  {}"
 Line = dict[str, Any]
 
 
-def play(scenes: list[Line], module: str, options: Any, shown: Callable[[Line], str]) -> tuple[object, bool]:
+def play(scenes: list[Line], module: str, options: Any, shown: Callable[[Line], str]) -> tuple[dict[str, Any], bool]:
     """Each in a lab of its own; all figures, and whether all went well."""
     results = []
     for scene in scenes:

@@ -2,26 +2,19 @@
 """tools/lab: the command line. The parts: stage (namespaces, life and death), hosts (networks), servers (JACK), wire (the
 virtual cable), screen (a display), roots (another Debian), prepare (what is installed). Built on kernel, and on nothing that is built on them."""
 
+import argparse
 import os
 
-from ..common import LAB, Number, read_words
+from ..common import LAB
+from ..options import Parser, within
 from .kernel import fail
 
 USAGE = """\
-usage: tools/lab [options] [-- COMMAND...]       run COMMAND (default: your shell) on a private network with a
-                                                 private JACK server; its exit status is the lab's
-       tools/lab --hosts N [options] -- COMMAND  the same with N hosts on one virtual wire; COMMAND runs on host 1
-
-options:
-  --period N      frames per period (256)        --rate N     frames per second (48000)
-  --no-server     no JACK server                 --pipewire   PipeWire's JACK instead of jackd
-  --no-realtime   jackd without real-time scheduling even where it is allowed
-  --root SUITE    all of it in Debian trixie or sid, with their servers and DAWs, in a root that stays in ~/.cache/tactus;
-                  sees this repository, /tmp and nothing else of the machine (as root)
-  --name NAME     the server's name (lab; on several hosts lab-1, lab-2, ...)
-  --hosts N       1 to 32 hosts, each with its own network interface, addresses, /dev/shm and server
-  --wire "..."    how the wire behaves from the start, as for `wire` below
-  --grace S       seconds that COMMAND has to end after INT, TERM or HUP before everything is killed (3)
+tools/lab [option...] [-- COMMAND...]
+       tools/lab prepare | at PID [on K] COMMAND... | peer NAME"""
+EPILOG = """\
+COMMAND (default: your shell) runs on a private network with a private JACK server, with several hosts on the first of them; its exit
+status is the lab's: 125 the lab itself failed, 126 and 127 COMMAND could not be run or was not found, 128+S a signal S ended it.
 
 inside, $LAB is this program:
   $LAB on K COMMAND...         run COMMAND on host K
@@ -33,17 +26,8 @@ inside, $LAB is this program:
       cut [K [L]], heal [K [L]]  everything; everything of host K; everything between K and L
   $LAB plug K NAME [ADDRESS/BITS]   one more interface on the wire for host K (default 10.77.0.(100*n+K)/24)
   $LAB unplug K NAME           take it away ($LAB on K ip ... does the rest: addr add, addr del, link set down)
-  $LAB wire measure            what the wire adds to a datagram's way there and back
-  $LAB peer linkhut            Ableton's LinkHut     } driven by lines on standard input, one JSON answer each:
-  $LAB peer reference          the reference library } `help` lists the commands
-  $LAB peer aalink             aalink, for Python    }
-  $LAB peer jack               JACK's transport      }
-  $LAB peer drums              a drum machine        }
-  $LAB peer looper             SooperLooper          }
-  $LAB peer controller         OSC, to tactus        }
-  $LAB peer browser            Chromium, no window   }
-  $LAB peer firefox            Firefox, no window    }
-  $LAB peer webkit             WebKitGTK             }
+  $LAB peer NAME               a program driven by lines on standard input, one JSON answer each (`help` lists the commands):
+                               linkhut, reference, aalink, jack, drums, looper, controller, browser, firefox or webkit
   $LAB screen COMMAND...       a program with windows, on a display that nobody sees and with a fresh HOME
 
 anywhere:
@@ -51,10 +35,30 @@ anywhere:
   tools/lab prepare            install and build now what the lab would install at first use
   tools/lab peer NAME          outside of a lab: in a lab of its own
 
-exit status: COMMAND's; 125 the lab itself failed, 126 and 127 COMMAND could not be run or was not found,
-128+S a signal S ended it. docs/lab.md has examples."""
-OPTIONS = {"--period": Number(256, 16, 8192), "--rate": Number(48000, 8000, 384000), "--no-server": False, "--pipewire": False,
-           "--no-realtime": False, "--name": "lab", "--hosts": Number(0, 1, 32), "--root": "", "--wire": "", "--grace": Number(3.0, 0, 600, float)}
+docs/lab.md has examples."""
+
+
+def read(words: list[str]) -> argparse.Namespace:
+    parser = Parser("lab", None, USAGE, EPILOG)
+    parser.add_argument("--period", type=within(16, 8192), default=256, metavar="N", help="frames per period (256)")
+    parser.add_argument("--rate", type=within(8000, 384000), default=48000, metavar="N", help="frames per second (48000)")
+    parser.add_argument("--no-server", dest="server", action="store_const", const=None, default="jackd", help="no JACK server")
+    parser.add_argument("--pipewire", dest="server", action="store_const", const="pipewire", help="PipeWire's JACK instead of jackd")
+    parser.add_argument("--no-realtime", action="store_true", help="jackd without real-time scheduling even where it is allowed")
+    parser.add_argument("--name", default="lab", help="of the server (lab; on several hosts lab-1, lab-2, ...)")
+    parser.add_argument("--hosts", type=within(0, 32), default=0, metavar="N",
+                        help="1 to 32 hosts, each with its own network interface, addresses, /dev/shm and server, on one virtual wire")
+    parser.add_argument("--root", default="", metavar="SUITE",
+                        help="all of it in Debian trixie or sid, with their servers and DAWs, in a root that stays in ~/.cache/tactus; "
+                             "sees this repository, /tmp and nothing else of the machine (as root)")
+    parser.add_argument("--wire", default="", metavar="'SETTING...'", help="how the wire behaves from the start, as for `wire` below")
+    parser.add_argument("--grace", type=within(0, 600, float), default=3.0, metavar="S",
+                        help="seconds that COMMAND has to end after INT, TERM or HUP before everything is killed (3)")
+    parser.add_argument("command", nargs="...", help=argparse.SUPPRESS)
+    options = parser.parse_args(words)
+    if not options.name or "/" in options.name or len(options.name) > 32:
+        parser.error(f"--name {options.name}: 1 to 32 characters, no /")
+    return options
 
 
 def main(words: list[str]) -> None:
@@ -70,11 +74,7 @@ def main(words: list[str]) -> None:
         {"on": hosts.run_on, "at": hosts.run_at, "plug": hosts.plug_command, "unplug": hosts.unplug_command}[word](rest)
     elif word == "wire":
         from . import wire
-        if rest == ["measure"]:
-            from . import measure
-            measure.measure()
-        else:
-            wire.command(rest)
+        wire.command(rest)
     elif word == "prepare":
         from . import prepare
         prepare.everything()
@@ -86,11 +86,9 @@ def main(words: list[str]) -> None:
         prepare.become_peer(rest)
     else:
         from . import stage
-        options = read_words("lab", USAGE, [] if word == "peer" else words, OPTIONS, is_prefix=True)
-        if not options.name or "/" in options.name or len(options.name) > 32:
-            fail(f"--name {options.name}: 1 to 32 characters, no /", 2)
+        options = read([] if word == "peer" else words)
         if options.root:
             from . import roots
             roots.choose(options.root)
-        options.server = None if options.no_server else "pipewire" if options.pipewire else "jackd"
-        stage.enter(options, [LAB, *words] if word == "peer" else options.words, nested=bool(inside))
+        command = [LAB, *words] if word == "peer" else options.command[options.command[:1] == ["--"]:]
+        stage.enter(options, command, nested=bool(inside))

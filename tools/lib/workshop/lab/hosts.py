@@ -7,8 +7,8 @@ import os
 import pathlib
 import re
 import subprocess
+from argparse import Namespace
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 
 from .. import build as compiled
 from . import kernel, wire
@@ -93,7 +93,7 @@ def sysctl(name: str, value: int) -> None:
         file.write(str(value))  # but for a kernel without IPv6
 
 
-def build(options: SimpleNamespace, environment: Environment, wire_program: str | None) -> list[Host]:
+def build(options: Namespace, environment: Environment, wire_program: str | None) -> list[Host]:
     """All hosts, and the wire between them."""
     environment["XDG_RUNTIME_DIR"] = RUNTIME
     # The programs store their state in the lab, and it vanishes with the lab.
@@ -116,7 +116,7 @@ def build(options: SimpleNamespace, environment: Environment, wire_program: str 
     return everyone
 
 
-def make(number: int, options: SimpleNamespace, environment: Environment) -> Host:
+def make(number: int, options: Namespace, environment: Environment) -> Host:
     """Host NUMBER: namespaces that only we hold, by descriptors."""
     with elsewhere(lambda: kernel.unshare(kernel.NEWNET | kernel.NEWNS)):
         fresh_shm()

@@ -6,7 +6,7 @@ import pathlib
 import socket
 import sys
 import time
-from types import SimpleNamespace
+from argparse import Namespace
 
 from ..common import LIB
 from .hosts import Host
@@ -18,7 +18,7 @@ READY_WITHIN = 30.0  # seconds; a busy machine starts jackd in 0.2 to 1, one at 
 Started = tuple[int, str, str]  # its process, its log, and the socket at which it takes clients
 
 
-def start(options: SimpleNamespace, everyone: list[Host]) -> None:
+def start(options: Namespace, everyone: list[Host]) -> None:
     """Start the servers of all hosts at once and come back when each takes clients."""
     if options.server is None:
         return
@@ -54,7 +54,7 @@ def may_run_realtime() -> bool:
     return True
 
 
-def start_jackd(options: SimpleNamespace, is_realtime: bool, host: Host) -> Started:
+def start_jackd(options: Namespace, is_realtime: bool, host: Host) -> Started:
     name = host.environment["JACK_DEFAULT_SERVER"]
     log = f"{host.environment['LAB_DIR']}/jackd-{host.number}.log"
     environment = {key: value for key, value in host.environment.items() if key != "DISPLAY"}
@@ -69,7 +69,7 @@ def start_jackd(options: SimpleNamespace, is_realtime: bool, host: Host) -> Star
 RT_MODULE = "{ name = libpipewire-module-rt args = { rt.prio = 10 } flags = [ ifexists nofail ] }"
 
 
-def start_pipewire(options: SimpleNamespace, is_realtime: bool, host: Host) -> Started:
+def start_pipewire(options: Namespace, is_realtime: bool, host: Host) -> Started:
     directory = f"{host.environment['LAB_DIR']}/pipewire-{host.number}"
     os.mkdir(directory)
     text = pathlib.Path(LIB, "pipewire.conf").read_text()

@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 import traceback
-from types import SimpleNamespace
+from argparse import Namespace
 from typing import NoReturn
 
 from .. import build
@@ -28,7 +28,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 SI_KERNEL = 0x80  # the sender was the terminal: COMMAND got it as well
 
 
-def enter(options: SimpleNamespace, command: list[str], nested: bool) -> NoReturn:
+def enter(options: Namespace, command: list[str], nested: bool) -> NoReturn:
     if options.root:
         roots.needed(options.root)
     elif not nested:
@@ -120,7 +120,7 @@ def outside(child: int, grace: float) -> int:
             deadline = time.monotonic()
 
 
-def inside(options: SimpleNamespace, command: list[str], wire_program: str | None, at: str) -> int:
+def inside(options: Namespace, command: list[str], wire_program: str | None, at: str) -> int:
     """Process 1: set the stage, run COMMAND, reap everything, return COMMAND's status."""
     try:
         kernel.unshare(kernel.NEWNS | kernel.NEWNET | kernel.NEWIPC)

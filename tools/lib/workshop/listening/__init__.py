@@ -1,25 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""usage: tools/listen [options] PORT[@N]...
-
-Listens to JACK output ports (audio: onsets; MIDI: clock) and compares each onset with the beat that the reference Link
-library, running in this program as a peer of its own, computes for the moment it is heard. N onsets are expected in a
-beat (audio 1, MIDI 24). Prints a line for each port: how many onsets there were, and how far from the beat.
-
-  --for S          listen S seconds, then report and end (without it: commands, see below)
-  --events         a line for every onset and clock, not only the summaries
-  --json           everything as JSON, an object a line: docs/benchmarks.md
-  --tempo BPM      of our Link peer when it is alone (120)
-  --quantum N      (4)
-  --latency N      pretend that our inputs are heard N frames later (default: as late as the hardware)
-  --offsets MS,... what each port is sent earlier by, in their order: an output's own offset (0)
-  --song BPM       judge MIDI clock against the transport's frames at BPM, not against the session
-  --timebase BPM   be JACK's timebase master: a plain one that counts bars of four from frame 0
-  --exact US       play a click of our own, US microseconds after each beat, on exact:out[@N] ...
-  --clock wall     ... timed by the wake-up times instead of JACK's clock
-  --through N      a route that is N frames longer, and says so: through:in to through:out
-  --no-link        only listen: our Link peer stays out of the session until told
-  --name NAME      of our JACK client (ear)
-  --start-stop     follow and send start and stop in the session
+"""Listens to JACK output ports (audio: onsets; MIDI: clock) and compares each onset with the beat that the reference Link
+library, running in this program as a peer of its own, computes for the moment it is heard. Prints a line for each port: how many
+onsets there were, and how far from the beat.
 
 Commands on standard input, a line each:
   section NAME     forget what was heard until now and listen anew
@@ -32,6 +14,7 @@ Commands on standard input, a line each:
   end              report, unless that was just done, and end
 """
 
+import argparse
 import json
 import os
 import select
@@ -42,7 +25,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from .. import build
-from ..common import Number, choices, fail, number, read_words
+from ..options import Parser, within
 from ..peers import driver
 from . import words
 from .judge import Judge
@@ -54,11 +37,46 @@ from .wall import Wall
 UNRIPE, REMEMBERED = 1.0, 15  # seconds
 NEWS_TAKE = 900e3  # three Alives that come late or not at all, on a busy machine
 MOST_PORTS = 16
-OPTIONS = {
-    "--for": Number(0.0, 0.1, 1e5, float), "--events": False, "--json": False, "--tempo": Number(120, 20, 999, float),
-    "--quantum": Number(4, 1, 64, float), "--latency": Number(-1, 0, 1e6), "--offsets": "", "--song": Number(0, 1, 2000, float),
-    "--timebase": Number(0, 1, 2000, float), "--exact": Number(None, -1e6, 1e6, float), "--clock": "jack",
-    "--through": Number(-1, 0, 1e6), "--no-link": False, "--name": "ear", "--start-stop": False}
+
+
+def port(text: str) -> tuple[str, int]:
+    """The type of PORT[@N]; N is 0 without it."""
+    name, at, count = text.rpartition("@")
+    return (name, int(within(1, 96)(count))) if at else (text, 0)
+
+
+def offsets(text: str) -> list[float]:
+    """The type of MS,..., in microseconds."""
+    return [1000 * within(-1000, 1000, float)(each) for each in text.split(",") if each]
+
+
+def read(words: Sequence[str]) -> argparse.Namespace:
+    parser = Parser("listen", __doc__)
+    known = parser.add_argument
+    known("ports", nargs="*", type=port, metavar="PORT[@N]", help="N onsets are expected in a beat (audio 1, MIDI 24)")
+    known("--for", type=within(0.1, 1e5, float), default=0.0, metavar="S", help="listen S seconds, then report and end (without it: commands)")
+    known("--events", action="store_true", help="a line for every onset and clock, not only the summaries")
+    known("--json", action="store_true", help="everything as JSON, an object a line: docs/benchmarks.md")
+    known("--tempo", type=within(20, 999, float), default=120.0, metavar="BPM", help="of our Link peer when it is alone (120)")
+    known("--quantum", type=within(1, 64, float), default=4.0, metavar="N", help="(4)")
+    known("--latency", type=within(0, 1e6), default=-1, metavar="N",
+          help="pretend that our inputs are heard N frames later (default: as late as the hardware)")
+    known("--offsets", type=offsets, default=[], metavar="MS,...", help="what each port is sent earlier by, in their order (0)")
+    known("--song", type=within(1, 2000, float), default=0.0, metavar="BPM",
+          help="judge MIDI clock against the transport's frames at BPM, not against the session")
+    known("--timebase", type=within(1, 2000, float), default=0.0, metavar="BPM",
+          help="be JACK's timebase master: a plain one that counts bars of four from frame 0")
+    known("--exact", type=within(-1e6, 1e6, float), metavar="US", help="play a click of our own, US microseconds after each beat, on exact:out[@N]")
+    known("--clock", choices=["jack", "wall"], default="jack", help="wall: time --exact by the wake-up times instead of JACK's clock")
+    known("--through", type=within(0, 1e6), default=-1, metavar="N",
+          help="a route that is N frames longer, and says so: through:in to through:out")
+    known("--no-link", action="store_true", help="only listen: our Link peer stays out of the session until told")
+    known("--name", default="ear", help="of our JACK client (ear)")
+    known("--start-stop", action="store_true", help="follow and send start and stop in the session")
+    options = parser.parse_intermixed_args(words)
+    if len(options.ports) > MOST_PORTS or not (options.ports or options.exact is not None or options.timebase):
+        parser.error(f"needs from 1 to {MOST_PORTS} ports")
+    return options
 
 
 class Ear:
@@ -67,16 +85,8 @@ class Ear:
     def __init__(self, arguments: Sequence[str], say: Callable[[Message], object] = lambda message: None,
                  environment: Mapping[str, str] | None = None) -> None:
         self.say = say
-        self.options = options = read_words("listen", __doc__, list(arguments), OPTIONS)
-        choices("listen", "--clock", options.clock, ["jack", "wall"])
-        ports = [port.rpartition("@") if "@" in port else (port, "", "") for port in options.words]
-        self.ports = [(name, int(number("listen", "@", count, Number(0, 1, 96), "Try 'tools/listen --help'")) if at else 0)
-                      for name, at, count in ports]
-        if len(ports) > MOST_PORTS or not (ports or options.exact is not None or options.timebase):
-            fail("listen", f"from 1 to {MOST_PORTS} ports. Try 'tools/listen --help'")
-        limit = Number(0, -1000, 1000, float)
-        self.early = [1000 * number("listen", "--offsets", text, limit, "Try 'tools/listen --help'")
-                      for text in options.offsets.split(",") if text]
+        self.options = options = read(arguments)
+        self.ports, self.early = options.ports, options.offsets
         given = {name: float(getattr(options, name)) for name in ("tempo", "quantum", "latency", "timebase", "through", "no_link",
                                                                   "start_stop")}
         if options.exact is not None:

@@ -8,7 +8,7 @@ import struct
 import time
 
 from .. import osc
-from ..bench.osc_hostile import Flood
+from ..enemy import Flood
 from . import lines
 from .lines import Fields
 

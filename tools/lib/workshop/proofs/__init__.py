@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/prove-realtime [--seconds N] [PROOF...]
-
-Proves that the audio thread never allocates, frees, locks, waits or makes a system call, in four ways that
+"""Proves that the audio thread never allocates, frees, locks, waits or makes a system call, in four ways that
 know nothing of each other, and that each of them fails when such a sin is planted:
   annotations   the compiler checks every function that a JACK callback can reach
   reach         a walk over the release program's machine code finds only the C calls that CJACK's shim allows
   rtsan         HostSync plays an hour, LinkAudioPath ten minutes under RealtimeSanitizer
   interposer    the release program runs under a watch of its audio thread, on jackd and on PipeWire, N seconds
                 each (8), while everything around it changes: Link peers, OSC, transport, connections, periods
-Without names, all. Ends with 0 if every proof held and every planted sin was found."""
+Ends with 0 if every proof held and every planted sin was found."""
 
 import glob
 import os
@@ -21,7 +19,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 
 from .. import build
-from ..common import LAB, ROOT, Number, module, package_list, read_words, shell
+from ..common import LAB, ROOT, module, package_list, shell
+from ..options import Parser, within
 from . import reach
 
 # Each proof returns a list of errors. Its counter-proof runs the same proof on planted errors, and returns
@@ -212,15 +211,17 @@ PROOFS: dict[str, tuple[Callable[..., list[str]], Callable[[str], Missed]]] = {
 
 
 def main(words: list[str]) -> int:
-    options = read_words("prove-realtime", __doc__, words, {"--seconds": Number(8, 1)})
-    unknown = [name for name in options.words if name not in PROOFS]
-    if unknown:
-        sys.exit(f"prove-realtime: no proof is called {unknown[0]}; there are {', '.join(PROOFS)}")
+    parser = Parser("prove-realtime", __doc__)
+    parser.add_argument("--seconds", type=within(1), default=8, metavar="N", help="of the interposer's watch on each server (8)")
+    parser.add_argument("proofs", nargs="*", metavar="PROOF", help=f"{', '.join(PROOFS)}; all without names")
+    options = parser.parse_args(words)
+    if unknown := set(options.proofs) - set(PROOFS):
+        parser.error(f"{unknown.pop()}: no such proof")
     shell("need_packages", *package_list("build_packages"), "binutils")
     build.lab()
     failed = False
     with tempfile.TemporaryDirectory(prefix="prove-realtime-") as scratch:
-        for name in options.words or PROOFS:
+        for name in options.proofs or PROOFS:
             prove, counter = PROOFS[name]
             print(name, flush=True)
             wrong = prove(scratch, options.seconds) if name == "interposer" else prove(scratch)

@@ -12,9 +12,9 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from .. import link, osc
+from .. import enemy, link, osc
 from ..common import LAB, module
-from . import cast, enemy, invariants
+from . import cast, invariants
 
 MOST_PEERS = 5
 SCAN = 6  # seconds until a peer of Ableton's library sees an interface that is back, or another address
@@ -35,7 +35,7 @@ def readdress(old: str, new: str) -> None:
 
 
 def send_enemy(kind: str, seconds: float, seed: int) -> "subprocess.Popen[str]":
-    return subprocess.Popen([LAB, "on", "2", *module("soak.enemy", kind, str(seconds), str(seed))], stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen([LAB, "on", "2", *module("enemy", kind, str(seconds), str(seed))], stdout=subprocess.PIPE, text=True)
 
 
 class Show(Protocol):
