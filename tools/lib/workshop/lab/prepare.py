@@ -12,7 +12,7 @@ from .. import build
 from ..common import LIB, TOOLS, module, package_list, shell
 from .kernel import fail
 
-LIBRARIES = ("aalink", "JACK-Client", "LinkPython", "pexpect", "python-osc")  # of tools/lib/python.txt: what the peers are made of
+LIBRARIES = ("aalink", "JACK-Client", "LinkPython", "pexpect", "playwright", "python-osc")  # of tools/lib/python.txt: what the peers are made of
 SERVERS: dict[str | None, list[tuple[str, str]]] = {
     None: [], "jackd": [("jackd", "jackd2")],
     "pipewire": [("pipewire", "pipewire"), ("pw-jack", "pipewire-jack"), ("pw-cli", "pipewire-bin")]}

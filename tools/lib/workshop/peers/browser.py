@@ -1,91 +1,167 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Somebody with a browser, driven by lines (lines.py): a real Chromium. A TARGET is a CSS selector, or @NAME or @ROLE:NAME for what a
-screen reader says; the first one that is shown is meant, and waited for. Words with blanks go in quotes."""
+"""Debian's Chromium without a window, driven by lines (lines.py) through Playwright. Each page is that of another visitor, with cookies
+of its own. A TARGET is a CSS selector, or @NAME or @ROLE:NAME for what a screen reader says; the first one that is shown is meant,
+and waited for. Words with blanks go in quotes."""
 
+import os
 import pathlib
+import re
 import shlex
+import shutil
+import tempfile
 import time
 from typing import Any
 
-from .. import processes
+from playwright.sync_api import Browser as Chromium
+from playwright.sync_api import Error, Locator, sync_playwright
+
 from ..lab import prepare
 from . import lines
-from .chromium import Chromium
 from .lines import Fields, Refused
-from .page import Page
 
-# The findings of axe, each with its elements.
+PATIENCE = 30.0  # seconds for one answer: a browser on a busy machine
+NAMED = re.compile(r"@(?:(?P<role>[a-z]+):)?(?P<name>.+)", re.DOTALL)
+# The list below the address, which nobody sees here, is a page of its own to Chromium: two for each window.
+SWITCHES = ["--disable-features=Translate,MediaRouter,OptimizationHints,WebUIOmniboxPopup,WebUIOmniboxAimPopup", "--disable-gpu", "--lang=en"]
+# Where a hand points at an element: its middle, once it has been in the same place for two frames; `hit` is false while something
+# else is in front of it.
+PLACE = """async (it) => {
+  const where = () => { const box = it.getBoundingClientRect(); return [box.x, box.y, box.width, box.height].join() };
+  const before = it.getBoundingClientRect();
+  const there = document.elementFromPoint(before.x + before.width / 2, before.y + before.height / 2);
+  if (!there || !(it.contains(there) || there.contains(it)) || there.matches("body, html, main, section"))
+    it.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
+  for (let last = "", still = 0, n = 0; still < 2 && n < 120; n += 1) {
+    await new Promise((done) => (globalThis.eachFrame ?? requestAnimationFrame)(done));
+    still = where() === last ? still + 1 : 0;
+    last = where();
+  }
+  const box = it.getBoundingClientRect(), x = box.x + box.width / 2, y = box.y + box.height / 2;
+  const top = document.elementFromPoint(x, y), labels = it.labels ? [...it.labels] : [];
+  const hit = top && (it.contains(top) || top.contains(it) && !top.matches("body, html, main, section")
+    || labels.some((label) => label.contains(top)));
+  const handle = it.type === "range" ? box.x + 8 + (it.value - it.min) / (it.max - it.min) * (box.width - 16) : x;
+  return {x, y, handle, hit: Boolean(hit && box.width && box.height), top: top ? top.outerHTML.slice(0, 60) : "nothing"};
+}"""
+# The page draws so often; what is pointed at is looked at in each frame as before.
+CALM = """globalThis.eachFrame = requestAnimationFrame;
+globalThis.requestAnimationFrame = (draw) => setTimeout(() => eachFrame(draw), 60)"""
+# What was found, each with the elements concerned.
 FINDINGS = """axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations.map((each) =>
   `${each.id} (${each.impact}): ${each.nodes.slice(0, 4).map((node) => node.target.join(" ")
   + (node.any[0] ? ` [${node.any[0].message}]` : "")).join(" , ")}`))"""
 FOCUSED = """(() => { const at = document.activeElement; return at && at !== document.body
   ? at.id ? "#" + at.id : at.dataset && Object.keys(at.dataset).length ? `${at.tagName.toLowerCase()} ${JSON.stringify({...at.dataset})}`
   : `${at.tagName.toLowerCase()} ${at.getAttribute("aria-label") || at.name || at.textContent.trim().slice(0, 40)}` : "" })()"""
-PAINT = """(() => { const all = performance.getEntriesByType("paint"), trip = performance.getEntriesByType("navigation")[0];
-  const of = (name) => (all.find((each) => each.name === name) || {startTime: -1}).startTime;
-  return {paint: of("first-paint"), contentful: of("first-contentful-paint"), loaded: trip ? trip.loadEventEnd : -1} })()"""
-# Samples an expression of the frame's time T (performance.now()) in each frame, while it is drawn.
+# Notes of each frame what an expression of its time T (performance.now()) says, while it is drawn.
 SAMPLER = """new Promise((done) => { const found = [], end = performance.now() + %f;
   const frame = (T) => { const value = (%s); found.push([T, value, performance.now()]);
     if (T < end) requestAnimationFrame(frame); else done(found) };
   requestAnimationFrame(frame) })"""
-# The delay from a frame's time until it was on the screen, as the
-# browser itself measures it, for twenty frames.
-PRESENTED = """new Promise((done) => { const began = {}, took = [];
-  new PerformanceObserver((list) => list.getEntries().forEach((each) => took.push(each.renderTime - began[each.identifier])))
-    .observe({type: "element"});
-  const draw = (T) => { const name = `probe ${Object.keys(began).length}`, probe = document.createElement("p");
-    began[name] = T; probe.textContent = name; probe.setAttribute("elementtiming", name); probe.style.position = "fixed";
-    document.body.append(probe); setTimeout(() => probe.remove(), 100);
-    if (Object.keys(began).length < 20) setTimeout(() => requestAnimationFrame(draw), 70 + 20 * Math.random());
-    else setTimeout(() => done(took), 500) };
-  requestAnimationFrame(draw) })"""
+
+
+class Page:
+    def __init__(self, browser: Chromium, is_calm: bool) -> None:
+        self.context = browser.new_context(no_viewport=True)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(1000 * PATIENCE)
+        self.tools = self.context.new_cdp_session(self.page)
+        self.tools.send("Performance.enable")
+        self.complaints = list[str]()
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda said: self.complaints.append(f"{said.text} {said.location['url']}".strip())
+                     if said.type in ("error", "assert") else None)
+        self.size(390, 844, False)
+        if is_calm:
+            self.page.add_init_script(CALM)
+
+    def evaluate(self, expression: str) -> Any:
+        """By the debugger: the page's own policy forbids scripts from anywhere else, and that is to stay so."""
+        how = {"returnByValue": True, "awaitPromise": True, "userGesture": True}
+        try:
+            found = self.tools.send("Runtime.evaluate", {"expression": expression, **how})
+        except Error as problem:
+            raise Refused(str(problem)) from None
+        if details := found.get("exceptionDetails"):
+            raise Refused(details.get("exception", {}).get("description", details["text"]))
+        return found["result"].get("value")
+
+    def find(self, target: str) -> Locator:
+        """The first that is shown, as soon as there is one."""
+        if named := NAMED.fullmatch(target):
+            role: Any = named["role"] or "button"
+            found = self.page.get_by_role(role, name=named["name"], exact=True)
+            if not named["role"]:
+                found = found.or_(self.page.get_by_label(named["name"], exact=True))
+        else:
+            found = self.page.locator(target)
+        shown = found.filter(visible=True).first
+        shown.wait_for(timeout=10_000)
+        return shown
+
+    def place(self, target: str) -> Fields:
+        deadline = time.monotonic() + 5
+        while True:
+            place: Fields = self.find(target).evaluate(PLACE)
+            if place["hit"]:
+                return place
+            if time.monotonic() > deadline:
+                raise Refused(f"{target}: {place['top']} is in front of it")
+
+    def hold(self, target: str, seconds: float) -> None:
+        place = self.place(target)
+        self.page.mouse.move(place["x"], place["y"])
+        self.page.mouse.down()
+        time.sleep(seconds)
+        self.page.mouse.up()
+
+    def size(self, width: int, height: int, is_touched: bool) -> None:
+        self.tools.send("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "mobile": is_touched,
+                                                              "deviceScaleFactor": 2 if is_touched else 1})
+        self.tools.send("Emulation.setTouchEmulationEnabled", {"enabled": is_touched})
+
+    def origin(self) -> float:
+        """Microseconds of CLOCK_MONOTONIC_RAW at which its performance.now() was 0: that counts CLOCK_MONOTONIC from there."""
+        metrics = {each["name"]: each["value"] for each in self.tools.send("Performance.getMetrics")["metrics"]}
+        least = min((abs(after - before), (before + after) / 2 - steady) for before, steady, after in (
+            (time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW), time.clock_gettime_ns(time.CLOCK_MONOTONIC),
+             time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)) for _ in range(20)))
+        return float(metrics["NavigationStart"] * 1e6 + least[1] / 1000)
 
 
 class Browser(lines.Browsing):
     def __init__(self) -> None:
-        self.is_calm = False
-        self.by_session: dict[str, Page] = {}
-        self.pages: list[Page] = []
-        self.chromium = Chromium(self.hear)
+        if not (program := shutil.which("chromium")):
+            raise SystemExit("browser: Chromium is not installed; tools/lab prepare installs it")
+        home = tempfile.mkdtemp(prefix="browser-", dir=os.environ["LAB_DIR"])
+        self.playwright = sync_playwright().start()
+        self.chromium = self.playwright.chromium.launch(executable_path=program, args=SWITCHES, env={**os.environ, "HOME": home, "TMPDIR": home})
+        self.is_calm, self.pages = False, list[Page]()
         self.page("1")
 
-    def hear(self, session: str, what: str, fields: Fields) -> None:
-        if page := self.by_session.get(session):
-            page.hear(what, fields)
-
     def page(self, number: str) -> Fields:
-        """Each has cookies of its own, as on another phone."""
         while len(self.pages) < int(number):
-            page = Page(self.chromium)
-            self.by_session[page.session] = page
-            self.pages.append(page)
-            page.begin()
-            page.size(390, 844, False)
-            if self.is_calm:
-                page.calm()
+            self.pages.append(Page(self.chromium, self.is_calm))
         self.now = self.pages[int(number) - 1]
         return {"pages": len(self.pages)}
 
     def calm(self) -> None:
-        """For who judges no frames: sixty of them a second are most of what a page costs that nobody touches."""
+        """For tests that judge no frames: sixty of them a second are most of what a page costs that nobody touches."""
         self.is_calm = True
-        for page in self.pages:
-            page.calm()
+        for each in self.pages:
+            each.page.add_init_script(CALM)
 
     def open(self, address: str, seconds: str = "20") -> None:
-        self.now.open(address, float(seconds))
+        self.now.page.goto(address, timeout=1000 * float(seconds))
 
     def reload(self, seconds: str = "20") -> None:
-        before = self.now.loaded
-        self.now.ask("Page.reload")
-        self.now.await_load(before, float(seconds))
+        self.now.page.reload(timeout=1000 * float(seconds))
 
     def size(self, width: str, height: str, touched: str = "") -> None:
         self.now.size(int(width), int(height), touched == "touched")
 
     def media(self, feature: str, value: str) -> None:
-        self.now.ask("Emulation.setEmulatedMedia", features=[{"name": feature, "value": value}])
+        self.now.page.emulate_media(**{feature.removeprefix("prefers-").replace("-", "_"): value})  # type: ignore[arg-type]
 
     def click(self, target: str) -> None:
         self.now.hold(target, 0)
@@ -94,56 +170,43 @@ class Browser(lines.Browsing):
         self.now.hold(target, float(seconds))
 
     def tap(self, target: str) -> None:
-        self.now.tap(target)
-
-    def strike(self, target: str, *moments: str) -> None:
-        """With a finger that is already above it, at these moments of Link's clock."""
-        _, x, y = self.now.place(target)
-        for moment in map(float, moments):
-            time.sleep(max(0, moment / 1e6 - time.clock_gettime(time.CLOCK_MONOTONIC_RAW)))
-            self.now.touch("touchStart", (x, y))
-            self.now.touch("touchEnd")
+        place = self.now.place(target)
+        self.now.tools.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": place["x"], "y": place["y"]}]})
+        self.now.tools.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
     def drag(self, target: str, right: str, down: str = "0", steps: str = "10") -> None:
-        self.now.drag(target, float(right), float(down), int(steps))
+        """From its middle, or a slider from where its handle is."""
+        place, mouse = self.now.place(target), self.now.page.mouse
+        mouse.move(place["handle"], place["y"])
+        mouse.down()
+        mouse.move(place["handle"] + float(right), place["y"] + float(down), steps=int(steps))
+        mouse.up()
 
     def press(self, *names: str) -> None:
         for name in names:
-            self.now.key(name)
+            self.now.page.keyboard.press(name)
 
     def type(self, *words: str) -> None:
-        self.now.type(" ".join(words))
+        self.now.page.keyboard.type(" ".join(words))
 
     def fill(self, target: str, *words: str) -> None:
-        """As somebody does: into it, all of it marked, typed over, Enter."""
+        """As people do: into it, all of it marked, typed over, Enter."""
         self.now.hold(target, 0)
-        self.now.key("Control+a")
+        self.press("Control+a")
         if words:
-            self.now.type(" ".join(words))
+            self.type(*words)
         else:
-            self.now.key("Delete")
-        self.now.key("Enter")
+            self.press("Delete")
+        self.press("Enter")
 
     def choose(self, target: str, *words: str) -> None:
-        """One of a list, whose window nobody sees here."""
-        if not self.now.call(self.now.find(target), """function(word) {
-              const which = [...this.options].find((each) => each.value === word || each.label === word);
-              if (which) { this.value = which.value; for (const what of ["input", "change"])
-                this.dispatchEvent(new Event(what, {bubbles: true})) }
-              return Boolean(which) }""", " ".join(words)):
-            raise Refused(f"{target}: has no {' '.join(words)}")
+        self.now.find(target).select_option(" ".join(words))
 
     def text(self, target: str) -> Fields:
-        return {"value": self.now.call(self.now.find(target), "function() { return this.innerText.trim() }")}
+        return {"value": self.now.find(target).inner_text().strip()}
 
     def value(self, target: str) -> Fields:
-        return {"value": self.now.call(self.now.find(target), "function() { return String(this.value) }")}
-
-    def attribute(self, target: str, name: str) -> Fields:
-        return {"value": self.now.call(self.now.find(target), "function(name) { return this.getAttribute(name) }", name)}
-
-    def exists(self, target: str) -> Fields:
-        return {"value": len(self.now.find_all(target))}
+        return {"value": self.now.find(target).input_value()}
 
     def seen(self, expression: str) -> Any:
         return self.now.evaluate(expression)
@@ -153,60 +216,40 @@ class Browser(lines.Browsing):
 
     def names(self, role: str) -> Fields:
         """What a screen reader has of a kind."""
-        nodes = self.now.ask("Accessibility.getFullAXTree")["nodes"]
+        nodes = self.now.tools.send("Accessibility.getFullAXTree")["nodes"]
         return {"value": "; ".join(node.get("name", {}).get("value", "") for node in nodes
                                    if not node["ignored"] and node["role"]["value"] == role)}
 
     def screenshot(self, path: str, whole: str = "") -> None:
-        self.now.screenshot(path, whole == "whole")
+        self.now.page.screenshot(path=path, full_page=whole == "whole")
 
     def axe(self) -> Fields:
         if not self.now.evaluate("typeof axe === 'object'"):
             if not (checker := prepare.axe()):
                 raise Refused("axe-core is not installed; tools/lab prepare installs it")
-            # Through the debugger: the page's own policy forbids foreign scripts, and shall keep doing so.
             self.now.evaluate(pathlib.Path(checker).read_text() + "; true")
         findings: list[str] = self.now.evaluate(FINDINGS)
         return {"count": len(findings), "findings": "\n".join(findings)}
 
     def complaints(self) -> Fields:
-        """What the page's console has had since this was asked last."""
+        """Errors of the page's console since this was asked last."""
+        self.now.page.wait_for_timeout(1)  # Playwright hears events only while it is called
         found, self.now.complaints = self.now.complaints, []
         return {"count": len(found), "value": "\n".join(found)}
 
-    def traffic(self) -> Fields:
-        """Bytes and frames of this page since it was opened in this browser."""
-        return dict(self.now.traffic)
-
-    def paint(self) -> Fields:
-        """Milliseconds after the address was opened."""
-        found: Fields = self.now.evaluate(PAINT)
-        return found
-
     def frames(self, seconds: str, expression: str) -> Fields:
         """For each frame "TIME VALUE DRAWN; ...", the times on Link's clock."""
-        found: list[list[Any]] = self.now.evaluate(SAMPLER % (float(seconds) * 1000, expression), float(seconds))
+        found: list[list[Any]] = self.now.evaluate(SAMPLER % (float(seconds) * 1000, expression))
         origin = self.now.origin()
         return {"value": "; ".join(f"{origin + 1000 * at:.0f} {value} {origin + 1000 * drawn:.0f}" for at, value, drawn in found)}
 
-    def presented(self) -> Fields:
-        """Milliseconds from a frame's time until it was seen, each."""
-        found: list[float] = self.now.evaluate(PRESENTED, 10)
-        return {"value": " ".join(f"{each:.1f}" for each in found)}
-
     def status(self) -> Fields:
-        family = self.chromium.family()
-        used = 0.0
-        for process in family:
-            try:
-                used += processes.used(process) / 1e9
-            except OSError:
-                continue
-        return {"pages": len(self.pages), "processes": len(family), "seconds": used, "pid": self.chromium.process.pid}
+        return {"pages": len(self.pages)}
 
     def leave(self) -> None:
-        self.chromium.end()
+        self.chromium.close()
+        self.playwright.stop()
 
 
 def main(_: list[str]) -> None:
-    lines.serve(Browser(), shlex.split)
+    lines.serve(Browser(), shlex.split, Error)

@@ -46,19 +46,15 @@ HELP = {
     "size WIDTH HEIGHT [touched]": "of the screen, and whether it is touched",
     "media FEATURE VALUE": "what the user wants: prefers-reduced-motion, prefers-color-scheme",
     "click TARGET": "what a mouse does", "hold TARGET SECONDS": "down, and up again later", "tap TARGET": "what a finger does",
-    "strike TARGET TIME...": "at these times",
     "drag TARGET RIGHT [DOWN [STEPS]]": "by so many pixels",
     "press NAME...": "keys: Tab, Shift+Tab, Enter, Space, ArrowUp, t", "type TEXT": "where the keyboard is",
     "fill TARGET TEXT": "instead of what is there, and Enter", "choose TARGET VALUE": "of a list",
-    "text TARGET": "what is to be read there", "value TARGET": "of a field", "attribute TARGET NAME": "of an element",
-    "exists TARGET": "how many, shown or not", "evaluate EXPRESSION": "in the page",
+    "text TARGET": "what is to be read there", "value TARGET": "of a field", "evaluate EXPRESSION": "in the page",
     "until EXPRESSION [SECONDS]": "it is true in the page, 15 seconds at most unless said",
     "focus": "where the keyboard is", "names ROLE": "what a screen reader has of it",
     "screenshot FILE [whole]": "as PNG", "axe": "what axe-core finds wrong",
     "complaints": "errors of the page since they were asked for",
-    "traffic": "bytes and frames of the page", "paint": "milliseconds until it was to be seen, and loaded",
     "frames SECONDS EXPRESSION": "of each frame's time T: \"TIME VALUE DRAWN; ...\"",
-    "presented": "milliseconds from a frame's time until it was seen, of twenty",
     "help": "this", "quit": "leave the session and end",
 }
 _BOOLEANS = {"on": True, "off": False, "true": True, "false": False}
@@ -153,7 +149,7 @@ def answer(peer: Player, words: list[str]) -> Fields | None:
     return result
 
 
-def serve(peer: Player, split: Callable[[str], list[str]] = str.split) -> None:
+def serve(peer: Player, split: Callable[[str], list[str]] = str.split, problems: type[Exception] = Refused) -> None:
     for line in sys.stdin:
         try:
             words = split(line)
@@ -167,7 +163,7 @@ def serve(peer: Player, split: Callable[[str], list[str]] = str.split) -> None:
             break
         try:
             result = {"ok": True, **(answer(peer, words) or {})}
-        except (Refused, ValueError, OverflowError) as problem:
+        except (Refused, ValueError, OverflowError, problems) as problem:
             result = {"ok": False, "error": str(problem)}
         except (IndexError, TypeError):  # too few or too many words
             usage = next(usage for usage in HELP if usage.split()[0] == words[0])
