@@ -22,7 +22,7 @@ AREAS = {
     "idle": "wake-ups, processor and memory at rest",
     "link": "the library beside Ableton's: capture in the callback, allocations, joining",
     "link-audio": "channels of sound between two machines: the time to the first sound, their place, their cost",
-    "osc": "how soon the control surface acts and tells, and what that costs",
+    "osc": "what the control surface costs, and the dearest input of OSC, page and Link",
 }
 
 

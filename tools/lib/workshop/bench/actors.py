@@ -10,7 +10,6 @@ import numpy
 
 from .. import build, listening
 from ..common import say
-from ..listening.recorder import CYCLE, ONSET, Recorder
 from ..listening.wall import Array
 from ..peers import driver
 
@@ -50,29 +49,6 @@ def tactus(program: str, *options: str, environment: Mapping[str, str] | None = 
 def ear(*options: object) -> listening.Ear:
     """What it hears is passed on as it is."""
     return listening.Ear([str(option) for option in options], say)
-
-
-class Watch(Recorder):
-    """Hears a port without Link: what came in each cycle, by JACK's clock, which is Link's on jackd."""
-
-    def __init__(self, port: str, silence: float = 0.005, host: int | None = None) -> None:
-        super().__init__([f"port={port}", "name=watch", "no_link=1", f"silence={silence}", "latency=0"], host=host)
-        self.next(30)
-
-    def cycles(self) -> list[tuple[float, list[float]]]:
-        """Since it was asked last: when each began, and its onsets."""
-        self.tell("mark")
-        found: list[tuple[float, list[float]]] = []
-        for record in self.until_mark(10):
-            if record["kind"] == CYCLE:
-                frame = (record["next"] - record["current"]) / record["frames"]
-                found.append((record["current"], []))
-            elif record["kind"] == ONSET and found:
-                found[-1][1].append(found[-1][0] + record["frame"] * frame)
-        return found
-
-    def onsets(self) -> list[float]:
-        return [onset for _, onsets in self.cycles() for onset in onsets]
 
 
 def middle(values: Sequence[float] | None, unit: str = "", width: int = 0, to: str = "...") -> str:

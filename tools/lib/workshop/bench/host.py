@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """JACK's transport against the beat of the reference Link library: the bar and beat that tactus shows, beside a naive
 bridge's; starts from the transport and from a Link peer, as a DAW that counts frames hears them, alone and beside a client
-that needs 200 ms; and a timebase master that leads the session through ramps and then for a minute. Under 10 minutes, with --quick
-a minute and a half. docs/benchmarks.md says how it measures and what its own error is."""
+that needs 200 ms. Under 8 minutes, with --quick one. docs/benchmarks.md says how it measures and what its own error is."""
 
 from statistics import median
 from typing import Any
@@ -22,8 +21,7 @@ def scenes(quick: bool) -> list[Line]:
     if quick:
         return [scene("bbt", "bar, beat and tick, jackd, 256 frames", tempos=[120], seconds=5),
                 scene("start", "starts, jackd, 256 frames", slowed=False, tempos=[120], quantums=[1], rounds=2),
-                scene("start", "starts beside a client that needs 200 ms", slowed=True, tempos=[300], quantums=[4], rounds=2),
-                scene("lead", "a master with 960 ticks leads", ticks=960, silence=10)]
+                scene("start", "starts beside a client that needs 200 ms", slowed=True, tempos=[300], quantums=[4], rounds=2)]
     # 300 first: bars are short there while tactus learns how long the slow client needs.
     matrix = {"tempos": [300, 120, 20], "quantums": [1, 4, 7]}
     return [scene("bbt", "bar, beat and tick, jackd, 256 frames", tempos=[60, 120, 187.3], seconds=5),
@@ -31,9 +29,7 @@ def scenes(quick: bool) -> list[Line]:
             scene("bbt", "jackd, 1024 frames", period=1024, tempos=[120, 187.3], seconds=5),
             scene("start", "starts, jackd, 256 frames", slowed=False, rounds=2, **matrix),
             scene("start", "starts beside a client that needs 200 ms", slowed=True, rounds=1, **matrix),
-            scene("start", "starts on PipeWire", pipewire=True, slowed=False, tempos=[120], quantums=[1, 4], rounds=2),
-            scene("lead", "a master with 960 ticks leads", ticks=960, silence=60),
-            scene("lead", "a master with 1920 ticks leads", ticks=1920, silence=15)]
+            scene("start", "starts on PipeWire", pipewire=True, slowed=False, tempos=[120], quantums=[1, 4], rounds=2)]
 
 
 def scenes_on(suite: str, quick: bool) -> list[Line]:
@@ -58,8 +54,6 @@ def shown(result: Line) -> str:
                         f"range {max(0, line['error']['range'] - tick):.1f}")
                 text.append(table.row(f"{who}, {tempo} BPM", "bar|beat|tick", line["error"], rest))
         return "\n".join(text) + "\n"
-    if result["scene"]["kind"] == "lead":
-        return "\n".join(text + led(result)) + "\n"
     starts: dict[tuple[str, ...], list[tuple[Line, int]]] = {}
     for line in result["lines"]:
         if line["type"] in ("host", "end") and line["section"].count("_") == 4:
@@ -85,25 +79,6 @@ def shown(result: Line) -> str:
             worst = max(abs(each) for each in off)
             text.append(f"  {align}: {len(off)} starts, {median(off):.1f} (median), from {min(off):.1f} to {max(off):.1f}, worst {worst:.1f}")
     return "\n".join(text) + "\n"
-
-
-def led(result: Line) -> list[str]:
-    """A row for each section: how late the master's bars are for the session, without what its ticks cut off."""
-    sections: dict[str, dict[str, Line]] = {}
-    for line in result["lines"]:
-        if line.get("section", "").count("_") == 2:
-            sections.setdefault(line["section"], {})[line["type"]] = line
-    text = [(f"  {'after':<14}{'BPM':>6}{'LinkHut':>9}{'cycles':>8}{'median':>9}{'least':>9}{'most':>9}"
-             f"{'changes of the session':>25}{'server stalls':>15}")]
-    for section, found in sections.items():
-        ticks, tempo, name = section.split("_")
-        tick = 60e6 / float(tempo) / float(ticks)
-        error = found["bbt"]["error"] if "bbt" in found else None
-        figures = (f"{error['n']:>8}{error['median'] - tick / 2:>9.0f}{error['min']:>9.0f}{error['max'] - tick:>9.0f}"
-                   if error else f"{'none could be judged':>35}")
-        text.append(f"  {name.replace('-', ' '):<14}{tempo:>6}{found['hut']['tempo']:>9.2f}{figures}"
-                    f"{found['end']['changes']:>25}{found['method']['server_stalls']:>15}")
-    return text
 
 
 def arguments(parser: Parser) -> None:

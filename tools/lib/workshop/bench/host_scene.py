@@ -7,7 +7,6 @@ import time
 from typing import Any
 
 from .. import listening
-from ..common import say
 from ..listening.recorder import Recorder
 from ..listening.report import Message
 from ..peers import driver
@@ -97,38 +96,6 @@ def start(scene: Scene) -> None:
         slow.end()
 
 
-def lead(scene: Scene) -> None:
-    """Another client is timebase master and ramps; how far the session is from the bar that it shows, and how often the
-    session changes while it does not."""
-    ticks = scene["ticks"]
-    leader = driver.Peer("jack")
-    leader.ask(f"master 131 {ticks}")
-    judge = ear("tactus:click_1")
-    player = actors.tactus(scene["tactus"], "--lead=host", "--no-osc")
-    # If two sessions are less than half a second apart, either may win
-    # (facts: link 7.4). LinkHut's tempo differs from the leader's.
-    time.sleep(1)
-    hut = driver.Peer("linkhut")
-    hut.ask("enable on")
-    judge.wait_for_peers(2)
-    time.sleep(2)
-    judge.tell("section warming")
-    judge.tell("roll")
-    wait_for(judge, 1, 5)
-    time.sleep(2)
-    turns = [("a ramp down", 90, 4, 4), ("a ramp up", 150, 6, 4), ("a step", 133, 0, 4),
-             ("silence", 133, 0, scene["silence"])]
-    for name, tempo, seconds, listens in turns:
-        if name != "silence":
-            leader.ask(f"ramp {tempo} {seconds}")
-            time.sleep(seconds + 3)
-        section = f"{ticks}_{tempo}_{name.replace(' ', '-')}"
-        judge.section(section, listens)
-        say({"type": "hut", "section": section, "tempo": hut.ask("status")["tempo"]})
-    for each in (judge, player, hut, leader):
-        each.end()
-
-
 def main(words: list[str]) -> None:
     scene = json.loads(words[0])
-    {"bbt": bbt, "start": start, "lead": lead}[scene["kind"]](scene)
+    {"bbt": bbt, "start": start}[scene["kind"]](scene)

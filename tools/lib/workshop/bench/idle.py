@@ -5,15 +5,12 @@ kernel's count of a thread that waited and went on, in all threads but the one t
 another program to measure. A minute."""
 
 import contextlib
-import fcntl
 import os
 import pty
-import select
-import signal
-import struct
 import subprocess
 import tempfile
 import termios
+import threading
 import time
 from typing import Any
 
@@ -29,35 +26,26 @@ CYCLES = 48_000 / 256  # a second
 class Program:
     """A program in a terminal. LinkHut needs a key to enable Link: that key waits in the terminal before the program starts."""
 
-    def __init__(self, name: str, command: list[str], keys: bytes, home: str) -> None:
-        self.name, self.command, self.keys = name, command, keys
-        self.environment = dict(driver.without_choices(home), TERM="xterm")
+    def __init__(self, command: list[str], keys: bytes, home: str) -> None:
+        self.command, self.keys, self.environment = command, keys, dict(driver.without_choices(home), TERM="xterm")
 
     def start(self) -> None:
         self.terminal, inner = pty.openpty()
-        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+        termios.tcsetwinsize(inner, (24, 100))
         os.write(self.terminal, self.keys)
         self.process = subprocess.Popen(self.command, stdin=inner, stdout=inner, stderr=inner, env=self.environment)
         os.close(inner)
+        threading.Thread(target=self.read, daemon=True).start()
 
-    def drain(self, seconds: float) -> None:
-        """Reads what the program draws: a full terminal would hold it up."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            if select.select([self.terminal], [], [], left)[0]:
-                with contextlib.suppress(OSError):
-                    os.read(self.terminal, 65536)
+    def read(self) -> None:
+        """A full terminal would hold the program up."""
+        with contextlib.suppress(OSError):
+            while os.read(self.terminal, 65536):
+                pass
 
     def stop(self) -> None:
-        if self.name == "LinkHut":
-            os.write(self.terminal, b"q")
-        else:
-            self.process.send_signal(signal.SIGTERM)
-        end = time.monotonic() + 5
-        while self.process.poll() is None and time.monotonic() < end:
-            self.drain(0.02)
-        self.process.kill()
-        self.process.wait()
+        self.process.terminate()
+        driver.ended(self.process)
         os.close(self.terminal)
 
 
@@ -78,18 +66,12 @@ def memory(process: int) -> dict[str, int]:
 
 def rest(programs: list[Program], seconds: float) -> list[Figures]:
     """The figures of programs that idle beside each other."""
-    def drain(seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            for program in programs:
-                program.drain(0.02)
-
     for program in programs:
         program.start()
-    drain(4)
+    time.sleep(4)
     before = [(processes.switches(p.process.pid), processes.used(p.process.pid)) for p in programs]
     began = time.monotonic()
-    drain(seconds)
+    time.sleep(seconds)
     took, found = time.monotonic() - began, []
     for program, (switches, used) in zip(programs, before, strict=True):
         pid = program.process.pid
@@ -114,9 +96,9 @@ def measure(options: Any) -> tuple[object, bool]:
     seconds = 5 if options.quick else 20
     with tempfile.TemporaryDirectory() as home:
         command = [tactus(), "--link"]
-        hut = Program("LinkHut", ["LinkHut"], b"a", home)
-        shown, peer = rest([Program("tactus", command, b"", home), hut], seconds)
-        service, _ = rest([Service("tactus", command, b"", home), hut], seconds)
+        hut = Program(["LinkHut"], b"a", home)
+        shown, peer = rest([Program(command, b"", home), hut], seconds)
+        service, _ = rest([Service(command, b"", home), hut], seconds)
     result = {"tactus": shown, "tactus, no terminal": service, "LinkHut": peer}
     print(f"{'':<34}" + "".join(f" {name:>20}" for name in result))
     for what, value in (

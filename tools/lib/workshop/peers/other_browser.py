@@ -2,8 +2,6 @@
 """Somebody with a browser that is not Chromium, driven by lines (lines.py): the words that browser.py knows, as far as all
 browsers can be asked for them. A TARGET is a CSS selector."""
 
-import base64
-import pathlib
 import shlex
 import sys
 from typing import Any
@@ -12,8 +10,7 @@ from . import lines
 from .lines import Fields
 from .webdriver import ELEMENT, Driver, Firefox, WebKit
 
-KEYS = {"Enter": "\ue007", "Tab": "\ue004", "Escape": "\ue00c", "Space": " ", "ArrowUp": "\ue013", "ArrowDown": "\ue015",
-        "ArrowLeft": "\ue012", "ArrowRight": "\ue014", "Home": "\ue011", "End": "\ue010", "Control": "\ue009", "Shift": "\ue008"}
+CONTROL, ENTER = "\ue009", "\ue007"
 BROWSERS: dict[str, type[Firefox] | type[WebKit]] = {"firefox": Firefox, "webkit": WebKit}
 
 
@@ -24,17 +21,6 @@ class Browser(lines.Browsing):
 
     def open(self, address: str) -> None:
         self.driver.ask("Navigate", {"url": address})
-
-    def reload(self) -> None:
-        self.driver.ask("Refresh", {})
-
-    def size(self, width: str, height: str) -> None:
-        """Of what is to be seen of the page; a window has a frame, and may not be as small as that."""
-        rect = {"width": int(width), "height": int(height)}
-        for _ in range(2):
-            self.driver.ask("SetWindowRect", rect)
-            inner = self.run("return [innerWidth, innerHeight]")
-            rect = {"width": rect["width"] + int(width) - inner[0], "height": rect["height"] + int(height) - inner[1]}
 
     def run(self, script: str, *words: Any) -> Any:
         return self.driver.ask("ExecuteScript", {"script": script, "args": list(words)})
@@ -55,26 +41,11 @@ class Browser(lines.Browsing):
     def fill(self, target: str, *words: str) -> None:
         """As somebody does: into it, all of it marked, typed over, Enter."""
         self.click(target)
-        keys = KEYS["Control"] + "a" + KEYS["Control"] + " ".join(words) + KEYS["Enter"]
+        keys = CONTROL + "a" + CONTROL + " ".join(words) + ENTER
         self.driver.ask("ElementSendKeys", {"id": self.find(target), "text": keys})
-
-    def press(self, *names: str) -> None:
-        for name in names:
-            key = KEYS.get(name, name)
-            self.driver.ask("PerformActions", {"actions": [{"type": "key", "id": "keys", "actions": [
-                {"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]}]})
-
-    def text(self, target: str) -> Fields:
-        return {"value": self.run("return arguments[0].innerText.trim()", {ELEMENT: self.find(target)})}
-
-    def value(self, target: str) -> Fields:
-        return {"value": self.run("return String(arguments[0].value)", {ELEMENT: self.find(target)})}
 
     def seen(self, expression: str) -> Any:
         return self.run(f"return ({expression})")
-
-    def screenshot(self, path: str) -> None:
-        pathlib.Path(path).write_bytes(base64.b64decode(self.driver.ask("TakeScreenshot", {"full": False})))
 
     def status(self) -> Fields:
         return {"agent": self.run("return navigator.userAgent")}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The other browsers, driven by the commands of W3C's WebDriver: Firefox through Marionette, its own way in, and WebKitGTK, which is
-Safari's engine, through its driver. Nothing of theirs goes anywhere but to the page: what Firefox would ask its makers is switched off."""
+Safari's engine, through its driver."""
 
 import contextlib
 import http.client
@@ -23,19 +23,9 @@ Fields = dict[str, Any]
 START = 60.0  # seconds, on a busy machine
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 NOWHERE = "data:,"
-# No pages, lists, updates, studies or questions of its own; windows in the background are drawn, too.
-PREFERENCES: dict[str, bool | int | str] = {
-    "marionette.port": 0, "app.normandy.enabled": False, "app.update.disabledForTesting": True, "browser.aboutwelcome.enabled": False,
-    "browser.newtabpage.enabled": False, "browser.region.network.url": "", "browser.safebrowsing.update.enabled": False,
-    "browser.search.update": False, "browser.shell.checkDefaultBrowser": False, "browser.startup.homepage_override.mstone": "ignore",
-    "browser.startup.page": 0, "browser.topsites.contile.enabled": False, "captivedetect.canonicalURL": "",
-    "datareporting.healthreport.uploadEnabled": False, "datareporting.policy.dataSubmissionEnabled": False,
-    "dom.ipc.processCount": 1, "dom.min_background_timeout_value": 4, "extensions.getAddons.cache.enabled": False,
-    "extensions.systemAddon.update.enabled": False, "extensions.update.enabled": False, "geo.enabled": False,
-    "media.gmp-manager.updateEnabled": False, "network.captive-portal-service.enabled": False,
-    "network.connectivity-service.enabled": False, "network.dns.disablePrefetch": True, "network.prefetch-next": False,
-    "network.trr.mode": 5, "services.settings.server": NOWHERE, "signon.autofillForms": False, "toolkit.startup.max_resumed_crashes": -1,
-    "toolkit.telemetry.reportingpolicy.firstRun": False, "toolkit.telemetry.server": NOWHERE}
+# When Marionette is on, Firefox itself switches off what it would ask its makers (RecommendedPreferences).
+PREFERENCES: dict[str, bool | int] = {"marionette.port": 0, "browser.aboutwelcome.enabled": False, "browser.startup.page": 0,
+                                      "dom.ipc.processCount": 1, "dom.min_background_timeout_value": 4, "network.trr.mode": 5}
 
 
 class Driver(Protocol):
@@ -116,10 +106,9 @@ class Firefox:
 
 
 class WebKit:
-    # The HTTP paths of the commands; all others are GET requests.
-    WAYS: ClassVar = {"Navigate": "url", "Refresh": "refresh", "ExecuteScript": "execute/sync", "FindElement": "element", "SetWindowRect": "window/rect",
-            "ElementClick": "element/{id}/click", "ElementSendKeys": "element/{id}/value", "PerformActions": "actions",
-            "SetTimeouts": "timeouts", "TakeScreenshot": "screenshot"}
+    # The HTTP paths of the commands.
+    WAYS: ClassVar = {"Navigate": "url", "ExecuteScript": "execute/sync", "FindElement": "element", "ElementClick": "element/{id}/click",
+                         "ElementSendKeys": "element/{id}/value", "PerformActions": "actions", "SetTimeouts": "timeouts"}
 
     def __init__(self) -> None:
         if not shutil.which("WebKitWebDriver"):
@@ -157,8 +146,7 @@ class WebKit:
         return value
 
     def ask(self, what: str, fields: Fields) -> Any:
-        path = f"/{self.session}/{self.WAYS[what].format(**fields)}"
-        return self.request("GET", path) if what == "TakeScreenshot" else self.request("POST", path, fields)
+        return self.request("POST", f"/{self.session}/{self.WAYS[what].format(**fields)}", fields)
 
     def end(self) -> None:
         with contextlib.suppress(Refused):
