@@ -26,7 +26,6 @@ HELP = {
     "clock": "the time", "peers": "how many others",
     "wait FIELD VALUE [SECONDS]": "until status shows it (numbers within 0.01); 10 seconds at most unless said",
     "master BPM [TICKS]": "become JACK's timebase master, with so many ticks a beat (960); tempo then sets it (jack)",
-    "ramp BPM SECONDS": "as master, come to a tempo in so long (jack)",
     "slow MILLISECONDS": "need so long before each start, as a DAW with a disk does (jack)",
     "flip COUNT HERTZ": "play, stop, play and so on, so often (jack)",
     "count": "from now on count the starts and locates of the transport (jack)",

@@ -18,25 +18,17 @@ OUTPUT_LATENCY = 1  # JackPlaybackLatency
 
 
 class Master:
-    """A timebase master as a script has it: bars of four, and a tempo that may ramp."""
+    """A timebase master as a script has it: bars of four, and a tempo that changes with the next cycle."""
 
     def __init__(self, bpm: float, ticks: float) -> None:
-        self.ticks, self.bpm, self.wanted, self.rise, self.beats, self.frame = ticks, bpm, bpm, 0.0, 0.0, 0
-
-    def come_to(self, bpm: float, seconds: float) -> None:
-        """In equal steps of time; in none, with the next cycle."""
-        self.wanted, self.rise = bpm, (bpm - self.bpm) / (seconds or 1e-9)
-
-    def tempo_after(self, seconds: float) -> float:
-        return (min if self.rise > 0 else max)(self.wanted, self.bpm + self.rise * max(seconds, 1e-6))
+        self.ticks, self.bpm, self.beats, self.frame = ticks, bpm, 0.0, 0
 
     def write(self, place: Any) -> None:
         rate = 48000.0  # the position's own is 0 after a locate
         passed = (place.frame - self.frame) & 0xffffffff
         self.frame = place.frame
-        before, self.bpm = self.bpm, self.tempo_after(passed / rate)
         if passed < 8192:
-            self.beats += passed / rate * (before + self.bpm) / 120
+            self.beats += passed / rate * self.bpm / 60
         else:
             self.beats = place.frame / rate * self.bpm / 60
         whole = int(self.beats)
@@ -129,15 +121,11 @@ class Transport:
         self.called(ready)
 
     def tempo(self, word: str) -> None:
-        self.ramp(word, "0")
-
-    def ramp(self, word: str, seconds: str) -> None:
         if not self.mastership:
             raise lines.Refused("only a master has a tempo")
-        self.mastership.come_to(float(word), float(seconds))
+        self.mastership.bpm = float(word)
         # While the transport stands, a master is only called if it asks again.
-        if seconds == "0":
-            self.ask()
+        self.ask()
 
     def ask(self) -> None:
         def show(state: int, frames: int, position: Any, is_new: bool) -> None:

@@ -18,7 +18,7 @@ from ..options import Parser, names, within
 
 FAULTS = ["interface", "outage", "address", "cut", "crash", "stop", "server", "suspend", "clock", "disk",
           "crowd", "strangers", "byes", "broken", "liars", "forgers", "war"]
-PLANTS = ["click", "clock", "late", "leak", "descriptor", "thread", "network", "osc"]
+PLANTS = ["click", "late", "leak", "network", "osc"]
 
 TEXT = """\
 A set is played for HOURS: tactus with click and clock, LinkHut and reference peers on a second host, and a listener that is
