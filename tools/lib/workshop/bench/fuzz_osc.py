@@ -152,6 +152,7 @@ def flooded(path: str, packets: int, seconds: float, seed: int) -> tuple[Figures
         tactus.wait_for("OSC: ")
         flood = Flood(path, seed)
         thread = processes.busiest(tactus.pid, flood.warm)
+        Controller(30).ping()  # once those are read
         figures = {"counted": counted(tactus.pid, thread, flood, packets)}
         if seconds and tactus.process.poll() is None:
             figures["fast"] = fast(tactus.pid, thread, flood, seconds)
