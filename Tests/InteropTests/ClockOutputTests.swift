@@ -3,9 +3,8 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Several MIDI clocks on a real server, as the machines at their ports receive them. `tools/bench audio
-/// --only clocks` compares each clock with its grid on a quiet machine; `OwnOutputTests` of HostSync does so
-/// for every tempo and buffer.
+/// Several MIDI clocks on a real server, as the machines at their ports receive them. `OwnOutputTests` of
+/// HostSync compares each clock with its grid for every tempo and buffer.
 @Suite struct ClockOutputTests {
   /// In milliseconds; each is a whole number of frames at 48 kHz.
   private static let offsets: [Double] = [0, 4, -7, 12.5, 30, -30, 0.5, 21]

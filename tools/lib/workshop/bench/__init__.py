@@ -20,7 +20,7 @@ AREAS = {
     "fuzz-osc": "millions of mutated packets through the control surface's real socket, under the address sanitizer",
     "host": "JACK's transport against the session: bar and beat beside a naive bridge, starts",
     "idle": "wake-ups, processor and memory at rest",
-    "link": "the library beside Ableton's: capture in the callback, allocations, joining",
+    "link": "the library beside Ableton's: capture in the callback, allocations",
     "link-audio": "channels of sound between two machines: the time to the first sound, their place, their cost",
     "osc": "what the control surface costs, and the dearest input of OSC, page and Link",
 }

@@ -11,7 +11,7 @@ from ..options import Parser, names, within
 from . import table
 
 Scene = dict[str, Any]
-NAMES = ["self-test", "beat", "periods", "rates", "pipewire", "busy", "stall", "clock", "clocks", "pulse", "callback"]
+NAMES = ["self-test", "beat", "periods", "rates", "pipewire", "busy", "stall", "clock", "pulse", "callback"]
 
 
 def steady(bpm: float, seconds: float) -> Scene:
@@ -39,7 +39,6 @@ def quick() -> list[Scene]:
         scene("self-test", "the method on a click that is known", "exact", offsets=[1000], seconds=2),
         scene("beat", "clicks, jackd, 48 kHz, 256 frames", sections=[steady(187.3, 8), changes(8)]),
         scene("stall", "forced stalls of 60 ms", "stall", realtime=False, rounds=1, victims=["server"]),
-        scene("clocks", "eight clocks, eight offsets, 1024 frames", "clocks", 1024, tempos=[300]),
         scene("pulse", "pulses between two frames", "pulse", seconds=5),
         scene("callback", "process callback, 64 frames", "callback", 64, seconds=4),
     ]
@@ -65,8 +64,6 @@ def full() -> list[Scene]:
         scene("stall", "forced stalls of 60 ms", "stall", realtime=False, rounds=2,
               victims=["server", "tactus", "LinkHut"]),
         scene("clock", "MIDI clock from odd places", "clock"),
-        *(scene("clocks", f"eight clocks, eight offsets, {period} frames", "clocks", period, tempos=[20, 120, 300])
-          for period in (64, 256, 1024)),
         scene("pulse", "pulses between two frames", "pulse", seconds=60),
         scene("callback", "process callback, 64 frames", "callback", 64, seconds=12),
     ]

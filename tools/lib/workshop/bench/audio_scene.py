@@ -18,7 +18,7 @@ from typing import Any
 from .. import listening, processes
 from ..common import say
 from ..peers import driver
-from . import actors, audio_clocks, audio_pulse
+from . import actors, audio_pulse
 
 Scene = dict[str, Any]
 PORTS = ("LinkHut:out_1", "tactus:click_1", "tactus:clock")
@@ -160,11 +160,6 @@ def not_finished() -> dict[str, int]:
     return collections.Counter(re.findall(r"client = (\S+).* was not finished", text))
 
 
-def clocks(scene: Scene) -> None:
-    if not audio_clocks.clocks(scene):
-        sys.exit(1)
-
-
 def pulse(scene: Scene) -> None:
     if not audio_pulse.pulse(scene):
         sys.exit(1)
@@ -172,5 +167,4 @@ def pulse(scene: Scene) -> None:
 
 def main(words: list[str]) -> None:
     scene = json.loads(words[0])
-    {"beat": beat, "exact": exact, "busy": busy, "stall": stall, "clock": clock, "clocks": clocks,
-     "pulse": pulse, "callback": callback}[scene["kind"]](scene)
+    {"beat": beat, "exact": exact, "busy": busy, "stall": stall, "clock": clock, "pulse": pulse, "callback": callback}[scene["kind"]](scene)

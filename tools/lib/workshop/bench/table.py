@@ -34,7 +34,7 @@ def of(result: Line) -> str:
     text = [f"{scene['title']}   ({result['seconds']} s{result['others']})"]
     if result["status"] != 0:
         text.append(f"  ended with status {result['status']}")
-    text += {"callback": callback, "clocks": clocks, "pulse": pulses}.get(scene["kind"], clicks)(lines)
+    text += {"callback": callback, "pulse": pulses}.get(scene["kind"], clicks)(lines)
     text += [f"  note: {line['text']}" for line in lines if line["type"] == "note"]
     return "\n".join(text) + "\n"
 
@@ -50,26 +50,6 @@ def clicks(lines: list[Line]) -> list[str]:
             text.append("  " + midi(line))
         elif line["type"] == "method":
             text.append(method(line))
-    return text
-
-
-def clocks(lines: list[Line]) -> list[str]:
-    """Of a studio's eight clocks, all together at each tempo."""
-    text = []
-    for line in lines:
-        if line["type"] == "method":
-            text.append(method(line))
-        elif line["type"] == "clocks":
-            reach = f", from {line['least']:.1f} to {line['most']:.1f} us" if line["judged"] else ""
-            made_up = f", and {line['made_up']} made up for after lost cycles" if line["made_up"] else ""
-            text.append(f"  {line['section'] + ' BPM':<24}{line['judged']} of {line['heard']} clocks could be judged{reach}, "
-                        f"{line['beyond'] or 'none'} more than a frame off{made_up}")
-            left_out = f"; {line['starts_not_judged']} could not be judged" if line["starts_not_judged"] else ""
-            if starts := [abs(micros) for micros in line["starts"].values()]:
-                text.append(f"  {'':<24}{len(starts)} starts, their first clocks within {max(starts):.1f} us of a bar line{left_out}")
-            else:
-                text.append(f"  {'':<24}no start judged{left_out}")
-            text += [f"  {'':<24}WRONG: {words}" for words in line["wrong"]]
     return text
 
 

@@ -13,7 +13,6 @@ from .wall import Array
 Message = dict[str, Any]
 ROLLING = 1  # of JACK's transport
 CLOSE = 500  # microseconds
-RECOVERY = 0.2  # seconds after a lost cycle in which clocks are made up for
 
 
 class Source(NamedTuple):
@@ -51,9 +50,6 @@ class Report:
         sure = judged[which]
         settled = sure[sure["quiet"] & ~numpy.isnan(sure["error"])]
         within = self.is_within_a_frame(settled)
-        recovering = settled["since_stall"] * self.judge.heard.cycles["frames"][settled["cycle"]] < RECOVERY * self.judge.heard.rate
-        # The beginning of a section is no loss.
-        recovering &= settled["since_stall"] <= settled["cycle"]
         gaps = self.judge.continuity(judged, which, port)
         yield {"type": "summary", "section": self.section, "port": source.name, "per_beat": source.per_beat,
                "heard": len(judged), "missing": beats(gaps.missing, source.per_beat),
@@ -62,8 +58,7 @@ class Report:
                "interval": number(numpy.median(numpy.diff(judged["frame"])) * 1e6 / self.judge.heard.rate) if len(judged) > 1 else None,
                "by_jack": statistics(settled["error"]),
                "by_wall": statistics(sure["wall_error"]),
-               "wall_over_500us": int((numpy.abs(sure["wall_error"]) > 500).sum()), "beyond_a_frame": int((~within).sum()),
-               "of_these_after_a_loss": int((~within & recovering).sum())}
+               "wall_over_500us": int((numpy.abs(sure["wall_error"]) > 500).sum()), "beyond_a_frame": int((~within).sum())}
         if source.is_midi:
             yield from self.messages(port, source)
 
@@ -122,8 +117,7 @@ class Report:
                      "song_frame": int(heard.cycles["song_frame"][here["cycle"]]) + int(event["frame"]),
                      "heard": number(here["jack"]), "beat": number(here["beat"], 6)}
             for clock in all_of_it[place:][is_clock[place:]][:1]:
-                found |= {"next_clock_beat": number(clock["beat"], 6), "next_clock_after": number(clock["jack"] - here["jack"]),
-                          "next_clock_apart": number(clock["apart"])}
+                found |= {"next_clock_beat": number(clock["beat"], 6), "next_clock_after": number(clock["jack"] - here["jack"])}
             yield found
 
     def rolling(self) -> Array:

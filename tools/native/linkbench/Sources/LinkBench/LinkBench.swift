@@ -17,7 +17,6 @@ struct LinkBench {
       exit(1)
     }
     let audio = audioTurns(ours, theirs, rounds: isQuick ? 41 : 201)
-    let join = joining(rounds: isQuick ? 4 : 20)
     print(
       "capture and beat on the audio thread, ns, median (least...most of \(audio.ours.count) rounds of 10000):"
     )
@@ -25,14 +24,9 @@ struct LinkBench {
     print("  reference  \(audio.theirs.summary)")
     print("in one round: ours \(audio.ourSins), reference \(audio.theirSins)")
     print(
-      "from enabling to being in a running session of two, ms, median (least...most of \(join.ours.count)):")
-    print("  ours       \(join.ours.summary)")
-    print("  reference  \(join.theirs.summary)")
-    print(
       """
       {"audio_ns": {"ours": \(audio.ours.median), "reference": \(audio.theirs.median)}, \
-      "allocations_and_locks": {"ours": \(audio.ourSins.total), "reference": \(audio.theirSins.total)}, \
-      "join_ms": {"ours": \(join.ours.median), "reference": \(join.theirs.median)}}
+      "allocations_and_locks": {"ours": \(audio.ourSins.total), "reference": \(audio.theirSins.total)}}
       """)
     ours.isEnabled = false
     reference_delete(theirs)
@@ -43,14 +37,14 @@ struct LinkBench {
   static func audioTurns(
     _ ours: Link, _ theirs: OpaquePointer, rounds: Int
   ) -> (ours: [Double], theirs: [Double], ourSins: Sins, theirSins: Sins) {
-    let audio = ours.audio
+    guard var audio = ours.takeAudio() else { fatalError("another AudioLink exists") }
     let turns = 10_000
     var result: (ours: [Double], theirs: [Double]) = ([], [])
-    var sum = ourTurns(audio, turns, Link.clock()) + reference_audio_turns(theirs, Int32(turns), 0)
+    var sum = ourTurns(&audio, turns, Link.clock()) + reference_audio_turns(theirs, Int32(turns), 0)
     for _ in 0..<rounds {
       let start = Link.clock()
       let began = nanoseconds()
-      sum += ourTurns(audio, turns, start)
+      sum += ourTurns(&audio, turns, start)
       let between = nanoseconds()
       sum += reference_audio_turns(theirs, Int32(turns), start.count)
       let ended = nanoseconds()
@@ -58,7 +52,7 @@ struct LinkBench {
       result.theirs.append(Double(ended - between) / Double(turns))
     }
     watch_begin()
-    sum += ourTurns(audio, turns, .zero)
+    sum += ourTurns(&audio, turns, .zero)
     let ourSins = Sins(counted: watch_end())
     watch_begin()
     sum += reference_audio_turns(theirs, Int32(turns), 0)
@@ -69,36 +63,12 @@ struct LinkBench {
 
   /// The work of an audio callback in each cycle.
   @_noLocks @_noAllocation
-  static func ourTurns(_ audio: AudioLink, _ turns: Int, _ start: Micros) -> Double {
+  static func ourTurns(_ audio: inout AudioLink, _ turns: Int, _ start: Micros) -> Double {
     var sum = 0.0
     for turn in 0..<turns {
       sum += audio.captureAudioState().beat(at: start + Micros(Int64(turn)), quantum: 4)
     }
     return sum
-  }
-
-  /// Measures joining: a session of two reference peers exists all the
-  /// time; ours and the reference join it by turns.
-  static func joining(rounds: Int) -> (ours: [Double], theirs: [Double]) {
-    var result: (ours: [Double], theirs: [Double]) = ([], [])
-    for round in 0..<(2 * rounds) {
-      let isOurs = round % 2 == 0
-      let link = Link(tempo: 140)
-      let theirs = reference_new(140)
-      let began = Link.clock()
-      if isOurs { link.isEnabled = true } else { reference_enable(theirs, 1) }
-      let isIn = wait {
-        isOurs ? link.peerCount == 2 : reference_peers(theirs) == 2
-      }
-      let took = Double((Link.clock() - began).count) / 1000
-      if isIn && isOurs { result.ours.append(took) }
-      if isIn && !isOurs { result.theirs.append(took) }
-      link.isEnabled = false
-      reference_delete(theirs)
-      // Wait for goodbyes, and until the session is old enough to be the older one.
-      usleep(700_000)
-    }
-    return result
   }
 
   static func wait(_ condition: () -> Bool) -> Bool {
