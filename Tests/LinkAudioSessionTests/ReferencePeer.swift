@@ -21,12 +21,16 @@ struct ReferencePeer {
   let name: String
   /// Its own channel; nil for a peer that only listens.
   let channel: ChannelID?
+  /// Whether it has the faults of 4.0.0b1 (facts: link-audio 7.4).
+  var isFirstBeta = false
   var receivers: [(node: NodeID, endpoint: Endpoint)] = []
   var channels: [ChannelID: Channel] = [:]
   var handlers: [NodeID: Endpoint] = [:]
   var requests: [ChannelID: Int64] = [:]
   var entries: [NodeID: Entry] = [:]
   var nextAnnouncement: Int64?
+  /// All channels that it was ever announced.
+  var shown: Set<ChannelID> = []
   var out: [(packet: AudioPacket, to: Endpoint)] = []
 
   mutating func see(_ peer: NodeID, at endpoint: Endpoint, now: Int64) {
@@ -70,6 +74,7 @@ struct ReferencePeer {
     requests[id] = nil
     let owners = Set(channels.values.map(\.peer))
     handlers = handlers.filter { owners.contains($0.key) }
+    if isFirstBeta { for node in entries.keys where handlers[node] == nil { entries[node] = nil } }
   }
 
   /// Returns the channel if the datagram is audio of a requested channel.
@@ -79,8 +84,10 @@ struct ReferencePeer {
     case .announcement(let announcement):
       if let echo = announcement.ping { out.append((.pong(echo, from: node), source)) }
       guard receivers.contains(where: { $0.endpoint == source }) else { return nil }
-      if handlers[datagram.node] == nil { handlers[datagram.node] = source }
+      if !isFirstBeta && handlers[datagram.node] == nil { handlers[datagram.node] = source }
       for listed in announcement.channels {
+        if handlers[datagram.node] == nil { handlers[datagram.node] = source }
+        shown.insert(listed.channel)
         let isNew = channels[listed.channel] == nil
         channels[listed.channel] = Channel(peer: datagram.node, until: now + 5_000_000)
         guard isNew else { continue }

@@ -7,7 +7,7 @@ import LinkWire
 /// Peers on a simulated network that loses, delays and reorders. Each has a channel and subscribes to all
 /// others.
 struct World {
-  enum Kind { case ours, reference, referenceListener }
+  enum Kind { case ours, oursListener, reference, referenceListener, firstBeta }
 
   struct Wire {
     var loss = 0.0
@@ -32,6 +32,7 @@ struct World {
     var routes: [AudioRoute] = []
     var sources: [ChannelID: SourceID] = [:]
     var wakes = 0
+    var isMuted = false
     var offset: Int64
   }
 
@@ -58,19 +59,20 @@ struct World {
     for (index, kind) in kinds.enumerated() {
       let node = NodeID(using: &dice)
       let endpoint = Endpoint(.v4(0x0a00_0001 + UInt32(index)), port: 5_000 + UInt16(index))
-      let channel = kind == .referenceListener ? nil : NodeID(using: &dice)
+      let channel = kind == .referenceListener || kind == .oursListener ? nil : NodeID(using: &dice)
       let offset = Int64.random(in: -(1 << 50)...(1 << 50), using: &dice)
       var machine = LinkAudioSession(
         secret: (dice.next(), dice.next()), node: node, session: World.session, at: Micros(offset))
       machine.handle(.enable(true), at: Micros(offset))
       machine.handle(.gatewayOpened(GatewayID(rawValue: 1), endpoint.address), at: Micros(offset))
-      let sink = machine.addSink(named: "channel \(index)", at: Micros(offset))!
+      let sink = kind == .oursListener ? nil : machine.addSink(named: "channel \(index)", at: Micros(offset))
       parties.append(
         Party(
           kind: kind, endpoint: endpoint, node: node, machine: machine,
           reference: ReferencePeer(
-            node: node, session: World.session, name: "peer \(index)", channel: channel),
-          sink: kind == .ours ? sink : channel ?? NodeID(rawValue: 0), offset: offset))
+            node: node, session: World.session, name: "peer \(index)", channel: channel,
+            isFirstBeta: kind == .firstBeta),
+          sink: (kind == .ours ? sink : channel) ?? NodeID(rawValue: 0), offset: offset))
       schedule(.join(index), in: Int64.random(in: 0...spread, using: &dice))
     }
   }
@@ -108,7 +110,7 @@ struct World {
     case .sight(let viewer, let viewed):
       let peer = parties[viewed]
       seen[viewer][viewed] = now
-      if parties[viewer].kind == .ours {
+      if isOurs(viewer) {
         parties[viewer].machine.handle(
           .peerSeen(peer.node, session: World.session, audio: peer.endpoint, on: GatewayID(rawValue: 1)),
           at: host(viewer))
@@ -127,6 +129,9 @@ struct World {
 
   private var joined: [Int] = []
   private var isLost: Bool { mutating get { Double.random(in: 0..<1, using: &dice) < wire.loss } }
+  private func isOurs(_ index: Int) -> Bool {
+    parties[index].kind == .ours || parties[index].kind == .oursListener
+  }
   private func host(_ index: Int) -> Micros { Micros(now &+ parties[index].offset) }
 
   /// Sends five milliseconds of audio to each subscriber, and runs a reference's timers.
@@ -134,13 +139,13 @@ struct World {
     schedule(.tick(index), in: 5_229)
     var party = parties[index]
     var listeners = party.routes.map(\.endpoint)
-    if party.kind != .ours {
+    if !isOurs(index) {
       parties[index].reference.run(at: now)
       drain(index)
       party = parties[index]
       listeners = party.reference.entries.sorted { $0.key < $1.key }.compactMap(\.value.endpoint)
     }
-    guard !listeners.isEmpty else { return }
+    guard !listeners.isEmpty, !party.isMuted else { return }
     var stranger = Stranger(1)
     stranger.node = party.node
     stranger.session = World.session
@@ -157,7 +162,7 @@ struct World {
   private mutating func receive(_ bytes: [UInt8], from: Int, to: Int) {
     let source = parties[from].endpoint
     let isHeard: Bool
-    if parties[to].kind == .ours {
+    if isOurs(to) {
       let host = host(to)
       isHeard = bytes.withUnsafeBytes {
         parties[to].machine.receive($0, from: source, on: GatewayID(rawValue: 1), at: host) != nil
@@ -174,7 +179,7 @@ struct World {
   }
 
   private mutating func drain(_ index: Int) {
-    guard parties[index].kind == .ours else {
+    guard isOurs(index) else {
       let out = parties[index].reference.out
       parties[index].reference.out = []
       for (packet, endpoint) in out { send(packet.array, from: index, to: endpoint) }
@@ -201,12 +206,30 @@ struct World {
     }
   }
 
+  /// The channels that each peer of the reference was announced and that nobody sends.
+  var phantoms: [Int] {
+    let sinks = Set(parties.map(\.sink))
+    return parties.map { $0.reference.shown.subtracting(sinks).count }
+  }
+
+  /// Whether a peer of the reference knows any channel now.
+  func isShownAChannel(_ index: Int) -> Bool { !parties[index].reference.channels.isEmpty }
+
+  /// Lets a peer's channel send audio, or not; its announcements continue.
+  mutating func mute(_ index: Int, _ isMuted: Bool) { parties[index].isMuted = isMuted }
+
+  /// Ends all subscriptions of a peer of ours.
+  mutating func release(_ index: Int) {
+    for source in parties[index].sources.values { parties[index].machine.release(source, at: host(index)) }
+    drain(index)
+  }
+
   /// Time from mutual discovery to the first sound, for each ordered pair; nil if there was none.
   func waits(of kind: Kind? = nil, for other: Kind? = nil) -> [Int64?] {
     var waits: [Int64?] = []
     for listener in parties.indices where kind == nil || parties[listener].kind == kind {
       for sender in parties.indices
-      where listener != sender && parties[sender].kind != .referenceListener
+      where listener != sender && parties[sender].sink.rawValue != 0
         && (other == nil || parties[sender].kind == other)
       {
         guard let there = seen[listener][sender], let here = seen[sender][listener] else { continue }

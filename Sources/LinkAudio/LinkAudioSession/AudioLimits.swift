@@ -75,6 +75,12 @@ package enum AudioLimits {
   /// remembers one. The reference sends one in this time, and a lost one costs its user four seconds of
   /// silence.
   package static var requestPeriod: Micros { Micros(1_250_000) }
+  /// If a peer's channel stays silent for this time and as many requests, the peer may need our placeholder. A
+  /// peer that sends to listeners without channels does so within a tenth of a second.
+  static var placeholderPatience: Micros { Micros(700_000) }
+  static var placeholderRequests: Int { 2 }
+  /// A peer forgets a channel of ours within this time after its bye.
+  static var placeholderMemory: Micros { Micros(6_000_000) }
   /// If no audio arrives for this time, we request it again. Peers may stall for a tenth of a second.
   package static var silence: Micros { Micros(400_000) }
   /// Least time between two lists of channels that we emit.

@@ -68,7 +68,7 @@ extension LinkAudioSession {
       noteChannels()
     }
     let until = uptime.now + AudioRules.lifetime
-    for channel in announcement.channels where !sinks.contains(where: { $0.id == channel.channel }) {
+    for channel in announcement.channels where !isOurs(channel.channel) {
       switch channels.hear(
         channel, of: receiver.node, in: announcement.session, at: receiver.route, until: until)
       {

@@ -70,9 +70,10 @@ extension LinkAudioSession {
   /// us. Sends stops for the sources that we requested here; we request them again over another route.
   mutating func close(_ id: GatewayID) {
     guard let place = index(of: id) else { return }
-    let ids = sinks.map(\.id)
     for source in sources.indices where sources[source]?.asked?.gateway == id { stop(source) }
-    for receiver in receivers where receiver.route.gateway == id { sayByes(ids, to: receiver) }
+    for receiver in receivers where receiver.route.gateway == id {
+      sayByes(channels(for: receiver).map(\.id), to: receiver)
+    }
     gateways.remove(at: place)
     receivers.removeAll { $0.route.gateway == id }
     channels.remove { $0.gateway == id }
@@ -134,7 +135,9 @@ extension LinkAudioSession {
       }
     }
     guard !isKnown, makeRoom(for: route, of: peer) else { return }
-    receivers.append(Receiver(peer, in: session, at: route, now: uptime.now))
+    var fresh = Receiver(peer, in: session, at: route, now: uptime.now)
+    fresh.placeholder = receivers.first { $0.node == peer }?.placeholder ?? .unknown
+    receivers.append(fresh)
   }
 
   mutating func lose(_ peer: NodeID, on gateway: GatewayID) {

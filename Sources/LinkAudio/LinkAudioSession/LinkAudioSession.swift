@@ -63,6 +63,10 @@ package struct LinkAudioSession: Sendable {
   /// Indexed by `SourceID`; nil is free.
   var sources: [Source?] = []
   var sinks: [Sink] = []
+  /// When the last of our channels was closed.
+  var sinksRemoved: Micros?
+  /// A channel without audio; nil until a peer needs it.
+  var placeholder: Sink?
   /// Allowances shared by all receivers.
   var messages: Allowance
   var announcements: Allowance
@@ -181,6 +185,7 @@ package struct LinkAudioSession: Sendable {
       areSendersDue = false
       refreshSenders()
     }
+    withdrawPlaceholders()
     if areRoutesDue {
       areRoutesDue = false
       refreshRoutes()

@@ -32,6 +32,7 @@ struct Receiver: Sendable {
   private var unanswered = 0
   private var pings: [(echo: AudioEcho, sent: Micros)] = []
   var roundTrips = RoundTrips()
+  var placeholder = PlaceholderNeed.unknown
   var messages: Allowance
   var announcements: Allowance
 

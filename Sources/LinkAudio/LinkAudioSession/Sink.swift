@@ -58,6 +58,7 @@ extension LinkAudioSession {
     advance(to: now)
     guard let place = sinks.firstIndex(where: { $0.id == id }) else { return }
     let sink = sinks.remove(at: place)
+    if sinks.isEmpty { sinksRemoved = uptime.now }
     if !sink.routes.isEmpty { emit(.routes([], of: id)) }
     for receiver in receivers { sayByes([id], to: receiver) }
     settle()
@@ -67,6 +68,7 @@ extension LinkAudioSession {
   /// lost request would cost its user four seconds of silence. We keep sending until its third request in a
   /// row is overdue, if it still answers our pings.
   mutating func subscribe(_ peer: NodeID, to channel: ChannelID, ttl: UInt8) {
+    guard channel != placeholder?.id else { return }
     guard let place = sinks.firstIndex(where: { $0.id == channel }) else {
       counters.unknownSinks &+= 1
       return

@@ -14,6 +14,8 @@ struct Source: Sendable {
   private var nextRequest: Micros?
   private var nextLook: Micros?
   private var tries = 0
+  /// The first of the requests that brought no audio.
+  private var silentSince: Micros?
 
   init(_ channel: ChannelID) {
     self.channel = channel
@@ -24,8 +26,14 @@ struct Source: Sendable {
     return min(nextRequest, nextLook ?? nextRequest)
   }
 
-  private func isHeard(at now: Micros) -> Bool {
+  func isHeard(at now: Micros) -> Bool {
     heard.map { now < $0 + AudioLimits.silence } ?? false
+  }
+
+  /// Whether several requests in a row have brought no audio.
+  func isUnanswered(at now: Micros) -> Bool {
+    tries > AudioLimits.placeholderRequests
+      && silentSince.map { now >= $0 + AudioLimits.placeholderPatience } ?? false
   }
 
   /// Starts over with a request now: the first route to the peer appeared, or it changed.
@@ -60,6 +68,7 @@ struct Source: Sendable {
       nextLook = now + AudioLimits.silence
     } else {
       tries += 1
+      if tries == 1 { silentSince = now }
       nextRequest =
         now
         + (tries < AudioLimits.eagerRequests

@@ -23,7 +23,7 @@ extension LinkAudioSession {
       return
     }
     let echo = newEcho()
-    let channels = isProven ? sinks : []
+    let channels = isProven ? channels(for: receivers[place]) : []
     receivers[place].ping(echo, at: uptime.now)
     for packet in announcements(of: channels, ping: echo) {
       emit(.send(packet, to: receivers[place].route.endpoint, on: gateway))
@@ -81,10 +81,9 @@ extension LinkAudioSession {
       guard let way = sources[place]?.asked, sources[place]?.takeTurn(at: uptime.now) == true,
         let channel = sources[place]?.channel
       else { continue }
-      if let receiver = receivers.firstIndex(where: { $0.route == way && $0.isChosen }),
-        !receivers[receiver].hasOurChannels
-      {
-        announce(to: receiver)
+      if let receiver = receivers.firstIndex(where: { $0.route == way && $0.isChosen }) {
+        if !receivers[receiver].hasOurChannels { announce(to: receiver) }
+        considerPlaceholder(for: place, of: receiver)
       }
       emit(.send(.request(channel, from: node), to: way.endpoint, on: way.gateway))
     }

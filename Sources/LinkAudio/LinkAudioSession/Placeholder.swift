@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+internal import BeatMath
+internal import LinkWire
+
+// The reference's first two betas, and so all of LinkKit, send audio only to peers that announce a channel
+// (facts: link-audio 7.4). If we have no channel and such a peer stays silent, we announce a placeholder to
+// that peer alone: a channel that never sends audio. Nobody else's list shows it.
+
+/// Whether a peer needs our placeholder.
+enum PlaceholderNeed {
+  case unknown
+  /// The peer has sent us audio while we announced no channel.
+  case none
+  /// The peer was silent. It is announced the placeholder as long as we request a channel of this peer.
+  case announced
+}
+
+extension LinkAudioSession {
+  /// Our channels as this peer sees them.
+  func channels(for receiver: Receiver) -> [Sink] {
+    guard receiver.placeholder == .announced, let placeholder else { return sinks }
+    return sinks + [placeholder]
+  }
+
+  func isOurs(_ channel: ChannelID) -> Bool {
+    placeholder?.id == channel || sinks.contains { $0.id == channel }
+  }
+
+  /// Judges a peer by its answer to our requests for one of its channels.
+  mutating func considerPlaceholder(for place: Int, of receiver: Int) {
+    guard sinks.isEmpty, receivers[receiver].placeholder == .unknown, let source = sources[place] else {
+      return
+    }
+    if source.isHeard(at: uptime.now) {
+      // It may still know a channel that we have closed.
+      guard sinksRemoved.map({ uptime.now >= $0 + AudioLimits.placeholderMemory }) ?? true else { return }
+      note(.none, of: receivers[receiver].node)
+    } else if source.isUnanswered(at: uptime.now) {
+      if placeholder == nil { placeholder = Sink(id: NodeID(using: &dice), name: "(listens)") }
+      note(.announced, of: receivers[receiver].node)
+    }
+  }
+
+  private mutating func note(_ need: PlaceholderNeed, of peer: NodeID) {
+    for place in receivers.indices where receivers[place].node == peer {
+      receivers[place].placeholder = need
+      if need == .announced { receivers[place].announceSoon(at: uptime.now) }
+    }
+  }
+
+  /// Withdraws the placeholder from peers of which we request nothing any more.
+  mutating func withdrawPlaceholders() {
+    guard let placeholder else { return }
+    for place in receivers.indices where receivers[place].placeholder == .announced {
+      let peer = receivers[place].node
+      let isNeeded = sources.contains { source in
+        source?.asked != nil && source.flatMap { channels[$0.channel]?.peer } == peer
+      }
+      guard !isNeeded else { continue }
+      sayByes([placeholder.id], to: receivers[place])
+      receivers[place].placeholder = .unknown
+    }
+  }
+}

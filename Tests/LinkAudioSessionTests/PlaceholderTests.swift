@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkWire
+import TestSupport
+import Testing
+
+@testable import LinkAudioSession
+
+/// Peers with the code of 4.0.0b1, which send audio only to peers that announce a channel.
+struct PlaceholderTests {
+  @Test(arguments: campaign([0, 0.05]))
+  func `a listener without channels hears a sender of the first beta`(loss: Double) {
+    var waits: [Int64?] = []
+    for seed in 1...40 as ClosedRange<UInt64> {
+      var world = World([.oursListener, .firstBeta], over: .init(loss: loss), seed: seed)
+      world.run(until: 8_000_000)
+      waits += world.waits(of: .oursListener)
+      let isHeard = (1...30).allSatisfy { second in
+        world.run(until: 8_000_000 + Int64(second) * 1_000_000)
+        return world.lastHeard[0][1] > 7_000_000 + Int64(second) * 1_000_000
+      }
+      #expect(isHeard && world.phantoms == [0, 1] && world.broken == 0)
+    }
+    let longest = waits.compactMap(\.self).max() ?? .max
+    print("first sound of a first beta, loss \(loss): max \(longest / 1000) ms of \(waits.count)")
+    #expect(waits.count == 40 && !waits.contains(nil) && longest < (loss == 0 ? 1_200_000 : 1_800_000))
+  }
+
+  @Test func `a sender of a later version is announced no placeholder`() {
+    for seed in 1...40 as ClosedRange<UInt64> {
+      var world = World(
+        [.oursListener, .reference, .firstBeta, .reference], over: .init(loss: 0.05, delay: 300...30_000),
+        seed: seed)
+      world.run(until: 8_000_000)
+      // It pauses, its channel stays.
+      world.mute(1, true)
+      world.run(until: 20_000_000)
+      #expect(world.phantoms == [0, 0, 1, 0])
+      world.mute(1, false)
+      world.run(until: 22_000_000)
+      #expect(world.lastHeard[0][1] > 21_000_000 && world.lastHeard[0][2] > 21_000_000)
+    }
+  }
+
+  @Test func `a channel of our own makes a placeholder needless`() {
+    var world = World([.ours, .firstBeta, .reference], over: .init(), seed: 1)
+    world.run(until: 10_000_000)
+    #expect(world.phantoms == [0, 0, 0] && world.waits(of: .ours, for: .firstBeta).allSatisfy { $0 != nil })
+  }
+
+  @Test func `the placeholder ends with the subscription`() {
+    var world = World([.oursListener, .firstBeta], over: .init(), seed: 1)
+    world.run(until: 8_000_000)
+    #expect(world.isShownAChannel(1))
+    world.release(0)
+    world.run(until: 8_500_000)
+    #expect(!world.isShownAChannel(1))
+  }
+
+  @Test func `a sender that served us only for a closed channel is announced the placeholder`() {
+    var bench = Bench()
+    let sink = bench.addSink("kick")
+    let (peer, channel, _) = bench.takeChannel()
+    bench.hear(peer.audio(channel), from: peer.endpoint)
+    bench.wait(300_000, with: [peer])
+    bench.hear(peer.audio(channel), from: peer.endpoint)
+    bench.machine.removeSink(sink, at: bench.now)
+    bench.drain()
+    // The last audio is still on its way.
+    bench.wait(300_000, with: [peer])
+    bench.hear(peer.audio(channel), from: peer.endpoint)
+    bench.sent = []
+    for _ in 0..<20 {
+      bench.wait(100_000, with: [peer])
+      bench.hear(peer.announcement(), from: peer.endpoint)
+    }
+    #expect(bench.sent.contains { $0.said == .announcement(["(listens)"], pings: true) })
+  }
+
+  @Test func `a request for the placeholder is served nothing and counts as no error`() {
+    var bench = Bench()
+    let (peer, _, _) = bench.takeChannel()
+    for _ in 0..<20 {
+      bench.wait(100_000, with: [peer])
+      bench.hear(peer.announcement(), from: peer.endpoint)
+    }
+    guard let placeholder = bench.machine.placeholder?.id else {
+      Issue.record("no placeholder")
+      return
+    }
+    bench.hear(.request(placeholder, from: peer.node), from: peer.endpoint)
+    #expect(bench.machine.counters.unknownSinks == 0 && bench.routeChanges == 0)
+    #expect(bench.machine.load.sinks == 0 && bench.machine.load.subscribers == 0)
+    // A peer that repeats our own channel offers nothing.
+    var copycat = peer
+    copycat.channels = [(placeholder, "copy")]
+    bench.hear(copycat.announcement(), from: peer.endpoint)
+    bench.wait(100_000, with: [peer])
+    #expect(!bench.channels.contains { $0.id == placeholder })
+    bench.sent = []
+    bench.handle(.enable(false))
+    #expect(bench.sent.contains { $0.said == .byes([placeholder]) })
+  }
+}
