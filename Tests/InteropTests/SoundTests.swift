@@ -26,6 +26,7 @@ import Testing
     for _ in 0..<300 {
       let lines = try await stage.run(on: host, "jack_lsp").output.split(separator: "\n").map(String.init)
       found = lines.filter { line in line.hasPrefix("tactus:") && texts.contains { line.contains($0) } }
+        .sorted()
       if found.count == count { return found }
       try await Task.sleep(for: .milliseconds(100))
     }

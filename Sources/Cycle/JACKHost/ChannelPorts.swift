@@ -81,18 +81,21 @@ final class ChannelPorts {
     var left = open
     var kept: [Open] = []
     var fresh: [Open] = []
+    var renamed: [Open] = []
     for channel in wanted {
       if let place = left.firstIndex(where: { $0.channel.name == channel.name && $0.hasPorts(of: channel) }) {
         var same = left.remove(at: place)
+        let isRenamed = same.channel.pretty != channel.pretty
         leaving.leave([], keeping: same.channel.lane)
         same.channel = channel
         kept.append(same)
+        if isRenamed { renamed.append(same) }
       } else if let handles = register(channel) {
         fresh.append(Open(channel: channel, handles: handles))
       }
     }
     for gone in left { leaving.leave(gone.handles, keeping: gone.channel.lane) }
-    describe(fresh)
+    describe(fresh + renamed)
     open = kept + fresh
     readLatencies()
     publish()

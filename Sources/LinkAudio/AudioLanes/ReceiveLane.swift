@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkHandoff
+import Handoff
+import Synchronization
 @_exported public import LinkAudioPath
 
 /// Brings a peer's channel to an output, each sample at its beat plus the delay.
@@ -9,6 +10,12 @@ public final class ReceiveLane: Sendable {
   nonisolated(unsafe) private let playout: UnsafeMutablePointer<Playout>
   nonisolated(unsafe) private let memory: UnsafeMutableRawBufferPointer
 
+  private let sounded = Atomic(false)
+  /// Whether it only looks for sound, and keeps no audio.
+  private let isProbe: Bool
+
+  /// Samples below this count as silence: 80 dB below full scale, more than any dither.
+  package static let silence: Float = 1e-4
   /// A third of a second of stereo datagrams.
   static let slots = 256
   /// Bytes before the samples.
@@ -17,13 +24,21 @@ public final class ReceiveLane: Sendable {
   private static let streamRate = 48_000.0
 
   /// Allocates room for a delay of up to this many seconds; all values up to one second need the same memory.
-  public init(longestDelay seconds: Double = 1) {
-    let frames = Int(max(0, min(60, seconds)) * Self.streamRate) + 8192
+  public convenience init(longestDelay seconds: Double = 1) {
+    self.init(
+      frames: Int(max(0, min(60, seconds)) * Self.streamRate) + 8192, slots: Self.slots, isProbe: false)
+  }
+
+  /// A lane that only tells whether a channel sounds.
+  package static func probe() -> ReceiveLane { ReceiveLane(frames: 8192, slots: 1, isProbe: true) }
+
+  private init(frames: Int, slots: Int, isProbe: Bool) {
+    self.isProbe = isProbe
     shared = .allocate(capacity: 1)
     shared.initialize(
       to: ReceiveShared(
         queue: SlotQueue(
-          slots: Self.slots, bytes: Self.headBytes + AudioChunk.mostSamples * MemoryLayout<Float>.stride)))
+          slots: slots, bytes: Self.headBytes + AudioChunk.mostSamples * MemoryLayout<Float>.stride)))
     memory = .allocate(byteCount: Playout.bytes(frames: frames), alignment: 64)
     playout = .allocate(capacity: 1)
     playout.initialize(to: Playout(in: memory.baseAddress!, frames: frames, kernel: Self.kernel))
@@ -41,6 +56,9 @@ public final class ReceiveLane: Sendable {
   nonisolated(unsafe) private static let kernel = Kernel(
     in: UnsafeMutablePointer<Float>.allocate(capacity: Kernel.floats))
 
+  /// Whether a probe has found sound. [any]
+  package var hasSounded: Bool { sounded.load(ordering: .relaxed) }
+
   /// The audio thread's end; valid as long as this lane lives.
   public var audio: ReceiveEnd { ReceiveEnd(shared: shared, playout: playout) }
 
@@ -52,8 +70,13 @@ public final class ReceiveLane: Sendable {
     guard count <= AudioChunk.mostSamples, let slot = shared.pointee.queue.reserve() else { return false }
     slot.storeBytes(of: chunk, as: AudioChunk.self)
     let samples = (slot.baseAddress! + Self.headBytes).assumingMemoryBound(to: Float.self)
-    write(UnsafeMutableBufferPointer(start: samples, count: count))
-    shared.pointee.queue.commit()
+    let buffer = UnsafeMutableBufferPointer(start: samples, count: count)
+    write(buffer)
+    if isProbe {
+      if buffer.contains(where: { abs($0) > Self.silence }) { sounded.store(true, ordering: .relaxed) }
+    } else {
+      shared.pointee.queue.commit()
+    }
     return true
   }
 

@@ -25,8 +25,8 @@ final class ChannelDesk {
   /// A received channel's place, and what plays in it.
   fileprivate struct Taken {
     var place: ChannelPlaces.Place
-    var name: String { place.name }
-    /// The channel that `lane` was made for, and the longest delay that the lane holds, in seconds.
+    var name: String { place.title }
+    /// The channel that it was made for, and for how long a delay.
     var channel: ChannelID?
     var room = 0.0
     var lane: ReceiveLane?
@@ -48,9 +48,12 @@ final class ChannelDesk {
   private var placesSeen = 0
   private var sent: [Sent] = []
   private var taken: [Taken] = []
-  /// Whether JACK's ports match `sent` and `taken`.
+  private var ears = ChannelEars()
+  /// The ports are those of `sent` and `taken`.
   private var isCarried = false
-  private var carried: [(name: String, lane: ObjectIdentifier?, delay: AudioDelay?)] = []
+  private var carried: [Carried] = []
+  /// The name of the place that each receiving port belongs to.
+  private var placeOfPort: [String: String] = [:]
   private var nextLook = Micros.zero
   private(set) var shown = ShownAudio()
   /// The connections that our inputs should have.
@@ -76,6 +79,7 @@ final class ChannelDesk {
     send(isOn ? state.sends.compactMap { SentText($0) } : [], audio)
     places.want(isOn ? state.receives.compactMap { ReceivedText($0) } : [], at: now)
     places.look(at: now)
+    if now >= nextLook { noteUse(of: host, audio, at: now) }
     receive(state, audio)
     return carry(on: host)
   }
@@ -90,7 +94,7 @@ final class ChannelDesk {
     shown.thread = .init(audio.diagnostics.urgency)
     shown.channels = sent.map(\.shown) + taken.map(\.shown)
     let news = presence.lines(
-      taken.map { ($0.name, $0.source?.isConnected == true) }, crowdedOut: places.crowdedOut, at: now)
+      taken.map { ($0.name, $0.isThere) }, crowds: places.crowds, at: now)
     self.shown = shown
     return (shown, news)
   }
@@ -126,15 +130,14 @@ final class ChannelDesk {
       placesSeen != places.changes || taken.contains(where: { $0.channel != nil && room(of: $0) > $0.room })
     else { return }
     (placesSeen, isCarried) = (places.changes, false)
-    let before = Dictionary(uniqueKeysWithValues: taken.map { ($0.name, $0) })
-    // Release the old sources last: if another place takes the same channel now, its peer must not get a stop
-    // in between.
+    let before = Dictionary(uniqueKeysWithValues: taken.map { ($0.place.name, $0) })
+    // Who leaves a channel that somebody else takes now goes last, so that its peer is not told to stop meanwhile.
     defer { withExtendedLifetime(before) {} }
     taken = places.places.map { place in
       var one = before[place.name] ?? Taken(place: place)
       one.place = place
       let room = room(of: one)
-      guard let channel = place.channel else {
+      guard let channel = place.channel, !place.isAsleep else {
         (one.channel, one.lane, one.source, one.room) = (nil, nil, nil, 0)
         return one
       }
@@ -145,6 +148,14 @@ final class ChannelDesk {
       one.source = audio.subscribe(lane, to: channel)
       return one
     }
+  }
+
+  /// Which places have a cable, and which channels sound.
+  private func noteUse(of host: JACKHost, _ audio: LinkAudio, at now: Micros) {
+    let cabled = Set(host.connections.compactMap { placeOfPort[$0.port] })
+    var sounding = Set(taken.filter(\.sounds).compactMap(\.channel))
+    sounding.formUnion(ears.listen(to: places.unheard, audio))
+    places.note(cabled: cabled, sounding: sounding, at: now)
   }
 
   private func carry(on host: JACKHost) -> Bool {
@@ -165,13 +176,17 @@ final class ChannelDesk {
         name: unique("\(ChannelPortName.sent)\(one.text.name.forPort)"), pretty: "Send \(one.text.name)",
         lane: .send(one.lane))
     }
-    let receives = taken.sorted { $0.name < $1.name }.map { one in
+    let receives = taken.map { one in
       AudioChannelPorts(
-        name: unique(one.name.forPort), pretty: one.name, lane: .receive(one.lane), delay: one.delay)
+        name: unique(one.place.name.forPort), pretty: one.name, lane: .receive(one.lane), delay: one.delay)
     }
-    let now = (sends + receives).map { ($0.name, $0.identity, $0.delay) }
-    guard now.count != carried.count || !zip(now, carried).allSatisfy({ $0 == $1 }) else { return false }
+    let now = (sends + receives).map { Carried($0) }
+    guard now != carried else { return false }
     carried = now
+    placeOfPort = [:]
+    for (one, ports) in zip(taken, receives) {
+      for port in ports.portNames { placeOfPort[port] = one.place.name }
+    }
     host.carry(sends + receives)
     let before = connections
     connections = zip(sent, sends).flatMap { one, ports in
@@ -215,13 +230,19 @@ extension ChannelDesk.Sent {
 }
 
 extension ChannelDesk.Taken {
+  fileprivate var isThere: Bool { place.isAsleep ? place.goneSince == nil : source?.isConnected == true }
+
+  fileprivate var sounds: Bool { (lane?.figures().level ?? 0) > ReceiveLane.silence }
+
   fileprivate var shown: ShownChannel {
     var shown = ShownChannel(name: name, isSent: false)
     shown.takenBy = place.words?.text ?? ""
     let figures = lane?.figures() ?? .init()
     shown.health =
-      source?.isConnected != true
-      ? "is not there" : !figures.isReceiving ? "sends nothing" : figures.isPlaying ? "plays" : "begins"
+      place.isAsleep && isThere
+      ? "is silent"
+      : !isThere
+        ? "is not there" : !figures.isReceiving ? "sends nothing" : figures.isPlaying ? "plays" : "begins"
     func rounded(_ value: Double) -> Double { (value * 10).rounded() / 10 + 0 }
     shown.delayMilliseconds = rounded(figures.delay)
     shown.bufferMilliseconds = figures.buffered.rounded()
@@ -236,11 +257,19 @@ extension ChannelDesk.Taken {
   }
 }
 
-extension AudioChannelPorts {
-  fileprivate var identity: ObjectIdentifier? {
-    switch lane {
-    case .send(let lane): ObjectIdentifier(lane)
-    case .receive(let lane): lane.map { ObjectIdentifier($0) }
-    }
+/// What decides whether ports must be made or changed.
+private struct Carried: Equatable {
+  let name: String
+  let pretty: String
+  let lane: ObjectIdentifier?
+  let delay: AudioDelay?
+
+  init(_ ports: AudioChannelPorts) {
+    (name, pretty, delay) = (ports.name, ports.pretty, ports.delay)
+    lane =
+      switch ports.lane {
+      case .send(let lane): ObjectIdentifier(lane)
+      case .receive(let lane): lane.map { ObjectIdentifier($0) }
+      }
   }
 }

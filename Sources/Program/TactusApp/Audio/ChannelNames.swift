@@ -12,6 +12,11 @@ struct ChannelNames {
   struct Named: Equatable {
     let name: String
     let id: ChannelID
+    let peer: NodeID
+    /// The peer's part of `name`.
+    let peerName: String
+    /// What a mixer calls the sum of all its channels.
+    let isMain: Bool
   }
 
   private struct Known {
@@ -53,7 +58,7 @@ struct ChannelNames {
     return offered.map { channel in
       let base = Base(peer: channel.peerName, channel: channel.name)
       if let same = known[channel.id], same.base == base.name {
-        return Named(name: same.name, id: channel.id)
+        return Named(channel, as: same.name)
       }
       var number = tried[base] ?? 0
       var name: String
@@ -64,7 +69,16 @@ struct ChannelNames {
       } while !used.insert(name).inserted
       tried[base] = number
       known[channel.id] = Known(base: base.name, name: name, since: now)
-      return Named(name: name, id: channel.id)
+      return Named(channel, as: name)
     }
+  }
+}
+
+extension ChannelNames.Named {
+  init(_ channel: AudioChannel, as name: String) {
+    self.init(
+      name: name, id: channel.id, peer: channel.peer,
+      peerName: String(decoding: name.utf8.dropLast(channel.name.utf8.count + 1), as: UTF8.self),
+      isMain: ["Main", "Master"].contains(channel.name))
   }
 }

@@ -10,9 +10,33 @@ enum ChannelNews {
     "Link Audio: \(printable(name, limit: 200)) \(isThere ? "is here" : "has gone")"
   }
 
-  static func crowd(_ name: String) -> String {
-    "Link Audio: \(AudioChannelPorts.limit) channels are received, there is no place for "
-      + printable(name, limit: 150)
+  static func crowd(_ crowd: Crowd) -> String {
+    let peer = printable(crowd.peer, limit: 150)
+    let count = crowd.leftOut == 1 ? "1 channel" : "\(crowd.leftOut) channels"
+    return "Link Audio: \(AudioChannelPorts.limit) channels are received; no place is left for "
+      + (crowd.hasPlaces ? "\(count) of \(peer)" : "\(peer) (\(count))")
+  }
+
+  /// A peer with channels that find no place.
+  struct Crowd: Equatable {
+    let peer: String
+    let leftOut: Int
+    let hasPlaces: Bool
+  }
+}
+
+extension ChannelPlaces {
+  /// The peers that find no place first.
+  var crowds: [ChannelNews.Crowd] {
+    let placed = Set(places.compactMap(\.channel))
+    let peers = Set(offered.filter { placed.contains($0.id) }.map(\.peer))
+    let groups = Dictionary(grouping: leftOut, by: \.peer).map { peer, channels in
+      ChannelNews.Crowd(
+        peer: channels[0].peerName, leftOut: channels.count, hasPlaces: peers.contains(peer))
+    }
+    return groups.sorted {
+      $0.hasPlaces == $1.hasPlaces ? NaturalOrder.precedes($0.peer, $1.peer) : $1.hasPlaces
+    }
   }
 }
 
@@ -23,13 +47,12 @@ struct ChannelPresence {
   static let linesPerMinute = 6.0
 
   private var said: [String: Bool] = [:]
-  /// Whether a line has said that a channel found no place.
-  private var isCrowdSaid = false
+  /// How many of each peer's channels were said to find no place.
+  private var saidCrowds: [String: Int] = [:]
   private var pace: TokenBucket?
 
-  /// - Parameter crowdedOut: the first channel that found no place.
   mutating func lines(
-    _ now: [(name: String, isThere: Bool)], crowdedOut: String? = nil, at time: Micros
+    _ now: [(name: String, isThere: Bool)], crowds: [ChannelNews.Crowd] = [], at time: Micros
   ) -> [String] {
     var turns =
       pace ?? TokenBucket(perSecond: Self.linesPerMinute / 60, capacity: Self.linesAtOnce, at: time)
@@ -42,11 +65,14 @@ struct ChannelPresence {
       said[name] = isSaid ? isThere : old
       return isSaid ? ChannelNews.presence(name, isThere) : nil
     }
-    if let crowdedOut, !isCrowdSaid, turns.take(at: time) {
-      isCrowdSaid = true
-      lines.append(ChannelNews.crowd(crowdedOut))
+    let saidBefore = saidCrowds
+    saidCrowds = [:]
+    for crowd in crowds {
+      let old = saidBefore[crowd.peer] ?? 0
+      let isSaid = crowd.leftOut > 2 * old && turns.take(at: time)
+      if isSaid { lines.append(ChannelNews.crowd(crowd)) }
+      if isSaid || old > 0 { saidCrowds[crowd.peer] = isSaid ? crowd.leftOut : old }
     }
-    isCrowdSaid = isCrowdSaid && crowdedOut != nil
     return lines
   }
 }

@@ -4,30 +4,36 @@ import ControlSurface
 import JACKHost
 import LinkWire
 
-/// Decides which channels of peers are received. Each has a place under its name, and keeps it while its peer
-/// is away. The places are decided when the offered or the wanted channels change, in one pass over all
-/// offers: there may be a thousand.
+/// The channels of peers that are received. Each has a place: two ports of JACK, and a lane. Decides when the offered or the wanted
+/// channels change, and then looks through all that are offered: there may be a thousand.
 ///
-/// Peers choose the names, and may change them all the time. A place costs two JACK ports and a lane, so `*`
-/// gives one only to a channel that has kept its name for a second, and at a limited rate.
+/// While a channel is there, its id decides: the place follows it through all names, and its ports keep theirs. When its peer comes back
+/// with new ids, the name decides. Peers choose their names and may change them at any rate, so a pattern gives a place only to a channel
+/// that has kept its name for a second, and at a limited pace.
 struct ChannelPlaces {
   struct Place: Equatable {
+    /// PEER/CHANNEL when the place was made. Its ports are called so; no other place has this name.
     let name: String
-    /// The channel's id in its peer's current run; nil: it was never offered, or it plays under another name
-    /// now.
+    /// PEER/CHANNEL now.
+    var title: String
+    /// The channel's id in its peer's current run; nil: the place waits for its channel.
     var channel: ChannelID?
-    /// When `channel` changed last; nil: there was none yet.
+    /// When `channel` was set; nil: never.
     var since: Micros?
-    /// The user's text that applies to this channel: its own, or one with `*`.
+    /// The words of the user that chose the channel.
     var words: ReceivedText?
-    /// Since when no peer has offered it; nil: a peer offers it.
+    /// When the channel went; nil: it is there.
     var goneSince: Micros?
+    /// It has been silent since it appeared, and nobody could hear it: its audio is not requested.
+    var isAsleep = false
   }
 
-  /// A channel must keep its name this long before `*` gives it a place, and a place keeps its channel this
-  /// long.
+  /// A channel must keep its name this long before a pattern gives it a place. A place keeps its channel this long, and a place without
+  /// channel and cable ends after this time.
   static let patience = Micros(1_000_000)
-  /// Limits for the places that `*` gives, and for changes of the channels in them.
+  /// A channel without a cable that is silent for this time falls asleep.
+  static let wakefulness = Micros(5_000_000)
+  /// Limits for new places of patterns, and for new channels in them.
   static let changesPerSecond = 4.0
   static let changesAtOnce = Double(AudioChannelPorts.limit)
 
@@ -36,25 +42,39 @@ struct ChannelPlaces {
   private(set) var changes = 0
   private(set) var offered: [ChannelNames.Named] = []
   private(set) var offeredNames: [String] = []
-  /// Since when each name has been offered.
+  /// The channels that a pattern matches and that find no place, best first.
+  private(set) var leftOut: [ChannelNames.Named] = []
+  /// When each of these names appeared.
   private var offeredSince: [String: Micros] = [:]
   private var wanted: [ReceivedText] = []
+  /// The names of places that have a cable.
+  private var cabled: Set<String> = []
+  /// Channels that have been heard since they appeared.
+  private var sounded: Set<ChannelID> = []
   private var pace: TokenBucket?
   /// The time at which a change that had to wait becomes possible.
   private var due: Micros?
-  /// The first channel that found no place.
-  private(set) var crowdedOut: String?
 
   mutating func offer(_ offered: [ChannelNames.Named], at now: Micros) {
-    self.offered = offered
-    offeredNames = offered.map(\.name)
+    self.offered = offered.sorted { NaturalOrder.precedes($0.name, $1.name) }
+    offeredNames = self.offered.map(\.name)
     offeredSince = Dictionary(offeredNames.map { ($0, offeredSince[$0] ?? now) }) { first, _ in first }
+    sounded.formIntersection(offered.map(\.id))
     settle(at: now)
   }
 
   mutating func want(_ wanted: [ReceivedText], at now: Micros) {
     guard wanted != self.wanted else { return }
     self.wanted = wanted
+    settle(at: now)
+  }
+
+  /// - Parameter cabled: the names of all places that have a cable.
+  /// - Parameter sounding: channels that are heard now.
+  mutating func note(cabled: Set<String>, sounding: Set<ChannelID>, at now: Micros) {
+    let sounded = sounded.union(sounding)
+    guard cabled != self.cabled || sounded != self.sounded else { return }
+    (self.cabled, self.sounded) = (cabled, sounded)
     settle(at: now)
   }
 
@@ -68,46 +88,128 @@ struct ChannelPlaces {
     defer { if places != before { changes &+= 1 } }
     due = nil
     let exact = Set(wanted.filter(\.isExact).map(\.name))
-    let ids = Dictionary(offered.map { ($0.name, $0.id) }) { first, _ in first }
-    places.removeAll { place in !wanted.contains { $0.matches(place.name) } }
-    for index in places.indices {
-      let id = ids[places[index].name]
-      places[index].goneSince = id == nil ? places[index].goneSince ?? now : nil
-      if let id, id != places[index].channel { change(index, to: id, exact, at: now) }
+    places.removeAll { place in
+      !wanted.contains { $0.matches(place.name) || $0.matches(place.title) }
     }
-    crowdedOut = nil
-    var names = Set(places.map(\.name))
-    for name in wanted.filter(\.isExact).map(\.name) + offeredNames {
-      guard !names.contains(name), wanted.contains(where: { $0.matches(name) }),
-        mayHavePlace(name, exact, at: now)
-      else { continue }
-      guard let left = makeRoom(keeping: exact) else {
-        crowdedOut = crowdedOut ?? name
-        continue
-      }
-      if !exact.contains(name) { _ = takeTurn(at: now) }
-      names.subtract(left)
-      names.insert(name)
-      let id = ids[name]
-      places.append(
-        Place(name: name, channel: id, since: id == nil ? nil : now, goneSince: id == nil ? now : nil))
-    }
+    followIDs(at: now)
+    takeBackByName(exact, at: now)
+    freePlaces(exact, at: now)
+    fillPlaces(exact, at: now)
     for index in places.indices {
-      let words = wanted.filter { $0.matches(places[index].name) }
-      // A text that names this channel wins over one with `*`.
+      let place = places[index]
+      let words = wanted.filter { $0.matches(place.name) || $0.matches(place.title) }
+      // The name of one channel counts before a pattern.
       places[index].words = words.first(where: \.isExact) ?? words.first
+      places[index].isAsleep = isAsleep(place, exact, at: now)
     }
-    leaveRenamed(for: names)
   }
 
-  /// Gives a place the channel that has its name now. Each change costs a lane with locked memory, so it may
-  /// have to wait.
-  private mutating func change(_ index: Int, to id: ChannelID, _ exact: Set<String>, at now: Micros) {
+  private mutating func followIDs(at now: Micros) {
+    let names = Dictionary(offered.map { ($0.id, $0.name) }) { first, _ in first }
+    for index in places.indices {
+      if let id = places[index].channel, let name = names[id] {
+        places[index].goneSince = nil
+        // Each new title is written into JACK's metadata.
+        if name != places[index].title, mayHavePlace(name, [], at: now), takeTurn(at: now) {
+          places[index].title = name
+        }
+      } else {
+        places[index].goneSince = places[index].goneSince ?? now
+      }
+    }
+  }
+
+  /// A place whose channel has gone takes the channel that has its name now: its peer has started again. It takes it even from a younger
+  /// place, if that one has no cable.
+  private mutating func takeBackByName(_ exact: Set<String>, at now: Micros) {
+    let ids = Dictionary(offered.map { ($0.name, $0.id) }) { first, _ in first }
+    for index in places.indices where places[index].goneSince != nil {
+      let place = places[index]
+      guard let name = [place.title, place.name].first(where: { ids[$0] != nil }), let id = ids[name] else {
+        continue
+      }
+      let holder = places.firstIndex { $0.channel == id && $0.goneSince == nil }
+      if let holder, holder < index || isKept(places[holder], exact) { continue }
+      guard change(index, to: id, exact, at: now) else { continue }
+      (places[index].title, places[index].goneSince) = (name, nil)
+      if let holder { (places[holder].channel, places[holder].goneSince) = (nil, now) }
+    }
+  }
+
+  private mutating func isAsleep(_ place: Place, _ exact: Set<String>, at now: Micros) -> Bool {
+    guard let channel = place.channel, let since = place.since, !isKept(place, exact),
+      !sounded.contains(channel)
+    else { return false }
+    if now >= since + Self.wakefulness { return true }
+    wait(until: since + Self.wakefulness)
+    return false
+  }
+
+  /// Channels that nobody hears, and that may have begun to sound.
+  var unheard: [ChannelID] {
+    (places.filter(\.isAsleep).compactMap(\.channel) + leftOut.map(\.id)).filter { !sounded.contains($0) }
+  }
+
+  private func isKept(_ place: Place, _ exact: Set<String>) -> Bool {
+    cabled.contains(place.name) || isNamed(place, exact)
+  }
+
+  private func isNamed(_ place: Place, _ exact: Set<String>) -> Bool {
+    exact.contains(place.name) || exact.contains(place.title)
+  }
+
+  private mutating func freePlaces(_ exact: Set<String>, at now: Micros) {
+    var over: Set<String> = []
+    for place in places where !isKept(place, exact) {
+      guard let gone = place.goneSince else { continue }
+      if now >= gone + Self.patience { over.insert(place.name) } else { wait(until: gone + Self.patience) }
+    }
+    places.removeAll { over.contains($0.name) }
+  }
+
+  /// Gives the place another channel. Each costs a lane, whose memory is locked. Returns false if it must wait.
+  private mutating func change(_ index: Int, to id: ChannelID, _ exact: Set<String>, at now: Micros) -> Bool {
     if let since = places[index].since, now - since < Self.patience {
       wait(until: since + Self.patience)
-    } else if exact.contains(places[index].name) || takeTurn(at: now) {
-      (places[index].channel, places[index].since) = (id, now)
+      return false
     }
+    guard isNamed(places[index], exact) || takeTurn(at: now) else { return false }
+    (places[index].channel, places[index].since) = (id, now)
+    return true
+  }
+
+  private mutating func fillPlaces(_ exact: Set<String>, at now: Micros) {
+    leftOut = []
+    let ids = Set(offeredNames)
+    for name in wanted.filter(\.isExact).map(\.name) where !ids.contains(name) {
+      guard !places.contains(where: { $0.name == name || $0.title == name }) else { continue }
+      guard makeRoom(nil, exact) else { break }
+      places.append(Place(name: name, title: name, goneSince: now))
+    }
+    let order = ChannelOrder(offered, wanted, sounded)
+    let held = Set(places.lazy.filter { $0.goneSince == nil }.compactMap(\.channel))
+    // A place that waits takes the channel of its name when its time has come.
+    let awaited = Set(places.lazy.filter { $0.goneSince != nil }.flatMap { [$0.name, $0.title] })
+    for channel in order.ranked where !held.contains(channel.id) && !awaited.contains(channel.name) {
+      guard mayHavePlace(channel.name, exact, at: now) else { continue }
+      guard makeRoom(order[channel.id], exact, order) else {
+        leftOut.append(channel)
+        continue
+      }
+      if !exact.contains(channel.name) { _ = takeTurn(at: now) }
+      places.append(
+        Place(name: freeName(channel.name), title: channel.name, channel: channel.id, since: now))
+    }
+  }
+
+  private func freeName(_ name: String) -> String {
+    var free = name
+    var number = 1
+    while places.contains(where: { $0.name == free }) {
+      number += 1
+      free = "\(name) \(number)"
+    }
+    return free
   }
 
   private mutating func mayHavePlace(_ name: String, _ exact: Set<String>, at now: Micros) -> Bool {
@@ -135,24 +237,27 @@ struct ChannelPlaces {
 
   private mutating func wait(until time: Micros) { due = min(due ?? time, time) }
 
-  /// Frees a place if all are taken: the channel that has been away the longest loses its own, unless the
-  /// user named it. Its connections are made again when it is back. Returns the names that lost their places;
-  /// nil: none can be freed.
-  private mutating func makeRoom(keeping exact: Set<String>) -> [String]? {
-    guard places.count >= AudioChannelPorts.limit else { return [] }
-    let gone = places.indices.filter { places[$0].goneSince != nil && !exact.contains(places[$0].name) }
-    guard let oldest = gone.min(by: { (places[$0].goneSince ?? .zero) < (places[$1].goneSince ?? .zero) })
-    else { return nil }
-    return [places.remove(at: oldest).name]
-  }
-
-  /// A channel that has a place under its new name plays only there.
-  private mutating func leaveRenamed(for names: Set<String>) {
-    let now = Dictionary(offered.map { ($0.id, $0.name) }) { first, _ in first }
-    for index in places.indices where places[index].goneSince != nil {
-      if let id = places[index].channel, let name = now[id], names.contains(name) {
-        places[index].channel = nil
-      }
+  /// Ends a place for one more channel if all are taken: the one whose channel has been away the longest, or a silent one without a cable
+  /// that ranks lower. Cables of a place that ended are made again when it is back. Returns false if there is none.
+  private mutating func makeRoom(
+    _ rank: ChannelOrder.Rank?, _ exact: Set<String>, _ order: ChannelOrder? = nil
+  ) -> Bool {
+    guard places.count >= AudioChannelPorts.limit else { return true }
+    let gone = places.indices.filter { places[$0].goneSince != nil && !isNamed(places[$0], exact) }
+    if let oldest = gone.min(by: { (places[$0].goneSince ?? .zero) < (places[$1].goneSince ?? .zero) }) {
+      places.remove(at: oldest)
+      return true
     }
+    let silent = places.indices.filter { index in
+      !isKept(places[index], exact) && places[index].channel.map { !sounded.contains($0) } ?? true
+    }
+    func rankOf(_ index: Int) -> ChannelOrder.Rank? { places[index].channel.flatMap { order?[$0] } }
+    // A name without a channel comes before all patterns. Of equals the last goes.
+    let lower = silent.reversed().filter { index in
+      rank.map { (rankOf(index) ?? .last) > $0 } ?? true
+    }
+    guard let last = lower.max(by: { (rankOf($0) ?? .last) < (rankOf($1) ?? .last) }) else { return false }
+    places.remove(at: last)
+    return true
   }
 }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import JACKHost
+import LinkWire
+import Testing
+
+@testable import tactus
+
+/// A set like Live's, with more channels than there are places, beside a second peer.
+struct BigSetTests {
+  private var places = ChannelPlaces()
+  private var now = Micros.zero
+  private var cables: Set<String> = []
+  private static let limit = AudioChannelPorts.limit
+
+  private static func channel(_ peer: UInt64, _ name: String, _ number: UInt64) -> ChannelNames.Named {
+    let peerName = peer == 1 ? "Live" : "Abe"
+    return ChannelNames.Named(
+      name: "\(peerName)/\(name)", id: NodeID(rawValue: peer * 1000 + number), peer: NodeID(rawValue: peer),
+      peerName: peerName, isMain: name == "Main")
+  }
+
+  private static let live =
+    (1...48).map { channel(1, "\($0)-Audio", $0) } + [channel(1, "Main", 0)]
+  private static let abe = [channel(2, "Synth", 1), channel(2, "Voice", 2)]
+
+  private mutating func want(_ texts: String...) {
+    places.want(texts.compactMap { ReceivedText($0) }, at: now)
+  }
+
+  private mutating func offer(_ channels: [ChannelNames.Named]) {
+    places.offer(channels, at: now)
+    pass(seconds: 15)
+  }
+
+  private mutating func pass(seconds: Int64) {
+    for _ in 0..<seconds * 10 {
+      now = now + Micros(100_000)
+      places.look(at: now)
+    }
+  }
+
+  private mutating func note(sounding: [ChannelNames.Named]) {
+    places.note(cabled: cables, sounding: Set(sounding.map(\.id)), at: now)
+    pass(seconds: 15)
+  }
+
+  private var names: [String] { places.places.map(\.name) }
+
+  @Test mutating func `each peer has its main channel and numbers are in order`() {
+    want("*/*")
+    offer(Self.live + Self.abe)
+    #expect(names.count == Self.limit && names.contains("Live/Main") && names.contains("Abe/Synth"))
+    #expect(names.contains("Live/9-Audio") && !names.contains("Live/48-Audio"))
+    #expect(places.leftOut.count == 51 - Self.limit)
+  }
+
+  @Test mutating func `a peer that joins later gets a place and what finds none is said`() {
+    want("*/*")
+    offer(Self.live)
+    offer(Self.live + Self.abe)
+    #expect(names.count == Self.limit && names.contains("Abe/Synth") && names.contains("Live/Main"))
+    #expect(places.leftOut.count == 51 - Self.limit)
+    #expect(Set(places.crowds.map(\.peer)) == ["Live", "Abe"] || places.crowds.map(\.peer) == ["Live"])
+    // All places are in use.
+    cables = Set(names)
+    places.note(cabled: cables, sounding: [], at: now)
+    let late = ChannelNames.Named(
+      name: "Zed/Bass", id: NodeID(rawValue: 9), peer: NodeID(rawValue: 9), peerName: "Zed", isMain: false)
+    offer(Self.live + Self.abe + [late])
+    #expect(places.crowds.first == .init(peer: "Zed", leftOut: 1, hasPlaces: false))
+    #expect(Set(names) == cables)
+  }
+
+  @Test mutating func `channels that sound get places of silent ones`() {
+    want("*/*")
+    offer(Self.live + Self.abe)
+    let sounding = [36, 39, 44, 47].map { Self.live[$0] } + Self.abe
+    #expect(Set(places.unheard).isSuperset(of: sounding.map(\.id)))
+    note(sounding: sounding)
+    #expect(names.count == Self.limit && Set(names).isSuperset(of: sounding.map(\.name)))
+    #expect(names.contains("Live/Main"))
+    let before = places.places
+    note(sounding: [])
+    #expect(places.places == before)
+  }
+
+  @Test mutating func `a channel with a cable or a sound keeps its place`() {
+    want("*/*")
+    offer(Self.live)
+    let first = Set(names)
+    let silent = names.filter { $0 != "Live/Main" }.prefix(8)
+    cables = Set(silent)
+    note(sounding: Self.live.filter { first.contains($0.name) && !silent.contains($0.name) })
+    note(sounding: Self.live)
+    #expect(Set(names) == first)
+  }
+
+  @Test mutating func `a narrower pattern comes first`() {
+    want("*/*", "Abe/*", "Live/48*")
+    offer(Self.live)
+    #expect(names.contains("Live/48-Audio") && names.contains("Live/Main"))
+    offer(Self.live + Self.abe)
+    #expect(names.contains("Abe/Synth") && names.contains("Abe/Voice") && names.count == Self.limit)
+  }
+
+  @Test mutating func `a silent channel without a cable sleeps until either changes`() {
+    want("*/*", "Abe/Voice")
+    offer(Self.live + Self.abe)
+    // The user has named one channel.
+    #expect(places.places.filter { !$0.isAsleep }.map(\.name) == ["Abe/Voice"])
+    cables = ["Live/Main"]
+    note(sounding: [Self.live[0]])
+    let awake = places.places.filter { !$0.isAsleep }.map(\.name)
+    #expect(Set(awake) == ["Abe/Voice", "Live/Main", "Live/1-Audio"])
+    #expect(places.unheard.count == 51 - 3)
+  }
+
+  @Test func `numbers in names sort as numbers`() {
+    let names = ["a", "Click 1", "Click 2", "Click 10", "Click 10b", "Click 011", "b 9/1", "b 10/1", ""]
+    for seed in 0..<20 {
+      let mixed = names.sorted { ($0 + "\(seed)").hashValue < ($1 + "\(seed)").hashValue }
+      #expect(
+        mixed.sorted(by: NaturalOrder.precedes)
+          == ["", "Click 1", "Click 2", "Click 10", "Click 10b", "Click 011", "a", "b 9/1", "b 10/1"])
+    }
+    #expect(!NaturalOrder.precedes("x 01", "x 1") && !NaturalOrder.precedes("x 1", "x 01"))
+    #expect(NaturalOrder.precedes("9999999999999999999998", "9999999999999999999999"))
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import tactus
+
+/// What is said about channels of others.
+struct ChannelNewsTests {
+  @Test(arguments: [
+    "\u{1B}[2J\u{1B}[31mRED", "\u{1B}]0;PWNED\u{7} t", "new\nline", "cr\rX", "\u{9B}31m", "del\u{7F}",
+    "nul\0",
+    "x\nJACK server gone", String(repeating: "\u{1B}c", count: 300),
+  ])
+  func `a stranger's name writes nothing to the terminal but itself`(name: String) {
+    for said in [
+      ChannelNews.presence("Studio/\(name)", true), ChannelNews.presence("\(name)/Drums", false),
+      ChannelNews.crowd(.init(peer: name, leftOut: 2, hasPlaces: true)),
+    ] {
+      #expect(!said.unicodeScalars.contains { $0.properties.generalCategory == .control })
+      #expect(said.hasPrefix("Link Audio: ") && said.unicodeScalars.count < 300)
+    }
+    #expect(ChannelNews.presence("Studio/Bühne 🎹", true) == "Link Audio: Studio/Bühne 🎹 is here")
+  }
+
+  @Test
+  func `four lists of channels a second count, and the newest does`() {
+    var pace = OfferPace()
+    var newest = 0
+    var worked: [Int] = []
+    for turn in 1...1000 {
+      newest = turn
+      if let list = pace.take(at: Micros(Int64(turn) * 10_000), { newest }) { worked.append(list) }
+    }
+    #expect(worked.first == 1 && worked.count <= 41)
+    #expect(pace.take(at: Micros(11_000_000), { newest }) == 1000)
+    #expect(pace.take(at: Micros(12_000_000), { Int?.none }) == nil)
+  }
+
+  @Test func `channels that come and go fill no terminal; the last state is said`() {
+    var presence = ChannelPresence()
+    var lines: [String] = []
+    for turn in 0..<1200 {
+      let there = (0..<32).map { (name: "Evil/\($0)", isThere: turn % 2 == 0) }
+      lines += presence.lines(there, at: Micros(Int64(turn) * 500_000))
+    }
+    // Ten minutes.
+    #expect((70...95).contains(lines.count), "\(lines.count)")
+    for turn in 0..<1200 {
+      lines += presence.lines(
+        [("Evil/0", true), ("Studio/Drums", true)], at: Micros(600_000_000 + Int64(turn) * 500_000))
+    }
+    #expect(lines.contains("Link Audio: Studio/Drums is here") && lines.last?.hasSuffix("is here") == true)
+    let now = Micros(2_000_000_000)
+    func crowd(_ peer: String, _ count: Int) -> [ChannelNews.Crowd] {
+      [.init(peer: peer, leftOut: count, hasPlaces: false)]
+    }
+    #expect(presence.lines([], crowds: crowd("Evil", 10), at: now).count == 1)
+    #expect(presence.lines([], crowds: crowd("Evil", 20), at: now).isEmpty)
+    #expect(
+      presence.lines([], crowds: crowd("Evil", 10) + crowd("Abe", 2), at: now) == [
+        "Link Audio: 32 channels are received; no place is left for Abe (2 channels)"
+      ])
+  }
+}
