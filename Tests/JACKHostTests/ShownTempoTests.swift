@@ -7,11 +7,13 @@ import Testing
 
 /// Further values of the tempo and the beat that other clients can read.
 extension JACKHostTests {
-  /// Reads the tempo as readers of jack_transport_link's property do.
-  private func property(_ subject: jack_uuid_t) -> String? {
+  /// As jack_transport_link's readers ask for it.
+  private func property(_ subject: jack_uuid_t, _ key: String = "bpm") -> String? {
     var value: UnsafeMutablePointer<CChar>?
     var type: UnsafeMutablePointer<CChar>?
-    guard jack_get_property(subject, TempoProperty.key, &value, &type) == 0, let value else { return nil }
+    guard jack_get_property(subject, ClientProperties.prefix + key, &value, &type) == 0, let value else {
+      return nil
+    }
     defer {
       jack_free(value)
       jack_free(type)
@@ -41,6 +43,13 @@ extension JACKHostTests {
       }
       #expect(found?.hasSuffix(" https://www.w3.org/2001/XMLSchema#decimal") == true, "\(found ?? "none")")
     }
+    live.host.shownSession = SessionProperties(oscPort: 9100, isLinkEnabled: true, peers: 2)
+    let type = "https://www.w3.org/2001/XMLSchema#"
+    try await live.run { property(subject, "osc-port") == "9100 \(type)integer" }
+    #expect(property(subject, "linkpeers") == "2 \(type)integer")
+    #expect(property(subject, "link/enabled") == "true \(type)boolean")
+    live.host.shownSession = SessionProperties(isLinkEnabled: false)
+    try await live.run { property(subject, "link/enabled") == "false \(type)boolean" }
     live.host.close()
     // PipeWire's libjack caches a property once read (0.3.65); a program that asks later does not find it.
     #expect(TestServer.isPipeWire || property(subject) == nil)

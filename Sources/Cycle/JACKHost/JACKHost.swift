@@ -42,6 +42,8 @@ public final class JACKHost {
   public var wantsTimebase = false
   /// Where other programs are heard. Takes effect in the next step.
   public var wantedSink = SinkName()
+  /// Shown beside the tempo. Takes effect in the next step.
+  public var shownSession = SessionProperties()
   var transport = TransportControl()
   /// Steps left at the short interval that follows a command: its start may need JACK calls soon.
   private var haste = 0
@@ -221,7 +223,7 @@ extension JACKHost {
 
   private func look(after running: RunningClient, _ notices: Notices, at now: Micros) -> [JACKEvent] {
     var events: [JACKEvent] = []
-    running.step(at: now, notices: notices, sink: wantedSink)
+    running.step(at: now, notices: notices, sink: wantedSink, shown: shownSession)
     if areChannelsDue {
       areChannelsDue = false
       running.carry(channels)

@@ -12,7 +12,7 @@ final class RunningClient {
   private let ports: PortHandles
   private let channels: ChannelPorts
   private let outputs: OutputPorts
-  private var tempo: TempoProperty
+  private var properties: ClientProperties
   var syncLimit: SyncLimit
   private let shared: UnsafePointer<SharedState>
   private let cycle: UnsafeMutablePointer<AudioCycle>
@@ -40,7 +40,7 @@ final class RunningClient {
     reader = LatencyReader(client: client.handle, shared: shared, implementation: .loaded)
     channels = ChannelPorts(client: client.handle, shared: shared, reader: reader)
     outputs = OutputPorts(client: client.handle, shared: shared, reader: reader)
-    tempo = TempoProperty(client: client)
+    properties = ClientProperties(client: client)
     syncLimit = SyncLimit(client: client.handle)
     nextClockPair = now
     lastDelay = jack_get_xrun_delayed_usecs(client.handle)
@@ -75,7 +75,7 @@ final class RunningClient {
       ports.forget(on: client.handle)
       channels.forget()
       outputs.forget()
-      tempo.forget()
+      properties.forget()
       syncLimit.giveBack()
       outputs.stopMachines()
     }
@@ -116,11 +116,11 @@ final class RunningClient {
 
   var sinks: SinkChoice { watch.sinks }
 
-  /// Reads clocks, xruns and neighbours, and latencies if anything may have changed them.
-  func step(at now: Micros, notices: Notices, sink: SinkName) {
+  /// Clocks, and latencies if anything may have moved them.
+  func step(at now: Micros, notices: Notices, sink: SinkName, shown: SessionProperties) {
     channels.step()
     outputs.step(clock: ports[.clock], at: now)
-    tempo.tell(shared.pointee.report.read().tempo, at: now)
+    properties.tell(shared.pointee.report.read().tempo, shown, at: now)
     if now >= nextClockPair { compareClocks(at: now) }
     countXruns(at: now, wasLate: notices.contains(.lateness))
     if notices.contains(.clients) {

@@ -212,6 +212,9 @@ final class Studio {
     outputs.carry(state.outputs, on: host)
     keep(host)
     host.wantedSink = state.choices.sink
+    host.shownSession = SessionProperties(
+      oscPort: surface?.endpoints.first.map { Int($0.port) }, isLinkEnabled: state.choices.isLinkEnabled,
+      peers: session.peerCount)
     host.wantsTimebase = Mastership.isWanted(
       state.choices.lead, isAsked: desk.wantsTimebase, shown: report.timebase)
     while let message = exchange.nextControlMessage() { desk.play(message) }

@@ -79,7 +79,7 @@ enum Subcommands {
   /// All commands, in the order of the help.
   static let all: [any Subcommand.Type] = [
     StatusCommand.self, ViewCommand.self, WebCommand.self, MonitorCommand.self, SendCommand.self,
-    DoctorCommand.self,
+    DoctorCommand.self, PeersCommand.self,
     CheckCommand.self, FarKeyCommand.self, ConfigCommand.self, SaveCommand.self, SessionCommand.self,
     ManCommand.self, CompletionsCommand.self,
   ]
