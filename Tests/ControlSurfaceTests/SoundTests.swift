@@ -71,10 +71,31 @@ struct SoundTests {
   }
 
   @Test
-  func `the list of a thousand offered channels is cut to its limit`() {
+  func `a thousand channels are told in pages and none is left out`() {
     var desk = Desk()
-    desk.update { $0.audio.offered = (0..<1000).map { "Studio/\($0)" } }
-    desk.send("/tactus/audio/list", from: Desk.local)
-    #expect(desk.sent.count { $0.message.address == "/tactus/audio/channel" } == SurfaceMachine.offersTold)
+    desk.update {
+      $0.audio.channels = [ShownChannel(name: "Voice", isSent: true)]
+      $0.audio.offered = (0..<1000).map { "Studio/\($0)" }
+    }
+    var told: Set<String> = []
+    for page in 1...16 {
+      desk.forget()
+      desk.send("/tactus/audio/list", .int32(Int32(page)), from: Desk.local)
+      let messages = desk.sent.map(\.message)
+      let heads = messages.filter { $0.address == "/tactus/audio/page" }
+      #expect(heads.map(\.arguments) == [[.int32(Int32(page)), .int32(16), .int32(1001)]])
+      let channels = messages.filter { $0.address == "/tactus/audio/channel" }
+      #expect(channels.count == (page < 16 ? SurfaceMachine.channelsPerPage : 41))
+      for case .string(let name)? in channels.map(\.arguments.first) { told.insert(name) }
+      desk.wait(0.5)
+    }
+    #expect(told.count == 1001)
+    for wrong in [Argument.int32(17), .int32(0), .float32(.nan)] {
+      desk.wait(5)
+      desk.forget()
+      desk.send("/tactus/audio/list", wrong, from: Desk.local)
+      #expect(!desk.sent.contains { $0.message.address == "/tactus/audio/channel" })
+      #expect(desk.errors.count == 1, "\(wrong) \(desk.errors)")
+    }
   }
 }

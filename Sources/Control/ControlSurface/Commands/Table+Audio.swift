@@ -72,7 +72,14 @@ extension Table {
         "How Link Audio's own thread has its turns: in real time; ordinary, where this user may not have that; slowed, while more comes than "
           + "may take the processor from others."
       ) { $0.state.audio.thread.words },
-      .verb(.audioList, [], "tactus sends you every channel, as audio/channel."),
+      .verb(
+        .audioList, [.whole(1...100)],
+        "tactus sends you the channels, as audio/channel: a page of \(SurfaceMachine.channelsPerPage), the first or this one; and "
+          + "audio/page."),
+      .answer(
+        "audio/page", [.whole(1...100), .whole(1...100), .whole(0...10_000)],
+        "Before the channels of a page of audio/list: its number, how many pages there are, and how many channels."
+      ),
       .answer(
         "audio/channel",
         [
@@ -171,18 +178,18 @@ public struct ShownAudio: Hashable, Sendable {
     toldReceived ?? Self.list(channels.filter { !$0.isSent }.map { "\($0.name) (\($0.told))" })
   }
 
+  /// The words in one text, and how many found no room there.
   static func list(_ words: [String]) -> String {
-    words.isEmpty ? "none" : printable(beginning(of: words), limit: limit)
-  }
-
-  /// Joins at least as much as is shown. Peers can offer a thousand names of 250 bytes; the rest is not even
-  /// joined.
-  static func beginning(of words: [String]) -> String {
-    var text = ""
-    for (index, word) in words.enumerated() {
-      // A scalar has at most four bytes.
-      guard text.utf8.count <= 4 * limit else { break }
-      text += (index == 0 ? "" : ", ") + word
+    guard let first = words.first else { return "none" }
+    let room = limit - " and 1000 more".count
+    var text = printable(first, limit: room)
+    for (index, word) in words.enumerated().dropFirst() {
+      let next = ", " + printable(word, limit: room)
+      let isLast = index == words.count - 1
+      guard text.unicodeScalars.count + next.unicodeScalars.count <= (isLast ? limit : room) else {
+        return text + " and \(words.count - index) more"
+      }
+      text += next
     }
     return text
   }

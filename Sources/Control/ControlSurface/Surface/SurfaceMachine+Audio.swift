@@ -2,17 +2,33 @@
 import TactusOSC
 
 extension SurfaceMachine {
-  /// Offered channels that are listed; there may be a thousand.
-  static let offersTold = 64
+  /// Peers can offer a thousand channels.
+  static let channelsPerPage = 64
 
-  mutating func listChannels(to target: Peer) throws(Refusal) {
+  /// Answers with one page of the channels: those that are sent and received, then those that are offered.
+  mutating func listChannels(_ arguments: [Argument], to target: Peer) throws(Refusal) {
     let audio = reading.state.audio
-    let offers = audio.waiting.prefix(Self.offersTold)
-    try allowance.spend((audio.channels.count + offers.count) * Cost.binding)
-    let packets =
-      audio.channels.map { Self.packet($0, $0.isSent ? "sent" : "received") }
-      + offers.map { Self.packet(ShownChannel(name: $0, isSent: false), "offered") }
-    for packet in [updateFrame(1)] + packets + [updateFrame(0)] { reply(packet, to: target) }
+    let offers = audio.waiting
+    let count = audio.channels.count + offers.count
+    let pages = max(1, (count + Self.channelsPerPage - 1) / Self.channelsPerPage)
+    let wish = arguments.first.map { $0.number ?? .nan } ?? 1
+    guard let page = Int(exactly: wish), (1...pages).contains(page) else {
+      throw .range("a page from 1 to \(pages)")
+    }
+    let places = (page - 1) * Self.channelsPerPage..<min(count, page * Self.channelsPerPage)
+    try allowance.spend(max(1, places.count) * Cost.binding)
+    let channels = places.map { place in
+      guard place < audio.channels.count else {
+        return Self.packet(ShownChannel(name: offers[place - audio.channels.count], isSent: false), "offered")
+      }
+      let channel = audio.channels[place]
+      return Self.packet(channel, channel.isSent ? "sent" : "received")
+    }
+    let head = LibloCodec.encode(
+      Message(
+        Table.address("audio/page"), .int32(Int32(page)), .int32(Int32(pages)), .int32(Int32(clamping: count))
+      ))
+    for packet in [updateFrame(1), head] + channels + [updateFrame(0)] { reply(packet, to: target) }
   }
 
   private static func packet(_ channel: ShownChannel, _ kind: String) -> [UInt8] {

@@ -18,7 +18,7 @@ extension SurfaceMachine {
     case .subscribe: try subscribe(arguments, from: peer, dialect: dialect)
     case .unsubscribe: try unsubscribe(arguments, from: peer)
     case .midiList: try listBindings(to: answerTarget(for: peer))
-    case .audioList: try listChannels(to: answerTarget(for: peer))
+    case .audioList: try listChannels(arguments, to: answerTarget(for: peer))
     case .proof: try hearProof(arguments, from: peer)
     }
   }

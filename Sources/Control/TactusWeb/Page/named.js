@@ -17,14 +17,27 @@ export function channelList(desk) {
 	const list = make("div", { id: "channels" });
 	const shown = new Map();
 	let heard = null;
+	let begun = 0;
+	let nextPage = 0;
+	let isLast = true;
 	setInterval(() => {
 		if (!list.offsetParent || !desk.connection.isLive) return;
+		// Its pages may still be on their way.
+		if (heard && Date.now() - begun < 5000) return;
 		heard = new Map();
+		begun = Date.now();
 		desk.connection.put("audio/list", []);
 	}, 1000);
+	desk.watch("audio/page", ([page, pages]) => {
+		nextPage = page + 1;
+		isLast = page >= pages;
+	});
 	desk.watch("audio/channel", (values) => heard?.set(values[1] + values[0], values));
 	desk.watch("update", ([begins]) => {
-		if (begins || !heard) return;
+		if (begins || !heard || !nextPage) return;
+		if (!isLast) desk.connection.put("audio/list", [nextPage]);
+		nextPage = 0;
+		if (!isLast) return;
 		for (const [key, { box }] of shown) if (!heard.has(key)) shown.delete(key), box.remove();
 		for (const [key, values] of heard) {
 			if (!shown.has(key)) {

@@ -93,7 +93,30 @@ struct RunningTactus: ~Copyable {
     }
   }
 
-  /// The values of its user's own outputs, whose addresses only that tactus knows.
+  /// All channels of Link Audio, as the arguments of `audio/channel`; nil: it refuses to tell.
+  mutating func channels() throws(Complaint) -> [[Argument]]? {
+    var channels: [[Argument]] = []
+    var (page, pages) = (1, 1)
+    say(Message(Table.address("audio/list"), .int32(1)))
+    while true {
+      guard let messages = try hear(withinMilliseconds: Self.patience) else { throw silence }
+      for message in messages {
+        switch message.address {
+        case Table.address("error"): return nil
+        case Table.address("audio/channel"): channels.append(message.arguments)
+        case Table.address("audio/page"):
+          pages = message.arguments.dropFirst().first?.number.map { Int($0) } ?? 1
+        case Table.address("update") where message.arguments.first?.number == 0:
+          guard page < pages else { return channels }
+          page += 1
+          say(Message(Table.address("audio/list"), .int32(Int32(page))))
+        default: break
+        }
+      }
+    }
+  }
+
+  /// What it says of its own outputs, whose addresses only it knows.
   private static func outputs(in told: [String: [Argument]]) -> [(row: Node, arguments: [Argument])] {
     told.sorted { $0.key < $1.key }.compactMap { address, arguments in
       Table.path(of: address).flatMap { Table.ownOutput($0) }.map { ($0, arguments) }

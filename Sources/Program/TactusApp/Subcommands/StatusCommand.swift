@@ -25,14 +25,17 @@ struct StatusCommand: Conversing {
   func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
     var running = try RunningTactus(whereabouts)
     let values = try running.values()
-    return Console.answer(json ? Self.json(values) : Self.text(values))
+    if json { return Console.answer(Self.json(values)) }
+    let isAudioOn = ToldValues(values).isOn("link/audio")
+    return Console.answer(Self.text(values, channels: isAudioOn ? try running.channels() : nil))
   }
 
   static func json(_ values: [(row: Node, arguments: [Argument])]) -> String {
     JSON5.fields(values.map { ($0.row.path, JSON5($0.arguments, of: $0.row)) }).text
   }
 
-  static func text(_ values: [(row: Node, arguments: [Argument])]) -> String {
+  /// - Parameter channels: the arguments of each `audio/channel`; nil: the values have their names.
+  static func text(_ values: [(row: Node, arguments: [Argument])], channels: [[Argument]]? = nil) -> String {
     let told = ToldValues(values)
     func say(_ path: String) -> String { told.words(path) }
     func runs(_ path: String) -> String {
@@ -76,7 +79,7 @@ struct StatusCommand: Conversing {
             + told.offset("pulse/offset", ("run/offset", "run"))
         ),
         ("Own outputs", say("out/list")), ("Set list", songs(told)),
-      ] + audio(told) + [
+      ] + audio(told, channels) + [
         ("Drift", "\(say("drift")) ppm"), ("OSC", say("osc/str")), ("Page", say("web/str")),
         ("Last message", say("message")),
       ]
@@ -92,13 +95,37 @@ struct StatusCommand: Conversing {
     return song.isEmpty ? next : "\(told.words("set/number")) \(song), \(next)"
   }
 
-  private static func audio(_ told: ToldValues) -> [(String, String)] {
+  private static func audio(_ told: ToldValues, _ channels: [[Argument]]?) -> [(String, String)] {
     guard told.isOn("link/audio") else { return [("Link Audio", "off")] }
-    return [
+    let head = [
       ("Link Audio", "on, delay \(told.words("link/audio/delay")), thread: \(told.words("audio/thread"))"),
-      ("Sent channels", told.words("audio/sent")), ("Received channels", told.words("audio/received")),
-      ("Offered channels", told.words("audio/offered")),
+      ("Sent channels", told.words("audio/sent")),
     ]
+    guard let channels else {
+      return head + [
+        ("Received channels", told.words("audio/received")),
+        ("Offered channels", told.words("audio/offered")),
+      ]
+    }
+    return head + list("Received channels", channels.compactMap { line($0, of: "received") })
+      + list("Not received", channels.compactMap { line($0, of: "offered") })
+  }
+
+  private static func list(_ title: String, _ lines: [String]) -> [(String, String)] {
+    guard let first = lines.first else { return [(title, "none")] }
+    return [(title, first)] + lines.dropFirst().map { ("", $0) }
+  }
+
+  /// A channel with its health, delay and level.
+  private static func line(_ channel: [Argument], of kind: String) -> String? {
+    guard channel.count > 7, case .string(let name) = channel[0], channel[1] == .string(kind),
+      case .string(let health) = channel[2]
+    else { return nil }
+    let shown = printable(name, limit: 255)
+    guard kind == "received" else { return shown }
+    let delay = channel[3].number.map { $0 > 0 ? ", \(shortest($0)) ms" : "" } ?? ""
+    let level = channel[7].number.map { $0 > -90 ? ", \(shortest($0)) dB" : "" } ?? ""
+    return "\(shown): \(printable(health, limit: 64))\(delay)\(level)"
   }
 
   /// When a start would happen, if the transport is stopped.
