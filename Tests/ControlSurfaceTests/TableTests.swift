@@ -276,7 +276,7 @@ struct TableTests {
       choice.write(&settings, try #require(choice.values(of: text), "\(text)"))
       #expect(choice.read(settings).map(choice.text) == text && !settings.sink.isEmpty)
       choice.write(&settings, try #require(choice.values(of: "auto")))
-      #expect(settings.sink == SinkName() && choice.read(settings).map(choice.text) == "auto")
+      #expect(settings.sink == ChosenName() && choice.read(settings).map(choice.text) == "auto")
     }
     for text in [String(repeating: "x", count: 65), "a\nb", "\u{7f}"] {
       #expect(choice.values(of: text) == nil)

@@ -107,7 +107,33 @@ import Testing
     #expect(await again.status() == 0)
   }
 
-  @Test func `five machines receive and play each other's clicks`() async throws {
+  @Test func `a peer that changes its name keeps its ports and their cables here`() async throws {
+    let stage = try await LabStage("--hosts", "2")
+    let there = try await tactus("--link-name=Rack", "--send=Drums", on: stage, host: 1)
+    let here = try await tactus("--receive=*/*", on: stage, host: 2)
+    let two = try await ports(with: "Rack_Drums", count: 2, on: stage)
+    #expect(two == ["tactus:Rack_Drums_l", "tactus:Rack_Drums_r"])
+    #expect(try await stage.run(on: 2, "jack_connect", two.first ?? "", "system:playback_1").status == 0)
+    for name in ["Stage", "Cellar", "auto", "Rack"] {
+      #expect(try await say("link/name", name, on: stage, host: 1))
+      var told = ""
+      let title = name == "auto" ? "  tactus@" : "  \(name)/Drums: "
+      for _ in 0..<100 where !told.contains(title) {
+        told = try await stage.run(on: 2, Interop.directoryOfTests + "/tactus", "status").output
+        try await Task.sleep(for: .milliseconds(100))
+      }
+      #expect(told.contains(title), "\(told)")
+      #expect(try await ports(with: "Drums", count: 2, on: stage) == two)
+    }
+    let cables = try await stage.run(on: 2, "jack_lsp", "-c", "playback_1")
+    #expect(cables.output.contains("tactus:Rack_Drums_l"))
+    for program in [there, here] {
+      program.signal(SIGINT)
+      #expect(await program.status() == 0)
+    }
+  }
+
+  @Test func `five machines have each other's clicks at their ports, and play them`() async throws {
     let stage = try await LabStage("--hosts", "5")
     var programs: [ChildProcess] = []
     for host in 1...5 {

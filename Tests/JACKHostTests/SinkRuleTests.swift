@@ -39,7 +39,7 @@ private struct Drawing: SinkGraph {
     _ name: String = "", before: SinkChoice = .none, isMoving: Bool = false
   ) -> SinkChoice {
     SinkRule.choose(
-      in: self, for: SinkName(name.utf8)!, clicks: ["tactus:click_1", "tactus:click_2", "tactus:mine"],
+      in: self, for: ChosenName(name.utf8)!, clicks: ["tactus:click_1", "tactus:click_2", "tactus:mine"],
       before: before, isMoving: isMoving)
   }
 }

@@ -22,13 +22,13 @@ extension JACKHostTests {
     live.host.command(.play)
     live.change { $0.launch.moment = .now }
     try await live.run { live.exchange.report().isRolling }
-    live.host.wantedSink = try #require(SinkName("bt".utf8))
+    live.host.wantedSink = try #require(ChosenName("bt".utf8))
     try await live.run { live.host.latencies[.jack] == 9_600 }
-    live.host.wantedSink = try #require(SinkName("no such client".utf8))
+    live.host.wantedSink = try #require(ChosenName("no such client".utf8))
     try await live.run { live.host.latencies[.jack] == 240 }
     #expect(live.host.sinks.isNameMissing)
-    live.host.wantedSink = SinkName()
-    // A new connection of another program, or of the click, moves no song.
+    live.host.wantedSink = ChosenName()
+    // Nor does another program connect, or the click, and move a song.
     bt.connect("tactus:click_1", to: bt.input)
     bt.connect(bt.output, to: card.input)
     card.disconnect("tactus:click_1", from: card.input)

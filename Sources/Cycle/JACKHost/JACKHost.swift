@@ -41,7 +41,7 @@ public final class JACKHost {
   /// Whether we want to be timebase master. Takes effect in the next step.
   public var wantsTimebase = false
   /// Where other programs are heard. Takes effect in the next step.
-  public var wantedSink = SinkName()
+  public var wantedSink = ChosenName()
   /// Shown beside the tempo. Takes effect in the next step.
   public var shownSession = SessionProperties()
   var transport = TransportControl()

@@ -58,7 +58,7 @@ struct LatencyWatch {
 
   /// The choices and the state that decide which sinks count.
   struct Wish: Equatable {
-    var sink = SinkName()
+    var sink = ChosenName()
     /// Our clicks' ports, full names.
     var clicks: [String] = []
     var isMoving = false

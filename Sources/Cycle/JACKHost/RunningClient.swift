@@ -96,7 +96,7 @@ final class RunningClient {
     compareClocks(at: now)
     let code = jack_activate(client.handle)
     guard code == 0 else { throw .activationRefused(code: code) }
-    readLatencies(SinkName(), [], at: now)
+    readLatencies(ChosenName(), [], at: now)
     neighbours = client.neighbours
   }
 
@@ -117,7 +117,7 @@ final class RunningClient {
   var sinks: SinkChoice { watch.sinks }
 
   /// Clocks, and latencies if anything may have moved them.
-  func step(at now: Micros, notices: Notices, sink: SinkName, shown: SessionProperties) {
+  func step(at now: Micros, notices: Notices, sink: ChosenName, shown: SessionProperties) {
     channels.step()
     outputs.step(clock: ports[.clock], at: now)
     properties.tell(shared.pointee.report.read().tempo, shown, at: now)
@@ -140,7 +140,7 @@ final class RunningClient {
     shared.pointee.board.countXrun()
   }
 
-  private func readLatencies(_ sink: SinkName, _ notices: Notices, at now: Micros) {
+  private func readLatencies(_ sink: ChosenName, _ notices: Notices, at now: Micros) {
     let clicks = [Port.click1, .click2].map(\.name) + outputs.clicks
     let wish = LatencyWatch.Wish(
       sink: sink, clicks: clicks.map { "\(client.name):\($0)" },

@@ -59,7 +59,7 @@ enum SinkRule {
   ///   - clicks: our clicks' ports, the most important first.
   ///   - before: the last choice; it is kept while the transport moves, as long as a program plays there.
   static func choose(
-    in graph: some SinkGraph, for name: SinkName, clicks: [String], before: SinkChoice = .none,
+    in graph: some SinkGraph, for name: ChosenName, clicks: [String], before: SinkChoice = .none,
     isMoving: Bool = false
   ) -> SinkChoice {
     let named = name.isEmpty ? [] : name.matching(graph.inputs)
@@ -109,7 +109,7 @@ extension SinkGraph {
   }
 }
 
-extension SinkName {
+extension ChosenName {
   fileprivate func matching(_ ports: [String]) -> [String] {
     let name = NamePattern(String(decoding: (0..<count).map { self[$0] }, as: UTF8.self))
     return ports.filter { name.matches($0) || name.matches(clientName(ofPort: $0)) }

@@ -41,9 +41,9 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var showsFineTicks = false
   public var far = FarChoices()
   public var bend = BendSettings()
-  /// The sink at which other programs are heard; for the control thread.
-  public var sink = SinkName()
-  /// The next change that waits for its beat, as the control surface announces it.
+  /// Where other programs are heard: a JACK client or port, in which `*` stands for anything. For the control thread.
+  public var sink = ChosenName()
+  /// The next change that waits for its beat; the control surface says which.
   public var queued: QueuedChange?
 
   public init() {
@@ -263,7 +263,9 @@ public enum Correction: UInt8, Sendable, BitwiseCopyable {
 /// Channels of audio between the session's peers.
 public struct AudioSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = false
-  /// The delay from a channel's beat until it is heard.
+  /// The name of this computer that peers show. For the control thread.
+  public var peerName = ChosenName()
+  /// How much later than at its beat a channel is heard.
   public var delay = AudioDelay.auto
   /// The time by which sound at our inputs was played earlier than JACK's latencies say.
   public var sendOffset = Micros(0)

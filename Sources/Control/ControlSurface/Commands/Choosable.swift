@@ -123,8 +123,8 @@ extension Pattern: Choosable {
   }
 }
 
-extension SinkName: Choosable {
-  package static let allowed = "auto, or the name of a JACK client or port, in which * stands for anything"
+extension ChosenName: Choosable {
+  package static let allowed = "auto, or a name of at most \(longest) bytes"
 
   public var values: [Value]? { [.text(word)] }
 
@@ -134,7 +134,7 @@ extension SinkName: Choosable {
       self.init()
       return
     }
-    guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), let name = SinkName(text.utf8) else {
+    guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), let name = ChosenName(text.utf8) else {
       throw .range(Self.allowed)
     }
     self = name

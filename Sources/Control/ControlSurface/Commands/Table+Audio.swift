@@ -12,6 +12,12 @@ extension Table {
         "Link Audio: send channels of sound to the session's peers (--send) and play theirs (--receive).",
         in: .audio, isRemembered: true),
       Choice(
+        "link/name", \.audio.peerName,
+        "The name of this computer that the session's peers show beside its channels. With auto, the client's name in JACK and this "
+          + "computer's.",
+        within: .text(limit: ChosenName.longest), in: .audio, written: ("auto|NAME", ChosenName.allowed),
+        isRemembered: true),
+      Choice(
         "link/audio/delay", \.audio.delay,
         "How much later than at its beat a received channel is heard: as little as the network allows, or always so many "
           + "milliseconds, beats or bars.",

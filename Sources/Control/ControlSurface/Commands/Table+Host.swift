@@ -95,7 +95,7 @@ extension Table {
         "jack/sink", \.sink,
         "Where you hear other JACK programs, by the name of a JACK client or port (* stands for anything): bars and launches go by its "
           + "latency. With auto tactus takes the sinks that the click reaches, else those that a JACK program plays to.",
-        within: .text(limit: SinkName.longest), in: .jack, written: ("auto|NAME", SinkName.allowed),
+        within: .text(limit: ChosenName.longest), in: .jack, written: ("auto|NAME", ChosenName.allowed),
         isRemembered: true))
     + [
       .flag(

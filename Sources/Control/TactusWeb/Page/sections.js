@@ -21,7 +21,7 @@ In time with the room: click/offset Click earlier by, click/2/offset Second clic
 const linkCards = `
 trouble
 Ableton Link: link Enabled, peers/str Session, peers/list Peers, startstop Start/stop sync, link/active On the network
-Link Audio: link/audio Sound of the peers, link/audio/delay Heard later by, channels
+Link Audio: link/audio Sound of the peers, link/name Our name, link/audio/delay Heard later by, channels
 Other rooms: far/str Rooms, far Heard, link/offset They are earlier by, link/distance Their grid is later by, far/roundtrip Round trip, far/bound Their beat is off by at most, far/loss Lost on the way, far/seen This room is seen there as, far/key Key, far/refused Called with another key
 Who leads: lead/str Leads now, lead Lead, lead/grid Move the grid too, lead/midi/str MIDI clock, lead/midi/offset Follow it earlier by, lead/error Apart by, jack/timebase/str Timebase master, takeover Timebase
 Bar: quantum Quantum, quantum/bar Quantum of one bar, meter Meter, align Beat 0 is now

@@ -36,8 +36,10 @@ final class ChannelDesk {
   }
 
   private let link: Link
-  private let peerName: String
-  /// Created when Link Audio is turned on for the first time.
+  /// Our name in the session while the user has chosen none.
+  private let ownName: String
+  private var chosenName = ChosenName()
+  /// Made when it is wanted for the first time.
   private var audio: LinkAudio?
   private let offers = Offers()
   private var names = ChannelNames()
@@ -63,7 +65,7 @@ final class ChannelDesk {
 
   init(_ link: Link, name: String) {
     self.link = link
-    peerName = name + (hostName.map { "@" + $0 } ?? "")
+    ownName = name + (hostName.map { "@" + $0 } ?? "")
   }
 
   /// Applies the session's channels and the user's choices. Returns whether `connections` changed.
@@ -71,6 +73,10 @@ final class ChannelDesk {
     let isOn = state.choices.audio.isOn
     guard isOn || audio?.isEnabled == true else { return false }
     let audio = start()
+    if chosenName != state.choices.audio.peerName {
+      chosenName = state.choices.audio.peerName
+      audio.peerName = chosenName.isEmpty ? ownName : chosenName.word
+    }
     if audio.isEnabled != isOn { audio.isEnabled = isOn }
     if !isOn { offers.news.withLock { $0 = [] } }
     if let news = offerPace.take(at: now, offers.takeNews) {
@@ -104,7 +110,7 @@ final class ChannelDesk {
 
   private func start() -> LinkAudio {
     if let audio { return audio }
-    let audio = LinkAudio(link, peerName: peerName)
+    let audio = LinkAudio(link, peerName: ownName)
     audio.onChannels { [offers] list in offers.news.withLock { $0 = list } }
     offers.audio.withLock { $0 = audio }
     self.audio = audio

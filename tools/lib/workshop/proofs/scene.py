@@ -17,7 +17,7 @@ dice = random.Random(1)
 WORDS = {
     "click/pattern": ["Xxxx", "X.x.", "", "Xx"], "pulse/rate": ["bar", "1", "2", "4", "24", "48"],
     "audio/send": ["One", "Two=mono"], "audio/send/end": ["One", "Two"], "audio/receive": ["*/*"], "audio/receive/end": ["*/*"],
-    "link/audio/delay": ["auto", "50", "1beat", "2bars"], "jack/sink": ["auto", "system", "no*where"], "launch": ["now", "beat", "bar"], "lead": ["link", "host", "auto"], "start": ["now", "beat", "bar"],
+    "link/audio/delay": ["auto", "50", "1beat", "2bars"], "jack/sink": ["auto", "system", "no*where"], "link/name": ["auto", "Rack"], "launch": ["now", "beat", "bar"], "lead": ["link", "host", "auto"], "start": ["now", "beat", "bar"],
 }
 NUMBERS = {
     "tempo": (60, 240), "quantum": (1, 8), "click/volume": (0.4, 1), "click/sound": (0, 3), "click/subdivision": (1, 4),

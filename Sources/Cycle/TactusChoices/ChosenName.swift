@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+<<<<<<<< HEAD:Sources/Cycle/TactusChoices/SinkName.swift
 /// The sinks at which other JACK programs are heard, as the user names them: a client or a port, with `*` for
 /// any text. Empty: tactus finds them.
 public struct SinkName: Sendable, BitwiseCopyable {
+========
+/// A name that the user chooses. Empty: tactus finds one.
+public struct ChosenName: Sendable, BitwiseCopyable {
+>>>>>>>> 35acee1 (link-audio: let the user name this computer for the peers):Sources/Cycle/TactusChoices/ChosenName.swift
   public static var longest: Int { 64 }
 
   private var bytes = InlineArray<64, UInt8>(repeating: 0)
@@ -28,8 +33,8 @@ public struct SinkName: Sendable, BitwiseCopyable {
   public subscript(place: Int) -> UInt8 { bytes[place] }
 }
 
-extension SinkName: Hashable {
-  public static func == (left: SinkName, right: SinkName) -> Bool {
+extension ChosenName: Hashable {
+  public static func == (left: ChosenName, right: ChosenName) -> Bool {
     for place in left.bytes.indices where left.bytes[place] != right.bytes[place] { return false }
     return left.count == right.count
   }
