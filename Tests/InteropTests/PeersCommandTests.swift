@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TestSupport
+import TactusTestSupport
 import Testing
 
 /// `tactus peers` between two machines.
 @Suite struct PeersCommandTests {
   @Test func `a script waits for a peer with and without a tactus of its own`() async throws {
     let stage = try await LabStage("--hosts", "2")
-    let program = Interop.directoryOfTests + "/tactus"
+    let program = Lab.products + "/tactus"
     func peers(_ words: String...) async throws -> (status: Int32, output: String) {
       let done = try await ChildProcess.run(
         stage.command(on: 1, ["env", "XDG_RUNTIME_DIR=/dev/shm", program, "peers"] + words))

@@ -119,7 +119,7 @@ import Testing
       var told = ""
       let title = name == "auto" ? "  tactus@" : "  \(name)/Drums: "
       for _ in 0..<100 where !told.contains(title) {
-        told = try await stage.run(on: 2, Interop.directoryOfTests + "/tactus", "status").output
+        told = try await stage.run(on: 2, Lab.products + "/tactus", "status").output
         try await Task.sleep(for: .milliseconds(100))
       }
       #expect(told.contains(title), "\(told)")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkWire
-import TestSupport
+import TactusTestSupport
 import Testing
 
 @testable import LinkAudioSession

@@ -4,7 +4,7 @@ import JACKHost
 import LinkWire
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// A set like Live's, with more channels than there are places, beside a second peer.
 struct BigSetTests {

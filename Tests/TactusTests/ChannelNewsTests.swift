@@ -2,7 +2,7 @@
 import BeatMath
 import Testing
 
-@testable import tactus
+@testable import TactusApp
 
 /// What is said about channels of others.
 struct ChannelNewsTests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import CJACK
+import CTactusJACK
 
 /// What other programs may want to know of us in JACK, beside the tempo.
 public struct SessionProperties: Hashable, Sendable {
@@ -14,8 +14,8 @@ public struct SessionProperties: Hashable, Sendable {
   }
 }
 
-/// Properties of our client, under the keys of jack_transport_link: RNBO's runner, patchbays and scripts look for them. The tempo is there
-/// before a transport rolls and no matter who is timebase master. [control]
+/// Properties of our client, under the keys of jack_transport_link: RNBO's runner, patchbays and scripts look
+/// for them. The tempo is there before a transport rolls and no matter who is timebase master. [control]
 struct ClientProperties {
   private struct Content: Equatable {
     var tempo: Double

@@ -41,7 +41,8 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var showsFineTicks = false
   public var far = FarChoices()
   public var bend = BendSettings()
-  /// Where other programs are heard: a JACK client or port, in which `*` stands for anything. For the control thread.
+  /// Where other programs are heard: a JACK client or port, in which `*` stands for anything. For the control
+  /// thread.
   public var sink = ChosenName()
   /// The next change that waits for its beat; the control surface says which.
   public var queued: QueuedChange?

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-<<<<<<<< HEAD:Sources/Cycle/TactusChoices/SinkName.swift
-/// The sinks at which other JACK programs are heard, as the user names them: a client or a port, with `*` for
-/// any text. Empty: tactus finds them.
-public struct SinkName: Sendable, BitwiseCopyable {
-========
 /// A name that the user chooses. Empty: tactus finds one.
 public struct ChosenName: Sendable, BitwiseCopyable {
->>>>>>>> 35acee1 (link-audio: let the user name this computer for the peers):Sources/Cycle/TactusChoices/ChosenName.swift
   public static var longest: Int { 64 }
 
   private var bytes = InlineArray<64, UInt8>(repeating: 0)

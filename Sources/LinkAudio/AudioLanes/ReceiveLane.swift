@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Handoff
+import LinkHandoff
 import Synchronization
 @_exported public import LinkAudioPath
 

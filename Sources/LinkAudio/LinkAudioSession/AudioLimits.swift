@@ -75,8 +75,8 @@ package enum AudioLimits {
   /// remembers one. The reference sends one in this time, and a lost one costs its user four seconds of
   /// silence.
   package static var requestPeriod: Micros { Micros(1_250_000) }
-  /// If a peer's channel stays silent for this time and as many requests, the peer may need our placeholder. A
-  /// peer that sends to listeners without channels does so within a tenth of a second.
+  /// If a peer's channel stays silent for this time and as many requests, the peer may need our placeholder.
+  /// A peer that sends to listeners without channels does so within a tenth of a second.
   static var placeholderPatience: Micros { Micros(700_000) }
   static var placeholderRequests: Int { 2 }
   /// A peer forgets a channel of ours within this time after its bye.

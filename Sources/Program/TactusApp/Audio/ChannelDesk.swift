@@ -137,7 +137,8 @@ final class ChannelDesk {
     else { return }
     (placesSeen, isCarried) = (places.changes, false)
     let before = Dictionary(uniqueKeysWithValues: taken.map { ($0.place.name, $0) })
-    // Who leaves a channel that somebody else takes now goes last, so that its peer is not told to stop meanwhile.
+    // Who leaves a channel that somebody else takes now goes last, so that its peer is not told to stop
+    // meanwhile.
     defer { withExtendedLifetime(before) {} }
     taken = places.places.map { place in
       var one = before[place.name] ?? Taken(place: place)

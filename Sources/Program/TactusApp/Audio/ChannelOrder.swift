@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkWire
 
-/// Which of the offered channels come first if there are more than places: first by how narrow the pattern is that matches the channel,
-/// then each peer's main channel, then channels that sound, then by name.
+/// Which of the offered channels come first if there are more than places: first by how narrow the pattern is
+/// that matches the channel, then each peer's main channel, then channels that sound, then by name.
 struct ChannelOrder {
   struct Rank: Comparable {
     /// Characters of the narrowest matching pattern that stand for themselves.

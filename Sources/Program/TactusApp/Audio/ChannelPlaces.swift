@@ -4,12 +4,14 @@ import ControlSurface
 import JACKHost
 import LinkWire
 
-/// The channels of peers that are received. Each has a place: two ports of JACK, and a lane. Decides when the offered or the wanted
-/// channels change, and then looks through all that are offered: there may be a thousand.
+/// The channels of peers that are received. Each has a place: two ports of JACK, and a lane. Decides when the
+/// offered or the wanted channels change, and then looks through all that are offered: there may be a
+/// thousand.
 ///
-/// While a channel is there, its id decides: the place follows it through all names, and its ports keep theirs. When its peer comes back
-/// with new ids, the name decides. Peers choose their names and may change them at any rate, so a pattern gives a place only to a channel
-/// that has kept its name for a second, and at a limited pace.
+/// While a channel is there, its id decides: the place follows it through all names, and its ports keep
+/// theirs. When its peer comes back with new ids, the name decides. Peers choose their names and may change
+/// them at any rate, so a pattern gives a place only to a channel that has kept its name for a second, and at
+/// a limited pace.
 struct ChannelPlaces {
   struct Place: Equatable {
     /// PEER/CHANNEL when the place was made. Its ports are called so; no other place has this name.
@@ -28,8 +30,8 @@ struct ChannelPlaces {
     var isAsleep = false
   }
 
-  /// A channel must keep its name this long before a pattern gives it a place. A place keeps its channel this long, and a place without
-  /// channel and cable ends after this time.
+  /// A channel must keep its name this long before a pattern gives it a place. A place keeps its channel this
+  /// long, and a place without channel and cable ends after this time.
   static let patience = Micros(1_000_000)
   /// A channel without a cable that is silent for this time falls asleep.
   static let wakefulness = Micros(5_000_000)
@@ -119,8 +121,8 @@ struct ChannelPlaces {
     }
   }
 
-  /// A place whose channel has gone takes the channel that has its name now: its peer has started again. It takes it even from a younger
-  /// place, if that one has no cable.
+  /// A place whose channel has gone takes the channel that has its name now: its peer has started again. It
+  /// takes it even from a younger place, if that one has no cable.
   private mutating func takeBackByName(_ exact: Set<String>, at now: Micros) {
     let ids = Dictionary(offered.map { ($0.name, $0.id) }) { first, _ in first }
     for index in places.indices where places[index].goneSince != nil {
@@ -167,7 +169,8 @@ struct ChannelPlaces {
     places.removeAll { over.contains($0.name) }
   }
 
-  /// Gives the place another channel. Each costs a lane, whose memory is locked. Returns false if it must wait.
+  /// Gives the place another channel. Each costs a lane, whose memory is locked. Returns false if it must
+  /// wait.
   private mutating func change(_ index: Int, to id: ChannelID, _ exact: Set<String>, at now: Micros) -> Bool {
     if let since = places[index].since, now - since < Self.patience {
       wait(until: since + Self.patience)
@@ -237,8 +240,9 @@ struct ChannelPlaces {
 
   private mutating func wait(until time: Micros) { due = min(due ?? time, time) }
 
-  /// Ends a place for one more channel if all are taken: the one whose channel has been away the longest, or a silent one without a cable
-  /// that ranks lower. Cables of a place that ended are made again when it is back. Returns false if there is none.
+  /// Ends a place for one more channel if all are taken: the one whose channel has been away the longest, or
+  /// a silent one without a cable that ranks lower. Cables of a place that ended are made again when it is
+  /// back. Returns false if there is none.
   private mutating func makeRoom(
     _ rank: ChannelOrder.Rank?, _ exact: Set<String>, _ order: ChannelOrder? = nil
   ) -> Bool {
