@@ -56,7 +56,7 @@ struct PlaceholderTests {
     #expect(!world.isShownAChannel(1))
   }
 
-  @Test func `a sender that served us only for a closed channel is announced the placeholder`() {
+  @Test func `a sender that served only a closed channel gets the placeholder`() {
     var bench = Bench()
     let sink = bench.addSink("kick")
     let (peer, channel, _) = bench.takeChannel()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TactusApp
 
-/// What is said about channels of others.
+/// Messages about other peers' channels.
 struct ChannelNewsTests {
   @Test(arguments: [
     "\u{1B}[2J\u{1B}[31mRED", "\u{1B}]0;PWNED\u{7} t", "new\nline", "cr\rX", "\u{9B}31m", "del\u{7F}",

@@ -34,7 +34,7 @@ struct ChannelPlacesTests {
     }
   }
 
-  /// What the user does: cables at the ports of these places, and channels that sound.
+  /// Cables at the ports of these places, and channels that sound.
   private mutating func note(cables: Set<String> = [], sounding: Set<UInt64> = []) {
     places.note(
       cabled: cables, sounding: Set(sounding.map { NodeID(rawValue: $0) }), at: Micros(second * 1_000_000))
@@ -148,7 +148,7 @@ struct ChannelPlacesTests {
     #expect(names == ["Ref/Click"] && sounding == ["Ref/Click": 11])
   }
 
-  @Test mutating func `a peer that crashed and is back takes its cabled place from a place without cable`() {
+  @Test mutating func `a crashed peer that is back takes its cabled place`() {
     want("*/*")
     offer([("Ref/Click", 1)])
     note(cables: ["Ref/Click"])

@@ -2,7 +2,7 @@
 import BeatMath
 import CTactusJACK
 
-/// What other programs may want to know of us in JACK, beside the tempo.
+/// Properties of our JACK client beside the tempo, for other programs.
 public struct SessionProperties: Hashable, Sendable {
   /// nil: we don't listen to OSC.
   public var oscPort: Int?

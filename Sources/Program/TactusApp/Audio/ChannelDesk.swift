@@ -26,7 +26,7 @@ final class ChannelDesk {
   fileprivate struct Taken {
     var place: ChannelPlaces.Place
     var name: String { place.title }
-    /// The channel that it was made for, and for how long a delay.
+    /// The channel that `lane` was made for, and the longest delay that the lane holds, in seconds.
     var channel: ChannelID?
     var room = 0.0
     var lane: ReceiveLane?
@@ -137,7 +137,7 @@ final class ChannelDesk {
     else { return }
     (placesSeen, isCarried) = (places.changes, false)
     let before = Dictionary(uniqueKeysWithValues: taken.map { ($0.place.name, $0) })
-    // Who leaves a channel that somebody else takes now goes last, so that its peer is not told to stop
+    // Release the old sources last: if another place takes the same channel now, its peer must not get a stop
     // meanwhile.
     defer { withExtendedLifetime(before) {} }
     taken = places.places.map { place in
@@ -264,7 +264,7 @@ extension ChannelDesk.Taken {
   }
 }
 
-/// What decides whether ports must be made or changed.
+/// The part of a channel that decides whether its ports must be made or changed.
 private struct Carried: Equatable {
   let name: String
   let pretty: String

@@ -116,7 +116,7 @@ struct RunningTactus: ~Copyable {
     }
   }
 
-  /// What it says of its own outputs, whose addresses only it knows.
+  /// The rows of the running tactus's own outputs; only that program knows their addresses.
   private static func outputs(in told: [String: [Argument]]) -> [(row: Node, arguments: [Argument])] {
     told.sorted { $0.key < $1.key }.compactMap { address, arguments in
       Table.path(of: address).flatMap { Table.ownOutput($0) }.map { ($0, arguments) }
