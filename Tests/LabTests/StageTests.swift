@@ -56,7 +56,7 @@ import Testing
     #expect(done.status == 2 && done.errors.contains("there are trixie and sid"))
   }
 
-  /// In a lab of its own, whose /proc shows nobody else's processes and namespaces (whose numbers are soon
+  /// In a lab of its own, whose /proc shows no other processes and namespaces (whose numbers are soon
   /// reused).
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL])
   func `no process, namespace or mount outlives a lab ended by a signal`(signal: Int32) async throws {

@@ -206,7 +206,7 @@ struct World {
     }
   }
 
-  /// The channels that each peer of the reference was announced and that nobody sends.
+  /// The channels that were announced to each peer of the reference and that no peer sends.
   var phantoms: [Int] {
     let sinks = Set(parties.map(\.sink))
     return parties.map { $0.reference.shown.subtracting(sinks).count }

@@ -4,7 +4,7 @@ import CTactusJACK
 
 /// Properties of our JACK client beside the tempo, for other programs.
 public struct SessionProperties: Hashable, Sendable {
-  /// nil: we don't listen to OSC.
+  /// The UDP port at which tactus obeys OSC; nil: none.
   public var oscPort: Int?
   public var isLinkEnabled: Bool
   public var peers: Int
@@ -14,8 +14,9 @@ public struct SessionProperties: Hashable, Sendable {
   }
 }
 
-/// Properties of our client, under the keys of jack_transport_link: RNBO's runner, patchbays and scripts look
-/// for them. The tempo is there before a transport rolls and no matter who is timebase master. [control]
+/// Metadata properties of our client, under the keys of jack_transport_link: RNBO's runner, patchbays and
+/// scripts read them. The tempo exists even if no transport rolls, no matter which client is timebase master.
+/// [control]
 struct ClientProperties {
   private struct Content: Equatable {
     var tempo: Double
@@ -24,11 +25,11 @@ struct ClientProperties {
 
   static let prefix = "http://www.x37v.info/jack/metadata/"
   private static let types = "https://www.w3.org/2001/XMLSchema#"
-  /// Each change is told to every client of the server, so a ramp is told in steps.
+  /// The server notifies every client of each change, so a tempo ramp is written in steps.
   private static let interval = Micros(500_000)
 
   private let client: OpaquePointer
-  /// The number that the server has given our client; nil: it gives none, and nothing is told.
+  /// Our client's UUID; nil: the server has given none, and nothing is written.
   private let subject: jack_uuid_t?
   private var content: Content?
   private var told: [String: String] = [:]
@@ -45,7 +46,7 @@ struct ClientProperties {
     jack_free(text)
   }
 
-  /// The tempo has the steps of Link's: 120 and not 120.00000000000001.
+  /// Writes the properties; the tempo in the steps that Link's tempo has: 120 and not 120.00000000000001.
   mutating func tell(_ tempo: Double, _ session: SessionProperties, at now: Micros) {
     let news = Content(tempo: tempo, session: session)
     guard let subject, tempo > 0, news != content, now >= nextTime, let turn = ServerTurn() else { return }

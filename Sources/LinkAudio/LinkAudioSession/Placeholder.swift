@@ -4,14 +4,14 @@ internal import LinkWire
 
 // The reference's first two betas, and so all of LinkKit, send audio only to peers that announce a channel
 // (facts: link-audio 7.4). If we have no channel and such a peer stays silent, we announce a placeholder to
-// that peer alone: a channel that never sends audio. Nobody else's list shows it.
+// that peer alone: a channel that never sends audio. No other peer's list shows it.
 
 /// Whether a peer needs our placeholder.
 enum PlaceholderNeed {
   case unknown
   /// The peer has sent us audio while we announced no channel.
   case none
-  /// The peer was silent. It is announced the placeholder as long as we request a channel of this peer.
+  /// The peer was silent. We announce the placeholder to it as long as we request one of its channels.
   case announced
 }
 

@@ -2,7 +2,7 @@
 import AudioLanes
 import LinkAudio
 
-/// Samples channels that nobody hears, a few at a time, to find those that have begun to sound. [control]
+/// Samples channels without a cable, a few at a time, to find those that have begun to sound. [control]
 struct ChannelEars {
   private struct Ear {
     let lane: ReceiveLane

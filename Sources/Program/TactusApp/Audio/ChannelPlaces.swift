@@ -26,7 +26,7 @@ struct ChannelPlaces {
     var words: ReceivedText?
     /// When the channel went; nil: it is there.
     var goneSince: Micros?
-    /// It has been silent since it appeared, and nobody could hear it: its audio is not requested.
+    /// The channel has been silent since it appeared and has no cable, so its audio is not requested.
     var isAsleep = false
   }
 
@@ -147,7 +147,7 @@ struct ChannelPlaces {
     return false
   }
 
-  /// Channels that nobody hears, and that may have begun to sound.
+  /// Channels without a cable that may have begun to sound.
   var unheard: [ChannelID] {
     (places.filter(\.isAsleep).compactMap(\.channel) + leftOut.map(\.id)).filter { !sounded.contains($0) }
   }
