@@ -72,7 +72,7 @@ struct SessionShelf: Equatable {
   static func found(from program: String) -> SessionShelf? {
     let parts = program.split(separator: "/")
     let place: [Substring]
-    if let build = parts.lastIndex(of: ".build") {
+    if let build = parts.lastIndex(where: { $0 == ".build" || $0.hasPrefix(".build-") }) {
       place = parts[..<build] + ["sessions"]
     } else if parts.dropLast().last == "bin" {
       place = parts.dropLast(2) + ["share", "tactus", "sessions"]
