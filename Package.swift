@@ -42,12 +42,14 @@ let fastToBuild: [SwiftSetting] = [
   .unsafeFlags(["-Onone", "-no-emit-module-separately-wmo", "-gline-tables-only"])
 ]
 
-func tests(_ name: String, of uses: [Target.Dependency], path: String? = nil, exclude: [String] = [])
-  -> Target
-{
+/// - Parameter computesLong: the tests themselves compute for long, so they are optimised.
+func tests(
+  _ name: String, of uses: [Target.Dependency], path: String? = nil, exclude: [String] = [],
+  computesLong: Bool = false
+) -> Target {
   .testTarget(
     name: name, dependencies: uses + ["TactusTestSupport"], path: path, exclude: exclude,
-    swiftSettings: fastToBuild)
+    swiftSettings: computesLong ? [] : fastToBuild)
 }
 
 /// The released program runs where no Swift is. lld: GNU's linker leaves Swift's constants in memory that can
@@ -180,7 +182,7 @@ let package = Package(
       dependencies: ["AudioLanes", "Link", "LinkAudio", "LinkAudioPath", "LinkWire", "LinkSystem"],
       path: "Tests/LinkPeer"),
 
-    tests("TidyTests", of: []),
+    tests("TidyTests", of: [], computesLong: true),
     tests(
       "TactusTests",
       of: [
@@ -200,7 +202,7 @@ let package = Package(
     tests("HostSyncTests", of: ["BeatMath", "TactusChoices", "HostSync", "StudioDay", "TimecodeReader"]),
     tests(
       "LinkAudioPathTests",
-      of: ["LinkAddresses", "BeatMath", "LinkAudioPath", "LinkAudioSession", "LinkWire"]),
+      of: ["LinkAddresses", "BeatMath", "LinkAudioPath", "LinkAudioSession", "LinkWire"], computesLong: true),
     tests("StudioDayTests", of: ["BeatMath", "LinkWorld", "StudioDay"]),
     tests(
       "JACKHostTests",
@@ -240,7 +242,9 @@ let package = Package(
     tests("SodiumTests", of: ["FarLink", "LinkSodium"]),
     tests("LinkAudioTests", of: ["LinkAudio", "link-peer"]),
     tests("LinkWireTests", of: ["BeatMath", "LinkWire"]),
-    tests("LinkAudioSessionTests", of: ["LinkAddresses", "BeatMath", "LinkAudioSession", "LinkWire"]),
+    tests(
+      "LinkAudioSessionTests", of: ["LinkAddresses", "BeatMath", "LinkAudioSession", "LinkWire"],
+      computesLong: true),
     tests("LinkSessionTests", of: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),
   ],
   swiftLanguageModes: [.v6],
