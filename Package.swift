@@ -5,7 +5,12 @@ import PackageDescription
 /// The compiler follows the audio thread from file to file only if it compiles a module as a whole, as it
 /// always does in release. Other packages may not use such flags in a library, so the rooms of the libraries
 /// do without them in debug.
-let wholeInDebug = SwiftSetting.unsafeFlags(["-whole-module-optimization"], .when(configuration: .debug))
+let wholeInDebug = SwiftSetting.unsafeFlags(
+  [
+    "-O", "-disable-batch-mode", "-whole-module-optimization", "-no-emit-module-separately-wmo",
+    "-num-threads", "2",
+  ],
+  .when(configuration: .debug))
 
 /// The folders of `Sources`. A module uses only modules of its own room and of the rooms above it in
 /// docs/architecture.md.
