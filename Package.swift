@@ -21,6 +21,8 @@ enum Room: String {
   case control = "Control"
   case program = "Program"
   case simulation = "Simulation"
+  /// Only in `Tests`: the rules of style, the lab and the endurance of the program.
+  case workshop = "Workshop"
 
   func module(_ name: String, uses: [Target.Dependency] = [], _ settings: [SwiftSetting] = []) -> Target {
     .target(
@@ -47,14 +49,15 @@ let fastToBuild: [SwiftSetting] = [
   .unsafeFlags(["-Onone", "-no-emit-module-separately-wmo", "-gline-tables-only"])
 ]
 
-/// - Parameter computesLong: the tests themselves compute for long, so they are optimised.
-func tests(
-  _ name: String, of uses: [Target.Dependency], path: String? = nil, exclude: [String] = [],
-  computesLong: Bool = false
-) -> Target {
-  .testTarget(
-    name: name, dependencies: uses + ["TactusTestSupport"], path: path, exclude: exclude,
-    swiftSettings: computesLong ? [] : fastToBuild)
+extension Room {
+  /// - Parameter computesLong: the tests themselves compute for long, so they are optimised.
+  func tests(
+    _ name: String, of uses: [Target.Dependency], exclude: [String] = [], computesLong: Bool = false
+  ) -> Target {
+    .testTarget(
+      name: name, dependencies: uses + ["TactusTestSupport"], path: "Tests/\(rawValue)/\(name)",
+      exclude: exclude, swiftSettings: computesLong ? [] : fastToBuild)
+  }
 }
 
 /// The released program runs where no Swift is. lld: GNU's linker leaves Swift's constants in memory that can
@@ -166,91 +169,76 @@ let package = Package(
       path: "tools/layouts.d/TactusLayouts"),
     // The reference implementation, for comparison; empty without Debian's ableton-link-dev.
     .target(
-      name: "LinkOracle", path: "Tests/LinkOracle",
+      name: "LinkOracle", path: "Tests/Support/LinkOracle",
       cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1"), .unsafeFlags(["-O2"])]),
     .target(
-      name: "TactusTestSupport", path: "Tests/TactusTestSupport", exclude: ["camera.py"],
+      name: "TactusTestSupport", path: "Tests/Support/TactusTestSupport", exclude: ["camera.py"],
       swiftSettings: fastToBuild),
     // libltc's decoder.
-    library("CTactusLTC", "libltc-dev", path: "Tests/CTactusLTC"),
-    .target(name: "TimecodeReader", dependencies: ["CTactusLTC"], path: "Tests/TimecodeReader"),
+    library("CTactusLTC", "libltc-dev", path: "Tests/Support/CTactusLTC"),
+    .target(name: "TimecodeReader", dependencies: ["CTactusLTC"], path: "Tests/Support/TimecodeReader"),
     // JACKHost with all its ports at work and a life around it, for tools/prove-realtime.
     .executableTarget(
       name: "RealtimeStage",
       dependencies: [
         "AudioLanes", "BeatMath", "CTactusJACK", "TactusChoices", "HostSync", "JACKHost", "LinkAudioPath",
       ],
-      path: "Tests/RealtimeStage"),
+      path: "Tests/Support/RealtimeStage"),
     // Our Link as a program, to stand where a reference peer could.
     .executableTarget(
       name: "link-peer",
       dependencies: ["AudioLanes", "Link", "LinkAudio", "LinkAudioPath", "LinkWire", "LinkSystem"],
-      path: "Tests/LinkPeer"),
+      path: "Tests/Support/LinkPeer"),
 
-    tests("TidyTests", of: [], computesLong: true),
-    tests(
-      "TactusTests",
+    Room.link.tests(
+      "LinkCoreTests",
       of: [
-        "BeatMath", "TactusChoices", "ControlSurface", "TactusJSON5", "MIDIControl", "TactusOSC", "TactusWeb",
-        "TactusApp",
-      ], exclude: ["peers"]),
-    tests("JSON5Tests", of: ["TactusJSON5"]),
-    tests("LabTests", of: []),
-    tests("InteropTests", of: []),
-    tests("ConformanceTests", of: [], path: "Tests/Conformance"),
-    tests("PageTests", of: []),
-    tests("EnduranceTests", of: []),
-    tests("ClickSoundsTests", of: ["CTactusSndfile", "TactusChoices", "ClickSounds", "HostSync"]),
-    tests("ArithmeticTests", of: ["TactusArithmetic"]),
-    tests("MIDIControlTests", of: ["MIDIControl"]),
-    tests("HandoffTests", of: ["LinkHandoff"]),
-    tests("HostSyncTests", of: ["BeatMath", "TactusChoices", "HostSync", "StudioDay", "TimecodeReader"]),
-    tests(
-      "LinkAudioPathTests",
-      of: ["LinkAddresses", "BeatMath", "LinkAudioPath", "LinkAudioSession", "LinkWire"], computesLong: true),
-    tests("StudioDayTests", of: ["BeatMath", "LinkWorld", "StudioDay"]),
-    tests(
-      "JACKHostTests",
-      of: [
-        "AudioLanes", "BeatMath", "CTactusJACK", "TactusChoices", "LinkHandoff", "HostSync", "JACKHost",
-        "LinkSystem", "TimecodeReader",
+        "BeatMath", "FarLink", "LinkAddresses", "LinkHandoff", "LinkOracle", "LinkSession", "LinkSodium",
+        "LinkSystem", "LinkWire", "LinkWorld",
       ]),
-    tests(
-      "ControlSurfaceTests",
-      of: [
-        "LinkAddresses", "BeatMath", "TactusChoices", "ControlSurface", "LinkSystem", "MIDIControl",
-        "TactusOSC",
-      ], exclude: ["peers"]),
-    tests("LinuxTests", of: ["LinkAddresses", "LinkSystem"]),
-    tests("OSCTests", of: ["TactusOSC"]),
-    tests("LayoutsTests", of: ["ControlSurface", "TactusLayouts"], exclude: ["readers"]),
-    tests("NSMClientTests", of: ["BeatMath", "NSMClient", "TactusOSC"], exclude: ["peers"]),
-    tests(
-      "TerminalViewTests",
-      of: [
-        "BeatMath", "TactusChoices", "ControlSurface", "MIDIControl", "TactusOSC", "TactusQRCode",
-        "TerminalView",
-      ]),
-    tests("QRCodeTests", of: ["TactusQRCode"]),
-    tests(
-      "WebTests",
-      of: [
-        "LinkAddresses", "BeatMath", "ControlSurface", "TactusJSON5", "LinkSystem", "TactusOSC", "TactusWeb",
-      ], exclude: ["peers"]),
-    tests("BeatMathTests", of: ["BeatMath", "LinkOracle"]),
-    tests(
+    Room.link.tests(
       "LinkTests",
       of: [
-        "LinkAddresses", "BeatMath", "FarLink", "Link", "LinkSession", "LinkWire", "LinkSystem", "LinkSodium",
+        "BeatMath", "FarLink", "Link", "LinkAddresses", "LinkSession", "LinkSodium", "LinkSystem", "LinkWire",
       ]),
-    tests("FarLinkTests", of: ["LinkAddresses", "BeatMath", "FarLink", "LinkSodium"]),
-    tests("SodiumTests", of: ["FarLink", "LinkSodium"]),
-    tests("LinkAudioTests", of: ["LinkAudio", "link-peer"]),
-    tests("LinkWireTests", of: ["BeatMath", "LinkWire"]),
-    tests(
-      "LinkAudioSessionTests", of: ["LinkAddresses", "BeatMath", "LinkAudioSession", "LinkWire"],
-      computesLong: true),
-    tests("LinkSessionTests", of: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),
+    Room.linkAudio.tests(
+      "LinkAudioCoreTests",
+      of: ["BeatMath", "LinkAddresses", "LinkAudioPath", "LinkAudioSession", "LinkWire"], computesLong: true),
+    Room.linkAudio.tests("LinkAudioTests", of: ["LinkAudio", "link-peer"]),
+    Room.cycle.tests(
+      "CycleTests",
+      of: [
+        "BeatMath", "CTactusSndfile", "ClickSounds", "HostSync", "LinkWorld", "StudioDay", "TactusChoices",
+        "TimecodeReader",
+      ]),
+    Room.cycle.tests(
+      "JACKHostTests",
+      of: [
+        "AudioLanes", "BeatMath", "CTactusJACK", "HostSync", "JACKHost", "LinkHandoff", "LinkSystem",
+        "TactusChoices", "TimecodeReader",
+      ]),
+    Room.control.tests(
+      "ControlTests",
+      of: [
+        "BeatMath", "ControlSurface", "LinkAddresses", "LinkSystem", "MIDIControl", "NSMClient",
+        "TactusArithmetic", "TactusChoices", "TactusJSON5", "TactusOSC", "TactusWeb",
+      ], exclude: ["ControlSurface/peers", "NSMClient/peers", "TactusWeb/peers"]),
+    Room.program.tests(
+      "ViewTests",
+      of: [
+        "BeatMath", "ControlSurface", "MIDIControl", "TactusChoices", "TactusLayouts", "TactusOSC",
+        "TactusQRCode", "TerminalView",
+      ], exclude: ["TactusLayouts/readers"]),
+    Room.program.tests(
+      "TactusTests",
+      of: [
+        "BeatMath", "ControlSurface", "MIDIControl", "TactusApp", "TactusChoices", "TactusJSON5", "TactusOSC",
+        "TactusWeb",
+      ], exclude: ["peers"]),
+    Room.program.tests("PageTests", of: []),
+    // The program beside others, and Ableton's test plan for apps with Link.
+    Room.program.tests("InteropTests", of: []),
+    Room.workshop.tests("WorkshopTests", of: [], computesLong: true),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .gnu2x,

@@ -20,7 +20,7 @@ build_packages=(
 # shellcheck disable=SC2034
 peer_packages=(
   ableton-link-utils              # LinkHut
-  ableton-link-dev                # the reference library's headers, the oracle of Tests/LinkOracle
+  ableton-link-dev                # the reference library's headers, the oracle of Tests/Support/LinkOracle
   jackd2 liblo-tools              # servers, oscsend and oscdump
   pipewire pipewire-bin pipewire-jack wireplumber
   gcc libc6-dev iproute2 python3 python3-numpy python3-venv # the lab
@@ -38,7 +38,7 @@ peer_packages=(
   procps                          # ps and pkill, to see what is left behind
   xz-utils                        # unpacks what was recorded of real peers
 )
-# The programs of Tests/InteropTests that follow or lead JACK's transport, and a display for those with
+# The programs of Tests/Program/InteropTests that follow or lead JACK's transport, and a display for those with
 # windows: a download of 180 MB on a bare Debian, half a minute; all other packages for tests are 130 MB. The
 # line of programs with Link, a plugin host and a video player adds 3 MB, and 18 MB beside Ardour for xjadeo.
 # shellcheck disable=SC2034

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Plays Ableton's test plan (Tests/Conformance), each case with both apps on one host and on two, one after the other, and
+"""Plays Ableton's test plan (Tests/Program/InteropTests/Conformance), each case with both apps on one host and on two, one after the other, and
 writes docs/conformance.md from what was done and heard. With FILTER (a regular expression, such as TEMPO-1) only those
 cases, on standard output. Ends with 1 if a case failed. About 15 minutes."""
 
@@ -82,7 +82,7 @@ def table(runs: dict[int, list[Step]]) -> str:
 
 
 def page(directory: str, commit: str) -> None:
-    """From the records of a run (Tests/Conformance/CaseRecord.swift) to docs/conformance.md."""
+    """From the records of a run (Tests/Program/InteropTests/Conformance/CaseRecord.swift) to docs/conformance.md."""
     records: dict[tuple[str, int], tuple[str, list[Step]]] = {}
     for path in pathlib.Path(directory).iterdir():
         case, _, number = path.name.rpartition(".")
@@ -110,15 +110,18 @@ def main(words: list[str]) -> int:
     only = parser.parse_args(words).filter
     shell("need_packages", *package_list("build_packages"), *package_list("peer_packages"))
     build.lab()
-    build.tactus()
-    if not common.succeeds(["swift", "build", "--package-path", ROOT, "--build-tests", "--no-color-diagnostics"]):
+    # The build that tools/test makes.
+    products = os.path.join(ROOT, ".build-tests", "release")
+    if not common.succeeds(["swift", "build", "--package-path", ROOT, "--scratch-path", os.path.dirname(products), "-c", "release",
+                            "-Xswiftc", "-enable-testing", "--build-tests", "--no-color-diagnostics"]):
         common.fail("conformance", "the tests do not build", 1)
     commit = common.git("rev-parse", "--short=12", "HEAD") + (" and changes" if common.git("status", "--porcelain", "--", "Sources") else "")
     with tempfile.TemporaryDirectory() as records:
-        environment = {"CONFORMANCE_AT_ONCE": "1", **os.environ, "CONFORMANCE_RECORD": records}
+        environment = {"CONFORMANCE_AT_ONCE": "1", **os.environ, "CONFORMANCE_RECORD": records, "TACTUS_PRODUCTS": products}
         status = subprocess.run(
-            ["setpriv", "--pdeathsig", "TERM", LAB, "--no-server", "--grace", "10", "--", "swift", "test", "--skip-build",
-             "--disable-xctest", "--filter", f"ConformanceTests.*{only}"],
+            ["setpriv", "--pdeathsig", "TERM", LAB, "--no-server", "--grace", "10", "--",
+             f"{products}/tactusPackageTests.xctest", "--testing-library", "swift-testing",
+             "--filter", f"InteropTests.Conformance/.*{only}"],
             check=False, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
         with contextlib.redirect_stdout(io.StringIO()) as text:
             page(records, commit)

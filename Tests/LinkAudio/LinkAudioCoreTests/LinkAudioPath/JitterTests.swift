@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkAudioPath
+import TactusTestSupport
+import Testing
+
+/// A network whose jitter reorders chunks, and a host clock that is wrong by milliseconds.
+struct JitterTests {
+  @Test(arguments: campaign([PlayoutDelay.standard, .fixed(50_000)]))
+  func `30 ms of jitter and a corrected clock conceal nothing in ten minutes`(
+    delay: PlayoutDelay
+  ) {
+    hear(StreamWorld(ExactSender(Card(rate: 48_000, ppm: 60)), output: Card(rate: 48_000, start: 777)), delay)
+  }
+
+  @Test func `30 ms of jitter and a corrected clock conceal nothing of a reckoner`() {
+    hear(
+      StreamWorld(ReferenceSender(Card(rate: 48_000, ppm: 60)), output: Card(rate: 48_000, start: 777)),
+      .standard)
+  }
+
+  private func hear<Source>(_ world: StreamWorld<Source>, _ delay: PlayoutDelay) {
+    world.delay = delay
+    let (before, after) = world.playOnBadWire(movingTheClock: 59)
+    print("30 ms of jitter, and a clock that moves:", after)
+    #expect(after.received - before.received > 100_000)
+    #expect(after.concealed == before.concealed && after.dropouts == before.dropouts)
+    #expect(after.late == before.late && after.streams == 1)
+    #expect(after.delay < 52)
+  }
+}
+
+extension StreamWorld {
+  /// Plays ten seconds with 30 ms of jitter, from which the delay is learned, then `times` times ten more.
+  /// The sender's beats stay; our view of them moves each time by up to 5 ms. Returns the figures after the
+  /// first ten seconds and at the end.
+  func playOnBadWire(movingTheClock times: Int) -> (before: PlayoutFigures, after: PlayoutFigures) {
+    latency = 0
+    wobble = 30
+    network.jitter = 30_000
+    senderGrid = grid
+    let origin = grid.origin
+    var dice = Dice(seed: 5)
+    play(seconds: 10)
+    let before = figures
+    for _ in 0..<times {
+      grid.origin = origin + Double.random(in: -5000...5000, using: &dice)
+      play(seconds: 10)
+    }
+    return (before, figures)
+  }
+}
