@@ -5,7 +5,8 @@
     jack      through tactus and JACK: tactus's click through a sent and a received channel, one beat late, at equal rates and
               sent at 44.1 kHz: against the beat, by a fine pulse of the tactus over there; how many of them are beyond a frame; and
               against its own clicks, where two roundings to whole frames are in it. And the default delay there
-    cost      of tactus with so many stereo channels in each direction: processor in % of a core, resident memory
+    cost      of tactus with stereo channels that play clicks in each direction: processor in % of a core, resident memory
+    silent    the same of tactus with ports for stereo channels that have never sounded and have no cable
 
 It ends with 1 if a click's median is off by more than a frame, or a join takes more than 0.6 s."""
 
@@ -28,7 +29,7 @@ from ..peers import driver
 from .actors import Figures, middle
 
 STAGE = ["--hosts", "2"]
-NAMES = ["joins", "jack", "cost"]
+NAMES = ["joins", "jack", "cost", "silent"]
 APART = os.path.join(TOOLS, "lib", "workshop", "listening", "apart.py")
 Environment = Mapping[str, str]
 
@@ -108,13 +109,25 @@ def through_jack(seconds: float, home: str, there: Environment) -> Figures:
     return {"count": found["count"], **found["beat"], **by_click, "default_delay_ms": float(delay[1]) if delay else None}
 
 
+def spent(here: int, seconds: float) -> Figures:
+    used = processes.percent(here, lambda: time.sleep(seconds))
+    return {"processor_percent": round(used, 2), "resident_MB": round(processes.status(here, "VmRSS") / 1024, 1)}
+
+
 def cost(count: int, seconds: float, home: str) -> Figures:
-    """Of two machines that send each other so many channels, the first."""
-    sends = ["--link-audio", *(f"--send=C{number}" for number in range(count)), "--receive=*/*"] if count else []
+    """Of two machines that send each other this many channels, the first."""
+    sends = ["--link-audio", "--click", *(f"--send=C{number}=tactus:click_1" for number in range(count)), "--receive=*/*"] if count else []
     with machine(1, home, *sends) as here, machine(2, home, *sends):
         time.sleep(6)
-        used = processes.percent(here, lambda: time.sleep(seconds))
-        return {"processor_percent": round(used, 2), "resident_MB": round(processes.status(here, "VmRSS") / 1024, 1)}
+        return spent(here, seconds)
+
+
+def silent(count: int, seconds: float, home: str) -> Figures:
+    """Of a machine that has ports for this many channels, without cables and silent."""
+    with machine(1, home, "--link-audio", "--receive=*/*") as here, \
+            machine(2, home, "--link-audio", *(f"--send=C{number}" for number in range(count))):
+        time.sleep(6 + count / 4)  # two channels at a time are listened to for half a second each
+        return spent(here, seconds)
 
 
 def arguments(parser: Parser) -> None:
@@ -141,8 +154,10 @@ def measure(options: Any) -> tuple[object, bool]:
             held = held and all(found["median"] is not None and abs(found["median"]) <= 1 for found in figures["jack"].values())
         if "cost" in options.only:
             figures["cost"] = {f"{count} channels": cost(count, seconds / 2, home) for count in (0, 1, 8, 32)}
-    for name in ("jack", "cost"):
+        if "silent" in options.only:
+            figures["silent"] = {f"{count} silent channels": silent(count, seconds / 2, home) for count in (0, 32)}
+    for name in ("jack", "cost", "silent"):
         for row, found in figures.get(name, {}).items():
-            print(f"{name} {row:<16}" + "  ".join(f"{what} {value if value is not None else '-'}" for what, value in found.items()))
+            print(f"{name} {row:<19}" + "  ".join(f"{what} {value if value is not None else '-'}" for what, value in found.items()))
     print("holds" if held else "FAILS")
     return figures, held
