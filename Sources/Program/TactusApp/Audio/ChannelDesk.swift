@@ -170,13 +170,9 @@ final class ChannelDesk {
     isCarried = true
     var names: Set<String> = []
     func unique(_ name: String) -> String {
-      var candidate = name
-      var number = 2
-      while !names.insert(candidate).inserted {
-        candidate = "\(name)-\(number)"
-        number += 1
-      }
-      return candidate
+      let found = name.unique(before: "-", isTaken: names.contains)
+      names.insert(found)
+      return found
     }
     let sends = sent.map { one in
       AudioChannelPorts(

@@ -49,6 +49,8 @@ struct ChannelPlaces {
   /// When each of these names appeared.
   private var offeredSince: [String: Micros] = [:]
   private var wanted: [ReceivedText] = []
+  /// The names in `wanted` that are no patterns.
+  private var exact: Set<String> = []
   /// The names of places that have a cable.
   private var cabled: Set<String> = []
   /// Channels that have been heard since they appeared.
@@ -68,6 +70,7 @@ struct ChannelPlaces {
   mutating func want(_ wanted: [ReceivedText], at now: Micros) {
     guard wanted != self.wanted else { return }
     self.wanted = wanted
+    exact = Set(wanted.filter(\.isExact).map(\.name))
     settle(at: now)
   }
 
@@ -89,20 +92,19 @@ struct ChannelPlaces {
     let before = places
     defer { if places != before { changes &+= 1 } }
     due = nil
-    let exact = Set(wanted.filter(\.isExact).map(\.name))
     places.removeAll { place in
       !wanted.contains { $0.matches(place.name) || $0.matches(place.title) }
     }
     followIDs(at: now)
-    takeBackByName(exact, at: now)
-    freePlaces(exact, at: now)
-    fillPlaces(exact, at: now)
+    takeBackByName(at: now)
+    freePlaces(at: now)
+    fillPlaces(at: now)
     for index in places.indices {
       let place = places[index]
       let words = wanted.filter { $0.matches(place.name) || $0.matches(place.title) }
       // The name of one channel counts before a pattern.
       places[index].words = words.first(where: \.isExact) ?? words.first
-      places[index].isAsleep = isAsleep(place, exact, at: now)
+      places[index].isAsleep = isAsleep(place, at: now)
     }
   }
 
@@ -112,7 +114,7 @@ struct ChannelPlaces {
       if let id = places[index].channel, let name = names[id] {
         places[index].goneSince = nil
         // Each new title is written into JACK's metadata.
-        if name != places[index].title, mayHavePlace(name, [], at: now), takeTurn(at: now) {
+        if name != places[index].title, mayChange(name, at: now), takeTurn(at: now) {
           places[index].title = name
         }
       } else {
@@ -123,7 +125,7 @@ struct ChannelPlaces {
 
   /// A place whose channel has gone takes the channel that has its name now: its peer has started again. It
   /// takes it even from a younger place, if that one has no cable.
-  private mutating func takeBackByName(_ exact: Set<String>, at now: Micros) {
+  private mutating func takeBackByName(at now: Micros) {
     let ids = Dictionary(offered.map { ($0.name, $0.id) }) { first, _ in first }
     for index in places.indices where places[index].goneSince != nil {
       let place = places[index]
@@ -131,15 +133,15 @@ struct ChannelPlaces {
         continue
       }
       let holder = places.firstIndex { $0.channel == id && $0.goneSince == nil }
-      if let holder, holder < index || isKept(places[holder], exact) { continue }
-      guard change(index, to: id, exact, at: now) else { continue }
+      if let holder, holder < index || isKept(places[holder]) { continue }
+      guard change(index, to: id, at: now) else { continue }
       (places[index].title, places[index].goneSince) = (name, nil)
       if let holder { (places[holder].channel, places[holder].goneSince) = (nil, now) }
     }
   }
 
-  private mutating func isAsleep(_ place: Place, _ exact: Set<String>, at now: Micros) -> Bool {
-    guard let channel = place.channel, let since = place.since, !isKept(place, exact),
+  private mutating func isAsleep(_ place: Place, at now: Micros) -> Bool {
+    guard let channel = place.channel, let since = place.since, !isKept(place),
       !sounded.contains(channel)
     else { return false }
     if now >= since + Self.wakefulness { return true }
@@ -152,17 +154,17 @@ struct ChannelPlaces {
     (places.filter(\.isAsleep).compactMap(\.channel) + leftOut.map(\.id)).filter { !sounded.contains($0) }
   }
 
-  private func isKept(_ place: Place, _ exact: Set<String>) -> Bool {
-    cabled.contains(place.name) || isNamed(place, exact)
+  private func isKept(_ place: Place) -> Bool {
+    cabled.contains(place.name) || isNamed(place)
   }
 
-  private func isNamed(_ place: Place, _ exact: Set<String>) -> Bool {
+  private func isNamed(_ place: Place) -> Bool {
     exact.contains(place.name) || exact.contains(place.title)
   }
 
-  private mutating func freePlaces(_ exact: Set<String>, at now: Micros) {
+  private mutating func freePlaces(at now: Micros) {
     var over: Set<String> = []
-    for place in places where !isKept(place, exact) {
+    for place in places where !isKept(place) {
       guard let gone = place.goneSince else { continue }
       if now >= gone + Self.patience { over.insert(place.name) } else { wait(until: gone + Self.patience) }
     }
@@ -171,22 +173,22 @@ struct ChannelPlaces {
 
   /// Gives the place another channel. Each costs a lane, whose memory is locked. Returns false if it must
   /// wait.
-  private mutating func change(_ index: Int, to id: ChannelID, _ exact: Set<String>, at now: Micros) -> Bool {
+  private mutating func change(_ index: Int, to id: ChannelID, at now: Micros) -> Bool {
     if let since = places[index].since, now - since < Self.patience {
       wait(until: since + Self.patience)
       return false
     }
-    guard isNamed(places[index], exact) || takeTurn(at: now) else { return false }
+    guard isNamed(places[index]) || takeTurn(at: now) else { return false }
     (places[index].channel, places[index].since) = (id, now)
     return true
   }
 
-  private mutating func fillPlaces(_ exact: Set<String>, at now: Micros) {
+  private mutating func fillPlaces(at now: Micros) {
     leftOut = []
     let ids = Set(offeredNames)
     for name in wanted.filter(\.isExact).map(\.name) where !ids.contains(name) {
       guard !places.contains(where: { $0.name == name || $0.title == name }) else { continue }
-      guard makeRoom(nil, exact) else { break }
+      guard makeRoom(nil) else { break }
       places.append(Place(name: name, title: name, goneSince: now))
     }
     let order = ChannelOrder(offered, wanted, sounded)
@@ -194,29 +196,22 @@ struct ChannelPlaces {
     // A place that waits takes the channel of its name when its time has come.
     let awaited = Set(places.lazy.filter { $0.goneSince != nil }.flatMap { [$0.name, $0.title] })
     for channel in order.ranked where !held.contains(channel.id) && !awaited.contains(channel.name) {
-      guard mayHavePlace(channel.name, exact, at: now) else { continue }
-      guard makeRoom(order[channel.id], exact, order) else {
+      guard exact.contains(channel.name) || mayChange(channel.name, at: now) else { continue }
+      guard makeRoom(order[channel.id], order) else {
         leftOut.append(channel)
         continue
       }
       if !exact.contains(channel.name) { _ = takeTurn(at: now) }
       places.append(
-        Place(name: freeName(channel.name), title: channel.name, channel: channel.id, since: now))
+        Place(
+          name: channel.name.unique(before: " ") { name in places.contains { $0.name == name } },
+          title: channel.name, channel: channel.id, since: now))
     }
   }
 
-  private func freeName(_ name: String) -> String {
-    var free = name
-    var number = 1
-    while places.contains(where: { $0.name == free }) {
-      number += 1
-      free = "\(name) \(number)"
-    }
-    return free
-  }
-
-  private mutating func mayHavePlace(_ name: String, _ exact: Set<String>, at now: Micros) -> Bool {
-    guard !exact.contains(name), let since = offeredSince[name] else { return true }
+  /// Whether the peer has kept this name for long enough, and another change is allowed now.
+  private mutating func mayChange(_ name: String, at now: Micros) -> Bool {
+    guard let since = offeredSince[name] else { return true }
     guard now - since >= Self.patience else {
       wait(until: since + Self.patience)
       return false
@@ -243,17 +238,15 @@ struct ChannelPlaces {
   /// Ends a place for one more channel if all are taken: the one whose channel has been away the longest, or
   /// a silent one without a cable that ranks lower. Cables of a place that ended are made again when it is
   /// back. Returns false if there is none.
-  private mutating func makeRoom(
-    _ rank: ChannelOrder.Rank?, _ exact: Set<String>, _ order: ChannelOrder? = nil
-  ) -> Bool {
+  private mutating func makeRoom(_ rank: ChannelOrder.Rank?, _ order: ChannelOrder? = nil) -> Bool {
     guard places.count >= AudioChannelPorts.limit else { return true }
-    let gone = places.indices.filter { places[$0].goneSince != nil && !isNamed(places[$0], exact) }
+    let gone = places.indices.filter { places[$0].goneSince != nil && !isNamed(places[$0]) }
     if let oldest = gone.min(by: { (places[$0].goneSince ?? .zero) < (places[$1].goneSince ?? .zero) }) {
       places.remove(at: oldest)
       return true
     }
     let silent = places.indices.filter { index in
-      !isKept(places[index], exact) && places[index].channel.map { !sounded.contains($0) } ?? true
+      !isKept(places[index]) && places[index].channel.map { !sounded.contains($0) } ?? true
     }
     func rankOf(_ index: Int) -> ChannelOrder.Rank? { places[index].channel.flatMap { order?[$0] } }
     // A name without a channel comes before all patterns. Of equals the last goes.

@@ -98,6 +98,16 @@ extension SurfaceState {
 }
 
 extension String {
+  /// The text itself if it is free, otherwise with the separator and the first free number from 2 on.
+  func unique(before separator: String, isTaken: (String) -> Bool) -> String {
+    var (free, number) = (self, 1)
+    while isTaken(free) {
+      number += 1
+      free = "\(self)\(separator)\(number)"
+    }
+    return free
+  }
+
   /// The text as part of a port's name: those are short, a colon ends the client's name, and some programs
   /// take a slash for a folder.
   var forPort: String {

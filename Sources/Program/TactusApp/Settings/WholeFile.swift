@@ -122,7 +122,7 @@ enum WholeFile {
     // Lock the folder: a lock file would lie there for ever. If the holder does not finish, or the disk has
     // no locks, go on without the lock: the file is read just before it is written, anyway.
     let folder = open(parent(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    defer { close(folder) }
+    defer { if folder >= 0 { close(folder) } }
     for _ in 0..<turn where flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK { usleep(10_000) }
     try write(body(readIfAny(path, limit: limit)), to: path)
   }
