@@ -4,7 +4,7 @@
 extension Int64 {
   /// Rounds toward zero. Out of range becomes the nearest bound, NaN zero. [any]
   @inlinable @_noLocks @_noAllocation
-  public init(saturating value: Double) {
+  package init(saturating value: Double) {
     if value >= 0x1p63 {
       self = .max
     } else if value <= -0x1p63 {
@@ -18,7 +18,7 @@ extension Int64 {
 
   /// Rounds halves away from zero, as Link does. Out of range becomes the nearest bound, NaN zero. [any]
   @inlinable @_noLocks @_noAllocation
-  public init(rounding value: Double) {
+  package init(rounding value: Double) {
     let whole = Int64(saturating: value)
     // Exact: below 2^52 both terms are representable, above it there is no fraction.
     let fraction = value - Double(whole)
@@ -32,7 +32,7 @@ extension Int64 {
 
   /// Rounds down. Out of range becomes the nearest bound, NaN zero. [any]
   @inlinable @_noLocks @_noAllocation
-  public init(flooring value: Double) {
+  package init(flooring value: Double) {
     let whole = Int64(saturating: value)
     self = Double(whole) > value && whole != .min ? whole &- 1 : whole
   }

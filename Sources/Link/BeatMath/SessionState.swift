@@ -5,12 +5,9 @@
 /// A plain value: every function is real-time-safe, and thread-safe as long as each thread has its own copy.
 /// Its calls match the reference to the microbeat (facts: link 9.4).
 public struct SessionState: Hashable, Sendable, BitwiseCopyable {
-  /// The timeline in host time; its origin carries the session's grid.
-  public var timeline: Timeline
-  /// Whether this client plays, and from which time on.
-  public var startStop: ClientStartStop
-  /// Whether there were peers at the capture; `requestBeat` depends on it.
-  public var isConnected: Bool
+  @usableFromInline var storedTimeline: Timeline
+  @usableFromInline var storedStartStop: ClientStartStop
+  @usableFromInline var storedIsConnected: Bool
   /// The session of the timeline, as a number; 0 if it does not matter. A change made for another session
   /// than the current one is dropped.
   public let session: UInt64
@@ -19,13 +16,33 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
 
   /// A captured state: `change(at:)` compares with it later.
   @inlinable @_noLocks @_noAllocation
-  public init(timeline: Timeline, startStop: ClientStartStop, isConnected: Bool, session: UInt64 = 0) {
-    self.timeline = timeline
-    self.startStop = startStop
-    self.isConnected = isConnected
+  package init(timeline: Timeline, startStop: ClientStartStop, isConnected: Bool, session: UInt64 = 0) {
+    storedTimeline = timeline
+    storedStartStop = startStop
+    storedIsConnected = isConnected
     self.session = session
     capturedTimeline = timeline
     capturedStartStop = startStop
+  }
+
+  // Set within the package only: the functions below refuse absurd values, these do not.
+
+  /// The timeline in host time; its origin carries the session's grid.
+  public package(set) var timeline: Timeline {
+    @inlinable @_noLocks @_noAllocation get { storedTimeline }
+    @_noLocks @_noAllocation set { storedTimeline = newValue }
+  }
+
+  /// Whether this client plays, and from which time on.
+  public package(set) var startStop: ClientStartStop {
+    @inlinable @_noLocks @_noAllocation get { storedStartStop }
+    @_noLocks @_noAllocation set { storedStartStop = newValue }
+  }
+
+  /// Whether there were peers at the capture; `requestBeat` depends on it.
+  public package(set) var isConnected: Bool {
+    @inlinable @_noLocks @_noAllocation get { storedIsConnected }
+    @_noLocks @_noAllocation set { storedIsConnected = newValue }
   }
 
   /// The changes since the capture, for a commit at `now`; nil if there are none. It contains changed parts
