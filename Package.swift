@@ -71,7 +71,7 @@ let package = Package(
   products: [
     .executable(name: "tactus", targets: ["tactus"]),
     .library(name: "Link", targets: ["Link"]),
-    .library(name: "LinkCore", targets: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),
+    .library(name: "LinkCore", targets: ["LinkCore"]),
     .library(name: "LinkAudio", targets: ["LinkAudio"]),
   ],
   targets: [
@@ -149,6 +149,7 @@ let package = Package(
 
     // Simulation: networks, clocks and studios in no time at all.
     Room.simulation.module("LinkWorld", uses: ["BeatMath", "LinkSession", "LinkWire"]),
+    Room.simulation.module("LinkCore", uses: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),
     Room.simulation.module(
       "StudioDay", uses: ["BeatMath", "TactusChoices", "HostSync", "LinkSession", "LinkWorld"]),
     Room.simulation.program("LinkSimulator", uses: ["BeatMath", "LinkWorld", "StudioDay"]),

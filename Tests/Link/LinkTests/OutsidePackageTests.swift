@@ -71,7 +71,7 @@ import Testing
   @Test(arguments: [
     ("FollowATempo", "follow/Follow.swift", ["import", "show", "beats"]),
     ("MetronomeWithALSA", "metronome/Metronome.swift", ["import", "open", "failure", "loop"]),
-    ("SimulatedSession", "rehearse/Rehearse.swift", ["world", "ask"]),
+    ("SimulatedSession", "rehearse/Rehearse.swift", ["import", "world", "ask"]),
   ])
   func `the code of the articles is compiled there`(article: String, program: String, marks: [String])
     throws

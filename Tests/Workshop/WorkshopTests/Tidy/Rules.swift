@@ -30,7 +30,7 @@ enum Rules {
       name: "Control", pure: ["TactusArithmetic", "TactusJSON5", "MIDIControl"],
       others: ["TactusOSC", "ControlSurface", "TactusWeb", "NSMClient"]),
     Room(name: "Program", pure: ["TerminalView"], others: ["TactusQRCode", "TactusApp", "tactus"]),
-    Room(name: "Simulation", pure: ["LinkWorld", "StudioDay"], others: ["LinkSimulator"]),
+    Room(name: "Simulation", pure: ["LinkWorld", "LinkCore", "StudioDay"], others: ["LinkSimulator"]),
   ]
 
   /// Modules that do not know each other, and the modules in which they meet.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import LinkSession
-import LinkWorld
+// begin import
+import LinkCore
+// end import
 
 /// Simulates two machines with unrelated clocks, and a network that loses a tenth, and prints their tempos.
 /// The article `SimulatedSession` of Link's documentation, word for word between the marks.
