@@ -1,46 +1,87 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-public import LinkSession
-internal import LinkSystem
+package import LinkSession
+package import LinkSystem
 import Synchronization
 
-/// The state of the network, for a user without peers.
-public struct Diagnostics: Sendable {
-  /// Why Link is not on the network at all, for example because no thread or descriptor is free; nil if it
-  /// is.
-  public var failure: String?
-  /// The addresses in use, IPv4 first.
-  public var addresses: [String]
-  /// Addresses that could not be used, with the reasons; Link tries them again every few seconds.
-  public var refusals: [String]
-  /// The addresses of the other peers in our session, at most `placeLimit`.
-  public var peers: [PeerPlace]
-  /// The number of other peers in our session.
-  public var peerCount: Int
-  /// Datagrams that the system refused to send, on the gateways that are open now.
-  public var failedSends: Int
-  /// Datagrams from outside this machine's networks; they are ignored.
-  public var strangers: Int
-  /// Counts of received and of dropped datagrams.
-  public var counters: Counters
+extension Link {
+  /// Why Link or Link Audio is not on the network.
+  public enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// No interface with an address is running. Link finds one that comes later.
+    case noInterface
+    /// None of the interfaces in the configuration is running.
+    case noChosenInterface
+    /// The system refused a call, with this error number.
+    case system(call: String, code: Int32)
 
-  init(_ engine: borrowing Engine, _ failure: SystemFailure?) {
-    self.failure = (failure ?? engine.gateways.failure)?.description
-    addresses = engine.gateways.all.sorted { $0.local < $1.local }.map { $0.local.address.description }
-    refusals = engine.gateways.refused.map { local, failure in
-      "\(local.address): \(failure.description)"
+    package init(_ failure: SystemFailure) {
+      self = .system(call: "\(failure.call)", code: failure.code)
     }
-    peers = engine.session.peerPlaces(atMost: Self.placeLimit).map {
-      PeerPlace(name: engine.far?.place(of: $0.address) ?? $0.address.description, count: $0.count)
+
+    /// The reason in words, like "bind: Address already in use".
+    public var description: String {
+      switch self {
+      case .noInterface: "no running interface has an address"
+      case .noChosenInterface: "none of the chosen interfaces: No such device"
+      case .system(let call, let code): "\(call): \(String(cString: strerror(code)))"
+      }
     }
-    peerCount = engine.session.snapshot.peerCount
-    failedSends = engine.gateways.all.reduce(0) { $0 + $1.failedSends }
-    strangers = engine.strangers
-    counters = engine.session.counters
+  }
+
+  /// The state of the network, for a user without peers.
+  ///
+  /// If ``sent`` grows and ``ownHeard`` does not, the network or a firewall blocks multicast: Link does not
+  /// even hear itself. If both grow and ``peers`` is empty, there are no peers.
+  public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
+    /// Why Link is not on the network although it should be; nil if it is, or is disabled.
+    public var failure: Failure?
+    /// The addresses in use, IPv4 first.
+    public var addresses: [String]
+    /// Addresses that could not be used, with the reasons; Link tries them again every few seconds.
+    public var refusals: [String]
+    /// The addresses of the other peers in our session, at most ``placeLimit``.
+    public var peers: [PeerPlace]
+    /// The number of other peers in our session.
+    public var peerCount: Int
+    /// Datagrams that were sent through the addresses in use.
+    public var sent: Int
+    /// Datagrams that the system refused to send, on the addresses in use.
+    public var failedSends: Int
+    /// Received datagrams that this `Link` itself had sent to all peers.
+    public var ownHeard: Int { counters.own }
+    /// Received datagrams, from this `Link` itself, too.
+    public var received: Int { counters.received }
+    /// Received datagrams that were not Link's, or broken.
+    public var malformed: Int { counters.malformed }
+    /// Datagrams from outside this machine's networks; they are ignored.
+    public var strangers: Int
+    /// All counts of received and of dropped datagrams.
+    package var counters: Counters
+
+    init(_ engine: borrowing Engine, _ failure: SystemFailure?) {
+      let gateways = engine.gateways
+      self.failure = failure.map { Failure($0) } ?? gateways.shownFailure
+      addresses = gateways.all.sorted { $0.local < $1.local }.map { $0.local.address.description }
+      refusals = gateways.refused.map { local, failure in "\(local.address): \(failure.description)" }
+      peers = engine.session.peerPlaces(atMost: Self.placeLimit).map {
+        PeerPlace(name: engine.far?.place(of: $0.address) ?? $0.address.description, count: $0.count)
+      }
+      peerCount = engine.session.snapshot.peerCount
+      sent = gateways.all.reduce(0) { $0 + $1.sent }
+      failedSends = gateways.all.reduce(0) { $0 + $1.failedSends }
+      strangers = engine.strangers
+      counters = engine.session.counters
+    }
+
+    /// The main values in words, like "192.168.1.2; 2 peers; sent 40, heard 12".
+    public var description: String {
+      let place = failure.map { "\($0)" } ?? addresses.joined(separator: " ")
+      return "\(place); \(peerCount) peers; sent \(sent), heard \(received)"
+    }
   }
 }
 
-extension Diagnostics {
+extension Link.Diagnostics {
   /// Limits the list, because anyone can invent thousands of peers.
   public static let placeLimit = 32
 
@@ -51,7 +92,7 @@ extension Diagnostics {
     /// Peers at this address, at least 1; a peer with several gateways counts once.
     public var count: Int
 
-    /// The number of peers at this address.
+    /// Creates a place with a number of peers.
     public init(name: String, count: Int) {
       self.name = name
       self.count = count
@@ -66,10 +107,15 @@ final class LinkStatus: Sendable {
   let isStartStopSyncEnabled = Atomic(false)
   let peerCount = Atomic(0)
   let isConnected = Atomic(false)
+  /// The bits of a `Double`, in BPM.
+  let tempo = Atomic<UInt64>(0)
+  let isPlaying = Atomic(false)
   /// Wants to be on the network and cannot; `Diagnostics.failure` gives the reason.
   let isMute = Atomic(false)
 
   func update(_ snapshot: SessionSnapshot) {
+    tempo.store(snapshot.state.tempo.bitPattern, ordering: .relaxed)
+    isPlaying.store(snapshot.state.isPlaying, ordering: .relaxed)
     peerCount.store(snapshot.peerCount, ordering: .relaxed)
     isConnected.store(snapshot.isEnabled && snapshot.peerCount > 0, ordering: .relaxed)
   }

@@ -14,12 +14,14 @@ final class GatewaySockets: Sendable {
   /// A send failed in a way that only reopening can fix.
   var isBroken: Bool { broken.load(ordering: .relaxed) }
   var failedSends: Int { failures.load(ordering: .relaxed) }
+  var sent: Int { sends.load(ordering: .relaxed) }
 
   private let group: UDPSocket
   private let unicast: UDPSocket
   private let measurement: UDPSocket
   private let broken = Atomic(false)
   private let failures = Atomic(0)
+  private let sends = Atomic(0)
 
   init(_ local: LocalAddress, id: GatewayID) throws(SystemFailure) {
     self.id = id
@@ -68,7 +70,10 @@ final class GatewaySockets: Sendable {
       case .discovery: unicast.send(packet, to: endpoint)
       case .measurement: measurement.send(packet, to: endpoint)
       }
-    guard code != 0 else { return }
+    guard code != 0 else {
+      sends.add(1, ordering: .relaxed)
+      return
+    }
     failures.add(1, ordering: .relaxed)
     switch code {
     case ENODEV, ENXIO, EADDRNOTAVAIL, ENETDOWN, EBADF: broken.store(true, ordering: .relaxed)

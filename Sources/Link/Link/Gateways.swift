@@ -15,6 +15,8 @@ struct Gateways: Sendable {
   private(set) var failure: SystemFailure? {
     didSet { status.isMute.store(failure != nil, ordering: .relaxed) }
   }
+  /// Whether there was a scan since Link is on the network.
+  private var hasLooked = false
   private(set) var neighbours = Neighbourhood()
   /// The networks of all interfaces, used or not.
   private(set) var machine = Neighbourhood()
@@ -47,6 +49,7 @@ struct Gateways: Sendable {
     all.removeAll()
     refused.removeAll()
     failure = nil
+    hasLooked = false
     absences = Absences()
     nextScan = nil
   }
@@ -104,6 +107,13 @@ struct Gateways: Sendable {
       }
     }
     failure = reason
+    hasLooked = true
+  }
+
+  /// The failure as an app sees it. Without an interface Link works, and waits for one.
+  var shownFailure: Link.Failure? {
+    if all.isEmpty, refused.isEmpty, hasLooked { return allowed == nil ? .noInterface : .noChosenInterface }
+    return failure.map { Link.Failure($0) }
   }
 
   /// Why Link has no network: the first refusal, unless a gateway leads out of this machine.

@@ -39,7 +39,7 @@ import Testing
     for peer in [link, beside, far] { peer.isEnabled = true }
     #expect(eventually { beside.diagnostics.addresses == ["127.0.0.1"] })
     // The diagnostics say why it is not on the network.
-    #expect(eventually { link.diagnostics.failure == "none of the chosen interfaces: No such device" })
+    #expect(eventually { link.diagnostics.failure == .noChosenInterface })
     try network.cable("wire0", to: neighbour, "wire0")
     try network.ip("addr add 10.9.0.1/24 dev wire0")
     try neighbour.ip("addr add 10.9.0.2/24 dev wire0")

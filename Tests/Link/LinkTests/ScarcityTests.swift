@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 import Glibc
 import LinkSystem
 import TactusTestSupport
@@ -89,7 +90,9 @@ struct ScarcityTests {
     let failure = SystemFailure(call: "pthread_create", code: EAGAIN)
     let engine = Engine(
       Link.Configuration(tempo: 100), seed: 1, far: nil, at: Micros(1), status: LinkStatus())
-    #expect(Diagnostics(engine, failure).failure == "pthread_create: Resource temporarily unavailable")
-    #expect(Diagnostics(engine, nil).failure == nil)
+    #expect(
+      Link.Diagnostics(engine, failure).failure?.description
+        == "pthread_create: Resource temporarily unavailable")
+    #expect(Link.Diagnostics(engine, nil).failure == nil)
   }
 }
