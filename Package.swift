@@ -188,7 +188,9 @@ let package = Package(
     // Our Link as a program, to stand where a reference peer could.
     .executableTarget(
       name: "link-peer",
-      dependencies: ["AudioLanes", "Link", "LinkAudio", "LinkAudioPath", "LinkWire", "LinkSystem"],
+      dependencies: [
+        "AudioLanes", "BeatMath", "Link", "LinkAudio", "LinkAudioPath", "LinkWire", "LinkSystem",
+      ],
       path: "Tests/Support/LinkPeer"),
 
     Room.link.tests(
@@ -205,7 +207,9 @@ let package = Package(
     Room.linkAudio.tests(
       "LinkAudioCoreTests",
       of: ["BeatMath", "LinkAddresses", "LinkAudioPath", "LinkAudioSession", "LinkWire"], computesLong: true),
-    Room.linkAudio.tests("LinkAudioTests", of: ["LinkAudio", "link-peer"]),
+    Room.linkAudio.tests(
+      "LinkAudioTests",
+      of: ["AudioLanes", "BeatMath", "Link", "LinkAudio", "LinkAudioPath", "LinkAudioSession", "link-peer"]),
     Room.cycle.tests(
       "CycleTests",
       of: [

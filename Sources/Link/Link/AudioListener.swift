@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 package import LinkAddresses
+package import BeatMath
 package import LinkSession
 package import LinkWire
 package import LinkSystem

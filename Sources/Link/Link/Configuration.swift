@@ -2,18 +2,28 @@
 
 extension Link {
   /// The settings with which a peer starts.
-  public struct Configuration: Hashable, Sendable {
+  public struct Configuration: Hashable, Sendable, Codable {
     /// The tempo until a peer is found, in BPM: 20 to 999.
     public var tempo: Double
     /// Names of the interfaces to use, like `eth0` or `lo`; nil for all. Link sends nothing on other
     /// interfaces and ignores datagrams that come through them. An interface that appears later is used from
     /// then on.
     public var interfaces: Set<String>?
+    /// Whether starts and stops are shared with the peers from the start.
+    public var isStartStopSyncEnabled: Bool
 
-    /// Creates a configuration with a tempo, and with interfaces if not all should be used.
-    public init(tempo: Double = 120, interfaces: Set<String>? = nil) {
+    /// Creates a configuration.
+    ///
+    /// - Parameters:
+    ///   - tempo: The tempo until a peer is found, in BPM: 20 to 999.
+    ///   - interfaces: Names of the interfaces to use; nil for all.
+    ///   - isStartStopSyncEnabled: Whether starts and stops are shared with the peers.
+    public init(
+      tempo: Double = 120, interfaces: Set<String>? = nil, isStartStopSyncEnabled: Bool = false
+    ) {
       self.tempo = tempo
       self.interfaces = interfaces
+      self.isStartStopSyncEnabled = isStartStopSyncEnabled
     }
 
     func check() throws(ConfigurationError) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import BeatMath
+package import BeatMath
 import Glibc
 internal import LinkSession
 internal import LinkSystem

@@ -58,6 +58,7 @@ struct Engine: Sendable {
     gateways = Gateways(status, interfaces: configuration.interfaces)
     self.status = status
     slept = HostClock.sleptMicros()
+    status.update(snapshot)
     drain()
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 package import LinkAddresses
-@_exported public import BeatMath
+package import BeatMath
 package import LinkSession
 internal import LinkWire
 internal import LinkSystem
@@ -14,21 +14,19 @@ import Synchronization
 ///
 /// Capture a state, read and edit it, and commit it. On an app's thread:
 ///
-///     let link = Link(tempo: 120)
+///     let link = Link()
 ///     link.isEnabled = true
-///     var state = link.captureAppState()
-///     state.setTempo(126, at: Link.clock())
-///     link.commitAppState(state)
+///     link.update { state, now in state.setTempo(126, at: now) }
 ///
-/// and in the audio callback through ``takeAudio()``. All times are host times at output: when the sample is
+/// and in the audio callback through ``takeAudio()``. All times are times at output: when the sample is
 /// *heard*.
 ///
-/// The invariant: the audio thread uses `AudioLink` and the calls marked real-time-safe, which never wait.
-/// All other calls take a lock, which is held for at most one datagram, and never while sending. Callbacks
-/// come on Link's own thread.
-///
-/// Start reading here for the app's side; `AudioLink` is the audio thread's side, `NetworkThread` the loop,
-/// `Engine` its work, `GatewaySockets` the network. The protocol is in `LinkSession`.
+/// The audio thread uses its ``AudioHandle`` and the calls marked real-time-safe, which never wait. All other
+/// calls take a lock, which is held for at most one datagram, and never while sending. Callbacks come on
+/// Link's own thread.
+//
+// Start reading here for the app's side; `AudioHandle` is the audio thread's side, `NetworkThread` the loop,
+// `Engine` its work, `GatewaySockets` the network. The protocol is in `LinkSession`.
 public final class Link: Sendable {
   private let status = LinkStatus()
   let network: NetworkThread
@@ -46,10 +44,12 @@ public final class Link: Sendable {
     self.init(configuration, far: nil)
   }
 
-  /// The same on all interfaces. The tempo is clamped to 20...999 BPM; 120 replaces NaN.
+  /// Creates a disabled instance on all interfaces.
+  ///
+  /// - Parameter tempo: The tempo until a peer is found, clamped to 20...999 BPM; 120 replaces NaN.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
-  public convenience init(tempo: Double) {
+  public convenience init(tempo: Double = 120) {
     self.init(Configuration(tempo: tempo), far: nil)
   }
 
@@ -63,6 +63,7 @@ public final class Link: Sendable {
     network = NetworkThread(configuration, seed: generator.next(), far: far, status: status)
     room = AudioRoom(network.engine.withLock { $0.snapshot })
     network.startIfNeeded(at: HostClock.micros())
+    if configuration.isStartStopSyncEnabled { isStartStopSyncEnabled = true }
   }
 
   /// Says goodbye to the peers. No callback is called afterwards. A running callback is awaited, unless it is
@@ -118,51 +119,26 @@ public final class Link: Sendable {
   /// Thread-safe: yes. Real-time-safe: yes.
   public var peerCount: Int { status.peerCount.load(ordering: .relaxed) }
 
-  /// Link's host time now.
+  /// The session's tempo in BPM, without rounding noise.
   ///
   /// Thread-safe: yes. Real-time-safe: yes.
+  public var tempo: Double { Double(bitPattern: status.tempo.load(ordering: .relaxed)) }
+
+  /// Whether this program plays, or will from the start's time on.
+  ///
+  /// Thread-safe: yes. Real-time-safe: yes.
+  public var isPlaying: Bool { status.isPlaying.load(ordering: .relaxed) }
+
+  /// The program's own host time.
   @_noLocks @_noAllocation
-  public static func clock() -> Micros { HostClock.micros() }
-
-  /// The session now, for all threads but the audio callback.
-  ///
-  /// Thread-safe: yes. Real-time-safe: no, it may wait.
-  public func captureAppState() -> SessionState {
-    network.withEngine { engine, now in
-      engine.collectAudioChanges(at: now)
-      return engine.snapshot.state
-    }
-  }
-
-  /// Puts the changes since the capture of `state` into the session, and sends them at once. An unchanged
-  /// state does nothing. A change of tempo or beat that was made for a session which we have left is dropped:
-  /// joining a session never changes it.
-  ///
-  /// Thread-safe: yes. Real-time-safe: no, it may wait.
-  public func commitAppState(_ state: SessionState) {
-    network.withEngine { engine, now in
-      if let change = state.change(at: now) { engine.commit(change, at: now) }
-    }
-  }
-
-  /// Captures, edits and commits in one step, without a change in between.
-  ///
-  /// Thread-safe: yes. Real-time-safe: no. `edit` must not call Link.
-  public func updateAppState(_ edit: (inout SessionState) -> Void) {
-    network.withEngine { engine, now in
-      engine.collectAudioChanges(at: now)
-      var state = engine.snapshot.state
-      edit(&state)
-      if let change = state.change(at: now) { engine.commit(change, at: now) }
-    }
-  }
+  package static func clock() -> Micros { HostClock.micros() }
 
   /// Link for the audio callback. There is one: nil while another part of the program has it. Releasing it
   /// gives it back.
   ///
   /// Thread-safe: yes. Real-time-safe: no: take it before the audio starts.
-  public func takeAudio() -> AudioLink? {
-    guard let audio = AudioLink(room) else { return nil }
+  public func takeAudio() -> AudioHandle? {
+    guard let audio = AudioHandle(room) else { return nil }
     if !isRoomAttached.exchange(true, ordering: .acquiringAndReleasing) { attach(room) }
     return audio
   }
@@ -221,7 +197,7 @@ public final class Link: Sendable {
   /// Whether it should be on the network and cannot.
   package var isMute: Bool { status.isMute.load(ordering: .relaxed) }
 
-  /// The state of the network.
+  /// The state of the network, for a user without peers.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   public var diagnostics: Diagnostics {
@@ -243,38 +219,5 @@ public final class Link: Sendable {
       engine.want(
         status.isEnabled.load(ordering: .relaxed) && status.isActive.load(ordering: .relaxed), at: now)
     }
-  }
-
-  // A callback may be changed at any time, also from a callback; nil for none. Link's own thread calls it,
-  // without a lock, and not for changes before it was set. Setting a new one does not interrupt a running
-  // call. It should be short: the network waits for it.
-
-  /// Called with the session's tempo in BPM after any peer has changed it. The value is steady, fit to be
-  /// shown.
-  ///
-  /// Thread-safe: yes. Real-time-safe: no.
-  public func onTempo(_ body: (@Sendable (Double) -> Void)?) {
-    network.audience.parts.withLock { $0.tempo.callback = body }
-  }
-
-  /// Called when this client starts or stops: by its own commit, or with start/stop sync by a peer's.
-  ///
-  /// Thread-safe: yes. Real-time-safe: no.
-  public func onStartStop(_ body: (@Sendable (Bool) -> Void)?) {
-    network.audience.parts.withLock { $0.startStop.callback = body }
-  }
-
-  /// Called with the number of peers in our session after it has changed.
-  ///
-  /// Thread-safe: yes. Real-time-safe: no.
-  public func onPeers(_ body: (@Sendable (Int) -> Void)?) {
-    network.audience.parts.withLock { $0.peers.callback = body }
-  }
-
-  /// Called when the first peer comes and when the last one goes, even if Link was disabled in between.
-  ///
-  /// Thread-safe: yes. Real-time-safe: no.
-  public func onConnection(_ body: (@Sendable (Bool) -> Void)?) {
-    network.audience.parts.withLock { $0.connection.callback = body }
   }
 }

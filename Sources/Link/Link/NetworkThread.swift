@@ -18,6 +18,8 @@ final class NetworkThread: Sendable {
   private let isStopping = Atomic(false)
   private let isRunning = Atomic(false)
   private let start = Mutex(Start())
+  /// The thread that edits a state with the engine's lock held; 0 for none.
+  private let editor = Atomic<UInt>(0)
   /// When the thread will wake by itself; 0 while it does not wait, `Int64.max` for never.
   private let plannedWake = Atomic<Int64>(0)
 
@@ -68,6 +70,9 @@ final class NetworkThread: Sendable {
   /// Runs `body` for an app thread. Its datagrams are sent before this returns, and the network thread wakes
   /// if it has work. [app, may block]
   func withEngine<Result>(_ body: (inout Engine, Micros) -> Result) -> Result {
+    guard editor.load(ordering: .relaxed) != UInt(pthread_self()) else {
+      fatalError("the closure of Link.update calls the same Link; use its arguments instead")
+    }
     let (result, speaks, wakes) = engine.withLock { engine in
       // Another thread's datagrams are sent by that thread.
       let waiting = engine.outgoingCount
@@ -80,6 +85,13 @@ final class NetworkThread: Sendable {
     if wakes { wakeUp.signal() }
     startIfNeeded(at: HostClock.micros())
     return result
+  }
+
+  /// Runs a user's `edit` of the state, from which no call of Link may come. Call it within `withEngine`.
+  func whileEditing<Result>(_ edit: () -> Result) -> Result {
+    editor.store(UInt(pthread_self()), ordering: .relaxed)
+    defer { editor.store(0, ordering: .relaxed) }
+    return edit()
   }
 
   /// Makes the thread check everything. [any but audio]
@@ -167,5 +179,8 @@ final class NetworkThread: Sendable {
 
   private func deliver(_ events: [LinkSession.Event]) {
     for event in events where !isStopping.load(ordering: .acquiring) { audience.tell(event) }
+    guard !events.isEmpty else { return }
+    // With the lock held, so that a stream that begins meanwhile gets no older status.
+    engine.withLock { audience.status.tell(Link.Status($0.snapshot)) }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+internal import BeatMath
 import Glibc
 internal import LinkWire
 internal import LinkSystem

@@ -1,36 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import LinkAudioSession
-import LinkSystem
+internal import BeatMath
+public import Link
+package import LinkAudioSession
+internal import LinkSystem
 
-/// The state of Link Audio.
-public struct AudioDiagnostics: Sendable {
-  /// Why it is not on the network although it should be; nil if it is.
-  public var failure: String?
-  /// How its thread is scheduled.
-  public var urgency: AudioUrgency
-  /// The peers that take part, with the round trip and jitter of the route to each.
-  public var peers: [AudioPeer]
-  /// Datagrams that the system refused to send.
-  public var failedSends: Int
-  /// Datagrams from outside the networks that Link uses; they are ignored.
-  public var strangers: Int
-  /// Chunks dropped because the lane was full: its audio thread is not running.
-  public var overflows: Int
-  /// Counts of received and of dropped datagrams.
-  public var counters: AudioCounters
-  /// How full the tables are.
-  public var load: AudioLoad
+extension LinkAudio {
+  /// The state of Link Audio, for a user who hears nothing.
+  public struct Diagnostics: Hashable, Sendable {
+    /// Why it is not on the network although it should be; nil if it is.
+    public var failure: Link.Failure?
+    /// How its thread is scheduled.
+    public var scheduling: Scheduling
+    /// The peers that take part in Link Audio.
+    public var peers: [Peer]
+    /// Datagrams that the system refused to send.
+    public var failedSends: Int
+    /// Datagrams from outside the networks that Link uses; they are ignored.
+    public var strangers: Int
+    /// Received datagrams of audio that were dropped because the lane was full: its audio thread is not
+    /// running.
+    public var overflows: Int
+    /// Received datagrams.
+    public var received: Int { Int(clamping: counters.received) }
+    /// Received datagrams that were not Link Audio's, or broken.
+    public var malformed: Int { Int(clamping: counters.malformed) }
+    /// All counts of received and of dropped datagrams.
+    package var counters: AudioCounters
+    /// How full the tables are.
+    package var load: AudioLoad
 
-  init(
-    _ engine: borrowing AudioEngine, _ failure: SystemFailure?, _ urgency: AudioUrgency, failedSends: Int
-  ) {
-    self.urgency = urgency
-    self.failure = (failure ?? engine.failure)?.description
-    peers = engine.machine.peers
-    self.failedSends = failedSends
-    strangers = engine.strangers
-    overflows = engine.overflows
-    counters = engine.machine.counters
-    load = engine.machine.load
+    init(
+      _ engine: borrowing AudioEngine, _ failure: SystemFailure?, _ scheduling: Scheduling, failedSends: Int
+    ) {
+      self.scheduling = scheduling
+      self.failure = (failure ?? engine.failure).map { Link.Failure($0) }
+      peers = engine.machine.peers.map { Peer($0) }
+      self.failedSends = failedSends
+      strangers = engine.strangers
+      overflows = engine.overflows
+      counters = engine.machine.counters
+      load = engine.machine.load
+    }
+
+    /// A peer that takes part in Link Audio, whether it sends audio or not.
+    public struct Peer: Hashable, Sendable {
+      /// Its name; empty until it has told it.
+      public var name: String
+      /// The time for a datagram to the peer and back.
+      public var roundTrip: Duration
+      /// The variation of the round trip.
+      public var jitter: Duration
+
+      init(_ peer: AudioPeer) {
+        name = peer.name
+        roundTrip = Duration(milliseconds: peer.metrics.roundTrip / 1000)
+        jitter = Duration(milliseconds: peer.metrics.jitter / 1000)
+      }
+    }
+  }
+
+  /// How Link Audio's thread is scheduled.
+  public enum Scheduling: Hashable, Sendable {
+    /// In real time: before all normal threads, after those of JACK and PipeWire.
+    case realTime
+    /// Normally: the system does not permit real time, or the program was started in a class of its own.
+    case ordinary
+    /// Normally for a while: the thread has used up its budget for real time.
+    case slowed
   }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
-import AudioLanes
-import BeatMath
-import Link
-import LinkAudioSession
-import LinkSession
-import LinkWire
-import LinkSystem
+internal import LinkAddresses
+internal import AudioLanes
+internal import BeatMath
+internal import Link
+internal import LinkAudioSession
+internal import LinkSession
+internal import LinkWire
+internal import LinkSystem
 
 /// The session and all calls on it: everything behind the lock that callers wait for.
 ///

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
-import Link
-import LinkSession
-import LinkWire
-import LinkSystem
+internal import LinkAddresses
+internal import Link
+internal import LinkSession
+internal import LinkWire
+internal import LinkSystem
 import Synchronization
 
 /// Passes Link's knowledge of the network to our thread. It keeps only the newest value of each kind, so it

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+internal import BeatMath
 import Glibc
-import Link
-import LinkAudioSession
-import LinkWire
-import LinkSystem
+internal import Link
+internal import LinkAudioSession
+internal import LinkWire
+internal import LinkSystem
 import Synchronization
 
 /// Link Audio's one thread: polls the sockets, runs the engine, delivers the lists of channels.
 final class AudioThread: Sendable {
-  let callback = Mutex((@Sendable ([AudioChannel]) -> Void)?.none)
+  let channels = Announcer<[AudioChannel]>()
   private let engine: Mutex<AudioEngine>
   /// Held while datagrams are sent, so that they leave in the order in which they were made. Calls that send
   /// nothing never wait for it. Do not take it while holding the engine's lock.
@@ -20,7 +20,7 @@ final class AudioThread: Sendable {
   private let wakeUp = WakeUp()
   private let isStopping = Atomic(false)
   private let start = Mutex(Start())
-  private let told = Mutex(AudioUrgency.ordinary)
+  private let told = Mutex(LinkAudio.Scheduling.ordinary)
 
   /// How often to look for audio in the lanes while there are subscribers, because audio threads cannot wake
   /// us.
@@ -45,7 +45,7 @@ final class AudioThread: Sendable {
   /// Why there is no thread; nil if there is one.
   var failure: SystemFailure? { start.withLock { $0.failure } }
 
-  var urgency: AudioUrgency { told.withLock { $0 } }
+  var scheduling: LinkAudio.Scheduling { told.withLock { $0 } }
 
   /// Starts the thread, which keeps this object alive and runs until `end`.
   func startIfNeeded() {
@@ -70,6 +70,7 @@ final class AudioThread: Sendable {
     engine.withLock { $0.want(false, at: HostClock.micros()) }
     deliver()
     link.stopListening()
+    channels.end()
   }
 
   /// Datagrams that the system refused to send. [any but audio]
@@ -137,7 +138,7 @@ final class AudioThread: Sendable {
     deliver()
     if engine.withLock(\.isSending) { delivery.withLock { $0.sendAudio() } }
     if !missing.isEmpty { open(missing) }
-    if let news, !isStopping.load(ordering: .acquiring) { callback.withLock { $0 }?(news) }
+    if let news, !isStopping.load(ordering: .acquiring) { channels.tell(news) }
   }
 
   /// Takes the lock for each datagram, so that an app's call waits for at most one.

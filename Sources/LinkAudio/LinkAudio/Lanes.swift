@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import AudioLanes
-import BeatMath
-import LinkAudioPath
-import LinkAudioSession
-import LinkWire
+internal import AudioLanes
+internal import BeatMath
+internal import LinkAudioPath
+internal import LinkAudioSession
+internal import LinkWire
 
 // The network ends of the lanes: turns samples into datagrams, and datagrams into samples.
 

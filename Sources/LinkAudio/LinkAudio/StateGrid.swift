@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import AudioLanes
-public import Link
+package import BeatMath
+package import LinkAudioPath
 
 extension SessionGrid {
   /// The beats of a captured state, for the audio that is sent and played in this period. Capture a state in
@@ -8,7 +8,7 @@ extension SessionGrid {
   ///
   /// Thread-safe: yes. Real-time-safe: yes.
   @_noLocks @_noAllocation
-  public init(_ state: SessionState) {
+  package init(_ state: SessionState) {
     // A timeline's origin is the session's beat 0 (facts: link 7.5).
     self.init(
       session: state.session, origin: Double(state.timeline.timeOrigin.count),

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+internal import BeatMath
 import Glibc
-
-/// How Link Audio's thread is scheduled.
-public enum AudioUrgency: Hashable, Sendable {
-  /// In real time: before all normal threads, after those of JACK and PipeWire.
-  case realTime
-  /// Normally: the system does not permit real time, or the program was started in a class of its own.
-  case ordinary
-  /// Normally for a while: the thread has used up its budget for real time.
-  case slowed
-}
 
 /// The scheduling class of the calling thread.
 ///
@@ -18,7 +8,7 @@ public enum AudioUrgency: Hashable, Sendable {
 /// the lowest real-time priority, if permitted; JACK and PipeWire have five and more. But a real-time thread
 /// takes the processor from all others, and any peer can load it with a flood. So it has a budget.
 struct Urgency {
-  private(set) var state = AudioUrgency.ordinary
+  private(set) var state = LinkAudio.Scheduling.ordinary
   private var budget: UrgencyBudget
   private var isGranted = false
 

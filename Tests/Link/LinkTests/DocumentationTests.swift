@@ -14,8 +14,9 @@ import Testing
       ])
     #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
     for page in [
-      "Link/data/documentation/link/firststeps", "Link/data/documentation/link/audiolink",
-      "Link/data/documentation/beatmath/sessionstate", "LinkAudio/data/documentation/linkaudio/firstchannels",
+      "Link/data/documentation/link/firststeps", "Link/data/documentation/link/link/audiohandle",
+      "Link/data/documentation/link/link/sessionstate",
+      "LinkAudio/data/documentation/linkaudio/firstchannels",
       "LinkCore/data/documentation/linkcore", "LinkCore/data/documentation/linksession/linksession",
       "LinkCore/data/documentation/linkworld/linkworld",
     ] {

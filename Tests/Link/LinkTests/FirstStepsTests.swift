@@ -8,30 +8,29 @@ import Testing
 struct FirstStepsTests {
   // begin audio
   struct Metronome: ~Copyable {
-    var link: AudioLink
+    var link: Link.AudioHandle
     let sampleRate: Double
     let quantum = 4.0
     var isRunning = false
-    var lastBeat = 0.0
 
     /// `begin` is when the first frame is heard.
     @_noLocks @_noAllocation
-    mutating func render(_ frames: UnsafeMutableBufferPointer<Float>, begin: Micros) {
-      var state = link.captureAudioState()
+    mutating func render(_ frames: UnsafeMutableBufferPointer<Float>, begin: Link.Instant) {
+      var state = link.capture()
       if state.isPlaying && !isRunning {
         // Beat 0 now if we are alone, else where the others have their next bar.
         state.requestBeatAtStart(0, quantum: quantum)
-        link.commitAudioState(state)
-        lastBeat = state.beat(at: begin - Micros(1), quantum: quantum)
+        link.commit(state)
       }
       isRunning = state.isPlaying
+      var last = state.phase(at: begin.advanced(frames: -1, sampleRate: sampleRate), quantum: 1)
       for index in frames.indices {
-        let time = begin + Micros(rounding: Double(index) * 1e6 / sampleRate)
-        let beat = state.beat(at: time, quantum: quantum)
+        let time = begin.advanced(frames: index, sampleRate: sampleRate)
+        let phase = state.phase(at: time, quantum: 1)
         // A click where a new beat begins; before beat 0 the count-in is silent.
-        let isClick = isRunning && beat >= 0 && Int64(flooring: beat) != Int64(flooring: lastBeat)
+        let isClick = isRunning && phase < last && state.beat(at: time, quantum: quantum) >= 0
         frames[index] = isClick ? 1 : 0
-        lastBeat = beat
+        last = phase
       }
     }
   }
@@ -42,14 +41,14 @@ struct FirstStepsTests {
     let network = try PrivateNetwork()
     let link = try network.link(tempo: 120)
     try follow(link)
-    #expect(link.captureAppState().tempo == 121)
+    #expect(link.capture().tempo == 121)
     #expect(!link.isEnabled)
     var metronome = Metronome(link: link.takeAudio()!, sampleRate: 48_000)
-    let begin = link.captureAppState().timeOfPlaying
+    let begin = link.capture().timeOfPlaying
     var clicks: [Int] = []
     withUnsafeTemporaryAllocation(of: Float.self, capacity: 480) { frames in
       for buffer in 0..<200 {
-        metronome.render(frames, begin: begin + Micros(Int64(buffer) * 10_000))
+        metronome.render(frames, begin: begin + .milliseconds(10 * buffer))
         clicks += frames.indices.filter { frames[$0] == 1 }.map { buffer * 480 + $0 }
       }
     }
@@ -70,15 +69,15 @@ struct FirstStepsTests {
     let link = given
     link.isEnabled = true
     // begin change
-    var state = link.captureAppState()
-    print(state.tempo, state.beat(at: Link.clock(), quantum: 4))
-    state.setTempo(state.tempo + 1, at: Link.clock())
-    link.commitAppState(state)
+    var state = link.capture()
+    print(state, state.beat(at: .now, quantum: 4))
+    state.setTempo(state.tempo + 1, at: .now)
+    link.commit(state)
     // end change
     // begin start
     link.isStartStopSyncEnabled = true
-    link.updateAppState { state in
-      state.setPlaying(true, at: Link.clock(), requestingBeat: 0, quantum: 4)
+    link.update { state, now in
+      state.setPlaying(true, at: now, requestingBeat: 0, quantum: 4)
     }
     // end start
     // begin leave

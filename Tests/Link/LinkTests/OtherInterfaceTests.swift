@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 import LinkWire
 import TactusTestSupport
 import Testing

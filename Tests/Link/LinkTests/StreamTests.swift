@@ -5,29 +5,34 @@ import Testing
 
 /// The streams of changes for tasks.
 @Suite struct StreamTests {
-  @Test(.timeLimit(.minutes(1))) func `a stream has each change and ends with the Link`() async {
+  @Test(.timeLimit(.minutes(1)))
+  func `a stream has the present, then each change, and ends with the Link`() async {
     var link: Link? = Link(tempo: 100)
-    let tempos = link!.tempoChanges(), again = link!.tempoChanges(), starts = link!.startStopChanges()
+    let updates = link!.updates(), again = link!.updates()
     var heard: [Double] = []
-    for wanted in [101.0, 102, 103] {
-      link!.updateAppState { $0.setTempo(wanted, at: Link.clock()) }
-      for await tempo in tempos {
-        heard.append(tempo)
+    for wanted in [100.0, 101, 102] {
+      for await status in updates {
+        heard.append(status.tempo)
         break
       }
+      link!.update { state, now in state.setTempo(wanted + 1, at: now) }
     }
-    #expect(heard == [101, 102, 103])
-    link!.updateAppState { $0.setPlaying(true, at: Link.clock()) }
-    for await isPlaying in starts {
-      #expect(isPlaying)
-      break
-    }
+    #expect(heard == [100, 101, 102])
+    #expect(await updates.first { $0.tempo == 103 }?.isPlaying == false)
+    #expect(link!.tempo == 103 && !link!.isPlaying)
+    link!.update { state, now in state.setPlaying(true, at: now) }
+    #expect(link!.isPlaying)
+    let playing = await updates.first { $0.isPlaying }
+    #expect(playing.map { "\($0)" } == "103.0 BPM, playing, 0 peers" && playing?.isConnected == false)
+    let late = link!.updates()
     link = nil
-    #expect(await starts.first { _ in true } == nil)
+    #expect(await updates.first { _ in true } == nil)
     // A stream that was not read has the newest value, then ends.
-    var late: [Double] = []
-    for await tempo in again { late.append(tempo) }
-    #expect(late == [103])
+    for stream in [again, late] {
+      var told: [Link.Status] = []
+      for await status in stream { told.append(status) }
+      #expect(told == [playing])
+    }
   }
 
   @Test(.timeLimit(.minutes(1)))
@@ -36,17 +41,17 @@ import Testing
     do {
       let link = Link(tempo: 100)
       gone = link
-      let task = Task { [stream = link.peerChanges()] in
+      let task = Task { [stream = link.updates()] in
         for await _ in stream {}
         return true
       }
       task.cancel()
       #expect(await task.value)
       // A thousand streams without a reader.
-      for _ in 0..<1_000 { _ = link.tempoChanges() }
-      let kept = (0..<1_000).map { _ in link.connectionChanges() }
-      link.updateAppState { $0.setTempo(101, at: Link.clock()) }
-      #expect(link.captureAppState().tempo == 101 && kept.count == 1_000)
+      for _ in 0..<1_000 { _ = link.updates() }
+      let kept = (0..<1_000).map { _ in link.updates() }
+      link.update { state, now in state.setTempo(101, at: now) }
+      #expect(link.capture().tempo == 101 && kept.count == 1_000)
     }
     #expect(gone == nil)
   }
@@ -59,12 +64,12 @@ import Testing
     await #expect(throws: Mishap.self) {
       try await withLink(alone) { link in
         kept = link
-        #expect(link.isEnabled && link.captureAppState().tempo == 90)
+        #expect(link.isEnabled && link.capture().tempo == 90)
         throw Mishap()
       }
     }
     #expect(kept?.isEnabled == false)
-    let tempo = try await withLink(alone) { link in link.captureAppState().tempo }
+    let tempo = try await withLink(alone) { link in link.capture().tempo }
     #expect(tempo == 90)
     await #expect(throws: Link.ConfigurationError.tempo(7)) {
       try await withLink(Link.Configuration(tempo: 7)) { _ in }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import AudioLanes
 import Glibc
 import Synchronization
 import TactusTestSupport
@@ -22,7 +23,7 @@ struct BlipAudioTests {
     let lane = SendLane(channels: 1)
     let sink = try #require(farAudio.publish(lane, as: "Drums"))
     #expect(happens { link.peerCount == 1 && far.peerCount == 1 && audio.channels.map(\.name) == ["Drums"] })
-    let source = try #require(audio.subscribe(ReceiveLane(), to: sink.id))
+    let source = try #require(audio.subscribe(ReceiveLane(), to: sink.node))
     #expect(happens { source.isConnected && sink.listenerCount == 1 })
     let changes = Mutex(0)
     audio.onChannels { _ in changes.withLock { $0 += 1 } }

@@ -8,64 +8,59 @@ import Testing
 struct FirstChannelsTests {
   // begin audio
   struct Rack: ~Copyable {
-    var link: AudioLink
-    let input: SendEnd
-    let output: ReceiveEnd
-    let sampleRate: UInt32
+    var link: Link.AudioHandle
+    var input: LinkAudio.SendEnd
+    var output: LinkAudio.ReceiveEnd
+    let sampleRate: Int
 
-    /// `start` is in microseconds of `Link.clock()`, `latency` from there to the speaker.
+    /// `start` is when the first frame passes through the server, `latency` the frames from there to the
+    /// speaker.
     @_noLocks @_noAllocation
     mutating func process(
-      _ frames: Int, start: Double, latency: Double, recorded: UnsafePointer<Float>,
-      played: UnsafeMutablePointer<Float>
+      start: Link.Instant, latency: Double, recorded: Span<Float>, played: inout MutableSpan<Float>
     ) {
-      let grid = SessionGrid(link.captureAudioState())
-      let frameMicros = 1e6 / Double(sampleRate)
-      input.send(
-        Recording(
-          frames: frames, sampleRate: sampleRate, start: start, frameMicros: frameMicros,
-          captureFrames: 0, offset: 0, grid: grid),
-        left: recorded, right: nil)
-      output.render(
-        Hearing(
-          frames: frames, sampleRate: sampleRate, start: start, frameMicros: frameMicros,
-          latencyMicros: latency, grid: grid),
-        delay: .standard, left: played, right: nil)
+      let state = link.capture()
+      var period = LinkAudio.Period(state, frames: recorded.count, sampleRate: sampleRate, start: start)
+      input.send(period, recorded)
+      period.latencyFrames = latency
+      output.render(period, delay: .standard, &played)
     }
   }
   // end audio
 
-  @Test func `the program of the article compiles and is silent without peers`() {
+  @Test func `the program of the article compiles and is silent without peers`() throws {
     // begin peer
     let link = Link(tempo: 120)
     let audio = LinkAudio(link, peerName: "Rack")
-    audio.onChannels { channels in print(channels.map { "\($0.peerName)/\($0.name)" }) }
+    audio.onChannels { channels in print(channels) }
     // end peer
     // begin lanes
-    let input = SendLane(channels: 1)
-    let sink = audio.publish(input, as: "Guitar")
+    let input = LinkAudio.SendLane(.mono)
+    let sink = try audio.publish(input, as: "Guitar")
 
-    let output = ReceiveLane(longestDelay: 2)
-    var source: AudioSource?
+    let output = LinkAudio.ReceiveLane(longestDelay: .seconds(2))
+    var source: LinkAudio.Source?
     if let bass = audio.channels.first(where: { $0.name == "Bass" }) {
-      source = audio.subscribe(output, to: bass.id)
+      source = try audio.subscribe(output, to: bass.id)
     }
     // end lanes
-    var rack = Rack(link: link.takeAudio()!, input: input.audio, output: output.audio, sampleRate: 48_000)
+    var rack = Rack(
+      link: link.takeAudio()!, input: input.takeEnd()!, output: output.takeEnd()!, sampleRate: 48_000)
     let recorded = [Float](repeating: 0.5, count: 256)
     var played = recorded
     for period in 0..<100 {
-      let start = Double(Link.clock().count) + Double(period) * 256 / 0.048
-      rack.process(256, start: start, latency: 5333, recorded: recorded, played: &played)
+      let start = Link.now.advanced(frames: period * 256, sampleRate: 48_000)
+      var frames = played.mutableSpan
+      rack.process(start: start, latency: 256, recorded: recorded.span, played: &frames)
       #expect(played.allSatisfy { $0 == 0 })
     }
     // begin figures
-    let figures = output.figures()
+    let figures = output.figures
     print(figures.isPlaying, figures.delay, figures.jitter, figures.lost, figures.dropouts)
-    for peer in audio.diagnostics.peers { print(peer.name, peer.metrics.roundTrip) }
-    print(sink?.listenerCount ?? 0, source?.isConnected ?? false)
+    for peer in audio.diagnostics.peers { print(peer.name, peer.roundTrip) }
+    print(sink.listenerCount, source?.isConnected ?? false)
     // end figures
-    #expect(sink != nil && !figures.isPlaying && input.refusedCount == 0)
+    #expect(!figures.isPlaying && input.refusedCount == 0)
     // begin leave
     source = nil
     audio.isEnabled = false

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAudio
+import AudioLanes
+import LinkAudioPath
 import Testing
 
 /// Invalid values that a program may pass for its periods.

@@ -4,7 +4,6 @@ import Glibc
 import Link
 import LinkAudio
 import LinkAudioPath
-import LinkAudioSession
 import LinkWire
 
 /// The peer's Link Audio: it sends channels with a pulse on every beat, and listens to one of another peer.
@@ -12,9 +11,9 @@ final class Studio {
   private let link: Link
   private let audio: LinkAudio
   private let card: Card
-  private var sent: [(name: String, lane: SendLane, sink: AudioSink)] = []
-  private var taken: (lane: ReceiveLane, source: AudioSource)?
-  private var others: [(lane: ReceiveLane, source: AudioSource)] = []
+  private var sent: [(name: String, lane: SendLane, sink: LinkAudio.Sink)] = []
+  private var taken: (lane: ReceiveLane, source: LinkAudio.Source)?
+  private var others: [(lane: ReceiveLane, source: LinkAudio.Source)] = []
 
   init(_ link: Link, named name: String, sampleRate: UInt32, ppm: Double) throws {
     self.link = link
@@ -51,7 +50,7 @@ final class Studio {
   /// Waits for the channel, subscribes to it, and returns the time until its first sound.
   func take(_ name: String, delay: PlayoutDelay) throws(Refusal) -> [String] {
     let limit = Link.clock().count + 10_000_000
-    var found: AudioChannel?
+    var found: LinkAudio.Channel?
     while found == nil, Link.clock().count < limit {
       found = audio.channels.first { "\($0.peerName)/\($0.name)" == name }
       if found == nil { usleep(1000) }
@@ -60,7 +59,7 @@ final class Studio {
     let lane = ReceiveLane()
     card.play(lane.audio, delay)
     let begin = Link.clock().count
-    guard let source = audio.subscribe(lane, to: channel.id) else { throw Refusal("too many sources") }
+    guard let source = audio.subscribe(lane, to: channel.id.node) else { throw Refusal("too many sources") }
     taken = (lane, source)
     while !lane.figures().isPlaying, Link.clock().count < limit { usleep(1000) }
     guard lane.figures().isPlaying else { throw Refusal("\(name) is not heard") }
@@ -71,7 +70,7 @@ final class Studio {
   func takeAll() -> [String] {
     others = audio.channels.compactMap { channel in
       let lane = ReceiveLane()
-      return audio.subscribe(lane, to: channel.id).map { (lane, $0) }
+      return audio.subscribe(lane, to: channel.id.node).map { (lane, $0) }
     }
     card.playBeside(others.map(\.lane.audio))
     return ["\"count\": \(others.count)"]

@@ -20,6 +20,7 @@ let package = Package(
       name: "follow",
       dependencies: [.product(name: "Link", package: "tactus"), "CJACK"]
         + commonNames.map { .target(name: $0) }),
+    .executableTarget(name: "clicks", dependencies: [.product(name: "Link", package: "tactus")]),
     .executableTarget(name: "send", dependencies: [.product(name: "LinkAudio", package: "tactus")]),
     .executableTarget(name: "rehearse", dependencies: [.product(name: "LinkCore", package: "tactus")]),
   ] + commonNames.map { .target(name: $0, path: "Sources/names/\($0)") }

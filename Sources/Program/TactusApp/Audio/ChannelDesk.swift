@@ -19,7 +19,7 @@ final class ChannelDesk {
   fileprivate struct Sent {
     let text: SentText
     let lane: SendLane
-    let sink: AudioSink
+    let sink: LinkAudio.Sink
   }
 
   /// A received channel's place, and what plays in it.
@@ -30,7 +30,7 @@ final class ChannelDesk {
     var channel: ChannelID?
     var room = 0.0
     var lane: ReceiveLane?
-    var source: AudioSource?
+    var source: LinkAudio.Source?
     /// The delay that the user gave this channel, if any.
     var delay: AudioDelay? { place.words?.delay }
   }
@@ -97,7 +97,7 @@ final class ChannelDesk {
     nextLook = now + Self.lookPeriod
     var shown = ShownAudio()
     shown.offered = places.offeredNames
-    shown.thread = .init(audio.diagnostics.urgency)
+    shown.thread = .init(audio.diagnostics.scheduling)
     shown.channels = sent.map(\.shown) + taken.map(\.shown)
     let news = presence.lines(
       taken.map { ($0.name, $0.isThere) }, crowds: places.crowds, at: now)
@@ -111,7 +111,7 @@ final class ChannelDesk {
   private func start() -> LinkAudio {
     if let audio { return audio }
     let audio = LinkAudio(link, peerName: ownName)
-    audio.onChannels { [offers] list in offers.news.withLock { $0 = list } }
+    audio.onAudioChannels { [offers] list in offers.news.withLock { $0 = list } }
     offers.audio.withLock { $0 = audio }
     self.audio = audio
     return audio
@@ -213,7 +213,7 @@ final class ChannelDesk {
 }
 
 extension ShownAudio.Thread {
-  fileprivate init(_ urgency: AudioUrgency) {
+  fileprivate init(_ urgency: LinkAudio.Scheduling) {
     self =
       switch urgency {
       case .realTime: .realTime

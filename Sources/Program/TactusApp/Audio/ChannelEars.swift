@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import AudioLanes
 import LinkAudio
+import LinkWire
 
 /// Samples channels without a cable, a few at a time, to find those that have begun to sound. [control]
 struct ChannelEars {
   private struct Ear {
     let lane: ReceiveLane
-    let source: AudioSource
+    let source: LinkAudio.Source
   }
 
   /// Sampling one stereo channel costs about half a percent of a core.
@@ -18,7 +19,7 @@ struct ChannelEars {
 
   /// Samples the next channels until the next call. Returns those of the last that sounded.
   mutating func listen(to channels: [ChannelID], _ audio: LinkAudio) -> [ChannelID] {
-    let sounding = ears.filter { $0.lane.hasSounded }.map(\.source.channel)
+    let sounding = ears.filter { $0.lane.hasSounded }.map(\.source.node)
     ears = []
     var next = channels.filter { !sampled.contains($0) }
     if next.isEmpty { (next, sampled) = (channels, []) }

@@ -10,8 +10,8 @@ enum Follow {
   static func main() async throws {
     // An interface that is not there: nothing is sent.
     try await withLink(Link.Configuration(tempo: 120, interfaces: ["nowhere0"])) { link in
-      let shown = Task { [tempos = link.tempoChanges()] in await show(tempos) }
-      link.updateAppState { $0.setTempo(480, at: Link.clock()) }
+      let shown = Task { [updates = link.updates()] in await show(updates) }
+      link.update { state, now in state.setTempo(480, at: now) }
       try await onEachBeat(of: link, quantum: 4, times: 5) { phase in print("beat \(phase + 1)") }
       shown.cancel()
       print("\(await shown.value) BPM")
@@ -20,9 +20,9 @@ enum Follow {
 }
 
 // begin show
-func show(_ tempos: AsyncStream<Double>) async -> Double {
+func show(_ updates: AsyncStream<Link.Status>) async -> Double {
   var last = 0.0
-  for await tempo in tempos { last = tempo }
+  for await status in updates { last = status.tempo }
   return last
 }
 // end show
@@ -34,16 +34,16 @@ func onEachBeat(
   var next: Double?
   for _ in 0..<times {
     while true {
-      let state = link.captureAppState()
-      let now = Link.clock()
+      let state = link.capture()
+      let now = Link.now
       let beat = state.beat(at: now, quantum: quantum)
-      // Who joins a session takes its beat over: then the next one is another.
+      // A program that joins a session takes its beat over: then the next beat is another.
       let wanted = next.flatMap { abs($0 - beat) < 1.5 ? $0 : nil } ?? beat.rounded(.up)
       next = wanted
-      let wait = state.time(atBeat: wanted, quantum: quantum) - now
-      if wait <= .zero { break }
-      // Not all of it at once: somebody may change the tempo meanwhile.
-      try await Task.sleep(for: min(wait, Micros(.milliseconds(20))).duration)
+      let time = state.time(atBeat: wanted, quantum: quantum)
+      if time <= now { break }
+      // A peer may change the tempo meanwhile, so look again every 20 ms.
+      try await Task.sleep(until: min(time, now + .milliseconds(20)), clock: .link)
     }
     let beat = next ?? 0
     act(Int(beat - quantum * (beat / quantum).rounded(.down)))

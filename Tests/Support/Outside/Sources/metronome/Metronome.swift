@@ -12,7 +12,7 @@ enum Program {
     let arguments = CommandLine.arguments
     // Stay off the network, since the machine that compiles this has one.
     let link = Link(tempo: 120)
-    link.updateAppState { $0.setPlaying(true, at: Link.clock(), requestingBeat: 0, quantum: 4) }
+    link.update { state, now in state.setPlaying(true, at: now, requestingBeat: 0, quantum: 4) }
     let clicks = try play(link, device: arguments[1], seconds: Int(arguments[2]) ?? 1)
     print("\(clicks) clicks")
   }
@@ -33,26 +33,28 @@ func play(_ link: Link, device: String, seconds: Int) throws -> Int {
   guard var audio = link.takeAudio() else { return 0 }
   var samples = [Float](repeating: 0, count: 240)
   var clicks = 0
-  var heard: Micros?
+  var heard: Link.Instant?
   for _ in 0..<seconds * 200 {
     // When the next sample is heard: now, and what is still in the card before it.
     var waiting: snd_pcm_sframes_t = 0
     snd_pcm_delay(card, &waiting)
-    let measured = Link.clock() + Micros(Int64(waiting) * 1_000_000 / 48_000)
-    // The card plays evenly, and we do not wake up evenly: a sixteenth of what is measured counts.
-    let expected = heard.map { $0 + Micros(5_000) } ?? measured
-    let isLost = abs(measured.count - expected.count) > 10_000
-    let begin = isLost ? measured : expected + Micros((measured - expected).count / 16)
+    let measured = Link.now.advanced(frames: waiting, sampleRate: 48_000)
+    // The card plays evenly, and we do not wake up evenly: a sixteenth of the difference counts.
+    let expected = heard?.advanced(frames: samples.count, sampleRate: 48_000) ?? measured
+    let difference = measured.microseconds - expected.microseconds
+    let begin = abs(difference) > 10_000 ? measured : expected.advanced(microseconds: difference / 16)
     heard = begin
 
-    let state = audio.captureAudioState()
-    var last = state.beat(at: begin - Micros(1), quantum: 4)
+    let state = audio.capture()
+    var last = state.phase(at: begin.advanced(frames: -1, sampleRate: 48_000), quantum: 1)
     for index in samples.indices {
-      let beat = state.beat(at: begin + Micros(Int64(index) * 1_000_000 / 48_000), quantum: 4)
-      let isClick = beat >= 0 && beat.rounded(.down) != last.rounded(.down)
+      let time = begin.advanced(frames: index, sampleRate: 48_000)
+      let phase = state.phase(at: time, quantum: 1)
+      // The phase falls where a beat begins.
+      let isClick = phase < last && state.beat(at: time, quantum: 4) >= 0
       samples[index] = isClick ? 1 : 0
       clicks += isClick ? 1 : 0
-      last = beat
+      last = phase
     }
     let written = snd_pcm_writei(card, samples, snd_pcm_uframes_t(samples.count))
     if written < 0 { snd_pcm_recover(card, Int32(written), 1) }

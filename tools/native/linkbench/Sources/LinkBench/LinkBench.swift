@@ -37,22 +37,22 @@ struct LinkBench {
   static func audioTurns(
     _ ours: Link, _ theirs: OpaquePointer, rounds: Int
   ) -> (ours: [Double], theirs: [Double], ourSins: Sins, theirSins: Sins) {
-    guard var audio = ours.takeAudio() else { fatalError("another AudioLink exists") }
+    guard var audio = ours.takeAudio() else { fatalError("another handle exists") }
     let turns = 10_000
     var result: (ours: [Double], theirs: [Double]) = ([], [])
-    var sum = ourTurns(&audio, turns, Link.clock()) + reference_audio_turns(theirs, Int32(turns), 0)
+    var sum = ourTurns(&audio, turns, Link.now) + reference_audio_turns(theirs, Int32(turns), 0)
     for _ in 0..<rounds {
-      let start = Link.clock()
+      let start = Link.now
       let began = nanoseconds()
       sum += ourTurns(&audio, turns, start)
       let between = nanoseconds()
-      sum += reference_audio_turns(theirs, Int32(turns), start.count)
+      sum += reference_audio_turns(theirs, Int32(turns), start.microseconds)
       let ended = nanoseconds()
       result.ours.append(Double(between - began) / Double(turns))
       result.theirs.append(Double(ended - between) / Double(turns))
     }
     watch_begin()
-    sum += ourTurns(&audio, turns, .zero)
+    sum += ourTurns(&audio, turns, Link.Instant(microseconds: 0))
     let ourSins = Sins(counted: watch_end())
     watch_begin()
     sum += reference_audio_turns(theirs, Int32(turns), 0)
@@ -63,18 +63,18 @@ struct LinkBench {
 
   /// The work of an audio callback in each cycle.
   @_noLocks @_noAllocation
-  static func ourTurns(_ audio: inout AudioLink, _ turns: Int, _ start: Micros) -> Double {
+  static func ourTurns(_ audio: inout Link.AudioHandle, _ turns: Int, _ start: Link.Instant) -> Double {
     var sum = 0.0
     for turn in 0..<turns {
-      sum += audio.captureAudioState().beat(at: start + Micros(Int64(turn)), quantum: 4)
+      sum += audio.capture().beat(at: start.advanced(microseconds: Int64(turn)), quantum: 4)
     }
     return sum
   }
 
   static func wait(_ condition: () -> Bool) -> Bool {
-    let end = Link.clock() + Micros(20_000_000)
+    let end = Link.now + .seconds(20)
     while !condition() {
-      if Link.clock() > end { return false }
+      if Link.now > end { return false }
       usleep(100)
     }
     return true

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package import BeatMath
+internal import LinkSystem
+
+extension Link {
+  /// An instant of Link's clock, in whole microseconds.
+  ///
+  /// Instants of one machine may be compared until its next start; those of two machines have nothing in
+  /// common. Sums saturate or wrap instead of trapping.
+  public struct Instant: InstantProtocol, BitwiseCopyable, Codable, CustomStringConvertible {
+    package var micros: Micros
+
+    @_noLocks @_noAllocation
+    package init(_ micros: Micros) {
+      self.micros = micros
+    }
+
+    /// The instant that is this many microseconds after the start of the system's clock.
+    ///
+    /// Thread-safe: yes. Real-time-safe: yes.
+    @_noLocks @_noAllocation
+    public init(microseconds: Int64) {
+      micros = Micros(microseconds)
+    }
+
+    /// The present instant.
+    ///
+    /// Thread-safe: yes. Real-time-safe: yes.
+    public static var now: Instant {
+      @_noLocks @_noAllocation get { Instant(HostClock.micros()) }
+    }
+
+    /// Microseconds since the start of the system's clock.
+    ///
+    /// Thread-safe: yes. Real-time-safe: yes.
+    public var microseconds: Int64 {
+      @_noLocks @_noAllocation get { micros.count }
+    }
+
+    /// The instant later by this duration, to the nearest microsecond. In an audio callback use
+    /// ``advanced(frames:sampleRate:)`` or ``advanced(microseconds:)``.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
+    public func advanced(by duration: Duration) -> Instant { Instant(micros + Micros(duration)) }
+
+    /// The duration from this instant to another one.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
+    public func duration(to other: Instant) -> Duration { (other.micros - micros).duration }
+
+    /// The instant later by this many microseconds.
+    ///
+    /// Thread-safe: yes. Real-time-safe: yes.
+    @_noLocks @_noAllocation
+    public func advanced(microseconds: Int64) -> Instant { Instant(micros + Micros(microseconds)) }
+
+    /// The instant later by this many frames of audio, to the nearest microsecond. Negative frames lead back.
+    ///
+    /// Thread-safe: yes. Real-time-safe: yes.
+    @_noLocks @_noAllocation
+    public func advanced(frames: Int, sampleRate: Double) -> Instant {
+      Instant(micros + Micros(rounding: Double(frames) * 1e6 / sampleRate))
+    }
+
+    /// Compares two instants of one clock.
+    ///
+    /// Thread-safe: yes. Real-time-safe: yes.
+    @_noLocks @_noAllocation
+    public static func < (left: Instant, right: Instant) -> Bool { left.micros < right.micros }
+
+    /// Whether two instants are the same microsecond.
+    ///
+    /// Thread-safe: yes. Real-time-safe: yes.
+    @_noLocks @_noAllocation
+    public static func == (left: Instant, right: Instant) -> Bool { left.micros == right.micros }
+
+    /// The instant later by a duration, like `advanced(by:)`.
+    public static func + (left: Instant, right: Duration) -> Instant { left.advanced(by: right) }
+
+    /// The instant earlier by a duration.
+    public static func - (left: Instant, right: Duration) -> Instant {
+      Instant(left.micros - Micros(right))
+    }
+
+    /// The duration from the right instant to the left one.
+    public static func - (left: Instant, right: Instant) -> Duration { right.duration(to: left) }
+
+    /// Moves the instant by a duration.
+    public static func += (left: inout Instant, right: Duration) { left = left + right }
+
+    /// The microseconds with their unit, like "1500000 µs".
+    public var description: String { "\(micros.count) µs" }
+
+    /// Reads a number of microseconds.
+    public init(from decoder: any Decoder) throws {
+      self.init(microseconds: try decoder.singleValueContainer().decode(Int64.self))
+    }
+
+    /// Writes a number of microseconds.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode(micros.count)
+    }
+  }
+
+  /// The clock whose instants relate to beats: the system's raw monotonic clock. It stands still while the
+  /// machine sleeps.
+  public struct Clock: _Concurrency.Clock {
+    /// Creates the clock; all of them are the same.
+    public init() {}
+
+    /// The present instant.
+    ///
+    /// Thread-safe: yes. Real-time-safe: yes.
+    public var now: Instant {
+      @_noLocks @_noAllocation get { .now }
+    }
+
+    /// One microsecond.
+    public var minimumResolution: Duration { .microseconds(1) }
+
+    /// Suspends the task until the instant; throws if the task is cancelled. `Task.sleep(until:clock:)` calls
+    /// it.
+    public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+      try Task.checkCancellation()
+      // Two clocks of the system differ by some millionths, so that one sleep may end too early.
+      while true {
+        let left = now.duration(to: deadline)
+        guard left > .zero else { return }
+        try await Task.sleep(for: left, tolerance: tolerance, clock: .suspending)
+      }
+    }
+  }
+
+  /// The present instant. In a function marked `@_noLocks`, which may not name a class, it is `Instant.now`.
+  ///
+  /// Thread-safe: yes. Real-time-safe: yes.
+  public static var now: Instant { .now }
+}
+
+extension Clock where Self == Link.Clock {
+  /// Link's clock, for `Task.sleep(until: instant, clock: .link)`.
+  public static var link: Link.Clock { Link.Clock() }
+}

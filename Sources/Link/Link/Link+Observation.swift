@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package import LinkSession
+import Synchronization
+
+extension Link {
+  /// What a program shows of a session.
+  public struct Status: Hashable, Sendable, Codable, CustomStringConvertible {
+    /// The session's tempo in BPM, without rounding noise.
+    public var tempo: Double
+    /// Whether this program plays, or will from the start's time on.
+    public var isPlaying: Bool
+    /// The number of other peers in the session.
+    public var peerCount: Int
+    /// Whether Link is enabled and there is another peer.
+    public var isConnected: Bool
+
+    package init(_ snapshot: SessionSnapshot) {
+      tempo = snapshot.state.tempo
+      isPlaying = snapshot.state.isPlaying
+      peerCount = snapshot.peerCount
+      isConnected = snapshot.isEnabled && snapshot.peerCount > 0
+    }
+
+    /// The values in words, like "120.0 BPM, playing, 2 peers".
+    public var description: String {
+      "\(tempo) BPM, \(isPlaying ? "playing" : "stopped"), \(peerCount) peer\(peerCount == 1 ? "" : "s")"
+    }
+  }
+
+  /// A stream of the status: the present one first, then each change. Of unread ones it keeps the newest.
+  ///
+  /// Each call returns a new stream. It does not keep the `Link` alive, and ends with it.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public func updates() -> AsyncStream<Status> {
+    network.withEngine { engine, now in
+      engine.collectAudioChanges(at: now)
+      return network.audience.status.stream(from: Status(engine.snapshot)) { $0 }
+    }
+  }
+}
+
+// Callbacks. Link's own thread calls them, without a lock, and not for changes before they were set.
+extension Link {
+  /// Sets the callback for changes of the session's tempo, in BPM; nil removes it. The value is steady, fit
+  /// to be shown.
+  ///
+  /// When this returns, no call of the former callback runs, unless the callback itself makes this call. So
+  /// do not hold a lock that the former callback waits for. A callback should be short: the network waits for
+  /// it. It may call everything of Link.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  public func onTempo(_ body: (@Sendable (_ beatsPerMinute: Double) -> Void)?) {
+    network.audience.tempo.setCallback(body)
+  }
+
+  /// Sets the callback for starts and stops of this program: by its own commit, or with start/stop sync by a
+  /// peer's. The rules are those of ``onTempo(_:)``.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  public func onStartStop(_ body: (@Sendable (_ isPlaying: Bool) -> Void)?) {
+    network.audience.startStop.setCallback(body)
+  }
+
+  /// Sets the callback for changes of the number of other peers in the session. The rules are those of
+  /// ``onTempo(_:)``.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  public func onPeers(_ body: (@Sendable (_ count: Int) -> Void)?) {
+    network.audience.peers.setCallback(body)
+  }
+
+  /// Sets the callback for the first peer that comes and the last one that goes, even if Link was disabled in
+  /// between. The rules are those of ``onTempo(_:)``.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  public func onConnection(_ body: (@Sendable (_ isConnected: Bool) -> Void)?) {
+    network.audience.connection.setCallback(body)
+  }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package import AudioLanes
+internal import Link
+package import LinkAudioSession
+package import LinkWire
+import Synchronization
+
+// Channels of peers.
+extension LinkAudio {
+  /// A channel of a peer in our session.
+  public struct Channel: Hashable, Sendable, Identifiable, CustomStringConvertible {
+    /// The identity of a channel on the network, as long as the channel lives.
+    public struct ID: Hashable, Sendable {
+      package let node: LinkWire.ChannelID
+
+      package init(_ node: LinkWire.ChannelID) { self.node = node }
+    }
+
+    /// The identity, by which to subscribe.
+    public let id: ID
+    /// The channel's name.
+    public let name: String
+    /// The name of its peer; empty until the peer has told it.
+    public let peerName: String
+
+    init(_ channel: AudioChannel) {
+      id = ID(channel.id)
+      name = channel.name
+      peerName = channel.peerName
+    }
+
+    /// The names of peer and channel, like "Rack/Guitar".
+    public var description: String { "\(peerName)/\(name)" }
+  }
+
+  /// The channels of peers in our session, sorted by the names of peer and channel.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public var channels: [Channel] { thread.ask { $0.channels }.map { Channel($0) } }
+
+  /// A stream of the channels of peers: the present ones first, then all of them after each change. Of unread
+  /// lists it keeps the newest.
+  ///
+  /// Each call returns a new stream. It does not keep the `LinkAudio` alive, and ends with it.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public func channelUpdates() -> AsyncStream<[Channel]> {
+    thread.ask { engine in thread.channels.stream(from: engine.channels) { $0.map { Channel($0) } } }
+  }
+
+  /// Sets the callback for changes of peers' channels; nil removes it. It gets all channels, on Link Audio's
+  /// own thread, without a lock; not for changes before it was set. It should be short: audio waits for it.
+  ///
+  /// When this returns, no call of the former callback runs, unless the callback itself makes this call. So
+  /// do not hold a lock that the former callback waits for.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  public func onChannels(_ body: (@Sendable ([Channel]) -> Void)?) {
+    guard let body else { return onAudioChannels(nil) }
+    onAudioChannels { channels in body(channels.map { Channel($0) }) }
+  }
+
+  /// The same in the protocol's terms.
+  package func onAudioChannels(_ body: (@Sendable ([AudioChannel]) -> Void)?) {
+    thread.channels.setCallback(body)
+  }
+
+  /// Receives a channel into a lane until the source is released. The channel need not be there yet, and may
+  /// go and come back.
+  ///
+  /// - Parameters:
+  ///   - lane: Its end plays what comes. One source at a time may use it.
+  ///   - channel: The identity of a peer's channel.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public func subscribe(_ lane: ReceiveLane, to channel: Channel.ID) throws(RequestError) -> Source {
+    guard !lane.isUsed.exchange(true, ordering: .acquiringAndReleasing) else { throw .laneInUse }
+    guard let source = subscribe(lane.lane, to: channel.node, releasing: lane) else {
+      lane.isUsed.store(false, ordering: .releasing)
+      throw .tooManySources(limit: AudioLimits.sources)
+    }
+    return source
+  }
+
+  /// Receives a channel into `lane` until the source is released. Returns nil if there are too many.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  package func subscribe(
+    _ lane: AudioLanes.ReceiveLane, to channel: LinkWire.ChannelID, releasing wrapper: ReceiveLane? = nil
+  ) -> Source? {
+    thread.change { engine, now in engine.subscribe(lane, to: channel, at: now) }
+      .map { Source(node: channel, lane: lane, wrapper: wrapper, id: $0, thread: thread) }
+  }
+
+  /// A subscription to a peer's channel. It ends when its last reference is released. It keeps its lane
+  /// alive.
+  public final class Source: Sendable {
+    package let node: LinkWire.ChannelID
+    private let lane: AudioLanes.ReceiveLane
+    private let wrapper: ReceiveLane?
+    private let id: SourceID
+    private let thread: AudioThread
+
+    init(
+      node: LinkWire.ChannelID, lane: AudioLanes.ReceiveLane, wrapper: ReceiveLane?, id: SourceID,
+      thread: AudioThread
+    ) {
+      self.node = node
+      self.lane = lane
+      self.wrapper = wrapper
+      self.id = id
+      self.thread = thread
+    }
+
+    deinit {
+      thread.change { engine, now in engine.release(id, lane, at: now) }
+      wrapper?.isUsed.store(false, ordering: .releasing)
+    }
+
+    /// The channel that was subscribed to.
+    public var channel: Channel.ID { Channel.ID(node) }
+
+    /// Whether its channel is there. The lane's figures say whether it is played.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no.
+    public var isConnected: Bool { thread.ask { $0.isConnected(id) } }
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package import AudioLanes
+internal import BeatMath
+import Synchronization
+
+extension LinkAudio {
+  /// Brings a peer's channel to an output, each sample at its beat plus the delay.
+  public final class ReceiveLane: Sendable {
+    package let lane: AudioLanes.ReceiveLane
+    /// Whether a source uses it.
+    let isUsed = Atomic(false)
+    fileprivate let isTaken = Atomic(false)
+    /// The figures are read by one thread at a time.
+    private let reading = Mutex(())
+
+    /// Allocates a lane.
+    ///
+    /// - Parameter longestDelay: The longest delay that it has room for, up to a minute. All values up to one
+    ///   second need the same memory.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no.
+    public init(longestDelay: Duration = .seconds(1)) {
+      lane = AudioLanes.ReceiveLane(longestDelay: longestDelay.microseconds / 1e6)
+    }
+
+    /// Returns the audio thread's end. There is one: nil while another part of the program has it. Releasing
+    /// it gives it back.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no: take it before the audio starts.
+    public func takeEnd() -> ReceiveEnd? {
+      isTaken.exchange(true, ordering: .acquiringAndReleasing) ? nil : ReceiveEnd(self)
+    }
+
+    /// The figures after the last period.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no, it may wait.
+    public var figures: Figures { reading.withLock { _ in Figures(lane.figures()) } }
+  }
+
+  /// The audio thread's end of a ``ReceiveLane``.
+  ///
+  /// It keeps the lane alive, and it cannot be copied: put it into the callback's context. It belongs to one
+  /// thread at a time. Let it go on another thread after the audio has stopped: that may free the lane.
+  public struct ReceiveEnd: ~Copyable, Sendable {
+    private let lane: ReceiveLane
+    private let end: AudioLanes.ReceiveEnd
+
+    fileprivate init(_ lane: ReceiveLane) {
+      self.lane = lane
+      end = lane.lane.audio
+    }
+
+    deinit { lane.isTaken.store(false, ordering: .releasing) }
+
+    /// Fills an output's period with the mean of both channels.
+    ///
+    /// - Parameters:
+    ///   - period: Only frames that fit into the samples are filled.
+    ///   - delay: The delay from a sample's beat to its sound.
+    ///   - samples: One for each frame.
+    ///
+    /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
+    @_noLocks @_noAllocation
+    public mutating func render(_ period: Period, delay: Delay, _ samples: inout MutableSpan<Float>) {
+      let end = end
+      samples.withUnsafeMutableBufferPointer { samples in
+        guard let left = samples.baseAddress else { return }
+        end.render(period.hearing(atMost: samples.count), delay: delay.value, left: left, right: nil)
+      }
+    }
+
+    /// Fills an output's period.
+    ///
+    /// - Parameters:
+    ///   - period: Only frames that fit into the samples are filled.
+    ///   - delay: The delay from a sample's beat to its sound.
+    ///   - left: One sample for each frame.
+    ///   - right: One sample for each frame.
+    ///
+    /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
+    @_noLocks @_noAllocation
+    public mutating func render(
+      _ period: Period, delay: Delay, left: inout MutableSpan<Float>, right: inout MutableSpan<Float>
+    ) {
+      // The spans keep their memory until this returns.
+      let first = left.withUnsafeMutableBufferPointer { $0.baseAddress }
+      let second = right.withUnsafeMutableBufferPointer { $0.baseAddress }
+      guard let first, let second else { return }
+      let count = left.count < right.count ? left.count : right.count
+      end.render(period.hearing(atMost: count), delay: delay.value, left: first, right: second)
+    }
+
+    /// Fills an output's period in the buffers of an audio server.
+    ///
+    /// - Parameters:
+    ///   - period: The buffers have at least its frames.
+    ///   - delay: The delay from a sample's beat to its sound.
+    ///   - left: The left channel, or the only one.
+    ///   - right: The right channel; nil: `left` gets the mean of both.
+    ///
+    /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
+    @_noLocks @_noAllocation
+    public mutating func render(
+      _ period: Period, delay: Delay, left: UnsafeMutablePointer<Float>,
+      right: UnsafeMutablePointer<Float>?
+    ) {
+      end.render(period.hearing(atMost: .max), delay: delay.value, left: left, right: right)
+    }
+
+    /// Fills a period that has no true time, for example while a server freewheels, with silence, and drops
+    /// received audio.
+    ///
+    /// - Parameters:
+    ///   - frames: Frames in the period.
+    ///   - left: The left channel, or the only one.
+    ///   - right: The right channel, if there is one.
+    ///
+    /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
+    @_noLocks @_noAllocation
+    public mutating func skip(
+      frames: Int, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?
+    ) {
+      end.skip(frames: frames, left: left, right: right)
+    }
+  }
+}

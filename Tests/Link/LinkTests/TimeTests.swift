@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Link
+import TactusTestSupport
+import Testing
+
+/// Link's clock in Swift's terms, and values in words.
+@Suite struct TimeTests {
+  @Test(.timeLimit(.minutes(1))) func `a task sleeps until a beat`() async throws {
+    let link = Link(tempo: 300)
+    let state = link.capture()
+    let next = state.beat(at: .now, quantum: 4).rounded(.down) + 1
+    let wanted = state.time(atBeat: next, quantum: 4)
+    try await Task.sleep(until: wanted, clock: .link)
+    #expect(Link.now >= wanted)
+    #expect(state.beat(at: wanted, quantum: 4) >= next - 1e-5)
+    // The past is no reason to wait; a cancelled task throws.
+    try await Task.sleep(until: wanted, clock: .link)
+    let task = Task { try await Task.sleep(until: Link.now + .seconds(3_600), clock: .link) }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test func `instants and durations are two types`() {
+    let start = Link.Instant(microseconds: 1_000_000)
+    #expect(start + .milliseconds(5) == Link.Instant(microseconds: 1_005_000))
+    #expect(start - .nanoseconds(1_500) == Link.Instant(microseconds: 999_998))
+    #expect(start.duration(to: start.advanced(microseconds: -7)) == .microseconds(-7))
+    #expect(start.advanced(frames: 480, sampleRate: 48_000) == start + .milliseconds(10))
+    #expect(start.advanced(frames: 1, sampleRate: 0) > start)
+    #expect(start < start.advanced(microseconds: 1) && "\(start)" == "1000000 µs")
+    #expect(Link.Clock().minimumResolution == .microseconds(1))
+  }
+
+  @Test func `a state and a configuration are fit to be printed and kept`() throws {
+    var state = Link(tempo: 90).capture()
+    state.setPlaying(true, at: .now)
+    #expect("\(state)" == "90.0 BPM, playing, without peers")
+    state.setTempo(.nan, at: .now)
+    state.setTempo(5_000, at: Link.now + .seconds(86_400 * 365 * 700))
+    #expect(state.tempo == 90)
+    let configuration = Link.Configuration(tempo: 90, interfaces: ["lo"], isStartStopSyncEnabled: true)
+    #expect(try Link(configuration: configuration).isStartStopSyncEnabled)
+    func isKept(_: some Codable) -> Bool { true }
+    #expect(isKept(configuration) && isKept(Link.now))
+  }
+}
