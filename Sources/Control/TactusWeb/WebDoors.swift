@@ -63,9 +63,11 @@ final class WebDoors {
   var endpoints: [Endpoint] { places.compactMap { $0.door?.endpoint } }
   var queryEndpoint: Endpoint? { queries.lazy.compactMap { $0.door?.endpoint }.first }
 
-  /// OSCQuery's address for display, or the reason why it has none.
-  var words: String {
-    queryEndpoint.map { "http://\($0)/" } ?? queries.lazy.compactMap(\.failure).first ?? ""
+  /// OSCQuery's address; empty: none.
+  var query: String { queryEndpoint.map { "http://\($0)/" } ?? "" }
+  /// Why OSCQuery has no address.
+  var queryFailure: String? {
+    queryEndpoint == nil ? queries.lazy.compactMap(\.failure).first : nil
   }
 
   /// Reasons why the page is missing at some addresses.

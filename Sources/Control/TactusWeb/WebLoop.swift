@@ -92,7 +92,10 @@ final class WebLoop {
     if doors.look(at: now, beside: surface.endpoints.first?.address) {
       near = Interface.up().map(Neighbourhood.init) ?? near
       let announced = doors.announced
-      surface.tell(WebReach(words: doors.words, queryPort: announced.query, pagePort: announced.page))
+      surface.tell(
+        WebReach(
+          query: doors.query, failure: doors.queryFailure, queryPort: announced.query,
+          pagePort: announced.page))
     }
     if now >= secretDue { heedSecret(at: now) }
     counters.wrongSecrets = pairing.wrong + pairing.refused

@@ -126,7 +126,7 @@ struct StudioNews {
     let (new, line): (Clock, String?) =
       switch midiClock {
       case .off, .silent: (.nothing, nil)
-      case .acquiring: (clock, nil)
+      case .acquiring, .unknown: (clock, nil)
       case .locked(let tempo): (.locked, "MIDI clock leads: \(tempo.beatsPerMinute) BPM")
       case .lost: (.lost, "MIDI clock lost; its tempo stays")
       case .echo:

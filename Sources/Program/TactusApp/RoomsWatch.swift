@@ -52,7 +52,7 @@ extension ShownRoom.State {
   init(_ state: FarRoom.State) {
     self =
       switch state {
-      case .unknown: .unknown
+      case .unknown: .nowhere
       case .waiting: .waiting
       case .ourselves: .ourselves
       case .proven: .proven
@@ -76,12 +76,13 @@ struct FarNews {
     }
     for room in far.rooms where states[room.name] ?? .waiting != room.state {
       switch room.state {
-      case .unknown: lines.append("No address is known for the room \(room.name); tactus asks again")
+      case .nowhere: lines.append("No address is known for the room \(room.name); tactus asks again")
       case .ourselves: lines.append("\(room.name) is this tactus itself, not another room")
       case .proven: lines.append("The room at \(room.name) is there")
       case .away: lines.append("The room at \(room.name) is away; both play on")
-      case .waiting where [.unknown, .ourselves].contains(states[room.name]): break
+      case .waiting where [.nowhere, .ourselves].contains(states[room.name]): break
       case .waiting: lines.append("The room at \(room.name) has left")
+      case .unknown: break
       }
     }
     let names = Set(far.rooms.map(\.name))

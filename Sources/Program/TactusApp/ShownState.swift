@@ -47,7 +47,7 @@ extension SurfaceState {
     framesPerCycle = host.framesPerPeriod
     xruns = host.xruns
     refusedLatencies = host.refusedLatencies
-    sinks = host.sinks
+    (sinks, sinkState) = (host.sinks, host.sinkState)
     latencyMilliseconds = host.latencyMilliseconds
     isClickConnected = host.isClickConnected
     outputHealth = host.outputHealth
@@ -98,19 +98,19 @@ extension SurfaceState {
     if !choices.syncsStartStop { playing = report.isMoving || host.startBeat != nil }
     leading = leader(report)
     midiClock = clockIn(report)
-    status =
+    doing =
       if !host.isRunning {
-        "no JACK server"
+        .none
       } else if host.isStopping {
-        "stops on the \(choices.stop == .beat ? "beat" : "bar")"
+        .stopping
       } else if report.isUnderWay {
-        "rolling"
+        .rolling
       } else if report.isGivenUp {
-        "JACK waits for another client"
+        .starting
       } else if report.isWaiting || host.startBeat != nil {
-        "starts on the \(choices.launch.moment == .beat ? "beat" : "bar")"
+        .waiting
       } else {
-        "stopped"
+        .stopped
       }
   }
 }
@@ -145,6 +145,7 @@ struct HostView {
   var xruns = 0
   var refusedLatencies = 0
   var sinks = ""
+  var sinkState = SurfaceState.SinkState.none
   var corrections = 0
   var probableMaster: String?
   var wantsTimebase = true
@@ -168,6 +169,7 @@ extension HostView {
       isRunning: host.isRunning, clientName: host.server.clientName, sampleRate: rate,
       framesPerPeriod: host.server.framesPerPeriod, xruns: exchange.xrunCount,
       refusedLatencies: exchange.refusedLatencyCount, sinks: host.isRunning ? host.sinks.words : "none",
+      sinkState: host.isRunning ? host.sinks.state : .none,
       corrections: Int(clamping: host.relocator.corrections), probableMaster: host.probableMaster,
       wantsTimebase: host.wantsTimebase,
       isStopping: host.isStopping, startBeat: host.relocator.startBeat,

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 import JACKHost
 
 extension SinkChoice {
   /// The names that are shown; the rest is only counted.
   private static let shown = 3
-  static let missing = "jack/sink fits no port"
+
+  var state: SurfaceState.SinkState { isNameMissing ? .missing : ports.isEmpty ? .none : .found }
 
   /// "system: click_1 plays there"
   var words: String {
-    guard !ports.isEmpty else { return "none" + (isNameMissing ? "; \(Self.missing)" : "") }
+    let lack = isNameMissing ? "; jack/sink fits no port" : ""
+    guard !ports.isEmpty else { return "none" + lack }
     let more = clients.count > Self.shown ? " and \(clients.count - Self.shown) more" : ""
     let names = clients.prefix(Self.shown).map { $0.prefix(48) }.joined(separator: ", ")
-    return "\(names)\(more): \(why)" + (isNameMissing ? "; \(Self.missing)" : "")
+    return "\(names)\(more): \(why)" + lack
   }
 
   private var why: String {

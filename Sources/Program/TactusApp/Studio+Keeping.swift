@@ -24,6 +24,7 @@ extension Studio {
   /// configuration.
   private func save(_ chosen: Configuration, _ host: JACKHost, replacing: Bool) {
     var words: String
+    var hasFailed = false
     do throws(Complaint) {
       if let project {
         guard case .done = project.save(chosen, host: host) else {
@@ -41,10 +42,11 @@ extension Studio {
       }
     } catch {
       words = "not saved: \(error.inALine)"
+      hasFailed = true
     }
     desk.tell {
       $0.saves += 1
-      $0.saved = words
+      ($0.saved, $0.hasSaveFailed) = (words, hasFailed)
     }
     say(words)
   }

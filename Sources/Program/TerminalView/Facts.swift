@@ -76,6 +76,7 @@ struct Facts {
       guard let best = addresses.first else { return "open, but no network now" }
       let whole = "open at \(best)"
       return whole.unicodeScalars.count <= columns ? whole : "open at \(Self.typed(best))"
+    case .unknown: return SurfaceState.unknown
     }
   }
 
@@ -90,6 +91,7 @@ struct Facts {
     case .closed, .network([]): "page not open"
     case .thisMachine: "page here"
     case .network: "page open"
+    case .unknown: "page \(SurfaceState.unknown)"
     }
   }
 

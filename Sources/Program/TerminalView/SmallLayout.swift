@@ -53,7 +53,8 @@ extension TerminalView {
     let lead = facts.scene.state.choices.lead
     let leader =
       switch facts.scene.state.leading {
-      case .link, .auto: lead == .link ? "Link leads" : lead == .midi ? "Link, no clock" : "Link, no host"
+      case .auto: "leader \(SurfaceState.unknown)"
+      case .link: lead == .link ? "Link leads" : lead == .midi ? "Link, no clock" : "Link, no host"
       case .host: "JACK leads"
       case .midi: "MIDI leads"
       }

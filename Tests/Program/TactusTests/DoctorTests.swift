@@ -27,6 +27,13 @@ private func survey(
     ], physicalInputs: ["system:capture_1"], showsBars: showsBars)
 }
 
+/// Every value that a tactus in this state tells.
+func values(of state: SurfaceState, reach: OSCReach = OSCReach()) -> [(row: Node, arguments: [Argument])] {
+  var reading = Reading(state: state, own: SurfaceMemory())
+  reading.own.reach = reach
+  return Table.standard.rows.compactMap { row in row.read.map { (row, $0(reading)) } }
+}
+
 private func bad(_ findings: [Finding]) -> [String] {
   findings.filter { $0.grade == .bad }.map { "\($0.topic): \($0.words)" }
 }
@@ -53,7 +60,10 @@ struct DoctorJudgementTests {
   @Test
   func `the doctor names the ports whose latency counts`() {
     func told(_ sinks: SinkChoice) -> [Finding] {
-      let values: [String: Argument] = ["jack/connected": .float32(1), "jack/sink/str": .string(sinks.words)]
+      let values: [String: Argument] = [
+        "jack/connected": .float32(1), "jack/sink/str": .string(sinks.words),
+        "jack/sink/state": .string(sinks.state.word),
+      ]
       return DoctorCommand.judge(
         ToldValues(values.map { (Table.standard.row($0.key)!, [$0.value]) }), port: 1
       ).filter { $0.topic == "Latency" }
@@ -110,57 +120,67 @@ struct DoctorJudgementTests {
 
   @Test
   func `the state, the loss, the key and the NAT of other rooms are judged`() {
-    func told(_ rooms: String, _ more: [String: Argument] = [:]) -> [Finding] {
-      var values: [String: Argument] = [
-        "far/str": .string(rooms), "far/key": .string("k7qm"), "far/seen": .string(""),
-        "far/refused": .string(""),
-        "far/loss": .float32(2), "far/roundtrip": .float32(120),
-      ]
-      values.merge(more) { $1 }
+    func room(_ name: String, _ state: ShownRoom.State, trip: Double? = nil, loss: Double? = nil) -> ShownRoom
+    {
+      ShownRoom(
+        name: name, state: state, roundTripMilliseconds: trip, lossPercent: loss, offsetMilliseconds: 0)
+    }
+    func told(
+      _ rooms: [ShownRoom], seen: [String] = [], _ change: (inout ShownFar) -> Void = { _ in }
+    ) -> [Finding] {
+      var state = SurfaceState()
+      state.far.key = "k7qm"
+      state.far.rooms = rooms
+      for (place, address) in seen.enumerated() { state.far.rooms[place].seen = address }
+      change(&state.far)
       return RoomsExamination.judge(
-        ToldValues(values.map { (Table.standard.row($0.key)!, [$0.value]) }), "",
+        ToldValues(values(of: state)), "",
         own: [Address("192.168.1.5")!, Address("fd00::7%3") ?? Address("fd00::7")!])
     }
-    #expect(told("none").isEmpty)
-    let fine = told("studio:20819 in 120 ms (±60 ms), 2 % lost", ["far/seen": .string("203.0.113.7:4711")])
+    #expect(told([]).isEmpty)
+    let studio = room("studio:20819", .proven, trip: 120, loss: 2)
+    let fine = told([studio], seen: ["203.0.113.7:4711"])
     #expect(fine.allSatisfy { $0.grade == .good && $0.topic == "Other rooms" } && fine.count == 3, "\(fine)")
+    #expect(fine[0].words == "studio:20819 in 120 ms (±60 ms), 2 % lost")
     #expect(fine[1].words.hasPrefix("key \"k7qm\"") && fine[2].words.contains("(NAT)"))
-    let plain = told(
-      "studio:20819 in 1 ms (±0.5 ms)", ["far/seen": .string("192.168.1.5:4711; [fd00::7]:4711")])
+    let plain = told([studio, studio], seen: ["192.168.1.5:4711", "[fd00::7]:4711"])
     #expect(plain.last?.words.hasSuffix("without NAT") == true)
-    let silent = told(
-      "a:20819 does not answer: it is not there, or has another key; b:20819 is away",
-      ["far/refused": .string("203.0.113.9:5")])
+    let silent = told([room("a:20819", .waiting), room("b:20819", .away)]) { $0.refused = "203.0.113.9:5" }
     #expect(silent.map(\.grade) == [.bad, .bad, .good, .note])
     #expect(silent[0].remedy != nil && silent[3].words.contains("203.0.113.9:5"))
-    var nameless = ShownFar()
-    nameless.rooms = [
-      ShownRoom(
-        name: "studoi:20819", state: .unknown, roundTripMilliseconds: nil, lossPercent: nil,
-        offsetMilliseconds: 0)
-    ]
-    let lost = told(nameless.words)
+    let lost = told([room("studoi:20819", .nowhere)])
     #expect(lost.first?.grade == .bad && lost[0].words.contains("studoi:20819 has no address"))
     #expect(lost[0].remedy?.contains("name") == true && lost[0].remedy?.contains("key") == false)
-    nameless.rooms[0].state = .ourselves
-    let own = told(nameless.words)
+    let own = told([room("studoi:20819", .ourselves)])
     #expect(own.first?.words == "studoi:20819 is this tactus itself" && own[0].grade == .bad)
     #expect(own[0].remedy?.contains("--link-to") == true && own[0].remedy?.contains("key") == false)
     #expect(own[0].remedy?.contains("router") == false)
-    nameless.rooms[0].state = .waiting
-    nameless.rooms[0].isCalledBack = true
-    #expect(
-      told(nameless.words).first?.grade == .good && told(nameless.words)[0].words.hasSuffix("needed here"))
-    nameless.rooms[0].isCalledBack = false
-    #expect(told(nameless.words).first?.grade == .bad)
-    #expect(told("bind: Address already in use").first?.grade == .bad)
-    let poor = told(
-      "a:20819 in 620 ms (±310 ms), 12 % lost", ["far/loss": .float32(12), "far/roundtrip": .float32(620)])
+    var waiting = room("studoi:20819", .waiting)
+    waiting.isCalledBack = true
+    #expect(told([waiting]).first?.grade == .good && told([waiting])[0].words.hasSuffix("needed here"))
+    waiting.isCalledBack = false
+    #expect(told([waiting]).first?.grade == .bad)
+    let shut = told([]) { $0.failure = "bind: Address already in use" }
+    #expect(shut.first?.grade == .bad && shut[0].words.contains("(bind: Address already in use)"))
+    let poor = told([room("a:20819", .proven, trip: 620, loss: 12)])
     #expect(poor.map(\.grade) == [.good, .note, .note, .good])
-    #expect(told("a:1 in 1 ms (±0.5 ms)", ["far/key": .string("")]).map(\.grade) == [.good, .note])
-    // The text is cut off within the last room, which must not count as a fault.
-    let many = (0..<9).map { "room-\($0).example.org:20819 in 120 ms (±60 ms)" }.joined(separator: "; ")
-    #expect(told(String(many.prefix(247))).allSatisfy { $0.grade == .good })
+    #expect(told([room("a:1", .proven, trip: 1)]) { $0.key = "" }.map(\.grade) == [.good, .note])
+    // More rooms than one datagram holds: each that came is judged whole.
+    let many = (0..<16).map { room("room-\($0).example.org:20819", .proven, trip: 120) }
+    let listed = told(many)
+    #expect(listed.allSatisfy { $0.grade == .good } && listed.count > 7, "\(listed)")
+  }
+
+  @Test
+  func `an address that OSC lacks is a fault, OSCQuery's own is none`() {
+    func told(_ missing: String...) -> [Finding] {
+      let reach = OSCReach(open: ["127.0.0.1:20809"], missing: missing, query: "http://127.0.0.1:8080/")
+      var state = SurfaceState()
+      state.clientName = "tactus"
+      return DoctorCommand.judge(ToldValues(values(of: state, reach: reach)), port: 20809)
+    }
+    #expect(bad(told()).isEmpty)
+    #expect(bad(told("no port; really")) == ["tactus: lacks a part of OSC: no port; really"])
   }
 
   @Test
@@ -172,9 +192,11 @@ struct DoctorJudgementTests {
       _ lead: String, _ master: String, name: String = "tactus", click: Float = 0, plays: Bool = false,
       isAlone: Bool = true, ours: String? = nil
     ) -> [Finding] {
+      let kind = ["tactus", "nobody"].contains(master) ? master : "other"
       let values: [(String, [Argument])] = [
         ("status", [.string("stopped")]), ("lead", [.string(lead)]), ("jack/name", [.string(name)]),
-        ("jack/timebase/str", [.string(master)]), ("clock/offset", [.float32(-8)]),
+        ("jack/timebase/kind", [.string(kind), .string(kind == "other" ? master : "")]),
+        ("clock/offset", [.float32(-8)]),
         ("click/offset", [.float32(click)]), ("click", [.float32(plays ? 1 : 0)]),
         ("jack/connected", [.float32(1)]), ("click/connected", [.float32(0)]),
       ]

@@ -36,7 +36,7 @@ struct FarNewsTests {
   @Test func `a host name without an address is reported once`() {
     var news = FarNews()
     var said: [String] = []
-    for state in [.unknown, .unknown, .waiting, .unknown, nil] as [ShownRoom.State?] {
+    for state in [.nowhere, .nowhere, .waiting, .nowhere, nil] as [ShownRoom.State?] {
       said += news.lines(far(state), at: .zero)
     }
     #expect(

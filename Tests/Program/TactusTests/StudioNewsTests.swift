@@ -131,7 +131,7 @@ struct PlayNewsTests {
 
   init() {
     state.jackConnected = true
-    state.status = "stopped"
+    state.doing = .stopped
   }
 
   private mutating func lines(
@@ -163,13 +163,13 @@ struct PlayNewsTests {
   @Test
   mutating func `starts and stops are reported, but not those with the server`() {
     #expect(lines().isEmpty && lines().isEmpty)
-    #expect(lines { $0.status = "starts on the bar" } == ["starts on the bar"])
-    #expect(lines { $0.status = "rolling" } == ["rolling"])
+    #expect(lines { $0.doing = .waiting } == ["starts on the bar"])
+    #expect(lines { $0.doing = .rolling } == ["rolling"])
     #expect(lines().isEmpty)
-    #expect(lines { $0.status = "stopped" } == ["stopped"])
+    #expect(lines { $0.doing = .stopped } == ["stopped"])
     // The start and the loss of the server have lines of their own.
-    #expect(lines { ($0.status, $0.jackConnected) = ("no JACK server", false) }.isEmpty)
-    #expect(lines { ($0.status, $0.jackConnected) = ("stopped", true) }.isEmpty)
+    #expect(lines { ($0.doing, $0.jackConnected) = (.none, false) }.isEmpty)
+    #expect(lines { ($0.doing, $0.jackConnected) = (.stopped, true) }.isEmpty)
   }
 
   @Test

@@ -47,7 +47,8 @@ extension Table {
       address = isFirst ? "beat/1 ... beat/\(Table.beatLights)" : row.path
       group = row.kind == .feed ? row.group.words : nil
       let taken = row.kind == .trigger ? [] : row.parameters.map(words)
-      arguments = (taken + row.optional.map { "[\(words($0))]" }).joined(separator: "; ")
+      let each = row.each.isEmpty ? [] : ["each " + row.each.map(words).joined(separator: ", ")]
+      arguments = (taken + each + row.optional.map { "[\(words($0))]" }).joined(separator: "; ")
       let isSent = row.kind != .reading && row.kind != .feed && row.kind != .answer
       func brief(_ parameter: Parameter) -> String {
         switch parameter {
@@ -61,7 +62,9 @@ extension Table {
         }
       }
       let briefTaken = row.kind == .trigger ? [] : row.parameters.map(brief)
-      briefArguments = (briefTaken + row.optional.map { "[\(brief($0))]" }).joined(separator: "; ")
+      let briefEach = row.each.isEmpty ? [] : ["each " + row.each.map(brief).joined(separator: ", ")]
+      briefArguments = (briefTaken + briefEach + row.optional.map { "[\(brief($0))]" }).joined(
+        separator: "; ")
       self.words = isFirst ? "Lit during that beat of the bar." : row.words
     }
   }

@@ -34,6 +34,8 @@ public struct Node: Sendable {
   public let parameters: [Parameter]
   /// Optional arguments after the parameters: "now", "beat" or "bar".
   public internal(set) var optional: [Parameter] = []
+  /// Types of the values that follow `parameters` for each thing in a list.
+  public internal(set) var each: [Parameter] = []
   public internal(set) var group = Group.state
   public let words: String
   /// Senders from which it is accepted.
@@ -47,12 +49,26 @@ public struct Node: Sendable {
   /// A trigger that is made for a choice, to switch it or to give it a value.
   var isButton = false
   var read: (@Sendable (Reading) -> [Argument])?
+  /// Sets the state to values that another tactus told at this address.
+  var restore: (@Sendable (inout SurfaceState, [Value]) -> Void)?
   var write: (@Sendable ([Value], Reading) throws(Refusal) -> Intent)?
 
   public var isReadable: Bool { read != nil }
   public var isWritable: Bool { write != nil }
   /// OSC type tags of the value that is sent, or of the arguments for a row that sends nothing.
   public var typeTags: String { String(parameters.map(\.tag)) }
+
+  /// The type of the argument at this place; nil: there is none.
+  public func parameter(at place: Int) -> Parameter? {
+    if place < parameters.count { return parameters[place] }
+    return each.isEmpty ? nil : each[(place - parameters.count) % each.count]
+  }
+
+  /// Whether a message with this many arguments can be a value of the row.
+  func fits(_ count: Int) -> Bool {
+    let more = count - parameters.count
+    return more == 0 || more > 0 && !each.isEmpty && more % each.count == 0
+  }
 }
 
 /// Groups of values that a subscriber receives.
@@ -106,7 +122,7 @@ struct SurfaceMemory: Hashable, Sendable {
   /// The tempo asked for last, until the session shows it: the next nudge starts from it.
   var expectedTempo: Double?
   var subscribers = 0
-  var reach = ""
+  var reach = OSCReach()
   /// Address to which the next event at the control port will be bound, and the last binding that was
   /// learned.
   var lesson = ""
@@ -191,6 +207,20 @@ extension Node {
       kind != .value
     else { return target.arguments.map { .string($0) } }
     return [.string(target.arguments.joined(separator: " "))]
+  }
+
+  /// The values that another tactus told at this address; nil: they are none of this row's.
+  func heard(_ arguments: [Argument]) -> [Value]? {
+    let arguments = arguments.map(\.shortened)
+    // A choice takes only what the program takes.
+    if choice != nil { return try? accept(arguments) }
+    guard fits(arguments.count) else { return nil }
+    var values: [Value] = []
+    for (place, argument) in arguments.enumerated() {
+      guard let value = parameter(at: place)?.heard(argument) else { return nil }
+      values.append(value)
+    }
+    return values
   }
 
   /// The arguments as values of this row's parameters. nil: the release of a trigger, which has no effect.

@@ -9,10 +9,11 @@ public enum PageReach: Hashable, Sendable {
   case thisMachine(String)
   /// Addresses to type, the best first; empty while there is no network.
   case network([String])
+  case unknown
 
   public var addresses: [String] {
     switch self {
-    case .off, .closed: []
+    case .off, .closed, .unknown: []
     case .thisMachine(let address): [address]
     case .network(let addresses): addresses
     }
@@ -22,30 +23,14 @@ public enum PageReach: Hashable, Sendable {
     if case .network = self { true } else { false }
   }
 
-  static let here = ", this machine only"
-
-  /// Text that `init(told:)` reads.
   package var words: String {
     switch self {
     case .off: "off"
     case .closed: "not open yet"
-    case .thisMachine(let address): address + Self.here
+    case .thisMachine(let address): address + ", this machine only"
     case .network([]): "no network now"
     case .network(let addresses): addresses.joined(separator: ", ")
-    }
-  }
-
-  /// Reads the text that a running tactus sent. nil: it is something else.
-  package init?(told: String) {
-    let words = String(told.prefix { $0 != ";" })
-    if let known = [PageReach.off, .closed, .network([])].first(where: { $0.words == words }) {
-      self = known
-    } else if words.hasSuffix(Self.here) {
-      self = .thisMachine(String(words.dropLast(Self.here.count)))
-    } else if words.hasPrefix("http://") {
-      self = .network(words.split(separator: ",").map { String($0.drop { $0 == " " }) })
-    } else {
-      return nil
+    case .unknown: SurfaceState.unknown
     }
   }
 }

@@ -59,7 +59,8 @@ public enum Parameter: Sendable {
     switch self {
     case .number, .fader, .beats, .flag: .float32(Float(finite: value.number))
     case .whole: .int32(Int32(clamping: value.whole))
-    case .word(let words): .string(words[value.whole])
+    case .word(let words):
+      .string(words.indices.contains(value.whole) ? words[value.whole] : SurfaceState.unknown)
     case .text: .string(value.text)
     case .exact: .float64(value.number)
     }
@@ -103,6 +104,16 @@ public enum Parameter: Sendable {
   private static func notes(_ beats: Double, within range: ClosedRange<Double>) -> Value? {
     guard range.contains(beats), (8 * beats).rounded() == 8 * beats else { return nil }
     return beats.rounded() == beats ? .whole(Int(beats)) : .number(beats)
+  }
+
+  /// The value that another tactus told. A word that is not in the list becomes the index behind the last.
+  func heard(_ argument: Argument) -> Value? {
+    if case .word(let words) = self {
+      guard case .string(let word) = argument else { return nil }
+      return .word(words.firstIndex(of: word) ?? words.count)
+    }
+    guard argument.number?.isFinite ?? true else { return nil }
+    return try? accept(argument)
   }
 
   func accept(_ argument: Argument) throws(Refusal) -> Value {

@@ -88,22 +88,21 @@ package func offsetNote(_ own: String, _ follower: (name: String, offset: String
 /// The present leader, and the chosen one if that is not the session, for example
 /// `Ableton Link (lead host: no host yet)`.
 ///
-/// - Parameters:
-///   - lead: the choice, as its word.
-///   - clock: the text of `lead/midi/str`.
-package func leadNote(_ leader: String, lead: String, clock: String, isShort: Bool = false) -> String {
-  guard lead != Lead.link.word else { return leader }
+/// - Parameter leader: its name, long or short.
+func leadNote(_ leader: String, _ state: SurfaceState, isShort: Bool = false) -> String {
+  let lead = state.choices.lead
+  guard lead != .link else { return leader }
   let missing: (long: String, short: String)? =
-    switch (leader.hasSuffix("Link"), lead, clock) {
-    case (false, _, _): nil
-    case (true, Lead.midi.word, "lost"): ("clock lost", "lost")
-    case (true, Lead.midi.word, "echo"): ("own clock", "own clock")
-    case (true, Lead.midi.word, "acquiring"): ("clock comes", "comes")
-    case (true, Lead.midi.word, _): ("no clock yet", "none yet")
-    case (true, _, _): ("no host yet", "none yet")
+    switch (state.leading, lead, state.midiClock) {
+    case (.host, _, _), (.midi, _, _), (.auto, _, _): nil
+    case (.link, .midi, .lost): ("clock lost", "lost")
+    case (.link, .midi, .echo): ("own clock", "own clock")
+    case (.link, .midi, .acquiring): ("clock comes", "comes")
+    case (.link, .midi, _): ("no clock yet", "none yet")
+    case (.link, _, _): ("no host yet", "none yet")
     }
   let why = missing.map { ": " + (isShort ? $0.short : $0.long) } ?? ""
-  return "\(leader) (\(isShort ? "" : "lead ")\(lead)\(why))"
+  return "\(leader) (\(isShort ? "" : "lead ")\(lead.word)\(why))"
 }
 
 /// Lists "10.0.0.2, 10.0.0.7 (2)" in the given order, and how many more of `all` there are if they do not fit

@@ -20,6 +20,8 @@ extension Node {
       return .command(.choose(choice, values))
     }
     value.choice = choice
+    // `quantum/kind` tells more.
+    if choice != .quantum { value.restore = { choice.write(&$0.choices, $1) } }
     switch parameters[0] {
     case .flag:
       let toggle = trigger("\(path)/toggle", "Switches \(path).", lit: { $0.holding(choice)[0].isOn }) {
@@ -116,6 +118,13 @@ extension Node {
 
   static func count(_ path: String, _ unit: String, _ words: String, read: @escaping Read<Int>) -> Node {
     reading(path, .whole(0...Int(Int32.max), unit: unit), words) { .whole(read($0)) }
+  }
+
+  /// The same row, whose value can be restored.
+  func restoring(_ restore: @escaping @Sendable (inout SurfaceState, [Value]) -> Void) -> Node {
+    var row = self
+    row.restore = restore
+    return row
   }
 
   static func trigger(

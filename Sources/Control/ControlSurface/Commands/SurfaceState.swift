@@ -18,7 +18,7 @@ public struct SurfaceState: Hashable, Sendable {
   /// The session's start/stop state.
   public var playing = false
   public var transport = Transport.stopped(at: .zero)
-  /// The present leader; never `.auto`.
+  /// The present leader. `.auto`: unknown, in the state of another tactus.
   public var leading = Lead.link
   public var midiClock = MIDIClockIn.off
   /// The user's tempo, while the session has one that a leading host or MIDI clock dictated.
@@ -54,6 +54,7 @@ public struct SurfaceState: Hashable, Sendable {
   public var refusedLatencies = 0
   /// Outputs at which other programs are heard, and the reason why there.
   public var sinks = ""
+  public var sinkState = SinkState.none
 
   public var page = PageReach.off
   /// Reasons why the page is missing at addresses where it should be.
@@ -79,10 +80,11 @@ public struct SurfaceState: Hashable, Sendable {
   public var aheadMilliseconds = 0.0
   public var movedLaunches = 0
   public var corrections = 0
-  public var status = ""
+  public var doing = Doing.stopped
   public var message = ""
-  /// Result of the last request to save, and the number of those.
+  /// Result of the last request to save, whether it failed, and the number of those.
   public var saved = ""
+  public var hasSaveFailed = false
   public var saves = 0
 
   public init(timeline: Timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)) {
@@ -110,11 +112,13 @@ public struct SurfaceState: Hashable, Sendable {
     case lost
     /// Our own clock, which comes back.
     case echo
+    case unknown
   }
 
   public enum Timebase: Hashable, Sendable {
     case nobody, tactus
     case other(String)
+    case unknown
   }
 }
 

@@ -54,16 +54,16 @@ extension Table {
       },
       .label("audio/sent", "The channels that are sent, and to how many peers.") {
         $0.state.audio.sent
-      },
+      }.restoring { $0.audio.toldSent = $1[0].text },
       .label("audio/received", "The channels that are received, and how each is doing.") {
         $0.state.audio.received
-      },
+      }.restoring { $0.audio.toldReceived = $1[0].text },
       .count("audio/sent/count", "", "How many channels are sent.") {
         $0.state.audio.channels.count(where: \.isSent)
-      },
+      }.restoring { $0.audio.take($1[0].whole, areSent: true) },
       .count("audio/received/count", "", "How many channels are received.") {
         $0.state.audio.channels.count { !$0.isSent }
-      },
+      }.restoring { $0.audio.take($1[0].whole, areSent: false) },
       .count("audio/dropouts", "", "Gaps in received channels that were too long to be filled in.") {
         $0.state.audio.channels.reduce(0) { $0 + $1.dropouts }
       },
@@ -78,6 +78,7 @@ extension Table {
         "How Link Audio's own thread has its turns: in real time; ordinary, where this user may not have that; slowed, while more comes than "
           + "may take the processor from others."
       ) { $0.state.audio.thread.words },
+      .state("audio/thread/kind", "The same as a fixed word for programs.", \.audio.thread),
       .verb(
         .audioList, [.whole(1...100)],
         "tactus sends you the channels, as audio/channel: a page of \(SurfaceMachine.channelsPerPage), the first or this one; and "
@@ -161,8 +162,10 @@ public struct ShownAudio: Hashable, Sendable {
   var toldSent: String?
   var toldReceived: String?
 
-  public enum Thread: Sendable {
-    case off, realTime, ordinary, slowed
+  public enum Thread: UInt8, StateWord {
+    case off, realTime, ordinary, slowed, unknown
+
+    public var word: String { self == .realTime ? "realtime" : "\(self)" }
 
     package var words: String {
       switch self {
@@ -170,8 +173,16 @@ public struct ShownAudio: Hashable, Sendable {
       case .realTime: "real time"
       case .ordinary: "ordinary"
       case .slowed: "slowed"
+      case .unknown: SurfaceState.unknown
       }
     }
+  }
+
+  /// Sets the number of another tactus' channels, whose descriptions come as text.
+  mutating func take(_ count: Int, areSent: Bool) {
+    channels.removeAll { $0.isSent == areSent }
+    let channel = ShownChannel(name: "", isSent: areSent)
+    channels += Array(repeating: channel, count: min(count, SurfaceLimits.shownChannels))
   }
 
   /// The channels that are sent, with their numbers of listeners.

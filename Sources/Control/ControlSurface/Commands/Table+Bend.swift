@@ -24,10 +24,9 @@ extension Table {
     {
       _, _ in .bendHome
     },
-    .measured("bend/ahead", "ms", "How far our outputs are ahead of the session, by hand; below 0 behind it.")
-    {
-      $0.state.aheadMilliseconds
-    },
+    .measured(
+      "bend/ahead", "ms", "How far our outputs are ahead of the session, by hand; below 0 behind it.",
+      \.aheadMilliseconds),
     .value(
       "tempo/follow", [.flag],
       "Taps are a drummer's: as long as this is on, tempo and beat follow them over bars. A tap that is missing, or beside the "

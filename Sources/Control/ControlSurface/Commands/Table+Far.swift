@@ -35,6 +35,7 @@ extension Table {
     ) {
       $0.state.far.words
     },
+    rooms,
     .measured(
       "far/roundtrip", "ms", "The longest fastest round trip to another room that is heard; 0 without one."
     ) { $0.state.far.heard.compactMap(\.roundTripMilliseconds).max() ?? 0 },
@@ -72,21 +73,6 @@ public struct ShownFar: Hashable, Sendable {
 
   public init() {}
 
-  /// Reads `words`, as far as they tell: the rooms, and their states.
-  init(told words: String) {
-    guard words != Self.none, words != " " else { return }
-    rooms = words.split(separator: ";").compactMap { text in
-      let text = text.drop { $0 == " " }
-      return ShownRoom.state(told: text).map {
-        ShownRoom(
-          name: String(text), state: $0, roundTripMilliseconds: nil, lossPercent: nil, offsetMilliseconds: 0)
-      }
-    }
-    if rooms.isEmpty { failure = words }
-  }
-
-  private static let none = "none"
-
   var heard: [ShownRoom] { rooms.filter { $0.state == .proven } }
 
   var seen: String {
@@ -106,13 +92,15 @@ public struct ShownFar: Hashable, Sendable {
 
   var words: String {
     if !failure.isEmpty { return printable(failure, limit: 250) }
-    return rooms.isEmpty ? Self.none : printable(rooms.map(\.words).joined(separator: "; "), limit: 250)
+    return rooms.isEmpty ? "none" : printable(rooms.map(\.words).joined(separator: "; "), limit: 250)
   }
 }
 
 public struct ShownRoom: Hashable, Sendable {
-  public enum State: Sendable {
-    case unknown, waiting, ourselves, proven, away
+  public enum State: UInt8, StateWord {
+    /// Its name has no address.
+    case nowhere
+    case waiting, ourselves, proven, away, unknown
   }
 
   /// As the user wrote it, or the address from which it called.
@@ -153,38 +141,73 @@ public struct ShownRoom: Hashable, Sendable {
     return offsetMilliseconds == 0 ? "" : ", offset \(shortest(offsetMilliseconds)) ms"
   }
 
-  private static let nowhere = "has no address: is the name right, and is there a way to the Internet?"
-  private static let silence = "does not answer: it is not there, or has another key"
-  /// We cannot know whether the caller is that room: two rooms may share one router.
-  package static let callsBack =
-    "does not answer, but a room at its address called: if that is it, this is enough"
-  private static let itself = "is this tactus itself"
-  private static let absence = "is away"
-  private static let measuring = "is there, its clock is being measured"
-  private static let bound = " ms (±"
-
-  var words: String {
+  package var words: String {
     switch state {
-    case .unknown: return "\(name) \(ShownRoom.nowhere)"
-    case .waiting: return "\(name) \(isCalledBack ? ShownRoom.callsBack : ShownRoom.silence)"
-    case .ourselves: return "\(name) \(ShownRoom.itself)"
-    case .away: return "\(name) \(ShownRoom.absence)"
+    case .nowhere:
+      return "\(name) has no address: is the name right, and is there a way to the Internet?"
+    // We cannot know whether the caller is that room: two rooms may share one router.
+    case .waiting where isCalledBack:
+      return "\(name) does not answer, but a room at its address called: if that is it, this is enough"
+    case .waiting: return "\(name) does not answer: it is not there, or has another key"
+    case .ourselves: return "\(name) is this tactus itself"
+    case .away: return "\(name) is away"
+    case .unknown: return "\(name): \(SurfaceState.unknown)"
     case .proven:
-      guard let trip = roundTripMilliseconds else { return "\(name) \(ShownRoom.measuring)" }
+      guard let trip = roundTripMilliseconds else { return "\(name) is there, its clock is being measured" }
       let loss = lossPercent.map { ", \(shortest($0)) % lost" } ?? ""
       let distance = distanceBeats == 0 ? "" : ", \(shortest(distanceBeats)) beats later"
       return
-        "\(name) in \(shortest(trip))\(ShownRoom.bound)\(shortest(trip / 2)) ms)\(loss)\(offset)\(distance)"
+        "\(name) in \(shortest(trip)) ms (±\(shortest(trip / 2)) ms)\(loss)\(offset)\(distance)"
     }
   }
+}
 
-  /// Reads the state from the text that `words` makes and `far/str` sends; nil: it is not about a room.
-  package static func state(told words: some StringProtocol) -> State? {
-    if words.hasSuffix(nowhere) { return .unknown }
-    if words.hasSuffix(silence) || words.hasSuffix(callsBack) { return .waiting }
-    if words.hasSuffix(itself) { return .ourselves }
-    if words.hasSuffix(absence) { return .away }
-    return words.contains(bound) || words.hasSuffix(measuring) ? .proven : nil
+// The other rooms as values for programs.
+extension Table {
+  private static let rooms: Node = {
+    var row = Node.readings(
+      "far/rooms", [.whole(0...10_000), .text(limit: 255)], each: ShownRoom.parameters,
+      "The same for programs: how many rooms there are, and why none can be reached, or nothing. Then for each room its name, its state as a "
+        + "fixed word, round trip, loss, offset, how much of that is applied, how much later its grid is, and whether a room at its address has "
+        + "called. -1: not measured. Only paired controllers and browsers can read it."
+    ) {
+      let far = $0.state.far
+      return [.whole(far.rooms.count), .text(printable(far.failure, limit: 255))]
+        + far.rooms.flatMap(\.told)
+    }.restoring { state, values in
+      state.far.failure = values[1].text
+      let each = ShownRoom.parameters.count
+      state.far.rooms = stride(from: 2, to: values.count, by: each).map {
+        ShownRoom(told: Array(values[$0..<$0 + each]))
+      }
+    }
+    row.isForPaired = true
+    return row
+  }()
+}
+
+extension ShownRoom {
+  fileprivate static let parameters: [Parameter] = [
+    .text(limit: 255), State.parameter, .number(-1...1e9, unit: "ms"), .number(-1...100, unit: "%"),
+    .number(-1e9...1e9, unit: "ms"), .number(-1e9...1e9, unit: "ms"), .number(-1e9...1e9, unit: "beats"),
+    .flag,
+  ]
+
+  fileprivate var told: [Value] {
+    [
+      .text(printable(name, limit: 255)), .word(Int(state.rawValue)), .number(roundTripMilliseconds ?? -1),
+      .number(lossPercent ?? -1), .number(offsetMilliseconds), .number(heldMilliseconds),
+      .number(distanceBeats), .flag(isCalledBack),
+    ]
+  }
+
+  /// - Parameter values: as many as `parameters`.
+  fileprivate init(told values: [Value]) {
+    func measured(_ value: Value) -> Double? { value.number < 0 ? nil : value.number }
+    self.init(
+      name: values[0].text, state: State(told: values[1]), roundTripMilliseconds: measured(values[2]),
+      lossPercent: measured(values[3]), offsetMilliseconds: values[4].number,
+      heldMilliseconds: values[5].number, distanceBeats: values[6].number, isCalledBack: values[7].isOn)
   }
 }
 

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import TactusChoices
+import TactusOSC
 
 extension Table {
   static let transport: [Node] =
     [
+      .state(
+        "transport/state",
+        "What the transport does, as a fixed word for programs: none, without a JACK server; waiting, for the beat or bar of a start; starting, "
+          + "while JACK waits for another client; stopping, until the beat or bar of a stop.", \.doing),
       .flag(
         "playing",
         "The session plays. 1 starts it, 0 stops it; launch and stop/when say at which moment.",
@@ -72,9 +77,8 @@ extension Table {
         "drift/above", \.correctAbove, "Correct only a drift above this.",
         within: .number(0.5...1000, unit: "ms"), in: .session))
     + [
-      .measured("drift/lag", "ms", "How far a DAW that counts frames is behind the session.") {
-        $0.state.lagMilliseconds
-      },
+      .measured(
+        "drift/lag", "ms", "How far a DAW that counts frames is behind the session.", \.lagMilliseconds),
       .count("drift/corrections", "", "Drift corrections since tactus started.") { $0.state.corrections },
       .count("launch/moved", "", "Starts that came later because another JACK client was not ready.") {
         $0.state.movedLaunches
@@ -110,39 +114,53 @@ extension Table {
         "jack/timebase/str",
         "Who is timebase master. JACK does not name another client, so (probably) marks a guess."
       ) { $0.state.master },
+      .readings(
+        "jack/timebase/kind", [SurfaceState.TimebaseKind.parameter, .text(limit: 255)],
+        "Who is timebase master, as a fixed word for programs: leaving is tactus until JACK's transport stops; other is another program, whose "
+          + "name follows."
+      ) { $0.state.timebaseTold }.restoring { $0.takeTimebase($1) },
       .trigger("takeover", "Takes the timebase, also from another program.") { _, _ in .command(.takeover) },
-      .label("jack/name", "The name of tactus as a JACK client.") { $0.state.clientName },
-      .reading("jack/connected", .flag, "The JACK server is there.") { .flag($0.state.jackConnected) },
-      .count("jack/rate", "Hz", "Sample rate.") { $0.state.sampleRate },
-      .count("jack/period", "frames", "Frames in a cycle.") { $0.state.framesPerCycle },
-      .count("jack/xruns", "", "How often JACK's driver was late since tactus started.") { $0.state.xruns },
+      .label("jack/name", "The name of tactus as a JACK client.", \.clientName),
+      .flag("jack/connected", "The JACK server is there.", \.jackConnected),
+      .count("jack/rate", "Hz", "Sample rate.", \.sampleRate),
+      .count("jack/period", "frames", "Frames in a cycle.", \.framesPerCycle),
+      .count("jack/xruns", "", "How often JACK's driver was late since tactus started.", \.xruns),
       .count("jack/lost", "", "Audio cycles that tactus missed since it started.") { $0.state.lostCycles },
       latency(.jack),
       .count(
         "jack/latency/refused", "",
-        "Latencies of more than 2 s that another program reported to JACK, and that tactus took for none, since it started."
-      ) { $0.state.refusedLatencies },
-      .label("jack/sink/str", "The JACK clients whose latency counts for bars and launches, and why.") {
-        $0.state.sinks
-      },
+        "Latencies of more than 2 s that another program reported to JACK, and that tactus took for none, since it started.",
+        \.refusedLatencies),
+      .label(
+        "jack/sink/str", "The JACK clients whose latency counts for bars and launches, and why.", \.sinks),
+      .state(
+        "jack/sink/state",
+        "Whether there are such clients, as a fixed word for programs: missing, if no port has the name that jack/sink says.",
+        \.sinkState),
     ]
 
   static let readings: [Node] = [
-    .measured("drift", "ppm", "How much faster the sound card runs than the session's time.") {
-      $0.state.driftPartsPerMillion
-    },
+    .measured(
+      "drift", "ppm", "How much faster the sound card runs than the session's time.", \.driftPartsPerMillion),
     .measured("launch/error", "ms", "How far the last start was from its beat; positive: late.") {
       $0.state.launchErrorMilliseconds
+    }.restoring {
+      $0.launchErrorMilliseconds = $1[0].number
+      // Exactly 0 means that there was no launch yet.
+      if $1[0].number != 0 { $0.hasLaunched = true }
     },
-    .measured("lead/error", "ms", "How far a leading host and the session are apart.") {
-      $0.state.leadErrorMilliseconds
-    },
+    .measured(
+      "lead/error", "ms", "How far a leading host and the session are apart.", \.leadErrorMilliseconds),
     .label("status", "What the transport does, in a word or a line.") { $0.state.status },
-    .label("message", "The last message, for instance that a peer came or that JACK is back.") {
-      $0.state.message
-    },
+    .label("message", "The last message, for instance that a peer came or that JACK is back.", \.message),
     .label("osc/str", "Where tactus listens for OSC, and the addresses that it still waits for.") {
-      $0.own.reach
+      $0.own.reach.words
+    },
+    .list("osc/open", "At how many addresses tactus listens for OSC, and the addresses.") {
+      $0.own.reach.open
+    },
+    .list("osc/missing", "How many addresses tactus waits for, or lacks, and the reason for each.") {
+      $0.own.reach.missing
     },
     .label("version", "The program's version.") { $0.version },
     .count("subscribers", "", "Controllers that are subscribed now.") { $0.own.subscribers },
@@ -151,6 +169,14 @@ extension Table {
     ) { $0.own.errors },
     .label("save/str", "Which save was the last, and what came of it: where to, or why not.") {
       "\($0.state.saves): \($0.state.saved)"
+    },
+    .readings(
+      "save/outcome", [.whole(0...Int(Int32.max)), .word(["none", "saved", "failed"]), .text(limit: 255)],
+      "How many saves there were, what came of the last as a fixed word for programs, and in a text."
+    ) {
+      let state = $0.state
+      let outcome = state.saves == 0 ? 0 : state.hasSaveFailed ? 2 : 1
+      return [.whole(state.saves), .word(outcome), .text(printable(state.saved, limit: 255))]
     },
     ofThisMachine(
       "save",

@@ -44,9 +44,8 @@ extension Table {
         of: gain, "click/volume/db", .number(-90...6.0206, unit: "dB"),
         "The same in decibels; -90 is silence.",
         shows: Volume.decibels, means: Volume.gain(decibels:)),
-      .reading("click/connected", .flag, "One of the click's ports is connected: somebody can hear it.") {
-        .flag($0.state.isClickConnected)
-      },
+      .flag(
+        "click/connected", "One of the click's ports is connected: somebody can hear it.", \.isClickConnected),
       latency(.click1), latency(.click2),
     ]
 
@@ -79,7 +78,7 @@ extension Table {
     .measured(
       "\(port)/jitter", "us",
       "The largest distance of a \(what) from its place, of the last ten to twenty seconds."
-    ) { $0.state.jitterMicros[port] }
+    ) { $0.state.jitterMicros[port] }.restoring { $0.jitterMicros[port] = $1[0].number }
   }
 
   /// Longest row of beat lights.

@@ -32,6 +32,9 @@ extension Table {
       }.joined(separator: ", ")
       return words.utf8.count <= longestList ? words : outputs.map(\.name).joined(separator: ", ")
     },
+    .list("out/names", "How many outputs you have, and the name of each.") {
+      $0.state.outputs.map(\.name)
+    }.restoring { $0.takeOutputs($1.listed) },
     .count(
       "out/changes", "times",
       "How often outputs of yours came, went or became another kind: then whoever shows them asks for their addresses again."
@@ -112,6 +115,9 @@ extension Node {
         },
         .label("out/\(name)/state", "What this machine does: rests, waits for its beat, or plays.") {
           health($0).state
+        }.restoring { state, values in
+          guard state.outputs.contains(where: { $0.name == name }) else { return }
+          state.outputHealth[name, default: OutputHealth()].state = values[0].text
         },
         .measured(
           "out/\(name)/jitter", "us",
@@ -125,6 +131,16 @@ extension Node {
     }
     for place in rows.indices { rows[place].output = name }
     return rows
+  }
+}
+
+extension SurfaceState {
+  /// The outputs of another tactus, of which only the names are known.
+  fileprivate mutating func takeOutputs(_ names: [String]) {
+    outputs = names.prefix(OutputSettings.limit).filter(NamedOutput.isName).map {
+      NamedOutput(name: $0, settings: OutputSettings(.clock))
+    }
+    outputHealth = outputHealth.filter { names.contains($0.key) }
   }
 }
 

@@ -84,6 +84,13 @@ extension Table {
         "lead/midi/offset", .control,
         "If the session is behind the sequencer whose MIDI clock leads: follow it this much earlier."))
     + [
+      .readings(
+        "quantum/kind", [.word(["bar", "beats"]), .number(0...256, unit: "beats")],
+        "Whether the quantum is a bar of the meter or a number of beats, and how many beats it is."
+      ) {
+        let choices = $0.state.choices
+        return [.word(choices.ownQuantum == .bar ? 0 : 1), .number(choices.quantum)]
+      }.restoring { $0.choices.ownQuantum = $1[0].whole == 0 ? .bar : .beats($1[1].number) },
       .order(
         "quantum/nudge", [.whole(-64...64, unit: "beats")],
         "Lengthens or shortens the quantum; the shortest is one beat."
@@ -96,23 +103,28 @@ extension Table {
         return .command(.choose(.quantum, [.whole(min(max(quantum, 1), max(64, Int(now))))]))
       },
       .label("link/str", "Enabled or Disabled.") { $0.state.linkWord },
-      .reading(
-        "link/active", .flag,
-        "tactus takes part in Link: always, or as --life=auto decides. 0: it rests and has no peers."
-      ) { .flag($0.state.linkActive) },
-      .count("peers", "", "Other peers in the session.") { $0.state.peers },
+      .flag(
+        "link/active",
+        "tactus takes part in Link: always, or as --life=auto decides. 0: it rests and has no peers.",
+        \.linkActive),
+      .count("peers", "", "Other peers in the session.", \.peers),
       .label("peers/str", "The same as text: No Links, 1 Link, 2 Links.") { links($0.state.peers) },
       .privateLabel("peers/list", "Where they are: their addresses; (2) is two Link apps on one machine.") {
         $0.state.peerList
       },
       .trigger("align", "Makes this moment beat 0, as far as the session allows.") { _, _ in .command(.align)
       },
+      .state("lead/now", "What leads at this moment, as a fixed word for programs.", \.leadingWord),
       .label("lead/str", "Who leads at this moment.") { $0.state.leader },
       .label(
         "lead/midi/str", "The MIDI clock at the port control: off, silent, acquiring, locked, lost or echo."
       ) {
         $0.state.midiClock.word
       },
+      .readings(
+        "lead/midi/state", [SurfaceState.MIDIClockIn.Kind.parameter, .number(0...999, unit: "BPM")],
+        "The same for programs: a fixed word, and the clock's tempo while it is locked, else 0."
+      ) { $0.state.midiClock.told }.restoring { $0.midiClock = .init(told: $1) },
     ]
 
   private static func position(of tempo: Double, in range: ClosedRange<Double>) -> Double {
@@ -141,7 +153,8 @@ extension SurfaceState {
 
   package var leader: String {
     switch leading {
-    case .link, .auto: Self.link
+    case .link: Self.link
+    case .auto: Self.unknown
     case .host: timebase.name
     case .midi: Self.clock
     }
@@ -151,13 +164,12 @@ extension SurfaceState {
 extension SurfaceState {
   /// For example `Ableton Link (lead host: no host yet)`.
   package var leadNote: String {
-    ControlSurface.leadNote(leader, lead: choices.lead.word, clock: midiClock.word)
+    ControlSurface.leadNote(leader, self)
   }
 
   /// For example `Link (host: none yet)`.
   package var shortLeadNote: String {
-    ControlSurface.leadNote(
-      leader == Self.link ? "Link" : leader, lead: choices.lead.word, clock: midiClock.word, isShort: true)
+    ControlSurface.leadNote(leading == .link ? "Link" : leader, self, isShort: true)
   }
 
   static let link = "Ableton Link"
@@ -165,9 +177,9 @@ extension SurfaceState {
 }
 
 extension SurfaceState {
-  package static let leavingMaster = "tactus until it stops"
-
-  package var master: String { timebase == .tactus && leavesTimebase ? Self.leavingMaster : timebase.name }
+  package var master: String {
+    timebase == .tactus && leavesTimebase ? "tactus until it stops" : timebase.name
+  }
 }
 
 extension SurfaceState.Timebase {
@@ -176,6 +188,7 @@ extension SurfaceState.Timebase {
     case .nobody: "nobody"
     case .tactus: "tactus"
     case .other(let name): name
+    case .unknown: SurfaceState.unknown
     }
   }
 }
@@ -186,25 +199,10 @@ extension SurfaceState.MIDIClockIn {
     case .off: "off"
     case .silent: "silent"
     case .acquiring: "acquiring"
-    case .locked(let tempo): "\(Self.locked)\(fixed(tempo.beatsPerMinute, 1))\(Self.unit)"
+    case .locked(let tempo): "locked, \(fixed(tempo.beatsPerMinute, 1)) BPM"
     case .lost: "lost"
     case .echo: "echo"
+    case .unknown: SurfaceState.unknown
     }
-  }
-
-  private static let locked = "locked, "
-  private static let unit = " BPM"
-
-  /// Reads the text of `word`; nil: it is none of these.
-  init?(told word: String) {
-    let plain: [Self] = [.off, .silent, .acquiring, .lost, .echo]
-    if let plain = plain.first(where: { $0.word == word }) {
-      self = plain
-      return
-    }
-    guard word.hasPrefix(Self.locked), word.hasSuffix(Self.unit),
-      let tempo = Double(word.dropFirst(Self.locked.count).dropLast(Self.unit.count)), tempo.isFinite
-    else { return nil }
-    self = .locked(Tempo(tempo).clamped)
   }
 }

@@ -58,7 +58,9 @@ package struct QueryTree: Sendable {
     let isPaired: Bool
 
     func values(of row: Node) -> [Argument] {
-      guard isPaired || !row.isForPaired else { return row.parameters.map { _ in .string("") } }
+      guard isPaired || !row.isForPaired else {
+        return row.parameters.map { $0.tag == "s" ? .string("") : $0.argument(.number(0)) }
+      }
       return row.read?(reading) ?? []
     }
   }
@@ -98,7 +100,7 @@ package struct QueryTree: Sendable {
         guard let row = branch.row else { return Answer(status: 200, body: "{}") }
         return Answer(status: attribute == "VALUE" && !row.isReadable ? 204 : 400)
       }
-      body = "{\"\(member.name)\":\(member.text ?? value(branch.row, reading))}"
+      body = "{\"\(member.name)\":\(text(of: member, branch.row, reading))}"
     }
     return Answer(status: 200, body: body)
   }
@@ -130,7 +132,7 @@ package struct QueryTree: Sendable {
     if let row = branch.row {
       add("DESCRIPTION", JSON5.quoted(row.words))
       add("ACCESS", "\(access(row))")
-      add("TYPE", JSON5.quoted(row.typeTags))
+      add("TYPE", row.each.isEmpty ? JSON5.quoted(row.typeTags) : nil)
       if row.isReadable { add("VALUE", nil) }
       add("RANGE", list(row.parameters.map(range)))
       if row.parameters.contains(where: { !$0.unit.isEmpty }) {
@@ -165,7 +167,7 @@ package struct QueryTree: Sendable {
     for member in branch.members {
       text += separator
       text += "\"\(member.name)\":"
-      text += member.text ?? value(branch.row, reading)
+      text += self.text(of: member, branch.row, reading)
       separator = ","
     }
     if !branch.branches.isEmpty {
@@ -187,8 +189,12 @@ package struct QueryTree: Sendable {
     text += "}"
   }
 
-  private func value(_ row: Node?, _ reading: Asked) -> String {
-    Self.list((row.map(reading.values) ?? []).map(json))
+  /// The text of a member. A list's type has a tag for each value that it has now.
+  private func text(of member: (name: String, text: String?), _ row: Node?, _ reading: Asked) -> String {
+    if let text = member.text { return text }
+    let values = row.map(reading.values) ?? []
+    guard member.name == "TYPE" else { return Self.list(values.map(json)) }
+    return JSON5.quoted(String(values.indices.compactMap { row?.parameter(at: $0)?.tag }))
   }
 
   private static func access(_ row: Node) -> Int {

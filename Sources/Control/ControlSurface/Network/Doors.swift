@@ -91,13 +91,11 @@ final class Doors {
 
   var endpoints: [Endpoint] { addresses.compactMap { $0.thing?.socket.endpoint } }
 
-  /// Open addresses and failures, as text for people.
-  var words: String {
-    let open = endpoints.map(\.description)
+  /// The reason for each address that is missing.
+  var missing: [String] {
     let entries = self.entries.values.compactMap(\.failure)
     let unreached = ways.compactMap(\.failure)
-    let missing = addresses.compactMap(\.failure) + unreached + [String](Set(entries))
-    return ((open.isEmpty ? [] : [open.joined(separator: ", ")]) + missing).joined(separator: "; ")
+    return addresses.compactMap(\.failure) + unreached + [String](Set(entries))
   }
 
   func receive(_ index: Int, into buffer: UnsafeMutableRawBufferPointer) -> DatagramSocket.Received {

@@ -47,8 +47,9 @@ final class SurfaceLoop {
 
   private func tellWhere() {
     let web = shared.mailbox.withLock { $0.web }
-    let words = [doors.words, web.words].filter { !$0.isEmpty }.joined(separator: "; ")
-    machine.reach(words, near: Interface.up().map(Neighbourhood.init), clocks: Clocks.read())
+    let missing = doors.missing + (web.failure.map { [$0] } ?? [])
+    let reach = OSCReach(open: doors.endpoints.map(\.description), missing: missing, query: web.query)
+    machine.reach(reach, near: Interface.up().map(Neighbourhood.init), clocks: Clocks.read())
     shared.mailbox.withLock { $0.endpoints = doors.endpoints }
   }
 

@@ -6,13 +6,18 @@ import TactusOSC
 
 /// Where browsers reach us, for the surface's read-outs and for the network's directory.
 package struct WebReach: Equatable, Sendable {
-  package var words = ""
+  /// The address of OSCQuery; empty: none.
+  package var query = ""
+  /// Why OSCQuery has no address.
+  package var failure: String?
   /// nil: it is not announced.
   package var queryPort: UInt16?
   package var pagePort: UInt16?
 
-  package init(words: String = "", queryPort: UInt16? = nil, pagePort: UInt16? = nil) {
-    (self.words, self.queryPort, self.pagePort) = (words, queryPort, pagePort)
+  package init(
+    query: String = "", failure: String? = nil, queryPort: UInt16? = nil, pagePort: UInt16? = nil
+  ) {
+    (self.query, self.failure, self.queryPort, self.pagePort) = (query, failure, queryPort, pagePort)
   }
 }
 

@@ -114,7 +114,7 @@ extension SurfaceMachine {
     switch row.kind {
     case .answer: return true
     case .reading, .feed:
-      guard message.arguments.count == row.parameters.count, let first = message.arguments.first else {
+      guard row.fits(message.arguments.count), let first = message.arguments.first else {
         return false
       }
       if case .string = first { return true }

@@ -259,11 +259,11 @@ struct SurfaceMachine {
     advance()
   }
 
-  /// Sets where controllers reach us, in words, and the networks that are attached.
-  mutating func reach(_ words: String, near: Neighbourhood?, clocks: Clocks) {
+  /// Sets where controllers reach us, and the networks that are attached.
+  mutating func reach(_ reach: OSCReach, near: Neighbourhood?, clocks: Clocks) {
     self.clocks = clocks
     neighbourhood = near ?? neighbourhood
-    reading.own.reach = printable(words, limit: 255)
+    reading.own.reach = reach
     tellChanges()
   }
 

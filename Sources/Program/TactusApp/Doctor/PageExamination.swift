@@ -11,8 +11,8 @@ enum PageExamination {
   private static let patience = Duration.seconds(3)
 
   /// nil: no page is open.
-  static func answers(_ reach: PageReach?) -> Bool? {
-    reach?.addresses.first.map(answers)
+  static func answers(_ reach: PageReach) -> Bool? {
+    reach.addresses.first.map(answers)
   }
 
   /// - Parameter page: an address such as `http://192.168.7.20:20880/`.

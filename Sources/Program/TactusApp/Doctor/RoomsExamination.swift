@@ -15,19 +15,22 @@ enum RoomsExamination {
 
   /// `own`: the addresses of this machine.
   static func judge(_ told: ToldValues, _ who: String, own: [Address] = ownAddresses) -> [Finding] {
-    let rooms = told.words("far/str")
-    // "?": an older tactus does not report this.
-    guard !["none", "", "?"].contains(rooms) else { return [] }
+    let far = told.state.far
+    guard !far.rooms.isEmpty || !far.failure.isEmpty else { return [] }
     let who = who.isEmpty ? "" : "\(who.dropLast()): "
-    // A list this long was cut off in its last room.
-    let all = rooms.split(separator: ";").dropLast(rooms.utf8.count >= 245 ? 1 : 0)
-    return all.map { room(String($0.drop { $0 == " " }), who) }
+    let failure = far.failure.isEmpty ? [] : [unreachable(far.failure, who)]
+    return failure + far.rooms.compactMap { room($0, who) }
       + figures(told, who) + key(told, who) + router(told, who, own) + stranger(told, who)
   }
 
-  private static func room(_ words: String, _ who: String) -> Finding {
-    switch ShownRoom.state(told: words) {
-    case .unknown:
+  private static func unreachable(_ failure: String, _ who: String) -> Finding {
+    .bad(topic, who + "no way to them (\(failure))", mend: "tactus tries again every second.")
+  }
+
+  private static func room(_ room: ShownRoom, _ who: String) -> Finding? {
+    let words = room.words
+    return switch room.state {
+    case .nowhere:
       .bad(
         topic, who + words,
         mend:
@@ -39,7 +42,7 @@ enum RoomsExamination {
         mend:
           "Write the other room's address after --link-to. Only one of two rooms has to call; one that is called needs no --link-to."
       )
-    case .waiting where words.hasSuffix(ShownRoom.callsBack):
+    case .waiting where room.isCalledBack:
       .good(topic, who + words + ", and --link-to is not needed here")
     case .waiting:
       .bad(
@@ -52,8 +55,7 @@ enum RoomsExamination {
         topic, who + words + "; both rooms play on",
         mend: "Look at the Internet connection of both; tactus calls on by itself.")
     case .proven: .good(topic, who + words)
-    // `words` say why no room can be reached.
-    case nil: .bad(topic, who + "no way to them (\(words))", mend: "tactus tries again every second.")
+    case .unknown: nil
     }
   }
 

@@ -80,7 +80,7 @@ struct DoctorCommand: Conversing {
     return (isMeant || all.count < 2 ? [whereabouts] : all).flatMap { place in
       do throws(Complaint) {
         let (told, port) = try Self.ask(place)
-        let page = PageExamination.answers(PageReach(told: told.words("web/str")))
+        let page = PageExamination.answers(told.state.page)
         return Self.judge(
           told, port: port, isAlone: all.count < 2, master: master?.words("jack/name"), pageAnswers: page)
       } catch {
@@ -104,24 +104,24 @@ struct DoctorCommand: Conversing {
 
   private static func audio(_ told: ToldValues, _ who: String) -> [Finding] {
     guard told.isOn("link/audio") else { return [] }
-    switch told.words("audio/thread") {
-    case ShownAudio.Thread.realTime.words:
+    switch told.state.audio.thread {
+    case .realTime:
       return [.good("Link Audio", "\(who)sends and receives channels in real time, after JACK")]
-    case ShownAudio.Thread.ordinary.words:
+    case .ordinary:
       return [
         .note(
           "Link Audio",
           "\(who)may not send and receive in real time: while other programs are busy, channels may have gaps",
           mend: MachineExamination.limits)
       ]
-    case ShownAudio.Thread.slowed.words:
+    case .slowed:
       return [
         .note(
           "Link Audio",
           "\(who)gets more datagrams than may take the processor from other programs, and waits its turn",
           mend: "Look for who sends so much: ss -uan, or tcpdump udp.")
       ]
-    default: return []
+    case .off, .unknown: return []
     }
   }
 
@@ -136,11 +136,10 @@ struct DoctorCommand: Conversing {
     var findings: [Finding] = [
       .good(topic, "\(who)runs, controlled at OSC port \(port): \"\(told.words("status"))\"")
     ]
-    // The text has first the addresses, then what is missing.
-    findings += told.words("osc/str").split(separator: ";").dropFirst().map {
-      .bad(topic, who + "lacks a part of OSC:\($0)", mend: "tactus tries again every two seconds.")
+    findings += told.list("osc/missing").map {
+      .bad(topic, who + "lacks a part of OSC: \($0)", mend: "tactus tries again every two seconds.")
     }
-    if told.isOn("click"), told.isOn("jack/connected"), told.words("click/connected") == "off" {
+    if told.isOn("click"), told.isOn("jack/connected"), told.flag("click/connected") == false {
       findings.append(
         .note(
           topic, "\(who)plays the click, but its ports are not connected: nobody hears it",
@@ -168,10 +167,9 @@ struct DoctorCommand: Conversing {
           mend: kept + "If you no longer need that, measure again with tactus check, or \(cure)."))
     }
     // Only a tactus that leads is disturbed by another timebase master: one that only clicks is not.
-    let other = told.words("jack/timebase/str")
-    guard told.words("lead") == "link",
-      !["tactus", SurfaceState.leavingMaster, "nobody", "?"].contains(other)
-    else { return findings }
+    guard told.state.choices.lead == .link, case .other(let other) = told.state.timebase else {
+      return findings
+    }
     findings.append(
       master.map { .good(topic, "\(who)leaves bars and beats to \($0), which is timebase master") }
         ?? .bad(
@@ -185,31 +183,34 @@ struct DoctorCommand: Conversing {
 extension DoctorCommand {
   /// The finding about the ports whose latency counts for other programs.
   private static func sinks(_ told: ToldValues, _ who: String, _ send: String) -> [Finding] {
-    let sinks = told.words("jack/sink/str")
-    guard told.isOn("jack/connected"), !["", "?", "none"].contains(sinks) else { return [] }
-    let words = "\(who)lets other programs' bars and starts go by the latency of \(sinks)"
-    guard sinks.hasSuffix(SinkChoice.missing) else { return [.good("Latency", words)] }
-    return [
-      .note(
-        "Latency", words,
-        mend: "\(send)jack/sink auto, or the name of a client or port that jack_lsp shows.")
-    ]
+    guard told.state.jackConnected else { return [] }
+    let words = "\(who)lets other programs' bars and starts go by the latency of \(told.state.sinks)"
+    return switch told.state.sinkState {
+    case .none, .unknown: []
+    case .found: [.good("Latency", words)]
+    case .missing:
+      [
+        .note(
+          "Latency", words,
+          mend: "\(send)jack/sink auto, or the name of a client or port that jack_lsp shows.")
+      ]
+    }
   }
 
   /// Findings about the page for phones.
   private static func page(_ told: ToldValues, _ who: String, _ send: String, _ answers: Bool?) -> [Finding] {
     let topic = "Page"
     let who = who.isEmpty ? "" : "\(who.dropLast()): "
-    let lacks = told.words("web/str").split(separator: ";").dropFirst().map {
-      Finding.bad(topic, "\(who)missing somewhere:\($0)", mend: "tactus tries again every two seconds.")
+    let lacks = told.state.pageLacks.map {
+      Finding.bad(topic, "\(who)missing somewhere: \($0)", mend: "tactus tries again every two seconds.")
     }
-    return lacks + reach(PageReach(told: told.words("web/str")), who, send, answers)
+    return lacks + reach(told.state.page, who, send, answers)
   }
 
-  private static func reach(_ reach: PageReach?, _ who: String, _ send: String, _ answers: Bool?) -> [Finding]
+  private static func reach(_ reach: PageReach, _ who: String, _ send: String, _ answers: Bool?) -> [Finding]
   {
     let topic = "Page"
-    if answers == false, let address = reach?.addresses.first {
+    if answers == false, let address = reach.addresses.first {
       return [
         .bad(
           topic, "\(who)open at \(address), but it does not answer",
@@ -236,8 +237,7 @@ extension DoctorCommand {
       [.note(topic, "\(who)open, but there is no network for phones")]
     case .network(let addresses):
       [.good(topic, "\(who)open at \(addresses.joined(separator: ", ")); tactus web has a QR code")]
-    // An older tactus reports something else.
-    case nil: []
+    case .unknown: []
     }
   }
 }

@@ -159,7 +159,7 @@ extension JSON5 {
   /// A row's values as programs like them: true rather than 1.0, 131.1 rather than 131.10000610351562.
   init(_ arguments: [Argument], of row: Node?) {
     let values = arguments.enumerated().map { index, argument in
-      JSON5(argument, as: row.flatMap { index < $0.parameters.count ? $0.parameters[index] : nil })
+      JSON5(argument, as: row?.parameter(at: index))
     }
     self = values.count == 1 ? values[0] : .list(values)
   }
@@ -234,12 +234,24 @@ extension Conversing {
   }
 }
 
-/// The values of a running tactus, as text for people.
+/// The values of a running tactus: its state, and each value as text for people.
 struct ToldValues {
   private let known: [String: (row: Node, arguments: [Argument])]
+  /// Values that were not told are unknown.
+  let state: SurfaceState
 
   init(_ values: [(row: Node, arguments: [Argument])]) {
     known = Dictionary(values.map { ($0.row.path, $0) }, uniquingKeysWith: { first, _ in first })
+    var told = ToldState()
+    for (row, arguments) in values { told.take(Message(Table.address(row.path), arguments: arguments)) }
+    state = told.state
+  }
+
+  /// The texts of a list behind their number.
+  func list(_ path: String) -> [String] {
+    (known[path]?.arguments ?? []).dropFirst().compactMap {
+      if case .string(let text) = $0 { text } else { nil }
+    }
   }
 
   /// A value as text: on and off for flags, strings without quotes, "?" if there is none.
@@ -253,7 +265,15 @@ struct ToldValues {
     }
   }
 
-  func isOn(_ path: String) -> Bool { words(path) == "on" }
+  /// nil: not told, or no switch.
+  func flag(_ path: String) -> Bool? {
+    guard let (row, arguments) = known[path], case .boolean(let isOn) = JSON5(arguments, of: row) else {
+      return nil
+    }
+    return isOn
+  }
+
+  func isOn(_ path: String) -> Bool { flag(path) ?? false }
 
   func offset(_ path: String, _ follower: (path: String, port: String)? = nil) -> String {
     offsetNote(words(path), follower.map { ("offset of \($0.port)", words($0.path)) })

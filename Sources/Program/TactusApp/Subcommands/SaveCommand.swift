@@ -37,26 +37,30 @@ struct SaveCommand: Conversing {
     let deadline = ContinuousClock.now + Self.patience
     while ContinuousClock.now < deadline {
       let now = try Self.outcome(&running)
-      guard now == before else { return try answer(now) }
+      guard now.number == before.number else { return try answer(now) }
       _ = try running.hear(withinMilliseconds: 50)
     }
     throw Complaint("tactus has not saved: its disk, or JACK, does not answer")
   }
 
-  /// The last outcome, such as `2: saved to ...`. Its number tells two outcomes with the same words apart.
-  private static func outcome(_ running: inout RunningTactus) throws(Complaint) -> String {
-    let address = Table.address("save/str")
+  private typealias Outcome = (number: Double, word: String, text: String)
+
+  /// The last outcome. Its number tells two outcomes with the same text apart.
+  private static func outcome(_ running: inout RunningTactus) throws(Complaint) -> Outcome {
+    let address = Table.address("save/outcome")
     guard case .accepted(let told) = try running.ask(Message(address)),
-      case .string(let words)? = told.last(where: { $0.address == address })?.arguments.first
+      let arguments = told.last(where: { $0.address == address })?.arguments, arguments.count == 3,
+      let number = arguments[0].number, case .string(let word) = arguments[1],
+      case .string(let text) = arguments[2]
     else {
-      throw Complaint("the tactus at OSC port \(running.port) cannot save: it is older than this command")
+      throw Complaint(
+        "the tactus at OSC port \(running.port) cannot save: it is another version than this command")
     }
-    return words
+    return (number, word, text)
   }
 
-  private func answer(_ outcome: String) throws(Complaint) -> Tactus.Status {
-    let words = String(outcome.drop { $0 != " " }.dropFirst())
-    guard words.hasPrefix("saved") else { throw Complaint(words) }
-    return Console.answer(words)
+  private func answer(_ outcome: Outcome) throws(Complaint) -> Tactus.Status {
+    guard outcome.word == "saved" else { throw Complaint(outcome.text) }
+    return Console.answer(outcome.text)
   }
 }

@@ -43,7 +43,7 @@ struct StatusCommand: Conversing {
       return say("\(path)/when") == "rolling" ? "while the transport rolls" : say("\(path)/when")
     }
     let isThere = told.isOn("jack/connected")
-    let isUnheard = isThere && told.isOn("click") && say("click/connected") == "off"
+    let isUnheard = isThere && told.isOn("click") && told.flag("click/connected") == false
     let lines: [(String, String)] =
       [
         (
@@ -56,7 +56,7 @@ struct StatusCommand: Conversing {
         ("Start/stop sync", say("startstop")),
         (
           "Leads",
-          leadNote(say("lead/str"), lead: say("lead"), clock: say("lead/midi/str"))
+          told.state.leadNote
             + told.offset("lead/midi/offset")
         ),
         ("Transport", say("status") + launch(told)),
@@ -130,8 +130,8 @@ struct StatusCommand: Conversing {
 
   /// When a start would happen, if the transport is stopped.
   private static func launch(_ told: ToldValues) -> String {
-    guard told.words("status") == "stopped" else { return "" }
-    let moment = told.words("launch")
-    return moment == "now" ? "; a start waits for nothing" : "; a start waits for the next \(moment)"
+    guard told.state.doing == .stopped else { return "" }
+    let moment = told.state.choices.launch.moment
+    return moment == .now ? "; a start waits for nothing" : "; a start waits for the next \(moment)"
   }
 }

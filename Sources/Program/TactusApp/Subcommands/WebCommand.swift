@@ -36,15 +36,9 @@ struct WebCommand: Conversing {
       return Console.answer("All browsers are unpaired. tactus web shows the new code.")
     }
     var running = try RunningTactus(whereabouts)
-    guard case .accepted(let told) = try running.ask(Message(Table.address("web/str"))),
-      case .string(let words)? = told.first(where: { $0.address == Table.address("web/str") })?.arguments
-        .first
-    else {
-      throw Complaint("the tactus at OSC port \(running.port) knows no page: it is older than this command")
-    }
-    guard let reach = PageReach(told: words), !reach.addresses.isEmpty else {
-      throw Complaint(Self.help(words))
-    }
+    let state = ToldValues(try running.values()).state
+    let reach = state.page
+    guard !reach.addresses.isEmpty else { throw Complaint(Self.help(state)) }
     return Console.answer(Self.text(reach, try Self.secret(in: path), Screen.ofThisTerminal))
   }
 
@@ -60,12 +54,14 @@ struct WebCommand: Conversing {
   }
 
   /// Why there is nothing to show, and what to do.
-  private static func help(_ words: String) -> String {
-    switch PageReach(told: words) {
+  private static func help(_ state: SurfaceState) -> String {
+    switch state.page {
     case .off:
       "tactus shows no page yet: tactus send web/open 1, or o in its view, opens it to this machine's networks; the option --web opens it to this machine alone"
     case .network: "the page is open, but this machine is in no network now"
-    case .closed, .thisMachine, nil: "the page is not open yet: \(words)"
+    case .closed, .thisMachine:
+      "the page is not open yet" + state.pageLacks.map { "; \($0)" }.joined()
+    case .unknown: "this tactus does not say where its page is: it is another version than this command"
     }
   }
 

@@ -39,13 +39,8 @@ final class DistantTactus: Viewed {
 
   var state: SurfaceState { held.withLock { $0.told.state } }
   var takesKeys: Bool { held.withLock { $0.isAnswering } }
-  var endpoints: [Endpoint] { reached(held.withLock { $0.told.reach }) }
+  var endpoints: [Endpoint] { held.withLock { $0.told.endpoints }.prefix(8).compactMap { Endpoint($0) } }
   var pairingCode: String? { secretPath.flatMap { try? SecretFile.read($0) }?.groups }
-
-  /// The addresses in the text; missing ones follow after a semicolon.
-  private func reached(_ words: String) -> [Endpoint] {
-    words.prefix { $0 != ";" }.split(separator: ",").prefix(8).compactMap { Endpoint($0.drop { $0 == " " }) }
-  }
 
   var reach: Reach {
     let all = endpoints

@@ -24,7 +24,7 @@ struct TrustTests {
     var settings = SurfaceSettings()
     change(&settings)
     var desk = Desk(settings)
-    desk.machine.reach("", near: Self.near, clocks: desk.clocks)
+    desk.machine.reach(OSCReach(), near: Self.near, clocks: desk.clocks)
     desk.drain()
     return desk
   }

@@ -135,14 +135,16 @@ struct CodePageTests {
   }
 
   @Test
-  func `the state of the page is parsed from its text`() {
+  func `the state of the page is restored from its values`() {
     for page in [
       PageReach.off, .closed, .network([]), .thisMachine("http://127.0.0.1:20880/"),
       .network(["http://192.168.7.20:20880/"]),
       .network(["http://192.168.7.20:20880/", "http://[fd00::7]:20880/"]),
     ] {
-      #expect(PageReach(told: page.words) == page)
+      #expect(PageReach(told: page.told) == page)
     }
-    #expect(PageReach(told: "?") == nil && PageReach(told: "") == nil)
+    for values in [[], [.word(9), .whole(0)], [.word(2)], [.word(-1), .whole(1), .text("x")]] as [[Value]] {
+      #expect(PageReach(told: values) == .unknown)
+    }
   }
 }

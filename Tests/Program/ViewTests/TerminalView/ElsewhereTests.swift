@@ -9,11 +9,11 @@ import Testing
 @testable import TerminalView
 
 /// All messages that a subscriber gets about this state.
-private func told(_ state: SurfaceState, reach: String = "127.0.0.1:20809", at now: Micros = .zero)
+private func told(_ state: SurfaceState, at now: Micros = .zero)
   -> [Message]
 {
   var reading = Reading(state: state, own: SurfaceMemory())
-  reading.own.reach = reach
+  reading.own.reach = OSCReach(open: ["127.0.0.1:20809"])
   var feeds = Feeds(state: state, at: now)
   return Table.standard.with(state.outputs).rows.compactMap { row in
     row.read.map { Message(Table.address(row.path), arguments: $0(reading)) }
