@@ -148,7 +148,9 @@ desk.watch("peers/str", ([text]) => {
 	$("peers").textContent = text;
 	if (isNews) tell(text);
 });
-desk.watch("lead/str", ([text]) => ($("leader").textContent = text === "Ableton Link" ? "Link leads" : `${text} leads`));
+for (const path of ["lead/now", "lead/str"]) {
+	desk.watch(path, () => ($("leader").textContent = desk.value("lead/now") === "link" ? "Link leads" : `${desk.value("lead/str", "?")} leads`));
+}
 for (const path of ["click/pattern", "click/subdivision", "click/when", "meter"]) {
 	desk.watch(path, ([value]) => {
 		const name = path.split("/")[1];

@@ -143,7 +143,7 @@ export class Play {
 		}
 		const show = () => {
 			const { state } = this.session.song;
-			const stops = String(this.desk.value("status", "")).startsWith("stops") ? this.desk.value("status") : "";
+			const stops = this.desk.value("transport/state") === "stopping" ? this.desk.value("status", "") : "";
 			toggle.dataset.song = state;
 			toggle.querySelector("use").setAttribute("href", state === "stopped" ? "#i-start" : "#i-stop");
 			if (state !== "waiting") $("toggle-word").textContent = state === "stopped" ? "Start" : "Stop";
@@ -155,7 +155,7 @@ export class Play {
 			if (state !== this.was.state) this.wait = this.was.left = 0;
 			this.was.state = state;
 		};
-		for (const path of ["song", "status", "launch", "count/in", "jack/connected"]) this.desk.watch(path, show);
+		for (const path of ["song", "status", "transport/state", "launch", "count/in", "jack/connected"]) this.desk.watch(path, show);
 	}
 
 	whenStarted() {

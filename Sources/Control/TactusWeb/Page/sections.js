@@ -30,7 +30,7 @@ Drift: drift Sound card's rate, drift/lag DAW is behind by, drift/correct Correc
 page`;
 
 const groups = `Link: link startstop peers quantum meter align, Lead: lead, Tempo: tempo timeline, Launch: launch count,
-Transport: playing start stop toggle rewind locate record song, Drift: drift, Click: click, MIDI clock: clock, Pulses: pulse run,
+Transport: transport playing start stop toggle rewind locate record song, Drift: drift, Click: click, MIDI clock: clock, Pulses: pulse run,
 Your own outputs: out, Set list: set, Link Audio: audio, Other rooms: far, JACK: jack takeover, Keys and pedals: midi, Page: web`.split(/,\s/).map((line) => line.split(": "));
 
 const groupOf = (path) => groups.find(([, words]) => words.split(" ").includes(path.split("/")[0]))?.[0] ?? "Program";

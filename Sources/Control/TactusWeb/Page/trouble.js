@@ -11,7 +11,7 @@ export class Trouble {
 	// Calls shown(findings) on each change.
 	constructor(desk, shown) {
 		Object.assign(this, { desk, shown });
-		for (const path of ["jack/connected", "osc/str", "web/str", "lead", "lead/str", "lead/midi/str", "jack/timebase/str", "link", "link/active"]) {
+		for (const path of ["jack/connected", "osc/missing", "web/missing", "lead", "lead/midi/state", "jack/timebase/kind"]) {
 			desk.watch(path, () => this.look());
 		}
 		for (const path of ["jack/xruns", "jack/lost"]) desk.watch(path, ([count]) => this.count(path, count));
@@ -44,17 +44,17 @@ export class Trouble {
 		const lost = this.lately("jack/lost");
 		if (lost > 0) say(`tactus missed ${lost} audio ${lost === 1 ? "cycle" : "cycles"} in the last minute.`);
 		const leads = value("lead", "link");
-		const midi = String(value("lead/midi/str", ""));
-		if (leads === "midi" && /^(silent|lost)/.test(midi)) say(`The MIDI clock that is to lead is ${midi}.`, "Connect a sequencer to the port control, and start it.");
-		if (leads === "midi" && midi.startsWith("echo")) say("The MIDI clock that is to lead is tactus' own.", "Take the cable from clock to control away.");
-		const master = String(value("jack/timebase/str", ""));
-		if (leads === "link" && !["", "nobody"].includes(master) && !master.startsWith("tactus")) {
+		const midi = value("lead/midi/state", "off");
+		if (leads === "midi" && ["silent", "lost"].includes(midi)) say(`The MIDI clock that is to lead is ${midi}.`, "Connect a sequencer to the port control, and start it.");
+		if (leads === "midi" && midi === "echo") say("The MIDI clock that is to lead is tactus' own.", "Take the cable from clock to control away.");
+		const [kind, master] = this.desk.values.get("jack/timebase/kind") ?? [];
+		if (leads === "link" && kind === "other") {
 			say(`The session leads, but ${master} is timebase master: JACK's programs get its bars and tempo.`, "Take the timebase over, or let auto lead.");
 		}
-		// The open addresses come first; the missing ones follow behind semicolons.
-		for (const path of ["osc/str", "web/str"])
-			for (const part of String(value(path, "")).split("; ").slice(1))
-				if (!part.startsWith("http")) say(`An address is missing: ${part}.`, "tactus tries again every two seconds.");
+		for (const path of ["osc/missing", "web/missing"]) {
+			const [, ...reasons] = this.desk.values.get(path) ?? [];
+			for (const reason of reasons) say(`An address is missing: ${reason}.`, "tactus tries again every two seconds.");
+		}
 		const told = JSON.stringify(bad);
 		if (told === this.told) return;
 		this.told = told;
