@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusOSC
+import TactusTestSupport
+import Testing
+
+@testable import ControlSurface
+@testable import TactusApp
+
+/// The addresses of text for people. Other texts are data: names, addresses and keys.
+private let labels: [String] = Table.standard.rows.filter { row in
+  guard row.kind == .reading, row.parameters.count == 1, row.each.isEmpty, case .text = row.parameters[0]
+  else { return false }
+  let data = ["jack/name", "far/key", "far/seen", "far/refused", "peers/list", "version"]
+  return !data.contains(row.path)
+}.map(\.path)
+
+/// The same values from a tactus that speaks another language.
+private func relabelled(_ values: [(row: Node, arguments: [Argument])]) -> [(
+  row: Node, arguments: [Argument]
+)] {
+  values.map { labels.contains($0.row.path) ? ($0.row, [.string("autre chose; (rien), http://x")]) : $0 }
+}
+
+private let states: [@Sendable (inout SurfaceState) -> Void] = [
+  { _ in },
+  {
+    $0.doing = .none
+    $0.jackConnected = false
+  },
+  { $0.doing = .stopping },
+  { $0.timebase = .other("Hydrogen (probably)") },
+  {
+    $0.timebase = .tactus
+    $0.leavesTimebase = true
+  },
+  {
+    $0.choices.lead = .midi
+    $0.leading = .midi
+    $0.midiClock = .locked(Tempo(97.5))
+  },
+  {
+    $0.choices.lead = .midi
+    $0.midiClock = .echo
+  },
+  {
+    $0.choices.lead = .host
+    $0.leading = .host
+    $0.timebase = .other("ardour")
+  },
+  {
+    $0.page = .network(["http://192.168.7.5:20810/", "http://10.0.0.5:20810/"])
+    $0.pageLacks = ["no port"]
+  },
+  { $0.page = .thisMachine("http://127.0.0.1:20810/") },
+  { $0.page = .network([]) },
+  { ($0.sinks, $0.sinkState) = ("none; jack/sink fits no port", .missing) },
+  { ($0.sinks, $0.sinkState) = ("system: no JACK program plays", .found) },
+  {
+    $0.choices.audio.isOn = true
+    $0.audio.thread = .realTime
+  },
+  {
+    $0.choices.audio.isOn = true
+    $0.audio.thread = .slowed
+  },
+  { $0.choices.click.isOn = true },
+  {
+    $0.far.rooms = [ShownRoom.State.nowhere, .waiting, .ourselves, .proven, .away].map {
+      ShownRoom(name: "\($0):1", state: $0, roundTripMilliseconds: 7, lossPercent: 0, offsetMilliseconds: 0)
+    }
+  },
+  { $0.far.failure = "bind: Address already in use" },
+  {
+    $0.saves = 3
+    $0.hasSaveFailed = true
+    $0.saved = "not saved: the disk is full"
+  },
+]
+
+@Suite("Nothing depends on the words of a label") struct RelabelledTests {
+  private func told(_ number: Int) -> (plain: ToldValues, relabelled: ToldValues) {
+    var state = SurfaceState()
+    state.jackConnected = true
+    states[number](&state)
+    let all = values(of: state, reach: OSCReach(open: ["127.0.0.1:20809"], missing: ["no such address"]))
+    return (ToldValues(all), ToldValues(relabelled(all)))
+  }
+
+  @Test(arguments: states.indices)
+  func `a remote view restores the same state from other labels`(number: Int) {
+    let (plain, other) = told(number)
+    var state = other.state
+    // These texts are shown as they come, and read by no program.
+    (state.sinks, state.message) = (plain.state.sinks, plain.state.message)
+    (state.audio.toldSent, state.audio.toldReceived) = (
+      plain.state.audio.toldSent, plain.state.audio.toldReceived
+    )
+    #expect(state == plain.state)
+    #expect(other.state.status == plain.state.status)
+  }
+
+  @Test(arguments: states.indices)
+  func `the doctor and status judge alike by other labels`(number: Int) {
+    let (plain, other) = told(number)
+    func judge(_ told: ToldValues) -> [Finding] { DoctorCommand.judge(told, port: 20809) }
+    #expect(judge(other).map(\.grade) == judge(plain).map(\.grade))
+    #expect(judge(other).map(\.topic) == judge(plain).map(\.topic))
+    #expect(judge(other).map(\.remedy) == judge(plain).map(\.remedy))
+  }
+
+  @Test
+  func `the texts are labels, and each state has a word beside its label`() {
+    #expect(labels.count > 15 && labels.contains("status") && labels.contains("lead/midi/str"))
+    for path in [
+      "transport/state", "lead/now", "lead/midi/state", "jack/timebase/kind", "jack/sink/state", "web/reach",
+      "audio/thread/kind", "save/outcome",
+    ] {
+      let words = Table.standard.row(path)?.parameters.contains { if case .word = $0 { true } else { false } }
+      #expect(words == true, "\(path)")
+    }
+  }
+
+  @Test
+  func `without any value the doctor claims nothing`() {
+    let told = ToldValues([])
+    #expect(told.state.timebase == .unknown && told.state.page == .unknown && told.state.status == "unknown")
+    #expect(DoctorCommand.judge(told, port: 20809).map(\.grade) == [.good])
+    #expect(!StatusCommand.text([]).isEmpty)
+  }
+
+  @Test
+  func `a word of a newer tactus is unknown`() {
+    for (path, arguments) in [
+      ("transport/state", ["flying"]), ("lead/now", ["moon"]), ("lead/midi/state", ["late", "0"]),
+      ("jack/timebase/kind", ["shared", "x"]), ("web/reach", ["moon", "0"]), ("jack/sink/state", ["some"]),
+    ] {
+      let values: [Argument] = arguments.map { Float($0).map(Argument.float32) ?? .string($0) }
+      let told = ToldValues([(Table.standard.row(path)!, values)])
+      #expect(told.state == ToldState().state, "\(path)")
+    }
+  }
+
+  @Test
+  func `the page compares no label`() throws {
+    let folder = Lab.top + "/Sources/Control/TactusWeb/Page"
+    var isFound = false
+    for name in WholeFile.names(in: folder) where name.hasSuffix(".js") {
+      let text = String(
+        decoding: try WholeFile.read("\(folder)/\(name)", limit: 1_000_000), as: UTF8.self)
+      for found in comparedLabels(in: text) { Issue.record("\(name): \(found)") }
+      isFound = isFound || text.contains("lead/now")
+    }
+    #expect(isFound)
+    // Planted comparisons are found.
+    for line in [
+      #"if (String(value("lead/midi/str", "")).startsWith("echo")) say();"#,
+      #"desk.watch("lead/str", ([text]) => ($("x").textContent = text === "Ableton Link" ? 1 : 2));"#,
+      "const master = String(value(\"jack/timebase/str\"));\nif (![\"nobody\"].includes(master)) say();",
+      "const midi = value(\"status\");\nif (/^stops/.test(midi)) say();",
+    ] { #expect(!comparedLabels(in: line).isEmpty, "\(line)") }
+  }
+
+  /// Lines that compare, search or match a label, or a constant that was made from one.
+  private func comparedLabels(in text: String) -> [Substring] {
+    let isLabel = { (line: Substring) in labels.contains { line.contains("\"\($0)\"") } }
+    let lines = text.split(separator: "\n")
+    let constants = lines.filter(isLabel).compactMap { line in
+      line.firstMatch(of: #/const (\w+) = /#).map { String($0.1) }
+    }
+    return lines.filter { line in
+      let compared = constants.contains { name in
+        ["\(name).startsWith(", "\(name).endsWith(", "\(name).includes(", "\(name) ===", "\(name) !=="]
+          .contains { line.contains($0) } || line.contains("includes(\(name))")
+          || line.contains("test(\(name))")
+      }
+      // A label may be shown beside a comparison of a word: then its own value stands behind the `?`.
+      let before = line.split(separator: " ? ", maxSplits: 1).first ?? line
+      let own =
+        isLabel(before)
+        && ["startsWith(", "endsWith(", ".includes(", ".test(", "=== \"", "!== \""].contains {
+          before.contains($0)
+        }
+      return compared || own
+    }
+  }
+}
