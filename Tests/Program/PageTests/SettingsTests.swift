@@ -17,6 +17,19 @@ import Testing
     try await visit.end()
   }
 
+  @Test func `all settings show titles and addresses, and the search finds both`() async throws {
+    let visit = try await visit()
+    let row = "document.querySelector('#all [data-address=\\\"link/str\\\"]')"
+    #expect(try await visit.evaluate("\(row).querySelector('.name').textContent") == "Link enabled")
+    #expect(try await visit.evaluate("\(row).querySelector('.address').textContent") == "link/str")
+    let other = "document.querySelector('#all [data-address=\\\"click/sound\\\"]')"
+    for words in ["link enabled", "link/str"] {
+      try await visit.ask("fill #search \"\(words)\"")
+      try await visit.until("\(row).checkVisibility() && !\(other).checkVisibility()")
+    }
+    try await visit.end()
+  }
+
   /// Rows that take the page or the session away from other browsers come last.
   private static let atTheEnd = [
     "record", "playing", "jack/rolling", "jack/timebase", "lead", "link", "web/open",

@@ -13,6 +13,7 @@ package struct QueryTree: Sendable {
 
   private static let attributes = [
     "FULL_PATH", "CONTENTS", "TYPE", "ACCESS", "VALUE", "RANGE", "DESCRIPTION", "UNIT", "CLIPMODE", "TAGS",
+    "TITLE",
   ]
 
   /// A node and its subtree.
@@ -130,6 +131,8 @@ package struct QueryTree: Sendable {
     func add(_ name: String, _ value: String?) { branch.members.append((name, value)) }
     add("FULL_PATH", JSON5.quoted(path.isEmpty ? "/" : path))
     if let row = branch.row {
+      // TITLE is our own attribute: the page shows it.
+      add("TITLE", JSON5.quoted(row.title))
       add("DESCRIPTION", JSON5.quoted(row.words))
       add("ACCESS", "\(access(row))")
       add("TYPE", row.each.isEmpty ? JSON5.quoted(row.typeTags) : nil)

@@ -9,13 +9,14 @@ let number = 0;
 
 const locked = /^(tempo|quantum)(\/|$)/;
 
-// A line of a list: name, control, help.
-export function lineOf(desk, row, { name = row.path, open = false, shows = null } = {}) {
+// A line of a list: name, control, help. A full one shows the help and the address at once.
+export function lineOf(desk, row, { name = row.title, isFull = false, shows = null } = {}) {
 	const id = `c${(number += 1)}`;
 	const head = make("span.name", {}, make("span", { id }, name));
 	const line = make("div.line", {}, head, controlOf(desk, row, { id, name, shows }));
-	const help = make("p.help", { id: `${id}-help`, hidden: !open }, row.words.replaceAll("-", "-\u2060"));
-	if (!open && row.words) {
+	const help = make("p.help", { id: `${id}-help`, hidden: !isFull }, row.words.replaceAll("-", "-\u2060"));
+	if (isFull) help.append(make("code.address", {}, row.path));
+	if (!isFull && row.words) {
 		const ask = make("button.ask", { "aria-expanded": "false", "aria-controls": help.id, "aria-label": `About ${name}` });
 		on(ask, "click", () => {
 			help.hidden = !help.hidden;

@@ -8,25 +8,26 @@ import { on } from "./hands.js";
 import { patternEditor } from "./pattern.js";
 import { findingElement } from "./trouble.js";
 
-// Title: address Name, address Name. A function builds an entry without a title.
+// Title: address Name, address. An address without a name has its title from the table. An entry without a
+// title is built by a function.
 const soundCards = `
-Click: click Click, click/volume Volume, click/sound Sound, pattern, click/subdivision Clicks per note, click/when It plays, count/in Count-in
+Click: click, click/volume Volume, click/sound Sound, pattern, click/subdivision, click/when It plays, count/in
 phone
-MIDI clock: clock MIDI clock, clock/when It is sent, clock/offset Earlier by, clock/jitter Off its place by, clock/settle Time to settle
-Pulses: pulse Pulses, pulse/rate Per beat, pulse/offset Earlier by, pulse/jitter Off their place by, run/offset Run gate earlier by
+MIDI clock: clock, clock/when It is sent, clock/offset Earlier by, clock/jitter Off its place by, clock/settle Time to settle
+Pulses: pulse, pulse/rate Per beat, pulse/offset Earlier by, pulse/jitter Off their place by, run/offset
 Your own outputs: outputs, out/add Add or change
 Set list: set, set/go Song number
-In time with the room: click/offset Click earlier by, click/2/offset Second click earlier by, jack/offset JACK earlier by, jack/sink Other programs are heard at, jack/sink/str That is, jack/latency Its latency, jack/latency/refused Impossible latencies, jack/xruns Audio late, jack/lost Cycles missed`;
+In time with the room: click/offset, click/2/offset, jack/offset, jack/sink, jack/sink/str That is, jack/latency Its latency, jack/latency/refused, jack/xruns, jack/lost`;
 
 const linkCards = `
 trouble
-Ableton Link: link Enabled, peers/str Session, peers/list Peers, startstop Start/stop sync, link/active On the network
+Ableton Link: link Enabled, peers/str Session, peers/list Peers, startstop, link/active On the network
 Link Audio: link/audio Sound of the peers, link/name Our name, link/audio/delay Heard later by, channels
-Other rooms: far/str Rooms, far Heard, link/offset They are earlier by, link/distance Their grid is later by, far/roundtrip Round trip, far/bound Their beat is off by at most, far/loss Lost on the way, far/seen This room is seen there as, far/key Key, far/refused Called with another key
-Who leads: lead/str Leads now, lead Lead, lead/grid Move the grid too, lead/midi/str MIDI clock, lead/midi/offset Follow it earlier by, lead/error Apart by, jack/timebase/str Timebase master, takeover Timebase
-Bar: quantum Quantum, quantum/bar Quantum of one bar, meter Meter, align Beat 0 is now
-Launch: launch Start on, count/in Count-in, stop/when Stop on, launch/align Exactly, launch/wait While it waits, launch/error Last start was off by, launch/moved Starts that came later
-Drift: drift Sound card's rate, drift/lag DAW is behind by, drift/correct Correct, drift/above Above, drift/corrections Corrections
+Other rooms: far/str Rooms, far Heard, link/offset They are earlier by, link/distance Their grid is later by, far/roundtrip Round trip, far/bound Their beat is off by at most, far/loss Lost on the way, far/seen, far/key Key, far/refused
+Who leads: lead/str, lead Lead, lead/grid, lead/midi/str MIDI clock, lead/midi/offset Follow it earlier by, lead/error Apart by, jack/timebase/str, takeover Timebase
+Bar: quantum, quantum/bar, meter, align
+Launch: launch, count/in, stop/when, launch/align Exactly, launch/wait While it waits, launch/error, launch/moved Starts that came later
+Drift: drift Sound card's rate, drift/lag, drift/correct Correct, drift/above Above, drift/corrections Corrections
 page`;
 
 const groups = `Link: link startstop peers quantum meter align, Lead: lead, Tempo: tempo timeline, Launch: launch count,
@@ -81,7 +82,7 @@ export class Sections {
 		const [path, ...name] = text.split(" ");
 		const row = this.rows.get(path);
 		const shows = this.rows.has(`${path}/db`) ? `${path}/db` : null;
-		return row ? [lineOf(this.desk, row, { name: name.join(" "), shows })] : [];
+		return row ? [lineOf(this.desk, row, { name: name.join(" ") || row.title, shows })] : [];
 	}
 
 	pattern() {
@@ -114,13 +115,13 @@ export class Sections {
 			place.replaceChildren(...findings.map(findingElement));
 			tell(`${findings.filter(({ grade }) => grade === "bad").length} wrong.`);
 		} catch {
-			refuse(button, "The doctor did not finish.");
+			refuse(button, "tactus doctor did not finish.");
 		}
 		button.disabled = false;
 	}
 
 	showTrouble(found) {
-		const good = { grade: "good", words: "Nothing that tactus knows of." };
+		const good = { grade: "good", words: "tactus knows of no fault." };
 		this.findings?.replaceChildren(...(found.length > 0 ? found : [good]).map(findingElement));
 	}
 
@@ -136,7 +137,7 @@ export class Sections {
 				place.append(cards.get(title).box);
 			}
 			const { buttons } = cards.get(title);
-			const line = lineOf(this.desk, row, { open: true });
+			const line = lineOf(this.desk, row, { isFull: true });
 			if (row.kind === "trigger") buttons.append(line), (buttons.hidden = false);
 			else buttons.before(line);
 		}
@@ -164,7 +165,7 @@ export class Sections {
 		}
 	}
 
-	// Each word must occur in the address or the help.
+	// Each word must occur in the title, the address or the help.
 	search(text) {
 		const words = text.toLowerCase().split(/\s+/).filter(Boolean);
 		let count = 0;
@@ -182,7 +183,7 @@ export class Sections {
 			box.hidden = here === 0;
 			count += here;
 		}
-		$("found").textContent = words.length === 0 ? "" : count === 0 ? "Nothing has these words." : `${count} found`;
+		$("found").textContent = words.length === 0 ? "" : count === 0 ? "No setting has these words." : `${count} found`;
 	}
 
 	draw(moment) {
@@ -216,5 +217,5 @@ function rowOf(node) {
 		const kind = range.VALS ? "word" : { s: "text", i: "whole" }[type] ?? number;
 		return { kind, unit, words: range.VALS, least: range.MIN, most: range.MAX };
 	});
-	return { path, kind: node.TAGS?.[0] ?? ["", "reading", "order", "value"][node.ACCESS], parameters, words: node.DESCRIPTION ?? "", value: node.VALUE };
+	return { path, kind: node.TAGS?.[0] ?? ["", "reading", "order", "value"][node.ACCESS], parameters, title: node.TITLE ?? path, words: node.DESCRIPTION ?? "", value: node.VALUE };
 }

@@ -26,6 +26,7 @@ struct QueryTests {
     #expect(answer("/tactus/tempo", "HOST_INFO").body == answer("/", "HOST_INFO").body)
     #expect(answer("/tactus/pulse/rate/24", "VALUE").body == "{\"VALUE\":[0.0]}")
     #expect(answer("/tactus/click", "FULL_PATH").body == "{\"FULL_PATH\":\"/tactus/click\"}")
+    #expect(answer("/tactus/link/str", "TITLE").body == "{\"TITLE\":\"Link enabled\"}")
     #expect(answer("/tactus", "VALUE").body == "{}")
   }
 

@@ -22,6 +22,22 @@ struct TableTests {
     }
   }
 
+  @Test
+  func `every row has a short title of its own, and no title lacks a row`() {
+    var seen: [String: String] = [:]
+    for row in Table.standard.rows {
+      let title = row.title
+      #expect((1...Node.longestTitle).contains(title.count) && title != row.path, "\(row.path): \(title)")
+      if let other = seen.updateValue(row.path, forKey: title) {
+        Issue.record("\(row.path) and \(other) are both called \(title)")
+      }
+    }
+    #expect(Node.titles.keys.filter { Table.standard.row($0) == nil } == [])
+    #expect(Table.standard.row("link/str")?.title == "Link enabled")
+    #expect(Table.standard.row("click/sound")?.title == "Click sound")
+    #expect(Table.standard.row("launch/beat")?.title == "Start on: beat")
+  }
+
   @Test(arguments: Table.standard.rows.indices)
   func `every row has the abilities of its kind`(index: Int) {
     let row = Table.standard.rows[index]
