@@ -139,7 +139,7 @@ beside() {
   # tells when it ends.
   setsid env --default-signal=INT,QUIT "$@" >"$log" 2>&1 </dev/null &
   export TACTUS_BESIDE="$$ $! ${1##*/} $log" # $$ becomes tactus
-  echo "$! $(began $!)" >"$open" || echo "session $name: another start will not know of this ${1##*/}" >&2
+  echo "$! $(began $!)" >"$open" || echo "session $name: could not note that ${1##*/} runs: the next start will open a second one" >&2
   echo "session $name: the messages of ${1##*/} go to $log" >&2
 }
 

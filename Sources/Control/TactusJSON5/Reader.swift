@@ -21,7 +21,7 @@ struct Reader {
     let element = try element(depth: 0)
     try scanner.skipSpace()
     guard let rest = scanner.next else { return element }
-    throw scanner.fault("something behind the end: \(rest.shown)")
+    throw scanner.fault("text after the end: \(rest.shown)")
   }
 
   // MARK: values

@@ -76,7 +76,7 @@ struct Answers {
   }
 
   static func examined(_ report: [UInt8]?) -> Response {
-    guard let report else { return Response(503, "the doctor did not finish\n") }
+    guard let report else { return Response(503, "tactus doctor did not finish\n") }
     var response = Response(200)
     (response.type, response.body) = ("application/json", report)
     return response

@@ -5,7 +5,7 @@ import TactusOSC
 /// An OSC message as a line of JSON: `["/tactus/tempo", 128]`. Strict, total on every input, and bounded by
 /// what it is given.
 enum JSONLine {
-  /// The maximum of a packet.
+  /// The maximum number of arguments in a packet.
   static let argumentLimit = 64
 
   struct Fault: Error, Equatable {
@@ -147,7 +147,7 @@ enum JSONLine {
     }
 
     private mutating func string() throws(Fault) -> String {
-      let fault = Fault(words: "a text is not closed, or has what has no place in JSON")
+      let fault = Fault(words: "a text is not closed, or has characters that JSON does not allow")
       at += 1
       var text: [UInt8] = []
       while let byte = next {

@@ -51,7 +51,7 @@ enum Console {
         stage.lost += 1
         return true
       }
-      let news = stage.lost == 0 ? "" : line("nobody read here: \(stage.lost) lines are missing")
+      let news = stage.lost == 0 ? "" : line("the reader was too slow: \(stage.lost) lines are missing")
       stage.lost = 0
       return write(news + line(text), to: STDOUT_FILENO)
     }

@@ -31,7 +31,7 @@ enum FarKeyFile {
     case .system("open", ENOENT) where isUsual:
       "there is no key for other rooms yet: tactus far-key makes one, tactus far-key --typed takes the one of the other room"
     case .system("open", EEXIST):
-      "\(path) is there already, and the other rooms have the key in it; remove it first, if you mean it"
+      "\(path) exists already, and the other rooms have its key; remove it first if you want a new one"
     case .system(_, let code): "\(path): \(String(cString: strerror(code)))"
     case .notPrivate(let mode):
       "\(path) can be read or written by others (mode \(String(mode, radix: 8))); chmod 600 \(path)"
@@ -44,10 +44,11 @@ enum FarKeyFile {
   static func words(_ refusal: KeyText.Refusal) -> String {
     switch refusal {
     case .tooShort(let least):
-      "a key has at least \(least) letters and digits: whoever records what you send can try short ones at home"
+      "a key needs at least \(least) letters and digits: a shorter one can be guessed from recorded "
+        + "packets"
     case .tooEven: "this key has hardly any two different letters"
     case .tooLong(let most): "a key has at most \(most) bytes"
-    case .noMemory: "64 MB of memory are needed to make a key of words, and could not be had"
+    case .noMemory: "not enough memory: to make a key of words takes 64 MB"
     }
   }
 }

@@ -62,20 +62,23 @@ extension Configuration {
     Option(
       "link-to", in: .far, .value("HOST", .farHost, \.far.calls), reach: .start,
       help:
-        "Be in one session with the tactus at HOST or HOST:PORT, which accepts calls, wherever it is. \"HOST offset=3\" is one that is "
-        + "3 ms earlier than measured, as --link-offset says it of all; far/offset changes that. Can be repeated."
+        "Share a session with the tactus at HOST or HOST:PORT in another room, which must accept calls. "
+        + "\"HOST offset=3\" is 3 ms earlier than measured, as --link-offset sets it for all rooms; "
+        + "far/offset changes that. Can be repeated."
     ),
     Option(
       "link-accept", in: .far, .value("PORT", .door, \.far.accept, bare: "on"), reach: .start,
       help:
-        "Let other rooms call, at this UDP port (default: off; without a port \(FarSettings.usualPort)). One of two rooms "
-        + "must be reachable so. With ADDRESS or ADDRESS:PORT they can call only at that address of this machine, and by the interface that has it."
+        "Accept calls of other rooms at this UDP port (default: off; without a port "
+        + "\(FarSettings.usualPort)). One of two rooms must accept them. With ADDRESS or ADDRESS:PORT only "
+        + "calls to that address of this machine are accepted, through its interface."
     ),
     Option(
       "link-key", in: .far, .value("FILE", .keyFile, \.far.key), reach: .start,
       help:
-        "The key that all rooms have in common (default: what tactus far-key has made). none: no key, for a VPN; then only "
-        + "private addresses are heard, and --link-accept needs this machine's address in the VPN."),
+        "The file of the key that all rooms share (default: what tactus far-key has made). none: no key, "
+        + "for a VPN; then only private addresses are accepted, and --link-accept needs this machine's "
+        + "address in the VPN."),
   ]
 
   /// nil: no other rooms are wanted. Stretching the key takes a tenth of a second.
@@ -83,8 +86,8 @@ extension Configuration {
     guard far.isWanted else { return nil }
     if far.key == "none", far.accept != .off, far.accept.address == nil {
       throw Complaint(
-        "--link-key=none lets every machine in that can call, so --link-accept needs this machine's address in the VPN: "
-          + "--link-accept=ADDRESS or ADDRESS:PORT")
+        "--link-key=none lets every machine call, so --link-accept needs this machine's address in the "
+          + "VPN: --link-accept=ADDRESS or ADDRESS:PORT")
     }
     let key = try far.key == "none" ? FarKey.ofNobody : FarKeyFile.key(at: far.key)
     let port = far.accept == .off ? nil : far.accept.port ?? FarSettings.usualPort

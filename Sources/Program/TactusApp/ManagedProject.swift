@@ -205,7 +205,8 @@ struct SessionFolder: Equatable {
       return "  \(JSON5.quoted(port)): [\(others.map(JSON5.quoted).joined(separator: ", "))],\n"
     }
     let words =
-      "// What the ports of tactus are connected with in this session. Made again as soon as it is there.\n"
+      "// The connections of tactus's ports in this session. tactus makes each again as soon as both "
+      + "ports exist.\n"
     try WholeFile.write(words + "{\n" + lines.joined() + "}\n", to: self.connections)
   }
 

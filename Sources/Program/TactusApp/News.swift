@@ -58,7 +58,8 @@ struct StudioNews {
     }
     if sight.isGivenUp, !before.isGivenUp {
       lines.append(
-        "another JACK client does not get ready: JACK starts without it in the end, on no bar; a stop ends that"
+        "another JACK client is not getting ready: JACK will start without it, off the bar; press stop "
+          + "to cancel"
       )
     }
     if sight.corrections > before.corrections {
@@ -89,7 +90,7 @@ struct StudioNews {
       )
     }
     if sight.standsStill, !before.standsStill {
-      lines.append("JACK's transport says that it rolls, and stands still: tactus locates it")
+      lines.append("JACK's transport says that it rolls, but stands still: tactus locates it")
     }
     if sight.isMasterSenseless, !before.isMasterSenseless {
       lines.append("the timebase master shows bars that make no sense: its tempo can lead, its beat cannot")
@@ -132,7 +133,8 @@ struct StudioNews {
       case .echo:
         (
           .echo,
-          "the MIDI clock that leads is tactus's own, which comes back: disconnect its way out or its way in"
+          "the MIDI clock that leads is tactus's own, looped back: disconnect the port clock or the port "
+            + "control"
         )
       }
     defer { clock = new }

@@ -92,7 +92,7 @@ struct FarNews {
     }
     if far.refused != refused, !far.refused.isEmpty, now >= nextRefusal {
       nextRefusal = now + Self.refusalSpacing
-      lines.append("Somebody at \(far.refused) called with another key")
+      lines.append("A caller at \(far.refused) used another key")
     }
     states = Dictionary(far.rooms.map { ($0.name, $0.state) }, uniquingKeysWith: { $1 })
     (refused, failure) = (far.refused, far.failure)

@@ -51,7 +51,8 @@ extension Configuration {
         + "sets, and send it everything. Can be repeated."),
     Option(
       "osc-send", in: .surface, .value("ADDRESS:PORT", .endpoint, \.surface.send),
-      reach: .start, help: "Send this controller everything, without its asking. Can be repeated."),
+      reach: .start, help: "Send this controller everything, although it has not subscribed. Can be repeated."
+    ),
     Option(
       "osc-query", in: .surface, .value("PORT", .port, \.surface.query, bare: "on"), reach: .start,
       help: "Describe all addresses over HTTP (OSCQuery), at this TCP port or a free one (default: off)."),
@@ -88,7 +89,8 @@ extension Configuration {
       "midi-learned", in: .midi, .value("EVENT=COMMAND", .binding, \.learned),
       reach: .start, isRemembered: true,
       help:
-        "The same, as tactus learned it by OSC (midi/learn) and remembers it. It wins over --midi. Can be repeated."
+        "A binding that tactus learned by OSC (midi/learn) and remembers. It wins over --midi. Can be "
+        + "repeated."
     ),
   ]
 

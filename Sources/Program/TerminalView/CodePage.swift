@@ -71,7 +71,7 @@ extension TerminalView {
         scene.state.choices.opensPage ? [("\(lock): close the page to everybody.", Style.plain)] : []
       return addresses + code + [(back, .plain)] + closing
         + [(problem ?? "Point a phone's camera here: that pairs it.", problem == nil ? .quiet : .plain)]
-        + [("Whoever sees this code can change what the page can.", .quiet)]
+        + [("Everyone who sees this code can change settings.", .quiet)]
     }
   }
 

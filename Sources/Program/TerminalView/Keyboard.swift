@@ -73,7 +73,7 @@ public struct Keyboard: Sendable {
   }
 
   private func unbound(_ key: Key) -> String {
-    if key == .enter { return "Enter sets a tempo that is typed, and none is" }
+    if key == .enter { return "Enter sets the tempo that you have typed: type one first" }
     return "no key \(key)" + (keys.key(for: .turn).map { "; \($0) lists them" } ?? "")
   }
 

@@ -88,7 +88,7 @@ import Testing
     try await there.wait("playing", "on")
     try await there.ask("stop")
     try await here.wait("playing", "off")
-    // There are twenty milliseconds of jitter, of which the fastest quarter counts.
+    // The wire has 20 ms of jitter, but only the fastest quarter of the pings counts.
     #expect(abs(try await rooms.distance()) < 5)
     let heard = try #require(await listener.line(within: .seconds(40))).split(separator: " ").compactMap {
       Int($0)
@@ -137,7 +137,7 @@ import Testing
     try await rooms.start(keys: [Self.key, "tuvw-" + Self.key])
     for peer in rooms.peers { try await peer.wait("peers", "1", seconds: 30) }
     while let line = try await rooms.tactus[0].line(within: .seconds(30)) {
-      if line.contains("called with another key") { break }
+      if line.contains("used another key") { break }
     }
     try await rooms.peers[0].ask("tempo 133")
     try await Task.sleep(for: .seconds(2))

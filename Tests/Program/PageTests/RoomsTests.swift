@@ -25,7 +25,8 @@ import Testing
     try await visit.until("/3[0-9.]+ ms/.test(\(row("far/roundtrip")))")
     try await visit.until("/1[0-9.]+ ms/.test(\(row("far/bound")))")
     // Over a distance the sound is late, the beat is not.
-    try await visit.until("\(row("far"))?.includes('Their beat is in time; sound from there takes its way')")
+    try await visit.until(
+      "\(row("far"))?.includes('Their beat is in time; their sound needs its travel time')")
     try await visit.touch("fill \"#link [data-address='link/distance'] input\" 1bar")
     try await visit.until("link/distance", is: "1bar")
     try await visit.until("\(row("far/str"))?.includes('4 beats later')")

@@ -25,7 +25,7 @@ struct ConfigurationFileTests {
     ("{tempo: 120, tempo: 121}", "1: \"tempo\" is there twice, first in line 1"),
     ("{tempo: 120, 'tempo': 120}", "1: \"tempo\" is there twice, first in line 1"),
     ("{tempo: 120,50}", "1: a name or } was expected, not 5"),
-    ("{} {}", "1: something behind the end: {"),
+    ("{} {}", "1: text after the end: {"),
     // Not a configuration.
     ("[]", "1: holds a list instead of { key: value, ... }"),
     ("\n\"bpm\"", "2: holds text instead of { key: value, ... }"),
@@ -93,7 +93,7 @@ struct ConfigurationFileTests {
       "1: \"key\" takes a list, each of it a key (an ASCII character, space, up, down, left, right, pageup, pagedown, home, "
         + "enter or backspace) and what it does, such as \"x = start bar\", not \"f1 = tap\""
     ),
-    // Words.
+    // Values that are words of a list.
     ("{lead: 'me'}", "1: \"lead\" takes link, host, auto or midi, not \"me\""),
     ("{lead: 'Host'}", "1: \"lead\" takes link, host, auto or midi, not \"Host\""),
     ("{launch: 1}", "1: \"launch\" takes now, beat or bar, not 1"),

@@ -89,7 +89,7 @@ struct DoctorJudgementTests {
     let words = bad(findings)
     #expect(words.count == 2)
     #expect(words[0].hasSuffix("not real time: every busy program can make it stutter"))
-    #expect(words[1] == "Latency: JACK reports none for system:playback_1, and there always is some")
+    #expect(words[1] == "Latency: JACK reports no latency for system:playback_1, and there always is some")
     #expect(findings.filter { $0.grade == .bad }.allSatisfy { $0.remedy != nil })
   }
 
@@ -100,7 +100,7 @@ struct DoctorJudgementTests {
     let words = bad(JACKExamination.judge(survey))
     #expect(
       words == [
-        "Latency: home-made:in: the program reports more than 2 s to JACK, which tactus takes for none"
+        "Latency: home-made:in: the program reports more than 2 s to JACK, which tactus counts as none"
       ])
     survey.implausible = (1...6).map { "port\($0)" }
     #expect(bad(JACKExamination.judge(survey)).first?.contains("port4 and 2 more:") == true)
@@ -254,7 +254,7 @@ struct DoctorJudgementTests {
       bad(findings) == [
         "Real time: this user may not have it: every busy program can make the sound stutter",
         "Memory: only 8192 KiB may be locked: under pressure the sound waits for the disk",
-        "Clock: hpet is slow to read, and it is read all the time",
+        "Clock: hpet is slow to read, and audio programs read it all the time",
       ])
     #expect(findings.last?.grade == .note)
     #expect(findings.contains { $0.remedy?.contains("echo tsc") == true })

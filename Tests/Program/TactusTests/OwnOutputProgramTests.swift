@@ -82,7 +82,7 @@ struct OwnOutputProgramTests {
     tablet.send("out/drums/offset f:600.0")
     try await tablet.hear("error s:out/drums/offset: -500 to 500 ms, not 600 s:/tactus/out/drums/offset i:3")
     tablet.send("out/add s:clock=clock")
-    _ = try await tablet.hear(beginning: "error s:out/add: tactus has ports")
+    _ = try await tablet.hear(beginning: "error s:out/add: clock is taken by a port")
     let ports = try await ChildProcess.run(stage.command(["jack_lsp"]))
     #expect(ports.output.contains("tactus:drums\n") && ports.output.contains("tactus:bass\n"))
     tablet.send("out/remove s:drums")

@@ -66,7 +66,7 @@ struct ReloadTests {
     #expect(reload.wanted.tempo == 120 && reload.wanted.name == "tactus")
     #expect(reload.line == "configuration read again: click-gain changed; name, tempo from the next start on")
     let nothing = Reload(from: Configuration(), to: Configuration(), present: Configuration())
-    #expect(nothing.line == "configuration read again: nothing is different")
+    #expect(nothing.line == "configuration read again: nothing has changed")
   }
 }
 

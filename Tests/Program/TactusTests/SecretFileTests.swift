@@ -87,7 +87,7 @@ struct SecretFileTests {
     let secret = one.look()
     for _ in 0..<3 { #expect(one.look() == secret) }
     #expect(notices.texts.count == 1)
-    #expect(notices.texts[0].contains("can't be kept") && notices.texts[0].contains("until tactus ends"))
+    #expect(notices.texts[0].contains("can't be saved") && notices.texts[0].contains("until tactus ends"))
     // A folder in its place is not deleted.
     let folder = scratch.path + "/pairing.json5"
     #expect(mkdir(folder, 0o700) == 0)

@@ -23,11 +23,11 @@ public struct Choice: Sendable {
   public let isRemembered: Bool
   /// For this run only: neither an option nor a key.
   public let isMomentary: Bool
-  /// Senders from which it is accepted.
+  /// Senders whose changes of this choice are accepted.
   let reach: Node.Reach
   /// Reads the value from the settings. nil: it has no value of its own there.
   public let read: @Sendable (Settings) -> [Value]?
-  /// Sets it as a file or an option does.
+  /// Sets the choice as a file or an option does.
   public let write: @Sendable (inout Settings, [Value]) -> Void
   /// Sets it while the program runs; settings that follow it lose values of their own.
   public let choose: @Sendable (inout Settings, [Value]) -> Void
@@ -109,7 +109,7 @@ public enum Section: String, CaseIterable, Sendable {
   case page = "The page in browsers"
   case other = "Other"
 
-  /// Sections that have members, with these.
+  /// The sections that have members, each with its members.
   package static func groups<Member>(
     _ members: [Member], by section: (Member) -> Section
   ) -> [(Section, [Member])] {
@@ -133,8 +133,8 @@ extension Choice {
 
   static let quantum = Choice(
     "quantum", \.ownQuantum,
-    "The grid that peers share: a start waits for a multiple of this many beats; 0 is no grid. With bar it is one bar of the meter, whatever "
-      + "that is: 3.5 in 7/8.",
+    "The shared grid: a start waits for a multiple of this many beats; 0 is no grid. bar sets it to "
+      + "one bar of the meter, such as 3.5 beats in 7/8.",
     in: .session, letter: "q", holding: { [.number($0.quantum)] })
 }
 

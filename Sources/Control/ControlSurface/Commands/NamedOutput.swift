@@ -45,7 +45,7 @@ public struct NamedOutput: Hashable, Sendable {
         )
       }
       guard given.insert(choice.path).inserted else {
-        throw .range("\(choice.path) is there twice; say it once")
+        throw .range("\(choice.path) is given twice")
       }
       try choice.set(&settings, text: parts[1])
     }
@@ -70,10 +70,10 @@ public struct NamedOutput: Hashable, Sendable {
         || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
     guard isPlain, (1...32).contains(name.utf8.count) else {
-      throw .range("a name has 1 to 32 letters, digits, - and _, unlike \(printable(name, limit: 40))")
+      throw .range("a name has 1 to 32 letters, digits, - and _, not \(printable(name, limit: 40))")
     }
     guard !taken.contains(name), !ChannelPortName.isOne(name.utf8) else {
-      throw .range("tactus has ports or addresses of its own like \(name); take another name")
+      throw .range("\(name) is taken by a port or an address of tactus; choose another name")
     }
   }
 

@@ -38,7 +38,7 @@ public struct Node: Sendable {
   public internal(set) var each: [Parameter] = []
   public internal(set) var group = Group.state
   public let words: String
-  /// Senders from which it is accepted.
+  /// Senders whose messages for this row are accepted.
   var reach = Reach.anyone
   /// Readable only by this machine, paired controllers and paired browsers.
   var isForPaired = false
@@ -230,7 +230,7 @@ extension Node {
     case .value, .order, .verb: try values(arguments)
     case .reading: throw .refused("can only be read")
     case .feed: throw .refused("is sent to subscribers of the group \(group.words)")
-    case .answer: throw .refused("is what \(Table.root) sends, and no command to it")
+    case .answer: throw .refused("is only sent by \(Table.root), and is no command")
     }
   }
 

@@ -9,7 +9,7 @@ struct OutputChoice: Sendable {
   let kinds: Set<OutputKind>
   let words: String
   let parameter: Parameter
-  /// Whether text and files contain it.
+  /// Whether the output's text, in options and files, contains this setting.
   var isWritten = true
   let get: @Sendable (OutputSettings) -> Value
   let set: @Sendable (inout OutputSettings, Value) throws(Refusal) -> Void
@@ -30,9 +30,10 @@ struct OutputChoice: Sendable {
   /// Preset for a kind of device, in one word. It sets other settings, which are saved in its place.
   private static let box = OutputChoice(
     "for", [.pulse], \.gate.box,
-    "What takes the pulses: korg is a volca, SQ-1, electribe or Pocket Operator (2 a beat, 15 ms), step a sequencer that goes on by "
-      + "one sixteenth with each (4), din and din48 DIN sync (24 and 48 a beat, as wide as the gaps allow). Sets rate, width, when, level "
-      + "and invert; own: none of these.",
+    "The receiver of the pulses. korg: volca, SQ-1, electribe or Pocket Operator (2 a beat, 15 ms). "
+      + "step: a sequencer that advances by a sixteenth with each pulse (4 a beat). din, din48: DIN sync "
+      + "(24 or 48 a beat, as wide as the gaps allow). Each of these sets rate, width, when, level and "
+      + "invert; own sets none.",
     isWritten: false)
 
   static func all(of kind: OutputKind) -> [OutputChoice] { all.filter { $0.kinds.contains(kind) } }
@@ -69,8 +70,9 @@ struct OutputChoice: Sendable {
     ),
     OutputChoice(
       "rate", [.pulse, .reset], \.gate.rate,
-      "How often: 4 is four a beat, 3/2 three in two beats, 1/bar, 1/8bars; up to 96 a beat, down to 1/64bars. A reset's may be "
-        + "start, too: then it comes at the song's start alone."),
+      "Pulses in a beat or bar: 4 is four a beat, 3/2 three in two beats, 1/bar one a bar, 1/8bars one "
+        + "in eight bars; up to 96 a beat, down to 1/64bars. A reset's may also be start: one pulse at the "
+        + "song's start, and no other."),
     OutputChoice(
       "when", [.clock], \.clock.when, "When clocks are sent: always, or only while the transport rolls."),
     OutputChoice(
@@ -87,24 +89,26 @@ struct OutputChoice: Sendable {
       within: .number(1...2000, unit: "ms")),
     OutputChoice(
       "play", [.clock], \.clock.plays,
-      "0 stops this machine alone. 1 while the song rolls starts it, alone, on the song's next bar.",
+      "0 stops this machine, and no other. 1 starts this machine, and no other, on the song's next "
+        + "bar; the song must roll.",
       isWritten: false),
     OutputChoice(
       "width", gates.subtracting([.run]), \.gate.width,
-      "How long a pulse is; where pulses come close, two fifths of the time between them.",
+      "The length of a pulse. If pulses come too close for it, a pulse lasts two fifths of the time "
+        + "between them.",
       within: .number(0.1...1000, unit: "ms")),
     OutputChoice(
-      "level", gates, \.gate.level, "How high it goes; 1 is all that the sound card can do.",
+      "level", gates, \.gate.level, "The level of the signal; 1 is the sound card's full scale.",
       within: .number(0.01...1)),
     OutputChoice(
       "fine", gates.subtracting([.run]), \.gate.isFine,
-      "Edges between two frames where they belong there, not at the nearest frame."),
+      "Place edges between two frames, where their time is, rather than at the nearest frame."),
     OutputChoice("invert", gates, \.gate.isInverted, "High at rest, low for the pulse."),
     OutputChoice(
       "when", [.click], \.click.when, "When it clicks: always, or only while the transport rolls."),
     OutputChoice("sound", [.click], \.click.sound, "The sound of this click."),
     OutputChoice(
-      "level", [.click], \.click.gain, "How loud it is, as a factor; 1 leaves the sound as it is.",
+      "level", [.click], \.click.gain, "The click's loudness as a factor; 1 leaves the sound as it is.",
       within: .number(0...8)),
     OutputChoice(
       "subdivision", [.click], \.click.subdivision, "Clicks for each note of the meter.",
@@ -115,15 +119,16 @@ struct OutputChoice: Sendable {
     ),
     OutputChoice(
       "countin", [.click], \.countIn,
-      "Click this many whole bars before a start, which waits for them, at this port alone.",
+      "A count-in at this port alone: click this many whole bars before a start, which waits for them.",
       within: .whole(0...Int(LaunchSettings.mostCountIn), unit: "bars")),
     OutputChoice(
       "fps", timecodes, \.timecode.rate,
-      "Frames of timecode a second; 29.97df leaves numbers out so that an hour of them is an hour."),
+      "Frames of timecode a second. 29.97df is drop frame: it skips numbers, so that an hour of "
+        + "timecode lasts an hour."),
     OutputChoice(
       "start", timecodes, \.timecode.start, "The timecode of the transport's start, as in 01:00:00:00."),
     OutputChoice(
-      "level", [.ltc], \.timecode.level, "How loud it is; 1 is all that the sound card can do.",
+      "level", [.ltc], \.timecode.level, "The level of the timecode; 1 is the sound card's full scale.",
       within: .number(0.01...1)),
   ]
 }

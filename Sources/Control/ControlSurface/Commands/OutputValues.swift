@@ -78,7 +78,7 @@ extension GateSettings {
 
 extension Rate: Choosable {
   static let often =
-    "up to 96 a beat as in 4 or 3/2, or so many in 1 to 64 beats or bars as in 1/bar and 3/8bars"
+    "up to 96 a beat as in 4 or 3/2, or a number in 1 to 64 beats or bars as in 1/bar and 3/8bars"
   static let allowed = often + "; a reset's may be start"
 
   public static var parameters: [Parameter] { [.text(limit: 16)] }

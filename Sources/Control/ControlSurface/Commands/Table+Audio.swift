@@ -19,43 +19,48 @@ extension Table {
         isRemembered: true),
       Choice(
         "link/audio/delay", \.audio.delay,
-        "How much later than at its beat a received channel is heard: as little as the network allows, or always so many "
-          + "milliseconds, beats or bars.",
+        "How long after its beat a received channel is heard: as little as the network allows (auto), or "
+          + "always this many milliseconds, beats or bars.",
         within: .text(limit: 16), in: .audio, written: ("auto|MS|Nbeats|Nbars", AudioDelay.allowed),
         isRemembered: true),
       Choice(
         "link/audio/send/offset", \.audio.sendOffset,
-        "What comes in was played so much earlier than JACK's latencies say.",
+        "Corrects JACK's latency for sent channels: their sound was played this much earlier than JACK "
+          + "says.",
         within: .number(-500...500, unit: "ms"), in: .audio, isRemembered: true),
       Choice(
         "link/audio/receive/offset", \.audio.receiveOffset,
-        "What is received is heard so much later than JACK's latencies say, and sent to the port that much earlier.",
+        "Corrects JACK's latency for received channels: their sound is heard this much later than JACK "
+          + "says, so tactus sends it to the port this much earlier.",
         within: .number(-500...500, unit: "ms"), in: .audio, isRemembered: true))
     + [
       // Otherwise any sender that may send a tablet's messages could listen to this machine's microphones.
       .ofThisMachine(
         "audio/send",
-        "Makes a channel for the peers, as --send does: NAME, NAME=PORT or NAME=PORT,PORT. Only this machine can."
+        "Offers a channel to the peers, as --send does: NAME, NAME=PORT or NAME=PORT,PORT. Only this "
+          + "machine may send it."
       ) { .channel(.send($0), isOn: true) },
-      .ofThisMachine("audio/send/end", "Takes the channel of this NAME away. Only this machine can.") {
+      .ofThisMachine(
+        "audio/send/end", "Removes the sent channel of this NAME. Only this machine may send it."
+      ) {
         .channel(.send($0), isOn: false)
       },
       .order(
         "audio/receive", [.text(limit: AudioChannelText.longest)],
-        "Plays a channel, as --receive does: PEER/CHANNEL, with * for anything, and =DELAY behind it for a delay of its own, as "
-          + "in Studio/Drums=1bar. The same again changes that."
+        "Plays a channel, as --receive does: PEER/CHANNEL, where * stands for any text, and =DELAY gives "
+          + "it a delay of its own, as in Studio/Drums=1bar. Send the same channel again to change its delay."
       ) { values, _ in .command(.channel(.receive(values[0].text), isOn: true)) },
       .order(
         "audio/receive/end", [.text(limit: AudioChannelText.longest)],
-        "Plays what was taken by this name no longer."
+        "Stops playing the channels that were received by this name."
       ) { values, _ in .command(.channel(.receive(values[0].text), isOn: false)) },
-      .label("audio/offered", "What can be received: PEER/CHANNEL, one after the other.") {
+      .label("audio/offered", "The channels that can be received, each as PEER/CHANNEL.") {
         ShownAudio.list($0.state.audio.offered)
       },
       .label("audio/sent", "The channels that are sent, and to how many peers.") {
         $0.state.audio.sent
       }.restoring { $0.audio.toldSent = $1[0].text },
-      .label("audio/received", "The channels that are received, and how each is doing.") {
+      .label("audio/received", "The channels that are received, with the state of each.") {
         $0.state.audio.received
       }.restoring { $0.audio.toldReceived = $1[0].text },
       .count("audio/sent/count", "", "How many channels are sent.") {
@@ -67,25 +72,26 @@ extension Table {
       .count("audio/dropouts", "", "Gaps in received channels that were too long to be filled in.") {
         $0.state.audio.channels.reduce(0) { $0 + $1.dropouts }
       },
-      .count("audio/lost", "", "Pieces of received channels that never came.") {
+      .count("audio/lost", "", "Pieces of received channels that did not arrive.") {
         $0.state.audio.channels.reduce(0) { $0 + $1.lost }
       },
-      .count("audio/late", "", "Pieces of received channels that came too late.") {
+      .count("audio/late", "", "Pieces of received channels that arrived too late.") {
         $0.state.audio.channels.reduce(0) { $0 + $1.late }
       },
       .label(
         "audio/thread",
-        "How Link Audio's own thread has its turns: in real time; ordinary, where this user may not have that; slowed, while more comes than "
-          + "may take the processor from others."
+        "The priority of Link Audio's thread: in real time; ordinary, if this user may not have real "
+          + "time; slowed, while more packets come than its share of the processor allows."
       ) { $0.state.audio.thread.words },
       .state("audio/thread/kind", "The same as a fixed word for programs.", \.audio.thread),
       .verb(
         .audioList, [.whole(1...100)],
-        "tactus sends you the channels, as audio/channel: a page of \(SurfaceMachine.channelsPerPage), the first or this one; and "
-          + "audio/page."),
+        "Asks for the channels, \(SurfaceMachine.channelsPerPage) on a page: the first page, or the one "
+          + "of this number. tactus answers with audio/page, then with an audio/channel for each."),
       .answer(
         "audio/page", [.whole(1...100), .whole(1...100), .whole(0...10_000)],
-        "Before the channels of a page of audio/list: its number, how many pages there are, and how many channels."
+        "Begins the answer to audio/list: the page's number, the number of pages, and the number of "
+          + "channels."
       ),
       .answer(
         "audio/channel",
@@ -97,9 +103,9 @@ extension Table {
           .whole(0...Int(Int32.max)), .whole(0...Int(Int32.max)), .whole(0...Int(Int32.max)),
           .text(limit: AudioChannelText.longest),
         ],
-        "A channel: its name, sent, received or offered and not received, how it is doing, delay, buffer, jitter, how long after "
-          + "its beat sound arrives, level, sample rate, dropouts, lost and late pieces, and as what it was taken: what "
-          + "audio/receive/end ends."),
+        "A channel: its name; sent, received, or offered (not received); its state; delay, buffer and "
+          + "jitter; how long after its beat sound arrives; level; sample rate; dropouts, lost pieces and "
+          + "late pieces; and the name by which it was received, for audio/receive/end."),
     ]
 }
 
@@ -115,15 +121,15 @@ extension Node {
   }
 }
 
-/// Text of channels.
+/// The text of `--send` and `--receive`.
 public enum AudioChannelText {
-  /// Two ports of JACK and a name.
+  /// The longest text in bytes: room for two JACK ports and a name.
   public static var longest: Int { 255 }
 }
 
 /// A channel as it is shown.
 public struct ShownChannel: Hashable, Sendable {
-  /// Name; for a received channel with its peer's.
+  /// The channel's name; for a received channel with the peer's name before it.
   public var name: String
   public var isSent: Bool
   /// The user's text that selected it: its own name, or a pattern for many such as "*/*".

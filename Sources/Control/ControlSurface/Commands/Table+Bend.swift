@@ -8,29 +8,31 @@ extension Table {
   static let bend: [Node] = [
     .value(
       "bend", [.number(-most...most, unit: "%")],
-      "Faster by so much for as long as it is held, slower below 0; 0 lets go, and the tempo is exactly what it was. Alone in "
-        + "the session, or with lead/grid, it moves the session; among others only what leaves our own outputs.",
+      "Bends the tempo by this many per cent until you send 0: faster above 0, slower below. 0 "
+        + "restores the tempo exactly. If tactus is alone in the session, or with lead/grid, the whole "
+        + "session bends; otherwise only our own outputs do.",
       read: { [.number($0.own.bentPercent)] }, write: { values, _ in .bend(values[0].number) }),
     held("bend/push", "Faster by bend/step while it is held.", 1),
     held("bend/pull", "Slower by bend/step while it is held.", -1),
     .value(
-      "bend/step", [.number(0.1...most, unit: "%")], "How much bend/push and bend/pull bend.",
+      "bend/step", [.number(0.1...most, unit: "%")], "How many per cent bend/push and bend/pull bend.",
       read: { [.number($0.own.bendStep)] }, write: { values, _ in .bendStep(values[0].number) }),
     .order(
       "bend/jog", [.number(-1000...1000, unit: "ms")],
-      "Moves the beat forward by so much, back below 0, by a tenth of the time that passes: for a jog wheel."
+      "Moves the beat forward by this much, or back if below 0: for a jog wheel. A move of 10 ms takes "
+        + "100 ms."
     ) { values, _ in .jog(values[0].number) },
-    .trigger("bend/home", "Takes our outputs back to the session's beat, by a tenth of the time that passes.")
-    {
+    .trigger("bend/home", "Takes our outputs back to the session's beat. A move of 10 ms takes 100 ms.") {
       _, _ in .bendHome
     },
     .measured(
-      "bend/ahead", "ms", "How far our outputs are ahead of the session, by hand; below 0 behind it.",
+      "bend/ahead", "ms",
+      "How far you have bent our outputs ahead of the session; below 0 they are behind it.",
       \.aheadMilliseconds),
     .value(
       "tempo/follow", [.flag],
-      "Taps are a drummer's: as long as this is on, tempo and beat follow them over bars. A tap that is missing, or beside the "
-        + "beat, changes nothing.",
+      "Follow a drummer: while this is on, tempo and beat follow your taps over several bars. A "
+        + "missing tap, or one off the beat, changes nothing.",
       read: { [.flag($0.own.followsTaps)] }, write: { values, _ in .followTaps(values[0].isOn) }),
   ]
 

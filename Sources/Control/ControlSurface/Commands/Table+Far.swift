@@ -9,13 +9,15 @@ extension Table {
     Node.rows(
       of: Choice(
         "link/offset", \.far.offset,
-        "The other rooms are so much earlier than measured: half of what the way there is known to take longer than the way back. "
-          + "Changed while it plays, it comes in by 0.4 ms a second.",
+        "The other rooms are this much earlier than measured. If the way there is known to take longer "
+          + "than the way back, set half the difference. A change while it plays takes effect by 0.4 ms a "
+          + "second.",
         within: .number(FarChoices.offsets, unit: "ms"), in: .far, isRemembered: true),
       Choice(
         "link/distance", \.far.distance,
-        "The grids of the other rooms are so much later: sound from here that takes that long is in time there. On one side only. "
-          + "Changed while it plays, the beats of one room go forward by as many at once.",
+        "The grids of the other rooms are this much later, so that sound from here that takes that long "
+          + "is in time there. Set it in one room only. A change while it plays moves the beats of one room "
+          + "forward by as many at once.",
         within: .text(limit: 16), in: .far, written: ("Nbeats|Nbars", FarDistance.allowed), isRemembered: true
       ))
     + ofRooms
@@ -23,39 +25,47 @@ extension Table {
   private static let ofRooms: [Node] = [
     .order(
       "far/offset", [.text(limit: 255), .number(FarChoices.offsets, unit: "ms")],
-      "The room that is called by this name (--link-to) is so much earlier than measured, beside link/offset. It comes in as slowly."
+      "The room of this name (--link-to) is this much earlier than measured, in addition to "
+        + "link/offset. A change takes effect by 0.4 ms a second."
     ) { values, _ in
       .command(.roomOffset(values[0].text, Micros(rounding: values[1].number * 1000)))
     },
-    .count("far", "", "Other rooms that are heard. Their beat is in time; sound from there takes its way.") {
+    .count(
+      "far", "",
+      "The number of other rooms that are heard. Their beat is in time; their sound needs its travel "
+        + "time."
+    ) {
       $0.state.far.heard.count
     },
     .privateLabel(
-      "far/str", "Each other room: where it is, its round trip, what is lost, and by how much it may be off."
+      "far/str", "Each other room: its address, its round trip, its loss, and how far its beat may be off."
     ) {
       $0.state.far.words
     },
     rooms,
     .measured(
-      "far/roundtrip", "ms", "The longest fastest round trip to another room that is heard; 0 without one."
+      "far/roundtrip", "ms",
+      "The fastest round trip measured to the farthest of the rooms that are heard; 0 without one."
     ) { $0.state.far.heard.compactMap(\.roundTripMilliseconds).max() ?? 0 },
     .measured(
       "far/bound", "ms",
-      "By so much another room's beat may be off at most: half of that round trip, if all of it is spent on one way."
+      "How far another room's beat may be off at most: half of that round trip, if all of it is spent "
+        + "on one way."
     ) { ($0.state.far.heard.compactMap(\.roundTripMilliseconds).max() ?? 0) / 2 },
     .measured(
-      "far/loss", "%", "What is lost on the way here, of the last thousand datagrams, in the worst case."
+      "far/loss", "%", "Loss on the way here, of the last thousand datagrams: the room with the most."
     ) {
       $0.state.far.heard.compactMap(\.lossPercent).max() ?? 0
     },
-    .privateLabel("far/refused", "Where somebody spoke last who has another key, or none.") {
+    .privateLabel("far/refused", "Address of the last caller that used a wrong key or none.") {
       $0.state.far.refused
     },
     .privateLabel(
-      "far/seen", "Where the other rooms see this machine: its own address, or that of a router in between."
+      "far/seen",
+      "The address at which the other rooms see this machine: its own, or that of a router in between."
     ) { $0.state.far.seen },
     .privateLabel(
-      "far/key", "Four letters of the key that this room has: compare them with the other room's."
+      "far/key", "Four letters that stand for this room's key: the other rooms must show the same."
     ) {
       $0.state.far.key
     },

@@ -30,7 +30,7 @@ extension Table {
         values, _ in
         .command(.locate(.bar(values[0].whole)))
       },
-      .order("locate/time", [.number(0...86_400, unit: "s")], "Goes to this time.") { values, _ in
+      .order("locate/time", [.number(0...86_400, unit: "s")], "Goes to this time in the song.") { values, _ in
         .command(.locate(.seconds(values[0].number)))
       },
     ]
@@ -56,9 +56,9 @@ extension Table {
         in: .session),
       Choice(
         "launch/wait", \.launch.wait,
-        "What JACK's transport says while your start or a Link peer's waits: that it is starting, so that slow clients get "
-          + "ready, or that it is stopped, until just before the beat, for programs that play as soon as they read starting "
-          + "(Qtractor). With a count-in it is always starting.",
+        "What JACK's transport shows while your start or a Link peer's waits. starting: slow clients get "
+          + "ready meanwhile. stopped, until just before the beat: for programs that play as soon as they "
+          + "read starting (Qtractor). With a count-in it always shows starting.",
         in: .session),
       Choice(
         "stop/when", \.stop,
@@ -78,9 +78,10 @@ extension Table {
         within: .number(0.5...1000, unit: "ms"), in: .session))
     + [
       .measured(
-        "drift/lag", "ms", "How far a DAW that counts frames is behind the session.", \.lagMilliseconds),
+        "drift/lag", "ms", "How far a DAW that counts frames is behind the session's beat.", \.lagMilliseconds
+      ),
       .count("drift/corrections", "", "Drift corrections since tactus started.") { $0.state.corrections },
-      .count("launch/moved", "", "Starts that came later because another JACK client was not ready.") {
+      .count("launch/moved", "", "Starts that were delayed because another JACK client was not ready.") {
         $0.state.movedLaunches
       },
     ]
@@ -97,8 +98,9 @@ extension Table {
         in: .jack),
       Choice(
         "jack/sink", \.sink,
-        "Where you hear other JACK programs, by the name of a JACK client or port (* stands for anything): bars and launches go by its "
-          + "latency. With auto tactus takes the sinks that the click reaches, else those that a JACK program plays to.",
+        "Where you hear other JACK programs: a JACK client or port (* stands for any text), whose "
+          + "latency counts for bars and launches. With auto tactus takes the sinks that the click reaches, "
+          + "else those that a JACK program plays to.",
         within: .text(limit: ChosenName.longest), in: .jack, written: ("auto|NAME", ChosenName.allowed),
         isRemembered: true))
     + [
@@ -108,20 +110,23 @@ extension Table {
         read: { $0.state.isRolling }, write: { .rolling($0) }),
       .flag(
         "jack/timebase",
-        "tactus is JACK's timebase master. 1 makes it master if nobody else is, 0 gives the timebase up.",
+        "tactus is JACK's timebase master. 1 makes it master if no other client is, 0 gives the timebase "
+          + "up.",
         read: { $0.state.timebase == .tactus }, write: { .timebase($0) }),
       .label(
         "jack/timebase/str",
-        "Who is timebase master. JACK does not name another client, so (probably) marks a guess."
+        "The timebase master. JACK does not name another client, so (probably) marks a guess."
       ) { $0.state.master },
       .readings(
         "jack/timebase/kind", [SurfaceState.TimebaseKind.parameter, .text(limit: 255)],
-        "Who is timebase master, as a fixed word for programs: leaving is tactus until JACK's transport stops; other is another program, whose "
-          + "name follows."
+        "The timebase master as a fixed word for programs: leaving is tactus until JACK's transport stops; "
+          + "other is another program, whose name follows."
       ) { $0.state.timebaseTold }.restoring { $0.takeTimebase($1) },
-      .trigger("takeover", "Takes the timebase, also from another program.") { _, _ in .command(.takeover) },
+      .trigger("takeover", "Makes tactus timebase master, even if another program is.") { _, _ in
+        .command(.takeover)
+      },
       .label("jack/name", "The name of tactus as a JACK client.", \.clientName),
-      .flag("jack/connected", "The JACK server is there.", \.jackConnected),
+      .flag("jack/connected", "tactus is connected to a JACK server.", \.jackConnected),
       .count("jack/rate", "Hz", "Sample rate.", \.sampleRate),
       .count("jack/period", "frames", "Frames in a cycle.", \.framesPerCycle),
       .count("jack/xruns", "", "How often JACK's driver was late since tactus started.", \.xruns),
@@ -129,7 +134,8 @@ extension Table {
       latency(.jack),
       .count(
         "jack/latency/refused", "",
-        "Latencies of more than 2 s that another program reported to JACK, and that tactus took for none, since it started.",
+        "Latencies of more than 2 s that other programs reported to JACK since tactus started. tactus "
+          + "counts each as none.",
         \.refusedLatencies),
       .label(
         "jack/sink/str", "The JACK clients whose latency counts for bars and launches, and why.", \.sinks),
@@ -150,8 +156,9 @@ extension Table {
       if $1[0].number != 0 { $0.hasLaunched = true }
     },
     .measured(
-      "lead/error", "ms", "How far a leading host and the session are apart.", \.leadErrorMilliseconds),
-    .label("status", "What the transport does, in a word or a line.") { $0.state.status },
+      "lead/error", "ms", "How far a leading host's beat and the session's are apart.",
+      \.leadErrorMilliseconds),
+    .label("status", "The transport's state, in a word or a line.") { $0.state.status },
     .label("message", "The last message, for instance that a peer came or that JACK is back.", \.message),
     .label("osc/str", "Where tactus listens for OSC, and the addresses that it still waits for.") {
       $0.own.reach.words
@@ -165,9 +172,11 @@ extension Table {
     .label("version", "The program's version.") { $0.version },
     .count("subscribers", "", "Controllers that are subscribed now.") { $0.own.subscribers },
     .count(
-      "errors", "", "Messages that tactus refused, and packets too many to be looked at, since it started."
+      "errors", "",
+      "Messages that tactus refused, and packets that it dropped because too many came, since it "
+        + "started."
     ) { $0.own.errors },
-    .label("save/str", "Which save was the last, and what came of it: where to, or why not.") {
+    .label("save/str", "The number of the last save, and its result: the file, or why it failed.") {
       "\($0.state.saves): \($0.state.saved)"
     },
     .readings(
@@ -180,11 +189,13 @@ extension Table {
     },
     ofThisMachine(
       "save",
-      "Writes what holds now into the configuration file, if there is none or tactus wrote it. Only the same machine may send it.",
+      "Writes the present settings into the configuration file, if there is none or tactus wrote it. "
+        + "Only the same machine may send it.",
       .save(replacing: false)),
     ofThisMachine(
       "save/replace",
-      "The same in place of a file that you wrote, which is kept beside it. Only the same machine may send it.",
+      "Does the same, even if you wrote the file: yours is kept beside it. Only the same machine may "
+        + "send it.",
       .save(replacing: true)),
     ofThisMachine("quit", "Ends tactus. Only the same machine may send it.", .quit),
   ]
@@ -205,7 +216,7 @@ extension Table {
       case .pulse, .run, .control: ("\(port)", "the port \(port)")
       }
     return .measured(
-      "\(path)/latency", "ms", "The latency that JACK reports for \(what); tactus makes up for it."
+      "\(path)/latency", "ms", "The latency that JACK reports for \(what); tactus compensates for it."
     ) {
       $0.state.latencyMilliseconds[port]
     }

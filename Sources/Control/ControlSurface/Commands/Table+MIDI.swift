@@ -21,7 +21,7 @@ extension Table {
     .verb(.midiList, [], "tactus sends you every binding, as midi/binding."),
     .answer(
       "midi/binding", [.text(limit: 255), .text(limit: 16)],
-      "A key, knob or pedal and what it does; then learned, configured or standard."),
+      "A key, knob or pedal, its command, and where that comes from: learned, configured or standard."),
   ]
 
   /// Why these cannot be bound; nil if they can. For readers of a user's choices.
@@ -43,10 +43,10 @@ extension Table {
     }
     switch row.kind {
     case .value, .trigger, .order: break
-    case .reading, .feed, .verb, .answer: return "\(row.path) is nothing to set"
+    case .reading, .feed, .verb, .answer: return "\(row.path) can't be set"
     }
     guard row.reach == .anyone || isKey else {
-      return "\(row.path) is obeyed from this machine's network alone"
+      return "\(row.path) is obeyed only from this machine, not by MIDI"
     }
     do throws(Refusal) {
       if let range = target.range {

@@ -33,7 +33,8 @@ extension Table {
       ),
       .offset(
         "click/2/offset", .click2,
-        "The same for click_2 alone. Until you set it, and again after you change the click's offset, it is the same as that."
+        "The same for click_2 alone. It equals the click's offset until you set it, and again after you "
+          + "change the click's offset."
       ))
     + [
       .face(
@@ -45,7 +46,8 @@ extension Table {
         "The same in decibels; -90 is silence.",
         shows: Volume.decibels, means: Volume.gain(decibels:)),
       .flag(
-        "click/connected", "One of the click's ports is connected: somebody can hear it.", \.isClickConnected),
+        "click/connected", "One of the click's ports is connected, so the click can be heard.",
+        \.isClickConnected),
       latency(.click1), latency(.click2),
     ]
 
@@ -70,14 +72,15 @@ extension Table {
       .offset("pulse/offset", .pulse, "Send the pulses and the run gate this much earlier."),
       .offset(
         "run/offset", .run,
-        "The same for the run gate alone. Until you set it, and again after you change the pulses' offset, it is the same as that."
+        "The same for the run gate alone. It equals the pulses' offset until you set it, and again after "
+          + "you change the pulses' offset."
       ))
     + [jitter(.pulse, "pulse"), latency(.pulse), latency(.run)]
 
   private static func jitter(_ port: Port, _ what: String) -> Node {
     .measured(
       "\(port)/jitter", "us",
-      "The largest distance of a \(what) from its place, of the last ten to twenty seconds."
+      "The largest error in the time of a \(what), of the last ten to twenty seconds."
     ) { $0.state.jitterMicros[port] }.restoring { $0.jitterMicros[port] = $1[0].number }
   }
 
@@ -88,17 +91,17 @@ extension Table {
     [
       .feed(
         "beat", [.whole(1...64), .whole(-1_000_000...1_000_000)], .beat,
-        "The beat in the bar, and the bar, at the moment you hear each beat: each note of the meter, seven in 7/8. "
-          + "Bars before a launch are 0 and below."
+        "The beat in the bar, and the bar, sent when you hear each beat: each note of the meter, seven "
+          + "in 7/8. Bars before a launch are 0 and below."
       )
     ]
     + (1...beatLights).map { .feed("beat/\($0)", [.flag], .beat, "Lit during beat \($0) of the bar.") }
     + [
       .feed("downbeat", [.flag], .beat, "Lit during the first beat of the bar."),
-      .feed("phase", [.number(0...1)], .phase, "The place in the bar, at most 30 times a second."),
+      .feed("phase", [.number(0...1)], .phase, "The position in the bar, at most 30 times a second."),
       .feed(
         "countin", [.number(0...320, unit: "beats")], .phase,
-        "Beats until the launch, notes of the meter; 0 when there is none."),
+        "Beats until the launch, as notes of the meter; 0 without a launch."),
       .feed("countin/str", [.text(limit: 8)], .phase, "The same for a label: 4, 3, 2, 1."),
       .feed("position/bbt", [.text(limit: 32)], .position, "Bar|beat|tick, 1920 ticks a beat."),
       .feed(
@@ -111,15 +114,16 @@ extension Table {
         [
           .exact(unit: "BPM"), .exact(unit: "beats"), .exact(unit: "microseconds"), .exact(unit: "beats"),
         ], .exact,
-        "The tempo, a session beat, the moment of that beat, and the quantum; at each change and each bar. "
-          + "The moment is a time of CLOCK_MONOTONIC_RAW; the answer to ping has its present value."),
+        "The tempo, a session beat, the time of that beat, and the quantum; at each change and each bar. "
+          + "The time is on CLOCK_MONOTONIC_RAW; the answer to ping has that clock's present value."),
       .feed(
         "song", [.word(["stopped", "waiting", "rolling"]), .exact(unit: "beats")], .exact,
-        "What the song does, and where it is: the session beat at which it is at its beat 0, ahead while it waits for its start; "
-          + "stopped, or while JACK waits for a program that missed the start, the song beat at which it stands. If the meter has "
-          + "changed while it plays, three more: the session beat from which its bars are counted, and the meter that they have "
-          + "(d, i, i). While another meter waits for its line, three more: the session beat of that line, and that meter. It comes "
-          + "with timeline."),
+        "The song's state, and its position. While the song plays, or waits for its start: the session "
+          + "beat of its beat 0. While it is stopped, or JACK waits for a program that missed the start: the "
+          + "song beat at which it stands. If the meter has changed while it plays, three more (d, i, i): "
+          + "the session beat from which its bars are counted, and their meter. While another meter waits "
+          + "for its bar line, three more: the session beat of that line, and that meter. It comes with "
+          + "timeline."),
     ]
 
   static let conversation: [Node] = [

@@ -16,12 +16,12 @@ extension Table {
       }
       return .command(.output(output))
     },
-    .order("out/remove", [.text(limit: 32)], "Takes the output of this NAME away, with its port.") {
+    .order("out/remove", [.text(limit: 32)], "Removes the output of this NAME, with its port.") {
       values, _ in
       .command(.removeOutput(values[0].text))
     },
     .label(
-      "out/list", "Your own outputs, and how each is doing; of very many only their names.",
+      "out/list", "Your own outputs, with the state of each; if they are many, only their names.",
       limit: longestList
     ) { it in
       let outputs = it.state.outputs
@@ -37,7 +37,8 @@ extension Table {
     }.restoring { $0.takeOutputs($1.listed) },
     .count(
       "out/changes", "times",
-      "How often outputs of yours came, went or became another kind: then whoever shows them asks for their addresses again."
+      "Counts changes of your output list; when it changes, a controller should query the addresses "
+        + "again."
     ) { $0.own.outputChanges },
   ]
 
@@ -59,7 +60,7 @@ extension Table {
     return row(path, of: [NamedOutput(name: parts[1], settings: OutputSettings(kind))])
   }
 
-  /// By the last part of an address: the first kind of output that has it.
+  /// For each setting's name, the last part of its address: the first kind of output with that setting.
   private static let kinds = Dictionary(
     OutputKind.allCases.flatMap { kind in
       Node.rows(of: NamedOutput(name: "x", settings: OutputSettings(kind))).map {
@@ -73,7 +74,7 @@ extension Table {
     return Node.rows(of: output).first { $0.path == path }
   }
 
-  /// Equal shapes mean equal tables.
+  /// The names and kinds of the outputs. If they stay the same, the table's rows do, too.
   static func shape(of outputs: [NamedOutput]) -> [String] {
     outputs.map { "\($0.name) \($0.settings.kind.word)" }
   }
@@ -98,14 +99,15 @@ extension Node {
       }
     }
     rows.append(
-      .measured("out/\(name)/latency", "ms", "From this port to the ear, as JACK has it.") {
+      .measured("out/\(name)/latency", "ms", "The latency from this port to the ear, as JACK reports it.") {
         health($0).latencyMilliseconds
       })
     if case .clock = standard.kind {
       rows += [
         .order(
           "out/\(name)/program", [.whole(1...128)],
-          "Another sound for this machine: its number from 1, and its MIDI channel, 1 unless you say another.",
+          "A program change for this machine: the program's number from 1, and its MIDI channel (1 if none "
+            + "is given).",
           optional: [.whole(1...Programs.channels)]
         ) { values, it in
           var changed = present(it)
@@ -113,7 +115,7 @@ extension Node {
             for: UInt8(clamping: values[0].whole - 1), channel: values.count > 1 ? values[1].whole - 1 : 0)
           return .command(.output(NamedOutput(name: name, settings: changed)))
         },
-        .label("out/\(name)/state", "What this machine does: rests, waits for its beat, or plays.") {
+        .label("out/\(name)/state", "The state of this machine: it rests, waits for its beat, or plays.") {
           health($0).state
         }.restoring { state, values in
           guard state.outputs.contains(where: { $0.name == name }) else { return }
@@ -121,11 +123,11 @@ extension Node {
         },
         .measured(
           "out/\(name)/jitter", "us",
-          "The largest distance of a clock from its place, of the last ten to twenty seconds."
+          "The largest error in the time of a clock, of the last ten to twenty seconds."
         ) { health($0).jitterMicros },
         .count(
           "out/\(name)/madeup", "clocks",
-          "Clocks that were sent more than a frame off their place, to make up for cycles that were lost."
+          "Clocks that were sent more than a frame off their time, to make up for lost cycles."
         ) { health($0).madeUp },
       ]
     }

@@ -6,10 +6,11 @@ extension Table {
     Node.rows(
       of: Choice(
         "web/open", \.opensPage,
-        "Let phones on this machine's networks open the page; otherwise this machine alone can. Only this machine can set it.",
+        "Open the page to phones on this machine's networks; otherwise only this machine reaches it. "
+          + "Only this machine can set it.",
         in: .page, from: .thisMachine))
     + [
-      .label("web/str", "Where browsers find the page, and what is missing.") {
+      .label("web/str", "The page's addresses, and what is missing.") {
         ([$0.state.page.words] + $0.state.pageLacks).joined(separator: "; ")
       },
       .readings(

@@ -33,8 +33,9 @@ extension Table {
     .label("tempo/str", "The tempo as text, for a label.") { fixed($0.state.tempo.beatsPerMinute, 2) },
     .trigger(
       "tempo/tap",
-      "Tap the tempo: from the second tap on, the median of your last taps. A program that knows our clock by ping adds the "
-        + "moment of the tap (CLOCK_MONOTONIC_RAW), so that the way here does not count.",
+      "Tap the tempo: from the second tap on, the median of your last taps. A program that knows our "
+        + "clock by ping adds the time of the tap (CLOCK_MONOTONIC_RAW), so that the network's delay does "
+        + "not count.",
       optional: [.exact(unit: "microseconds")]
     ) { values, _ in
       .tap(values.first.map { Micros(rounding: $0.number) })
@@ -67,8 +68,9 @@ extension Table {
       .quantum,
       Choice(
         "meter", \.meter,
-        "Notes in a bar, and which (1, 2, 4, 8, 16 or 32, a whole to a 32nd). A beat is a quarter for all of Link, and BPM counts quarters: a "
-          + "bar of 7/8 is 3.5 beats long, and clicks seven times.",
+        "Notes in a bar, and their length (1, 2, 4, 8, 16 or 32, a whole to a 32nd). A beat is a quarter "
+          + "for all of Link, and BPM counts quarters: a bar of 7/8 is 3.5 beats long, and clicks seven "
+          + "times.",
         in: .session,
         letter: "m", written: ("N/UNIT", "1 to 64 and the note, such as 4/4 or 7/8")),
       Choice(
@@ -109,13 +111,13 @@ extension Table {
         \.linkActive),
       .count("peers", "", "Other peers in the session.", \.peers),
       .label("peers/str", "The same as text: No Links, 1 Link, 2 Links.") { links($0.state.peers) },
-      .privateLabel("peers/list", "Where they are: their addresses; (2) is two Link apps on one machine.") {
+      .privateLabel("peers/list", "The peers' addresses; (2) is two Link apps on one machine.") {
         $0.state.peerList
       },
       .trigger("align", "Makes this moment beat 0, as far as the session allows.") { _, _ in .command(.align)
       },
-      .state("lead/now", "What leads at this moment, as a fixed word for programs.", \.leadingWord),
-      .label("lead/str", "Who leads at this moment.") { $0.state.leader },
+      .state("lead/now", "The leader at this moment, as a fixed word for programs.", \.leadingWord),
+      .label("lead/str", "The leader at this moment.") { $0.state.leader },
       .label(
         "lead/midi/str", "The MIDI clock at the port control: off, silent, acquiring, locked, lost or echo."
       ) {

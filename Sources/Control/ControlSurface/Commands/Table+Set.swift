@@ -11,7 +11,8 @@ extension Table {
     ) {
       values, it throws(Refusal) in .song(try it.nextSong().title, launch(values))
     },
-    .trigger("set/previous", "Takes the song before it.", optional: [when]) { values, it throws(Refusal) in
+    .trigger("set/previous", "Takes the set list's previous song.", optional: [when]) {
+      values, it throws(Refusal) in
       .song(try it.previousSong().title, launch(values))
     },
     .order(
@@ -24,12 +25,12 @@ extension Table {
       }
       return .song(it.state.songs[values[0].whole - 1].title, launch(values.dropFirst()))
     },
-    .count("set/number", "", "The number of the song that was taken last; 0 before the first.") {
+    .count("set/number", "", "The number of the song that was taken last; 0 before the first song.") {
       $0.songNumber
     },
     .value(
       "set/song", [.text(limit: SetSong.longestTitle)],
-      "The title of the song that was taken last; to set it takes that song.", optional: [when],
+      "The title of the song that was taken last. Set it to take the song of that title.", optional: [when],
       read: { [.text($0.own.song)] },
       write: { values, it throws(Refusal) in
         guard it.state.songs.contains(where: { $0.title == values[0].text }) else {
@@ -51,7 +52,7 @@ extension Table {
       .command(.song(try SetSong(values[0].text)))
     },
     .order(
-      "set/remove", [.text(limit: SetSong.longestTitle)], "Takes the song of this TITLE out of the set.",
+      "set/remove", [.text(limit: SetSong.longestTitle)], "Removes the song of this TITLE from the set.",
       from: .thisMachine
     ) { values, _ in .command(.removeSong(values[0].text)) },
   ]

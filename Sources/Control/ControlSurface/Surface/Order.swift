@@ -122,9 +122,10 @@ public enum Notice: Hashable, Sendable {
       "OSC from \(host) is not obeyed: it is \(areNamed ? "not named" : "on none of this machine's networks")"
         + "; --osc-allow=\(host) allows it"
     case .anotherTactus(let source):
-      "OSC: \(source) sends what it only shows, as another tactus does: it is not obeyed"
+      "OSC: \(source) sends values that only tactus sends, so it is another tactus: it is not obeyed"
     case .unproven(let target):
-      "OSC: \(target) has not shown that it hears tactus, and gets less; --osc-allow=\(target.address) sends it everything"
+      "OSC: \(target) has not confirmed that it hears tactus, and gets less; "
+        + "--osc-allow=\(target.address) sends it everything"
     case .notRemembered(let path, let host):
       "OSC: tactus does not remember \(path), which \(host) set; with --osc-allow=\(host) it does"
     case .opened(let words): words

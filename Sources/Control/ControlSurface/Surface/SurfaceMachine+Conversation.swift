@@ -123,7 +123,9 @@ extension SurfaceMachine {
       target.endpoint.port = wish.port ?? peer.endpoint.port
       return target
     }
-    guard wish.port == nil else { throw .refused("a browser is told through its own connection: no port") }
+    guard wish.port == nil else {
+      throw .refused("a browser gets its values through its own connection: no port")
+    }
     guard browsers.contains(peer) else { throw .refused("this connection has ended") }
     return peer
   }

@@ -41,7 +41,8 @@ extension SurfaceMachine {
     case .full:
       reading.own.lesson = ""
       refuse(
-        Refusal(.notNow, "\(MIDIMap.limit) are learned already"), Table.address("midi/learn"), to: .midi)
+        Refusal(.notNow, "no more than \(MIDIMap.limit) can be learned"), Table.address("midi/learn"),
+        to: .midi)
     case .moves(let targets, let isStandard):
       // A device that sends our own Start back cannot start the song a second time.
       if isStandard, reading.state.isMoving, message.event.isStart { break }

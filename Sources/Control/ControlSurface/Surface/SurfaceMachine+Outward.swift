@@ -85,7 +85,7 @@ extension SurfaceMachine {
       && neighbourhood.isOwn(message.target.address)
     guard !isOurs else { throw .refused("\(message.target) is tactus itself") }
     guard let said = message.message(reading.state, tempo: tempo, at: now) else {
-      throw .range("what it computes is no number at this moment")
+      throw .range("its formula gives no number at this moment")
     }
     guard outward.mayBeSaid(at: now) else {
       throw Refusal(.notNow, "more than \(Int(Outward.perSecond)) messages a second, some are lost")

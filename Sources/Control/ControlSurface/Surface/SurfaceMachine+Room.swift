@@ -117,7 +117,7 @@ extension SurfaceMachine {
     let host = newcomer.target.endpoint.address
     let own = guests.count { subscribers[$0].target.endpoint.address == host }
     if own == 0 || rank == .paired, let first = longest(unproven) {
-      giveUp(first, why: "it has not shown that it hears tactus, and another controller has")
+      giveUp(first, why: "it has not confirmed that it hears tactus, and another controller has")
       return true
     }
     let others = guests.filter {
@@ -140,7 +140,7 @@ extension SurfaceMachine {
     guard let idle = longest(candidates), now - subscribers[idle].heard > SurfaceLimits.idle else {
       return false
     }
-    giveUp(idle, why: "it was silent longest, and another \(newcomer.kind) came")
+    giveUp(idle, why: "it was silent for longest, and another \(newcomer.kind) came")
     return true
   }
 

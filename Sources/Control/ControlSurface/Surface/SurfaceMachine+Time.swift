@@ -20,7 +20,7 @@ extension SurfaceMachine {
         stopWaiting(at: now)
       }
       refuse(
-        Refusal(.notNow, "the session now counts its beats otherwise, and that bar is far away"),
+        Refusal(.notNow, "the session's beats were renumbered, and that bar is now too far away"),
         Table.address(address), to: entry.peer)
     }
   }

@@ -70,8 +70,8 @@ function sayConnection() {
 		connecting: "Looking for tactus …",
 		stale: `No answer. ${goesOn}`,
 		lost: session.timeline ? `Connection lost. ${goesOn}` : "tactus is not there yet.",
-		alone: "Alone: this beat is only this device's own. Is tactus elsewhere now? Scan its code.",
-		deaf: "Too many watch: nothing new is shown here before one of them leaves.",
+		alone: "Alone: this device keeps the beat by itself. If tactus has a new address, scan its code.",
+		deaf: "Too many browsers watch: this one shows nothing new until another leaves.",
 		live: desk.isPaired ? "" : watching,
 	}[shown];
 	if (document.body.dataset.connection !== shown && shown !== "connecting") {
@@ -89,7 +89,7 @@ function meet(name, version) {
 	met = { name, version };
 	known ??= met;
 	$("name").textContent = document.title = name;
-	desk.warning = name === known.name ? "" : `Here is ${name} now, not ${known.name}. Touch this line to go on with ${name}.`;
+	desk.warning = name === known.name ? "" : `${name} is at this address now, not ${known.name}. Touch this line to use ${name}.`;
 	if (desk.warning) return tell(desk.warning);
 	if (version === known.version) return;
 	// A reloaded page is silent until it is touched.
@@ -124,7 +124,7 @@ const connection = new Connection({
 	},
 	lost(paths) {
 		const names = [...new Set(paths)].slice(0, 3).join(", ");
-		toast(`The connection went just then: ${names} may not have arrived.`);
+		toast(`The connection was lost just then: ${names} may not have arrived.`);
 	},
 });
 desk.connection = connection;
@@ -196,7 +196,7 @@ async function pairByAddress() {
 	);
 	const words = {
 		204: "Paired. This browser may now change everything.",
-		403: "That code is not valid any more. Scan the present one.",
+		403: "That code is not valid any more. Scan the new one.",
 		429: "Too many wrong codes. Wait a minute, then scan again.",
 	};
 	toast(words[outcome] ?? "tactus did not answer. Scan the code again when it runs.");

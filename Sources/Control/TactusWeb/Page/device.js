@@ -31,7 +31,7 @@ const flag = { kind: "flag" };
 
 export function phoneClickCard(click, clock, session) {
 	const card = cardOf("This phone as a click", [
-		device.line("phone-click", "This phone clicks", "It plays tactus' pattern by this device's own loudspeaker or headphones.", 0, flag),
+		device.line("phone-click", "This phone clicks", "Plays tactus' click pattern on this device's loudspeaker or headphones.", 0, flag),
 		device.kept("phone-volume", "Its volume", "", 0.8, { kind: "fader", least: 0, most: 1 }),
 		device.kept("phone-offset", "Earlier by", "If you hear this device late, send its click this much earlier. Bluetooth needs some 200 ms.", 0, {
 			kind: "number",
@@ -41,7 +41,7 @@ export function phoneClickCard(click, clock, session) {
 		}),
 		calibration(click, clock, session),
 	]);
-	device.watch("phone-click", ([isOn]) => click.turn(isOn === 1).catch(() => toast("This browser has no sound for a page.")));
+	device.watch("phone-click", ([isOn]) => click.turn(isOn === 1).catch(() => toast("This browser cannot play sound for a page.")));
 	for (const name of ["volume", "offset"])
 		device.watch(`phone-${name}`, ([value]) => {
 			click[name] = value;
@@ -76,7 +76,7 @@ function calibration(click, clock, session) {
 		tell("Now tap with the click of this phone.");
 	};
 	on(start, "click", () => {
-		if (!click.isOn) return toast("First let this phone click.");
+		if (!click.isOn) return toast("First switch on: This phone clicks.");
 		if (!session.timeline || clock.hostAt(performance.now()) === null) return toast("Not connected.");
 		run = new Calibration(clock, session);
 		click.isMuted = true;
@@ -108,8 +108,8 @@ export function pageCard(clock, connection, awake) {
 	const ms = { unit: "ms" };
 	const told = (path, name, words = "") => device.line(path, name, words, "", ms, "reading");
 	const card = cardOf("This page", [
-		told("known", "The beat is known to within", "Half the quickest way to tactus and back; the screen and the ear come on top."),
-		told("round-trip", "Way to tactus and back"),
+		told("known", "The beat is exact to within", "Half the fastest round trip to tactus. The delay of the screen and of the sound is not included."),
+		told("round-trip", "Round trip to tactus"),
 		device.kept("stay-awake", "The screen stays on", "", 1, flag),
 		device.kept("look", "Light", "", "as the device", { kind: "word", words: ["as the device", "dark room", "sunlight"] }),
 	]);

@@ -22,7 +22,7 @@ export function channelList(desk) {
 	let isLast = true;
 	setInterval(() => {
 		if (!list.offsetParent || !desk.connection.isLive) return;
-		// Its pages may still be on their way.
+		// The pages of the last answer may still be on their way.
 		if (heard && Date.now() - begun < 5000) return;
 		heard = new Map();
 		begun = Date.now();
@@ -92,7 +92,7 @@ export function outputList(desk, rows) {
 				desk.watch(path(last), ([value]) => (text.textContent = word(value) || ""));
 				return text;
 			});
-			const box = entry(name, told, button(desk, "Take away", name, "out/remove", () => [name]));
+			const box = entry(name, told, button(desk, "Remove", name, "out/remove", () => [name]));
 			outputs.set(name, box);
 		}
 		outputs.get(name).lastChild.before(lineOf(desk, row, { name: row.path.slice(path("").length) }));

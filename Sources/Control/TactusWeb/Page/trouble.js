@@ -38,15 +38,15 @@ export class Trouble {
 		const value = (path, otherwise) => this.desk.value(path, otherwise);
 		const bad = [];
 		const say = (words, remedy) => bad.push({ grade: "bad", words, remedy });
-		if (value("jack/connected", 1) === 0) say("JACK's server is not there: nothing sounds.", "tactus comes back by itself when the server runs.");
+		if (value("jack/connected", 1) === 0) say("The JACK server does not run: nothing sounds.", "tactus comes back by itself when the server runs.");
 		const late = this.lately("jack/xruns");
 		if (late > 0) say(`The audio came late ${late === 1 ? "once" : `${late} times`} in the last minute.`, "A longer period, or less work for the computer, helps.");
 		const lost = this.lately("jack/lost");
 		if (lost > 0) say(`tactus missed ${lost} audio ${lost === 1 ? "cycle" : "cycles"} in the last minute.`);
 		const leads = value("lead", "link");
 		const midi = value("lead/midi/state", "off");
-		if (leads === "midi" && ["silent", "lost"].includes(midi)) say(`The MIDI clock that is to lead is ${midi}.`, "Connect a sequencer to the port control, and start it.");
-		if (leads === "midi" && midi === "echo") say("The MIDI clock that is to lead is tactus' own.", "Take the cable from clock to control away.");
+		if (leads === "midi" && ["silent", "lost"].includes(midi)) say(`The MIDI clock should lead, but it is ${midi}.`, "Connect a sequencer to the port control, and start it.");
+		if (leads === "midi" && midi === "echo") say("The MIDI clock that leads is tactus' own, looped back.", "Disconnect the port clock from the port control.");
 		const [kind, master] = this.desk.values.get("jack/timebase/kind") ?? [];
 		if (leads === "link" && kind === "other") {
 			say(`The session leads, but ${master} is timebase master: JACK's programs get its bars and tempo.`, "Take the timebase over, or let auto lead.");

@@ -126,15 +126,16 @@ extension Configuration {
     Option(
       "send", in: .audio, .value("NAME[=PORT,PORT]", SentText.allowed, \.sends), isRemembered: true,
       help:
-        "With --link-audio, a channel for the session's peers. Its sound comes in at the ports send_NAME_l and _r, which are "
-        + "kept connected to these two ports of other programs, if any; with one port, or as NAME=mono, it is mono. Can be "
-        + "repeated."),
+        "With --link-audio, offer a channel to the session's peers. Its sound comes in at the ports "
+        + "send_NAME_l and _r, which are kept connected to these two ports of other programs, if any; with "
+        + "one port, or as NAME=mono, it is mono. Can be repeated."),
     Option(
       "receive", in: .audio, .value("PEER/CHANNEL[=DELAY]", ReceivedText.allowed, \.receives),
       isRemembered: true,
       help:
-        "With --link-audio, play this channel of a peer at ports of its own; * stands for anything: */* is all there are, up "
-        + "to \(AudioChannelPorts.limit). With a delay of its own, if that shall not be --link-audio-delay's. Can be repeated."
+        "With --link-audio, play this channel of a peer at ports of its own; * stands for any text: */* "
+        + "is every channel, up to \(AudioChannelPorts.limit). =DELAY gives it a delay of its own instead "
+        + "of --link-audio-delay's. Can be repeated."
     ),
   ]
 }

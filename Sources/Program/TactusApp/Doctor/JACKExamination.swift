@@ -76,8 +76,9 @@ enum JACKExamination {
     return [
       .bad(
         "Latency",
-        "JACK reports none for \(silent.joined(separator: ", ")), and there always is some",
-        mend: "tactus check measures it with a cable from an output to an input, and --set makes up for it.")
+        "JACK reports no latency for \(silent.joined(separator: ", ")), and there always is some",
+        mend:
+          "tactus check measures it with a cable from an output to an input, and --set compensates for it.")
     ]
   }
 
@@ -87,7 +88,7 @@ enum JACKExamination {
     let more = survey.implausible.count > 4 ? " and \(survey.implausible.count - 4) more" : ""
     return [
       .bad(
-        "Latency", "\(ports)\(more): the program reports more than 2 s to JACK, which tactus takes for none",
+        "Latency", "\(ports)\(more): the program reports more than 2 s to JACK, which tactus counts as none",
         mend: "Restart that program, or report the defect to its authors.")
     ]
   }

@@ -81,8 +81,8 @@ enum MachineExamination {
     let remedy =
       facts.betterClockSources.contains("tsc")
       ? "As root: echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
-      : "Nothing that can be mended from here; keep the period at 256 frames or more."
-    return .bad("Clock", "\(source) is slow to read, and it is read all the time", mend: remedy)
+      : "tactus cannot mend that; keep the period at 256 frames or more."
+    return .bad("Clock", "\(source) is slow to read, and audio programs read it all the time", mend: remedy)
   }
 
   private static func speed(_ facts: Facts) -> [Finding] {

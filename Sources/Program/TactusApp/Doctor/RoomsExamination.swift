@@ -53,7 +53,7 @@ enum RoomsExamination {
     case .away:
       .bad(
         topic, who + words + "; both rooms play on",
-        mend: "Look at the Internet connection of both; tactus calls on by itself.")
+        mend: "Check the Internet connection of both; tactus keeps calling.")
     case .proven: .good(topic, who + words)
     case .unknown: nil
     }
@@ -86,14 +86,15 @@ enum RoomsExamination {
       [
         .note(
           topic,
-          who + "without a key: whoever can send to this machine from a private address may play along",
-          mend: "tactus far-key makes a key, if not all in that network are friends.")
+          who
+            + "without a key: every machine that can send to this one from a private address may play along",
+          mend: "If you do not trust all machines in that network: tactus far-key makes a key.")
       ]
     case let name:
       [
         .good(
           topic,
-          who + "key \"\(name)\"; the same four letters are shown in the other rooms, or theirs is another")
+          who + "key \"\(name)\": the other rooms must show the same four letters, or they have another key")
       ]
     }
   }
@@ -120,7 +121,7 @@ enum RoomsExamination {
     guard !place.isEmpty, place != "?" else { return [] }
     return [
       .note(
-        topic, who + "somebody at \(place) called with another key",
+        topic, who + "a caller at \(place) used another key",
         mend:
           "If that is your other room: tactus far-key --show in both, and tactus far-key --typed where it is wrong."
       )

@@ -6,8 +6,9 @@ import TactusJSON5
 /// or changed is replaced only on request, and the file of before is kept beside the new one.
 enum SavedConfiguration {
   static let heading =
-    "What held when tactus save wrote this, in JSON5: change what you like, or save again. null means: as if the key were not "
-    + "here. Options on the command line win over this file; so does a choice that tactus remembers, until you edit its key here."
+    "The settings when tactus save wrote this, in JSON5: change what you like, or save again. null "
+    + "means: as if the key were not here. Options on the command line win over this file; so does a "
+    + "choice that tactus remembers, until you edit its key here."
 
   /// Keys about how this run starts and prints; the saved file keeps its own values for them.
   private static let ofThisRun = ["json", "tui", "wait"]
@@ -26,8 +27,8 @@ enum SavedConfiguration {
     guard let path else { throw Complaint("there is no place for a configuration: HOME is not set") }
     guard replacing || others.isEmpty else {
       throw Complaint(
-        "\(others[0]) runs, too, and \(path) is what a tactus starts with that is given no other: "
-          + "tactus save --name=\(present.name) --replace writes what this one has")
+        "\(others[0]) runs, too, and \(path) is for every tactus that names no other configuration: "
+          + "tactus save --name=\(present.name) --replace writes the settings of this one")
     }
     var configuration = present
     for option in ConfigurationFile.keys.options where ofThisRun.contains(option.long) {
@@ -42,8 +43,8 @@ enum SavedConfiguration {
       }
       guard replacing || isOurs(bytes) else {
         throw Complaint(
-          "\(path) was written by hand: tactus save --replace puts what holds now in its place, and keeps it as "
-            + "\(before(path)); tactus config --print shows it")
+          "\(path) was written by hand: tactus save --replace puts the present settings in its place, and "
+            + "keeps it as \(before(path)); tactus config --print shows them")
       }
       try WholeFile.write(earlier, to: before(path))
       note = "; what was there is \(before(path)) now"

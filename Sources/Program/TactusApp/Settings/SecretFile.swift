@@ -78,8 +78,8 @@ final class SecretFile: Sendable {
       held.tried = .now
       if isNews {
         notice(
-          "the page's secret can't be kept: \(error.text); until it can, browsers are paired until tactus ends, and only the "
-            + "view shows the code (o)")
+          "the page's secret can't be saved: \(error.text); until it can, browsers are paired only until "
+            + "tactus ends, and only the view shows the code (o)")
       }
       return secret
     }
@@ -125,7 +125,8 @@ extension Secret {
   }
 
   fileprivate var file: String {
-    "// Who has this can change everything that tactus' page can change. tactus web --forget makes a new one.\n"
+    "// With this secret a browser can change everything that tactus' page can change. tactus web "
+      + "--forget makes a new one.\n"
       + JSON5.fields(["code": .string(groups), "token": .string(token)]).text + "\n"
   }
 

@@ -124,6 +124,6 @@ struct Reload: Equatable {
     var parts = atOnce.isEmpty ? [] : ["\(atOnce.joined(separator: ", ")) changed"]
     if !later.isEmpty { parts.append("\(later.joined(separator: ", ")) from the next start on") }
     return "configuration read again: "
-      + (parts.isEmpty ? "nothing is different" : parts.joined(separator: "; "))
+      + (parts.isEmpty ? "nothing has changed" : parts.joined(separator: "; "))
   }
 }

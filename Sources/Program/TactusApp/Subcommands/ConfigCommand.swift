@@ -40,7 +40,7 @@ struct ConfigCommand: Subcommand {
       return Console.answer(
         prints
           ? ConfigurationFile.text(
-            of: startup.configuration, heading: Self.heading("What held when this was written."))
+            of: startup.configuration, heading: Self.heading("The settings when this was written."))
           : overview(startup))
     } catch {
       Console.complain(error.text)

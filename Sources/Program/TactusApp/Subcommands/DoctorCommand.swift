@@ -118,8 +118,9 @@ struct DoctorCommand: Conversing {
       return [
         .note(
           "Link Audio",
-          "\(who)gets more datagrams than may take the processor from other programs, and waits its turn",
-          mend: "Look for who sends so much: ss -uan, or tcpdump udp.")
+          "\(who)receives more audio packets than its share of the processor allows: it runs at normal "
+            + "priority",
+          mend: "Find the sender: ss -uan, or tcpdump udp.")
       ]
     case .off, .unknown: return []
     }
@@ -184,7 +185,7 @@ extension DoctorCommand {
   /// The finding about the ports whose latency counts for other programs.
   private static func sinks(_ told: ToldValues, _ who: String, _ send: String) -> [Finding] {
     guard told.state.jackConnected else { return [] }
-    let words = "\(who)lets other programs' bars and starts go by the latency of \(told.state.sinks)"
+    let words = "\(who)times the bars and starts of other programs by the latency of \(told.state.sinks)"
     return switch told.state.sinkState {
     case .none, .unknown: []
     case .found: [.good("Latency", words)]

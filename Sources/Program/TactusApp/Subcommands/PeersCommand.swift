@@ -15,7 +15,7 @@ struct PeersCommand: Conversing {
     [
       Option(
         "wait", in: .other, .value("SECONDS", .whole(1...86_400), \.wait, bare: "10"),
-        help: "Wait so long for a peer (10 seconds if no number is given).")
+        help: "Wait this many seconds for a peer (10 if no number is given).")
     ] + whereaboutsOptions
 
   /// Peers that are there say so within a second.

@@ -5,7 +5,7 @@ import TactusOSC
 /// `tactus save`: makes the present choices the configuration.
 struct SaveCommand: Conversing {
   static let name = "save"
-  static let summary = "Keep what holds now as the configuration"
+  static let summary = "Keep the present settings as the configuration"
   static let description = """
     The running tactus writes its configuration file: everything that it was started with and
     that you have chosen since. What was there before is kept beside it as FILE.before. A file

@@ -20,7 +20,7 @@ struct WebCommand: Conversing {
       Option(
         "forget", in: .other, .flag(\.forgets),
         help:
-          "Unpair all browsers: what they were paired with is void, and there is a new code. Works without a running tactus, too."
+          "Unpair all browsers, and make a new code. Works without a running tactus, too."
       )
     ] + whereaboutsOptions
 
@@ -48,8 +48,8 @@ struct WebCommand: Conversing {
       return try SecretFile.read(path)
     } catch {
       throw Complaint(
-        "\(error.text). tactus keeps the code in this file, and could not. As soon as what is in its way is gone, it does, within "
-          + "ten seconds; until then only the view of the tactus that runs shows the code (o)")
+        "\(error.text). tactus could not save the code in this file. It tries again every ten seconds; "
+          + "until then only the view of the running tactus shows the code (o)")
     }
   }
 

@@ -102,7 +102,7 @@ struct OutwardTests {
       "tempo 192.168.7.9:10023 /t {1 / (bpm - 120)}", "tempo 192.168.7.9:10023 /u i{bpm * 1000000000}")
     desk.wait(0.1)
     #expect(desk.outward.isEmpty)
-    #expect(desk.notices.map(\.text).contains { $0.contains("/t: what it computes is no number") })
+    #expect(desk.notices.map(\.text).contains { $0.contains("/t: its formula gives no number") })
     desk.send("/tactus/tempo", .float32(121))
     desk.wait(0.1)
     #expect(desk.outward.map(\.message) == [Message("/t", .float32(1))])

@@ -82,8 +82,8 @@ struct OwnOutputTests {
     ("t=mtc level=1", "not level=1"),
     ("t=ltc start=23:59:59:25", "frames 00 to 24"), ("t=mtc fps=24 start=00:00:00:24", "frames 00 to 23"),
     ("t=mtc start=00:01:00:01 fps=29.97df", "no start 00:01:00:01"),
-    ("d=clock offset=1 offset=2", "offset is there twice"),
-    ("d=clock play=yes play=yes", "play is there twice"),
+    ("d=clock offset=1 offset=2", "offset is given twice"),
+    ("d=clock play=yes play=yes", "play is given twice"),
     ("p=pulse rate=start", "for a reset"),
   ])
   func `an error in a line is explained`(text: String, words: String) {

@@ -159,7 +159,7 @@ struct PedalTests {
   }
 
   @Test(arguments: [
-    ("tempo/tipp", "do you mean tempo/tap?"), ("peers", "nothing to set"), ("quit", "quit"),
+    ("tempo/tipp", "do you mean tempo/tap?"), ("peers", "can't be set"), ("quit", "quit"),
     ("locate", "needs its arguments"),
     ("tempo 5", "20 to 999"), ("cc 7", "no such address"), ("tempo 10..90", "20 to 999"),
     ("click/pattern", "needs"),

@@ -51,7 +51,7 @@ struct SetListTests {
     ("A = tempo 1000", "20 to 999"), ("A = tmpo 100", "do you mean tempo"), ("A =", "is no address"),
     ("A = tempo 100,", "is no address"), ("A = set/next", "can't change the set"),
     ("A = tempo/tap, set/go 1", "can't change the set"), ("A = /tactus/set/next", "can't change the set"),
-    ("A = tempo 90..140", "no range"), ("A = peers", "nothing to set"),
+    ("A = tempo 90..140", "no range"), ("A = peers", "can't be set"),
     ("A = click/volume", "needs its arguments"),
     ("A = osc/send 1.2.3.4:5", "ADDRESS:PORT"), ("A = osc/send 1.2.3.4:5 /a {bmp}", "no bmp"),
     ("A = out/drums/plya 1", "no such address"), ("A\u{7} = tap", "printable"),
@@ -127,7 +127,7 @@ struct SetListTests {
     desk.update {
       $0.songs = songs
       $0.transport = .rolling(origin: .zero)
-      // As the audio thread reported it last.
+      // The bars as the audio thread reported them last.
       $0.changedBars = Bars(Meter())
     }
     desk.now = desk.program.state.time(atSessionBeats: Beats(5.3))

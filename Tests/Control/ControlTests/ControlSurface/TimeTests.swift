@@ -149,7 +149,7 @@ struct TimeTests {
     desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
     desk.wait(1)
     #expect(
-      desk.errors.count == 1 && desk.errors[0].hasPrefix("tempo: the session now counts its beats otherwise"))
+      desk.errors.count == 1 && desk.errors[0].hasPrefix("tempo: the session's beats were renumbered"))
     desk.wait(3600 * 8)
     #expect(desk.program.commands == [])
     // The longest possible bar is waited for.

@@ -65,7 +65,7 @@ struct CodePageTests {
     #expect(
       words.contains(
         "w or Esc: back. o: close the page to everybody. Point a phone's camera here: that pairs it. "
-          + "Whoever sees this code can change what the page can."), "\(words)")
+          + "Everyone who sees this code can change settings."), "\(words)")
     #expect(picture(40, 25).text.contains("w or Esc: back."))
   }
 

@@ -195,7 +195,7 @@ struct KeyboardTests {
       ("x = click/pattern abc", "click/pattern: only the letters X (accent), x (beat) and . (silence)"),
       ("x = tempo 5", "tempo: 20 to 999 BPM, not 5"), ("x = click", "click needs its arguments: 0 or 1"),
       ("x = tempo 60..90", "tempo: a key has no range, only a value"),
-      ("x = peers", "peers is nothing to set"),
+      ("x = peers", "peers can't be set"),
       ("x = quit", nil), ("x = click 1", nil), ("x = midi/learn tap", nil),
     ] as [(String, String?)])
   func `an invalid binding is found when it is parsed`(text: String, words: String?) throws {
@@ -239,7 +239,7 @@ struct KeyboardTests {
     #expect(
       desk.said == [
         "no key x; ? lists them", "no key X; ? lists them", "no key .; ? lists them",
-        "no key backspace; ? lists them", "Enter sets a tempo that is typed, and none is",
+        "no key backspace; ? lists them", "Enter sets the tempo that you have typed: type one first",
       ])
     #expect(desk.commands.count == 2)
   }
