@@ -25,16 +25,15 @@ INTRODUCTION = """\
 
 You can play Ableton's test plan for apps that speak Link, 16 cases, with `tools/conformance`. It runs the real program against
 Ableton's LinkHut (Debian's build, Link 3.0.6), presses LinkHut's keys, reads its status line, records its sound, and writes this
-page; nothing of the page is written by hand. `tools/test` plays the cases, too ([testing.md](testing.md)).
+page. `tools/test` plays the cases, too ([testing.md](testing.md)).
 
 The plan is for apps with a screen. Here the app plays when JACK's transport rolls; OSC takes the place of its screen; it is in the
 foreground while a controller shows it; a connected port takes the place of an Audiobus or IAA session; a route is the chain of
 ports to the loudspeaker. The tables leave out steps at which nothing has to be seen, such as "Open LinkHut".
 
 `tools/listen` judges the sound as a third peer, with Ableton's own library. The tables give the median distance of each program's
-clicks from that peer's beat, and how far the two programs are apart, with the range in brackets; the plan allows 3 ms. Both hosts
-have one clock. On a busy machine LinkHut or the reference may themselves be off for seconds: a stretch in which no two of the
-three agree is repeated, at most eight times, and then fails.
+clicks from that peer's beat, and how far the two programs are apart, with the range in brackets; the plan allows 3 ms. If no two of
+the three agree for a stretch, it is repeated, at most eight times.
 """
 
 
