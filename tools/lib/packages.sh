@@ -9,7 +9,7 @@
 #   need_venv                  tools/.venv with tools/lib/python.txt and python-alone.txt, what comes from PyPI
 
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck disable=SC2034 # for who sources this
+# shellcheck disable=SC2034 # for scripts that source this file
 root=$(dirname "$tools")
 
 # shellcheck disable=SC2034

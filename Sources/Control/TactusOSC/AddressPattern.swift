@@ -17,7 +17,7 @@ package struct AddressPattern {
     case run
     /// The first slash of `//`: any number of parts, or none.
     case depth
-    /// Within those parts.
+    /// Matching characters within the skipped parts of the address.
     case parts
     /// `{`, with the places at which its choices begin; the end of each choice leads to the place after `}`.
     case choices(Places)

@@ -34,7 +34,7 @@ public enum Argument: Hashable, Sendable {
     }
   }
 
-  /// The type tag that it is sent with.
+  /// The argument's type tag when it is sent.
   package var tag: Character {
     switch self {
     case .int32: "i"

@@ -99,7 +99,7 @@ final class WebShared: Sendable {
   struct Outbox {
     var packets: [[UInt8]] = []
     var bytes = 0
-    /// The browser got more than it took.
+    /// The browser did not read its packets in time.
     var isOver = false
   }
 

@@ -21,7 +21,7 @@ final class WebSocket {
 
   let peer: Peer
   let descriptor: Int32
-  /// The form of its first message.
+  /// The form of the browser's first message: text or binary.
   var form: Form?
   /// Rows that it listens to by OSCQuery, and the groups that deliver them.
   var listened: [String: Group] = [:]
@@ -41,7 +41,7 @@ final class WebSocket {
   private var isAsked = false
   /// The connection is lost.
   private(set) var isBroken = false
-  /// It did not take its output fast enough.
+  /// The browser did not read our output fast enough.
   private(set) var isSlow = false
 
   init?(_ peer: Peer, _ descriptor: Int32, handle: OpaquePointer, early: [UInt8], at now: Micros) {

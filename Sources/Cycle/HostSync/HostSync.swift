@@ -43,7 +43,7 @@ public struct HostSync: ~Copyable {
   var tempoRequest = TempoRequest()
   /// The context of the last `run`, for the calls after it in the same cycle; nil: there was none.
   private var present: Present?
-  /// The number of the present `Present.stretch`.
+  /// Counts the stretches in which only time passes: `Present.stretch` of this cycle.
   private var stretch: UInt64 = 0
   /// In this cycle we hold the transport for a relocation that missed its planned cycle.
   var awaitsRelocation = false

@@ -69,7 +69,7 @@ struct ClientProperties {
     }
   }
 
-  /// jack2 keeps them after their client is gone, and gives the number to another.
+  /// Removes our properties. jack2 would keep them after we are gone, and give our number to another client.
   func forget() {
     guard let subject, !told.isEmpty, let turn = ServerTurn() else { return }
     for key in told.keys { jack_remove_property(client, subject, Self.prefix + key) }

@@ -6,9 +6,10 @@ import BeatMath
 /// calls us, too.
 struct Line: Sendable {
   let id: LineID
-  /// Our calls to it with their addresses, in the order of the settings; empty: it called us.
+  /// Our calls to the other side with their addresses, in the order of the settings. Empty: that side called
+  /// us.
   private(set) var calls: [Call]
-  /// Hellos since it was heard last; they go to its addresses in turn.
+  /// Hellos since the other side was heard last. They go to its addresses in turn.
   private var hellos = 0
   var attempts: [Attempt] = []
   /// The value of `hellos` when one of them came back to us.

@@ -8,7 +8,7 @@ public enum KeyFile {
     case system(String, Int32)
     /// Other users may read or write it; its mode.
     case notPrivate(mode: UInt32)
-    /// It belongs to another user, not to us or root.
+    /// The file belongs to another user, not to us or root.
     case notOurs
     case notAFile
     case unusable(KeyText.Refusal)

@@ -32,7 +32,7 @@ extension LinkAudioSession {
       return
     }
     if source.isHeard(at: uptime.now) {
-      // It may still know a channel that we have closed.
+      // The peer may still know a channel that we have closed.
       guard sinksRemoved.map({ uptime.now >= $0 + AudioLimits.placeholderMemory }) ?? true else { return }
       note(.none, of: receivers[receiver].node)
     } else if source.isUnanswered(at: uptime.now) {

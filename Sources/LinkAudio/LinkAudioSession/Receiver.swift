@@ -56,8 +56,8 @@ struct Receiver: Sendable {
     answered.map { now < $0 + AudioLimits.answering } ?? false
   }
 
-  /// Whether the other is another endpoint of the same peer behind the same gateway. A peer has only one
-  /// there.
+  /// Whether both belong to one peer behind one gateway, but have different endpoints. A peer has only one
+  /// endpoint there, so one of the two is wrong.
   func isRival(of other: Receiver) -> Bool {
     node == other.node && route.gateway == other.route.gateway && route != other.route
   }

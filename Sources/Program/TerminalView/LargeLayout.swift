@@ -96,8 +96,8 @@ extension TerminalView {
     }
     position.across = tempo.across
     while position.across > 1, tempo.columns + position.columns > room { position.across -= 1 }
-    // A dot is square if it has twice as many columns as rows. Up to twice that height, it only gets easier
-    // to read.
+    // A dot of the large digits is square if it has twice as many columns as rows. Digits up to twice as high
+    // are easier to read, so use the free rows.
     tempo.down = max(1, min(tempo.across, (spare - 3) / BigText.dots))
     position.down = tempo.down
     return (tempo, position, max(1, min(spare - tempo.rows, 3 * tempo.down)))

@@ -10,7 +10,7 @@ package struct Simulation {
     /// Time from the beginning of peace until all agree; nil if they never
     /// do. With several acts, that of the last.
     package var convergence: Micros?
-    /// The same for every act, in seconds.
+    /// Convergence of every act, in seconds.
     package var convergences = Samples()
     /// The phase errors in peace, each peer against the first.
     package var phaseErrors = Samples()

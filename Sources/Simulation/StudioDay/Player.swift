@@ -43,7 +43,7 @@ final class Player {
   let click: UnsafeMutablePointer<Float>
 
   private(set) var clicks = Ear(.oneClick, perBeat: 1, closest: 0.25)
-  /// A receiver counts the clocks, which may come at twice the speed for a moment.
+  /// Judges the clocks as a receiver hears them. For a moment they may come at twice the speed.
   private(set) var clocks = Ear(.oneClock, perBeat: 24, closest: 0.45)
   var receiver = Receiver()
   private(set) var report = Report()

@@ -53,7 +53,7 @@ public struct Day {
     public var late = 0
     public var lost = 0
     public var jumps = 0
-    /// Errors of all other events, in microseconds.
+    /// Errors of all events that no excuse covers, in microseconds.
     public var median = 0
     public var p99 = 0
     public var maximum = 0.0

@@ -67,9 +67,9 @@ final class Listener {
 
   /// Reads new cycles, and returns when the clicks were due at our input, on JACK's clock.
   ///
-  /// The line from frames to time is fitted under the wake-ups just before and just after a click. A stall
-  /// moves it later for good. If the two sides differ, there was a stall, and the click may belong to either
-  /// line: such clicks are left out, and so is everything before a lost cycle.
+  /// Two lines from frames to time are fitted, under the wake-ups just before and just after a click. If they
+  /// differ, the driver stalled in between, and the click may belong to either line. Such clicks are left
+  /// out, and so is everything before a lost cycle.
   func onsets(sampleRate: Int) -> [Micros] {
     while let cycle = ear.pointee.cycles.pop() {
       if let last = stretch.last, last.frame &+ last.frames != cycle.frame {

@@ -12,7 +12,7 @@ import Testing
     times.map { listeners.haveCome(areThere: areThere, at: Micros($0 * 1000)) }
   }
 
-  @Test mutating func `a connection counts once, after a tenth of a second`() {
+  @Test mutating func `a new connection is counted once, after a tenth of a second`() {
     let nobody = look(false, at: 0, 20)
     let come = look(true, at: 40, 60, 139, 140, 160, 10_000)
     #expect(!nobody.contains(true))
@@ -36,7 +36,7 @@ import Testing
     #expect(listeners.count == 0)
   }
 
-  @Test mutating func `a late look still counts an earlier connection`() {
+  @Test mutating func `a connection counts even if we look at the ports late`() {
     let come = look(true, at: 0, 5000, 5020)
     #expect(come == [false, true, false])
   }

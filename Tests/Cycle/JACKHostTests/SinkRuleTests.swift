@@ -145,7 +145,7 @@ private struct Drawing: SinkGraph {
     #expect(studio.choice(before: kept, isMoving: true).ports == ["bt:1"], "a card that was pulled out")
   }
 
-  @Test func `the first program that plays while the transport moves counts`() {
+  @Test func `the sink of the first program that plays while rolling counts`() {
     var studio = Drawing("card:1", "bt:1")
     let before = studio.choice()
     studio.connect("daw:out > card:1")

@@ -93,7 +93,7 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `a vain call is marked if the room at its address has called us`() throws {
+  func `an unanswered call is marked if that room has called us`() throws {
     try PrivateNetwork().perform {
       var here = End(20_821, calls: "127.0.0.1:9", "127.0.0.2:9")
       // As from behind a router that blocks calls.

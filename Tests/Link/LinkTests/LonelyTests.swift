@@ -53,7 +53,7 @@ struct LonelyTests {
     for tempo in [104.0, 105, 106] {
       #expect(set(tempo) && link?.captureAppState().tempo == tempo)
     }
-    // It may outlive the peer.
+    // The audio handle may outlive the peer.
     var last = link!.takeAudio()!
     link = nil
     let tempo = last.captureAudioState().tempo

@@ -29,7 +29,7 @@ import Testing
       latency = try await (transport.ask("status")["latency"]?.number ?? .nan) / 1000
     }
 
-    /// Waits until the clock leads, at any tempo; the peers show where it settles.
+    /// Waits until the clock leads, at any tempo. The peers show later at which tempo it settles.
     func awaitLead() async throws {
       try await program.awaitLine(beginning: "MIDI clock leads: ")
     }

@@ -95,8 +95,8 @@ import Testing
     try await visit.end()
   }
 
-  /// The least contrast of a beat's number with its background in many frames. axe skips the elements that it
-  /// is told to leave out.
+  /// The least contrast of a beat's number with its background in many frames. axe does not
+  /// judge these elements.
   private static let contrast = """
     new Promise((done) => { \
     const numbers = (colour) => colour.match(/[0-9.]+/g).map(Number).slice(0, 3); \

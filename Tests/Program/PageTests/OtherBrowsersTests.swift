@@ -20,7 +20,7 @@ import Testing
     try await visit.touch("fill #tempo 97")
     try await visit.until("tempo", is: "97")
     #expect(try await visit.tells("tempo").contains("97"))
-    // While held it repeats by itself.
+    // A held button repeats by itself.
     try await visit.touch("hold #tempo-up 1")
     try await visit.until("tactus.state.values.tempo[0] >= 99")
     try await visit.touch("fill #tempo 240")

@@ -17,7 +17,7 @@ import Testing
     try await visit.touch("click #tempo-down")
     try await visit.touch("click #tempo-down")
     try await peer.wait("tempo", "127.5")
-    // While held it repeats by itself.
+    // A held button repeats by itself.
     try await visit.touch("hold #tempo-up 1.5")
     try await visit.until("tactus.state.values.tempo[0] > 129")
     try await visit.touch("fill #tempo 64")
@@ -109,7 +109,7 @@ import Testing
     try await visit.touch("click #toggle")
     try await visit.until("songs.at(-1) === 'stopped'")
     try await linkhut.wait("playing", "false")
-    // From the other side.
+    // LinkHut starts and stops, and the page follows.
     try await linkhut.ask("play")
     try await visit.until("songs.at(-1) === 'rolling'")
     try await linkhut.ask("stop")

@@ -43,7 +43,7 @@ struct ChannelNewsTests {
       let there = (0..<32).map { (name: "Evil/\($0)", isThere: turn % 2 == 0) }
       lines += presence.lines(there, at: Micros(Int64(turn) * 500_000))
     }
-    // Ten minutes.
+    // The loop lasts ten minutes.
     #expect((70...95).contains(lines.count), "\(lines.count)")
     for turn in 0..<1200 {
       lines += presence.lines(

@@ -60,7 +60,7 @@ struct ChannelPlacesTests {
   }
 
   @Test
-  mutating func `the same wish changes nothing; an offer, its end or a new wish does`() {
+  mutating func `ports change with offers and wanted channels, not with repetitions`() {
     want("*/*")
     let before = places.changes
     for _ in 0..<50 { want("*/*") }
@@ -181,7 +181,7 @@ struct ChannelPlacesTests {
     #expect(places.places.map(\.title) == ["Ref/Clack", "Ref/Click"])
   }
 
-  @Test mutating func `an unwanted channel leaves; a name gets the new channel that has it`() {
+  @Test mutating func `a place follows its channel's name, and ends when it is unwanted`() {
     want("Studio/*", "Stage/Voice")
     note(cables: ["Studio/Drums", "Studio/Bass"])
     offer([("Studio/Drums", 1), ("Studio/Bass", 2), ("Stage/Voice", 3), ("Stage/Noise", 4)])
@@ -205,7 +205,7 @@ struct ChannelPlacesTests {
         named([("Studio/Drums", 1)] + (0..<64).map { ("Evil/\(turn) \($0)", UInt64(100 + $0)) }), at: now)
       places.look(at: now)
     }
-    // It falls asleep.
+    // The channel becomes silent.
     #expect(names == ["Studio/Drums"] && places.changes <= before + 1)
   }
 
@@ -229,7 +229,7 @@ struct ChannelPlacesTests {
       last = Set(names)
       #expect(names.count <= Self.limit)
     }
-    // A minute.
+    // The loop lasts a minute.
     #expect((100...60 * 4 + Self.limit).contains(titles), "\(titles)")
     #expect((step == 0 ? Self.limit...Self.limit : 100...60 * 4 + Self.limit).contains(made), "\(made)")
   }

@@ -70,7 +70,7 @@ struct RememberingProgramTests {
     return (first, transport)
   }
 
-  /// nil: `quit` by a controller.
+  /// - Parameter signal: ends tactus; nil: a controller sends `quit`.
   @Test(arguments: [SIGTERM, SIGKILL, nil])
   func `a bend held at the end of tactus is not its next tempo`(signal: Int32?) async throws {
     let stage = try await LabStage()

@@ -94,7 +94,7 @@ struct RunScriptTests {
     }
     try scratch.write("// swift-tools-version: 6.2", to: "clone/Package.swift")
     try scratch.write("1", to: "clone/Sources/Program/TactusApp/main.swift")
-    // A compiler that needs no time, and a program that does nothing.
+    // The fake compiler takes no time, and the program that it makes does nothing.
     let built = "clone/.build/release/tactus"
     let swift = try scratch.write(
       "#!/bin/sh\n[ \"$1\" = --version ] && { echo Swift version 9.9; exit; }\nmkdir -p \(scratch.path)/clone/.build/release\n"

@@ -295,7 +295,7 @@ struct RunningProgramTests {
     #expect(changes.line(dump(121)) == "{\"tempo\": 121, \"peers\": 0}")
     #expect(changes.line(dump(121)) == nil)
     #expect(changes.line(dump(120)) == "{\"tempo\": 120}")
-    // Every beat is news.
+    // A beat is printed each time, also if its values are the same.
     let beat = [Message(Table.address("beat"), .int32(1), .int32(1))]
     #expect(changes.line(beat) != nil && changes.line(beat) != nil)
   }

@@ -141,7 +141,7 @@ struct SessionStartTests {
   ) async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
-    // Everything of the machine but these.
+    // Link all programs of this machine except these.
     let tools = try await ChildProcess.run([
       "sh", "-c", "cp -rs /usr/bin $1/tools && rm -f $1/tools/jack_*", "sh", scratch.path,
     ])

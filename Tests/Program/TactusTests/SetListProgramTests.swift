@@ -99,7 +99,7 @@ struct SetListProgramTests {
     try await tablet.hear("set/coming s:Opener")
     tablet.press("set/next")
     try await tablet.hear("delay f:360.0")
-    // Ask for it: the change may have been sent before.
+    // Ask for the pattern: its change may have been sent before we subscribed.
     tablet.send("click/pattern")
     try await tablet.hear("click/pattern s:X..x")
     tablet.send("start s:now")

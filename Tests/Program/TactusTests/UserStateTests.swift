@@ -205,7 +205,7 @@ struct UserStateTests {
       "\(path):\(words); nothing is remembered; the next choice puts it aside as \(path).broken"
     #expect(startup.notices == [notice])
     #expect(startup.configuration == Configuration())
-    // Reading leaves it alone.
+    // Reading does not touch the file.
     #expect(folder.names == ["state.json5"])
     #expect(try run { $0.choices.syncsStartStop = true } == [notice])
     #expect(try folder.text(of: "state.json5.broken") == text)

@@ -10,8 +10,8 @@ import Synchronization
 
 /// A simulated sound card: its periods are exactly on time, and its thread runs each as soon as it can.
 ///
-/// It sends a short pulse on every beat, exact to a fraction of a frame, or a tone. In what it plays it finds
-/// pulses, and it records as much as it is asked to.
+/// It sends a short pulse on every beat, exact to a fraction of a frame, or a tone. It finds the pulses in
+/// the sound that it plays, and records the requested length of that sound.
 final class Card: Sendable {
   static let frames = 256
   let sampleRate: UInt32

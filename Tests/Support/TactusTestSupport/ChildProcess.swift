@@ -229,7 +229,7 @@ public final class ChildProcess: @unchecked Sendable {
     return true
   }
 
-  /// Its standard error so far.
+  /// All that the program has written to standard error so far.
   public var saidOnErrors: String {
     let size = Int(lseek(errors, 0, SEEK_END))
     var bytes = [UInt8](repeating: 0, count: max(0, min(size, 1 << 20)))

@@ -18,7 +18,7 @@ public final class ScratchFolder: Sendable {
 
   deinit { _ = try? ChildProcess.run(["rm", "-rf", path]) as ChildProcess.Finished }
 
-  /// The names in it, sorted.
+  /// The names of the files in the folder, sorted.
   public var names: [String] { Self.names(in: path) }
 
   /// The names in any folder, sorted.

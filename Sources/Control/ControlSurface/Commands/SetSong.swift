@@ -58,7 +58,7 @@ public struct SetSong: Hashable, Sendable {
     targets.filter { $0.path.hasPrefix("out/") && $0.path.hasSuffix("/play") && $0.arguments == ["1"] }
   }
 
-  /// Cost limit for carrying these out.
+  /// The most that carrying out these commands may cost.
   static func cost(of targets: [Target]) -> Int {
     targets.reduce(0) { cost, target in
       let isReshaping = ["out/add", "out/remove"].contains(target.path)
@@ -83,7 +83,7 @@ extension Target {
 
 extension Reading {
   /// Indices of the songs before and after the place in the set: the song that waits, or the last one taken.
-  /// They may be out of range.
+  /// Either index may be out of range.
   private var places: (before: Int, after: Int) {
     let title = own.songWaiting.isEmpty ? own.song : own.songWaiting
     if let place = state.songs.firstIndex(where: { $0.title == title }) { return (place - 1, place + 1) }

@@ -34,7 +34,7 @@ public struct SurfaceState: Hashable, Sendable {
   public var far = ShownFar()
   /// The outputs that the user has added.
   public var outputs: [NamedOutput] = []
-  /// Their states, by their names.
+  /// The states of the user's own outputs, by name.
   public var outputHealth: [String: OutputHealth] = [:]
 
   /// The set list.

@@ -10,10 +10,10 @@ public import TactusOSC
 /// does not know, or with wrong arguments, changes nothing.
 public struct ToldState: Sendable {
   public private(set) var state = SurfaceState()
-  /// Lead of its clock over this machine's; zero on the same machine.
+  /// The other tactus's clock minus this machine's; zero on the same machine.
   public var ahead = Micros.zero { didSet { if ahead != oldValue { place() } } }
   private var timeline: (tempo: Double, beat: Double, moment: Double)?
-  /// The addresses at which it listens for OSC.
+  /// The addresses at which the other tactus listens for OSC.
   public private(set) var endpoints: [String] = []
 
   public init() {

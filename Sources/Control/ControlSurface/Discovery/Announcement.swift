@@ -73,7 +73,7 @@ struct Announcement: ~Copyable {
     self.command = command
   }
 
-  /// Why the entry is gone; nil while it is there.
+  /// Why the announcement has ended; nil while it stands.
   var ended: String? {
     var status: Int32 = 0
     guard waitpid(shell, &status, WNOHANG) != 0 else { return nil }

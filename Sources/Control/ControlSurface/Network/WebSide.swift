@@ -10,7 +10,7 @@ package struct WebReach: Equatable, Sendable {
   package var query = ""
   /// Why OSCQuery has no address.
   package var failure: String?
-  /// nil: it is not announced.
+  /// TCP port of OSCQuery to announce; nil: none.
   package var queryPort: UInt16?
   package var pagePort: UInt16?
 

@@ -25,7 +25,7 @@ struct Agenda {
     var due: Due
     var task: Task
     var peer: Peer
-    /// Cost limit for carrying it out; the sender has been charged already.
+    /// The most that carrying out the entry may cost; its sender has been charged already.
     var cost: Int
     /// Order of arrival, which decides between entries that are due together.
     var number: UInt64 = 0

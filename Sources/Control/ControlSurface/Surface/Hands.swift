@@ -35,7 +35,7 @@ struct Hands {
     return waiting.removeFirst()
   }
 
-  /// Charges what handling it cost.
+  /// Charges the cost of handling the input.
   mutating func charge(_ cost: Int, at now: Micros) { budget.spend(Double(cost), at: now) }
 
   /// Returns how much input was dropped since the last call.
@@ -49,7 +49,7 @@ struct Hands {
 }
 
 extension Touch {
-  /// Whether both come from the same knob, key or pedal.
+  /// Whether both inputs come from the same knob, key or pedal.
   fileprivate func isOf(_ other: Touch) -> Bool {
     switch (self, other) {
     case (.midi(let message), .midi(let newer)): message.event == newer.event

@@ -13,10 +13,10 @@ struct Inbox {
     let datagram: [UInt8]
     let peer: Peer
     let isStrangers: Bool
-    /// Whether its port has been heard before.
+    /// Whether the sender's port has been heard before.
     let isRegular: Bool
     let came: Micros
-    /// Upper limit of its cost.
+    /// Upper limit of the letter's cost.
     let expected: Int
     /// Cost of its port including this letter, on a scale on which all ports of its host began together.
     /// Among equal places the first to arrive wins.
@@ -58,7 +58,7 @@ struct Inbox {
   /// hardly goes below zero, and no sender waits for another one's debt.
   mutating func next(at now: Micros) -> Letter? { lines[0].next(at: now) ?? lines[1].next(at: now) }
 
-  /// Charges what handling it cost.
+  /// Charges the letter's host with the cost of handling it.
   mutating func charge(_ cost: Int, for letter: Letter, at now: Micros) {
     lines[letter.isStrangers ? 1 : 0].charge(cost, for: letter, at: now)
   }

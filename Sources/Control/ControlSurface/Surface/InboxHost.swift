@@ -5,11 +5,10 @@ import TactusOSC
 /// Letters of one host. The port that has cost least comes first.
 private struct Ports {
   private var letters = Heap<Inbox.Letter>()
-  /// Cost limit of all of these letters together.
+  /// The most that all waiting letters together may cost.
   private(set) var asked = 0
-  /// The place of the last waiting letter and their number, for each port with waiting letters. All other
-  /// ports stand at `level`, so that a port that waits for each answer before it asks again waits for at most
-  /// one costly packet.
+  /// For each port with waiting letters: their number, and the place of the last one. All other ports have
+  /// the place `level`. So a port that asks again only after each answer waits for at most one costly packet.
   private var ports: [Peer: (place: Double, count: Int)] = [:]
   private var level = 0.0
 
@@ -85,8 +84,8 @@ struct InboxHost {
     min(2, max(1, Double(newcomers.portCount) / Double(max(1, regulars.portCount))))
   }
 
-  /// Letters that were queued before the port was known come first, so the port stays a new one while any of
-  /// them waits.
+  /// A port counts as new while a letter waits that was queued before the port was known. So its letters keep
+  /// their order.
   func isRegular(_ port: Peer, isKnown: Bool) -> Bool { isKnown && !newcomers.hasAny(of: port) }
 
   func place(of port: Peer, isRegular: Bool, _ expected: Int) -> Double {

@@ -74,7 +74,7 @@ extension SurfaceMachine {
 /// press our buttons and ours theirs.
 struct Tellers {
   private struct Teller {
-    /// When we asked the sender what it is.
+    /// When we asked the sender whether it is a tactus.
     var asked: Micros
     var heard: Micros
     /// Whether it has answered that it is a tactus.

@@ -53,7 +53,7 @@ struct SourceRates {
     var bytes: TokenBucket
     var notes: TokenBucket
     var heard: Micros
-    /// Whether it has one of the places reserved for subscribed hosts.
+    /// Whether the host has one of the places reserved for subscribed hosts.
     var isReserved = false
 
     init(at now: Micros) {

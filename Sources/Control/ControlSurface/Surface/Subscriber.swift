@@ -10,7 +10,7 @@ struct Subscriber {
   var source: Peer
   var groups: Group
   var dialect: Dialect
-  /// nil: until it unsubscribes or is silent for an hour.
+  /// nil: the subscription lasts until the controller unsubscribes or is silent for an hour.
   var lease: Micros?
   var heard: Micros
   var dumped: Micros?
@@ -25,7 +25,7 @@ struct Subscriber {
   var asked: Micros?
   /// Whether it sent back what only a listener can know, so that its address is not forged.
   var hears = false
-  /// Whether the user was told that it is unproven and receives less.
+  /// Whether a notice has said that it is unproven and receives less.
   var isToldOf = false
   /// Changed rows that have not been sent yet.
   var dirty: Set<Int> = []

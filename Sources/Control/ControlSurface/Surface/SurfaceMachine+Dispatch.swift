@@ -2,7 +2,7 @@
 import BeatMath
 import TactusOSC
 
-// From a message to its effect.
+// Finds the row of a message, checks the arguments, and carries the message out.
 extension SurfaceMachine {
   /// `time` is when the sender meant it to happen.
   mutating func obey(_ message: Message, from peer: Peer, at time: Micros) {

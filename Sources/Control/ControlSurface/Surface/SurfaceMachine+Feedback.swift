@@ -80,7 +80,7 @@ extension SurfaceMachine {
     subscribers[index].dirty.subtract(told)
   }
 
-  /// Sends all of these or none.
+  /// Sends all of these datagrams, or none if there is no room for all.
   private mutating func tell(_ datagrams: [[UInt8]], to index: Int) -> Bool {
     let target = subscribers[index].target
     guard mayBeTold(target, bytes: datagrams.reduce(0) { $0 + $1.count }) else {

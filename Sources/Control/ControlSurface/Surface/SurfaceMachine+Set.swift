@@ -11,7 +11,7 @@ extension SurfaceMachine {
   mutating func take(_ title: String, on launch: LaunchMoment, _ asker: Asker, at time: Micros)
     throws(Refusal)
   {
-    // A song that took songs would never end.
+    // If a song's commands could take another song, they might never end.
     guard songBeingSaid == nil else { throw .refused("a song can't change the set") }
     guard let song = song(title) else { throw Refusal(.notNow, "the set has no such song") }
     let cost = SetSong.cost(of: song.targets)

@@ -225,7 +225,7 @@ export class Play {
 			$("beat-number").textContent = moment.beat + 1;
 			was.beat = moment.beat;
 		}
-		// Bright enough to read the number.
+		// The number on it stays readable.
 		const glow = slow ? 1 : Math.round((1 - 0.38 * Math.min(1, 2 * moment.part)) * 50) / 50;
 		if (was.glow !== glow || was.glowing !== moment.beat) {
 			row.children[moment.beat]?.style.setProperty("--glow", glow);

@@ -16,7 +16,8 @@ extension ClockLoop {
   /// The slope of `witnesses` clocks errs by this share of their noise at most (five standard deviations and
   /// more).
   static let slopeNoise: Double = 1.3
-  /// A second shift in the same direction within this number of clocks is not a second pause.
+  /// If the clocks shift twice in one direction within this number of clocks, the tempo has changed: two
+  /// pauses do not come so close.
   static let shiftMemory: Int = 96
   /// If the scatter is below this share of a clock's length, a few clocks are enough to tell the tempo.
   static let fineNoise: Double = 0.01
@@ -32,7 +33,7 @@ extension ClockLoop {
     /// Clocks since then, including that clock; 0: there is no doubt.
     var clocks = 0
     var inPlace = 0
-    /// Microseconds from the clock before it.
+    /// Microseconds from the preceding clock to the doubted one.
     var gap = 0.0
     var number: Int64 = 0
   }

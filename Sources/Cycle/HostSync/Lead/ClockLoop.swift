@@ -36,8 +36,8 @@ public struct ClockLoop: BitwiseCopyable {
   /// The clock is lost after a silence of both this number of clocks and this number of microseconds.
   static let patienceInClocks: Double = 6.5
   static let patienceMicros: Double = 250_000
-  /// This number of clocks in a row at another pace are another tempo, if the pace differs by the share
-  /// `otherPace`.
+  /// If this number of clocks in a row come at a pace that differs by the share `otherPace`, the tempo is
+  /// another one.
   static let otherPaceClocks: Int = 5
   static let otherPace: Double = 0.12
   public internal(set) var state = State.silent
@@ -50,8 +50,8 @@ public struct ClockLoop: BitwiseCopyable {
   var clockMicros = 0.0
   var bandwidth = 0.0
   private var last = 0.0
-  /// Averages over the distances from where clocks were due: of the distance, of its size, and of its
-  /// difference from the first.
+  /// Averages over the clocks' errors, each the distance from the time at which the clock was due: of the
+  /// error, of its absolute value, and of its difference from `bias`.
   var bias = 0.0
   var noise = 0.0
   var scatter = 0.0

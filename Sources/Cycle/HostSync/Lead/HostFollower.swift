@@ -41,7 +41,7 @@ struct HostFollower: BitwiseCopyable {
   static let pauseAfterVain: Double = 2e6
   /// Microseconds of averaging that are enough to move the grid.
   static let firstLook: Double = 20_000
-  /// A share of the host's tempo. If the session is farther off, a peer has chosen its tempo, and it stays.
+  /// Share of the host's tempo. If the session's tempo differs by more, a peer has chosen it, so it stays.
   static let peersChoice: Double = 0.01
 
   /// Microseconds. A host that shows nothing for longer is gone.

@@ -12,9 +12,9 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   }
 
   public var change: Change
-  /// Link's host time at which it is heard.
+  /// Link's host time at which the change is heard.
   public var moment: Micros
-  /// A leading host or MIDI clock wants it; no user chose it.
+  /// A leading host or MIDI clock caused the change, and no user.
   public var isDictated: Bool
   /// The number of this start or stop; `SessionView` says how many of them the session has taken.
   public var number: UInt32
@@ -30,7 +30,7 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
 /// The session as the audio thread gets it.
 public struct SessionView: Sendable, BitwiseCopyable {
   public var state: SessionState
-  /// The number of our last start or stop that was put into `state`, so what `state` says is not older.
+  /// The number of our last start or stop that `state` contains.
   public var startStopsTaken: UInt32
 
   @_noLocks @_noAllocation

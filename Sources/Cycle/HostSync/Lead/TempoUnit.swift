@@ -8,8 +8,8 @@ struct TempoUnit: BitwiseCopyable {
   static let certain: Int = 8
   /// A share of the tempo. Readings beyond it, as after a locate or from a late master, do not count.
   static let tolerance: Double = 0.3
-  /// Ticks are cut off, so fewer say nothing of the pace; in a cycle of a coarse master there is less than
-  /// one.
+  /// The fewest ticks from which we read a pace, since a master cuts ticks off. A master with coarse ticks
+  /// has less than one in a cycle.
   static let leastTicks: Double = 8
 
   private var lastShown = -Double.infinity

@@ -70,7 +70,7 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
 /// Status bytes of the MIDI 1.0 messages that leave us.
 public enum MIDI {
   public static var exclusive: UInt8 { 0xF0 }
-  /// On the first channel.
+  /// Program change on the first channel.
   static var program: UInt8 { @_noLocks @_noAllocation get { 0xC0 } }
   /// Machine control's commands.
   public static var recordStrobe: UInt8 { 0x06 }

@@ -32,7 +32,7 @@ struct Song: BitwiseCopyable {
   private var standingFrame: UInt32?
   /// The place of the standing transport.
   var place: SongPlace? { standingFrame.map { SongPlace(frame: $0, beat: standing) } }
-  /// The place in the song of this cycle's frame, or of one to come, if the tempo does not determine it.
+  /// The song's beat at a frame of this cycle or a later one, if the tempo does not determine that beat.
   var landmark: SongPlace?
   /// The lag of a host that counts frames by itself behind this song.
   private(set) var lag = HostLag()

@@ -8,7 +8,7 @@
 /// before, so unlike JACK's loop (1/8 Hz) it knows the new line one cycle later.
 struct WakeFilter: BitwiseCopyable {
   static let capacity: Int = 12
-  /// The number of wake-ups from which on the filter is believed against JACK's loop.
+  /// After this number of wake-ups we trust the filter more than JACK's loop.
   static let trusted: Int = 6
 
   private(set) var count = 0

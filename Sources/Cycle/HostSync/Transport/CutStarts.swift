@@ -12,12 +12,12 @@ struct CutStarts: BitwiseCopyable {
   private static let leastMiss = 10_000.0
 
   private(set) var count: UInt64 = 0
-  /// The frame from which the last of them was to start.
+  /// The frame from which the last cut start should have rolled.
   private(set) var frame: UInt32 = 0
   private(set) var holdsBriefly = false
   /// JACK's timeout is shorter than a period: no client sees that a start begins.
   private var startsSuddenly = false
-  /// JACK has asked us; it does when we join.
+  /// JACK has asked us whether we are ready, as it does when we join.
   var isAsked = false
   private var clients: Int32 = 0
 

@@ -57,7 +57,8 @@ public struct Mastership {
     lastCalls = calls
   }
 
-  /// Notes that we asked. JACK may have called us already, so calls count from the last look.
+  /// Notes that we asked JACK for the timebase. JACK may have called us already, so only calls since the last
+  /// look count.
   public mutating func asked(wasRefused: Bool, at now: Micros) {
     // A master asks only to make JACK call it.
     if standing == .master && !wasRefused { return }

@@ -17,7 +17,7 @@ public struct Relocation: Sendable, BitwiseCopyable {
   /// The session's beat at that time, as known when this was planned, and its beat at the song's beginning.
   public var sessionBeat: Double
   public var origin: Double
-  /// When JACK has to be asked for it, on Link's clock.
+  /// The time at which to ask JACK for the relocation, on Link's clock.
   public var askAt: Double
   /// The frame where the transport stands meanwhile, if this replaces a relocation that came too late.
   var insteadOf: UInt32?
@@ -164,7 +164,7 @@ extension Relocation {
   static func correction(_ now: Report, at bar: Double) -> Relocation? {
     let moment = now.moment
     let away = (bar - now.songBeat) * moment.beatMicros
-    // From what the host plays now, by its own count, to the bar line.
+    // The frame at which the host, by its own count of frames, reaches the bar line.
     let frame = Int64(moment.frame) &+ Int64(rounding: (away + now.hostLag) * Double(moment.sampleRate) / 1e6)
     guard frame >= 0, frame <= Int64(UInt32.max) else { return nil }
     return meeting(moment.heard.start + away, SongPlace(frame: UInt32(frame), beat: bar), from: now)

@@ -111,8 +111,7 @@ struct Start: BitwiseCopyable {
     Reposition.micros(cycle: now.cycleMicros, othersTake: othersTake)
   }
 
-  /// Microseconds that the other clients have had: since Play, or since the last place that the transport was
-  /// sent to. If Play is longer ago than any client needs, the clients had been ready before that.
+  /// Microseconds that the other clients have had to get ready: since Play, or since the last locate.
   func waited(until heard: Double) -> Double {
     let waited = heard - askedAt
     guard waited > OthersTake.longest, let wish, wish.moment > askedAt else { return waited }

@@ -18,7 +18,7 @@ package struct Kernel: BitwiseCopyable {
   /// Stop band at -100 dB; passes 20 kHz at a rate of 44.1.
   private static var beta: Double { 10.06 }
 
-  /// Floats in its memory.
+  /// Number of floats in the kernel's memory.
   package static var floats: Int { (phases + 1) * taps + outwards }
   /// Floats of the curve. A stretched kernel's first and last taps lie beyond its end, where it is zero.
   private static var outwards: Int { (half + 2) * phases }

@@ -21,7 +21,8 @@ struct StampNoise: BitwiseCopyable {
   /// Smallest step of a new measurement, in microseconds. A server's times jump by this much and return
   /// (`Course`).
   static var least: Double { 50 }
-  /// Stamps, and microseconds, that it takes to be sure. Stamps of one long period all have the same error.
+  /// A new measurement is sure after this number of stamps and of microseconds. Stamps alone are not enough:
+  /// all stamps of one long period have the same error.
   static var enough: Int { 8 }
   static var longEnough: Double { 40_000 }
   /// Stamps over which averages are taken.

@@ -44,7 +44,7 @@ struct StampRuns: BitwiseCopyable {
       if residual != step {
         // A reckoner's new stamp may happen to differ by only a rounding.
         if isReckoner && run >= Self.runOfReckoner { return jump() }
-        // A step of another size: the sender stamps each time.
+        // If the size of the steps differs, the sender measures each stamp anew.
         if run > 0 { isReckoner = false }
         step = residual
         run = 0

@@ -18,7 +18,7 @@ struct UserState: Equatable {
   /// Members of the file that this version cannot read. They have no effect, and are written back as they
   /// were.
   private var kept: [String: JSON5] = [:]
-  /// The complaints about those of them that have a known key.
+  /// Complaints about kept members whose key is known: one line for each.
   private(set) var unreadable: [String] = []
 
   init() {}

@@ -281,7 +281,7 @@ struct DrummerTests {
     #expect(tap(after: 1)?.length == 500_000)
     #expect(tap(after: Drummer.mostMissed)?.length == 500_000)
     #expect(tap(after: Drummer.mostMissed + 1) == nil)
-    // The corrections for a known drummer are small, so test the limit with one who is hardly known.
+    // A drummer who has tapped long is corrected little, so test the limit with one of few taps.
     var drummer = Drummer()
     for beat in 0..<4 { _ = drummer.tap(at: Micros(Int64(beat) * 500_000)) }
     let known = drummer.tap(at: Micros(4 * 500_000 + 124_000))

@@ -53,8 +53,8 @@ struct FloodTests {
         inbox.charge(Cost.message, for: letter, at: now)
         before += 1
       }
-      // One packet of each equal sender; among ports of one host one of a known port for every two of new
-      // ones.
+      // One packet of each equal sender goes first. Among ports of one host, a known port gets one turn for
+      // every two of new ports.
       let most = arePorts && standing == .guest ? 150 : 100
       #expect(
         packet == ping ? before <= most : before == 0 && now - start <= Micros(4000), "\(before) before")
@@ -128,8 +128,8 @@ struct FloodTests {
       (nonsense, Cost.message + Cost.suggestion), (nonsense, Cost.message + Cost.refusal),
     ]
     var dice = Dice(seed: 3)
-    // Cheap packets from 3000 ports are left out: ports that return and ask for as little as the ping are its
-    // equals.
+    // Cheap packets from 3000 ports are left out: those ports ask for no more than the ping does, so the ping
+    // has no advantage.
     for (packet, cost) in packets where ports != 3000 || cost > Cost.message + Cost.refusal {
       var inbox = Inbox()
       var asked: Micros?

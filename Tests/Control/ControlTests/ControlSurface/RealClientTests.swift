@@ -159,7 +159,7 @@ struct RealClientTests {
       $0.timeline = Timeline(tempo: Tempo(128), beatOrigin: .zero, timeOrigin: Clocks.read().host)
     }
     var said: [String] = []
-    // It may subscribe in any beat: the bar stays 1 while nothing rolls, and its second beat comes again.
+    // The client may subscribe in any beat. While nothing rolls the bar stays 1, so its beat 2 comes again.
     while said.last?.contains("bar 1, beat 2") != true, let line = try subscriber.line() { said.append(line) }
     #expect(said.contains { $0.hasPrefix("128.0") && $0.contains(" BPM, session beat ") }, "\(said)")
     #expect(said.last?.contains("bar 1, beat 2") == true)

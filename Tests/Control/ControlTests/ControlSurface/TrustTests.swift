@@ -48,7 +48,7 @@ struct TrustTests {
     let peer = Peer(Endpoint(try #require(Address(source)), port: 5000))
     for _ in 1...20 { desk.send("/tactus/click", .int32(1), from: peer) }
     #expect(desk.orders.isEmpty != isObeyed)
-    // One notice, not twenty.
+    // Twenty messages cause one notice.
     #expect(desk.notices == (isObeyed ? [] : [.stranger(peer.endpoint.address, areNamed: allowed != nil)]))
   }
 
@@ -112,7 +112,7 @@ struct TrustTests {
     #expect(desk.errorCodes == [5])
     desk.send("/tactus/subscribe", .int32(9000))
     #expect(desk.told("subscribed", to: Endpoint(Desk.tablet.endpoint.address, port: 9000)).count == 1)
-    // It asks again for each of them, but gets back no more than its share.
+    // The greedy host subscribes again at each port, but gets back no more than its share.
     for port in 1...UInt16(SurfaceLimits.subscribers) {
       desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: port)))
     }
@@ -196,7 +196,7 @@ struct TrustTests {
     func bytes() -> Int {
       desk.datagrams.filter { $0.to.address == tablet.address }.reduce(0) { $0 + $1.bytes.count }
     }
-    // One forged packet, and a set of an hour.
+    // One forged packet, followed by an hour of music.
     desk.send("/tactus/subscribe", .int32(9000), .string("state heartbeat"))
     for count in 1...360 {
       desk.update { $0.peers = count }
@@ -320,7 +320,7 @@ struct TrustTests {
     desk.send("/tactus/tempo", .float32(120.1))
     desk.wait(1)
     #expect(desk.program.commands.isEmpty && desk.errors.isEmpty)
-    // It counts, though, while another tempo is on its way.
+    // But the same tempo counts while another tempo is on its way to the session.
     desk.send("/tactus/tempo", .float32(140))
     desk.send("/tactus/tempo", .float32(120.1))
     desk.wait(1)

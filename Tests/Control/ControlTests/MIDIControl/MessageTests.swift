@@ -24,7 +24,7 @@ import Testing
     #expect(MIDIMessage(locate) == MIDIMessage(event: "mmc locate", .seconds(3723.5)))
   }
 
-  @Test func `a switch is pressed from its middle on, a key at every touch`() {
+  @Test func `a controller is pressed from value 64 on, a key at any velocity`() {
     #expect(MIDIMessage([0xB0, 64, 64])?.isPressed == true)
     #expect(MIDIMessage([0xB0, 64, 63])?.isPressed == false)
     #expect(MIDIMessage([0x90, 60, 1])?.isPressed == true)

@@ -175,7 +175,7 @@ struct HostileTests {
     let caller: Caller
     private let bytes: [UInt8]
     private var rest: ArraySlice<UInt8> = []
-    /// Whether it waits for an answer before it sends again.
+    /// Whether the browser waits for an answer before it sends again.
     private let waits: Bool
     private var isAnswered = true
 

@@ -95,7 +95,7 @@ struct SocketTests {
     #expect(try reader.message("/tactus/pong") != nil)
     studio.change { $0.peers = 2 }
     reader.say(Message("/tactus/ping", .int32(2)))
-    // It is not told either that all lights are out, as a leaving controller is.
+    // Nor does the socket get dark lights, as a leaving controller does.
     #expect(try reader.hear().payload.starts(with: LibloCodec.encode(Message("/tactus/pong")).prefix(12)))
     for command in [
       "{\"COMMAND\":\"LISTEN\",\"DATA\":\"/nothing\"}", "{\"COMMAND\":\"DANCE\",\"DATA\":\"/\"}", "{",

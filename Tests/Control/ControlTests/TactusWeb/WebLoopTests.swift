@@ -13,8 +13,8 @@ struct WebLoopTests {
     return poll(&bell, 1, 0) == 1
   }
 
-  /// The thread does much between its delivery and its wait. A packet that came in between once waited for
-  /// the next ping.
+  /// A packet that arrived after the thread's delivery and before its wait was once sent only with the next
+  /// ping.
   @Test
   func `a packet for a browser wakes the thread at any time`() throws {
     let studio = try PageStudio()

@@ -71,7 +71,7 @@ struct BendTests {
   }
 
   @Test
-  func `the count of returns may wrap`() {
+  func `the count of returns to the session's beat may wrap`() {
     let studio = Studio(tempo: 120)
     studio.settings.bend.returns = .max
     studio.play(seconds: 2)

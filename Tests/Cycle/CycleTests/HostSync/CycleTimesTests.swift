@@ -260,7 +260,7 @@ struct CycleTimesTests {
     #expect(times.bridgedCycles == 4)
   }
 
-  @Test func `the clock map applies to the line`() {
+  @Test func `the line from frames to times is on Link's clock`() {
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
     var cycle = Cycle(times: clock.cycle(frames: 256, lateness: 0), frames: 256, sampleRate: 48000)

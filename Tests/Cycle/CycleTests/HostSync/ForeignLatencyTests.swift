@@ -60,8 +60,8 @@ struct ForeignLatencyTests {
       if studio.report.isRolling { rolled = studio.due }
     }
     let start = try #require(rolled, "held for 40 s")
-    // At most a bar, another bar if that comes too soon for the latencies, and the time by which outputs are
-    // sent early.
+    // The start may wait for a bar, for one more bar if the first comes too soon for the latencies, and for
+    // the time by which outputs are sent early.
     #expect(start - pressed <= 24e6 + Self.bound, "\(studio.latencies)")
     #expect((-Self.bound - 2 * period...2 * period).contains(distance(studio, start)))
     studio.play(seconds: 26, frames: frames)

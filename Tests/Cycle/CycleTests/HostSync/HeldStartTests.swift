@@ -82,7 +82,7 @@ struct HeldStartTests {
     // At 72 BPM twelve beats are 10 s; the wait for the bar may add 2.5 s, and two bars may be missed.
     let limit = studio.report.syncLimit(for: song, beatMicros: 60e6 / 72, usual: usual)
     #expect((limit?.count ?? 0) >= 17_500_000)
-    // For a rising tempo (shorter beats) the limit is that of the report's own tempo.
+    // If the tempo rises (beats get shorter), the limit for the report's own tempo holds.
     #expect(
       studio.report.syncLimit(for: song, beatMicros: 100_000, usual: usual)
         == studio.report.syncLimit(for: song, usual: usual))

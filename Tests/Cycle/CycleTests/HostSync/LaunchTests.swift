@@ -137,7 +137,7 @@ import Testing
     #expect(try #require(jack.songOrigin) == Beats(8))
   }
 
-  @Test func `the wait is bounded`() throws {
+  @Test func `a start that would wait too long takes the next beat`() throws {
     var jack = FakeTransport()
     jack.bpm = 20
     jack.quantum = Beats(16)  // 48 s

@@ -225,7 +225,7 @@ struct RelocationTests {
       #expect(landed > 31.9 && landed < 33.5, "\(landed)")
       let phase = (studio.report.sessionBeat - studio.report.songBeat) / max(step, 1)
       #expect(abs(phase - phase.rounded()) < 1e-6)
-      // A single silence, and another request if it was needed.
+      // JACK fell silent once, and a second relocation was requested at most.
       #expect(Double(stands) < Double(6 * late + 20) && studio.relocations <= 2)
       #expect(!studio.relocator.isBusy)
     }
@@ -639,7 +639,7 @@ struct RelocationTests {
     #expect(studio.relocations == 2 + Relocator.mostTries && studio.relocator.leftLate == 0)
   }
 
-  @Test func `a locate that is requested later each time rolls late at last`() {
+  @Test func `if each locate takes longer than the last, the song rolls late`() {
     let studio = rolling()
     studio.locate(frame: 784_615, beat: 32, step: 4)
     var late = 12
@@ -752,7 +752,7 @@ struct TempoRequestTests {
     #expect(request.take() == 120)
   }
 
-  @Test func `nonsense is no request`() {
+  @Test func `impossible tempos are no tempo requests`() {
     var request = TempoRequest()
     for tempo in [0, -1, .nan, .infinity, .leastNonzeroMagnitude, 19, 1000] {
       request.read(tempo, at: 0)

@@ -118,7 +118,7 @@ struct StandingStartTests {
     #expect(abs(cycles[0] - cycles[1]) <= 1, "\(cycles)")
   }
 
-  @Test func `a start that cannot wait like this goes to JACK at once`() {
+  @Test func `a start that cannot wait with JACK stopped goes to JACK at once`() {
     func isRefused(_ change: (Studio) -> Void) -> Bool {
       let studio = standing()
       change(studio)

@@ -100,7 +100,7 @@ struct StartStopTests {
     let studio = studio()
     studio.play(seconds: 1)
     for isStart in [true, false, true, false] {
-      // The wish, and its opposite before the transport has moved.
+      // A start or stop, and its opposite before the transport has obeyed.
       let number = studio.report.startStop.number
       for (count, isPlaying) in [isStart, !isStart].enumerated() {
         studio.isPlaying = isPlaying

@@ -98,7 +98,7 @@ final class Studio {
   private(set) var rackEdges: [[Onset]] = []
   private var rackLevels: [Float] = []
   private var rackEvents = MIDIEvents()
-  /// Gets the samples of the first of them.
+  /// Called with the samples of the rack's first output.
   var listensToRack: ((UnsafeMutableBufferPointer<Float>) -> Void)?
   private(set) var report = Report()
   /// The proposals of the last cycle that the network thread took.

@@ -149,8 +149,8 @@ struct EarTests {
     #expect(ear.complaints.all.map(\.promise) == (isOneMissing ? [.oneClock] : []), "\(ear.complaints.all)")
   }
 
-  /// From 185 BPM to 58, and 0.119 beats further: three clocks are behind,
-  /// and the first of them waits for half the new distance.
+  /// The tempo falls from 185 BPM to 58, and the beat jumps by 0.119: three clocks are late, and the first of
+  /// them waits for half of the new distance.
   @Test(arguments: [0.0, 12_000]) func `clocks that a slower tempo passed keep their distance`(
     later: Double
   ) {
@@ -203,7 +203,7 @@ struct EarTests {
     #expect(!ear(clicks: even, beats: jumped).complaints.all.isEmpty)
   }
 
-  @Test func `events that a correction passed may be late by its size`() {
+  @Test func `clicks that a correction skips may be late by the correction`() {
     let period = 500_001.0
     let small = { (time: Double) in
       SessionBeats(origin: time < 1_498_000 ? 0 : -4_000, beatMicros: period)

@@ -173,7 +173,7 @@ import Testing
     #expect(corrected > 0, "no case reached the difference between 3.0.6 and 3.1")
   }
 
-  @Test func `requesting a beat matches the reference since 31`() {
+  @Test func `requesting a beat matches the newer reference library`() {
     base.expectNoDifference(seed: 13, "request beat") { dice in
       let before = dice.state(), time = dice.micros()
       let quantum = Beats(micros: dice.quantum()).value, beat = Beats(micros: dice.beats()).value

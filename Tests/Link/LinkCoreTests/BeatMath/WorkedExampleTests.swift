@@ -14,7 +14,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
 }
 
 @Suite struct NumberExamples {
-  @Test func `halves round away from zero`() {
+  @Test func `half a microbeat rounds away from zero`() {
     #expect(Beats(0.5e-6).micros == 1)
     #expect(Beats(-0.5e-6).micros == -1)
     #expect(Beats(0.5).micros == 500_000)

@@ -39,7 +39,7 @@ struct FarWorld {
   private(set) var flights: [Flight] = []
   /// All datagrams that were sent.
   private(set) var recording: [Flight] = []
-  /// Those of them that arrived.
+  /// The sent datagrams that arrived.
   private(set) var delivered: [Flight] = []
 
   init(seed: UInt64 = 1, at now: Micros = Micros(1_000_000)) {

@@ -273,7 +273,7 @@ struct HostileCallerTests {
     let before = Standing(world, 1)
     world.inject(held.bytes, into: 1, from: HostileCallerTests.stranger)
     #expect(Standing(world, 1) == before)
-    // A late one is accepted, but moves no peer either.
+    // A late datagram of the peer itself is accepted, but does not move the peer to another address either.
     world.loss = 1
     world.send("late", from: 0)
     let late = world.recording.last!

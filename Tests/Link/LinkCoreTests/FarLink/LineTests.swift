@@ -231,7 +231,7 @@ struct LineTests {
   @Test func `the host clock may be ninety years old`() {
     var world = FarWorld.pair(at: Micros(3_000_000_000_000_000))
     #expect(world.isProven(0) && world.isProven(1))
-    // A suspend of some hours, then another ninety years.
+    // The machines sleep for some hours, then for another ninety years.
     for pause in [Int64(30_000_000_000), 3_000_000_000_000_000] {
       world.now = world.now + Micros(pause)
       world.run(for: Micros(10_000_000))

@@ -39,7 +39,7 @@ struct OneLineTests {
     var world = mutual(seed: UInt64(seed), apart: dice * dice * 1000)
     world.run(for: Micros(8_000_000))
     #expect(isOne(&world))
-    // It carries as much as a line with one caller: ten datagrams from each side in ten idle seconds.
+    // This line carries as much as a line with one caller: ten datagrams from each side in ten idle seconds.
     let sent = world.recording.count
     world.run(for: Micros(10_000_000))
     #expect((18...22).contains(world.recording.count - sent))

@@ -7,7 +7,7 @@ import Testing
 /// Some cells of Riley's experiment.
 @Suite struct FiveNodesTests {
   @Test(arguments: campaign(FiveNodes.Topology.allCases))
-  func `without delays both are together`(topology: FiveNodes.Topology) {
+  func `without delays the beats agree by the reference's rules and ours`(topology: FiveNodes.Topology) {
     for isReference in [true, false] {
       let shares = FiveNodes(topology, .zero, .constant).run(seed: 1, byReference: isReference)
       #expect(shares.hundred > 0.95, "\(isReference)")

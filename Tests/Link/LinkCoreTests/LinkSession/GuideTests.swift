@@ -142,7 +142,7 @@ import Testing
       let silent = member(12, of: 1, steps: 1)
       for one in [first, other] { bench.meet(one) }
       bench.meet(silent)
-      // It was not asked before it fell silent either.
+      // The silent peer was not asked before it fell silent either.
       #expect(told(word(&bench, among: [first, other], seconds: 2)) == followed)
       #expect(
         told(word(&bench, among: [other], seconds: 4)) == followed, "who told us the time is waited for")

@@ -23,7 +23,7 @@ struct AddressTextTests {
     #expect(Endpoint("224.76.78.75") == nil && Endpoint("224.76.78.75:70000") == nil && Endpoint(":1") == nil)
   }
 
-  @Test func `an interface may be named and IPv4 written as IPv6`() {
+  @Test func `an address may name its interface, and IPv4 may be written as IPv6`() {
     #expect(Address("fe80::1%lo") == .v6(high: 0xfe80 << 48, low: 1, scope: 1))
     #expect(Address("::ffff:127.0.0.1") == .loopback)
   }

@@ -12,7 +12,7 @@ struct CapturedChannelTests {
   /// In frames: the stamps are up to two frames early (facts: link-audio 5.2).
   private static let most = 2.5
 
-  @Test func `captured clicks are at their beats except in the four stale seconds`() throws {
+  @Test func `recorded clicks are at their beats except four seconds of old stamps`() throws {
     for isAnother in [false, true] {
       let replay = try Replay("mono-resubscribed")
       var stale = 0

@@ -154,7 +154,7 @@ struct AnnouncementTests {
     #expect(trips.metrics.quality == 1_000_000, "no clock is faster than a microsecond")
   }
 
-  @Test func `a peer that stops or leaves gets nothing`() {
+  @Test func `a peer that is gone or has no Link Audio gets no announcements`() {
     for leaves in 0..<3 {
       var bench = Bench()
       _ = bench.addSink("kick")

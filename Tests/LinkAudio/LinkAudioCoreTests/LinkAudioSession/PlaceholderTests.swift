@@ -31,7 +31,7 @@ struct PlaceholderTests {
         [.oursListener, .reference, .firstBeta, .reference], over: .init(loss: 0.05, delay: 300...30_000),
         seed: seed)
       world.run(until: 8_000_000)
-      // It pauses, its channel stays.
+      // The peer pauses, but its channel stays.
       world.mute(1, true)
       world.run(until: 20_000_000)
       #expect(world.phantoms == [0, 0, 1, 0])

@@ -31,7 +31,7 @@ struct QRCodeTests {
   }
 
   @Test(arguments: ["", "a\0b", String(repeating: "x", count: 513)])
-  func `a text that no code can hold gives none`(text: String) {
+  func `a text that no QR code can hold gives no code`(text: String) {
     #expect(QRCode(text) == nil)
   }
 }

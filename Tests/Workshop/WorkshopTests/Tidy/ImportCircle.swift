@@ -19,7 +19,7 @@ struct PythonImports {
         let dots = words[1].prefix { $0 == "." }.count
         let parent =
           package.dropLast(dots - 1) + words[1].dropFirst(dots).split(separator: ".").map(String.init)
-        // A name is a module of that folder, or an item of the module.
+        // Each imported name is a module of that folder, or an item of the imported module.
         for word in words[3...] {
           let module = (parent + [word]).joined(separator: ".")
           imports[name, default: []].insert(names[module] != nil ? module : parent.joined(separator: "."))

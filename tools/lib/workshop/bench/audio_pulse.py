@@ -25,7 +25,7 @@ def pulse(scene: dict[str, Any]) -> bool:
     player = actors.tactus(scene["tactus"], *(f"--out={name}={what}" for name, what in OUTPUTS.items()))
     ear.wait_for_peers(1)
     ear.tell("tempo 187.3")  # a beat of 15376.4 frames: roundings do not repeat
-    time.sleep(17)  # JACK's own clock, by which is judged, takes so long to settle in a server's first seconds
+    time.sleep(17)  # until JACK's own clock, by which we judge, has settled after the server's start
     ear.tell("section pulses")
     time.sleep(scene["seconds"])
     ear.mark()

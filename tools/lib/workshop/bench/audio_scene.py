@@ -51,7 +51,7 @@ def ensemble(scene: Scene, *listens: str, clock: str = "always", environment: Ma
 def beat(scene: Scene) -> None:
     with ensemble(scene) as (ear, _):
         ear.tell("roll")  # so that bar, beat and tick are shown; a start waits for its bar
-        time.sleep(12)  # JACK's own clock, by which is judged, takes so long to settle in a server's first seconds
+        time.sleep(12)  # until JACK's own clock, by which we judge, has settled after the server's start
         for section in scene["sections"]:
             ear.tell(f"tempo {section['tempo']}")
             time.sleep(1.2)

@@ -143,8 +143,8 @@ def measure(options: Any) -> tuple[object, bool]:
         for number, seed in enumerate(CORPUS.get(name) or corpus(name)):
             pathlib.Path(work, "corpus", str(number)).write_bytes(seed)
         runs = options.runs or (subject.quick_runs if options.quick else subject.runs)
-        # Without the first, a crash would wait for Swift's backtracer. The
-        # runtime leaks memory that it keeps for good.
+        # Swift's backtracer would delay the end after a crash. Swift's runtime keeps
+        # memory for good, which the sanitizer would report as a leak.
         environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", ASAN_OPTIONS="detect_leaks=0")
         began = time.monotonic()
         done = subprocess.run([program, f"-runs={runs}", f"-seed={options.seed}", f"-max_len={subject.longest}",

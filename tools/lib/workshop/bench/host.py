@@ -22,7 +22,7 @@ def scenes(quick: bool) -> list[Line]:
         return [scene("bbt", "bar, beat and tick, jackd, 256 frames", tempos=[120], seconds=5),
                 scene("start", "starts, jackd, 256 frames", slowed=False, tempos=[120], quantums=[1], rounds=2),
                 scene("start", "starts beside a client that needs 200 ms", slowed=True, tempos=[300], quantums=[4], rounds=2)]
-    # 300 first: bars are short there while tactus learns how long the slow client needs.
+    # 300 BPM comes first: its bars are short, so tactus learns quickly how long the slow client needs.
     matrix = {"tempos": [300, 120, 20], "quantums": [1, 4, 7]}
     return [scene("bbt", "bar, beat and tick, jackd, 256 frames", tempos=[60, 120, 187.3], seconds=5),
             scene("bbt", "the same on PipeWire", pipewire=True, tempos=[120, 187.3], seconds=5),

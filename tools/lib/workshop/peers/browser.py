@@ -21,7 +21,7 @@ from .lines import Fields, Refused
 
 PATIENCE = 30.0  # seconds for one answer: a browser on a busy machine
 NAMED = re.compile(r"@(?:(?P<role>[a-z]+):)?(?P<name>.+)", re.DOTALL)
-# The list below the address, which nobody sees here, is a page of its own to Chromium: two for each window.
+# Without these switches Chromium makes a page of its own for the list below the address bar: two pages for each window.
 SWITCHES = ["--disable-features=Translate,MediaRouter,OptimizationHints,WebUIOmniboxPopup,WebUIOmniboxAimPopup", "--disable-gpu", "--lang=en"]
 # Where a hand points at an element: its middle, once it has been in the same place for two frames; `hit` is false while something
 # else is in front of it.
@@ -43,10 +43,10 @@ PLACE = """async (it) => {
   const handle = it.type === "range" ? box.x + 8 + (it.value - it.min) / (it.max - it.min) * (box.width - 16) : x;
   return {x, y, handle, hit: Boolean(hit && box.width && box.height), top: top ? top.outerHTML.slice(0, 60) : "nothing"};
 }"""
-# The page draws so often; what is pointed at is looked at in each frame as before.
+# The page draws only every 60 ms; the position of an element is still read in each frame.
 CALM = """globalThis.eachFrame = requestAnimationFrame;
 globalThis.requestAnimationFrame = (draw) => setTimeout(() => eachFrame(draw), 60)"""
-# What was found, each with the elements concerned.
+# Each finding with its elements.
 FINDINGS = """axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations.map((each) =>
   `${each.id} (${each.impact}): ${each.nodes.slice(0, 4).map((node) => node.target.join(" ")
   + (node.any[0] ? ` [${node.any[0].message}]` : "")).join(" , ")}`))"""

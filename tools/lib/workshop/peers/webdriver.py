@@ -23,7 +23,7 @@ Fields = dict[str, Any]
 START = 60.0  # seconds, on a busy machine
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 NOWHERE = "data:,"
-# When Marionette is on, Firefox itself switches off what it would ask its makers (RecommendedPreferences).
+# With Marionette on, Firefox sets preferences of its own by which it sends nothing to Mozilla (RecommendedPreferences).
 PREFERENCES: dict[str, bool | int] = {"marionette.port": 0, "browser.aboutwelcome.enabled": False, "browser.startup.page": 0,
                                       "dom.ipc.processCount": 1, "dom.min_background_timeout_value": 4, "network.trr.mode": 5}
 
