@@ -25,7 +25,7 @@ enum Clicks {
       }
     }
     let state = link.capture()
-    let late = clicks.filter { $0 > begin + .seconds(5) }.map { click in
+    let late = clicks.filter { $0 > begin + .milliseconds(5_100) }.map { click in
       let beat = state.beat(at: click, quantum: 4).rounded()
       return abs(state.time(atBeat: beat, quantum: 4).duration(to: click) / .microseconds(1)) * 0.048
     }
