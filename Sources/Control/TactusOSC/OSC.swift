@@ -64,35 +64,6 @@ public struct Message: Hashable, Sendable {
   }
 }
 
-extension StringProtocol {
-  /// Without control characters and invisible format characters.
-  package var isPrintable: Bool { unicodeScalars.allSatisfy { !$0.isHidden } }
-}
-
-extension Unicode.Scalar {
-  /// A control character, an end of a line or paragraph, or a format character (Unicode's Cf) such as a mark
-  /// of direction or a space without width. Those change or hide the visible text of a name, so that two
-  /// names look alike.
-  ///
-  /// The two joiners are format characters, too, and allowed: U+200D makes one emoji of several, U+200C is
-  /// spelling in Persian.
-  fileprivate var isHidden: Bool {
-    if isASCII { return value < 0x20 || value == 0x7F }
-    let category = properties.generalCategory
-    if category == .format { return value != 0x200C && value != 0x200D }
-    return category == .control || category == .lineSeparator || category == .paragraphSeparator
-  }
-}
-
-/// Text from outside, safe to show in a terminal: no control or invisible format characters, cut at `limit`.
-package func printable(_ text: String, limit: Int) -> String {
-  var shown = ""
-  for scalar in text.unicodeScalars.prefix(limit) {
-    shown.unicodeScalars.append(scalar.isHidden ? "?" : scalar)
-  }
-  return text.unicodeScalars.count > limit ? shown + "..." : shown
-}
-
 /// A moment of the wall clock in OSC's format: seconds since 1900 and a binary fraction.
 package struct Timetag: Hashable {
   package let rawValue: UInt64

@@ -22,11 +22,36 @@ struct TextTests {
 
   @Test func `names in any script are printable`() {
     for name in [
-      "Bühne", "ドラム", "עברית", "العربية", "👩‍🎤 drums", "a\u{200D}b", "é", "می\u{200C}خواهم", "❤\u{FE0F}",
+      "Bühne", "ドラム", "עברית", "العربية", "👩‍🎤 drums", "é", "می\u{200C}خواهم", "❤\u{FE0F}",
       "naïve — 7/8",
     ] {
       #expect(name.isPrintable)
       #expect(printable(name, limit: 40) == name)
     }
+  }
+
+  @Test(arguments: [
+    "👩\u{200D}🎤", "👩🏽\u{200D}🎤", "❤\u{FE0F}\u{200D}🔥", "می\u{200C}خواهم", "ന്\u{200D}", "ক্\u{200C}ষ",
+    "ರ\u{200D}್ಕ",
+  ])
+  func `a joiner that spelling needs is printable`(name: String) {
+    #expect(name.isPrintable)
+    #expect(printable(name, limit: 40) == name)
+  }
+
+  @Test(arguments: [
+    "Dr%ums", "%Drums", "Drums%", "Bü%hne", "ド%ラム", "1%2", "a%%b", "می%%خواهم", "🥁%", "%🥁", "a%🥁", "خ%b",
+  ])
+  func `a joiner without effect is refused, and shown as a question mark`(name: String) {
+    for joiner in ["\u{200C}", "\u{200D}"] {
+      let hidden = name.split(separator: "%", omittingEmptySubsequences: false).joined(separator: joiner)
+      #expect(!hidden.isPrintable, "\(hidden.unicodeScalars.map { $0.value })")
+      #expect(printable(hidden, limit: 40) == name.replacing("%", with: "?"))
+    }
+  }
+
+  @Test func `each joiner is printable only beside letters that it changes`() {
+    #expect(!"🥁\u{200C}🎸".isPrintable)
+    #expect(!"می\u{200D}خواهم".isPrintable)
   }
 }
