@@ -16,6 +16,7 @@ import TactusChoices
 /// | stage | what happens | next | wish | answer |
 /// | --- | --- | --- | --- | --- |
 /// | idle | asked, after a stop | held | none | no |
+/// | idle | asked, after a stop, in a start's second cycle | held | none | no |
 /// | idle | asked, and its beat is due | released | none | yes |
 /// | idle | asked, after it rolled | idle | none | yes |
 /// | idle | asked, where a start was moved to just before it rolled | held | none | no |
@@ -72,7 +73,7 @@ struct Launch: BitwiseCopyable {
   private(set) var wish = TransportWish()
   private(set) var others = OthersTake()
   private(set) var cuts = CutStarts()
-  private var wasStopped = false
+  private var due = DueStart()
   private var relocating: Relocating?
   /// The place that the last start was moved to; JACK may ask there after the start rolled.
   private var lastMove: Start.Move?
@@ -117,7 +118,7 @@ struct Launch: BitwiseCopyable {
 
   /// Follows the transport, once a cycle. `place`: where the transport stood. [audio]
   mutating func observe(_ now: borrowing Now, from place: SongPlace? = nil) {
-    if wasStopped, isIdle, now.isRolling, now.isSound, let place { cuts.judge(now, from: place) }
+    if due.wasStopped, isIdle, now.isRolling, now.isSound, let place { cuts.judge(now, from: place) }
     learn(now)
     guard !isIdle else { return }
     if case .released = stage, now.isRolling, !isBehind { rolledAt = now.heard.start }
@@ -129,11 +130,7 @@ struct Launch: BitwiseCopyable {
     take(.idle)
     lastMove = nil
     relocating = nil
-    switch state {
-    case .stopped: wasStopped = true
-    case .starting: break
-    case .rolling: wasStopped = false
-    }
+    due.see(state)
   }
 
   /// In this cycle all clients wait for us, because we hold a relocation until its cycle.
@@ -198,8 +195,9 @@ struct Launch: BitwiseCopyable {
       }
     } else {
       let hasJustRolled = rollsAt - rolledAt < 3.5 * now.cycleMicros
-      guard wasStopped || back != nil || hasJustRolled else { return (stage, true) }
-      isBehind = !wasStopped
+      guard due.isDue || back != nil || hasJustRolled else { return (stage, true) }
+      isBehind = !due.isDue
+      due.take()
       start = Start(now, question, askedAt: back?.askedAt ?? rollsAt)
       start.choose(now, question, othersTake, lead: othersTake)
     }
@@ -234,7 +232,7 @@ struct Launch: BitwiseCopyable {
 
   /// Learns how late the other clients were, so that the next launch allows for them.
   private mutating func learn(_ now: borrowing Now) {
-    if case .stopped = now.transport.state { wasStopped = true } else { wasStopped = false }
+    due.see(now.transport.state)
     cuts.see(clients: now.clients)
     var isAwaited = relocating != nil
     if case .released = stage { isAwaited = true }

@@ -62,7 +62,7 @@ struct StartStop: BitwiseCopyable {
 
   /// The start that we sent waits for another beat now.
   private func isMoved(_ now: borrowing Now, to target: Beats?) -> Bool {
-    guard case .starting = now.transport.state, let target, let toldTarget else { return false }
+    guard case .starting = now.transport.state, let target else { return false }
     return told && !isObeying && target != toldTarget
   }
 

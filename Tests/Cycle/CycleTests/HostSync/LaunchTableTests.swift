@@ -81,6 +81,13 @@ struct LaunchTableTests {
   /// For each row the events before it, and its own event.
   private static let rows: [String: (exact: Bool, before: Scenario, event: Scenario)] = [
     "idle | asked, after a stop": (false, { $0.see(.stopped) }, { $0.ask() }),
+    "idle | asked, after a stop, in a start's second cycle": (
+      false,
+      {
+        $0.see(.stopped)
+        $0.see(.starting)
+      }, { $0.ask() }
+    ),
     "idle | asked, and its beat is due": (
       false,
       {

@@ -65,6 +65,17 @@ struct StartStopTests {
     #expect(told.count >= 2 && abs((told.last ?? 0) - played) < 1e-3, "\(told), \(played)")
   }
 
+  @Test func `a start that is shown before JACK asks is on the bar that peers got`() {
+    for delay in 0..<8 {
+      let studio = studio()
+      studio.play(seconds: 0.23 * Double(delay))
+      studio.unaskedCycles = 1
+      let (told, played) = toldAndPlayed(studio) { _ in }
+      #expect(abs(played / 4 - (played / 4).rounded()) < 1e-6, "\(played)")
+      #expect(abs((told.last ?? 0) - played) < 1e-3, "\(told), \(played)")
+    }
+  }
+
   @Test func `a peer's start that is delayed is not sent by us`() {
     let studio = studio()
     studio.asksBeforeRolling = true

@@ -39,6 +39,9 @@ final class Studio {
   /// Asks HostSync, as JACK asks its slow-sync clients, and rolls in the cycle after all have said yes.
   var asksBeforeRolling = false
   private var mayRoll = false
+  /// Cycles in which the next start is shown before JACK asks about it, as PipeWire may show it to a late
+  /// client.
+  var unaskedCycles = 0
   /// As PipeWire (facts: jack 3): a stop shows the last cycle that was played, and a start rolls from the
   /// next one. After a locate the start rolls from where the transport stands.
   var rollsAsPipeWire = false
@@ -211,7 +214,9 @@ final class Studio {
       isFreewheeling: isFreewheeling,
       relocation: relocation, clockConnections: clockConnections,
       ownDelay: ownDelay, clients: clients)
-    if asksBeforeRolling, !mayRoll, case .starting = transport.state {
+    if unaskedCycles > 0, case .starting = transport.state {
+      unaskedCycles -= 1
+    } else if asksBeforeRolling, !mayRoll, case .starting = transport.state {
       mayRoll = sync.mayRoll(&cycle)
     } else if asksBeforeRolling, isAsked {
       _ = sync.mayRoll(&cycle)
