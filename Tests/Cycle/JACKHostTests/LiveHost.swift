@@ -18,6 +18,8 @@ final class LiveHost {
   /// The audio thread's proposals, all of which were carried out.
   private(set) var proposals: [Proposal] = []
   private(set) var settings = Settings()
+  /// Times that this machine let more pass between two steps than HostSync expects of a control thread.
+  private(set) var pauses = 0
   private let sound = UnsafeMutableBufferPointer<Float>.allocate(capacity: 96)
 
   init(_ server: TestServer, name: String = "tactus") throws {
@@ -39,12 +41,15 @@ final class LiveHost {
   @discardableResult
   func run(at place: SourceLocation = #_sourceLocation, until isDone: () -> Bool) async throws -> Micros {
     let start = HostClock.micros()
+    var lastStep = start
     while !isDone() {
       if HostClock.micros() - start > Micros(30_000_000) {
         Issue.record("waited for 30 s in vain", sourceLocation: place)
         break
       }
-      events += host.step(at: HostClock.micros())
+      if HostClock.micros() - lastStep > Micros(25_000) { pauses += 1 }
+      lastStep = HostClock.micros()
+      events += host.step(at: lastStep)
       takeProposals()
       try await Task.sleep(for: .microseconds(min(10_000, host.patience.count)))
     }

