@@ -30,6 +30,40 @@ struct CommandOrderTests {
     return Double(last.place) - (studio.beat(at: last.heard) - origin) * 24
   }
 
+  /// Returns the first command that breaks the order "Stop, position, Start or Continue": a machine is stopped
+  /// before it gets a position or a Start, and continues only from a position. Clocks may come at any time.
+  private func outOfOrder(_ messages: [(status: UInt8, heard: Double)]) -> String? {
+    var last = MIDI.stop
+    var moment = -Double.infinity
+    for (index, message) in messages.enumerated() {
+      let isInOrder =
+        switch message.status {
+        case MIDI.songPosition: last == MIDI.stop || last == MIDI.songPosition
+        case MIDI.start: last == MIDI.stop
+        case MIDI.resume: last == MIDI.songPosition
+        case MIDI.stop: last == MIDI.start || last == MIDI.resume
+        default: true
+        }
+      guard isInOrder, message.heard >= moment else {
+        return "message \(index), \(message.status) after \(last)"
+      }
+      if message.status != MIDI.clock { last = message.status }
+      moment = message.heard
+    }
+    return nil
+  }
+
+  @Test func `each break of the order of commands is found`() {
+    let (stop, place, go, start, clock) = (MIDI.stop, MIDI.songPosition, MIDI.resume, MIDI.start, MIDI.clock)
+    func isBroken(_ statuses: UInt8...) -> Bool {
+      outOfOrder(statuses.enumerated().map { ($0.element, Double($0.offset)) }) != nil
+    }
+    #expect(!isBroken(clock, start, clock, stop, place, clock, place, go, clock, stop, clock, start))
+    #expect(isBroken(start, clock, start) && isBroken(start, place) && isBroken(go) && isBroken(stop))
+    #expect(isBroken(place, stop) && isBroken(place, start) && isBroken(start, stop, go))
+    #expect(outOfOrder([(start, 2), (clock, 1)]) != nil)
+  }
+
   /// For instance a DAW that loads its disk buffers just before the bar.
   @Test(arguments: [64, 256, 1024] as [UInt32], [RunsWhen.always, .rolling])
   func `cycles lost before a start leave no machine ahead of the song`(period: UInt32, when: RunsWhen) {
@@ -85,6 +119,8 @@ struct CommandOrderTests {
       let moved = Double(studio.rack[0].settings.offset.count) / Grid(studio.timeline).beatMicros * 24
       let ahead = ahead(receiver, studio, origin: origin).map { $0 - moved }
       #expect(receiver.isRunning && abs(ahead ?? 99) < 0.1, "seed \(seed): \(ahead ?? 99)")
+      let broken = outOfOrder(studio.rackMessages[0].map { ($0.event.status, $0.heard) })
+      #expect(broken == nil, "seed \(seed): \(broken ?? "")")
     }
   }
 
