@@ -55,10 +55,11 @@ struct BlipTests {
     let counts = Log<Int>()
     link.onPeers { counts.append($0) }
     try begin(event)
-    // Wait for the kernel's announcement and the scan that follows it.
+    // Wait for the kernel's announcement and the scan that follows it. Every Link peer forgets another one
+    // after five seconds, so a longer event changes sessions anyway.
     pause(milliseconds: event == .carrierForAMoment ? 150 : 1_500)
     link.updateAppState { $0.setTempo(133, at: Link.clock()) }
-    pause(milliseconds: event == .carrierForAMoment ? 0 : 1_500)
+    pause(milliseconds: event == .carrierForAMoment ? 0 : 2_500)
     try end(event)
     #expect(
       eventually(within: 10_000) { abs(far.captureAppState().tempo - 133) < 0.001 }, "the tempo set meanwhile"
