@@ -10,21 +10,28 @@ public struct OwnOutput: Hashable, Sendable {
   /// The port's name.
   public var name: String
   public var settings: OutputSettings
+  /// The same meaning as `Settings.offsets`: positive is earlier.
+  public var offset: Micros
 
-  public init(name: String, settings: OutputSettings) {
+  public init(name: String, settings: OutputSettings, offset: Micros = .zero) {
     self.name = name
     self.settings = settings
+    self.offset = offset
   }
 
-  /// The kind, group and signal that patchbays show.
-  fileprivate var shown: (kind: String, group: String, signal: String) {
-    switch settings.kind {
-    case .clock: ("MIDI clock", "midi", "MIDI")
-    case .mtc: ("MIDI timecode", "midi", "MIDI")
-    case .pulse, .run, .reset: ("\(settings.kind)", "gates", "CV")
-    case .click: ("click", "click", "AUDIO")
-    case .ltc: ("timecode", "timecode", "AUDIO")
-    }
+  /// The properties of its port that patchbays show.
+  fileprivate var properties: KeyValuePairs<String, String> {
+    let kind = settings.kind
+    let (type, signal) =
+      switch kind.group {
+      case .midi: ("event-types", "MIDI")
+      case .gates: ("signal-type", "CV")
+      case .click, .timecode: ("signal-type", "AUDIO")
+      }
+    return [
+      "pretty-name": "\(name) (\(kind.label.map { "\($0)" } ?? "\(kind)"))", "port-group": "\(kind.group)",
+      type: signal,
+    ]
   }
   fileprivate var isMIDI: Bool { settings.kind.isMIDI }
 }
@@ -74,7 +81,7 @@ final class OutputPorts {
     var latency: UInt32 = 0
     var listeners = Listeners()
 
-    var isClock: Bool { if case .clock = output.settings.kind { true } else { false } }
+    var isClock: Bool { if case .clock = output.settings { true } else { false } }
 
     /// Whether `wanted` can use this output's port.
     func canBe(_ wanted: OwnOutput) -> Bool { wanted.name == output.name && wanted.isMIDI == output.isMIDI }
@@ -132,7 +139,7 @@ final class OutputPorts {
   private func remove(_ one: Open) {
     guard one.isClock else { return leaving.leave([one.handle]) }
     var last = one
-    last.output.settings.clock.isOn = false
+    last.output.settings.clock?.isOn = false
     silenced.append((last, leaving.comingNumber))
   }
 
@@ -179,7 +186,7 @@ final class OutputPorts {
 
   /// The names of the clicks among them.
   var clicks: [String] {
-    open.filter { if case .click = $0.output.settings.kind { true } else { false } }.map(\.output.name)
+    open.filter { if case .click = $0.output.settings { true } else { false } }.map(\.output.name)
   }
 
   /// The outputs that have a port, by name.
@@ -193,17 +200,7 @@ final class OutputPorts {
   }
 
   private func describe(_ changed: [Open]) {
-    PortProperties(client: client).describe(
-      changed.map { one in
-        let shown = one.output.shown
-        return (
-          one.handle,
-          [
-            "pretty-name": "\(one.output.name) (\(shown.kind))", "port-group": shown.group,
-            one.output.isMIDI ? "event-types" : "signal-type": shown.signal,
-          ]
-        )
-      })
+    PortProperties(client: client).describe(changed.map { ($0.handle, $0.output.properties) })
   }
 
   private func register(_ output: OwnOutput) -> Open? {
@@ -229,8 +226,8 @@ final class OutputPorts {
     var delay = Micros.zero
     for one in all {
       let slot = OutputSlot(
-        number: one.number, revision: table.number, settings: one.output.settings, latency: one.latency,
-        connections: one.listeners.count)
+        number: one.number, revision: table.number, settings: one.output.settings, offset: one.output.offset,
+        latency: one.latency, connections: one.listeners.count)
       table.places[one.place] = OutputPlace(port: one.handle, slot: slot)
       table.used = max(table.used, one.place + 1)
       delay = max(delay, slot.startDelay(frameMicros: frameMicros))

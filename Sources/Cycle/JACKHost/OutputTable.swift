@@ -18,7 +18,6 @@ struct OutputTable: BitwiseCopyable {
 struct OutputPlace: BitwiseCopyable {
   var port: OpaquePointer?
   var slot = OutputSlot(number: 0, revision: 0, settings: OutputSettings(.pulse))
-
 }
 
 /// The figures of each MIDI clock among the outputs.

@@ -134,7 +134,7 @@ public enum ClickSound: UInt8, Sendable, BitwiseCopyable {
 }
 
 public struct ClickSettings: Hashable, Sendable, BitwiseCopyable {
-  public var isOn = false
+  public var isOn: Bool
   public var when = RunsWhen.always
   public var sound = ClickSound.beep
   /// Linear; 0...8.
@@ -144,7 +144,8 @@ public struct ClickSettings: Hashable, Sendable, BitwiseCopyable {
   /// Empty: an accent on the bar's first beat, then beats; subdivisions are softer.
   public var pattern = Pattern()
 
-  public init() {}
+  /// A click that a user has added is on as long as it exists.
+  public init(isOn: Bool = false) { self.isOn = isOn }
 }
 
 public struct ClockSettings: Hashable, Sendable, BitwiseCopyable {

@@ -18,25 +18,37 @@ public enum OutputKind: UInt8, Sendable, BitwiseCopyable {
   /// MIDI timecode.
   case mtc
 
-  /// The port's type: MIDI, or audio.
-  public var isMIDI: Bool {
+  /// The group of ports in which patchbays show it. It says the port's type, too.
+  public var group: PortGroup {
     @_noLocks @_noAllocation get {
       switch self {
-      case .clock, .mtc: true
-      case .pulse, .run, .reset, .click, .ltc: false
+      case .clock, .mtc: .midi
+      case .pulse, .run, .reset: .gates
+      case .click: .click
+      case .ltc: .timecode
       }
     }
   }
 
-  /// A timecode tells the transport's position, independent of beats.
-  public var isTimecode: Bool {
-    @_noLocks @_noAllocation get {
-      switch self {
-      case .ltc, .mtc: true
-      case .clock, .pulse, .run, .reset, .click: false
-      }
+  /// The kind as patchbays show it; nil: by its own word.
+  public var label: StaticString? {
+    switch self {
+    case .clock: "MIDI clock"
+    case .mtc: "MIDI timecode"
+    case .ltc: "timecode"
+    case .pulse, .run, .reset, .click: nil
     }
   }
+
+  /// The port's type: MIDI, or audio.
+  public var isMIDI: Bool { @_noLocks @_noAllocation get { group == .midi } }
+
+  /// A timecode tells the transport's position, independent of beats.
+  public var isTimecode: Bool { @_noLocks @_noAllocation get { self == .ltc || self == .mtc } }
+}
+
+public enum PortGroup: UInt8, Sendable, BitwiseCopyable {
+  case midi, gates, click, timecode
 }
 
 /// A rate: `count` times in `span` beats or bars.
@@ -57,45 +69,116 @@ public struct Rate: Hashable, Sendable, BitwiseCopyable {
   public static let longestSpan: Int32 = 64
 }
 
-/// An output that the user has added: a port of its own.
-public struct OutputSettings: Hashable, Sendable, BitwiseCopyable {
-  public var kind: OutputKind
-  /// The same meaning as `Settings.offsets`: positive is earlier.
-  public var offset = Micros(0)
-  /// For a clock.
-  public var clock = ClockSettings()
-  /// For a clock: the sounds of its machine.
-  public var programs = Programs()
-  /// For a pulse, a run gate, a reset.
-  public var gate = GateSettings()
-  /// For a click, which is on as long as it exists.
-  public var click = ClickSettings()
-  /// Bars of clicks at this port before a start, which waits for them; up to `LaunchSettings.mostCountIn`.
-  public var countIn: Int32 = 0
-  /// For timecode.
-  public var timecode = TimecodeSettings()
+/// The settings of an output that the user has added: those of its kind.
+public enum OutputSettings: Hashable, Sendable, BitwiseCopyable {
+  /// `programs`: the sounds of the clock's machine.
+  case clock(ClockSettings, programs: Programs = Programs())
+  case pulse(GateSettings)
+  case run(GateSettings)
+  case reset(GateSettings)
+  /// `countIn`: bars of clicks at this port before a start, which waits for them; up to
+  /// `LaunchSettings.mostCountIn`.
+  case click(ClickSettings, countIn: Int32 = 0)
+  case ltc(TimecodeSettings)
+  case mtc(TimecodeSettings)
 
+  /// The settings that an output of this kind begins with.
   public init(_ kind: OutputKind) {
-    self.kind = kind
-    click.isOn = true
-    if case .reset = kind {
-      gate.rate = Rate(isInBars: true)
-      gate.when = .rolling
+    switch kind {
+    case .clock: self = .clock(ClockSettings())
+    case .pulse: self = .pulse(GateSettings())
+    case .run: self = .run(GateSettings())
+    case .reset: self = .reset(GateSettings(rate: Rate(isInBars: true), when: .rolling))
+    case .click: self = .click(ClickSettings(isOn: true))
+    case .ltc: self = .ltc(TimecodeSettings())
+    case .mtc: self = .mtc(TimecodeSettings())
     }
   }
 
-  /// Bars that a start waits for this output.
-  public var longestCountIn: Int32 { if case .click = kind { countIn } else { 0 } }
+  public var kind: OutputKind {
+    @_noLocks @_noAllocation get {
+      switch self {
+      case .clock: .clock
+      case .pulse: .pulse
+      case .run: .run
+      case .reset: .reset
+      case .click: .click
+      case .ltc: .ltc
+      case .mtc: .mtc
+      }
+    }
+  }
 
   /// The most outputs that a user can add.
   public static let limit = 32
 }
 
+/// The parts of the settings; nil: this kind has no such part. An assignment to a part that the kind does not
+/// have, or of nil, has no effect.
+extension OutputSettings {
+  public var clock: ClockSettings? {
+    get { if case .clock(let clock, _) = self { clock } else { nil } }
+    set {
+      if let newValue, case .clock(_, let programs) = self { self = .clock(newValue, programs: programs) }
+    }
+  }
+
+  public var programs: Programs? {
+    get { if case .clock(_, let programs) = self { programs } else { nil } }
+    set { if let newValue, case .clock(let clock, _) = self { self = .clock(clock, programs: newValue) } }
+  }
+
+  public var gate: GateSettings? {
+    get {
+      switch self {
+      case .pulse(let gate), .run(let gate), .reset(let gate): gate
+      case .clock, .click, .ltc, .mtc: nil
+      }
+    }
+    set {
+      guard let newValue else { return }
+      switch self {
+      case .pulse: self = .pulse(newValue)
+      case .run: self = .run(newValue)
+      case .reset: self = .reset(newValue)
+      case .clock, .click, .ltc, .mtc: break
+      }
+    }
+  }
+
+  public var click: ClickSettings? {
+    get { if case .click(let click, _) = self { click } else { nil } }
+    set { if let newValue, case .click(_, let countIn) = self { self = .click(newValue, countIn: countIn) } }
+  }
+
+  public var countIn: Int32? {
+    get { if case .click(_, let countIn) = self { countIn } else { nil } }
+    set { if let newValue, case .click(let click, _) = self { self = .click(click, countIn: newValue) } }
+  }
+
+  public var timecode: TimecodeSettings? {
+    get {
+      switch self {
+      case .ltc(let timecode), .mtc(let timecode): timecode
+      case .clock, .pulse, .run, .reset, .click: nil
+      }
+    }
+    set {
+      guard let newValue else { return }
+      switch self {
+      case .ltc: self = .ltc(newValue)
+      case .mtc: self = .mtc(newValue)
+      case .clock, .pulse, .run, .reset, .click: break
+      }
+    }
+  }
+}
+
 /// Pulses for modular gear or a sync box.
 public struct GateSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = true
-  public var rate = Rate()
-  public var when = RunsWhen.always
+  public var rate: Rate
+  public var when: RunsWhen
   /// The width of a pulse; it is shorter if pulses come close.
   public var width = Micros(5000)
   /// A share of full scale, which is the maximum of a sound card's output.
@@ -106,18 +189,19 @@ public struct GateSettings: Hashable, Sendable, BitwiseCopyable {
   public var isFine = false
 
   @_noLocks @_noAllocation
-  public init() {}
+  public init(rate: Rate = Rate(), when: RunsWhen = .always) {
+    self.rate = rate
+    self.when = when
+  }
 }
 
 extension PulseSettings {
   /// The settings of the port `pulse` as a gate.
   public var gate: GateSettings {
     @_noLocks @_noAllocation get {
-      var gate = GateSettings()
+      let rate = rate.perBeat.map { Rate(Int32(truncatingIfNeeded: $0)) } ?? Rate(isInBars: true)
+      var gate = GateSettings(rate: rate, when: when)
       gate.isOn = isOn
-      gate.when = when
-      gate.rate = Rate(isInBars: true)
-      if let perBeat = rate.perBeat { gate.rate = Rate(Int32(truncatingIfNeeded: perBeat)) }
       return gate
     }
   }

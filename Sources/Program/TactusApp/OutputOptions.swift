@@ -39,7 +39,7 @@ extension Configuration {
     outputs.compactMap { text -> NamedOutput? in
       guard var output = try? NamedOutput(text) else { return nil }
       if let same = present.first(where: { $0.name == output.name }) {
-        output.settings.clock.plays = same.settings.clock.plays
+        output.keepPlaying(as: same)
         output.settings.programs = same.settings.programs
       }
       return output
@@ -51,7 +51,7 @@ extension SurfaceState {
   /// The choices for the audio thread: a start waits for the longest count-in of all outputs.
   var heardChoices: Settings {
     var settings = choices
-    settings.launch.othersCountIn = outputs.map(\.settings.longestCountIn).max() ?? 0
+    settings.launch.othersCountIn = outputs.compactMap(\.settings.countIn).max() ?? 0
     return settings
   }
 }
@@ -65,7 +65,7 @@ struct CarriedOutputs {
   private var nextChange = Micros.zero
 
   mutating func carry(_ outputs: [NamedOutput], on host: JACKHost) {
-    let wanted = outputs.map { OwnOutput(name: $0.name, settings: $0.settings) }
+    let wanted = outputs.map { OwnOutput(name: $0.name, settings: $0.settings, offset: $0.offset) }
     guard wanted != carried else { return }
     let now = Link.clock()
     if wanted.map(\.name) != carried.map(\.name) {
@@ -90,7 +90,7 @@ extension ControlDesk {
         // Keep the programs that were requested before, unless this output requests others.
         let programs = state.outputs[place].settings.programs
         state.outputs[place] = output
-        if output.settings.programs.isEmpty { state.outputs[place].settings.programs = programs }
+        if output.settings.programs?.isEmpty == true { state.outputs[place].settings.programs = programs }
       } else {
         state.outputs.append(output)
       }

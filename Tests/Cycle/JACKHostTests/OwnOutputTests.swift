@@ -10,7 +10,7 @@ extension JACKHostTests {
   private static func clock(_ name: String, _ change: (inout OutputSettings) -> Void = { _ in }) -> OwnOutput
   {
     var settings = OutputSettings(.clock)
-    settings.clock.when = .always
+    settings.clock?.when = .always
     change(&settings)
     return OwnOutput(name: name, settings: settings)
   }
@@ -32,7 +32,7 @@ extension JACKHostTests {
     #expect(neighbour.connect("tactus:own_ppq", Neighbour.amplifier))
     try await live.run { live.clocks("own_drums") > 48 }
     var louder = Self.gate("own_ppq")
-    louder.settings.gate.level = 0.5
+    louder.settings.gate?.level = 0.5
     live.host.carry(outputs: [louder])
     try await live.run { ours() == ["tactus:own_ppq"] }
     #expect(neighbour.connections(of: "tactus:own_ppq") == [Neighbour.amplifier])

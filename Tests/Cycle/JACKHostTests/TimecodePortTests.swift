@@ -16,9 +16,9 @@ extension JACKHostTests {
     let server = try await TestServer()
     let live = try LiveHost(server)
     var ltc = OutputSettings(.ltc)
-    ltc.timecode.start = Timecode(hours: 1)
+    ltc.timecode?.start = Timecode(hours: 1)
     var mtc = OutputSettings(.mtc)
-    mtc.timecode.start = Timecode(hours: 1)
+    mtc.timecode?.start = Timecode(hours: 1)
     live.host.carry(outputs: [
       OwnOutput(name: "own_tc", settings: ltc), OwnOutput(name: "own_lamp", settings: mtc),
     ])

@@ -46,7 +46,7 @@ struct OwnOutputProgramTests {
     var state = SurfaceState()
     configuration.choose(in: &state)
     var drums = try NamedOutput("drums=clock rate=2")
-    drums.settings.clock.plays = false
+    drums.settings.clock?.plays = false
     state.outputs = [drums]
     let chosen = configuration.taking(state)
     var memory = UserState()
@@ -55,10 +55,11 @@ struct OwnOutputProgramTests {
     try UserState(Array(memory.text.utf8), from: "state").apply(to: &configuration, over: Configuration())
     var later = SurfaceState()
     configuration.choose(in: &later)
-    #expect(later.outputs.map(\.text) == ["drums=clock rate=2"] && later.outputs[0].settings.clock.plays)
+    #expect(
+      later.outputs.map(\.text) == ["drums=clock rate=2"] && later.outputs[0].settings.clock?.plays == true)
     // A reload does not start an output that was stopped.
     configuration.choose(in: &state)
-    #expect(state.outputs.map(\.settings.clock.plays) == [false])
+    #expect(state.outputs.map(\.settings.clock?.plays) == [false])
   }
 
   @Test

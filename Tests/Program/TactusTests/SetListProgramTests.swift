@@ -73,7 +73,7 @@ struct SetListProgramTests {
     var configuration = try Configuration(arguments: ["--out=drums=clock"])
     var state = SurfaceState()
     configuration.choose(in: &state)
-    state.outputs[0].settings.programs.ask(for: 3, channel: 9)
+    state.outputs[0].settings.programs?.ask(for: 3, channel: 9)
     let asked = state.outputs[0].settings.programs
     configuration.choose(in: &state)
     #expect(state.outputs[0].settings.programs == asked)

@@ -96,16 +96,16 @@ import JACKHost
     if outputs.count < 16 || dice.draw(below: 4) > 0 {
       let kinds = [OutputKind.clock, .clock, .pulse, .run, .reset, .click, .ltc, .mtc]
       var settings = OutputSettings(kinds[dice.draw(below: kinds.count)])
-      settings.offset = Micros(Int64(dice.draw(below: 60_000)) - 30_000)
-      settings.clock.when = .always
-      settings.clock.perBeat = [6, 24, 96][dice.draw(below: 3)]
-      settings.clock.plays = dice.draw(below: 3) > 0
-      settings.clock.sendsPosition = dice.draw(below: 2) > 0
-      settings.gate.rate = [Rate(96), Rate(7, in: 3), Rate(isInBars: true)][dice.draw(below: 3)]
-      settings.gate.isInverted = dice.draw(below: 2) > 0
-      settings.click.subdivision = Int32(1 + dice.draw(below: 8))
-      settings.timecode.rate = TimecodeRate(rawValue: UInt8(dice.draw(below: 5))) ?? .fps25
-      outputs.append(OwnOutput(name: "own_\(number)", settings: settings))
+      let offset = Micros(Int64(dice.draw(below: 60_000)) - 30_000)
+      settings.clock?.when = .always
+      settings.clock?.perBeat = [6, 24, 96][dice.draw(below: 3)]
+      settings.clock?.plays = dice.draw(below: 3) > 0
+      settings.clock?.sendsPosition = dice.draw(below: 2) > 0
+      settings.gate?.rate = [Rate(96), Rate(7, in: 3), Rate(isInBars: true)][dice.draw(below: 3)]
+      settings.gate?.isInverted = dice.draw(below: 2) > 0
+      settings.click?.subdivision = Int32(1 + dice.draw(below: 8))
+      settings.timecode?.rate = TimecodeRate(rawValue: UInt8(dice.draw(below: 5))) ?? .fps25
+      outputs.append(OwnOutput(name: "own_\(number)", settings: settings, offset: offset))
     }
     host.carry(outputs: outputs)
   }

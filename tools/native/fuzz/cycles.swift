@@ -62,10 +62,9 @@ final class Stage {
   private var rackEvents = MIDIEvents()
   private let rack: [OutputSlot] = {
     var bars = OutputSettings(.pulse), click = OutputSettings(.click), clock = OutputSettings(.clock)
-    bars.gate.rate = Rate(3, in: 2, isInBars: true)
-    click.click.isOn = true
-    click.click.subdivision = 8
-    clock.clock.perBeat = 96
+    bars.gate?.rate = Rate(3, in: 2, isInBars: true)
+    click.click?.subdivision = 8
+    clock.clock?.perBeat = 96
     return [bars, click, clock].enumerated().map {
       OutputSlot(number: UInt32($0 + 1), revision: 0, settings: $1)
     }

@@ -53,8 +53,37 @@ public struct Choice: Sendable {
     holding: (@Sendable (Settings) -> [Value])? = nil,
     taking: @escaping @Sendable (inout Settings) -> Void = { _ in }
   ) {
+    self.init(
+      path, words, parameter.map { [$0] } ?? T.parameters, in: section, letter: letter, written: written,
+      isRemembered: isRemembered, isMomentary: isMomentary, from: reach,
+      reading: { $0[keyPath: place].values },
+      writing: { settings, values throws(Refusal) in settings[keyPath: place] = try T(values) },
+      copying: { $1[keyPath: place] = $0[keyPath: place] }, holding: holding, taking: taking)
+  }
+
+  /// A setting that the standing click shares with the user's own clicks.
+  init(
+    _ path: String, _ shared: OutputChoice<ClickSettings>, _ words: String? = nil
+  ) {
+    self.init(
+      path, words ?? shared.words, [shared.parameter], in: .outputs, written: shared.written,
+      reading: { shared.read($0.click) },
+      writing: { settings, values throws(Refusal) in try shared.write(&settings.click, values) },
+      copying: { shared.copy($0.click, &$1.click) }, holding: { [shared.value($0.click)] })
+  }
+
+  private init(
+    _ path: String, _ words: String, _ parameters: [Parameter], in section: Section,
+    letter: Character? = nil, written: (placeholder: String, allowed: String)?, isRemembered: Bool = false,
+    isMomentary: Bool = false, from reach: Node.Reach = .anyone,
+    reading: @escaping @Sendable (Settings) -> [Value]?,
+    writing: @escaping @Sendable (inout Settings, [Value]) throws(Refusal) -> Void,
+    copying: @escaping @Sendable (Settings, inout Settings) -> Void,
+    holding: (@Sendable (Settings) -> [Value])?,
+    taking: @escaping @Sendable (inout Settings) -> Void = { _ in }
+  ) {
     self.path = path
-    parameters = parameter.map { [$0] } ?? T.parameters
+    self.parameters = parameters
     self.words = words
     self.section = section
     self.letter = letter
@@ -62,18 +91,18 @@ public struct Choice: Sendable {
     self.isRemembered = isRemembered
     self.isMomentary = isMomentary
     self.reach = reach
-    let write: @Sendable (inout Settings, [Value]) -> Void = { settings, values in
-      if let value = try? T(values) { settings[keyPath: place] = value }
-    }
-    read = { $0[keyPath: place].values }
-    self.write = write
+    read = reading
+    write = { try? writing(&$0, $1) }
     choose = {
-      write(&$0, $1)
+      try? writing(&$0, $1)
       taking(&$0)
     }
-    copy = { $1[keyPath: place] = $0[keyPath: place] }
-    self.holding = holding ?? { $0[keyPath: place].values ?? [] }
-    check = { values throws(Refusal) in _ = try T(values) }
+    copy = copying
+    self.holding = holding ?? { reading($0) ?? [] }
+    check = { values throws(Refusal) in
+      var settings = Settings()
+      try writing(&settings, values)
+    }
   }
 
   /// Value as text. `on` and `off` have no text: they are options with and without no-.

@@ -8,6 +8,8 @@ public struct NamedOutput: Hashable, Sendable {
   /// Name of its port, and part of its addresses.
   public let name: String
   public var settings: OutputSettings
+  /// The same meaning as `Settings.offsets`: positive is earlier.
+  public var offset = Micros(0)
 
   public init(name: String, settings: OutputSettings) {
     self.name = name
@@ -47,18 +49,18 @@ public struct NamedOutput: Hashable, Sendable {
       guard given.insert(choice.path).inserted else {
         throw .range("\(choice.path) is given twice")
       }
-      try choice.set(&settings, text: parts[1])
+      try choice.set(&self, text: parts[1])
     }
-    try settings.check()
+    try check()
   }
 
   /// Kind and settings as text, without settings that have their standard values.
   public var text: String {
-    let plain = OutputSettings(settings.kind)
+    let plain = NamedOutput(name: name, settings: OutputSettings(settings.kind))
     let words = OutputChoice.all(of: settings.kind).filter { choice in
-      choice.isWritten && choice.get(settings) != choice.get(plain)
+      choice.isWritten && choice.value(self) != choice.value(plain)
     }
-    return (["\(name)=\(settings.kind.word)"] + words.map { "\($0.path)=\($0.text(settings))" })
+    return (["\(name)=\(settings.kind.word)"] + words.map { "\($0.path)=\($0.text(self))" })
       .joined(separator: " ")
   }
 
@@ -88,21 +90,23 @@ public struct NamedOutput: Hashable, Sendable {
 
 extension OutputKind: Word {}
 
-extension OutputSettings {
+extension NamedOutput {
   /// Checks whether settings that are valid alone fit together.
   func check() throws(Refusal) {
-    switch kind {
-    case .ltc, .mtc:
-      guard !timecode.start.exists(at: timecode.rate) else { return }
+    if let timecode = settings.timecode, !timecode.start.exists(at: timecode.rate) {
       let why =
         timecode.rate.isDrop
         ? "leaves out frames 00 and 01 of each minute but every tenth"
         : "has frames 00 to \(timecode.rate.numbers - 1)"
       throw .range("there is no start \(timecode.start.word): fps \(timecode.rate.word) \(why)")
-    case .pulse:
-      guard gate.rate.count == 0 else { return }
-      throw .range("a pulse's rate is \(Rate.often); start is for a reset")
-    case .clock, .click, .run, .reset: return
     }
+    if case .pulse(let gate) = settings, gate.rate.count == 0 {
+      throw .range("a pulse's rate is \(Rate.often); start is for a reset")
+    }
+  }
+
+  /// Keeps a machine stopped that was: changed settings do not start it.
+  public mutating func keepPlaying(as present: NamedOutput) {
+    if let plays = present.settings.clock?.plays { settings.clock?.plays = plays }
   }
 }

@@ -139,9 +139,9 @@ struct SurfaceMemory: Hashable, Sendable {
   var outputChanges = 0
   /// Number of songs before the last one taken, if that one has been removed.
   var songsBehind = 0
-  /// Settings of the user's own outputs as they were last asked for, until the program shows them: a second
+  /// The user's own outputs as they were last asked for, until the program shows them: a second
   /// change in quick succession starts from these.
-  var expectedOutputs: [String: OutputSettings] = [:]
+  var expectedOutputs: [String: NamedOutput] = [:]
 }
 
 struct Bent: Hashable, Sendable {
@@ -164,8 +164,8 @@ struct Reading {
   }
   func holding(_ choice: Choice) -> [Value] { choice.holding(state.choices) }
   /// nil: there is no such output.
-  func settings(ofOutput name: String) -> OutputSettings? {
-    own.expectedOutputs[name] ?? state.outputs.first { $0.name == name }?.settings
+  func output(_ name: String) -> NamedOutput? {
+    own.expectedOutputs[name] ?? state.outputs.first { $0.name == name }
   }
 }
 

@@ -3,132 +3,225 @@ import BeatMath
 import TactusChoices
 import TactusOSC
 
-/// One setting of an output: its address below the output's, which is its key in text too, and its value.
-struct OutputChoice: Sendable {
+/// A setting of an output, or of a part of its settings. `path` ends its address, and is its key in text.
+struct OutputChoice<Part: Sendable>: Sendable {
   let path: String
-  let kinds: Set<OutputKind>
   let words: String
   let parameter: Parameter
+  /// For options and files of the standing outputs: see `Choice.written`.
+  let written: (placeholder: String, allowed: String)?
   /// Whether the output's text, in options and files, contains this setting.
-  var isWritten = true
-  let get: @Sendable (OutputSettings) -> Value
-  let set: @Sendable (inout OutputSettings, Value) throws(Refusal) -> Void
+  let isWritten: Bool
+  /// nil: it has no value of its own there.
+  let read: @Sendable (Part) -> [Value]?
+  let write: @Sendable (inout Part, [Value]) throws(Refusal) -> Void
+  let copy: @Sendable (_ from: Part, _ to: inout Part) -> Void
 
   init<T: Choosable>(
-    _ path: String, _ kinds: Set<OutputKind>, _ place: WritableKeyPath<OutputSettings, T> & Sendable,
-    _ words: String, within parameter: Parameter? = nil, isWritten: Bool = true
+    _ path: String, _ place: WritableKeyPath<Part, T> & Sendable, _ words: String,
+    within parameter: Parameter? = nil, written: (placeholder: String, allowed: String)? = nil,
+    isWritten: Bool = true
   ) {
     self.path = path
-    self.kinds = kinds
     self.words = words
     self.parameter = parameter ?? T.parameters[0]
+    self.written = written
     self.isWritten = isWritten
-    get = { $0[keyPath: place].values?.first ?? .text("") }
-    set = { settings, value throws(Refusal) in settings[keyPath: place] = try T([value]) }
+    read = { $0[keyPath: place].values }
+    write = { part, values throws(Refusal) in part[keyPath: place] = try T(values) }
+    copy = { $1[keyPath: place] = $0[keyPath: place] }
   }
 
-  /// Preset for a kind of device, in one word. It sets other settings, which are saved in its place.
-  private static let box = OutputChoice(
-    "for", [.pulse], \.gate.box,
-    "The receiver of the pulses. korg: volca, SQ-1, electribe or Pocket Operator (2 a beat, 15 ms). "
-      + "step: a sequencer that advances by a sixteenth with each pulse (4 a beat). din, din48: DIN sync "
-      + "(24 or 48 a beat, as wide as the gaps allow). Each of these sets rate, width, when, level and "
-      + "invert; own sets none.",
-    isWritten: false)
-
-  static func all(of kind: OutputKind) -> [OutputChoice] { all.filter { $0.kinds.contains(kind) } }
-
-  func text(_ settings: OutputSettings) -> String {
-    if case .flag = parameter { return get(settings).isOn ? "yes" : "no" }
-    return parameter.text(get(settings))
+  /// The same setting of the whole that has the part at `place`.
+  init<Inner>(_ inner: OutputChoice<Inner>, at place: WritableKeyPath<Part, Inner?> & Sendable) {
+    path = inner.path
+    words = inner.words
+    parameter = inner.parameter
+    written = inner.written
+    isWritten = inner.isWritten
+    read = { $0[keyPath: place].flatMap(inner.read) }
+    write = { whole, values throws(Refusal) in
+      guard var part = whole[keyPath: place] else { return }
+      try inner.write(&part, values)
+      whole[keyPath: place] = part
+    }
+    copy = { from, to in
+      guard let from = from[keyPath: place], var part = to[keyPath: place] else { return }
+      inner.copy(from, &part)
+      to[keyPath: place] = part
+    }
   }
 
-  func set(_ settings: inout OutputSettings, text: String) throws(Refusal) {
+  func value(_ part: Part) -> Value { read(part)?.first ?? .text("") }
+
+  func text(_ part: Part) -> String {
+    if case .flag = parameter { return value(part).isOn ? "yes" : "no" }
+    return parameter.text(value(part))
+  }
+
+  func set(_ part: inout Part, text: String) throws(Refusal) {
     if case .flag = parameter {
       guard ["yes", "no"].contains(text) else {
         throw .range("\(path) is yes or no, not \(printable(text, limit: 40))")
       }
-      return try set(&settings, .flag(text == "yes"))
+      return try write(&part, [.flag(text == "yes")])
     }
     guard let value = parameter.value(of: text) else {
       throw .range("\(path) is \(parameter.allowed), not \(printable(text, limit: 40))")
     }
-    try set(&settings, value)
+    try write(&part, [value])
+  }
+}
+
+/// The settings of each kind.
+private let choices = Dictionary(
+  uniqueKeysWithValues: OutputKind.allCases.map { ($0, OutputChoice<NamedOutput>.table(of: $0)) })
+
+extension OutputChoice<NamedOutput> {
+  /// The settings of a kind, in their order.
+  static func all(of kind: OutputKind) -> [OutputChoice] { choices[kind] ?? [] }
+
+  fileprivate static func table(of kind: OutputKind) -> [OutputChoice] {
+    func gates(_ choices: OutputChoice<GateSettings>...) -> [OutputChoice] {
+      choices.map { OutputChoice($0, at: \.settings.gate) }
+    }
+    func timecodes(_ choices: OutputChoice<TimecodeSettings>...) -> [OutputChoice] {
+      choices.map { OutputChoice($0, at: \.settings.timecode) }
+    }
+    return switch kind {
+    case .clock: [offset] + OutputChoice<ClockSettings>.all.map { OutputChoice($0, at: \.settings.clock) }
+    case .pulse: gates(.box) + [offset] + gates(.rate, .when, .width, .level, .fine, .invert)
+    case .run: [offset] + gates(.level, .invert)
+    case .reset: [offset] + gates(.rate, .width, .level, .fine, .invert)
+    case .click:
+      [offset] + OutputChoice<ClickSettings>.all.map { OutputChoice($0, at: \.settings.click) } + [countIn]
+    case .ltc: [offset] + timecodes(.rate, .start, .level)
+    case .mtc: [offset] + timecodes(.rate, .start)
+    }
   }
 
-  private static let gates: Set<OutputKind> = [.pulse, .run, .reset]
-  private static let timecodes: Set<OutputKind> = [.ltc, .mtc]
+  private static var offset: OutputChoice {
+    OutputChoice(
+      "offset", \.offset, "Send it this much earlier.", within: .number(-500...500, unit: "ms"))
+  }
+  private static var countIn: OutputChoice {
+    OutputChoice(
+      "countin", \.settings.countIn,
+      "A count-in at this port alone: click this many whole bars before a start, which waits for them.",
+      within: .whole(0...Int(LaunchSettings.mostCountIn), unit: "bars"))
+  }
+}
 
-  private static let all: [OutputChoice] = [
-    box,
+extension OutputChoice<ClockSettings> {
+  fileprivate static var all: [OutputChoice] {
+    [
+      OutputChoice(
+        "rate", \.rate,
+        "The machine's tempo as a multiple of the session's: 1 is 24 clocks a beat, 2 is 48, 1/2 is 12; from 1/4 to 4."
+      ),
+      OutputChoice("when", \.when, "When clocks are sent: always, or only while the transport rolls."),
+      OutputChoice("transport", \.sendsTransport, "Send Start, Stop and Continue, not clocks alone."),
+      OutputChoice(
+        "position", \.sendsPosition,
+        "Send song positions. Without them a start in the middle of the song is a Start on the song's next bar."
+      ),
+      OutputChoice(
+        "settle", \.settle, "The time that the receiver gets between a song position and Continue.",
+        within: .number(1...2000, unit: "ms")),
+      OutputChoice(
+        "play", \.plays,
+        "0 stops this machine, and no other. 1 starts this machine, and no other, on the song's next "
+          + "bar; the song must roll.",
+        isWritten: false),
+    ]
+  }
+}
+
+extension OutputChoice<GateSettings> {
+  /// Preset for a kind of device, in one word. It sets other settings, which are saved in its place.
+  fileprivate static var box: OutputChoice {
     OutputChoice(
-      "offset", Set(OutputKind.allCases), \.offset, "Send it this much earlier.",
-      within: .number(-500...500, unit: "ms")),
+      "for", \.box,
+      "The receiver of the pulses. korg: volca, SQ-1, electribe or Pocket Operator (2 a beat, 15 ms). "
+        + "step: a sequencer that advances by a sixteenth with each pulse (4 a beat). din, din48: DIN sync "
+        + "(24 or 48 a beat, as wide as the gaps allow). Each of these sets rate, width, when, level and "
+        + "invert; own sets none.",
+      isWritten: false)
+  }
+  fileprivate static var rate: OutputChoice {
     OutputChoice(
-      "rate", [.clock], \.clock.rate,
-      "The machine's tempo as a multiple of the session's: 1 is 24 clocks a beat, 2 is 48, 1/2 is 12; from 1/4 to 4."
-    ),
-    OutputChoice(
-      "rate", [.pulse, .reset], \.gate.rate,
+      "rate", \.rate,
       "Pulses in a beat or bar: 4 is four a beat, 3/2 three in two beats, 1/bar one a bar, 1/8bars one "
         + "in eight bars; up to 96 a beat, down to 1/64bars. A reset's may also be start: one pulse at the "
-        + "song's start, and no other."),
+        + "song's start, and no other.")
+  }
+  fileprivate static var when: OutputChoice {
     OutputChoice(
-      "when", [.clock], \.clock.when, "When clocks are sent: always, or only while the transport rolls."),
+      "when", \.when, "When pulses are sent: always, or only while the transport rolls.")
+  }
+  fileprivate static var width: OutputChoice {
     OutputChoice(
-      "when", [.pulse], \.gate.when, "When pulses are sent: always, or only while the transport rolls."),
-    OutputChoice(
-      "transport", [.clock], \.clock.sendsTransport, "Send Start, Stop and Continue, not clocks alone."),
-    OutputChoice(
-      "position", [.clock], \.clock.sendsPosition,
-      "Send song positions. Without them a start in the middle of the song is a Start on the song's next bar."
-    ),
-    OutputChoice(
-      "settle", [.clock], \.clock.settle,
-      "The time that the receiver gets between a song position and Continue.",
-      within: .number(1...2000, unit: "ms")),
-    OutputChoice(
-      "play", [.clock], \.clock.plays,
-      "0 stops this machine, and no other. 1 starts this machine, and no other, on the song's next "
-        + "bar; the song must roll.",
-      isWritten: false),
-    OutputChoice(
-      "width", gates.subtracting([.run]), \.gate.width,
+      "width", \.width,
       "The length of a pulse. If pulses come too close for it, a pulse lasts two fifths of the time "
         + "between them.",
-      within: .number(0.1...1000, unit: "ms")),
+      within: .number(0.1...1000, unit: "ms"))
+  }
+  fileprivate static var level: OutputChoice {
     OutputChoice(
-      "level", gates, \.gate.level, "The level of the signal; 1 is the sound card's full scale.",
-      within: .number(0.01...1)),
+      "level", \.level, "The level of the signal; 1 is the sound card's full scale.",
+      within: .number(0.01...1))
+  }
+  fileprivate static var fine: OutputChoice {
     OutputChoice(
-      "fine", gates.subtracting([.run]), \.gate.isFine,
-      "Place edges between two frames, where their time is, rather than at the nearest frame."),
-    OutputChoice("invert", gates, \.gate.isInverted, "High at rest, low for the pulse."),
+      "fine", \.isFine,
+      "Place edges between two frames, where their time is, rather than at the nearest frame.")
+  }
+  fileprivate static var invert: OutputChoice {
     OutputChoice(
-      "when", [.click], \.click.when, "When it clicks: always, or only while the transport rolls."),
-    OutputChoice("sound", [.click], \.click.sound, "The sound of this click."),
+      "invert", \.isInverted, "High at rest, low for the pulse.")
+  }
+}
+
+/// The settings that all clicks have: the standing one, and those that users add.
+extension OutputChoice<ClickSettings> {
+  static var when: OutputChoice {
     OutputChoice(
-      "level", [.click], \.click.gain, "The click's loudness as a factor; 1 leaves the sound as it is.",
-      within: .number(0...8)),
+      "when", \.when, "When the click plays: always, or only while the transport rolls.")
+  }
+  static var sound: OutputChoice { OutputChoice("sound", \.sound, "The sound of this click.") }
+  static var level: OutputChoice {
     OutputChoice(
-      "subdivision", [.click], \.click.subdivision, "Clicks for each note of the meter.",
-      within: .whole(1...8)),
+      "level", \.gain, "The click's loudness as a factor; 1 leaves the sound as it is.",
+      within: .number(0...8))
+  }
+  static var subdivision: OutputChoice {
     OutputChoice(
-      "pattern", [.click], \.click.pattern,
-      "One letter for each click of the bar: X accent, x beat, . silence. Empty: accent on the bar's first beat."
-    ),
+      "subdivision", \.subdivision, "Clicks for each note of the meter.", within: .whole(1...8))
+  }
+  static var pattern: OutputChoice {
     OutputChoice(
-      "countin", [.click], \.countIn,
-      "A count-in at this port alone: click this many whole bars before a start, which waits for them.",
-      within: .whole(0...Int(LaunchSettings.mostCountIn), unit: "bars")),
+      "pattern", \.pattern,
+      "One letter for each click of the bar: X accent, x beat, . silence. Fewer letters repeat, and begin again with each bar. "
+        + "Empty: accent on the bar's first beat.",
+      written: ("LETTERS", "up to 64 letters: X accent, x beat, . silence"))
+  }
+  fileprivate static var all: [OutputChoice] { [when, sound, level, subdivision, pattern] }
+}
+
+extension OutputChoice<TimecodeSettings> {
+  fileprivate static var rate: OutputChoice {
     OutputChoice(
-      "fps", timecodes, \.timecode.rate,
+      "fps", \.rate,
       "Frames of timecode a second. 29.97df is drop frame: it skips numbers, so that an hour of "
-        + "timecode lasts an hour."),
+        + "timecode lasts an hour.")
+  }
+  fileprivate static var start: OutputChoice {
     OutputChoice(
-      "start", timecodes, \.timecode.start, "The timecode of the transport's start, as in 01:00:00:00."),
+      "start", \.start, "The timecode of the transport's start, as in 01:00:00:00.")
+  }
+  fileprivate static var level: OutputChoice {
     OutputChoice(
-      "level", [.ltc], \.timecode.level, "The level of the timecode; 1 is the sound card's full scale.",
-      within: .number(0.01...1)),
-  ]
+      "level", \.level, "The level of the timecode; 1 is the sound card's full scale.",
+      within: .number(0.01...1))
+  }
 }

@@ -3,30 +3,18 @@ import TactusChoices
 import Glibc
 
 extension Table {
-  private static let gain = Choice(
-    "click/gain", \.click.gain, "The click's loudness as a factor; 1 leaves the sound as it is.",
-    within: .number(0...8), in: .outputs)
+  private static let gain = Choice("click/gain", .level)
 
   static let click: [Node] =
     Node.rows(
       of:
         Choice("click", \.click.isOn, "Play the click.", in: .outputs),
+      Choice("click/when", .when),
       Choice(
-        "click/when", \.click.when, "When the click plays: always, or only while the transport rolls.",
-        in: .outputs),
-      Choice(
-        "click/sound", \.click.sound, "The sound of the click, unless you replace it by files of your own.",
-        in: .outputs),
+        "click/sound", .sound, "The sound of the click, unless you replace it by files of your own."),
       gain,
-      Choice(
-        "click/pattern", \.click.pattern,
-        "One letter for each click of the bar: X accent, x beat, . silence. Fewer letters repeat, and begin again with each bar. "
-          + "Empty: accent on the bar's first beat.",
-        in: .outputs, written: ("LETTERS", "up to 64 letters: X accent, x beat, . silence"),
-        holding: { [.text($0.click.pattern.letters)] }),
-      Choice(
-        "click/subdivision", \.click.subdivision, "Clicks for each note of the meter.", within: .whole(1...8),
-        in: .outputs),
+      Choice("click/pattern", .pattern),
+      Choice("click/subdivision", .subdivision),
       .offset(
         "click/offset", .click1,
         "If you hear the click late (tactus check measures it): send it this much earlier, at both ports."

@@ -10,10 +10,7 @@ extension Table {
       "Adds an output with a port of its own, or gives one other settings: \(NamedOutput.allowed)."
     ) { values, it throws(Refusal) in
       var output = try NamedOutput(values[0].text)
-      // Changed settings do not start a machine that was stopped.
-      if let present = it.settings(ofOutput: output.name) {
-        output.settings.clock.plays = present.clock.plays
-      }
+      if let present = it.output(output.name) { output.keepPlaying(as: present) }
       return .command(.output(output))
     },
     .order("out/remove", [.text(limit: 32)], "Removes the output of this NAME, with its port.") {
@@ -28,7 +25,7 @@ extension Table {
       guard !outputs.isEmpty else { return "none" }
       let words = outputs.map { output in
         let doing = it.state.outputHealth[output.name]?.words ?? "no port"
-        return "\(output.name) (\(doing)\(offsetNote(shortest(output.settings.offset.milliseconds))))"
+        return "\(output.name) (\(doing)\(offsetNote(shortest(output.offset.milliseconds))))"
       }.joined(separator: ", ")
       return words.utf8.count <= longestList ? words : outputs.map(\.name).joined(separator: ", ")
     },
@@ -83,26 +80,23 @@ extension Table {
 extension Node {
   fileprivate static func rows(of output: NamedOutput) -> [Node] {
     let name = output.name
-    let standard = output.settings
-    @Sendable func present(_ it: Reading) -> OutputSettings {
-      it.settings(ofOutput: name) ?? standard
-    }
+    @Sendable func present(_ it: Reading) -> NamedOutput { it.output(name) ?? output }
     @Sendable func health(_ it: Reading) -> OutputHealth { it.state.outputHealth[name] ?? OutputHealth() }
-    var rows = OutputChoice.all(of: standard.kind).map { choice in
+    var rows = OutputChoice.all(of: output.settings.kind).map { choice in
       Node.value("out/\(name)/\(choice.path)", [choice.parameter], choice.words) {
-        [choice.get(present($0))]
+        [choice.value(present($0))]
       } write: { values, it throws(Refusal) in
         var changed = present(it)
-        try choice.set(&changed, values[0])
+        try choice.write(&changed, values)
         try changed.check()
-        return .command(.output(NamedOutput(name: name, settings: changed)))
+        return .command(.output(changed))
       }
     }
     rows.append(
       .measured("out/\(name)/latency", "ms", "The latency from this port to the ear, as JACK reports it.") {
         health($0).latencyMilliseconds
       })
-    if case .clock = standard.kind {
+    if case .clock = output.settings {
       rows += [
         .order(
           "out/\(name)/program", [.whole(1...128)],
@@ -111,9 +105,9 @@ extension Node {
           optional: [.whole(1...Programs.channels)]
         ) { values, it in
           var changed = present(it)
-          changed.programs.ask(
+          changed.settings.programs?.ask(
             for: UInt8(clamping: values[0].whole - 1), channel: values.count > 1 ? values[1].whole - 1 : 0)
-          return .command(.output(NamedOutput(name: name, settings: changed)))
+          return .command(.output(changed))
         },
         .label("out/\(name)/state", "The state of this machine: it rests, waits for its beat, or plays.") {
           health($0).state

@@ -159,7 +159,7 @@ extension SurfaceMachine {
       }
       remindOfPairing(asker)
       if case .output(let output) = command, table.rows[asker.row].output != nil {
-        reading.own.expectedOutputs[output.name] = output.settings
+        reading.own.expectedOutputs[output.name] = output
       }
       order(command, asker, at: time)
     case .tempo(let tempo, .now):

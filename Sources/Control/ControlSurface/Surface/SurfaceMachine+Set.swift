@@ -21,7 +21,7 @@ extension SurfaceMachine {
     guard launch != .now else { return play(song, song.targets, at: time) }
     // These outputs wait for the bar by themselves, so they are started ahead.
     reading.own.outputsArmed = song.arming.map(\.output).filter {
-      reading.settings(ofOutput: $0)?.clock.plays == false
+      reading.output($0)?.settings.clock?.plays == false
     }
     say(song.arming, of: song.title, at: time)
     let beats = reading.state.next(launch, after: time)

@@ -17,7 +17,7 @@ struct LTC: BitwiseCopyable {
 
   /// Adds timecode to a silent buffer. Before the transport's start there is silence.
   mutating func render(
-    into buffer: AudioBuffer, _ place: TimecodePlace, _ settings: TimecodeSettings, sampleRate: UInt32
+    into buffer: AudioBuffer, _ place: TimecodePlace, _ settings: TimecodeSettings, _ sampleRate: UInt32
   ) {
     guard let output = buffer.start else { return }
     let origin = Double(settings.start.frame(settings.rate))

@@ -21,10 +21,11 @@ struct MTC: BitwiseCopyable {
   private var sinceTold = Double.infinity
 
   mutating func run(
-    into events: inout MIDIEvents, _ place: TimecodePlace, _ rate: TimecodeRate, isRolling: Bool,
-    isSilenced: Bool, passedMicros: Double
+    into events: inout MIDIEvents, _ place: TimecodePlace, _ rate: TimecodeRate, _ now: inout Present,
+    _ missed: Missed
   ) {
-    sinceTold += passedMicros
+    let (isRolling, isSilenced) = (now.isRolling, now.isFreewheeling)
+    sinceTold += Double(missed.frames) * now.frameMicros
     let here = Int64(flooring: place.transport + 1e-6)
     let first = 4 * place.place(atFrame: -0.5)
     if isSilenced || !isRolling || abs(first - end) > 1 { next = nil }

@@ -9,6 +9,8 @@ public struct OutputSlot: BitwiseCopyable {
   /// Changes whenever a field below changes.
   public var revision: UInt32
   public var settings: OutputSettings
+  /// The same meaning as `Settings.offsets`: positive is earlier.
+  public var offset: Micros
   /// Frames from frame 0 of the buffer until it is heard.
   public var latency: UInt32
   /// Counts how often the port got its first connection; wraps.
@@ -16,11 +18,13 @@ public struct OutputSlot: BitwiseCopyable {
 
   @_noLocks @_noAllocation
   public init(
-    number: UInt32, revision: UInt32, settings: OutputSettings, latency: UInt32 = 0, connections: UInt32 = 0
+    number: UInt32, revision: UInt32, settings: OutputSettings, offset: Micros = .zero, latency: UInt32 = 0,
+    connections: UInt32 = 0
   ) {
     self.number = number
     self.revision = revision
     self.settings = settings
+    self.offset = offset
     self.latency = latency
     self.connections = connections
   }
@@ -32,7 +36,7 @@ extension OutputSlot {
 
   /// Microseconds from a frame's time in JACK until it is heard through this output.
   func delay(frameMicros: Double) -> Double {
-    Double(latency) * frameMicros + Double(settings.offset.count)
+    Double(latency) * frameMicros + Double(offset.count)
   }
 
   /// This output's part in `Cycle.ownDelay`.
@@ -43,29 +47,38 @@ extension OutputSlot {
 
 /// The state that the user's own outputs keep from cycle to cycle, each at its place.
 struct OutputRack: BitwiseCopyable {
-  private struct Memory: BitwiseCopyable {
-    let number: UInt32
-    /// The kind of output that the state below belongs to. Another kind at the same port starts over.
-    let kind: OutputKind
-    var clock: MIDIClock
-    var programs = Programs()
-    var pulse = Pulse()
-    var run = RunGate()
-    var click = Click()
-    var ltc = LTC()
-    var mtc = MTC()
+  /// The renderer of a place. Its memory is that of one kind, so an output of another kind finds nothing here
+  /// and starts over.
+  private enum Renderer: BitwiseCopyable {
+    case clock(MIDIClock, sent: Programs)
+    case pulse(Pulse)
+    case run(RunGate)
+    case reset(Pulse)
+    case click(Click)
+    case ltc(LTC)
+    case mtc(MTC)
+  }
 
-    init(number: UInt32 = 0, kind: OutputKind = .pulse, mayPlay: Bool = false) {
-      self.number = number
-      self.kind = kind
-      clock = MIDIClock(mayPlay: mayPlay)
-    }
+  private struct Place: BitwiseCopyable {
+    var number: UInt32 = 0
+    var kind = OutputKind.pulse
+    /// A machine at this port may be playing, whatever kind the output is now.
+    var mayPlay = false
+    /// nil: this output has not played yet.
+    var renderer: Renderer?
+  }
+
+  /// The value that an output holds if it rests from now on, and the end of the rest, as heard through its
+  /// port.
+  private struct Rest {
+    var due = -Double.infinity
+    var value: Float = 0
   }
 
   /// The lowest number of a sound bank that sounded at these outputs since the last report.
   private var oldestBank = UInt32.max
   private var idle = InlineArray<32, Idle>(repeating: Idle())
-  private var places = InlineArray<32, Memory>(repeating: Memory())
+  private var places = InlineArray<32, Place>(repeating: Place())
   private let machinesMayPlay: Bool
 
   init(machinesMayPlay: Bool) { self.machinesMayPlay = machinesMayPlay }
@@ -80,82 +93,103 @@ struct OutputRack: BitwiseCopyable {
       return
     }
     buffer.clear()
+    // Only a few bytes are read here: Swift copies a whole renderer to look at its case.
     if places[place].number != output.number || places[place].kind != output.settings.kind {
       startOver(output, at: place, &events)
     }
     let missed = idle[place].end(&now)
     let window = now.window(of: &output)
-    let gate = output.settings.gate
-    var due = -Double.infinity
-    var value: Float = 0
-    switch output.settings.kind {
-    case .clock:
-      if !now.isFreewheeling { change(output.settings.programs, at: place, &events) }
-      places[place].clock.run(
-        into: &events, &now, window, output.settings.clock, connections: output.connections, missed)
-      if events.hasRoom { due = places[place].clock.due(in: window, &now) }
-    case .pulse, .reset:
-      let marksStart = if case .reset = output.settings.kind { true } else { false }
-      places[place].pulse.render(into: buffer, &now, window, gate, marksStart: marksStart, missed)
-      due = places[place].pulse.due(in: window, gate)
-      value = gate.rest
-    case .run:
-      places[place].run.render(into: buffer, &now, window, gate)
-      (due, value) = (places[place].run.due, places[place].run.value(gate))
-    case .click:
-      let click = output.settings.click
-      places[place].click.render(
-        into: buffer, &now, window, click,
-        countIn: LaunchSettings.countIn(bars: output.settings.countIn, in: now.meter),
-        now.bank.built(click.sound), missed)
-      oldestBank = min(oldestBank, places[place].click.oldestBank(now.bank.number))
-      due = places[place].click.due(in: window)
-    case .ltc:
-      if now.isRolling {
-        places[place].ltc.render(
-          into: buffer, timecode(&output, &now, window), output.settings.timecode, sampleRate: now.sampleRate)
-      } else {
-        due = .infinity
-      }
-    case .mtc:
-      places[place].mtc.run(
-        into: &events, timecode(&output, &now, window), output.settings.timecode.rate,
-        isRolling: now.isRolling,
-        isSilenced: now.isFreewheeling, passedMicros: Double(missed.frames) * now.frameMicros)
-      if places[place].mtc.isDone { due = .infinity }
-    }
-    idle[place].begin(&now, of: output.subject, window, due: due, value: value)
+    let rest = render(&output, at: place, &now, window, missed, into: buffer, &events)
+    idle[place].begin(&now, of: output.subject, window, due: rest.due, value: rest.value)
   }
 
-  /// Forgets the output that was here. Its sound ends: only a click that is rendered counts in `oldestBank`,
-  /// so the sound's memory may be freed in the next cycle.
-  @inline(never)
-  private mutating func startOver(_ output: OutputSlot, at place: Int, _ events: inout MIDIEvents) {
-    var mayPlay = machinesMayPlay
-    if places[place].number == output.number {
-      places[place].clock.end(into: &events)
-      mayPlay = places[place].clock.mayPlay
+  /// Renders with the memory of this kind; without one, the output starts over.
+  @inline(__always)
+  private mutating func render(
+    _ output: inout OutputSlot, at place: Int, _ now: inout Present, _ window: Window, _ missed: Missed,
+    into buffer: AudioBuffer, _ events: inout MIDIEvents
+  ) -> Rest {
+    switch output.settings {
+    case .clock(let settings, let programs):
+      var (clock, sent) =
+        if case .clock(let clock, let sent) = places[place].renderer { (clock, sent) } else {
+          (MIDIClock(mayPlay: places[place].mayPlay), Programs())
+        }
+      if !now.isFreewheeling { Self.send(programs, after: &sent, &events) }
+      clock.run(into: &events, &now, window, settings, connections: output.connections, missed)
+      places[place].renderer = .clock(clock, sent: sent)
+      return Rest(due: events.hasRoom ? clock.due(in: window, &now) : -.infinity)
+    case .pulse(let gate):
+      var pulse = if case .pulse(let pulse) = places[place].renderer { pulse } else { Pulse() }
+      pulse.render(into: buffer, &now, window, gate, missed)
+      places[place].renderer = .pulse(pulse)
+      return Rest(due: pulse.due(in: window, gate), value: gate.rest)
+    case .reset(let gate):
+      var pulse = if case .reset(let pulse) = places[place].renderer { pulse } else { Pulse() }
+      pulse.render(into: buffer, &now, window, gate, marksStart: true, missed)
+      places[place].renderer = .reset(pulse)
+      return Rest(due: pulse.due(in: window, gate), value: gate.rest)
+    case .run(let gate):
+      var run = if case .run(let run) = places[place].renderer { run } else { RunGate() }
+      run.render(into: buffer, &now, window, gate)
+      places[place].renderer = .run(run)
+      return Rest(due: run.due, value: run.value(gate))
+    case .click(let settings, let countIn):
+      var click = if case .click(let click) = places[place].renderer { click } else { Click() }
+      click.render(
+        into: buffer, &now, window, settings, countIn: LaunchSettings.countIn(bars: countIn, in: now.meter),
+        now.bank.built(settings.sound), missed)
+      oldestBank = min(oldestBank, click.oldestBank(now.bank.number))
+      places[place].renderer = .click(click)
+      return Rest(due: click.due(in: window))
+    case .ltc(let settings):
+      var ltc = if case .ltc(let ltc) = places[place].renderer { ltc } else { LTC() }
+      if now.isRolling {
+        ltc.render(into: buffer, Self.timecode(settings, &now, window), settings, now.sampleRate)
+      }
+      places[place].renderer = .ltc(ltc)
+      return Rest(due: now.isRolling ? -.infinity : .infinity)
+    case .mtc(let settings):
+      var mtc = if case .mtc(let mtc) = places[place].renderer { mtc } else { MTC() }
+      mtc.run(into: &events, Self.timecode(settings, &now, window), settings.rate, &now, missed)
+      places[place].renderer = .mtc(mtc)
+      return Rest(due: mtc.isDone ? .infinity : -.infinity)
     }
-    places[place] = Memory(number: output.number, kind: output.settings.kind, mayPlay: mayPlay)
   }
 
   /// Sends program changes. They come before a start in the same cycle, so that the machine has its sound by
   /// then.
   @inline(__always)
-  private mutating func change(_ programs: Programs, at place: Int, _ events: inout MIDIEvents) {
-    while let (channel, number) = programs.next(after: places[place].programs), events.hasRoom {
+  private static func send(_ programs: Programs, after sent: inout Programs, _ events: inout MIDIEvents) {
+    while let (channel, number) = programs.next(after: sent), events.hasRoom {
       events.insert(MIDIEvent(frame: 0, program: number, channel: UInt8(truncatingIfNeeded: channel)))
-      places[place].programs.take(channel, from: programs)
+      sent.take(channel, from: programs)
     }
   }
 
+  /// Forgets the output that was here, and stops the machine of a clock that has become another kind. Its
+  /// sound ends: only a click that is rendered counts in `oldestBank`, so the sound's memory may be freed in
+  /// the next cycle.
+  @inline(never)
+  private mutating func startOver(_ output: OutputSlot, at place: Int, _ events: inout MIDIEvents) {
+    var mayPlay = machinesMayPlay
+    if places[place].number == output.number {
+      mayPlay = places[place].mayPlay
+      if case .clock(var clock, _) = places[place].renderer {
+        clock.end(into: &events)
+        mayPlay = clock.mayPlay
+      }
+    }
+    places[place] = Place(number: output.number, kind: output.settings.kind, mayPlay: mayPlay)
+  }
+
   @inline(__always)
-  private func timecode(_ output: inout OutputSlot, _ now: inout Present, _ window: Window)
+  private static func timecode(_ settings: TimecodeSettings, _ now: inout Present, _ window: Window)
     -> TimecodePlace
   {
     TimecodePlace(
       transportFrame: now.transportFrame, heard: now.heard, window: window, sampleRate: now.sampleRate,
-      output.settings.timecode)
+      settings)
   }
 
   /// The lowest number of a sound bank that sounded in the last cycle.
@@ -164,5 +198,8 @@ struct OutputRack: BitwiseCopyable {
     return oldestBank
   }
 
-  func figures(at place: Int) -> ClockFigures { places[place].clock.figures }
+  /// Changes nothing: Swift copies all places for a call that borrows them.
+  mutating func figures(at place: Int) -> ClockFigures {
+    if case .clock(let clock, _) = places[place].renderer { clock.figures } else { ClockFigures() }
+  }
 }

@@ -57,11 +57,11 @@ struct OwnOutputTests {
     desk.send("/tactus/out/add", .string("cab=clock"))
     desk.send("/tactus/out/cab/play", .int32(0))
     desk.send("/tactus/out/add", .string("cab=clock offset=1"))
-    let settings = desk.program.state.outputs[0].settings
-    #expect(settings.offset == Micros(1000) && !settings.clock.plays)
+    let output = desk.program.state.outputs[0]
+    #expect(output.offset == Micros(1000) && output.settings.clock?.plays == false)
     desk.send("/tactus/out/remove", .string("cab"))
     desk.send("/tactus/out/add", .string("cab=clock"))
-    #expect(desk.program.state.outputs[0].settings.clock.plays)
+    #expect(desk.program.state.outputs[0].settings.clock?.plays == true)
   }
 
   @Test(arguments: [
@@ -132,8 +132,8 @@ struct OwnOutputTests {
     desk.send("/tactus/out/mod/rate", .string("7/8"))
     let drums = try #require(desk.program.state.outputs.first { $0.name == "drums" })
     #expect(
-      drums.settings.offset == Micros(4000) && drums.settings.clock.perBeat == 12
-        && !drums.settings.clock.plays)
+      drums.offset == Micros(4000) && drums.settings.clock?.perBeat == 12
+        && drums.settings.clock?.plays == false)
     #expect(drums.text == "drums=clock offset=4 rate=1/2")
     #expect(desk.program.state.outputs.map(\.text).contains("mod=pulse rate=7/8"))
     desk.send("/tactus/out/mod/position", .int32(0))
@@ -197,7 +197,7 @@ struct OwnOutputTests {
     // Setting an existing output costs no more than any other message.
     desk.send("/tactus/out/add", .string("y=clock"))
     desk.send("/tactus/out/y/offset", .float32(3))
-    #expect(desk.cost < 20 && desk.program.state.outputs.last?.settings.offset == Micros(3000))
+    #expect(desk.cost < 20 && desk.program.state.outputs.last?.offset == Micros(3000))
   }
 
   @Test
@@ -227,12 +227,12 @@ struct OwnOutputTests {
     desk.send("/tactus/out/add", .string("drums=clock"))
     desk.press(
       "out/drums/program 5 10, out/drums/program 1, out/drums/offset 3, out/drums/program 128 16")
-    let drums = desk.program.state.outputs[0].settings
+    let drums = desk.program.state.outputs[0]
     var wanted = Programs()
     wanted.ask(for: 4, channel: 9)
     wanted.ask(for: 0, channel: 0)
     wanted.ask(for: 127, channel: 15)
-    #expect(drums.programs == wanted && drums.offset == Micros(3000))
+    #expect(drums.settings.programs == wanted && drums.offset == Micros(3000))
     desk.send("/tactus/out/drums/program", .int32(129))
     desk.send("/tactus/out/drums/program", .int32(1), .int32(17))
     #expect(desk.errorCodes == [3, 3])

@@ -86,11 +86,12 @@ struct SetListTests {
     desk.wait(0.1)
     let state = desk.program.state
     #expect(state.tempo == Tempo(72) && state.choices.meter.beatsPerBar == 3 && state.choices.quantum == 3)
-    #expect(!state.outputs[0].settings.clock.plays)
+    #expect(state.outputs[0].settings.clock?.plays == false)
     desk.play([0x90, 40, 1])
     desk.wait(0.1)
     #expect(
-      desk.program.state.outputs[0].settings.clock.plays && desk.told("set/coming").last == [.string("")])
+      desk.program.state.outputs[0].settings.clock?.plays == true
+        && desk.told("set/coming").last == [.string("")])
     // The message has the tempo and the meter that precede it in the song.
     #expect(desk.outward.map(\.message) == [Message("/load", .float32(70), .int32(3))])
     desk.forget()
@@ -162,11 +163,12 @@ struct SetListTests {
   func `a machine that a song starts on the bar starts with that bar`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
-    desk.program.state.outputs[0].settings.clock.plays = false
+    desk.program.state.outputs[0].settings.clock?.plays = false
     desk.update { _ in }
     desk.send("/tactus/set/song", .string("Last"), .string("bar"))
     // The machine waits for the bar by itself, so it was started ahead.
-    #expect(desk.program.state.outputs[0].settings.clock.plays && desk.program.state.tempo == Tempo(120))
+    #expect(
+      desk.program.state.outputs[0].settings.clock?.plays == true && desk.program.state.tempo == Tempo(120))
     desk.wait(3)
     #expect(desk.program.state.tempo == Tempo(140))
     #expect(desk.program.commands.count { if case .output = $0 { true } else { false } } == 1)
@@ -176,26 +178,27 @@ struct SetListTests {
   func `a song that is skipped or removed while it waits starts no machine`(way: Int) throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
-    desk.program.state.outputs[0].settings.clock.plays = false
+    desk.program.state.outputs[0].settings.clock?.plays = false
     desk.update { _ in }
     desk.send("/tactus/set/song", .string("Last"), .string("bar"))
-    #expect(desk.program.state.outputs[0].settings.clock.plays)
+    #expect(desk.program.state.outputs[0].settings.clock?.plays == true)
     switch way {
     case 0: desk.send("/tactus/set/previous", .string("bar"))
     case 1: desk.send("/tactus/set/song", .string("Opener"))
     default: desk.update { $0.songs.removeLast() }
     }
     desk.wait(0.1)
-    #expect(!desk.program.state.outputs[0].settings.clock.plays)
+    #expect(desk.program.state.outputs[0].settings.clock?.plays == false)
     desk.wait(4)
-    #expect(!desk.program.state.outputs[0].settings.clock.plays && desk.program.state.tempo != Tempo(140))
+    #expect(
+      desk.program.state.outputs[0].settings.clock?.plays == false && desk.program.state.tempo != Tempo(140))
     // A machine that played before plays on.
-    desk.program.state.outputs[0].settings.clock.plays = true
+    desk.program.state.outputs[0].settings.clock?.plays = true
     desk.update { $0.songs = try! Self.songs.map { try SetSong($0) } }
     desk.send("/tactus/set/song", .string("Last"), .string("bar"))
     desk.send("/tactus/set/song", .string("Opener"), .string("bar"))
     desk.wait(4)
-    #expect(desk.program.state.outputs[0].settings.clock.plays)
+    #expect(desk.program.state.outputs[0].settings.clock?.plays == true)
   }
 
   @Test
@@ -251,7 +254,7 @@ struct SetListTests {
     #expect(desk.cost > 1600)
     #expect(desk.program.state.outputs.map(\.name) == ["drums", "a", "b"])
     #expect(
-      desk.program.state.outputs[0].settings.clock.perBeat == 48 && desk.program.state.tempo == Tempo(77))
+      desk.program.state.outputs[0].settings.clock?.perBeat == 48 && desk.program.state.tempo == Tempo(77))
     #expect(desk.errors.count == 1 && desk.errors[0].contains("too much for one packet"))
     desk.send("/tactus/set/go", .int32(2), .string("bar"))
     desk.wait(4)

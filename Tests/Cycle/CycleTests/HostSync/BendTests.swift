@@ -10,7 +10,7 @@ struct BendTests {
   private static func studio(tempo: Double = 120) -> Studio {
     let studio = Studio(tempo: tempo)
     var clock = OutputSettings(.clock)
-    clock.clock.when = .always
+    clock.clock?.when = .always
     studio.rack = [OutputSlot(number: 1, settings: clock)]
     studio.play(seconds: 2)
     return studio

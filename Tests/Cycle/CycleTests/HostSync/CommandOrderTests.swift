@@ -11,8 +11,8 @@ import Testing
 struct CommandOrderTests {
   private static func clock(_ when: RunsWhen, perBeat: Int32 = 24) -> OutputSlot {
     var settings = OutputSettings(.clock)
-    settings.clock.when = when
-    settings.clock.perBeat = perBeat
+    settings.clock?.when = when
+    settings.clock?.perBeat = perBeat
     return OutputSlot(number: 1, settings: settings)
   }
 
@@ -98,7 +98,7 @@ struct CommandOrderTests {
       let studio = Studio(tempo: tempo)
       studio.asksBeforeRolling = true
       studio.rack = [Self.clock(Bool.random(using: &dice) ? .always : .rolling)]
-      studio.rack[0].settings.offset = Micros(Int64.random(in: -20_000...20_000, using: &dice))
+      studio.rack[0].offset = Micros(Int64.random(in: -20_000...20_000, using: &dice))
       for _ in 0..<6 {
         studio.play(seconds: Double.random(in: 0.2...1.5, using: &dice), frames: period)
         switch Int.random(in: 0..<4, using: &dice) {
@@ -116,7 +116,7 @@ struct CommandOrderTests {
       // The receiver's own expectations exclude a position or a second Continue while it runs.
       let receiver = MIDIClockTests.Receiver(studio.rackMessages[0])
       let origin = studio.report.sessionBeat - studio.report.songBeat
-      let moved = Double(studio.rack[0].settings.offset.count) / Grid(studio.timeline).beatMicros * 24
+      let moved = Double(studio.rack[0].offset.count) / Grid(studio.timeline).beatMicros * 24
       let ahead = ahead(receiver, studio, origin: origin).map { $0 - moved }
       #expect(receiver.isRunning && abs(ahead ?? 99) < 0.1, "seed \(seed): \(ahead ?? 99)")
       let broken = outOfOrder(studio.rackMessages[0].map { ($0.event.status, $0.heard) })

@@ -16,9 +16,9 @@ struct EarlyMachineTests {
     studio.asksBeforeRolling = true
     studio.rack = Self.offsets.enumerated().map { number, offset in
       var settings = OutputSettings(.clock)
-      settings.offset = Micros(rounding: offset * 1000)
-      settings.clock.when = .always
-      return OutputSlot(number: UInt32(number + 1), settings: settings)
+      settings.clock?.when = .always
+      return OutputSlot(
+        number: UInt32(number + 1), settings: settings, offset: Micros(rounding: offset * 1000))
     }
     launch(&studio.settings.launch)
     studio.relocator.choices = studio.settings
@@ -101,7 +101,7 @@ struct EarlyMachineTests {
   @Test func `an output that is far ahead does not postpone a start again and again`() {
     for before in stride(from: 0.0, to: 90, by: 15) {
       let studio = studio(tempo: 300, frames: 256) { $0.moment = .beat }
-      studio.rack[0].settings.offset = Micros(500_000)
+      studio.rack[0].offset = Micros(500_000)
       studio.play(seconds: 0.2)
       let asked = studio.report.sessionBeat
       let beat = start(studio, before: before, frames: 256)
@@ -114,7 +114,7 @@ struct EarlyMachineTests {
     for take in [400_000.0, 700_000, 1_100_000] {
       for moment in [LaunchMoment.beat, .bar] {
         let studio = studio(tempo: 120, frames: 256) { $0.moment = moment }
-        studio.rack[0].settings.offset = Micros(450_000)
+        studio.rack[0].offset = Micros(450_000)
         studio.othersTake = take
         let beat = start(studio, before: 100, frames: 256)
         #expect(abs(beat - beat.rounded()) < 1e-9)
@@ -155,7 +155,7 @@ struct EarlyMachineTests {
           $0.wait = wait
           $0.moment = change == 4 ? .beat : .bar
         }
-        if change == 4 { studio.rack[0].settings.offset = Micros(500_000) }
+        if change == 4 { studio.rack[0].offset = Micros(500_000) }
         studio.othersTake = take
         studio.play(256)
         let pressed = studio.report.sessionBeat
@@ -166,12 +166,12 @@ struct EarlyMachineTests {
         judged += 1
         switch change {
         case 0: studio.setTempo(150)
-        case 1: studio.rack[0].settings.offset = Micros(800_000)
+        case 1: studio.rack[0].offset = Micros(800_000)
         case 3, 4: studio.setTempo(300)
         default:
           var late = studio.rack[0]
           late.number = 99
-          late.settings.offset = Micros(500_000)
+          late.offset = Micros(500_000)
           studio.rack.append(late)
         }
         for _ in 0..<4000 where !studio.report.isRolling { studio.play(256) }
@@ -191,7 +191,7 @@ struct EarlyMachineTests {
   @Test func `a tempo dragged up while a start waits does not postpone it`() {
     for frames in [64, 1024] as [UInt32] {
       let studio = studio(tempo: 100, frames: frames) { _ in }
-      studio.rack[0].settings.offset = Micros(500_000)
+      studio.rack[0].offset = Micros(500_000)
       studio.play(frames)
       let bar = (studio.report.sessionBeat / 4 + 1).rounded(.up) * 4
       while studio.report.sessionBeat < bar - 3 { studio.play(frames) }
@@ -210,7 +210,7 @@ struct EarlyMachineTests {
   @Test func `a tempo or offset that keeps jumping does not postpone a start forever`() {
     for jumps in ["tempo", "offset"] {
       let studio = studio(tempo: 120, frames: 256) { $0.moment = .beat }
-      studio.rack[0].settings.offset = Micros(300_000)
+      studio.rack[0].offset = Micros(300_000)
       studio.play(seconds: 0.2)
       studio.pressPlay()
       var steps = 0
@@ -220,7 +220,7 @@ struct EarlyMachineTests {
         if jumps == "tempo" {
           studio.setTempo([200, 140, 240, 120][steps % 4])
         } else {
-          studio.rack[0].settings.offset = Micros(Int64(steps % 6) * 100_000)
+          studio.rack[0].offset = Micros(Int64(steps % 6) * 100_000)
         }
       }
       #expect(Double(steps) * 0.07 < 3, "\(jumps)")

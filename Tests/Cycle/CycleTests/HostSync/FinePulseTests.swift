@@ -16,9 +16,9 @@ struct FinePulseTests {
     let studio = Studio(tempo: tempo)
     studio.settings.click.isOn = false
     var settings = OutputSettings(.pulse)
-    settings.gate.isFine = true
-    settings.gate.width = Micros(3_000)
-    change(&settings.gate)
+    settings.gate?.isFine = true
+    settings.gate?.width = Micros(3_000)
+    change(&settings.gate!)
     studio.rack = [OutputSlot(number: 1, settings: settings)]
     var samples: [Float] = []
     studio.listensToRack = { samples += $0 }

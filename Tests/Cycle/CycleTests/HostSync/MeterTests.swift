@@ -97,17 +97,17 @@ struct MeterTests {
   func `pulses, and a machine that may play again, follow the bars`() {
     let studio = Studio()
     var bar = OutputSettings(.pulse)
-    bar.gate.rate = Rate(isInBars: true)
+    bar.gate?.rate = Rate(isInBars: true)
     var two = OutputSettings(.reset)
-    two.gate.rate = Rate(1, in: 2, isInBars: true)
+    two.gate?.rate = Rate(1, in: 2, isInBars: true)
     var drums = OutputSettings(.clock)
-    drums.clock.plays = false
+    drums.clock?.plays = false
     studio.rack = [bar, two, drums].enumerated().map { OutputSlot(number: UInt32($0 + 1), settings: $1) }
     Self.roll(studio)
     Self.play(studio, toBeat: 6)
     studio.settings.meter = Meter(beatsPerBar: 3)
     Self.play(studio, toBeat: 12)
-    drums.clock.plays = true
+    drums.clock?.plays = true
     studio.rack[2] = OutputSlot(number: 3, settings: drums)
     Self.play(studio, toBeat: 24)
     let origin = Self.origin(studio)
@@ -198,10 +198,10 @@ struct MeterTests {
     studio.settings.click.when = .rolling
     studio.settings.launch.countIn = 1
     var bar = OutputSettings(.pulse)
-    bar.gate.rate = Rate(isInBars: true)
+    bar.gate?.rate = Rate(isInBars: true)
     var threes = OutputSettings(.pulse)
-    threes.gate.rate = Rate(3, in: 2, isInBars: true)
-    threes.gate.when = .rolling
+    threes.gate?.rate = Rate(3, in: 2, isInBars: true)
+    threes.gate?.when = .rolling
     studio.rack = [bar, threes].enumerated().map { OutputSlot(number: UInt32($0 + 1), settings: $1) }
     studio.play(seconds: 3.2)
     studio.transport.state = .starting
@@ -255,12 +255,12 @@ struct MeterTests {
   func `a machine that may play again in seven eighths starts on a bar line`() throws {
     let studio = Studio()
     var drums = OutputSettings(.clock)
-    drums.clock.plays = false
+    drums.clock?.plays = false
     studio.rack = [OutputSlot(number: 1, settings: drums)]
     studio.settings.meter = Self.seven
     Self.roll(studio)
     Self.play(studio, toBeat: 9)
-    drums.clock.plays = true
+    drums.clock?.plays = true
     studio.rack[0] = OutputSlot(number: 1, settings: drums)
     Self.play(studio, toBeat: 12)
     let first = try #require(studio.rackMessages[0].first { $0.event.status == MIDI.clock })

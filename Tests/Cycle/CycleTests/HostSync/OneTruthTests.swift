@@ -54,7 +54,7 @@ struct OneTruthTests {
       studio.settings.meter = meter
       studio.settings.quantum = quantum
       var bar = OutputSettings(.pulse)
-      bar.gate.rate = Rate(isInBars: true)
+      bar.gate?.rate = Rate(isInBars: true)
       studio.rack = [OutputSlot(number: 1, settings: bar)]
       studio.play(seconds: 8.2)
       let standing = studio.settings.standingMeter
@@ -147,7 +147,7 @@ struct OneTruthTests {
     var outputs = Outputs()
     var events = MIDIEvents()
     var clock = OutputSettings(.clock)
-    clock.clock.when = .always
+    clock.clock?.when = .always
     for (frames, rate) in [(8192, 48_000), (64, 0)] as [(UInt32, UInt32)] {
       var cycle = Cycle(
         frames: frames, sampleRate: rate,
@@ -176,7 +176,7 @@ struct OneTruthTests {
     studio.settings.meter = Meter(beatsPerBar: 64, beatType: 32)
     studio.settings.click.subdivision = 8
     var pulse = OutputSettings(.pulse)
-    pulse.gate.rate = Rate(96)
+    pulse.gate?.rate = Rate(96)
     studio.rack = [OutputSlot(number: 1, settings: pulse)]
     while studio.beat(at: studio.due) < 8 { studio.play(8192) }
     func places(_ onsets: [Studio.Onset], _ perBeat: Double) -> [Int] {

@@ -55,11 +55,15 @@ struct OtherKindTests {
     }
   }
 
-  private static func output(_ kind: OutputKind, _ number: UInt32 = 1) -> OutputSlot {
+  private static func settings(_ kind: OutputKind) -> OutputSettings {
     var settings = OutputSettings(kind)
-    settings.click.gain = 1
-    settings.click.subdivision = 8
-    return OutputSlot(number: number, settings: settings, latency: 256)
+    settings.click?.gain = 1
+    settings.click?.subdivision = 8
+    return settings
+  }
+
+  private static func output(_ kind: OutputKind, _ number: UInt32 = 1) -> OutputSlot {
+    OutputSlot(number: number, settings: settings(kind), latency: 256)
   }
 
   private func loudest(_ studio: Studio) -> Float {
@@ -75,14 +79,14 @@ struct OtherKindTests {
     // A voice sounds for 50 ms, and clicks are 31 ms apart, so a voice sounds at any time.
     studio.play(seconds: 1.01)
     #expect(loudest(studio) > 0.1)
-    studio.rack[0].settings.kind = .pulse
+    studio.rack[0].settings = Self.settings(.pulse)
     shelf.put(into: studio)
     for _ in 0..<20 {
       studio.play(256)
       shelf.clear(before: studio.report.oldestBank)
     }
     #expect(shelf.count == 1)
-    studio.rack[0].settings.kind = .click
+    studio.rack[0].settings = Self.settings(.click)
     studio.play(seconds: 0.5)
     #expect(loudest(studio) < 2)
   }
@@ -106,9 +110,9 @@ struct OtherKindTests {
         studio.rack[place] = Self.output(
           [.clock, .mtc, .click][Int.random(in: 0..<3, using: &dice)], numbers)
       } else if studio.rack[place].settings.kind.isMIDI {
-        studio.rack[place].settings.kind = Bool.random(using: &dice) ? .clock : .mtc
+        studio.rack[place].settings = Self.settings(Bool.random(using: &dice) ? .clock : .mtc)
       } else {
-        studio.rack[place].settings.kind = audio[Int.random(in: 0..<audio.count, using: &dice)]
+        studio.rack[place].settings = Self.settings(audio[Int.random(in: 0..<audio.count, using: &dice)])
       }
       if Bool.random(using: &dice) { shelf.put(into: studio) }
       switch Int.random(in: 0..<10, using: &dice) {
@@ -132,9 +136,9 @@ struct OtherKindTests {
     studio.sync = HostSync(machinesMayPlay: true)
     studio.rack = [Self.output(.clock)]
     studio.play(seconds: 0.5)
-    studio.rack[0].settings.kind = .mtc
+    studio.rack[0].settings = Self.settings(.mtc)
     studio.play(seconds: 0.5)
-    studio.rack[0].settings.kind = .clock
+    studio.rack[0].settings = Self.settings(.clock)
     studio.play(seconds: 0.5)
     let before = studio.rackMessages[0].count
     studio.rack[0].connections = 1
@@ -151,7 +155,7 @@ struct OtherKindTests {
     let studio = Studio(tempo: 120)
     if wasPulse {
       studio.rack = [Self.output(.pulse)]
-      studio.rack[0].settings.gate.rate = Rate(in: 64, isInBars: true)
+      studio.rack[0].settings.gate?.rate = Rate(in: 64, isInBars: true)
     }
     studio.play(seconds: 1.3)
     studio.transport.state = .starting
@@ -160,7 +164,7 @@ struct OtherKindTests {
     studio.play(seconds: 3.37)
     let added = studio.frame
     studio.rack = [Self.output(.reset)]
-    studio.rack[0].settings.gate.rate = rate
+    studio.rack[0].settings.gate?.rate = rate
     studio.play(seconds: 4)
     let heard = rises(studio, from: added)
     if rate.count == 0 {
@@ -189,7 +193,7 @@ struct OtherKindTests {
     for place in stride(from: 0.0, to: 4.0, by: 0.37) {
       let studio = Studio(tempo: 120)
       studio.rack = [Self.output(.reset)]
-      studio.rack[0].settings.gate.rate = rate
+      studio.rack[0].settings.gate?.rate = rate
       studio.play(seconds: 1.3)
       studio.transport.state = .starting
       studio.play(256)
@@ -209,12 +213,12 @@ struct OtherKindTests {
   @Test func `a reset switched on during a song waits for its place`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.output(.reset)]
-    studio.rack[0].settings.gate.rate = Rate(0)
-    studio.rack[0].settings.gate.isOn = false
+    studio.rack[0].settings.gate?.rate = Rate(0)
+    studio.rack[0].settings.gate?.isOn = false
     studio.play(seconds: 1.3)
     studio.transport.state = .rolling
     studio.play(seconds: 2)
-    studio.rack[0].settings.gate.isOn = true
+    studio.rack[0].settings.gate?.isOn = true
     studio.play(seconds: 2)
     #expect(studio.rackEdges[0].isEmpty)
   }

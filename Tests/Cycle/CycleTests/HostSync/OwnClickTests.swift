@@ -7,13 +7,15 @@ import Testing
 
 /// Clicks at the user's own outputs: the drummer's differs from the audience's.
 struct OwnClickTests {
-  private static func click(_ number: UInt32, _ change: (inout OutputSettings) -> Void = { _ in })
+  private static func click(
+    _ number: UInt32, offset: Micros = .zero, _ change: (inout OutputSettings) -> Void = { _ in }
+  )
     -> OutputSlot
   {
     var settings = OutputSettings(.click)
-    settings.click.gain = 1
+    settings.click?.gain = 1
     change(&settings)
-    return OutputSlot(number: number, settings: settings, latency: 256)
+    return OutputSlot(number: number, settings: settings, offset: offset, latency: 256)
   }
 
   /// Beats and levels of the clicks at this output.
@@ -25,12 +27,11 @@ struct OwnClickTests {
     let studio = Studio(tempo: 120)
     studio.latencies[.click1] = 64
     studio.rack = [
-      Self.click(1) {
-        $0.click.pattern = Pattern("X..x".utf8)!
-        $0.click.gain = 0.5
-        $0.offset = Micros(7_000)
+      Self.click(1, offset: Micros(7_000)) {
+        $0.click?.pattern = Pattern("X..x".utf8)!
+        $0.click?.gain = 0.5
       },
-      Self.click(2) { $0.click.subdivision = 4 },
+      Self.click(2) { $0.click?.subdivision = 4 },
     ]
     studio.play(seconds: 8.2)
     for place in 0..<2 {
@@ -66,9 +67,9 @@ struct OwnClickTests {
     studio.settings.launch.othersCountIn = bars
     studio.rack = [
       Self.click(1) {
-        $0.click.when = .rolling
+        $0.click?.when = .rolling
         $0.countIn = bars
-      }, Self.click(2) { $0.click.when = .rolling },
+      }, Self.click(2) { $0.click?.when = .rolling },
     ]
     studio.play(seconds: 1.37)
     studio.transport = Transport(state: .starting, frame: 0)
@@ -99,7 +100,7 @@ struct OwnClickTests {
     let studio = Studio(tempo: 120)
     studio.settings.click.isOn = false
     studio.bank.builtIn = UnsafePointer(banks)
-    studio.rack = [Self.click(1) { $0.click.sound = .bell }]
+    studio.rack = [Self.click(1) { $0.click?.sound = .bell }]
     // Until after beat 1.
     studio.play(seconds: 0.51)
     #expect(studio.rackEdges[0].filter { $0.value != 0 }.allSatisfy { $0.value == 0.125 })

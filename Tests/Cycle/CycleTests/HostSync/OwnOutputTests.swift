@@ -15,17 +15,17 @@ struct OwnOutputTests {
     -> OutputSlot
   {
     var settings = OutputSettings(.clock)
-    settings.offset = Micros(rounding: offset * 1000)
-    settings.clock.when = .always
-    change(&settings.clock)
-    return OutputSlot(number: UInt32(number), settings: settings, latency: 256)
+    settings.clock?.when = .always
+    change(&settings.clock!)
+    return OutputSlot(
+      number: UInt32(number), settings: settings, offset: Micros(rounding: offset * 1000), latency: 256)
   }
 
   private static func gate(_ kind: OutputKind, _ change: (inout GateSettings) -> Void = { _ in })
     -> OutputSlot
   {
     var settings = OutputSettings(kind)
-    change(&settings.gate)
+    change(&settings.gate!)
     return OutputSlot(number: 1, settings: settings)
   }
 
@@ -65,12 +65,12 @@ struct OwnOutputTests {
         }
       }
     }
-    for place in arming { studio.rack[place].settings.clock.plays = false }
+    for place in arming { studio.rack[place].settings.clock?.plays = false }
     play(beats: 3.3)
     Self.roll(studio, frames)
     play(beats: 6)
     for (turn, place) in arming.enumerated() {
-      studio.rack[place].settings.clock.plays = true
+      studio.rack[place].settings.clock?.plays = true
       play(beats: 5.7)
       studio.setTempo(turn == 0 ? tempo * 1.25 : tempo * 0.8)
       changed = studio.due
@@ -83,9 +83,9 @@ struct OwnOutputTests {
   @Test func `program changes go to their machine once each, before a start`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.clock(1), Self.clock(2)]
-    studio.rack[0].settings.programs.ask(for: 9, channel: 9)
-    studio.rack[0].settings.programs.ask(for: 4, channel: 9)
-    studio.rack[0].settings.programs.ask(for: 127, channel: 0)
+    studio.rack[0].settings.programs?.ask(for: 9, channel: 9)
+    studio.rack[0].settings.programs?.ask(for: 4, channel: 9)
+    studio.rack[0].settings.programs?.ask(for: 127, channel: 0)
     studio.transport.state = .starting
     studio.play(256)
     studio.transport.state = .rolling
@@ -96,7 +96,7 @@ struct OwnOutputTests {
     #expect(programs(0) == [[0xC0, 127], [0xC9, 4]] && programs(1).isEmpty)
     studio.play(seconds: 2, frames: 256)
     #expect(programs(0).count == 2)
-    studio.rack[0].settings.programs.ask(for: 4, channel: 9)
+    studio.rack[0].settings.programs?.ask(for: 4, channel: 9)
     studio.play(256)
     #expect(programs(0).last == [0xC9, 4] && programs(0).count == 3)
     // A slot that is replaced knows of no requests, and nothing is sent for that.
@@ -108,11 +108,11 @@ struct OwnOutputTests {
   @Test func `sixteen channels fit in one cycle, and a wrapping count loses none`() {
     let studio = Studio(tempo: 300)
     studio.rack = [Self.clock(1)]
-    for channel in 0..<16 { studio.rack[0].settings.programs.ask(for: UInt8(channel), channel: channel) }
+    for channel in 0..<16 { studio.rack[0].settings.programs?.ask(for: UInt8(channel), channel: channel) }
     studio.play(256)
     #expect(studio.rackMessages[0].map(\.event).count { $0.count == 2 } == 16)
     for turn in 0..<70_000 {
-      studio.rack[0].settings.programs.ask(for: UInt8(turn % 128), channel: 3)
+      studio.rack[0].settings.programs?.ask(for: UInt8(turn % 128), channel: 3)
       if turn % 1000 == 999 { studio.play(64) }
     }
     #expect(studio.rackMessages[0].map(\.event).count { $0.count == 2 } == 16 + 70)
@@ -157,11 +157,11 @@ struct OwnOutputTests {
     func messages(arms: Bool) -> [[Studio.Message]] {
       let studio = Studio(tempo: 120)
       studio.rack = Self.offsets.enumerated().map { Self.clock($0 + 1, offset: $1) }
-      studio.rack[3].settings.clock.plays = !arms
+      studio.rack[3].settings.clock?.plays = !arms
       studio.play(seconds: 1.3)
       Self.roll(studio)
       studio.play(seconds: 2)
-      studio.rack[3].settings.clock.plays = true
+      studio.rack[3].settings.clock?.plays = true
       studio.play(seconds: 4)
       return studio.rackMessages
     }
@@ -240,7 +240,7 @@ struct OwnOutputTests {
     Self.roll(studio)
     studio.play(seconds: 2)
     let before = studio.rackMessages[0].count
-    studio.rack[0].settings.kind = .mtc
+    studio.rack[0].settings = OutputSettings(.mtc)
     studio.play(seconds: 1)
     let told = studio.rackMessages[0].dropFirst(before)
     #expect(told.first?.event.status == MIDI.stop && told.count > 10)
@@ -260,7 +260,7 @@ struct OwnOutputTests {
     Self.roll(studio)
     studio.play(seconds: 1)
     #expect(states() == [.plays, .plays, .plays])
-    for place in 0..<3 { studio.rack[place].settings.clock.plays = false }
+    for place in 0..<3 { studio.rack[place].settings.clock?.plays = false }
     studio.play(seconds: 0.1)
     #expect(states() == [.rests, .rests, .rests])
   }
@@ -272,7 +272,7 @@ struct OwnOutputTests {
       studio.play(seconds: 1.3)
       Self.roll(studio)
       studio.play(seconds: 2)
-      studio.rack[0].settings.clock.plays = false
+      studio.rack[0].settings.clock?.plays = false
       let before = studio.rackMessages[0].count
       studio.play(seconds: 2)
       let after = studio.rackMessages[0].dropFirst(before)
@@ -388,7 +388,7 @@ struct OwnOutputTests {
   @Test func `level, width, polarity and offset are each output's own`() throws {
     let studio = Studio(tempo: 120)
     var late = Self.gate(.pulse) { $0.width = Micros(20_000) }
-    late.settings.offset = Micros(10_000)
+    late.offset = Micros(10_000)
     studio.rack = [
       Self.gate(.pulse) {
         $0.level = 0.5

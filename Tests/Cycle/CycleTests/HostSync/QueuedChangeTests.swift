@@ -57,9 +57,8 @@ struct QueuedChangeTests {
 
   private static func early(_ kind: OutputKind, _ number: UInt32, milliseconds: Double) -> OutputSlot {
     var settings = OutputSettings(kind)
-    settings.offset = Micros(rounding: milliseconds * 1000)
-    settings.clock.when = .always
-    return OutputSlot(number: number, settings: settings)
+    settings.clock?.when = .always
+    return OutputSlot(number: number, settings: settings, offset: Micros(rounding: milliseconds * 1000))
   }
 
   @Test(arguments: [64 as UInt32, 256, 1024], [180.0, 62])

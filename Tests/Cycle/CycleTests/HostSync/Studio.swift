@@ -380,7 +380,12 @@ final class Studio {
 
 extension OutputSlot {
   /// The studio counts the revisions.
-  init(number: UInt32, settings: OutputSettings, latency: UInt32 = 0, connections: UInt32 = 0) {
-    self.init(number: number, revision: 0, settings: settings, latency: latency, connections: connections)
+  init(
+    number: UInt32, settings: OutputSettings, offset: Micros = .zero, latency: UInt32 = 0,
+    connections: UInt32 = 0
+  ) {
+    self.init(
+      number: number, revision: 0, settings: settings, offset: offset, latency: latency,
+      connections: connections)
   }
 }

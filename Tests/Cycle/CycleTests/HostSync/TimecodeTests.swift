@@ -46,7 +46,7 @@ struct TimecodeTests {
 
   static func output(_ kind: OutputKind, _ change: (inout TimecodeSettings) -> Void) -> OutputSlot {
     var settings = OutputSettings(kind)
-    change(&settings.timecode)
+    change(&settings.timecode!)
     return OutputSlot(number: 1, settings: settings, latency: 256)
   }
 
@@ -148,7 +148,7 @@ struct TimecodeTests {
   @Test func `a port is ahead by its own latency and offset`() {
     var output = Self.output(.ltc) { _ in }
     output.latency = 1_256
-    output.settings.offset = Micros(10_000)
+    output.offset = Micros(10_000)
     let studio = Self.studio(output)
     let decoder = Self.reader(.fps25)
     studio.listensToRack = { decoder.read($0) }
