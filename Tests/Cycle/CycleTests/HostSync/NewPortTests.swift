@@ -2,11 +2,14 @@
 import TactusTestSupport
 import Testing
 
-/// A new port needs a case of `Port`, its names in patchbays, and a line that renders it. The compiler gets
-/// the sources with these lines added, and must not require more.
+/// A new port needs a case of `Port`, its names in patchbays and in the table of commands, and a line that
+/// renders it. A new kind of output that users can add needs four files: its cases, its renderer, the rack
+/// that plays it, and its rows. The compiler gets the sources with these lines added, and must not require
+/// more.
 struct NewPortTests {
   private static let script = """
-    cd "$1" && cp -r "$2/Sources/Cycle/TactusChoices" "$2/Sources/Cycle/HostSync" "$2/Sources/Cycle/JACKHost" .
+    cd "$1" && cp -r "$2/Sources/Cycle/TactusChoices" "$2/Sources/Cycle/HostSync" "$2/Sources/Cycle/JACKHost" \\
+      "$2/Sources/Control/ControlSurface" .
     change() { sed -i "s/$2/$3/" "$1" && grep -q "$4" "$1"; }
     change TactusChoices/Port.swift 'pulse, run, control$' '&, lamp' 'control, lamp'
     change TactusChoices/Port.swift 'InlineArray<7' 'InlineArray<8' '<8'
@@ -15,18 +18,39 @@ struct NewPortTests {
       '&\\n    run.render(into: outputs[.lamp], \\&present, present.window(delayedBy: now.delay(of: .lamp)))' 'outputs\\[.lamp\\]'
     change JACKHost/Ports.swift '^    case .control: ("' '    case .lamp: ("lamp", "Lamp", "gates", .controlVoltage)\\n&' '"Lamp"'
     change JACKHost/Ports.swift '.pulse, .run: true' '.lamp, &' '.lamp, .pulse'
+    change ControlSurface/Commands/Table+Host.swift '.pulse, .run, .control: (' '.lamp, &' '.lamp, .pulse'
+    kind=TactusChoices/Output.swift
+    change $kind '^  case mtc$' '&\\n  case lamp' '^  case lamp$'
+    change $kind '.pulse, .run, .reset: .gates' '.lamp, &' 'case .lamp, '
+    change $kind '.pulse, .run, .reset, .click: nil' '.lamp, &' '.lamp, .pulse, .run, .reset, .click'
+    change $kind '^  case mtc(TimecodeSettings)$' '&\\n  case lamp(GateSettings)' '^  case lamp(G'
+    change $kind '^    case .mtc: self = .*' '&\\n    case .lamp: self = .lamp(GateSettings())' 'self = .lamp'
+    change $kind '^      case .mtc: .mtc$' '&\\n      case .lamp: .lamp' 'case .lamp: .lamp'
+    change $kind '.reset(let gate): gate$' '.lamp(let gate), &' '.lamp(let gate)'
+    change $kind '^      case .reset: self = .*' '&\\n      case .lamp: self = .lamp(newValue)' 'lamp(newValue)'
+    change $kind 'case .clock, .pulse, .run, .reset, .click: ' 'case .lamp, .clock, .pulse, .run, .reset, .click: ' 'lamp, .clock'
+    sed 's/RunGate/Lamp/' HostSync/Outputs/Gates.swift | sed -n '/^import/p; /^struct Lamp/,/^}/p' > HostSync/Outputs/Lamp.swift
+    rack=HostSync/Outputs/OutputRack.swift
+    change $rack '^    case mtc(MTC)$' '&\\n    case lamp(Lamp)' 'lamp(Lamp)'
+    change $rack '^    case .mtc(let settings):$' '    case .lamp(let gate):\\
+      var lamp = if case .lamp(let lamp) = places[place].renderer { lamp } else { Lamp() }\\
+      lamp.render(into: buffer, \\&now, window, gate)\\
+      places[place].renderer = .lamp(lamp)\\
+      return Rest(due: lamp.due, value: lamp.value(gate))\\
+    &' '.lamp(lamp)'
+    change ControlSurface/Commands/OutputChoice.swift '^    case .run: .*' '&\\n    case .lamp: [offset] + gates(.level)' '.lamp'
     compile() {
-      swiftc -swift-version 6 -parse-as-library -wmo -package-name "$package" -I . -I "$modules" -I "$jack" -module-name "$@" \\
+      swiftc -swift-version 6 -parse-as-library -wmo -package-name "$package" -I . -I "$modules" -I "$c/CTactusJACK" -I "$c/CTactusLiblo" -module-name "$@" \\
         $(find "$1" -name '*.swift')
     }
-    jack=$2/Sources/C/CTactusJACK modules=$3/Modules package=$4
+    c=$2/Sources/C modules=$3/Modules package=$4
     for module in TactusChoices HostSync; do
       compile "$module" -emit-module -emit-module-path "$module.swiftmodule"
     done
-    compile JACKHost -typecheck
+    for module in JACKHost ControlSurface; do compile "$module" -typecheck; done
     """
 
-  @Test func `a new port needs its case, its patchbay names and its rendering`() async throws {
+  @Test func `a new port and a new kind of output need these lines and no more`() async throws {
     let folder = try ScratchFolder()
     // SwiftPM names a package after its folder.
     let package = try #require(Lab.top.split(separator: "/").last).lowercased()
