@@ -77,7 +77,7 @@ let package = Package(
   targets: [
     // Link: the protocol and the library. Nothing here knows of JACK.
     .target(name: "BeatMath", path: "Sources/Link/BeatMath", linkerSettings: [.linkedLibrary("m")]),
-    Room.link.module("LinkAddresses"),
+    Room.link.module("LinkAddresses", uses: ["BeatMath"]),
     Room.link.module("LinkSystem", uses: ["LinkAddresses", "BeatMath"]),
     Room.link.module("LinkHandoff", [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
     Room.link.module("LinkWire", uses: ["LinkAddresses", "BeatMath"]),

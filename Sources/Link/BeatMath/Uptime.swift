@@ -34,28 +34,3 @@ package struct Uptime: Sendable {
     deadline > now ? host + (deadline - now) : host
   }
 }
-
-/// A limit of events per second, as a bucket that refills with time.
-package struct Allowance: Sendable {
-  private let perSecond: Int
-  private var available: Micros
-  private var refilled: Micros
-
-  /// The cost of an event in microseconds' worth: a million divided by the rate.
-  private var cost: Micros { Micros(1_000_000 / Int64(perSecond)) }
-
-  package init(perSecond: Int, at now: Micros) {
-    self.perSecond = perSecond
-    available = Micros(1_000_000)
-    refilled = now
-  }
-
-  package mutating func take(at now: Micros) -> Bool {
-    let filled = available + (now - refilled)
-    available = filled < Micros(1_000_000) ? filled : Micros(1_000_000)
-    refilled = now
-    guard available >= cost else { return false }
-    available = available - cost
-    return true
-  }
-}

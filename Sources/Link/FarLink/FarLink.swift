@@ -42,7 +42,10 @@ public struct Switchboard: Sendable {
   var lines: [Line] = []
   var candidates: [Candidate] = []
   var heardHellos = RecentHellos()
-  var strangers: StrangersAllowance
+  /// Limits for hellos that are opened, and for those that are answered.
+  var knocks: InputGate<Caller>
+  var entries: InputGate<Caller>
+  let salt: UInt64
   /// The source of the last datagram made with another key, or without one.
   public internal(set) var refused: (from: Endpoint, at: Micros)?
   public internal(set) var counters = FarCounters()
@@ -62,7 +65,9 @@ public struct Switchboard: Sendable {
     handshakeStart = SymmetricState(prologue: Datagram.prologue, psk: key, cipher: cipher)
     name = random.next()
     self.accepts = accepts
-    strangers = StrangersAllowance(salt: random.next(), at: now)
+    salt = random.next()
+    knocks = InputGate(perSecond: FarLimits.knocks, at: now)
+    entries = InputGate(perSecond: FarLimits.entries, at: now)
   }
 
   /// The next output; nil if there is none left.

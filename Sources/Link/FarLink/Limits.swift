@@ -39,9 +39,8 @@ public enum FarLimits {
   static var numbers: UInt64 { 1 << 48 }
   /// Datagrams that may be sent to the address where the other side was heard last: five seconds of pings.
   static var credit: Int { 128 }
-  /// Hellos from one address that are opened in a second (`knocks`), and that are answered (`entries`).
-  /// Opening one takes a hash, three HMACs and a cipher, each of some dozens of bytes. All strangers together
-  /// have 64 times as many.
+  /// Hellos from one `Caller` that are opened in a second (`knocks`), and that are answered (`entries`).
+  /// Opening one takes a hash, three HMACs and a cipher, each of some dozens of bytes.
   static var knocks: Int { 400 }
   static var entries: Int { 2 }
   /// Answers to our calls that are opened in a second on one line. An answer costs a shared secret before its
@@ -94,39 +93,23 @@ struct RecentHellos: Sendable {
   }
 }
 
-/// Allowances for hellos from one place: those to open, and those to answer.
-struct Purse: Sendable {
-  var knocks: Allowance
-  var entries: Allowance
+/// The source of a hello. A room that was here, or that is called, has limits of its own, so that a flood
+/// from other addresses cannot keep it from returning.
+enum Caller: Hashable, Sendable {
+  case known(LineID)
+  /// All other addresses are divided into 64 parts, by a secret rule. A flood from one address uses up the
+  /// limits of one in 64 others, and all addresses together cost little, however many an attacker forges.
+  case stranger(part: UInt8)
 
-  init(at now: Micros) {
-    knocks = Allowance(perSecond: FarLimits.knocks, at: now)
-    entries = Allowance(perSecond: FarLimits.entries, at: now)
-  }
-}
-
-/// Limits hellos from unproven addresses. Addresses share 64 purses by a secret rule: a flood from one
-/// address uses up the allowance of one in 64 others, and all addresses together cost little, however many an
-/// attacker forges.
-struct StrangersAllowance: Sendable {
-  private var purses: [Purse]
-  private let salt: UInt64
-
-  init(salt: UInt64, at now: Micros) {
-    self.salt = salt
-    purses = Array(repeating: Purse(at: now), count: 64)
-  }
-
-  mutating func mayKnock(_ address: Address, at now: Micros) -> Bool {
-    purses[purse(of: address)].knocks.take(at: now)
-  }
-
-  mutating func mayEnter(_ address: Address, at now: Micros) -> Bool {
-    purses[purse(of: address)].entries.take(at: now)
+  var trust: Trust {
+    switch self {
+    case .known: .known
+    case .stranger: .stranger
+    }
   }
 
   /// For IPv6 only the network counts, because its owner has all its addresses.
-  private func purse(of address: Address) -> Int {
+  init(strangerAt address: Address, salt: UInt64) {
     let number: UInt64 =
       switch address {
       case .v4(let bits): UInt64(bits)
@@ -135,6 +118,18 @@ struct StrangersAllowance: Sendable {
     var mixed = (number ^ salt) &* 0x9e37_79b9_7f4a_7c15
     mixed ^= mixed >> 29
     mixed = (mixed &+ salt) &* 0xbf58_476d_1ce4_e5b9
-    return Int(mixed >> 58)
+    self = .stranger(part: UInt8(mixed >> 58))
+  }
+}
+
+extension InputGate<Caller> {
+  /// Limits hellos from each caller to this many in a second.
+  init(perSecond: Int, at now: Micros) {
+    let one = Double(perSecond)
+    self.init(
+      { trust in
+        let callers = Double(trust == .stranger ? 64 : 2 * FarLimits.lines)
+        return Share(perSecond: callers * one, atOnce: callers * one)
+      }, ofSource: Share(perSecond: one, atOnce: one), most: 128, at: now)
   }
 }

@@ -25,11 +25,8 @@ struct Line: Sendable {
   /// Datagrams that may go to `peer` until it is heard again. An attacker may forge its address, and must not
   /// be able to direct a flood at a stranger.
   private(set) var credit = 0
-  /// Allowance for hellos from the addresses where the other side was last, or is called. With it, a flood
-  /// from other addresses cannot keep it from returning.
-  var purse: Purse
-  /// Allowance for answers to our calls (`FarLimits.answers`).
-  var answers: Allowance
+  /// Limit for answers to our calls (`FarLimits.answers`).
+  var answers: TokenBucket
   /// Our endpoint as the other side sees it, and the one that we have reported to it.
   var seen: Endpoint?
   var toldPeer: Endpoint?
@@ -41,8 +38,7 @@ struct Line: Sendable {
     self.id = id
     self.calls = calls
     keptAlive = now
-    purse = Purse(at: now)
-    answers = Allowance(perSecond: FarLimits.answers, at: now)
+    answers = TokenBucket(perSecond: FarLimits.answers, at: now)
   }
 
   /// Whether the other side was at this address last, or is called there.

@@ -35,10 +35,9 @@ extension Switchboard {
       counters.unasked += 1
       return
     }
-    let known = lines.firstIndex { $0.isAt(sender.address) }
-    let mayKnock =
-      known.map { lines[$0].purse.knocks.take(at: now) } ?? strangers.mayKnock(sender.address, at: now)
-    guard mayKnock else {
+    let line = lines.first { $0.isAt(sender.address) }
+    let caller = line.map { .known($0.id) } ?? Caller(strangerAt: sender.address, salt: salt)
+    guard knocks.admit(caller, caller.trust, at: now) else {
       counters.flooded += 1
       return
     }
@@ -58,9 +57,7 @@ extension Switchboard {
       counters.replayed += 1
       return
     }
-    let mayEnter =
-      known.map { lines[$0].purse.entries.take(at: now) } ?? strangers.mayEnter(sender.address, at: now)
-    guard mayEnter else {
+    guard entries.admit(caller, caller.trust, at: now) else {
       counters.flooded += 1
       return
     }

@@ -44,9 +44,9 @@ struct OpenGateway {
   var lastState: Micros?
   private var lastAlive: Micros?
   private(set) var nextAlive: Micros
-  var responses: Allowance
+  var responses: TokenBucket
   var respondents: Respondents
-  var pongs: Allowance
+  var pongs: TokenBucket
   /// Our encoded state, and its revision.
   var encoded: (revision: UInt64, alive: Packet, response: Packet)?
   /// Content of the last Alive.
@@ -58,9 +58,9 @@ struct OpenGateway {
     correction = gateway.far?.correction ?? .zero
     corrected = now
     nextAlive = now
-    responses = Allowance(perSecond: Limits.responsesPerSecond, at: now)
+    responses = TokenBucket(perSecond: Limits.responsesPerSecond, at: now)
     respondents = Respondents(at: now)
-    pongs = Allowance(perSecond: Limits.pongsPerSecond, at: now)
+    pongs = TokenBucket(perSecond: Limits.pongsPerSecond, at: now)
   }
 
   mutating func setFarWire(correction: Micros, distance: Beats) {

@@ -8,16 +8,16 @@ struct OpenAudioGateway: Sendable {
   let id: GatewayID
   let address: Address
   /// First pings have an allowance of their own, so that a newcomer does not wait behind a silent crowd.
-  var firstPings: Allowance
-  var pings: Allowance
-  var pongs: Allowance
+  var firstPings: TokenBucket
+  var pings: TokenBucket
+  var pongs: TokenBucket
 
   init(_ id: GatewayID, at address: Address, now: Micros) {
     self.id = id
     self.address = address
-    firstPings = Allowance(perSecond: AudioLimits.pingsToStrangersPerSecond, at: now)
-    pings = Allowance(perSecond: AudioLimits.pingsToStrangersPerSecond, at: now)
-    pongs = Allowance(perSecond: AudioLimits.pongsToStrangersPerSecond, at: now)
+    firstPings = TokenBucket(perSecond: AudioLimits.pingsToStrangersPerSecond, at: now)
+    pings = TokenBucket(perSecond: AudioLimits.pingsToStrangersPerSecond, at: now)
+    pongs = TokenBucket(perSecond: AudioLimits.pongsToStrangersPerSecond, at: now)
   }
 }
 

@@ -68,8 +68,8 @@ package struct LinkAudioSession: Sendable {
   /// A channel without audio; nil until a peer needs it.
   var placeholder: Sink?
   /// Allowances shared by all receivers.
-  var messages: Allowance
-  var announcements: Allowance
+  var messages: TokenBucket
+  var announcements: TokenBucket
 
   var dice: SecretDice
   var uptime: Uptime
@@ -94,8 +94,8 @@ package struct LinkAudioSession: Sendable {
     self.node = node
     self.session = session
     uptime = Uptime(host: now)
-    messages = Allowance(perSecond: AudioLimits.allMessagesPerSecond, at: uptime.now)
-    announcements = Allowance(perSecond: AudioLimits.allAnnouncementsPerSecond, at: uptime.now)
+    messages = TokenBucket(perSecond: AudioLimits.allMessagesPerSecond, at: uptime.now)
+    announcements = TokenBucket(perSecond: AudioLimits.allAnnouncementsPerSecond, at: uptime.now)
   }
 
   package mutating func handle(_ input: Input, at now: Micros) {

@@ -33,8 +33,8 @@ struct Receiver: Sendable {
   private var pings: [(echo: AudioEcho, sent: Micros)] = []
   var roundTrips = RoundTrips()
   var placeholder = PlaceholderNeed.unknown
-  var messages: Allowance
-  var announcements: Allowance
+  var messages: TokenBucket
+  var announcements: TokenBucket
 
   init(_ node: NodeID, in session: SessionID, at route: AudioRoute, now: Micros) {
     self.node = node
@@ -42,8 +42,8 @@ struct Receiver: Sendable {
     self.route = route
     added = now
     nextAnnouncement = now
-    messages = Allowance(perSecond: AudioLimits.messagesPerSecond, at: now)
-    announcements = Allowance(perSecond: AudioLimits.announcementsPerSecond, at: now)
+    messages = TokenBucket(perSecond: AudioLimits.messagesPerSecond, at: now)
+    announcements = TokenBucket(perSecond: AudioLimits.announcementsPerSecond, at: now)
   }
 
   var hasOurChannels: Bool { announced > 0 }

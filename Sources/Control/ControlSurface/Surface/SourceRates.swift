@@ -2,49 +2,6 @@
 import BeatMath
 import TactusOSC
 
-/// A rate limit that allows bursts.
-package struct TokenBucket {
-  package let perSecond: Double
-  package let capacity: Double
-  private var tokens: Double
-  private var last: Micros
-
-  package init(perSecond: Double, capacity: Double, at now: Micros) {
-    self.perSecond = perSecond
-    self.capacity = capacity
-    tokens = capacity
-    last = now
-  }
-
-  package mutating func take(_ amount: Double = 1, at now: Micros) -> Bool {
-    guard has(amount, at: now) else { return false }
-    tokens -= amount
-    return true
-  }
-
-  package mutating func has(_ amount: Double, at now: Micros) -> Bool { left(at: now) >= amount }
-
-  package mutating func left(at now: Micros) -> Double {
-    tokens = min(capacity, tokens + max(0, Double((now - last).count)) / 1e6 * perSecond)
-    last = now
-    return tokens
-  }
-
-  mutating func gain(_ amount: Double, at now: Micros) {
-    tokens = min(capacity, left(at: now) + amount)
-  }
-
-  /// Spends an amount even if the bucket goes below zero.
-  package mutating func spend(_ amount: Double, at now: Micros) {
-    tokens = left(at: now) - amount
-  }
-
-  /// When this amount will be available.
-  package func time(of amount: Double) -> Micros {
-    last + Micros(rounding: (max(0, amount - tokens) / perSecond * 1e6).rounded(.up))
-  }
-}
-
 /// Limits for the errors sent to each recent source, and for the bytes sent to its host. Sources beyond those
 /// that can be remembered form a crowd, which shares one limit.
 struct SourceRates {

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+package import BeatMath
+
+/// How far a sender of input is trusted. If there is not enough for all, the most trusted come first.
+package enum Trust: Int, CaseIterable, Sendable {
+  /// Any sender. There may be thousands, because source addresses can be forged.
+  case stranger
+  /// A sender that has a place here, one of a few, and has not shown that its address is its own.
+  case known
+  /// This machine, a paired sender, or one that has shown that its address is its own.
+  case trusted
+}
+
+/// Limits on input from outside: a bucket for each level of trust, and one for each recent source.
+///
+/// A crowd of strangers empties the bucket of its own level and no other. Within a level, one source empties
+/// its own bucket first. The unit of cost is the caller's: microseconds of a thread, or messages.
+///
+/// Bounded: sources beyond `most` have no bucket of their own, and pay from that of their level only.
+package struct InputGate<Source: Hashable & Sendable>: Sendable {
+  package struct Share: Sendable {
+    package let perSecond: Double
+    /// The most that can be saved up for a burst.
+    package let atOnce: Double
+
+    package init(perSecond: Double, atOnce: Double) { (self.perSecond, self.atOnce) = (perSecond, atOnce) }
+
+    fileprivate func bucket(at now: Micros) -> TokenBucket {
+      TokenBucket(perSecond: perSecond, capacity: atOnce, at: now)
+    }
+  }
+
+  /// The account of a source.
+  private struct Account {
+    var bucket: TokenBucket
+    /// Its last cost.
+    var last = 0.0
+    var heard: Micros
+  }
+
+  private let share: Share
+  private let most: Int
+  private let memory: Micros
+  private var levels: [TokenBucket]
+  private var accounts: [Source: Account] = [:]
+  private var swept = Micros.zero
+
+  /// - Parameter memory: how long a silent source is remembered once there is no room for another.
+  package init(
+    _ shareOfLevel: (Trust) -> Share, ofSource share: Share, most: Int, memory: Micros = Micros(1_000_000),
+    at now: Micros
+  ) {
+    self.share = share
+    self.most = most
+    self.memory = memory
+    levels = Trust.allCases.map { shareOfLevel($0).bucket(at: now) }
+  }
+
+  package var sourceCount: Int { accounts.count }
+
+  package mutating func has(_ trust: Trust, cost: Double = 1, at now: Micros) -> Bool {
+    levels[trust.rawValue].has(cost, at: now)
+  }
+
+  /// Returns the rest in a source's bucket, and its last cost. nil: the source is new, or there was no room
+  /// for its account.
+  package mutating func recall(_ source: Source, at now: Micros) -> (left: Double, last: Double)? {
+    guard let last = accounts[source]?.last, let left = accounts[source]?.bucket.left(at: now) else {
+      return nil
+    }
+    accounts[source]?.heard = now
+    return (left, last)
+  }
+
+  /// Charges a level even if it has less. It then has nothing until the debt is paid.
+  package mutating func charge(_ cost: Double, to trust: Trust, at now: Micros) {
+    levels[trust.rawValue].spend(cost, at: now)
+  }
+
+  package mutating func charge(_ cost: Double, to source: Source, at now: Micros) {
+    guard accounts[source] != nil || hasRoom(at: now) else { return }
+    var account = accounts[source] ?? Account(bucket: share.bucket(at: now), heard: now)
+    account.bucket.spend(cost, at: now)
+    account.last = cost
+    account.heard = now
+    accounts[source] = account
+  }
+
+  /// Charges a cost to the level and the source if both have it; otherwise charges nothing.
+  package mutating func admit(_ source: Source, _ trust: Trust, cost: Double = 1, at now: Micros) -> Bool {
+    guard has(trust, cost: cost, at: now), (recall(source, at: now)?.left ?? share.atOnce) >= cost else {
+      return false
+    }
+    charge(cost, to: trust, at: now)
+    charge(cost, to: source, at: now)
+    return true
+  }
+
+  /// When a level will have this cost.
+  package func time(of cost: Double, _ trust: Trust) -> Micros { levels[trust.rawValue].time(of: cost) }
+
+  /// The earliest time at which a level or source that is empty now has something again; nil: none is empty.
+  package mutating func refill(at now: Micros) -> Micros? {
+    var times: [Micros] = []
+    for level in levels.indices where !levels[level].has(at: now) { times.append(levels[level].time()) }
+    for account in accounts.values {
+      var bucket = account.bucket
+      if !bucket.has(at: now) { times.append(bucket.time()) }
+    }
+    return times.min()
+  }
+
+  /// Forgets silent sources, at most once a second: a flood must not make us scan all for each of its
+  /// packets.
+  private mutating func hasRoom(at now: Micros) -> Bool {
+    guard accounts.count >= most else { return true }
+    guard now - swept >= Micros(1_000_000) else { return false }
+    swept = now
+    accounts = accounts.filter { now - $0.value.heard < memory }
+    return accounts.count < most
+  }
+}

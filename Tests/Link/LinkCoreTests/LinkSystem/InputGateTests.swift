@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkAddresses
+import Testing
+
+@Suite("The gate for input from outside")
+struct InputGateTests {
+  private typealias Gate = InputGate<Int>
+
+  private func gate(most: Int = 100, memory: Micros = Micros(1_000_000)) -> Gate {
+    InputGate(
+      { trust in Gate.Share(perSecond: trust == .trusted ? 40 : 20, atOnce: 20) },
+      ofSource: Gate.Share(perSecond: 10, atOnce: 5), most: most, memory: memory, at: .zero)
+  }
+
+  @Test
+  func `a crowd of one level costs its share and no other level's`() {
+    var gate = gate()
+    var admitted: [Trust: Int] = [:]
+    for millisecond in 0..<10_000 {
+      let now = Micros(Int64(millisecond) * 1000)
+      for trust in Trust.allCases {
+        // Ever new sources, most of them without an account.
+        if gate.admit(millisecond * 3 + trust.rawValue, trust, at: now) { admitted[trust, default: 0] += 1 }
+      }
+    }
+    #expect((219...220).contains(admitted[.stranger] ?? 0), "\(admitted)")
+    #expect((219...220).contains(admitted[.known] ?? 0), "\(admitted)")
+    #expect((418...420).contains(admitted[.trusted] ?? 0), "\(admitted)")
+  }
+
+  @Test
+  func `a source that floods leaves its level to the others`() {
+    var gate = gate()
+    var (floods, others) = (0, 0)
+    for millisecond in 0..<10_000 {
+      let now = Micros(Int64(millisecond) * 1000)
+      if gate.admit(1, .stranger, at: now) { floods += 1 }
+      if millisecond % 200 == 0, gate.admit(2, .stranger, at: now) { others += 1 }
+    }
+    #expect(others == 50)
+    #expect((104...105).contains(floods), "\(floods)")
+  }
+
+  @Test
+  func `accounts are limited, and the silent ones are forgotten`() {
+    var gate = gate(most: 10, memory: Micros(2_000_000))
+    for source in 0..<10 { gate.charge(5, to: source, at: .zero) }
+    #expect(gate.recall(3, at: Micros(1_500_000)) != nil)
+    gate.charge(5, to: 10, at: Micros(1_600_000))
+    #expect(gate.sourceCount == 10 && gate.recall(10, at: Micros(1_600_000)) == nil)
+    gate.charge(5, to: 11, at: Micros(2_700_000))
+    #expect(gate.sourceCount == 2 && gate.recall(3, at: Micros(2_700_000)) != nil)
+    let recent = gate.recall(11, at: Micros(2_800_000))
+    #expect(recent?.left == 1 && recent?.last == 5)
+  }
+
+  @Test
+  func `a debt is paid before anything is admitted again`() {
+    var gate = gate()
+    func has(_ trust: Trust, at now: Int64) -> Bool { gate.has(trust, at: Micros(now)) }
+    func admits(at now: Int64) -> Bool { gate.admit(1, .stranger, at: Micros(now)) }
+    #expect(gate.refill(at: .zero) == nil)
+    gate.charge(60, to: .known, at: .zero)
+    gate.charge(15, to: 1, at: .zero)
+    #expect(has(.stranger, at: 0) && has(.trusted, at: 0) && !has(.known, at: 0))
+    #expect(gate.refill(at: Micros(1_000_000)) == Micros(1_100_000))
+    #expect(gate.time(of: 20, .known) == Micros(3_000_000))
+    #expect(!admits(at: 1_000_000) && admits(at: 1_100_000))
+    #expect(!has(.known, at: 2_000_000) && has(.known, at: 2_050_000))
+  }
+}
