@@ -107,7 +107,7 @@ final class Doors {
     return (peer(target, at: index).endpoint, isThere)
   }
 
-  func send(_ bytes: [UInt8], to peer: Peer, standing: Standing) {
+  func send(_ bytes: [UInt8], to peer: Peer, trust: Trust) {
     guard addresses.indices.contains(peer.socket) else { return }
     let number = named[peer]
     let way = number.map { ways[$0] }
@@ -119,7 +119,7 @@ final class Doors {
       }
     let own = peer.arrival.flatMap { $0.to.isOfMany ? nil : $0.to }
     let isSent = door?.socket.send(
-      bytes, to: way?.there ?? peer.endpoint, from: own, leaving: standing.leaves)
+      bytes, to: way?.there ?? peer.endpoint, from: own, leaving: trust.leaves)
     if isSent == false, let number { ways[number].doubt() }
   }
 

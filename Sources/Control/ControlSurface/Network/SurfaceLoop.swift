@@ -14,6 +14,9 @@ final class SurfaceLoop {
   static let batch = 32
   /// Shortest pause before we process queued datagrams again after their budget ran out.
   static let pace = Micros(2000)
+  /// Interval of looks at the sockets in a flood: to wake up for each datagram costs more than to read it.
+  /// The kernel's buffer of a socket holds more than comes in this time.
+  static let readPace = Micros(1000)
 
   let shared: Shared
   private let doors: Doors
@@ -67,14 +70,16 @@ final class SurfaceLoop {
       let now = Clocks.read().host
       watched.removeAll(keepingCapacity: true)
       watched.append(pollfd(fd: shared.bell.descriptor, events: Int16(POLLIN), revents: 0))
-      for index in 0..<doors.count {
+      let isFlooded = !inbox.isEmpty
+      for index in 0..<doors.count where !isFlooded {
         guard let descriptor = doors.descriptor(index) else { continue }
         watched.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
       }
       let turn = inbox.deadline.map { $0 <= now ? now : max($0, begun + Self.pace) } ?? machine.deadline
       let hands = shared.mailbox.withLock { $0.hands.deadline } ?? machine.deadline
-      let isReady = wait(until: min(machine.deadline, turn, hands), from: now)
-      guard isReady, !inbox.isEmpty else { return }
+      let due = min(machine.deadline, turn, hands)
+      wait(until: isFlooded ? min(due, now + Self.readPace) : due, from: now)
+      guard isFlooded, Clocks.read().host < due else { return }
       if watched[0].revents != 0 {
         shared.bell.drain()
         guard shared.hasOnlyMail else { return }
@@ -84,17 +89,15 @@ final class SurfaceLoop {
     }
   }
 
-  /// Returns whether there is something to read. `poll` counts milliseconds, which is too coarse for a beat,
-  /// so `nanosleep` waits out the rest of the last one.
-  private func wait(until deadline: Micros, from now: Micros) -> Bool {
+  /// Waits until there is something to read, or for the deadline. `poll` counts milliseconds, which is too
+  /// coarse for a beat, so `nanosleep` waits out the rest of the last one.
+  private func wait(until deadline: Micros, from now: Micros) {
     let left = max(0, (deadline - now).count)
     let milliseconds = Int32(clamping: left / 1000)
-    if poll(&watched, nfds_t(watched.count), milliseconds) > 0 { return left > 0 }
-    if milliseconds == 0 {
+    if poll(&watched, nfds_t(watched.count), milliseconds) == 0, milliseconds == 0 {
       var rest = timespec(tv_sec: 0, tv_nsec: Int(left % 1000 * 1000))
       nanosleep(&rest, nil)
     }
-    return false
   }
 
   /// Does everything that is due now. Returns true when the surface is closing.
@@ -126,7 +129,7 @@ final class SurfaceLoop {
       switch item {
       case .packet(let bytes, let peer):
         machine.browsers.insert(peer)
-        inbox.put(bytes, from: peer, standing: machine.standing(of: peer), at: Clocks.read().host)
+        inbox.put(bytes, from: peer, trust: machine.trust(in: peer), at: Clocks.read().host)
       case .gone(let peer):
         machine.gone(peer, clocks: Clocks.read())
         drain()
@@ -165,7 +168,7 @@ final class SurfaceLoop {
         let peer = doors.peer(arrival.from, at: index, arrival.info)
         inbox.put(
           UnsafeRawBufferPointer(rebasing: buffer[..<arrival.count]), from: peer,
-          standing: machine.standing(of: peer),
+          trust: machine.trust(in: peer),
           at: Clocks.read().host)
       case .failure: continue
       case .nothing: return
@@ -203,7 +206,7 @@ final class SurfaceLoop {
       switch output {
       case .send(let bytes, let peer) where peer.isBrowser: post?(bytes, peer)
       case .send(let bytes, let peer):
-        doors.send(bytes, to: peer, standing: machine.standing(of: peer))
+        doors.send(bytes, to: peer, trust: machine.trust(in: peer))
       case .outward(let bytes, let target): outward.send(bytes, to: target)
       case .order(let order):
         let verdict = handler(order)

@@ -31,7 +31,7 @@ struct Agenda {
     var number: UInt64 = 0
     var time = Micros.zero
     var asked = Micros.zero
-    var isKnown = false
+    var isTrusted = false
   }
 
   private var entries: [Entry] = []
@@ -43,15 +43,15 @@ struct Agenda {
   var deadline: Micros? { entries.map(\.time).min() }
 
   /// Returns false if there is no room.
-  mutating func add(_ entry: Entry, standing: Standing, clocks: Clocks, state: SurfaceState) -> Bool {
-    guard entries.count < SurfaceLimits.agenda, standing == .known || hasRoom(forAnother: entry.peer) else {
+  mutating func add(_ entry: Entry, trust: Trust, clocks: Clocks, state: SurfaceState) -> Bool {
+    guard entries.count < SurfaceLimits.agenda, trust == .trusted || hasRoom(forAnother: entry.peer) else {
       return false
     }
     var entry = entry
     numbered += 1
     entry.number = numbered
     entry.asked = clocks.host
-    entry.isKnown = standing == .known
+    entry.isTrusted = trust == .trusted
     entry.time = Self.time(of: entry.due, clocks: clocks, state: state)
     entries.append(entry)
     changes &+= 1
@@ -59,7 +59,7 @@ struct Agenda {
   }
 
   private func hasRoom(forAnother peer: Peer) -> Bool {
-    let others = entries.filter { !$0.isKnown }
+    let others = entries.filter { !$0.isTrusted }
     return others.count < SurfaceLimits.agendaOfOthers
       && others.count { $0.peer.endpoint.address == peer.endpoint.address } < SurfaceLimits.agendaOfOthers / 2
   }

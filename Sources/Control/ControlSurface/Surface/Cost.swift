@@ -6,18 +6,21 @@ import TactusOSC
 /// They are counted, not timed, so that the same packet costs the same on every machine and in every test.
 ///
 /// One datagram may cost at most `datagram`; the rest of it is refused. All input together may cost at most a
-/// tenth of a core.
+/// tenth of a core: 6 % for datagrams (`share`), 1.5 % for keys, knobs and pedals.
 enum Cost {
   static let datagram = 450
-  struct Share {
-    let perSecond: Double
-    /// The most that can be saved up for a burst.
-    let atOnce: Double
+  typealias Share = InputGate<Endpoint>.Share
+
+  static func share(of trust: Trust) -> Share {
+    switch trust {
+    case .trusted: Share(perSecond: 30_000, atOnce: 14_000)
+    case .known: Share(perSecond: 12_000, atOnce: 6000)
+    case .stranger: Share(perSecond: 18_000, atOnce: 6000)
+    }
   }
 
-  /// For this machine, controllers that the user named, and subscribers.
-  static let ours = Share(perSecond: 40_000, atOnce: 14_000)
-  static let strangers = Share(perSecond: 20_000, atOnce: 6000)
+  /// A source within this share goes ahead of the turns of others: it sends a cheap message every 10 ms.
+  static let ahead = Share(perSecond: 5000, atOnce: 100)
 
   /// For keys, knobs and pedals: more than a MIDI cable carries, if each message comes alone.
   static let hands = Share(perSecond: 15_000, atOnce: 6000)

@@ -6,65 +6,76 @@ import TactusOSC
 /// datagrams are read at once and ordered here. In the kernel's buffer the first sender to fill it would take
 /// all.
 ///
-/// Any source address can be forged, so there may be thousands of strangers. They have a line of their own,
-/// with its own limits and its own share of the thread's time: no other sender waits behind them.
+/// Any source address can be forged, so there may be thousands of strangers. Each level of trust has a line
+/// of its own, with its own limits and its own share of the thread's time: no sender waits behind one that is
+/// trusted less.
 struct Inbox {
-  struct Letter: Comparable {
+  struct Letter {
     let datagram: [UInt8]
     let peer: Peer
-    let isStrangers: Bool
-    /// Whether the sender's port has been heard before.
-    let isRegular: Bool
+    let trust: Trust
+    let source: Endpoint
     let came: Micros
     /// Upper limit of the letter's cost.
-    let expected: Int
-    /// Cost of its port including this letter, on a scale on which all ports of its host began together.
-    /// Among equal places the first to arrive wins.
-    let place: Double
-    let number: Int
+    let expected: Double
 
     var size: Int { SurfaceLimits.letter + datagram.count }
-
-    static func < (left: Letter, right: Letter) -> Bool {
-      (left.place, left.number) < (right.place, right.number)
-    }
-    static func == (left: Letter, right: Letter) -> Bool { left.number == right.number }
   }
 
-  /// The line of known senders and guests, and the line of strangers.
-  private var lines: [InboxLine]
+  private var lines = Trust.allCases.map { _ in InboxLine() }
+  private var gate: InputGate<Endpoint>
 
-  init(at now: Micros = .zero) { lines = [Cost.ours, Cost.strangers].map { InboxLine($0, at: now) } }
+  init(at now: Micros = .zero) {
+    gate = InputGate(Cost.share(of:), ofSource: Cost.ahead, most: SurfaceLimits.sources, at: now)
+  }
 
   var dropped: Int { lines.reduce(0) { $0 + $1.dropped } }
   var count: Int { lines.reduce(0) { $0 + $1.count } }
   var isEmpty: Bool { count == 0 }
   var bytes: Int { lines.reduce(0) { $0 + $1.bytes } }
 
-  mutating func put(
-    _ datagram: UnsafeRawBufferPointer, from peer: Peer, standing: Standing, at now: Micros
-  ) {
+  mutating func put(_ datagram: UnsafeRawBufferPointer, from peer: Peer, trust: Trust, at now: Micros) {
     // A browser that only watches counts as a stranger even if it is subscribed, so that it takes no turn
     // from browsers that may play.
-    let isStrangers = standing == .stranger || peer.isBrowser && !peer.isPairedBrowser
-    lines[isStrangers ? 1 : 0].put(datagram, from: peer, isStrangers: isStrangers, at: now)
+    let trust = peer.isBrowser && !peer.isPairedBrowser ? .stranger : trust
+    // Programs of this machine share its address. A stranger may have any number of ports.
+    let source = trust == .trusted ? peer.endpoint : Endpoint(peer.host, port: 0)
+    let recent = gate.recall(source, at: now)
+    let expected = max(Double(Cost.expected(datagram)), recent?.last ?? 0)
+    let letter = Letter(
+      datagram: [UInt8](datagram), peer: peer, trust: trust, source: source, came: now, expected: expected)
+    lines[trust.rawValue].put(letter, mayGoAhead: recent.map { $0.left >= expected } ?? false)
   }
 
-  mutating func put(_ datagram: [UInt8], from peer: Peer, standing: Standing, at now: Micros) {
-    datagram.withUnsafeBytes { put($0, from: peer, standing: standing, at: now) }
+  mutating func put(_ datagram: [UInt8], from peer: Peer, trust: Trust, at now: Micros) {
+    datagram.withUnsafeBytes { put($0, from: peer, trust: trust, at: now) }
   }
 
-  /// nil: nothing waits, or the budget does not yet cover the first letter's expected cost. So the budget
-  /// hardly goes below zero, and no sender waits for another one's debt.
-  mutating func next(at now: Micros) -> Letter? { lines[0].next(at: now) ?? lines[1].next(at: now) }
+  /// nil: nothing waits, or no budget covers the expected cost of its first letter yet. So a budget hardly
+  /// goes below zero, and no sender waits for another one's debt.
+  mutating func next(at now: Micros) -> Letter? {
+    for trust in Trust.allCases.reversed() {
+      lines[trust.rawValue].dropOld(at: now)
+      guard let first = lines[trust.rawValue].first, gate.has(trust, cost: first.expected, at: now) else {
+        continue
+      }
+      return lines[trust.rawValue].take()
+    }
+    return nil
+  }
 
   /// Charges the letter's host with the cost of handling it.
   mutating func charge(_ cost: Int, for letter: Letter, at now: Micros) {
-    lines[letter.isStrangers ? 1 : 0].charge(cost, for: letter, at: now)
+    gate.charge(Double(Cost.letter + cost), to: letter.trust, at: now)
+    gate.charge(Double(Cost.letter + min(cost, Cost.datagram)), to: letter.source, at: now)
   }
 
   /// When the next letter can be handled.
-  var deadline: Micros? { lines.compactMap(\.deadline).min() }
+  var deadline: Micros? {
+    Trust.allCases.compactMap { trust in
+      lines[trust.rawValue].first.map { gate.time(of: $0.expected, trust) }
+    }.min()
+  }
 }
 
 extension Peer {

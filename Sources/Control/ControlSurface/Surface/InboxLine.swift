@@ -2,133 +2,105 @@
 import BeatMath
 import TactusOSC
 
-/// Fair queue: the host that has cost least comes first, so that a flood waits for all other hosts, from
-/// however many ports it comes. The turns of a host go to its ports by the same rule. When the queue is full,
-/// the host that asks for most makes room.
+/// Datagrams of one level of trust. The sources take turns, so that a flood waits for all other sources. A
+/// source that asks seldom and for little goes ahead of those turns. When the line is full, the source with
+/// the most datagrams makes room.
 ///
-/// Bounded in number, in bytes, and in the cost of all datagrams together.
+/// Bounded in number and in bytes.
 struct InboxLine {
-  private struct Turn: Comparable {
-    let place: Double
-    let number: Int
-    let host: Address
-
-    static func < (left: Turn, right: Turn) -> Bool {
-      (left.place, left.number) < (right.place, right.number)
-    }
-  }
-
-  private(set) var dropped = 0
+  private var waiting: [Endpoint: FirstInFirstOut<Inbox.Letter>] = [:]
+  /// Each source with letters is once in one of these two.
+  private var ahead = FirstInFirstOut<Endpoint>()
+  private var turns = FirstInFirstOut<Endpoint>()
+  /// The source with the most letters at the last look. It is looked for only among those that send, so that
+  /// a flood does not make us search.
+  private var longest: Endpoint?
   private(set) var count = 0
   private(set) var bytes = 0
-  private var numbered = 0
-  /// One turn for each host with waiting letters, except the host whose letter is being handled.
-  private var turns = Heap<Turn>()
-  private var hosts: [Address: InboxHost] = [:]
-  /// Virtual time of the queue: a new host starts at this cost.
-  private var level = 0.0
-  /// Upper limit of what any host asks for.
-  private var most = 0
-  private var budget: TokenBucket
-  private var memory = Regulars()
+  private(set) var dropped = 0
 
-  init(_ share: Cost.Share, at now: Micros) {
-    budget = TokenBucket(perSecond: share.perSecond, capacity: share.atOnce, at: now)
-  }
+  var first: Inbox.Letter? { (ahead.first ?? turns.first).flatMap { waiting[$0]?.first } }
 
-  mutating func put(
-    _ datagram: UnsafeRawBufferPointer, from peer: Peer, isStrangers: Bool, at now: Micros
-  ) {
-    let known = memory.know(peer, at: now)
-    let expected = max(Cost.expected(datagram), known ?? 0)
-    let (isRegular, place) = stand(of: peer, isKnown: known != nil, expected)
-    while count >= SurfaceLimits.inbox
-      || bytes + SurfaceLimits.letter + datagram.count > SurfaceLimits.inboxBytes
-    {
-      guard makeRoom(for: peer.host, expected, at: place, isRegular: isRegular) else {
+  /// - Parameter mayGoAhead: the source asks seldom and for little.
+  mutating func put(_ letter: Inbox.Letter, mayGoAhead: Bool) {
+    let source = letter.source
+    let own = waiting[source]?.count ?? 0
+    // A source's later letters do not pass its earlier ones.
+    let goesAhead = mayGoAhead && own == 0
+    while count >= SurfaceLimits.inbox || bytes + letter.size > SurfaceLimits.inboxBytes {
+      guard makeRoom(for: own, goesAhead) else {
         dropped += 1
         return
       }
     }
-    numbered += 1
-    let isNew = hosts[peer.host] == nil
-    let letter = Inbox.Letter(
-      datagram: [UInt8](datagram), peer: peer, isStrangers: isStrangers, isRegular: isRegular, came: now,
-      expected: expected, place: place, number: numbered)
-    hosts[peer.host, default: InboxHost(cost: level)].put(letter)
+    if goesAhead { ahead.append(source) } else if own == 0 { turns.append(source) }
+    waiting[source, default: FirstInFirstOut()].append(letter)
     count += 1
     bytes += letter.size
-    most = max(most, hosts[peer.host]?.asked ?? 0)
-    if isNew { queue(peer.host) }
+    if own + 1 > longestCount { longest = source }
   }
 
-  private func stand(of peer: Peer, isKnown: Bool, _ expected: Int) -> (isRegular: Bool, place: Double) {
-    let host = hosts[peer.host] ?? InboxHost(cost: level)
-    let isRegular = host.isRegular(peer, isKnown: isKnown)
-    return (isRegular, host.place(of: peer, isRegular: isRegular, expected))
-  }
+  private var longestCount: Int { longest.flatMap { waiting[$0]?.count } ?? 0 }
 
-  /// Queues the host by the cost that it will have had after its next letter.
-  private mutating func queue(_ address: Address) {
-    guard let host = hosts[address], let first = host.first else { return }
-    turns.insert(Turn(place: host.cost + Double(first.expected), number: first.number, host: address))
-  }
-
-  /// Drops the last letter of the host that asks for most. Returns false if that is the newcomer's letter.
-  private mutating func makeRoom(
-    for host: Address, _ expected: Int, at place: Double, isRegular: Bool
-  ) -> Bool {
-    let asked = (hosts[host]?.asked ?? 0) + expected
-    if asked < most, let greatest = hosts.max(by: { $0.value.asked < $1.value.asked }) {
-      most = greatest.value.asked
-      if asked < most { return drop(hosts[greatest.key]?.dropLast()) }
+  /// Drops the last letter of a source that has more than the newcomer will have. For a letter that goes
+  /// ahead it drops the last letter of any. Returns false if the newcomer's letter has to be dropped.
+  private mutating func makeRoom(for own: Int, _ goesAhead: Bool) -> Bool {
+    let isGreedy = longestCount > own + 1
+    guard let source = isGreedy ? longest : goesAhead ? turns.last : nil,
+      let letter = waiting[source]?.popLast()
+    else { return false }
+    if waiting[source]?.isEmpty == true {
+      waiting[source] = nil
+      _ = turns.popLast()
     }
-    return drop(hosts[host]?.dropLast(for: place, isRegular: isRegular))
-  }
-
-  private mutating func drop(_ letter: Inbox.Letter?) -> Bool {
-    guard let letter else { return false }
-    count -= 1
-    bytes -= letter.size
     dropped += 1
+    forget(letter)
     return true
   }
 
-  mutating func next(at now: Micros) -> Inbox.Letter? {
-    while let turn = turns.first {
-      while let first = hosts[turn.host]?.first, now - first.came > SurfaceLimits.patience {
-        _ = drop(hosts[turn.host]?.dropFirst())
-      }
-      guard let first = hosts[turn.host]?.first else {
-        _ = turns.popFirst()
-        hosts[turn.host] = nil
-        continue
-      }
-      guard budget.has(Double(first.expected), at: now) else { return nil }
-      _ = turns.popFirst()
-      count -= 1
-      bytes -= first.size
-      return hosts[turn.host]?.serve()
+  mutating func take() -> Inbox.Letter? {
+    guard let source = ahead.popFirst() ?? turns.popFirst(), let letter = waiting[source]?.popFirst() else {
+      return nil
     }
-    return nil
+    if waiting[source]?.isEmpty == true { waiting[source] = nil } else { turns.append(source) }
+    forget(letter)
+    return letter
   }
 
-  mutating func charge(_ cost: Int, for letter: Inbox.Letter, at now: Micros) {
-    memory.serve(letter.peer, Cost.letter + min(cost, Cost.datagram), at: now)
-    let cost = Double(Cost.letter + cost)
-    budget.spend(cost, at: now)
-    hosts[letter.peer.host]?.settle(letter, cost)
-    guard let host = hosts[letter.peer.host] else { return }
-    level = max(level + cost / Double(hosts.count), host.cost)
-    if host.isEmpty {
-      hosts[letter.peer.host] = nil
-    } else {
-      hosts[letter.peer.host]?.cost += cost
-      queue(letter.peer.host)
+  mutating func dropOld(at now: Micros) {
+    while let first, now - first.came > SurfaceLimits.patience {
+      dropped += 1
+      _ = take()
     }
   }
 
-  var deadline: Micros? {
-    turns.first.flatMap { hosts[$0.host]?.first }.map { budget.time(of: Double($0.expected)) }
+  private mutating func forget(_ letter: Inbox.Letter) {
+    count -= 1
+    bytes -= letter.size
   }
+}
+
+/// A queue in an array. Elements that were taken are removed when they are more than half of the array.
+struct FirstInFirstOut<Element> {
+  private var elements: [Element] = []
+  private var head = 0
+
+  var count: Int { elements.count - head }
+  var isEmpty: Bool { count == 0 }
+  var first: Element? { isEmpty ? nil : elements[head] }
+  var last: Element? { isEmpty ? nil : elements[elements.count - 1] }
+
+  mutating func append(_ element: Element) { elements.append(element) }
+
+  mutating func popFirst() -> Element? {
+    guard let first else { return nil }
+    head += 1
+    if head * 2 > elements.count {
+      elements.removeFirst(head)
+      head = 0
+    }
+    return first
+  }
+
+  mutating func popLast() -> Element? { isEmpty ? nil : elements.removeLast() }
 }

@@ -24,31 +24,24 @@ extension SurfaceSettings {
   }
 }
 
-/// Priority of a sender where there is not enough for all.
-enum Standing: Comparable {
-  /// Any sender: there may be thousands, for source addresses can be forged.
-  case stranger
-  /// A subscriber, at most one of `SurfaceLimits.subscribers`, that may not receive our packets.
-  case guest
-  /// This machine, a controller that the user named, or one that has shown that it receives our packets.
-  case known
-
-  /// Part of a socket's buffer that is kept free for senders of higher priority.
+extension Trust {
+  /// Part of a socket's buffer that is kept free for senders that are trusted more.
   var leaves: Double {
     switch self {
     case .stranger: 0.75
-    case .guest: 0.5
-    case .known: 0
+    case .known: 0.5
+    case .trusted: 0
     }
   }
 }
 
 extension SurfaceMachine {
-  func standing(of peer: Peer) -> Standing {
-    if isPaired(peer) { return .known }
+  /// A subscriber is known; its proof that it receives our packets makes it trusted.
+  func trust(in peer: Peer) -> Trust {
+    if isPaired(peer) { return .trusted }
     let own = subscribers.filter { $0.target.isKin(of: peer) }
-    if peer.isBrowser { return own.isEmpty ? .stranger : .guest }
-    return own.contains(where: \.hears) ? .known : own.isEmpty ? .stranger : .guest
+    if peer.isBrowser { return own.isEmpty ? .stranger : .known }
+    return own.contains(where: \.hears) ? .trusted : own.isEmpty ? .stranger : .known
   }
 
   func obeys(_ peer: Peer) -> Bool {

@@ -83,7 +83,7 @@ struct SourceRates {
       swept = now
       sources = sources.filter {
         now - $0.value.heard
-          < ($0.value.isReserved ? SurfaceLimits.regularMemory : SurfaceLimits.sourceMemory)
+          < ($0.value.isReserved ? SurfaceLimits.reservedMemory : SurfaceLimits.sourceMemory)
       }
       guard sources.count < limit else { return false }
     }

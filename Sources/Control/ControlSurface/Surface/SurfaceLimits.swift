@@ -6,7 +6,7 @@ import TactusChoices
 enum SurfaceLimits {
   /// Controllers; as many browsers may be subscribed beside them.
   static let subscribers = 16
-  /// Messages that wait for their time. Senders that are not `known` have `agendaOfOthers` places together,
+  /// Messages that wait for their time. Senders that are not `trusted` have `agendaOfOthers` places together,
   /// and one host half of those.
   static let agenda = 256
   static let agendaOfOthers = 128
@@ -45,8 +45,8 @@ enum SurfaceLimits {
   /// Sources whose rates are remembered, and for how long after their last packet.
   static let sources = 1024
   static let sourceMemory = Micros(1_000_000)
-  /// How long a port is remembered that sent again.
-  static let regularMemory = Micros(60_000_000)
+  /// How long a subscribed host is remembered.
+  static let reservedMemory = Micros(60_000_000)
   /// Limits of one line of the inbox: datagrams, bytes, and the bytes that keeping one takes beside its own.
   static let inbox = 2048
   static let inboxBytes = 2 << 20

@@ -190,7 +190,7 @@ extension SurfaceMachine {
     guard rates.mayBeToldOff(peer.endpoint, at: now) else { return }
     // The suggestion costs more than all the rest, so it is computed only if the error is sent. All strangers
     // share one budget for suggestions.
-    let advised = standing(of: peer) == .stranger ? .v4(0) : peer.host
+    let advised = trust(in: peer) == .stranger ? .v4(0) : peer.host
     let refusal =
       refusal == .unknown && rates.mayBeAdvised(advised, at: now) && allowance.take(Cost.suggestion)
       ? Refusal(.unknownAddress, refusal.text + suggestion(for: address)) : refusal

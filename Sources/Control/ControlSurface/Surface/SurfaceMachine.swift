@@ -224,7 +224,7 @@ struct SurfaceMachine {
 
   mutating func postpone(_ entry: Agenda.Entry) throws(Refusal) {
     let isThere = agenda.add(
-      entry, standing: standing(of: entry.peer), clocks: clocks, state: reading.state)
+      entry, trust: trust(in: entry.peer), clocks: clocks, state: reading.state)
     guard !isThere else { return }
     throw Refusal(.notNow, "too many messages wait already")
   }

@@ -29,7 +29,7 @@ struct BrowserTests {
     desk.send("/tactus/subscribe", .string("state"), from: phone)
     #expect(desk.told("proof").isEmpty && desk.told("tempo") == [[.float32(120)]])
     #expect(desk.told("subscribed") == [[.int32(30_001), .string("state"), .int32(0)]])
-    #expect(desk.machine.standing(of: phone) == .known)
+    #expect(desk.machine.trust(in: phone) == .trusted)
     desk.send("/tactus/midi/learn", .string("tap"), from: phone)
     #expect(desk.errors.isEmpty)
   }

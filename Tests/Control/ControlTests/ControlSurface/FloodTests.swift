@@ -27,45 +27,11 @@ struct FloodTests {
   private let ping = LibloCodec.encode(Message("/tactus/ping"))
   private let dear = LibloCodec.encode(Message("//*"))
 
-  @Test(arguments: [Standing.stranger, .guest], [false, true])
-  func `a new sender's ping waits for few cheap packets and no costly one`(
-    standing: Standing, arePorts: Bool
-  ) {
-    for packet in [ping, dear] {
-      var inbox = Inbox()
-      var now = Micros.zero
-      let source = arePorts ? port : { host($0) }
-      for round in 0..<50 {
-        for number in 0..<100 { inbox.put(packet, from: source(number), standing: standing, at: now) }
-        now = now + Micros(100)
-        if round == 3 {
-          let cost = packet == ping ? Cost.message : Cost.datagram
-          #expect(!served(&inbox, at: now, cost: cost).isEmpty)
-        }
-      }
-      #expect(inbox.count == SurfaceLimits.inbox)
-      inbox.put(ping + [0, 0, 0, 0], from: source(200), standing: standing, at: now)
-      let start = now
-      var before = 0
-      while true {
-        now = max(now, inbox.deadline ?? .zero)
-        guard let letter = inbox.next(at: now), letter.datagram != ping + [0, 0, 0, 0] else { break }
-        inbox.charge(Cost.message, for: letter, at: now)
-        before += 1
-      }
-      // One packet of each equal sender goes first. Among ports of one host, a known port gets one turn for
-      // every two of new ports.
-      let most = arePorts && standing == .guest ? 150 : 100
-      #expect(
-        packet == ping ? before <= most : before == 0 && now - start <= Micros(4000), "\(before) before")
-    }
-  }
-
   /// The longest wait of a ping that is sent four times a second for four seconds, beside a flood of `flood`
   /// packets a second. nil: a ping was lost, or the flood did not fill the inbox.
   private func longest(
     beside flood: Int, of packet: [UInt8], costing cost: Int, from source: (Int) -> Peer,
-    standing: Standing, of theirs: Standing = .stranger
+    trust: Trust, of theirs: Trust = .stranger
   ) -> Micros? {
     var inbox = Inbox()
     var waiting: [Micros] = []
@@ -73,10 +39,10 @@ struct FloodTests {
     for millisecond in 0..<4000 {
       let now = Micros(Int64(millisecond) * 1000)
       for number in flood * millisecond / 1000..<flood * (millisecond + 1) / 1000 {
-        inbox.put(packet, from: source(number), standing: theirs, at: now)
+        inbox.put(packet, from: source(number), trust: theirs, at: now)
       }
       if millisecond % 250 == 0 {
-        inbox.put(ping, from: host(5), standing: standing, at: now)
+        inbox.put(ping, from: host(5), trust: trust, at: now)
         waiting.append(now)
       }
       while let letter = inbox.next(at: now) {
@@ -93,12 +59,14 @@ struct FloodTests {
   ) {
     for (packet, cost) in [(nonsense, Cost.message + Cost.suggestion), (dear, Cost.datagram)] {
       let besidePorts = longest(
-        beside: flood, of: packet, costing: cost, from: { port($0 % 60_000) }, standing: .stranger)
+        beside: flood, of: packet, costing: cost, from: { port($0 % 60_000) }, trust: .stranger)
       #expect(
         (besidePorts ?? .zero) <= Micros(60_000) && besidePorts != nil, "\(String(describing: besidePorts))")
-      let besideHosts = longest(
-        beside: flood, of: packet, costing: cost, from: { host(100 + $0) }, standing: .guest)
-      #expect(besideHosts == .zero, "\(String(describing: besideHosts))")
+      for trust in [Trust.known, .trusted] {
+        let besideHosts = longest(
+          beside: flood, of: packet, costing: cost, from: { host(100 + $0) }, trust: trust)
+        #expect(besideHosts == .zero, "\(String(describing: besideHosts))")
+      }
     }
   }
 
@@ -110,7 +78,7 @@ struct FloodTests {
     }
     for (packet, cost) in [(dear, Cost.datagram), (dear, 150), (ping, Cost.message)] {
       let found = longest(
-        beside: 4000, of: packet, costing: cost, from: { browsers[$0 % 8] }, standing: .guest, of: .guest)
+        beside: 4000, of: packet, costing: cost, from: { browsers[$0 % 8] }, trust: .known, of: .known)
       #expect(found == .zero, "\(String(describing: found))")
     }
   }
@@ -142,11 +110,11 @@ struct FloodTests {
         for number in flood * max(0, tick - 1000) / 10_000..<flood * max(0, tick - 999) / 10_000 {
           // Some machines assign ports at random.
           let chance = ports == 28_000 ? Int.random(in: 0..<ports, using: &dice) : number
-          inbox.put(packet, from: port(1 + chance % ports), standing: .known, at: now)
+          inbox.put(packet, from: port(1 + chance % ports), trust: .trusted, at: now)
         }
         if asked == nil, now >= again {
           asked = now
-          inbox.put(ping, from: port(0), standing: .known, at: now)
+          inbox.put(ping, from: port(0), trust: .trusted, at: now)
         }
         while let letter = inbox.next(at: now) {
           inbox.charge(letter.peer == port(0) ? Cost.message : cost, for: letter, at: now)
@@ -162,17 +130,17 @@ struct FloodTests {
   }
 
   @Test
-  func `local, named and proven senders are known, subscribers are guests`() {
+  func `local, named and proven senders are trusted, subscribers known`() {
     var desk = Desk()
-    #expect(desk.machine.standing(of: Desk.tablet) == .stranger)
-    #expect(desk.machine.standing(of: Desk.local) == .known)
+    #expect(desk.machine.trust(in: Desk.tablet) == .stranger)
+    #expect(desk.machine.trust(in: Desk.local) == .trusted)
     desk.send("/tactus/subscribe", .int32(9000))
     let other = Peer(Endpoint(Desk.tablet.endpoint.address, port: 1))
-    #expect(desk.machine.standing(of: other) == .guest)
+    #expect(desk.machine.trust(in: other) == .known)
     let proof = desk.told("proof").last ?? []
     desk.send(bytes: LibloCodec.encode(Message("/tactus/proof", arguments: proof)))
-    #expect(desk.machine.standing(of: other) == .known)
-    #expect(Desk(.paired).machine.standing(of: Desk.tablet) == .known)
+    #expect(desk.machine.trust(in: other) == .trusted)
+    #expect(Desk(.paired).machine.trust(in: Desk.tablet) == .trusted)
   }
 
   @Test
@@ -180,13 +148,13 @@ struct FloodTests {
     var inbox = Inbox()
     var now = Micros.zero
     for _ in 0..<100 {
-      inbox.put(ping, from: host(5000), standing: .stranger, at: now)
+      inbox.put(ping, from: host(5000), trust: .stranger, at: now)
       #expect(served(&inbox, at: now, cost: Cost.message) == [ping])
       now = now + Micros(10_000)
     }
-    for source in 0..<3000 { inbox.put(dear, from: host(source), standing: .stranger, at: now) }
+    for source in 0..<3000 { inbox.put(dear, from: host(source), trust: .stranger, at: now) }
     #expect(inbox.count == SurfaceLimits.inbox)
-    inbox.put(ping, from: host(5000), standing: .stranger, at: now)
+    inbox.put(ping, from: host(5000), trust: .stranger, at: now)
     #expect(inbox.next(at: now)?.datagram == ping)
   }
 
@@ -194,30 +162,15 @@ struct FloodTests {
   func `a full inbox of one host makes room for another host's ping`() {
     var inbox = Inbox()
     for number in 1...SurfaceLimits.inbox + 500 {
-      inbox.put(ping, from: port(number), standing: .stranger, at: .zero)
+      inbox.put(ping, from: port(number), trust: .stranger, at: .zero)
     }
     #expect(inbox.count == SurfaceLimits.inbox && inbox.dropped == 500)
-    inbox.put(ping, from: host(5), standing: .stranger, at: .zero)
+    inbox.put(ping, from: host(5), trust: .stranger, at: .zero)
     #expect(inbox.count == SurfaceLimits.inbox && inbox.dropped == 501)
     // The turn of the first host had begun already, so take two.
     let next = [inbox.next(at: .zero), inbox.next(at: .zero)].compactMap { $0?.peer }
     // The dropped datagram was not the first of the crowd.
     #expect(next == [port(1), host(5)])
-  }
-
-  @Test
-  func `among strangers with one packet each the cheapest comes first`() {
-    var inbox = Inbox()
-    var now = Micros.zero
-    for source in 0..<5000 {
-      inbox.put(dear, from: host(source), standing: .stranger, at: now)
-      now = now + Micros(250)
-      _ = served(&inbox, at: now, cost: Cost.datagram)
-    }
-    #expect(inbox.count == SurfaceLimits.inbox)
-    inbox.put(ping, from: host(9000), standing: .stranger, at: now)
-    #expect((inbox.deadline ?? .zero) - now <= Micros(4000))
-    #expect(inbox.next(at: inbox.deadline ?? .zero)?.datagram == ping)
   }
 
   @Test
@@ -227,13 +180,50 @@ struct FloodTests {
       var spent = 0
       for millisecond in 0..<20_000 {
         let now = Micros(Int64(millisecond) * 1000)
-        for source in 0..<4 {
-          inbox.put(packet, from: host(source), standing: source < 2 ? .stranger : .known, at: now)
+        for source in 0..<6 {
+          let trust = Trust.allCases[source / 2]
+          inbox.put(packet, from: host(source), trust: trust, at: now)
         }
-        spent +=
-          served(&inbox, at: now, cost: cost).count * (cost + Cost.letter)
+        spent += served(&inbox, at: now, cost: cost).count * (cost + Cost.letter)
       }
       #expect((1_100_000...1_250_000).contains(spent), "\(spent) of 20 s")
+    }
+  }
+
+  @Test
+  func `a trusted burst and strangers beside it both get their share`() {
+    var inbox = Inbox()
+    var now = Micros.zero
+    var served: [Trust: Int] = [:]
+    for round in 0..<10_000 {
+      now = now + Micros(200)
+      inbox.put(ping, from: host(round), trust: .stranger, at: now)
+      for _ in 0..<5 { inbox.put(ping, from: host(5), trust: .trusted, at: now) }
+      if let letter = inbox.next(at: now) {
+        inbox.charge(Cost.message, for: letter, at: now)
+        served[letter.trust, default: 0] += 1
+      }
+    }
+    // Two seconds: each level has its share.
+    #expect((1600...1700).contains(served[.trusted] ?? 0), "\(served)")
+    #expect((920...980).contains(served[.stranger] ?? 0), "\(served)")
+  }
+
+  @Test
+  func `a queue gives back what came first, or last, after any operations`() {
+    var dice = Dice(seed: 5)
+    var queue = FirstInFirstOut<Int>()
+    var expected: [Int] = []
+    for value in 0..<8000 {
+      switch Int.random(in: 0..<4, using: &dice) {
+      case 0: #expect(queue.popFirst() == (expected.isEmpty ? nil : expected.removeFirst()))
+      case 1: #expect(queue.popLast() == expected.popLast())
+      default:
+        queue.append(value)
+        expected.append(value)
+      }
+      #expect(queue.first == expected.first && queue.last == expected.last)
+      #expect(queue.count == expected.count)
     }
   }
 
@@ -241,7 +231,7 @@ struct FloodTests {
   func `a controller's burst is read in order and completely`() {
     var inbox = Inbox()
     for value in 0..<1500 {
-      inbox.put([UInt8(value & 255), UInt8(value >> 8)], from: host(1), standing: .known, at: .zero)
+      inbox.put([UInt8(value & 255), UInt8(value >> 8)], from: host(1), trust: .trusted, at: .zero)
     }
     for value in 0..<1500 {
       let letter = inbox.next(at: inbox.deadline ?? .zero)
@@ -264,7 +254,7 @@ struct FloodTests {
         let size = mutator.roll(20) == 0 ? 60_000 : 8
         inbox.put(
           withUnsafeBytes(of: round) { Array($0) } + [UInt8](repeating: 0, count: size - 8),
-          from: host(mutator.roll(30), port: UInt16(mutator.roll(300))), standing: .known, at: now)
+          from: host(mutator.roll(30), port: UInt16(mutator.roll(300))), trust: .trusted, at: now)
         sent += 1
       } else if let letter = inbox.next(at: now) {
         taken += 1
