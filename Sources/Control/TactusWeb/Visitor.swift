@@ -40,8 +40,8 @@ final class Visitor {
     since = now
   }
 
-  /// The purse that pays for its messages.
-  var purse: Budget.Purse { socket?.peer.isPairedBrowser == true ? .paired : .strangers }
+  /// The level of trust that pays for its messages.
+  var trust: Trust { socket?.peer.isPairedBrowser == true ? .trusted : .stranger }
 
   /// The address that pays: all local addresses count as one.
   var host: Address { Self.host(of: endpoint) }

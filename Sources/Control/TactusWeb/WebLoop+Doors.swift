@@ -12,7 +12,7 @@ extension WebLoop {
   func accept(at now: Micros) {
     guard now >= acceptingAgain else { return }
     for door in doors.doors {
-      for _ in 0..<WebLimits.acceptBatch where budget.has(.doors, at: now) && crowd.takesMore {
+      for _ in 0..<WebLimits.acceptBatch where budget.doors.has(at: now) && crowd.takesMore {
         let begun = Budget.spent()
         guard let (socket, source) = next(at: door, now) else { break }
         counters.connections += 1
@@ -24,8 +24,8 @@ extension WebLoop {
           reset(socket)
         }
         let cost = Budget.spent() - begun
-        budget.charge(.doors, cost, at: now)
-        budget.charge(host, cost, at: now)
+        budget.doors.spend(cost, at: now)
+        budget.gate.charge(cost, to: host, at: now)
         billed += cost
       }
     }

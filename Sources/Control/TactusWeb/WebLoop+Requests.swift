@@ -82,7 +82,7 @@ extension WebLoop: HTTPAnswering {
 
   func worked(for visitor: Visitor) {
     let spent = Budget.spent()
-    budget.charge(visitor.host, spent - worked, at: HostClock.micros())
+    budget.gate.charge(spent - worked, to: visitor.host, at: HostClock.micros())
     worked = spent
   }
 

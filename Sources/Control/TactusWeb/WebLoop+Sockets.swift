@@ -47,9 +47,9 @@ extension WebLoop {
         for heard in socket.read(at: now) { converse(heard, with: visitor, socket, at: now) }
         socket.write()
         let cost = Budget.spent() - begun
-        budget.charge(visitor.purse, cost, at: now)
+        budget.gate.charge(cost, to: visitor.trust, at: now)
         billed += cost
-        budget.charge(visitor.host, cost, at: now)
+        budget.gate.charge(cost, to: visitor.host, at: now)
       }
       if socket.isOver {
         if socket.isSlow { counters.slow += 1 }

@@ -73,12 +73,12 @@ final class WebLoop {
     let cost = spent - turned - billed
     let callers = zip(watchedSockets, watched.dropFirst(2)).filter { $1.revents & Int16(POLLIN) != 0 }
       .map { $0.0 }
-    if let caller = callers.first(where: { $0.purse == .strangers }) ?? callers.first {
-      budget.charge(caller.purse, cost, at: now)
+    if let caller = callers.first(where: { $0.trust == .stranger }) ?? callers.first {
+      budget.gate.charge(cost, to: caller.trust, at: now)
     } else if watched[1].revents == 0, watched.dropFirst(2).contains(where: { $0.revents != 0 }) {
-      budget.charge(.doors, cost, at: now)
+      budget.doors.spend(cost, at: now)
     } else if watched[0].revents == 0 || watched[1].revents != 0 {
-      budget.charge(.requests, cost, at: now)
+      budget.requests.spend(cost, at: now)
     }
   }
 
@@ -152,7 +152,7 @@ final class WebLoop {
     watched.removeAll(keepingCapacity: true)
     watchedSockets.removeAll(keepingCapacity: true)
     watched.append(pollfd(fd: shared.bell.descriptor, events: Int16(POLLIN), revents: 0))
-    let mayServe = budget.has(.requests, at: now)
+    let mayServe = budget.requests.has(at: now)
     watched.append(pollfd(fd: mayServe ? server?.descriptor ?? -1 : -1, events: Int16(POLLIN), revents: 0))
     var again = budget.deadline(at: now)
     for visitor in turns() {
@@ -169,7 +169,7 @@ final class WebLoop {
       watched.append(pollfd(fd: events == 0 ? -1 : socket.descriptor, events: events, revents: 0))
       watchedSockets.append(visitor)
     }
-    if budget.has(.doors, at: now), crowd.takesMore, now >= acceptingAgain {
+    if budget.doors.has(at: now), crowd.takesMore, now >= acceptingAgain {
       for door in doors.doors {
         watched.append(pollfd(fd: door.descriptor, events: Int16(POLLIN), revents: 0))
       }
@@ -187,16 +187,17 @@ final class WebLoop {
 
   func mayListen(to visitor: Visitor, at now: Micros) -> Bool {
     guard let socket = visitor.socket else { return false }
-    return socket.mayRead(at: now) && budget.has(visitor.purse, at: now) && budget.has(visitor.host, at: now)
+    return socket.mayRead(at: now) && budget.gate.has(visitor.trust, at: now)
+      && budget.has(visitor.host, at: now)
   }
 
   func serveRequests(at now: Micros) {
     let begun = Budget.spent()
     worked = begun
     server?.resume()
-    if budget.has(.requests, at: now) { server?.run() }
+    if budget.requests.has(at: now) { server?.run() }
     let cost = Budget.spent() - begun
-    budget.charge(.requests, cost, at: now)
+    budget.requests.spend(cost, at: now)
     billed += cost
   }
 
