@@ -3,7 +3,7 @@ package import LinkSession
 import Synchronization
 
 extension Link {
-  /// What a program shows of a session.
+  /// The values of a session that a program shows.
   public struct Status: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The session's tempo in BPM, without rounding noise.
     public var tempo: Double

@@ -6,6 +6,9 @@ internal import LinkWire
 internal import LinkSystem
 import Synchronization
 
+// Start reading here for the app's side; `AudioHandle` is the audio thread's side, `NetworkThread` the loop,
+// `Engine` its work, `GatewaySockets` the network. The protocol is in `LinkSession`.
+
 /// A peer in an Ableton Link session: it shares tempo, beat, phase and start/stop with every Link program on
 /// the network. LinkKit, for Linux and in Swift.
 ///
@@ -24,9 +27,6 @@ import Synchronization
 /// The audio thread uses its ``AudioHandle`` and the calls marked real-time-safe, which never wait. All other
 /// calls take a lock, which is held for at most one datagram, and never while sending. Callbacks come on
 /// Link's own thread.
-//
-// Start reading here for the app's side; `AudioHandle` is the audio thread's side, `NetworkThread` the loop,
-// `Engine` its work, `GatewaySockets` the network. The protocol is in `LinkSession`.
 public final class Link: Sendable {
   private let status = LinkStatus()
   let network: NetworkThread

@@ -6,6 +6,13 @@ package import LinkWire
 internal import LinkSystem
 import Synchronization
 
+// Link Audio never holds Link's lock: each has its own thread and sockets, so that streams do not disturb
+// pings.
+//
+// Start reading here and at `LinkAudio.Diagnostics` for the app's side. `AudioThread` is the loop,
+// `AudioEngine` its work, `Delivery` sends, `AudioMail` brings news from `Link`. The protocol is in
+// `LinkAudioSession`, samples are in `LinkAudioPath`.
+
 /// Link Audio beside a `Link`: sends our channels to the peers of its session, and receives theirs.
 ///
 /// It does not play, record or remember. It starts disabled, and is on the network while both it and its
@@ -27,12 +34,6 @@ import Synchronization
 ///
 /// Audio threads never wait for a lane. All other calls take a lock, which is held for at most one datagram,
 /// and never while reading or sending; turning it off waits until the goodbyes are sent.
-//
-// It never holds Link's lock: each has its own thread and sockets, so that streams do not disturb pings.
-//
-// Start reading here and at `LinkAudio.Diagnostics` for the app's side. `AudioThread` is the loop,
-// `AudioEngine` its work, `Delivery` sends, `AudioMail` brings news from `Link`. The protocol is in
-// `LinkAudioSession`, samples are in `LinkAudioPath`.
 public final class LinkAudio: Sendable {
   private let link: Link
   let thread: AudioThread
