@@ -30,8 +30,9 @@ struct CommandOrderTests {
     return Double(last.place) - (studio.beat(at: last.heard) - origin) * 24
   }
 
-  /// Returns the first command that breaks the order "Stop, position, Start or Continue": a machine is stopped
-  /// before it gets a position or a Start, and continues only from a position. Clocks may come at any time.
+  /// Returns the first command that breaks the order "Stop, position, Start or Continue". A machine is
+  /// stopped before it gets a position or a Start, and continues only from a position. Clocks may come at
+  /// any time.
   private func outOfOrder(_ messages: [(status: UInt8, heard: Double)]) -> String? {
     var last = MIDI.stop
     var moment = -Double.infinity
