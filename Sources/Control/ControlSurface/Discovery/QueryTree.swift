@@ -135,13 +135,15 @@ package struct QueryTree: Sendable {
       add("TITLE", JSON5.quoted(row.title))
       add("DESCRIPTION", JSON5.quoted(row.words))
       add("ACCESS", "\(access(row))")
-      add("TYPE", row.each.isEmpty ? JSON5.quoted(row.typeTags) : nil)
+      // A list is described with the values that it has when it is read.
+      let fixed = row.each.isEmpty ? row.parameters : nil
+      add("TYPE", fixed.map { describe("TYPE", $0) })
       if row.isReadable { add("VALUE", nil) }
-      add("RANGE", list(row.parameters.map(range)))
-      if row.parameters.contains(where: { !$0.unit.isEmpty }) {
-        add("UNIT", list(row.parameters.map { JSON5.quoted($0.unit) }))
+      add("RANGE", fixed.map { describe("RANGE", $0) })
+      if (row.parameters + row.each).contains(where: { !$0.unit.isEmpty }) {
+        add("UNIT", fixed.map { describe("UNIT", $0) })
       }
-      add("CLIPMODE", list(row.parameters.map { $0.clips ? "\"both\"" : "\"none\"" }))
+      add("CLIPMODE", fixed.map { describe("CLIPMODE", $0) })
       // A switch, a trigger and a number have the same type and may have the same range, so a tag tells them
       // apart.
       let isSwitch =
@@ -192,12 +194,20 @@ package struct QueryTree: Sendable {
     text += "}"
   }
 
-  /// The text of a member. A list's type has a tag for each value that it has now.
+  private static func describe(_ attribute: String, _ parameters: [Parameter]) -> String {
+    switch attribute {
+    case "TYPE": JSON5.quoted(String(parameters.map(\.tag)))
+    case "UNIT": list(parameters.map { JSON5.quoted($0.unit) })
+    case "CLIPMODE": list(parameters.map { $0.clips ? "\"both\"" : "\"none\"" })
+    default: list(parameters.map(range))
+    }
+  }
+
   private func text(of member: (name: String, text: String?), _ row: Node?, _ reading: Asked) -> String {
     if let text = member.text { return text }
     let values = row.map(reading.values) ?? []
-    guard member.name == "TYPE" else { return Self.list(values.map(json)) }
-    return JSON5.quoted(String(values.indices.compactMap { row?.parameter(at: $0)?.tag }))
+    guard member.name != "VALUE" else { return Self.list(values.map(json)) }
+    return Self.describe(member.name, values.indices.compactMap { row?.parameter(at: $0) })
   }
 
   private static func access(_ row: Node) -> Int {

@@ -108,5 +108,7 @@ struct StateWordTests {
     }
     #expect(body("TYPE") == "{\"TYPE\":\"iss\"}")
     #expect(body("VALUE") == "{\"VALUE\":[2,\"a\",\"b\"]}")
+    #expect(body("RANGE") == "{\"RANGE\":[{\"MIN\":0,\"MAX\":10000},{},{}]}")
+    #expect(body("CLIPMODE") == "{\"CLIPMODE\":[\"none\",\"none\",\"none\"]}")
   }
 }
