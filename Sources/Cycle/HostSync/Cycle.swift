@@ -23,7 +23,7 @@ public struct Cycle: BitwiseCopyable {
   public var clients: Int32
   /// Maps JACK's clock to Link's.
   public var clock: ClockMap
-  /// Published by the network thread; its timeline is in Link's host time. Only `Freeze` may read it.
+  /// Published by the network thread; its timeline is in Link's host time. Only `FreewheelSession` may read it.
   fileprivate var session: SessionView
   public var settings: Settings
   /// The same number means the same settings as in the last cycle.
@@ -65,7 +65,7 @@ public struct Cycle: BitwiseCopyable {
 
 /// The session as a callback may see it. A freewheeling server's time says nothing about the session, so the
 /// whole view stays frozen until time is real again.
-struct Freeze: BitwiseCopyable {
+struct FreewheelSession: BitwiseCopyable {
   private var frozen: SessionView?
   /// Microseconds by which an export's beats, counted from its own frames, lie behind the session's.
   private var shift = 0.0

@@ -5,7 +5,7 @@ import TactusChoices
 extension HostSync {
   /// Fills this cycle's report.
   mutating func report(
-    _ now: borrowing Now, _ cycle: inout Cycle, into outputs: inout Outputs
+    _ now: borrowing CycleContext, _ cycle: inout Cycle, into outputs: inout Outputs
   ) {
     times.report(on: cycle.clock, into: &outputs.report)
     lostMIDI &+= UInt64(outputs.events.dropped)
@@ -13,7 +13,7 @@ extension HostSync {
     outputs.report.sessionBeat = now.grid.beat(at: now.heard.start)
     outputs.report.tempo = now.session.tempo
     outputs.report.tempoRequests = tempoRequest.count
-    outputs.report.moment = Moment(now)
+    outputs.report.moment = CycleStamp(now)
     song.report(into: &outputs.report)
     launch.report(into: &outputs.report)
     outputs.report.awaitsRelocation = awaitsRelocation

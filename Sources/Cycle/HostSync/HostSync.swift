@@ -16,7 +16,7 @@ import TactusChoices
 // twice or not at all.
 //
 // These values are large, and Swift copies a whole value for a call that borrows it. So methods that run in
-// every cycle and only read are inlined or `mutating`, and `Cycle` and `Present`, which are only read, are
+// every cycle and only read are inlined or `mutating`, and `Cycle` and `OutputContext`, which are only read, are
 // passed as `inout`.
 //
 // JACK calls back three times for a cycle: `mayRoll` while a transport starts, `run`, and, if we are timebase
@@ -25,7 +25,7 @@ import TactusChoices
 /// The state that lasts from one cycle to the next. The audio thread owns it while the client is active.
 public struct HostSync: ~Copyable {
   var times = CycleTimes()
-  private var freeze = Freeze()
+  private var freeze = FreewheelSession()
   var timebase = TimebaseWatch()
   private var gridWatch = GridWatch()
   var bend = Bend()
@@ -42,8 +42,8 @@ public struct HostSync: ~Copyable {
   var follower = HostFollower()
   var tempoRequest = TempoRequest()
   /// The context of the last `run`, for the calls after it in the same cycle; nil: there was none.
-  private var present: Present?
-  /// Counts the stretches in which only time passes: `Present.stretch` of this cycle.
+  private var present: OutputContext?
+  /// Counts the stretches in which only time passes: `OutputContext.stretch` of this cycle.
   private var stretch: UInt64 = 0
   /// In this cycle we hold the transport for a relocation that missed its planned cycle.
   var awaitsRelocation = false
@@ -97,7 +97,7 @@ public struct HostSync: ~Copyable {
     let goesOn = present?.isFollowed(
       by: now, window, song, barsAhead, bank: cycle.sounds.number, ahead: bend.ahead)
     if goesOn != true { stretch &+= 1 }
-    present = Present(
+    present = OutputContext(
       now, window, song: song, bars: barsAhead, bank: cycle.sounds, ahead: bend.ahead,
       passed: times.passedFrames,
       stretch: stretch)
@@ -122,7 +122,7 @@ public struct HostSync: ~Copyable {
     // Only `run` makes the cycle's line. Until then the last line is extended.
     let frameMicros = times.steadyFrameMicros
     let line = FrameLine(start: times.start(of: &cycle), frameMicros: frameMicros)
-    let now = Now(
+    let now = CycleContext(
       &cycle, &freeze, line: line, frameMicros: frameMicros, bentAhead: bend.ahead,
       holdsBriefly: launch.cuts.holdsBriefly)
     // A freewheeling server waits for no client. A leading host that may move the session's grid need not
@@ -162,7 +162,7 @@ public struct HostSync: ~Copyable {
 
   /// The time and beat of the last `run`; nil: there was none. [audio]
   @_noLocks @_noAllocation
-  public mutating func passing() -> Passing? { present?.passing }
+  public mutating func passing() -> CycleTiming? { present?.passing }
 
   /// Renders one of the user's own outputs into its buffer, or as its messages; called after `run` in the
   /// same cycle. [audio]
@@ -206,7 +206,7 @@ extension HostSync {
   /// The context of this cycle. A function of its own, so that the large value is built in place. While the
   /// server freewheels, it may enter a song.
   @inline(never)
-  private mutating func now(_ cycle: inout Cycle, _ line: FrameLine, lostFrames: Int64) -> Now {
+  private mutating func now(_ cycle: inout Cycle, _ line: FrameLine, lostFrames: Int64) -> CycleContext {
     guard cycle.isFreewheeling else { return now(&cycle, line) }
     var now = now(&cycle, line)
     if let entry = song.entry(now, at: timebase.position(now), lostFrames: lostFrames) {
@@ -216,14 +216,14 @@ extension HostSync {
   }
 
   @inline(__always)
-  private mutating func now(_ cycle: inout Cycle, _ line: FrameLine) -> Now {
-    Now(
+  private mutating func now(_ cycle: inout Cycle, _ line: FrameLine) -> CycleContext {
+    CycleContext(
       &cycle, &freeze, line: line, frameMicros: times.steadyFrameMicros, bentAhead: bend.ahead,
       isSound: times.isSound, isBack: times.isBack, holdsBriefly: launch.cuts.holdsBriefly)
   }
 
   /// Makes the song wait for the beat that the launch has chosen, before the song sees the transport.
-  private mutating func startSong(_ now: borrowing Now, _ cycle: inout Cycle) {
+  private mutating func startSong(_ now: borrowing CycleContext, _ cycle: inout Cycle) {
     guard !now.isFreewheeling else {
       launch.letGo(now.transport.state)
       song.landmark = nil
@@ -245,12 +245,12 @@ extension HostSync {
     if song.landmark == nil { song.landmark = cycle.relocation?.place(at: now.heard.start) }
     let cuts = launch.cuts.count
     launch.observe(now, from: song.place)
-    if launch.cuts.count != cuts, StandingStart.isPossible(now.settings) { startStop.expectRestart(now) }
+    if launch.cuts.count != cuts, DeferredStart.isPossible(now.settings) { startStop.expectRestart(now) }
   }
 
   /// Counts the song's bars. Another meter begins at the next bar line of a song that plays, or at once if
   /// none does.
-  private mutating func countBars(_ now: borrowing Now, _ cycle: inout Cycle) {
+  private mutating func countBars(_ now: borrowing CycleContext, _ cycle: inout Cycle) {
     let meter = now.settings.meter
     queuedMeter.follow(now)
     if isBetweenPlaces(now) {
@@ -271,12 +271,12 @@ extension HostSync {
 
   /// Returns whether the transport rolled, and will roll again from another place as soon as all clients are
   /// ready.
-  func isBetweenPlaces(_ now: borrowing Now) -> Bool {
+  func isBetweenPlaces(_ now: borrowing CycleContext) -> Bool {
     if case .starting = now.transport.state { wasRolling && !launch.isHolding } else { false }
   }
 
   /// Collects the changes that the session needs.
-  private mutating func propose(_ now: borrowing Now, into outputs: inout Outputs) {
+  private mutating func propose(_ now: borrowing CycleContext, into outputs: inout Outputs) {
     outputs.proposals.add(startStop.follow(now, startsAt: launch.isIdle ? nil : launch.start?.target))
     let master = timebase.foreign(now)
     outputs.proposals.add(follower.follow(now, master: master, leads: timebase.leads(now)))

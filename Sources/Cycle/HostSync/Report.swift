@@ -64,7 +64,7 @@ public struct Report: Sendable, BitwiseCopyable {
   /// leads.
   public var hostLag = 0.0
   /// The time and place of this cycle.
-  public var moment = Moment()
+  public var moment = CycleStamp()
   /// The owner of the bar and beat that the transport shows in this cycle, and that position.
   public var timebase = Timebase.none
   public var shown: BBT?

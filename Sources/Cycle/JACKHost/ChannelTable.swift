@@ -26,7 +26,7 @@ struct SentPorts: BitwiseCopyable {
   /// JACK's capture latency.
   var latency: UInt32 = 0
 
-  func record(_ passing: Passing, _ frames: UInt32) {
+  func record(_ passing: CycleTiming, _ frames: UInt32) {
     guard let end, end.isWanted, !passing.isFreewheeling, let left = floats(left, frames) else { return }
     let recording = Recording(
       frames: passing.frames, sampleRate: passing.sampleRate, start: passing.start,
@@ -46,13 +46,13 @@ struct ReceivedPorts: BitwiseCopyable {
   /// nil: that of the settings.
   var delay: AudioDelay?
 
-  func play(_ passing: Passing, _ frames: UInt32) {
+  func play(_ passing: CycleTiming, _ frames: UInt32) {
     guard let left = floats(left, frames), let right = floats(right, frames) else { return }
     fill(left, right, passing, frames)
   }
 
   func fill(
-    _ left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>, _ passing: Passing,
+    _ left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>, _ passing: CycleTiming,
     _ frames: UInt32
   ) {
     guard let end else {
@@ -78,13 +78,13 @@ private func floats(_ port: OpaquePointer?, _ frames: UInt32) -> UnsafeMutablePo
 }
 
 extension SessionGrid {
-  fileprivate init(_ passing: Passing) {
+  fileprivate init(_ passing: CycleTiming) {
     self.init(session: passing.session, origin: passing.origin, beatMicros: passing.beatMicros)
   }
 }
 
 extension PlayoutDelay {
-  init(_ delay: AudioDelay, _ passing: Passing) {
+  init(_ delay: AudioDelay, _ passing: CycleTiming) {
     switch delay {
     case .auto: self = .standard
     case .time(let micros): self = .fixed(Double(micros.count))

@@ -11,8 +11,8 @@ import Testing
 struct ReceivedPortsTests {
   private static let frames = 64
 
-  private func passing(isFreewheeling: Bool = false, _ meter: Meter = Meter()) -> Passing {
-    Passing(
+  private func passing(isFreewheeling: Bool = false, _ meter: Meter = Meter()) -> CycleTiming {
+    CycleTiming(
       frames: Self.frames, sampleRate: 48_000, start: 1e6, frameMicros: 1e6 / 48_000, session: 1, origin: 0,
       beatMicros: 500_000, isFreewheeling: isFreewheeling, settings: AudioSettings(),
       beatsPerBar: meter.length.value)

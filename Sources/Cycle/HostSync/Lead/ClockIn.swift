@@ -100,7 +100,7 @@ struct ClockIn: BitwiseCopyable {
 
   /// Returns the sequencer's beat and tempo in this cycle, if its clock is reliable.
   @inline(__always)
-  private func reading(_ now: borrowing Now) -> LeaderReading {
+  private func reading(_ now: borrowing CycleContext) -> LeaderReading {
     var reading = LeaderReading(shown: .nothing, heard: now.heard.start, isRolling: isRunning)
     guard case .locked = loop.state, tempo > 0 else { return reading }
     let beat = loop.isRunning ? max(0, loop.beat(at: reading.heard + offset)) : 0
@@ -109,7 +109,7 @@ struct ClockIn: BitwiseCopyable {
   }
 
   /// Returns the change that the session needs.
-  mutating func propose(_ now: borrowing Now) -> Proposal? {
+  mutating func propose(_ now: borrowing CycleContext) -> Proposal? {
     let reading = reading(now)
     // The clock is our own: end a correction that is under way.
     guard !echo.isEcho else { return follower.pause(now, reading) }
@@ -129,7 +129,7 @@ extension ClockIn {
   /// Returns the song that a sequencer has just begun, for a start from the song's beginning: the sequencer
   /// caused that start.
   @inline(__always)
-  func leader(_ now: borrowing Now, _ start: Start?, songBeat: Beats) -> Leader {
+  func leader(_ now: borrowing CycleContext, _ start: Start?, songBeat: Beats) -> Leader {
     guard case .midi = now.settings.lead, let startedAt, isRunning, case .locked = loop.state
     else { return .none }
     if case .now = now.settings.launch.moment { return .none }
@@ -153,7 +153,7 @@ extension ClockIn {
   /// Carries the sequencer's tempo and beat into the session, if it is to lead. The messages are only read;
   /// `inout` avoids a copy of a kilobyte of each in every cycle.
   mutating func follow(
-    _ now: borrowing Now, _ received: inout MIDIEvents, sent: inout MIDIEvents
+    _ now: borrowing CycleContext, _ received: inout MIDIEvents, sent: inout MIDIEvents
   ) -> Proposal? {
     guard case .midi = now.settings.lead, !now.isFreewheeling else {
       if isInUse { self = ClockIn() }
@@ -169,7 +169,7 @@ extension ClockIn {
   }
 
   @inline(__always)
-  func report(_ now: borrowing Now, into report: inout Report) {
+  func report(_ now: borrowing CycleContext, into report: inout Report) {
     if case .midi = now.settings.lead { report.hostPhaseError = follower.phaseError }
     report.clockInState = loop.state
     report.clockInTempo = loop.beatsPerMinute

@@ -67,7 +67,7 @@ struct HostFollower: BitwiseCopyable {
   init(jitter: Double = HostLine.jitter) { line = HostLine(jitter: jitter) }
 
   /// Follows the timebase master, if it leads. [audio]
-  mutating func follow(_ now: borrowing Now, master: LeaderReading, leads: Bool) -> Proposal? {
+  mutating func follow(_ now: borrowing CycleContext, master: LeaderReading, leads: Bool) -> Proposal? {
     var reading = master
     if !leads { reading.shown = .nothing }
     return now.isFreewheeling ? pause(now, reading) : follow(now, reading)
@@ -78,7 +78,7 @@ struct HostFollower: BitwiseCopyable {
     report.hostPhaseError = phaseError
   }
 
-  mutating func follow(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal? {
+  mutating func follow(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal? {
     told(look(now, reading), reading)
   }
 
@@ -92,7 +92,7 @@ struct HostFollower: BitwiseCopyable {
   /// and taken for the drift of its crystal.
   mutating func hostJumped() { line.rest() }
 
-  private mutating func look(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal.Change? {
+  private mutating func look(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal.Change? {
     let (shownTempo, beat, ticksPerBeat): (Double, Double, Double)
     switch reading.shown {
     case .nothing: return leave(now, reading)
@@ -122,11 +122,11 @@ struct HostFollower: BitwiseCopyable {
   /// Ends a correction that is under way; otherwise the session would keep its tempo. Called while nothing
   /// can be read: the host is gone, or absent for a moment (a locate while it stands), or the server
   /// freewheels.
-  mutating func pause(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal? {
+  mutating func pause(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal? {
     told(rest(now, reading), reading)
   }
 
-  private mutating func rest(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal.Change? {
+  private mutating func rest(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal.Change? {
     let change = isCorrecting ? tempo(toCorrect: 0, within: 1, now, reading) : nil
     line.rest()
     return change
@@ -134,7 +134,7 @@ struct HostFollower: BitwiseCopyable {
 
   /// Handles the absence of the host. If it comes back within a moment, its tempo is no news; later it is
   /// another host.
-  private mutating func leave(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal.Change? {
+  private mutating func leave(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal.Change? {
     let since = goneSince ?? reading.heard
     goneSince = since
     if reading.heard - since > Self.moment {
@@ -159,7 +159,7 @@ struct HostFollower: BitwiseCopyable {
     return remainder >= length / 2 ? remainder - length : remainder
   }
 
-  private mutating func decide(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal.Change? {
+  private mutating func decide(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal.Change? {
     guard reading.heard - lastProposal >= Self.shortestPause else { return nil }
     let size = abs(phaseError)
     if owesTempo {
@@ -187,7 +187,7 @@ struct HostFollower: BitwiseCopyable {
   private var tolerance: Double { min(max(Self.tolerated, 1.25 * line.tick), Self.mostTolerated) }
 
   /// Removes a small distance with a tempo that is a little off for a time.
-  private mutating func nudge(_ now: borrowing Now, _ reading: LeaderReading, _ size: Double) -> Proposal
+  private mutating func nudge(_ now: borrowing CycleContext, _ reading: LeaderReading, _ size: Double) -> Proposal
     .Change?
   {
     let canCorrect = line.isMeasured && size <= Self.largestNudge
@@ -207,7 +207,7 @@ struct HostFollower: BitwiseCopyable {
 
   /// The host's own tempo, or one that differs enough to remove `distance` in `time`.
   private mutating func tempo(
-    toCorrect distance: Double, within time: Double, _ now: borrowing Now, _ reading: LeaderReading
+    toCorrect distance: Double, within time: Double, _ now: borrowing CycleContext, _ reading: LeaderReading
   ) -> Proposal.Change? {
     correctedBy = distance == 0 ? nil : reading.heard + time
     let wanted = line.pace + line.tempo * distance / time

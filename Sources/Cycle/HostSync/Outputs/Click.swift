@@ -16,8 +16,8 @@ struct Click: BitwiseCopyable {
   mutating func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
 
   mutating func render(
-    into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ click: ClickSettings,
-    countIn: Beats, _ bank: SoundBank, _ missed: Missed
+    into buffer: AudioBuffer, _ now: inout OutputContext, _ window: Window, _ click: ClickSettings,
+    countIn: Beats, _ bank: SoundBank, _ missed: SkippedCycles
   ) {
     let (song, bars, parts) = (now.song, now.bars, now.parts)
     let millisecond = Float(now.sampleRate) / 1000

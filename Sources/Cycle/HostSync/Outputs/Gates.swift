@@ -15,8 +15,8 @@ struct Pulse: BitwiseCopyable {
 
   /// `marksStart`: one more pulse at the song's start, wherever that is.
   mutating func render(
-    into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ gate: GateSettings,
-    marksStart: Bool = false, _ missed: Missed
+    into buffer: AudioBuffer, _ now: inout OutputContext, _ window: Window, _ gate: GateSettings,
+    marksStart: Bool = false, _ missed: SkippedCycles
   ) {
     jitter.age(by: missed.frames)
     if gate.rest != 0 { buffer.fill(0..<window.frames, with: gate.rest) }
@@ -85,7 +85,7 @@ struct Pulse: BitwiseCopyable {
   }
 
   private mutating func markStart(
-    into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ gate: GateSettings, width: Double
+    into buffer: AudioBuffer, _ now: inout OutputContext, _ window: Window, _ gate: GateSettings, width: Double
   ) {
     if now.song.run != followedRun {
       // A gate that appears while the song rolls has missed the start and does not mark it.
@@ -104,7 +104,7 @@ struct Pulse: BitwiseCopyable {
 
   /// The beat at which the song starts. A song that was moved into another session goes on in the middle of a
   /// bar: then its next bar line.
-  private static func markedBeat(_ now: inout Present, _ window: Window) -> Double {
+  private static func markedBeat(_ now: inout OutputContext, _ window: Window) -> Double {
     guard now.song.isRebased else { return now.song.startBeat }
     let here = now.song.songBeat(of: window.grid.beat(at: window.line.start))
     return now.song.originBeat + ThirtySeconds.beats(now.bars.line(atOrAfter: here))
@@ -144,7 +144,7 @@ struct RunGate: BitwiseCopyable {
   private(set) var due = -Double.infinity
 
   mutating func render(
-    into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ gate: GateSettings = GateSettings()
+    into buffer: AudioBuffer, _ now: inout OutputContext, _ window: Window, _ gate: GateSettings = GateSettings()
   ) {
     let song = now.song
     let (isSame, wasHigh) = (song.run == run, isHigh)

@@ -62,8 +62,8 @@ struct MIDIClock: BitwiseCopyable {
   /// often the port got its first connection. A receiver that connects while the song plays is sent the
   /// song's place.
   mutating func run(
-    into events: inout MIDIEvents, _ now: inout Present, _ window: Window, _ settings: ClockSettings,
-    connections: UInt32, _ missed: Missed
+    into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window, _ settings: ClockSettings,
+    connections: UInt32, _ missed: SkippedCycles
   ) {
     framesSincePosition = min(.max / 2, framesSincePosition &+ missed.frames)
     figures.recent.age(by: missed.frames)
@@ -113,20 +113,20 @@ struct MIDIClock: BitwiseCopyable {
   }
 
   /// The time, as heard through the port, at which the clock has work again if only time passes until then.
-  func due(in window: Window, _ now: inout Present) -> Double {
+  func due(in window: Window, _ now: inout OutputContext) -> Double {
     let isBusy = pendingPosition != nil || plan.map { !$0.isSent || now.song.run != followedRun } ?? false
     return isBusy ? -.infinity : pacer.time(in: window)
   }
 
   /// The state of a receiver that is sent no Start and goes by the clocks.
-  private func stateOfClocks(_ now: inout Present, _ settings: ClockSettings) -> ClockFigures.State {
+  private func stateOfClocks(_ now: inout OutputContext, _ settings: ClockSettings) -> ClockFigures.State {
     if now.song.isRolling || settings.when == .always { return .plays }
     return now.song.isWaiting ? .waits : .rests
   }
 
   /// Stops the receiver if the song ended or moved.
   private mutating func stopIfDue(
-    into events: inout MIDIEvents, _ now: inout Present, _ window: Window, isOn: Bool, isNew: Bool
+    into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window, isOn: Bool, isNew: Bool
   ) -> Ending? {
     guard let current = plan, now.song.run != followedRun || !isOn || isNew else { return nil }
     var frame = 0
@@ -204,7 +204,7 @@ struct MIDIClock: BitwiseCopyable {
 
   /// Follows a locate while the transport stands, at most every 20 ms.
   private mutating func followStanding(
-    into events: inout MIDIEvents, _ now: inout Present, _ window: Window
+    into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window
   ) {
     guard plan == nil && !now.song.isRolling && !now.song.isWaiting else {
       standingFrame = nil
@@ -242,7 +242,7 @@ struct MIDIClock: BitwiseCopyable {
   }
 
   private mutating func sendClocks(
-    into events: inout MIDIEvents, _ now: inout Present, _ window: Window, ending: Ending?, always: Bool,
+    into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window, ending: Ending?, always: Bool,
     inSong: Bool
   ) {
     for _ in 0..<Ticker.limit {

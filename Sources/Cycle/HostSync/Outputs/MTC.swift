@@ -21,8 +21,8 @@ struct MTC: BitwiseCopyable {
   private var sinceTold = Double.infinity
 
   mutating func run(
-    into events: inout MIDIEvents, _ place: TimecodePlace, _ rate: TimecodeRate, _ now: inout Present,
-    _ missed: Missed
+    into events: inout MIDIEvents, _ place: TimecodePlace, _ rate: TimecodeRate, _ now: inout OutputContext,
+    _ missed: SkippedCycles
   ) {
     let (isRolling, isSilenced) = (now.isRolling, now.isFreewheeling)
     sinceTold += Double(missed.frames) * now.frameMicros

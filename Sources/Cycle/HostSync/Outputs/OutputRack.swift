@@ -31,7 +31,7 @@ public struct OutputSlot: BitwiseCopyable {
 }
 
 extension OutputSlot {
-  /// The number by which `Idle` recognizes this output with these settings.
+  /// The number by which `OutputSleep` recognizes this output with these settings.
   fileprivate var subject: UInt64 { UInt64(number) << 32 | UInt64(revision) }
 
   /// Microseconds from a frame's time in JACK until it is heard through this output.
@@ -77,7 +77,7 @@ struct OutputRack: BitwiseCopyable {
 
   /// The lowest number of a sound bank that sounded at these outputs since the last report.
   private var oldestBank = UInt32.max
-  private var idle = InlineArray<32, Idle>(repeating: Idle())
+  private var idle = InlineArray<32, OutputSleep>(repeating: OutputSleep())
   private var places = InlineArray<32, Place>(repeating: Place())
   private let machinesMayPlay: Bool
 
@@ -85,7 +85,7 @@ struct OutputRack: BitwiseCopyable {
 
   @inline(__always)
   mutating func play(
-    _ output: inout OutputSlot, at place: Int, _ now: inout Present, into buffer: AudioBuffer,
+    _ output: inout OutputSlot, at place: Int, _ now: inout OutputContext, into buffer: AudioBuffer,
     _ events: inout MIDIEvents
   ) {
     if idle[place].lasts(&now, of: output.subject) {
@@ -106,7 +106,7 @@ struct OutputRack: BitwiseCopyable {
   /// Renders with the memory of this kind; without one, the output starts over.
   @inline(__always)
   private mutating func render(
-    _ output: inout OutputSlot, at place: Int, _ now: inout Present, _ window: Window, _ missed: Missed,
+    _ output: inout OutputSlot, at place: Int, _ now: inout OutputContext, _ window: Window, _ missed: SkippedCycles,
     into buffer: AudioBuffer, _ events: inout MIDIEvents
   ) -> Rest {
     switch output.settings {
@@ -184,7 +184,7 @@ struct OutputRack: BitwiseCopyable {
   }
 
   @inline(__always)
-  private static func timecode(_ settings: TimecodeSettings, _ now: inout Present, _ window: Window)
+  private static func timecode(_ settings: TimecodeSettings, _ now: inout OutputContext, _ window: Window)
     -> TimecodePlace
   {
     TimecodePlace(

@@ -17,7 +17,7 @@ struct Pacer: BitwiseCopyable {
   /// The number of the next boundary.
   var next: Int64 { ticker.next }
 
-  mutating func open(_ window: Window, perBeat: Int64, _ missed: Missed, stride: Int64 = 1) -> Bool {
+  mutating func open(_ window: Window, perBeat: Int64, _ missed: SkippedCycles, stride: Int64 = 1) -> Bool {
     elapsed += Double(missed.frames)
     self.stride = Double(stride)
     return ticker.open(window, perBeat: perBeat, missed)

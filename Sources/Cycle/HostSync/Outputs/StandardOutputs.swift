@@ -8,12 +8,12 @@ struct StandardOutputs: BitwiseCopyable {
   private var clock: MIDIClock
   private var pulse = Pulse()
   private var run = RunGate()
-  private var idle = PerPort(repeating: Idle())
+  private var idle = PerPort(repeating: OutputSleep())
   private var wasRecording = false
 
   init(machinesMayPlay: Bool) { clock = MIDIClock(mayPlay: machinesMayPlay) }
 
-  mutating func play(_ now: borrowing Now, _ present: inout Present, into outputs: inout Outputs) {
+  mutating func play(_ now: borrowing CycleContext, _ present: inout OutputContext, into outputs: inout Outputs) {
     Self.play(&click1, .click1, &idle[.click1], now, &present, into: outputs[.click1])
     Self.play(&click2, .click2, &idle[.click2], now, &present, into: outputs[.click2])
     playPulse(now, &present, into: outputs[.pulse])
@@ -27,7 +27,7 @@ struct StandardOutputs: BitwiseCopyable {
   }
 
   private static func play(
-    _ click: inout Click, _ port: Port, _ idle: inout Idle, _ now: borrowing Now, _ present: inout Present,
+    _ click: inout Click, _ port: Port, _ idle: inout OutputSleep, _ now: borrowing CycleContext, _ present: inout OutputContext,
     into buffer: AudioBuffer
   ) {
     if idle.lasts(&present) { return }
@@ -39,7 +39,7 @@ struct StandardOutputs: BitwiseCopyable {
   }
 
   private mutating func playPulse(
-    _ now: borrowing Now, _ present: inout Present, into buffer: AudioBuffer
+    _ now: borrowing CycleContext, _ present: inout OutputContext, into buffer: AudioBuffer
   ) {
     if idle[.pulse].lasts(&present) { return }
     let window = present.window(delayedBy: now.delay(of: .pulse))
@@ -49,7 +49,7 @@ struct StandardOutputs: BitwiseCopyable {
   }
 
   private mutating func playClock(
-    _ now: borrowing Now, _ present: inout Present, into events: inout MIDIEvents
+    _ now: borrowing CycleContext, _ present: inout OutputContext, into events: inout MIDIEvents
   ) {
     if idle[.clock].lasts(&present) { return }
     let window = present.window(delayedBy: now.delay(of: .clock))

@@ -9,7 +9,7 @@ struct QueuedMeter: BitwiseCopyable {
   private var change: QueuedChange?
   private var isWaiting = false
 
-  mutating func follow(_ now: borrowing Now) {
+  mutating func follow(_ now: borrowing CycleContext) {
     isWaiting = false
     if let queued = now.queued, case .some = queued.meter {
       change = queued

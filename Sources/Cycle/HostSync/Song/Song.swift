@@ -83,7 +83,7 @@ struct Song: BitwiseCopyable {
   /// Follows the transport through one cycle. `here`: the song's beat that the transport's frame means by
   /// itself. `leads`: a leader says where the song is. Without one, a song that stops goes back to the beat
   /// where a host that counts frames is, and the next start begins there.
-  mutating func follow(_ now: borrowing Now, at here: Double, lostFrames: Int64, leads: Bool = false) {
+  mutating func follow(_ now: borrowing CycleContext, at here: Double, lostFrames: Int64, leads: Bool = false) {
     let transport = now.transport
     let beat = now.grid.beat(at: now.heard.start)
     let entry = entry(now, at: here, lostFrames: lostFrames)
@@ -115,14 +115,14 @@ struct Song: BitwiseCopyable {
     lastFrames = now.frames
   }
 
-  private mutating func followLag(_ now: borrowing Now, beat: Double) {
+  private mutating func followLag(_ now: borrowing CycleContext, beat: Double) {
     lag.follow(
       frame: now.transport.frame, beat: songBeat(of: beat), beatMicros: now.heardBeatMicros,
       nominalPerFrame: 1e6 / Double(now.sampleRate))
   }
 
   /// The position at which a start or a locate enters the song in this cycle; nil: none does.
-  func entry(_ now: borrowing Now, at here: Double, lostFrames: Int64) -> Double? {
+  func entry(_ now: borrowing CycleContext, at here: Double, lostFrames: Int64) -> Double? {
     guard now.isRolling else { return nil }
     let transport = now.transport
     if isRolling, !hasLocated(transport, lostFrames: lostFrames) { return nil }
@@ -221,7 +221,7 @@ struct Song: BitwiseCopyable {
 
   /// Follows a session's beat that moved by `moved`, because of another session or a long stall. The bar
   /// stays nearest to where it was, in phase with the new grid.
-  mutating func rebase(by moved: Double, _ now: borrowing Now) {
+  mutating func rebase(by moved: Double, _ now: borrowing CycleContext) {
     let quantum = now.settings.quantum
     let whole = quantum > 0 ? max(1, ThirtySeconds.nearest(to: quantum, grain: 1)) : ThirtySeconds.perBeat
     let kept = ThirtySeconds.nearest(to: moved, grain: whole)

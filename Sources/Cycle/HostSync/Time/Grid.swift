@@ -67,7 +67,7 @@ struct Window: BitwiseCopyable {
   let correction: Double
   /// The session's beat is not the expected one: count the boundaries again.
   let isJump: Bool
-  /// Earlier times are not on this line (`Now.isCut`).
+  /// Earlier times are not on this line (`CycleContext.isCut`).
   var isCut = false
 
   /// Returns the same cycle at another port.

@@ -19,7 +19,7 @@ struct GridWatch: BitwiseCopyable {
   private var isStarted = false
 
   /// `heard`: when the cycle is heard through the physical outputs. `passed`: frames since the last cycle.
-  /// `isCut`: time is discontinuous here (`Now.isCut`), so no earlier boundary is still to come.
+  /// `isCut`: time is discontinuous here (`CycleContext.isCut`), so no earlier boundary is still to come.
   mutating func update(_ next: Grid, heard: FrameLine, passed: Int64, isCut: Bool = false) {
     let beat = next.beat(at: heard.start)
     isJump = false

@@ -28,7 +28,7 @@ struct CutStarts: BitwiseCopyable {
   }
 
   /// Judges a start that we held and that rolls in this cycle.
-  mutating func judge(_ now: borrowing Now, _ start: Start) {
+  mutating func judge(_ now: borrowing CycleContext, _ start: Start) {
     let early = -start.error(now)
     guard start.step > .zero, start.moves == 0, now.heard.start - start.askedAt < Self.shortestLimit,
       early > Self.leastMiss + 3 * now.cycleMicros
@@ -38,7 +38,7 @@ struct CutStarts: BitwiseCopyable {
 
   /// Judges a start for which JACK asked no client: the transport stood at `place` in the last cycle and
   /// rolls in this one.
-  mutating func judge(_ now: borrowing Now, from place: SongPlace) {
+  mutating func judge(_ now: borrowing CycleContext, from place: SongPlace) {
     let step = now.settings.launchStep.value
     guard isAsked, step > 0 else { return }
     let passed = -place.micros(from: now.transport.frame, frameMicros: now.frameMicros)

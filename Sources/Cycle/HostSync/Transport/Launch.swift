@@ -71,7 +71,7 @@ struct Launch: BitwiseCopyable {
   private(set) var isHolding = false
   private var isGivenUp = false
   private(set) var wish = TransportWish()
-  private(set) var others = OthersTake()
+  private(set) var others = ReadinessEstimate()
   private(set) var cuts = CutStarts()
   private var due = DueStart()
   private var relocating: Relocating?
@@ -108,7 +108,7 @@ struct Launch: BitwiseCopyable {
   }
 
   /// The sync callback's answer: true lets the transport roll in the next cycle. [audio]
-  mutating func mayRoll(_ now: borrowing Now, _ question: Question) -> Bool {
+  mutating func mayRoll(_ now: borrowing CycleContext, _ question: Question) -> Bool {
     cuts.isAsked = true
     guard case .starting = now.transport.state else { return true }
     let (next, mayRoll) = asked(now, question)
@@ -117,7 +117,7 @@ struct Launch: BitwiseCopyable {
   }
 
   /// Follows the transport, once a cycle. `place`: where the transport stood. [audio]
-  mutating func observe(_ now: borrowing Now, from place: SongPlace? = nil) {
+  mutating func observe(_ now: borrowing CycleContext, from place: SongPlace? = nil) {
     if due.wasStopped, isIdle, now.isRolling, now.isSound, let place { cuts.judge(now, from: place) }
     learn(now)
     guard !isIdle else { return }
@@ -134,7 +134,7 @@ struct Launch: BitwiseCopyable {
   }
 
   /// In this cycle all clients wait for us, because we hold a relocation until its cycle.
-  mutating func heldRelocation(_ now: borrowing Now) {
+  mutating func heldRelocation(_ now: borrowing CycleContext) {
     seeRelocation(now)
     relocating?.held = now.heard.start
   }
@@ -171,13 +171,13 @@ struct Launch: BitwiseCopyable {
   // MARK: the steps
 
   /// The time that the other clients get for a start, with these settings.
-  private func othersTake(_ now: borrowing Now) -> Double {
+  private func othersTake(_ now: borrowing CycleContext) -> Double {
     if cuts.holdsBriefly { return 0 }
     let isTight = now.asksLate ? true : now.launchesExactly
     return isTight ? others.tightMicros : others.micros
   }
 
-  private mutating func asked(_ now: borrowing Now, _ question: Question) -> (next: Stage, mayRoll: Bool) {
+  private mutating func asked(_ now: borrowing CycleContext, _ question: Question) -> (next: Stage, mayRoll: Bool) {
     let othersTake = othersTake(now)
     defer { rolledAt = -.infinity }
     let frame = now.transport.frame, rollsAt = now.rollsAt
@@ -206,7 +206,7 @@ struct Launch: BitwiseCopyable {
     return (.held(start), false)
   }
 
-  private func seen(_ now: borrowing Now) -> Stage {
+  private func seen(_ now: borrowing CycleContext) -> Stage {
     switch (now.transport.state, stage) {
     case (.stopped, .held(var start)), (.stopped, .released(var start)), (.stopped, .overtaken(var start)):
       guard start.isAway(now.transport.frame) else { return .idle }
@@ -231,7 +231,7 @@ struct Launch: BitwiseCopyable {
   }
 
   /// Learns how late the other clients were, so that the next launch allows for them.
-  private mutating func learn(_ now: borrowing Now) {
+  private mutating func learn(_ now: borrowing CycleContext) {
     due.see(now.transport.state)
     cuts.see(clients: now.clients)
     var isAwaited = relocating != nil
@@ -244,7 +244,7 @@ struct Launch: BitwiseCopyable {
     }
   }
 
-  private mutating func learnWhileStarting(_ now: borrowing Now) {
+  private mutating func learnWhileStarting(_ now: borrowing CycleContext) {
     switch stage {
     case .released(let start):
       guard start.isLate(now) else { return }
@@ -256,7 +256,7 @@ struct Launch: BitwiseCopyable {
     }
   }
 
-  private mutating func learnWhereItRolls(_ now: borrowing Now) {
+  private mutating func learnWhereItRolls(_ now: borrowing CycleContext) {
     switch stage {
     case .givenUp(let start): error = start.nearest(now).error(now)
     case .held(let start), .overtaken(let start):
@@ -269,7 +269,7 @@ struct Launch: BitwiseCopyable {
     }
   }
 
-  private mutating func learn(_ now: borrowing Now, _ start: Start) {
+  private mutating func learn(_ now: borrowing CycleContext, _ start: Start) {
     learnRelocation(now)
     guard start.step > .zero else { return }
     error = start.error(now)
@@ -281,12 +281,12 @@ struct Launch: BitwiseCopyable {
   }
 
   /// JACK asks all clients again wherever the transport is sent.
-  private mutating func seeRelocation(_ now: borrowing Now) {
+  private mutating func seeRelocation(_ now: borrowing CycleContext) {
     let frame = now.transport.frame
     if relocating?.frame != frame { relocating = Relocating(frame: frame, since: now.heard.start) }
   }
 
-  private mutating func learnRelocation(_ now: borrowing Now) {
+  private mutating func learnRelocation(_ now: borrowing CycleContext) {
     guard let place = relocating else { return }
     relocating = nil
     // Two cycles are JACK's own.

@@ -11,7 +11,7 @@ extension Report {
     var report = self
     report.moment.beatMicros = max(moment.beatMicros, beatMicros)
     // The other clients may need as long as any that we have seen, and the beat may be missed.
-    let longest = report.longestHold(by: choices) + OthersTake.longest + 1e6
+    let longest = report.longestHold(by: choices) + ReadinessEstimate.longest + 1e6
     guard longest > Double(usual.count) else { return nil }
     return Micros(rounding: (longest / step).rounded(.up) * step)
   }

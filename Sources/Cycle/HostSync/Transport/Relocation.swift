@@ -34,7 +34,7 @@ public struct Relocation: Sendable, BitwiseCopyable {
 
   /// Returns whether the transport has to wait: for the relocation's cycle, or, if JACK got there only after
   /// it, until the control thread has planned another one.
-  func hold(_ now: borrowing Now) -> Hold {
+  func hold(_ now: borrowing CycleContext) -> Hold {
     let frame = now.transport.frame, cycle = now.cycleMicros
     guard case .starting = now.transport.state, frame == place.frame || frame == insteadOf else { return .no }
     let left = heardAt - now.rollsAt
@@ -47,7 +47,7 @@ public struct Relocation: Sendable, BitwiseCopyable {
   private static func patience(_ cycleMicros: Double) -> Double { 100_000 + 2 * cycleMicros }
 
   /// Returns whether this relocation brings a drifted host back to this song.
-  func isCorrection(ofSongFrom origin: Int64, _ now: borrowing Now) -> Bool {
+  func isCorrection(ofSongFrom origin: Int64, _ now: borrowing CycleContext) -> Bool {
     guard place(at: now.heard.start) != nil, now.transport.frame == place.frame else { return false }
     return ThirtySeconds.nearest(to: self.origin, grain: 1) == origin
   }
@@ -178,7 +178,7 @@ extension Relocation {
 }
 
 /// A place in the song, and the session's beat on which it is to be heard.
-struct Appointment: Sendable {
+struct BeatTarget: Sendable {
   var place: SongPlace
   var sessionBeat: Double
 

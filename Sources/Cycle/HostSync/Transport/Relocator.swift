@@ -21,10 +21,10 @@ public struct Relocator: Sendable {
     case none
     /// Correct a host at this beat of the song.
     case correct(bar: Double)
-    case locate(Destination, at: Appointment)
+    case locate(Destination, at: BeatTarget)
     /// Stop on a beat of the session, known when the transport rolls; then go to a place, if given.
     case stop(onBar: Bool, on: Double?, at: Destination?)
-    case start(StandingStart)
+    case start(DeferredStart)
     /// JACK was asked to start, and has not confirmed it.
     case started(beat: Double, until: Micros)
   }
@@ -34,7 +34,7 @@ public struct Relocator: Sendable {
     let place: SongPlace
     let step: Double
 
-    func appointment(_ now: Report) -> Appointment { Appointment(now, place, step: step) }
+    func appointment(_ now: Report) -> BeatTarget { BeatTarget(now, place, step: step) }
   }
 
   /// A lag must last this long, because a lost cycle is followed by others.
@@ -69,7 +69,7 @@ public struct Relocator: Sendable {
   public private(set) var leftLate: UInt64 = 0
 
   private var errand = Errand.none
-  private var landing: Landing?
+  private var landing: RelocationRetry?
   /// When the transport last stood between two places, as heard.
   private var stoodAt = -1e18
   private var laggingSince: Micros?
@@ -127,12 +127,12 @@ public struct Relocator: Sendable {
   public var isStopping: Bool { if case .stop = errand { true } else { false } }
 
   /// A start that JACK does not hold can be requested late instead.
-  public var canStartLate: Bool { StandingStart.isPossible(choices) }
+  public var canStartLate: Bool { DeferredStart.isPossible(choices) }
 
   /// Plans a start that leaves the transport standing until there is just enough time. Returns false if it
   /// cannot wait.
   public mutating func start(from now: Report) -> Bool {
-    guard !now.isMoving, let start = StandingStart(now, choices) else { return false }
+    guard !now.isMoving, let start = DeferredStart(now, choices) else { return false }
     errand = .start(start)
     return true
   }
@@ -191,7 +191,7 @@ public struct Relocator: Sendable {
     }
     // JACK may stand there for the relocation before this one; then all clients go on standing.
     plan.insteadOf = landing?.relocation.place.frame
-    landing = Landing(
+    landing = RelocationRetry(
       plan, step: destination?.step ?? choices.quantum, limit: Double(syncLimit.count) - Self.margin)
     errand = .none
     return .relocate(plan)
@@ -234,7 +234,7 @@ public struct Relocator: Sendable {
   }
 
   /// Requests the start in time for its beat; at once if it is not to wait any more.
-  private mutating func start(_ now: Report, _ waiting: StandingStart, _ time: Micros) -> Step {
+  private mutating func start(_ now: Report, _ waiting: DeferredStart, _ time: Micros) -> Step {
     guard !now.isMoving else {
       cancel()
       return .nothing

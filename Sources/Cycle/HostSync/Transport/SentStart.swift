@@ -4,7 +4,7 @@ import BeatMath
 /// The places to which the transport is sent for a start: where it meets its beat, or on to another beat.
 extension Start {
   mutating func send(
-    to frame: UInt32, _ now: borrowing Now, reach: UInt32 = 0, at moment: Double
+    to frame: UInt32, _ now: borrowing CycleContext, reach: UInt32 = 0, at moment: Double
   ) {
     let place = place.moved(to: frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
     wish = TransportWish(place, from: now.transport.frame, reach: reach, if: .starting, at: moment)
@@ -12,7 +12,7 @@ extension Start {
 
   /// The frame to roll from in the last cycle that begins before the target, if cycles begin like the one at
   /// `moment`. nil: there is no room before the song's start.
-  func preRoll(_ now: borrowing Now, from moment: Double) -> UInt32? {
+  func preRoll(_ now: borrowing CycleContext, from moment: Double) -> UInt32? {
     let micros = targetTime(now) - moment
     let whole = Double(Int64(flooring: micros / now.cycleMicros))
     let frames = Int64(rounding: (micros - whole * now.cycleMicros) / now.frameMicros)
@@ -21,7 +21,7 @@ extension Start {
   }
 
   /// Requests the place from which the next cycle before the beat meets it. [audio]
-  mutating func prepare(_ now: borrowing Now, _ othersTake: Double) {
+  mutating func prepare(_ now: borrowing CycleContext, _ othersTake: Double) {
     guard step > .zero, now.frameMicros > 0 else { return }
     let left = targetTime(now) - now.rollsAt
     let lead = preparation(now, othersTake)
@@ -38,19 +38,19 @@ extension Start {
   }
 
   /// The start was released and does not roll: another client holds it, and it would be out of phase.
-  func isLate(_ now: borrowing Now) -> Bool {
+  func isLate(_ now: borrowing CycleContext) -> Bool {
     guard moves < Self.mostMoves else { return false }
     return isMissed(now)
   }
 
   /// The start was moved on as often as allowed, and is still held: JACK decides when it rolls, and nothing
   /// plays before.
-  func isGivenUp(_ now: borrowing Now) -> Bool {
+  func isGivenUp(_ now: borrowing CycleContext) -> Bool {
     guard moves >= Self.mostMoves else { return false }
     return isMissed(now)
   }
 
-  private func isMissed(_ now: borrowing Now) -> Bool {
+  private func isMissed(_ now: borrowing CycleContext) -> Bool {
     guard step > .zero else { return false }
     // A yes is a start one cycle later, so the first that can still roll is the next.
     return error(now) + now.cycleMicros >= Self.latest * now.cycleMicros
@@ -59,7 +59,7 @@ extension Start {
   /// Moves the start to the next boundary that leaves the other clients their time; JACK asks all clients
   /// after a relocation. They may get ready before the control thread has asked for it. Then the start is
   /// taken back from its first few cycles.
-  mutating func moveOn(_ now: borrowing Now, _ othersTake: Double) {
+  mutating func moveOn(_ now: borrowing CycleContext, _ othersTake: Double) {
     let needed = max(preparation(now, othersTake), isPeers ? 0 : now.outputsAhead)
     target = Beats(now.grid.beat(at: now.heard.start + needed))
       .nextMatchingPhase(of: songBeat, quantum: step)
@@ -71,7 +71,7 @@ extension Start {
   }
 
   /// The start rolls too late, and is about to be moved on.
-  func isTakenBack(_ now: borrowing Now) -> Bool {
+  func isTakenBack(_ now: borrowing CycleContext) -> Bool {
     guard let wish, wish.reach > 0 else { return false }
     let late = Double(now.transport.frame &- wish.from) - Double(wish.reach)
     return late * now.frameMicros <= (Reposition.cycles + 1) * now.cycleMicros

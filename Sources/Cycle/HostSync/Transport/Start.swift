@@ -69,7 +69,7 @@ struct Start: BitwiseCopyable {
   /// Times that the start was postponed because some output would not have learned of it in time.
   private var putOffs = 0
 
-  init(_ now: borrowing Now, _ question: Launch.Question, askedAt: Double) {
+  init(_ now: borrowing CycleContext, _ question: Launch.Question, askedAt: Double) {
     place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
     step = now.settings.launchStep
     wantedStep = step
@@ -93,28 +93,28 @@ struct Start: BitwiseCopyable {
   func isAway(_ frame: UInt32) -> Bool { frame != place.frame && isOurs(frame) }
 
   /// Microseconds from the first rolling frame until the place is heard.
-  func ahead(_ now: borrowing Now) -> Double {
+  func ahead(_ now: borrowing CycleContext) -> Double {
     place.micros(from: now.transport.frame &+ now.transport.skip, frameMicros: now.frameMicros)
   }
 
-  func targetTime(_ now: borrowing Now) -> Double { now.grid.time(of: target.value) }
+  func targetTime(_ now: borrowing CycleContext) -> Double { now.grid.time(of: target.value) }
 
   /// Microseconds by which the transport is off if it rolls in this cycle; late is positive.
-  func error(_ now: borrowing Now) -> Double { now.heard.start + ahead(now) - targetTime(now) }
+  func error(_ now: borrowing CycleContext) -> Double { now.heard.start + ahead(now) - targetTime(now) }
 
   /// The place is far enough from the song's beginning to send the transport back by less than a cycle.
-  func hasRoom(_ now: borrowing Now) -> Bool {
+  func hasRoom(_ now: borrowing CycleContext) -> Bool {
     Double(place.frame) * now.frameMicros >= now.cycleMicros
   }
 
-  func preparation(_ now: borrowing Now, _ othersTake: Double) -> Double {
+  func preparation(_ now: borrowing CycleContext, _ othersTake: Double) -> Double {
     Reposition.micros(cycle: now.cycleMicros, othersTake: othersTake)
   }
 
   /// Microseconds that the other clients have had to get ready: since Play, or since the last locate.
   func waited(until heard: Double) -> Double {
     let waited = heard - askedAt
-    guard waited > OthersTake.longest, let wish, wish.moment > askedAt else { return waited }
+    guard waited > ReadinessEstimate.longest, let wish, wish.moment > askedAt else { return waited }
     return heard - wish.moment
   }
 }
@@ -123,12 +123,12 @@ struct Start: BitwiseCopyable {
 
 extension Start {
   /// Reads the present settings, and where the transport stands.
-  mutating func see(_ now: borrowing Now) {
+  mutating func see(_ now: borrowing CycleContext) {
     isExact = now.launchesExactly
     if now.transport.frame == wish?.place.frame { wasAt = now.transport.frame }
   }
 
-  mutating func aim(_ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double) {
+  mutating func aim(_ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double) {
     if !isAway(now.transport.frame) {
       place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
       wish = nil
@@ -147,19 +147,19 @@ extension Start {
 
   /// Returns whether another grid or another count-in is wanted now. All bars of the new count-in shall be
   /// heard.
-  func isWantedOtherwise(_ now: borrowing Now) -> Bool {
+  func isWantedOtherwise(_ now: borrowing CycleContext) -> Bool {
     guard !isCountedOtherwise(now) else { return true }
     return wantedStep != now.settings.launchStep
   }
 
-  private func isCountedOtherwise(_ now: borrowing Now) -> Bool {
+  private func isCountedOtherwise(_ now: borrowing CycleContext) -> Bool {
     guard let wantedCountIn else { return false }
     return wantedCountIn != now.settings.countIn
   }
 
   /// Chooses the first boundary that can still be met; without a grid, the beat that needs no wait.
   mutating func choose(
-    _ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double, lead: Double = 0
+    _ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double, lead: Double = 0
   ) {
     guard step > .zero else {
       target = Beats(now.grid.beat(at: now.rollsAt))
@@ -185,7 +185,7 @@ extension Start {
 
   /// Chooses another beat if this one was missed or would be worse. Returns true when it is time to release
   /// the transport.
-  mutating func update(_ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double) -> Bool {
+  mutating func update(_ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double) -> Bool {
     let limit = limit(now)
     guard step > .zero else { return true }
     if case .unsettled = question.leader { return now.rollsAt > limit }
@@ -217,24 +217,24 @@ extension Start {
   }
 
   /// The latest end of the hold. A peer's start begins when the peer plays, however far away that is.
-  private func limit(_ now: borrowing Now) -> Double {
+  private func limit(_ now: borrowing CycleContext) -> Double {
     let own = now.longestWait(after: countIn)
     guard isPeers else { return countsSince + own }
     return countsSince + max(0, min(now.notBefore - countsSince, LaunchSettings.longestPeersWait)) + own
   }
 
   /// The peer has set a later time since. Clocks move by far less than half a step.
-  private func isPutOff(_ now: borrowing Now) -> Bool {
+  private func isPutOff(_ now: borrowing CycleContext) -> Bool {
     guard isPeers else { return false }
     return targetTime(now) < now.notBefore - step.value * now.grid.beatMicros / 2
   }
 
   /// When the earliest output must learn of the start.
-  private func tellAt(_ now: borrowing Now) -> Double { targetTime(now) - now.outputsAhead }
+  private func tellAt(_ now: borrowing CycleContext) -> Double { targetTime(now) - now.outputsAhead }
 
   /// Some output would have to know of the start already: it is farther ahead than before, or the tempo has
   /// jumped.
-  private func isSuddenlyTooSoon(_ now: borrowing Now) -> Bool {
+  private func isSuddenlyTooSoon(_ now: borrowing CycleContext) -> Bool {
     let told = tellAt(now)
     guard !isPeers, putOffs < Self.mostMoves, told < now.rollsAt else { return false }
     let isFarther = now.outputsAhead > mostAhead + now.frameMicros
@@ -244,7 +244,7 @@ extension Start {
 
   /// The target is farther away than any that would be chosen now: we have joined a session with smaller beat
   /// numbers.
-  private func isAnotherSessions(_ now: borrowing Now, _ othersTake: Double) -> Bool {
+  private func isAnotherSessions(_ now: borrowing CycleContext, _ othersTake: Double) -> Bool {
     let latest =
       now.rollsAt + max(0, ahead(now)) + preparation(now, othersTake) + now.cycleMicros + now.outputsAhead
     return target.value > now.grid.beat(at: max(now.notBefore, latest)) + max(step.value, 1) + countIn.value
@@ -252,7 +252,7 @@ extension Start {
 
   /// The start is due and would not be exact: the place did not come in time, or the driver stalled after it.
   /// The next boundary is then better, unless it is too far away, or there were `mostRetries` already.
-  private func isBetterLater(_ now: borrowing Now, _ othersTake: Double, limit: Double) -> Bool {
+  private func isBetterLater(_ now: borrowing CycleContext, _ othersTake: Double, limit: Double) -> Bool {
     let miss = abs(error(now) + now.cycleMicros)
     let next = now.rollsAt + step.value * now.grid.beatMicros + 2 * preparation(now, othersTake)
     guard hasRoom(now), miss > Self.stillExact * now.frameMicros else { return false }
@@ -260,7 +260,7 @@ extension Start {
   }
 
   /// Returns this start with the boundary that it is nearest to.
-  func nearest(_ now: borrowing Now) -> Start {
+  func nearest(_ now: borrowing CycleContext) -> Start {
     var start = self
     guard step > .zero else { return start }
     start.target = Beats(now.grid.beat(at: now.heard.start + ahead(now)))

@@ -5,7 +5,7 @@ import TactusChoices
 /// A start beside a sequencer that plays already.
 extension Start {
   mutating func chase(
-    _ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double, _ origin: Beats,
+    _ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double, _ origin: Beats,
     _ framesPerBeat: Double
   ) {
     isChasing = true
@@ -25,7 +25,7 @@ extension Start {
   }
 
   /// The transport stands where this start rolls from: at its place, or less than a cycle before it.
-  func isThere(_ now: borrowing Now) -> Bool {
+  func isThere(_ now: borrowing CycleContext) -> Bool {
     let away = place.micros(from: now.transport.frame, frameMicros: now.frameMicros)
     return (0...now.cycleMicros).contains(away)
   }

@@ -42,7 +42,7 @@ struct StartStop: BitwiseCopyable {
   /// that boundary changes. While the server freewheels nothing is sent, and the session cannot start or stop
   /// an export; changes made meanwhile take effect when time is real again. With sync off our own state in
   /// the session still follows, unseen by peers, so that it is true when sync is switched on.
-  mutating func follow(_ now: borrowing Now, startsAt target: Beats?) -> Proposal? {
+  mutating func follow(_ now: borrowing CycleContext, startsAt target: Beats?) -> Proposal? {
     guard !now.isFreewheeling else { return nil }
     var runs = true
     if case .stopped = now.transport.state { runs = false }
@@ -61,12 +61,12 @@ struct StartStop: BitwiseCopyable {
   }
 
   /// The start that we sent waits for another beat now.
-  private func isMoved(_ now: borrowing Now, to target: Beats?) -> Bool {
+  private func isMoved(_ now: borrowing CycleContext, to target: Beats?) -> Bool {
     guard case .starting = now.transport.state, let target else { return false }
     return told && !isObeying && target != toldTarget
   }
 
-  private mutating func tell(_ now: borrowing Now, runs: Bool, startsAt target: Beats?, number: UInt32)
+  private mutating func tell(_ now: borrowing CycleContext, runs: Bool, startsAt target: Beats?, number: UInt32)
     -> Proposal
   {
     toldNumber = number &+ 1
@@ -94,7 +94,7 @@ struct StartStop: BitwiseCopyable {
   }
 
   /// Obeys a change of the session, unless the transport has made it already. nil: sync is off.
-  private mutating func obey(_ isPlaying: Bool?, runs: Bool, _ now: borrowing Now) {
+  private mutating func obey(_ isPlaying: Bool?, runs: Bool, _ now: borrowing CycleContext) {
     defer { wasPlaying = isPlaying }
     guard let isPlaying, let wasPlaying, wasPlaying != isPlaying, isPlaying != (asked?.starts ?? runs) else {
       return
@@ -111,7 +111,7 @@ struct StartStop: BitwiseCopyable {
 
   /// Expects a restart: JACK let a start roll too early, and the control thread stops it, goes back and
   /// starts again. The session has this start already.
-  mutating func expectRestart(_ now: borrowing Now) {
+  mutating func expectRestart(_ now: borrowing CycleContext) {
     asked = Asked(starts: true, left: 1_500_000 + now.settings.launchStep.value * now.grid.beatMicros)
   }
 

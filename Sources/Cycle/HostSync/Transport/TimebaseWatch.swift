@@ -37,7 +37,7 @@ struct TimebaseWatch: BitwiseCopyable {
 
   /// Returns whether another client is master, and the user lets it lead.
   @inline(__always)
-  func leads(_ now: borrowing Now) -> Bool {
+  func leads(_ now: borrowing CycleContext) -> Bool {
     switch now.settings.lead {
     case .link, .midi: false
     case .host, .auto: isForeign
@@ -46,7 +46,7 @@ struct TimebaseWatch: BitwiseCopyable {
 
   /// The position that another client shows as master, and when it is heard, whether that client leads or
   /// not. Call it once a cycle.
-  mutating func foreign(_ now: borrowing Now) -> LeaderReading {
+  mutating func foreign(_ now: borrowing CycleContext) -> LeaderReading {
     let heard = now.heard.time(atFrame: -Double(now.transport.bbtAge))
     judge(now)
     let shown = unit.shown(isForeign ? now.transport.bbt : nil, at: heard, isRolling: now.isRolling)
@@ -56,7 +56,7 @@ struct TimebaseWatch: BitwiseCopyable {
 
   /// Judges whether the master's bars make sense. Hydrogen's do not: it counts the ticks of the bar within a
   /// beat that stays the first. Garbage after a locate lasts one cycle.
-  private mutating func judge(_ now: borrowing Now) {
+  private mutating func judge(_ now: borrowing CycleContext) {
     guard leads(now), let bbt = now.transport.bbt else {
       nonsense = 0
       return
@@ -87,7 +87,7 @@ struct TimebaseWatch: BitwiseCopyable {
   /// frames rounded: a start slightly after it would leave it out. The position of a locate is shown for a
   /// cycle like a master's. If it agrees with the frame, the frame is more exact.
   @inline(__always)
-  func position(_ now: borrowing Now) -> Double {
+  func position(_ now: borrowing CycleContext) -> Double {
     let beatMicros = now.grid.beatMicros
     let transport = now.transport
     var position = Song.beats(ofFrame: transport.frame, sampleRate: now.sampleRate, beatMicros: beatMicros)
@@ -106,7 +106,7 @@ struct TimebaseWatch: BitwiseCopyable {
   }
 
   @inline(__always)
-  func report(_ now: borrowing Now, _ bars: Bars, into report: inout Report) {
+  func report(_ now: borrowing CycleContext, _ bars: Bars, into report: inout Report) {
     report.timebase = master
     report.showsOther = true
     if let published {

@@ -99,7 +99,7 @@ private struct Sequencer {
     }
     let line = FrameLine(start: now - Self.length * 1e6, frameMicros: 1e6 / 48_000)
     clockIn.hear(&events, line, passing: line, frames: 256, sessionTempo: session.tempo)
-    let proposal = clockIn.propose(Now(session, heard: now))
+    let proposal = clockIn.propose(CycleContext(session, heard: now))
     guard let proposal else { return }
     commits.append((now, proposal.change))
     pending.append((now + 5_000, proposal))

@@ -129,7 +129,7 @@ struct EarlyMachineTests {
     var settings = Settings()
     settings.launch.moment = .beat
     settings.offsets[.clock] = Micros(580_000)
-    let now = Now(
+    let now = CycleContext(
       SessionState(), heard: 10_005_000, transport: Transport(state: .starting, frame: 0), settings: settings)
     for (isPeers, beat) in [(false, 22.0), (true, 21)] {
       let question = Launch.Question(songBeat: .zero, leader: .none, isSessions: isPeers)

@@ -127,12 +127,12 @@ struct FakeTransport {
     }
   }
 
-  private func now(_ heard: Double, isSound: Bool = true) -> Now {
+  private func now(_ heard: Double, isSound: Bool = true) -> CycleContext {
     var choices = Settings()
     choices.launch = settings
     choices.syncsStartStop = notBefore != nil
     choices.quantum = quantum.value
-    return Now(
+    return CycleContext(
       SessionState(beatZero: origin, tempo: bpm, playing: notBefore), heard: heard,
       transport: Transport(state: state, frame: frame), frames: UInt32(frames), frameMicros: frameMicros,
       settings: choices, isSound: isSound)

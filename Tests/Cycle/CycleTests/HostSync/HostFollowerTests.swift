@@ -112,7 +112,7 @@ private struct FakeHost {
     let heard = now + late + Double.random(in: -jitter...jitter, using: &dice)
     let told = unit.shown(hasLeft ? nil : bbt, at: heard, isRolling: isRolling)
     let proposal = follower.follow(
-      Now(session, heard: now, settings: settings, isSound: isSound),
+      CycleContext(session, heard: now, settings: settings, isSound: isSound),
       LeaderReading(shown: told, heard: heard, isRolling: isRolling))
     if let proposal {
       commits.append((now, proposal.change))
@@ -332,7 +332,7 @@ private struct FakeHost {
         beatsPerMinute: tempo)
       for cycle in 0..<10 {
         let proposal = follower.follow(
-          Now(SessionState(), heard: Double(cycle) * 1e5),
+          CycleContext(SessionState(), heard: Double(cycle) * 1e5),
           LeaderReading(shown: .init(bbt), heard: Double(cycle) * 1e5, isRolling: true))
         #expect(proposal == nil)
       }

@@ -25,10 +25,10 @@ struct LaunchTableTests {
       if exact { settings.alignment = .exact }
     }
 
-    private func now(_ state: Transport.State) -> Now {
+    private func now(_ state: Transport.State) -> CycleContext {
       var choices = Settings()
       choices.launch = settings
-      return Now(
+      return CycleContext(
         SessionState(), heard: heard, transport: Transport(state: state, frame: frame), settings: choices)
     }
 

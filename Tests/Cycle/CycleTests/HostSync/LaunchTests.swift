@@ -174,7 +174,7 @@ import Testing
 
   @Test func `a transport that rolled without us is no launch of ours`() {
     var launch = Launch()
-    launch.observe(Now(SessionState(), heard: 0, transport: Transport(state: .rolling, frame: 0)))
+    launch.observe(CycleContext(SessionState(), heard: 0, transport: Transport(state: .rolling, frame: 0)))
     #expect(launch.error == 0)
   }
 

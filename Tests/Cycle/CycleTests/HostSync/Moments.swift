@@ -4,7 +4,7 @@ import TactusChoices
 
 @testable import HostSync
 
-extension Now {
+extension CycleContext {
   /// A cycle whose first frame is heard at `heard`.
   init(
     _ session: SessionState, heard: Double, transport: Transport = Transport(state: .stopped, frame: 0),
@@ -17,7 +17,7 @@ extension Now {
       transport: transport, latencies: PerPort(repeating: 0), clock: .identity,
       session: SessionView(session, startStopsTaken: 0),
       settings: settings, settingsNumber: 0, sounds: SoundBank())
-    var freeze = Freeze()
+    var freeze = FreewheelSession()
     self.init(
       &cycle, &freeze, line: FrameLine(start: heard, frameMicros: frameMicros), frameMicros: frameMicros,
       isSound: isSound)

@@ -499,7 +499,7 @@ struct RelocationTests {
       #expect(abs(phase - phase.rounded()) < 1e-6)
       #expect(studio.report.songBeat > 4 && !studio.relocator.isBusy && studio.relocator.leftLate == 0)
     }
-    #expect(studio.report.othersTake <= OthersTake.longest)
+    #expect(studio.report.othersTake <= ReadinessEstimate.longest)
     // The client is quick now. There is one silence, as long as the longest estimate.
     studio.othersTake = 0
     studio.locate(frame: 98_462, beat: 4, step: 4)

@@ -7,17 +7,17 @@ import Testing
 
 struct SongTests {
   /// A cycle of a rolling transport, in a session with 120 BPM whose beat 0 is at `beatZero`.
-  private func cycle(_ heard: Double, frame: UInt32, _ quantum: Double, beatZero: Double = 0) -> Now {
+  private func cycle(_ heard: Double, frame: UInt32, _ quantum: Double, beatZero: Double = 0) -> CycleContext {
     let times = RawTimes(frame: 0, wakeMicros: 0, isPairValid: false, currentMicros: 0, nextMicros: 0)
     var cycle = Cycle(times: times, frames: 256, sampleRate: 48_000, beatZero: Int64(beatZero))
     cycle.transport = Transport(state: .rolling, frame: frame)
     cycle.settings.quantum = quantum
-    var freeze = Freeze()
-    return Now(&cycle, &freeze, line: FrameLine(start: heard, frameMicros: 20), frameMicros: 20)
+    var freeze = FreewheelSession()
+    return CycleContext(&cycle, &freeze, line: FrameLine(start: heard, frameMicros: 20), frameMicros: 20)
   }
 
   /// The same steps as in `HostSync.run`.
-  private func play(_ now: Now, _ song: inout Song, _ watch: inout GridWatch, passed: Int64) {
+  private func play(_ now: CycleContext, _ song: inout Song, _ watch: inout GridWatch, passed: Int64) {
     watch.update(now.grid, heard: now.heard, passed: passed)
     if watch.isJump { song.rebase(by: watch.movedBeats, now) }
     song.follow(now, at: 0, lostFrames: 0)

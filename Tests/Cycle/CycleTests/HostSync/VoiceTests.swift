@@ -41,7 +41,7 @@ final class Speaker {
       let line = FrameLine(start: Double(output.count) * 1e6 / 48000, frameMicros: 1e6 / 48000)
       let window = Window(line: line, grid: grid, frames: frames, correction: 0, isJump: false)
       let bank = SoundBank(number: 7, accent: sound, beat: sound, subdivision: sound)
-      var now = Present(
+      var now = OutputContext(
         sampleRate: 48000, transportFrame: 0, isFreewheeling: false, isRolling: true,
         frameMicros: line.frameMicros, passed: Int64(frames), stretch: 0, meter: settings.meter,
         showsFineTicks: false, audio: settings.audio, session: 0, tempo: 120, nextTempo: 120,
@@ -51,7 +51,7 @@ final class Speaker {
         endBeat: 0, ahead: 0)
       click.render(
         into: audio, &now, window, settings.click,
-        countIn: settings.countIn(bars: settings.launch.countIn), bank, Missed(frames: Int64(frames)))
+        countIn: settings.countIn(bars: settings.launch.countIn), bank, SkippedCycles(frames: Int64(frames)))
       output += UnsafeBufferPointer(start: buffer, count: frames)
     }
   }

@@ -3,7 +3,7 @@
 /// The rest of an output that has nothing to do, as most outputs in most cycles: it sends no message, and its
 /// buffer holds one value. Its settings and its state are not touched then, because most of a cycle's cost is
 /// the memory that it reads.
-struct Idle: BitwiseCopyable {
+struct OutputSleep: BitwiseCopyable {
   /// When the next work passes through JACK.
   private var until = -Double.infinity
   private var stretch: UInt64 = 0
@@ -12,28 +12,28 @@ struct Idle: BitwiseCopyable {
   private(set) var value: Float = 0
   /// Beats by which this port lags behind the cycle as it passes through JACK.
   private var laterBeats = 0.0
-  private var missed = Missed(frames: 0)
+  private var missed = SkippedCycles(frames: 0)
 
   /// Returns whether the output still has nothing to do in this cycle.
   @inline(__always)
-  mutating func lasts(_ now: inout Present, of subject: UInt64 = 0) -> Bool {
+  mutating func lasts(_ now: inout OutputContext, of subject: UInt64 = 0) -> Bool {
     guard now.end < until, now.stretch == stretch, self.subject == subject else { return false }
-    missed = Missed(frames: missed.frames &+ now.passed, endBeat: now.endBeat + laterBeats)
+    missed = SkippedCycles(frames: missed.frames &+ now.passed, endBeat: now.endBeat + laterBeats)
     return true
   }
 
   /// Ends the rest, and returns what the output has missed.
   @inline(__always)
-  mutating func end(_ now: inout Present) -> Missed {
-    defer { missed = Missed(frames: 0) }
-    return Missed(frames: missed.frames &+ now.passed, endBeat: missed.endBeat)
+  mutating func end(_ now: inout OutputContext) -> SkippedCycles {
+    defer { missed = SkippedCycles(frames: 0) }
+    return SkippedCycles(frames: missed.frames &+ now.passed, endBeat: missed.endBeat)
   }
 
   /// Rests with `value` until `due`, as heard through the port, but at most for a quarter of a beat: then it
   /// checks the time.
   @inline(__always)
   mutating func begin(
-    _ now: inout Present, of subject: UInt64 = 0, _ window: Window, due: Double, value: Float = 0
+    _ now: inout OutputContext, of subject: UInt64 = 0, _ window: Window, due: Double, value: Float = 0
   ) {
     let later = window.line.start - now.window.line.start
     until = min(due - later, now.end + window.grid.beatMicros / 4)
@@ -45,7 +45,7 @@ struct Idle: BitwiseCopyable {
 }
 
 /// The cycles in which an output rested.
-struct Missed: BitwiseCopyable {
+struct SkippedCycles: BitwiseCopyable {
   /// Frames from the last cycle that was rendered to this one.
   var frames: Int64
   /// The beat at the end of the last missed cycle, at this output; nil: none was missed.

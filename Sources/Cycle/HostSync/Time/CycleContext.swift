@@ -3,9 +3,9 @@ import BeatMath
 import TactusChoices
 
 /// The context of all decisions in one JACK callback, made once at its beginning. It is also their only view
-/// of the session: `Cycle` shows its session to `Freeze` alone, so nothing here can follow the session while
+/// of the session: `Cycle` shows its session to `FreewheelSession` alone, so nothing here can follow the session while
 /// the server freewheels.
-struct Now: BitwiseCopyable {
+struct CycleContext: BitwiseCopyable {
   let frames: UInt32
   let sampleRate: UInt32
   let isFreewheeling: Bool
@@ -38,7 +38,7 @@ struct Now: BitwiseCopyable {
   private let holdsBriefly: Bool
 
   init(
-    _ cycle: inout Cycle, _ freeze: inout Freeze, line: FrameLine, frameMicros: Double,
+    _ cycle: inout Cycle, _ freeze: inout FreewheelSession, line: FrameLine, frameMicros: Double,
     bentAhead: Double = 0, isSound: Bool = true, isBack: Bool = false, holdsBriefly: Bool = false
   ) {
     self.holdsBriefly = holdsBriefly
@@ -78,7 +78,7 @@ struct Now: BitwiseCopyable {
   }
 
   /// Enters a song at `position` while the server freewheels: an export has no time but that of its frames.
-  mutating func enterSong(at position: Double, _ freeze: inout Freeze) {
+  mutating func enterSong(at position: Double, _ freeze: inout FreewheelSession) {
     freeze.align(grid, at: heard.start, with: position)
     grid = freeze.grid(of: session)
     isCut = true
@@ -123,7 +123,7 @@ struct Now: BitwiseCopyable {
 }
 
 /// The user's choices for a launch.
-extension Now {
+extension CycleContext {
   /// A start is requested from JACK as late as possible, and other clients get only the time that we think
   /// they need.
   var asksLate: Bool {

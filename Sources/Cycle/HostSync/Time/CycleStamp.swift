@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// The time and place of a cycle, from which the control thread computes those of later cycles.
-public struct Moment: Sendable, BitwiseCopyable {
+public struct CycleStamp: Sendable, BitwiseCopyable {
   /// The transport's frame at frame 0.
   public var frame: UInt32 = 0
   public var frames: UInt32 = 0
@@ -17,8 +17,8 @@ public struct Moment: Sendable, BitwiseCopyable {
   public var cycleMicros: Double { Double(frames) * heard.frameMicros }
 }
 
-extension Moment {
-  init(_ now: borrowing Now) {
+extension CycleStamp {
+  init(_ now: borrowing CycleContext) {
     self.init(
       frame: now.transport.frame, frames: now.frames,
       heard: FrameLine(start: now.heard.start, frameMicros: now.frameMicros), due: now.line.start,

@@ -3,8 +3,8 @@ import BeatMath
 import TactusChoices
 
 /// The part of a cycle's context that our outputs, the user's own outputs and later callbacks use. It is much
-/// smaller than `Now`, which does not outlive `run`.
-struct Present: BitwiseCopyable {
+/// smaller than `CycleContext`, which does not outlive `run`.
+struct OutputContext: BitwiseCopyable {
   let sampleRate: UInt32
   let transportFrame: UInt32
   let isFreewheeling: Bool
@@ -41,9 +41,9 @@ struct Present: BitwiseCopyable {
   let ahead: Double
 }
 
-extension Present {
+extension OutputContext {
   init(
-    _ now: borrowing Now, _ window: Window, song: Song, bars: Bars, bank: SoundBank, ahead: Double,
+    _ now: borrowing CycleContext, _ window: Window, song: Song, bars: Bars, bank: SoundBank, ahead: Double,
     passed: Int64, stretch: UInt64
   ) {
     sampleRate = now.sampleRate
@@ -83,7 +83,7 @@ extension Present {
   /// has changed.
   @inline(__always)
   mutating func isFollowed(
-    by now: borrowing Now, _ window: Window, _ song: Song, _ bars: Bars, bank: UInt32, ahead: Double
+    by now: borrowing CycleContext, _ window: Window, _ song: Song, _ bars: Bars, bank: UInt32, ahead: Double
   ) -> Bool {
     guard !isFreewheeling, !now.isFreewheeling, !window.isJump, !window.isCut else { return false }
     let moved = isRolling ? UInt32(truncatingIfNeeded: frames) : 0
@@ -123,8 +123,8 @@ extension Present {
   }
 
   @inline(__always)
-  var passing: Passing {
-    Passing(
+  var passing: CycleTiming {
+    CycleTiming(
       frames: frames, sampleRate: sampleRate, start: window.line.start, frameMicros: frameMicros,
       session: session, origin: window.grid.origin, beatMicros: window.grid.beatMicros,
       isFreewheeling: isFreewheeling, settings: audio, beatsPerBar: meter.length.value)

@@ -6,7 +6,7 @@
 /// The estimate is learned when the transport waited for those clients alone. A cycle that was lost meanwhile
 /// was the driver's delay or ours, and teaches nothing. The estimate shrinks slowly while it is not needed.
 /// When a client leaves, `tightMicros` starts again: a client that took two seconds may be gone.
-struct OthersTake: BitwiseCopyable {
+struct ReadinessEstimate: BitwiseCopyable {
   /// Microseconds; the estimate never exceeds them.
   static let longest: Double = 2e6
   /// The shares by which the estimate shrinks: after they were ready at once, after a start in time, and

@@ -4,7 +4,7 @@ import TactusChoices
 
 /// A start that leaves JACK's transport stopped as long as possible. Programs that play as soon as they read
 /// "starting" then play near the beat. JACK is asked late, and `Launch` holds the rest as always.
-struct StandingStart: Sendable {
+struct DeferredStart: Sendable {
   /// Microseconds by which the control thread may be late in asking; its checks are no farther apart.
   private static let asking = 4_000.0
 

@@ -2,7 +2,7 @@
 public import TactusChoices
 
 /// A cycle's time and beats for the audio channels: the same line and grid that the click uses.
-public struct Passing: BitwiseCopyable {
+public struct CycleTiming: BitwiseCopyable {
   public let frames: Int
   public let sampleRate: UInt32
   /// When frame 0 passes through JACK, in microseconds on Link's clock.

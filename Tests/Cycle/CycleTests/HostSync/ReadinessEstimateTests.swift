@@ -48,7 +48,7 @@ struct OthersTakeTests {
   /// is not seen.
   @Test func `a start that is requested late soon leaves a slow client its time`() {
     for needed in stride(from: 30_000.0, to: 1_900_000, by: 10_000) {
-      var others = OthersTake()
+      var others = ReadinessEstimate()
       var late: [Int] = []
       for start in 0..<60 {
         let given = 24_000 + others.tightMicros
@@ -79,7 +79,7 @@ struct OthersTakeTests {
     }
     #expect(jack.launch.others.micros < 100_000)
     // The estimate shrinks faster if clients are seen to be ready at once.
-    var others = OthersTake()
+    var others = ReadinessEstimate()
     others.needMore(than: 1_900_000, cycle: 5_000)
     for _ in 0..<5 { others.took(0, cycle: 5_000) }
     #expect(others.micros < 100_000)
@@ -108,16 +108,16 @@ struct OthersTakeTests {
   }
 
   @Test func `a relocation is held for the time by which it was requested early`() {
-    for take in [0, 400_000, 1_000_000, OthersTake.longest] {
+    for take in [0, 400_000, 1_000_000, ReadinessEstimate.longest] {
       for frames in [16, 256, 8192] as [UInt32] {
         let cycle = Double(frames) / 48_000 * 1e6
         var now = Report()
         now.othersTake = take
-        now.moment = Moment(
+        now.moment = CycleStamp(
           frame: 480_000, frames: frames, heard: FrameLine(start: 1e9, frameMicros: 1e6 / 48_000),
           due: 1e9, beatMicros: 500_000, sampleRate: 48_000)
         let plan = Relocation.meeting(1e9 + 4e6, SongPlace(frame: 96_000, beat: 4), from: now)
-        let asked = Now(
+        let asked = CycleContext(
           SessionState(), heard: plan.askAt + cycle,
           transport: Transport(state: .starting, frame: plan.place.frame), frames: frames)
         // JACK's first question comes in the second cycle.

@@ -5,7 +5,7 @@
 /// The thread may have been stopped between its look at the clock and its request: then another relocation
 /// replaces it in the same silence. The time that other clients need is known only afterwards: if a silence
 /// ended late because of them, a second one corrects that.
-struct Landing: Sendable {
+struct RelocationRetry: Sendable {
   let relocation: Relocation
   /// The session's grid that the relocation keeps to.
   private let step: Double
@@ -30,12 +30,12 @@ struct Landing: Sendable {
   }
 
   /// Returns a replacement for this relocation; nil: none is needed, or none is worth it.
-  mutating func next(_ now: Report) -> Landing? {
+  mutating func next(_ now: Report) -> RelocationRetry? {
     hasStood = hasStood || relocation.stands(now)
     guard isWorthIt(now),
       let relocation = relocation.next(now, hasStood: hasStood, step: step, limit: limit)
     else { return nil }
-    var next = Landing(relocation, step: step, limit: limit)
+    var next = RelocationRetry(relocation, step: step, limit: limit)
     if now.isRolling {
       next.silences = silences + 1
     } else {
