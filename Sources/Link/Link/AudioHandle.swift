@@ -176,7 +176,7 @@ struct AudioOwn: BitwiseCopyable {
 }
 
 /// The memory behind an `AudioHandle`, at fixed addresses.
-final class AudioRoom: AudioDoor {
+final class AudioRoom: SessionObserver {
   nonisolated(unsafe) let shared: UnsafeMutablePointer<AudioShared>
   nonisolated(unsafe) let own: UnsafeMutablePointer<AudioOwn>
   /// Whether an `AudioHandle` uses it.

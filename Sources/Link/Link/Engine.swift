@@ -39,7 +39,7 @@ struct Engine: Sendable {
 
   /// A part with its own audio thread, and the number of its changes that are in the session.
   private struct Door {
-    let door: any AudioDoor
+    let door: any SessionObserver
     var workedIn: UInt64 = 0
   }
 
@@ -93,12 +93,12 @@ extension Engine {
     feed(.enableStartStopSync(isOn), at: now)
   }
 
-  mutating func attach(_ door: any AudioDoor) {
+  mutating func attach(_ door: any SessionObserver) {
     doors.append(Door(door: door))
     door.publish(snapshot)
   }
 
-  mutating func detach(_ door: any AudioDoor, at now: Micros) {
+  mutating func detach(_ door: any SessionObserver, at now: Micros) {
     collectAudioChanges(at: now)
     doors.removeAll { $0.door === door }
   }

@@ -146,7 +146,7 @@ public final class Link: Sendable {
   /// Connects a part that has its own audio thread and handoffs. Kept until `detach`.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
-  package func attach(_ door: any AudioDoor) {
+  package func attach(_ door: any SessionObserver) {
     network.withEngine { engine, _ in engine.attach(door) }
     network.wake()
   }
@@ -157,7 +157,7 @@ public final class Link: Sendable {
   /// Takes over what the door has committed until now, then disconnects it.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
-  package func detach(_ door: any AudioDoor) {
+  package func detach(_ door: any SessionObserver) {
     network.withEngine { engine, now in engine.detach(door, at: now) }
   }
 

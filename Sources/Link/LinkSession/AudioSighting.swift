@@ -14,7 +14,7 @@ public struct AudioSighting: Hashable, Sendable, BitwiseCopyable {
   /// Our gateway that heard it. A peer on two networks has a sighting on each.
   public var gateway: GatewayID
 
-  init(_ sighting: Sighting) {
+  init(_ sighting: PeerRecord) {
     node = sighting.state.node
     session = sighting.state.session
     endpoint = sighting.state.audio

@@ -15,7 +15,7 @@ struct Peers: Sendable {
     case forged(known: PeerState)
   }
 
-  private(set) var nodes: [NodeID: [Sighting]] = [:]
+  private(set) var nodes: [NodeID: [PeerRecord]] = [:]
   private(set) var count = 0
   var sessions = SessionTable()
   private var hosts: [Address: Host] = [:]
@@ -59,7 +59,7 @@ struct Peers: Sendable {
     let prune = expiry + Rules.expiryGrace
     if let place = nodes[state.node]?.firstIndex(where: { $0.gateway == gateway }) {
       let known = nodes[state.node]![place]
-      guard !Belief.isForged(from: source, of: known, at: now) else { return .forged(known: known.state) }
+      guard !PacketJudge.isForged(from: source, of: known, at: now) else { return .forged(known: known.state) }
       if source != known.source {
         guard hasRoom(from: source) else { return .refused }
         leave(known.source)
@@ -77,7 +77,7 @@ struct Peers: Sendable {
     else { return .refused }
     nextPrune = min(prune, nextPrune ?? prune)
     let news = newness(of: state)
-    let sighting = Sighting(
+    let sighting = PeerRecord(
       gateway: gateway, source: source, state: state, claim: claim, heard: now, expiry: expiry)
     let isNewMember = !announces(state.node, state.session)
     nodes[state.node, default: []].append(sighting)
@@ -172,7 +172,7 @@ struct Peers: Sendable {
       .sorted { $0.node < $1.node }
   }
 
-  private mutating func removeAll(where isGone: (Sighting) -> Bool) {
+  private mutating func removeAll(where isGone: (PeerRecord) -> Bool) {
     let leaving = nodes.filter { $0.value.contains(where: isGone) }.keys
     for node in leaving {
       while let place = nodes[node]?.firstIndex(where: isGone) { remove(node, at: place) }
@@ -260,7 +260,7 @@ struct Peers: Sendable {
   mutating func noteQuestion(from source: Address, at now: Micros) { hosts[source]?.lastFollowed = now }
 
   /// Whether the peer lives and has not measured our clock, though every peer without a better one should.
-  func isIndependent(_ peer: Sighting, at now: Micros) -> Bool {
+  func isIndependent(_ peer: PeerRecord, at now: Micros) -> Bool {
     hosts[peer.source].map { now - $0.lastFollowed > Limits.independence } ?? false
   }
 

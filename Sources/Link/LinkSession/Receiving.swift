@@ -37,29 +37,29 @@ extension LinkSession {
       state.timeline = far.here(state.timeline)
       state.audio = nil
     } else {
-      state.measurement = Belief.measurable(state.measurement, from: source.address, on: gateway)
+      state.measurement = PacketJudge.measurable(state.measurement, from: source.address, on: gateway)
       // The audio socket, too, must be on the sender's address.
-      state.audio = Belief.measurable(state.audio, from: source.address, on: gateway)
+      state.audio = PacketJudge.measurable(state.audio, from: source.address, on: gateway)
     }
     let isOurs = state.session == session
     let time = ghost.ghost(atHost: now)
     // We cannot join a session that we cannot measure.
-    guard Belief.isPossible(state.timeline), isOurs || state.measurement != nil else {
+    guard PacketJudge.isPossible(state.timeline), isOurs || state.measurement != nil else {
       counters.implausible += 1
       return
     }
     let claim = state.timeline
     // An implausible timeline is not recorded as announced, so that it is news as soon as it becomes
     // plausible.
-    if isOurs && !Belief.isPlausible(state.timeline, at: time) {
+    if isOurs && !PacketJudge.isPlausible(state.timeline, at: time) {
       counters.implausible += 1
       state.timeline = timeline
     }
-    if !(isOurs ? Belief.isPlausible(state.startStop, at: time) : Belief.isPossible(state.startStop)) {
+    if !(isOurs ? PacketJudge.isPlausible(state.startStop, at: time) : PacketJudge.isPossible(state.startStop)) {
       counters.implausible += 1
       state.startStop = .unset
     }
-    let expiry = uptime.now + Belief.lifetime(ttl)
+    let expiry = uptime.now + PacketJudge.lifetime(ttl)
     switch peers.see(
       state, claiming: claim, on: gateway.id, from: source.address, arrived: arrived, at: uptime.now,
       until: expiry, in: session)
@@ -82,7 +82,7 @@ extension LinkSession {
   /// both count at once. Everything else stays with the known address: whether the peer is there, its
   /// session, and the endpoint of its clock.
   private mutating func hearElsewhere(_ state: PeerState, since known: PeerState, from host: Address) {
-    if Belief.overrides(state.timeline, timeline) { consider(state.timeline, of: session, from: host) }
+    if PacketJudge.overrides(state.timeline, timeline) { consider(state.timeline, of: session, from: host) }
     // As of every peer, only a change counts: a start from before we joined starts nothing.
     if state.startStop != known.startStop { consider(state.startStop, of: session) }
   }

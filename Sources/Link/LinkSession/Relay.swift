@@ -5,7 +5,7 @@ public import LinkWire
 /// A wire to one other relay, in another room. A gateway with one is a far gateway.
 ///
 /// To the session it is a wire like any other, with one peer on it. By the rules for chains of wires
-/// (`Guide`) both rooms find one session, and each takes its clock from the room nearer to the founder. Three
+/// (`ClockReference`) both rooms find one session, and each takes its clock from the room nearer to the founder. Three
 /// things differ:
 /// - `FarClock` measures its clock.
 /// - No endpoint crosses it in either direction, so that none gets from one room into another.
@@ -33,7 +33,7 @@ public struct FarWire: Hashable, Sendable, BitwiseCopyable {
   }
 
   /// `there` turns our timeline into the other room's count, `here` turns theirs into ours. Their beat may be
-  /// any number and wrap around; `Belief` then refuses it.
+  /// any number and wrap around; `PacketJudge` then refuses it.
   func there(_ timeline: Timeline) -> Timeline { shifted(timeline, to: timeline.beatOrigin - distance) }
   func here(_ timeline: Timeline) -> Timeline { shifted(timeline, to: timeline.beatOrigin + distance) }
 
@@ -77,7 +77,7 @@ extension LinkSession {
   }
 
   /// Waits for the relay's next answer, which has the session's time; fails if the relay does not answer.
-  mutating func awaitRelay(_ target: SessionID, _ asked: Sighting) {
+  mutating func awaitRelay(_ target: SessionID, _ asked: PeerRecord) {
     guard let place = index(of: asked.gateway),
       gateways[place].farClock?.isAlive(at: uptime.now) ?? false
     else { return measurementFailed(of: target, node: asked.state.node) }
@@ -113,8 +113,8 @@ extension LinkSession {
 
   mutating func hearRelay(_ pong: Pong, waited: Micros, on place: Int) {
     let gateway = gateways[place].gateway
-    guard gateway.far != nil, Belief.isPlausible(age: pong.ghost), pong.relay != .zero,
-      Belief.isPossible(hostTime: pong.relay),
+    guard gateway.far != nil, PacketJudge.isPlausible(age: pong.ghost), pong.relay != .zero,
+      PacketJudge.isPossible(hostTime: pong.relay),
       gateways[place].farClock?.hear(host: pong.host, relay: pong.relay, at: now - waited, uptime: uptime.now)
         ?? false
     else {
@@ -166,7 +166,7 @@ extension LinkSession {
 
 extension Peers {
   /// The member of the session that spoke last through this gateway.
-  func latest(on gateway: GatewayID, in session: SessionID) -> Sighting? {
+  func latest(on gateway: GatewayID, in session: SessionID) -> PeerRecord? {
     nodes.values.lazy.joined().filter { $0.gateway == gateway && $0.state.session == session }
       .max { ($0.heard, $1.state.node) < ($1.heard, $0.state.node) }
   }

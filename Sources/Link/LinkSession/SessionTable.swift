@@ -17,8 +17,8 @@ struct KnownSession: Sendable {
   fileprivate(set) var standing: Standing?
   private(set) var members = 0
   private(set) var sightings = 0
-  var timelines = Tally<Timeline>()
-  private(set) var startStops = Tally<SessionStartStop>()
+  var timelines = Multiset<Timeline>()
+  private(set) var startStops = Multiset<SessionStartStop>()
 
   fileprivate mutating func add(_ state: PeerState, isNewMember: Bool) {
     members += isNewMember ? 1 : 0

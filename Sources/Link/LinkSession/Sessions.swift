@@ -7,7 +7,7 @@ extension LinkSession {
   /// Handles a timeline that no known peer of that session had announced before (facts: link 7.3).
   mutating func consider(_ incoming: Timeline, of target: SessionID, from host: Address) {
     if target == session {
-      if Belief.overrides(incoming, timeline) { apply(incoming, ghost) }
+      if PacketJudge.overrides(incoming, timeline) { apply(incoming, ghost) }
     } else if peers.sessions[target]?.standing == nil {
       peers.sessions.enqueue(target, by: host, at: uptime.now)
     }
@@ -32,8 +32,8 @@ extension LinkSession {
     let time = map.ghost(atHost: now)
     // If the measured clock makes our timeline implausible, the measured peer's own timeline may fit.
     let claims = [timeline] + (peers.nodes[told.node]?.first.map { [$0.claim] } ?? [])
-    guard Belief.isPlausible(age: time),
-      let fitting = claims.first(where: { Belief.isPlausible($0, at: time) })
+    guard PacketJudge.isPlausible(age: time),
+      let fitting = claims.first(where: { PacketJudge.isPlausible($0, at: time) })
     else {
       counters.implausible += 1
       avoid(told.node)
@@ -61,8 +61,8 @@ extension LinkSession {
     let time = map.ghost(atHost: now)
     // Only the latest plausible timeline of its members counts: a single member may announce nonsense for
     // good.
-    let believed = peers.timelines(of: target).filter { Belief.isPlausible($0, at: time) }
-    guard Belief.isPlausible(age: time), let latest = believed.max(by: { Belief.overrides($1, $0) }) else {
+    let believed = peers.timelines(of: target).filter { PacketJudge.isPlausible($0, at: time) }
+    guard PacketJudge.isPlausible(age: time), let latest = believed.max(by: { PacketJudge.overrides($1, $0) }) else {
       counters.implausible += 1
       avoid(told.node)
       if hasAskedAll(target) {
@@ -73,12 +73,12 @@ extension LinkSession {
       return
     }
     let lead = time - ghost.ghost(atHost: now)
-    let look = nextLook(isDoubtful: Belief.isAtTheBorder(lead))
+    let look = nextLook(isDoubtful: PacketJudge.isAtTheBorder(lead))
     let looks = peers.sessions.looks(at: target)
     let isMixed = peers.haveReference(in: [session, target])
-    guard Belief.isBetter(target, olderBy: lead, than: session, looks: looks, isMixed: isMixed) else {
+    guard PacketJudge.isBetter(target, olderBy: lead, than: session, looks: looks, isMixed: isMixed) else {
       peers.sessions.keep(target, reconsiderAt: look)
-      if isMixed, session < target, Belief.isStuck(olderBy: lead, afterLooks: looks) { startMeeting() }
+      if isMixed, session < target, PacketJudge.isStuck(olderBy: lead, afterLooks: looks) { startMeeting() }
       return
     }
     peers.sessions.change(from: session, to: target, reconsiderAt: look)
@@ -187,9 +187,9 @@ extension LinkSession {
   /// by a step of a clock, or after three years. All members do so and find each other again.
   mutating func leaveAbsurdSession() {
     let time = ghost.ghost(atHost: now)
-    if time > Limits.farthestTime, Belief.isPlausible(age: time - Limits.yearsLeftBehind) {
+    if time > Limits.farthestTime, PacketJudge.isPlausible(age: time - Limits.yearsLeftBehind) {
       startNextSession()
-    } else if !Belief.isPlausible(age: time) || !Belief.isPlausible(timeline, at: time) {
+    } else if !PacketJudge.isPlausible(age: time) || !PacketJudge.isPlausible(timeline, at: time) {
       startOwnSession()
     }
   }
@@ -230,7 +230,7 @@ extension LinkSession {
   /// begin it meet there.
   private mutating func startMeeting() {
     let lead = Limits.leadOfMeeting
-    guard Belief.isPlausible(age: ghost.ghost(atHost: now) + lead) else { return }
+    guard PacketJudge.isPlausible(age: ghost.ghost(atHost: now) + lead) else { return }
     let next = Timeline(
       tempo: timeline.tempo, beatOrigin: timeline.beatOrigin, timeOrigin: timeline.timeOrigin + lead)
     var started = startStop

@@ -11,7 +11,7 @@ extension LinkSession {
     ghost = map
     client = client.following(session: incoming, at: now, by: map)
     // By another clock its stamp may be in the future.
-    if !Belief.isPlausible(startStop, at: map.ghost(atHost: now)) { startStop = .unset }
+    if !PacketJudge.isPlausible(startStop, at: map.ghost(atHost: now)) { startStop = .unset }
     if isStartStopSyncEnabled && startStop != .unset { followStartStop() }
     revision += 1
     isPublishDue = true
@@ -72,7 +72,7 @@ extension LinkSession {
     }
     let edited = edited.clamped
     let changed = timeline.committing(client: edited, at: change.at, by: ghost)
-    guard Belief.isPlausible(changed, at: ghost.ghost(atHost: now)) else {
+    guard PacketJudge.isPlausible(changed, at: ghost.ghost(atHost: now)) else {
       counters.staleCommits += 1
       return false
     }

@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// A command that touches the session goes to Link at once, one that touches the sound to the audio thread at
 /// once. One that needs JACK waits for the control thread, which is woken.
-final class ControlDesk: AudioDoor {
+final class ControlDesk: SessionObserver {
   private struct Held {
     /// The user's choices are kept here and nowhere else.
     var state: SurfaceState

@@ -10,7 +10,7 @@ import Synchronization
 
 /// Connects the Link session and the audio cycle, which do not know each other: states go in, proposals come
 /// out.
-final class SessionDoor: AudioDoor {
+final class SessionDoor: SessionObserver {
   private let exchange: AudioExchange
   /// The last published state, with the proposals since then applied.
   private let state: Mutex<SessionState>

@@ -5,7 +5,7 @@ import LinkWorld
 
 /// Runs many worlds, each from its own seed, on several processors.
 enum Campaign {
-  private struct Tally: Sendable {
+  private struct Multiset: Sendable {
     var convergences = Samples()
     var medians = Samples()
     var p99s = Samples()
@@ -24,7 +24,7 @@ enum Campaign {
     if arguments.isSeedGiven { return World.tell(arguments.drawn(arguments.seed), arguments) }
     let start = Console.seconds()
     var shown = start
-    var tally = Tally()
+    var tally = Multiset()
     var next = 0
     await withTaskGroup(of: (Simulation.Outcome, Double).self) { group in
       func add() {
@@ -59,7 +59,7 @@ enum Campaign {
   }
 
   private static func note(
-    _ outcome: Simulation.Outcome, _ spent: Double, in tally: inout Tally, _ arguments: Arguments
+    _ outcome: Simulation.Outcome, _ spent: Double, in tally: inout Multiset, _ arguments: Arguments
   ) {
     tally.done += 1
     tally.processorSeconds += spent
@@ -79,7 +79,7 @@ enum Campaign {
     for violation in outcome.violations { print("  \(violation)") }
   }
 
-  private static func report(_ tally: Tally, _ arguments: Arguments, seconds: Double) {
+  private static func report(_ tally: Multiset, _ arguments: Arguments, seconds: Double) {
     let last = arguments.seed &+ UInt64(arguments.runs - 1)
     print(
       "\(tally.done) worlds, seeds \(arguments.seed) to \(last), "

@@ -192,7 +192,7 @@ struct LonelyTests {
   }
 
   /// An audio thread whose last change comes just before its door is detached.
-  private final class LastWord: AudioDoor {
+  private final class LastWord: SessionObserver {
     let change = Mutex<SessionChange?>(nil)
     let pace = CommitPace.never
     func publish(_ snapshot: SessionSnapshot) {}

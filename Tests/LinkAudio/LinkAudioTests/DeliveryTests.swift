@@ -34,7 +34,7 @@ struct DeliveryTests {
       node: peer, session: session, timeline: timeline, startStop: .unset, measurement: nil,
       audio: socket.endpoint)
     return AudioSighting(
-      Sighting(
+      PeerRecord(
         gateway: gateway.id, source: socket.endpoint.address, state: state, claim: timeline, heard: .zero,
         expiry: .zero))
   }

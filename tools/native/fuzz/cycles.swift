@@ -36,7 +36,7 @@ struct Bytes {
   mutating func bytes(_ count: Int) -> [UInt8] { (0..<min(count, rest.count)).map { _ in byte() } }
 }
 
-struct Tally {
+struct Multiset {
   var cycles = 0, seconds = 0.0, clicked = 0, messages = 0, waits = 0, bars = 0
 }
 
@@ -49,7 +49,7 @@ final class Stage {
   var transport = Transport(state: .stopped, frame: 0)
   var received = MIDIEvents()
   var sounds = SoundBank()
-  private(set) var tally = Tally()
+  private(set) var tally = Multiset()
   /// Called around the audio thread's part.
   var enter: () -> Void = {}, leave: () -> Void = {}
   private var sync = HostSync()

@@ -237,7 +237,7 @@ func makePong(session: SessionID, ghost: Micros, host: Micros, previousGhost: Mi
 extension Source {
   init(_ stranger: Stranger) {
     self.init(
-      Sighting(
+      PeerRecord(
         gateway: Bench.gateway.id, source: stranger.source.address, state: stranger.state,
         claim: stranger.state.timeline, heard: .zero, expiry: .zero))
   }

@@ -22,7 +22,7 @@ import LinkWire
 /// **We can go on from any state from which the reference's peers can**, or we would be parted from them for
 /// good: the limits are those of the numbers themselves.
 /// of the numbers themselves.
-enum Belief {
+enum PacketJudge {
   // MARK: Time
 
   /// Whether a session may have this age. All members leave a session that outlives it at once. If we only
@@ -139,7 +139,7 @@ enum Belief {
   /// peer that stalls must not lose its id, and we must not lose its clock, to an attacker who waits for
   /// that. A peer with two addresses on our wire sends each packet from both. Tempo and start of a peer that
   /// moved still count (`LinkSession.hearElsewhere`).
-  static func isForged(from source: Address, of known: Sighting, at now: Micros) -> Bool {
+  static func isForged(from source: Address, of known: PeerRecord, at now: Micros) -> Bool {
     source != known.source && now < known.expiry
   }
 

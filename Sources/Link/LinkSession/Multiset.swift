@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// Counts of a few distinct values. Usually there is one; there are never more than sightings.
-struct Tally<Value: Equatable & Sendable>: Sendable {
+struct Multiset<Value: Equatable & Sendable>: Sendable {
   private var entries: [(value: Value, count: Int)] = []
 
   var values: [Value] { entries.map { $0.value } }

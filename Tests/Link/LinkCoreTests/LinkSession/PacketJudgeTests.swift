@@ -340,18 +340,18 @@ import Testing
     let (low, high) = (NodeID(rawValue: 1), NodeID(rawValue: 2))
     for looks in [0, 1, 5, 1_000] {
       for lead in [-480_000, -499_000, 0, 480_000] as [Int64] {
-        #expect(Belief.isBetter(low, olderBy: Micros(lead), than: high, looks: looks, isMixed: true))
-        #expect(!Belief.isBetter(high, olderBy: Micros(lead), than: low, looks: looks, isMixed: true))
+        #expect(PacketJudge.isBetter(low, olderBy: Micros(lead), than: high, looks: looks, isMixed: true))
+        #expect(!PacketJudge.isBetter(high, olderBy: Micros(lead), than: low, looks: looks, isMixed: true))
       }
-      #expect(Belief.isBetter(high, olderBy: Micros(511_000), than: low, looks: looks, isMixed: true))
-      #expect(!Belief.isBetter(low, olderBy: Micros(-511_000), than: high, looks: looks, isMixed: true))
+      #expect(PacketJudge.isBetter(high, olderBy: Micros(511_000), than: low, looks: looks, isMixed: true))
+      #expect(!PacketJudge.isBetter(low, olderBy: Micros(-511_000), than: high, looks: looks, isMixed: true))
     }
-    #expect(Belief.isBetter(high, olderBy: Micros(480_000), than: low, looks: 1))
+    #expect(PacketJudge.isBetter(high, olderBy: Micros(480_000), than: low, looks: 1))
     // Exactly one of the two is better: otherwise we would go to and fro for ever.
     for looks in 0...7 {
       for lead in stride(from: Int64(-520_000), through: 520_000, by: 333) {
-        let there = Belief.isBetter(high, olderBy: Micros(lead), than: low, looks: looks, isMixed: true)
-        let back = Belief.isBetter(low, olderBy: Micros(-lead), than: high, looks: looks, isMixed: true)
+        let there = PacketJudge.isBetter(high, olderBy: Micros(lead), than: low, looks: looks, isMixed: true)
+        let back = PacketJudge.isBetter(low, olderBy: Micros(-lead), than: high, looks: looks, isMixed: true)
         #expect(there != back, "\(lead) after \(looks) looks")
       }
     }

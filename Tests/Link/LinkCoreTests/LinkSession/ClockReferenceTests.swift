@@ -350,7 +350,7 @@ import Testing
   @Test func `the border between older and equally old moves with each look`() {
     let (low, high) = (NodeID(rawValue: 1), NodeID(rawValue: 9))
     func joins(_ lead: Int64, _ other: SessionID, _ own: SessionID, looks: Int) -> Bool {
-      Belief.isBetter(other, olderBy: Micros(lead), than: own, looks: looks)
+      PacketJudge.isBetter(other, olderBy: Micros(lead), than: own, looks: looks)
     }
     // The first look judges as the reference does.
     #expect(joins(500_001, high, low, looks: 0) && !joins(500_000, high, low, looks: 0))

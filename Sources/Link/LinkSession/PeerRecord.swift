@@ -3,7 +3,7 @@ import BeatMath
 import LinkWire
 
 /// A peer as seen through one gateway.
-struct Sighting {
+struct PeerRecord {
   let gateway: GatewayID
   /// The address of its last packet, for the limit of peers at one address.
   var source: Address
@@ -28,7 +28,7 @@ struct Sighting {
   var endpoint: Endpoint? { proven ?? state.measurement }
 }
 
-extension Sighting {
+extension PeerRecord {
   func isAvoided(at now: Micros) -> Bool { avoidedUntil > now }
 
   /// Returns the former state.

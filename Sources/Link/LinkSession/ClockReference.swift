@@ -9,7 +9,7 @@ struct Source: Equatable, Sendable {
   let endpoint: Endpoint?
   let jumps: UInt32
 
-  init(_ sighting: Sighting) {
+  init(_ sighting: PeerRecord) {
     node = sighting.state.node
     endpoint = sighting.endpoint
     jumps = sighting.state.clock?.jumps ?? 0
@@ -27,8 +27,8 @@ struct Source: Equatable, Sendable {
 ///
 /// The founder's clock is the best, then one that seems to be the founder's, then that of the lowest id. A
 /// clock whose owner is gone is passed from peer to peer with more steps each time, until it is out of reach.
-struct Guide {
-  let sighting: Sighting
+struct ClockReference {
+  let sighting: PeerRecord
   let origin: ClockOrigin
   /// The peer did not answer lately.
   let isAvoided: Bool
@@ -42,7 +42,7 @@ struct Guide {
 
   /// A peer that doubts its own clock takes any peer that answers, even one of its followers. Otherwise
   /// followers come last: rather wait for a peer that does not answer than follow in a circle.
-  fileprivate func isBetter(than other: Guide, toDoubters: Bool) -> Bool {
+  fileprivate func isBetter(than other: ClockReference, toDoubters: Bool) -> Bool {
     if toDoubters && isAvoided != other.isAvoided { return other.isAvoided }
     if isFollower != other.isFollower { return other.isFollower }
     if isAvoided != other.isAvoided { return other.isAvoided }
@@ -61,15 +61,15 @@ struct Guide {
 
 extension LinkSession {
   /// The best peer to ask for the time of `target`; nil if we hear no member.
-  func guide(to target: SessionID) -> Guide? {
+  func guide(to target: SessionID) -> ClockReference? {
     let isOurs = target == session
     let usher = isOurs && peers.isBetweenWires(session) ? usher : nil
     let isLowest = isOurs && peers.isLowest(node, in: session, notCounting: isFar)
-    var best: Guide?
+    var best: ClockReference?
     for sighting in peers.nodes.values.joined() where sighting.state.session == target {
       guard let place = index(of: sighting.gateway) else { continue }
       let origin = origin(of: sighting, isUsher: sighting.state.node == usher, isLowest: isLowest)
-      let candidate = Guide(
+      let candidate = ClockReference(
         sighting: sighting, origin: origin, isAvoided: sighting.isAvoided(at: uptime.now),
         isFollower: isOurs && (origin.root == node && !isClockDoubted || origin.steps >= Limits.clockSteps),
         way: Source(sighting) == source ? -1 : place)
@@ -81,9 +81,9 @@ extension LinkSession {
   /// Old claims are stale and their sender is usually gone, so after `crowdedExpiry` a claim counts as out of
   /// reach. The peer that gave us the time is followed until its sighting expires: its clock is ours, and if
   /// it stalls, a liar must not take its place.
-  private func origin(of sighting: Sighting, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
+  private func origin(of sighting: PeerRecord, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
     var origin =
-      Belief.origin(of: sighting.state) ?? inferredOrigin(of: sighting, isUsher: isUsher, isLowest: isLowest)
+      PacketJudge.origin(of: sighting.state) ?? inferredOrigin(of: sighting, isUsher: isUsher, isLowest: isLowest)
     let end = Source(sighting) == source ? sighting.expiry : sighting.heard + Limits.crowdedExpiry
     if uptime.now >= end { origin.steps = Limits.clockSteps }
     return origin
@@ -92,7 +92,7 @@ extension LinkSession {
   /// The likely origin for a peer of the reference, which announces none. Its clock is its own or that of a
   /// founder that we do not see. We assume the founder's if it brought us in from another wire, or if it does
   /// not ask us although we have the lowest id on its wire.
-  private func inferredOrigin(of sighting: Sighting, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
+  private func inferredOrigin(of sighting: PeerRecord, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
     ClockOrigin(
       root: sighting.state.node, steps: 0,
       // A peer that does not see the founder asks a relay, even one that it brought in itself.

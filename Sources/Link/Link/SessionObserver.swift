@@ -7,7 +7,7 @@ package import LinkSession
 ///
 /// Any thread that works on the session may call it, one at a time, with Link's lock held. So its functions
 /// must be short and must not call Link. `Handoff` carries the values on to the audio thread.
-package protocol AudioDoor: AnyObject, Sendable {
+package protocol SessionObserver: AnyObject, Sendable {
   /// The newest state. `snapshot.audioSequence` is the last of this door's changes that the state contains.
   func publish(_ snapshot: SessionSnapshot)
   /// The oldest change that the audio thread committed and that was not taken yet (see
