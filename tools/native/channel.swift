@@ -37,7 +37,7 @@ struct Channel: ~Copyable {
     let frames = [64, 256, 256, 1024][Int(draw(4))]
     let micros = Double(frames) / 48_000 * 1e6
     disturb(at: now)
-    let hearing = Hearing(
+    let hearing = OutputPeriod(
       frames: frames, sampleRate: 48_000, start: now, frameMicros: 1e6 / 48_000, latencyMicros: 10_000,
       grid: grid)
     let isStalled = draw(100) == 0

@@ -62,7 +62,7 @@ struct ReceivedPorts: BitwiseCopyable {
       return
     }
     guard !passing.isFreewheeling else { return end.skip(frames: Int(frames), left: left, right: right) }
-    let hearing = Hearing(
+    let hearing = OutputPeriod(
       frames: passing.frames, sampleRate: passing.sampleRate, start: passing.start,
       frameMicros: passing.frameMicros,
       latencyMicros: Double(latency) * passing.frameMicros + Double(passing.settings.receiveOffset.count),

@@ -106,7 +106,7 @@ public struct ReceiveEnd: @unchecked Sendable, BitwiseCopyable {
   /// Fills an output's period. If `right` is nil, `left` gets the mean of both. [audio, real-time-safe]
   @_noLocks @_noAllocation
   public func render(
-    _ hearing: Hearing, delay: PlayoutDelay, left: UnsafeMutablePointer<Float>,
+    _ hearing: OutputPeriod, delay: PlayoutDelay, left: UnsafeMutablePointer<Float>,
     right: UnsafeMutablePointer<Float>?
   ) {
     playout.pointee.delay = delay

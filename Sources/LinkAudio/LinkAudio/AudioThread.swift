@@ -104,7 +104,7 @@ final class AudioThread: Sendable {
   }
 
   private func run() {
-    var urgency = Urgency(at: HostClock.micros())
+    var urgency = RealtimePriority(at: HostClock.micros())
     var buffer = [UInt8](repeating: 0, count: Wire.maximumAudioMessageSize + 1)
     while !isStopping.load(ordering: .acquiring) {
       told.withLock { $0 = urgency.state }

@@ -61,9 +61,9 @@ extension LinkAudio {
     }
 
     @_noLocks @_noAllocation
-    func hearing(atMost count: Int) -> Hearing {
+    func hearing(atMost count: Int) -> OutputPeriod {
       let frameMicros = 1e6 / measuredRate
-      return Hearing(
+      return OutputPeriod(
         frames: frames < count ? frames : count, sampleRate: nominalRate,
         start: Double(start.microseconds), frameMicros: frameMicros,
         latencyMicros: latencyFrames * frameMicros, grid: SessionGrid(state.value))

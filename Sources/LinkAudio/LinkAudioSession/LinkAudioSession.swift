@@ -14,7 +14,7 @@ public import LinkWire
 // send it no audio. Whatever the network sends, no table outgrows `AudioLimits`, and our replies stay small.
 //
 // Start reading at `handle` and `receive`, which take all inputs. `Receiver` is one route to a peer.
-// `Knowing.swift` keeps gateways and peers, `Speaking.swift` sends messages, `Hearing.swift` handles those of
+// `Knowing.swift` keeps gateways and peers, `Speaking.swift` sends messages, `OutputPeriod.swift` handles those of
 // peers, `Channels` stores their channels, `Source` and `Sink` are the two ends of a channel, `AudioLimits`
 // the limits. The rules come from facts: link-audio 3.
 

@@ -36,7 +36,7 @@ struct SeenCycle: BitwiseCopyable, Sendable {
 /// Another JACK client. It sees every cycle, presses play and stop, and can be a slow client and the timebase
 /// master.
 final class TransportWatch {
-  fileprivate struct Seat: ~Copyable {
+  fileprivate struct ChunkPlacement: ~Copyable {
     let client: OpaquePointer
     let cycles = SPSCQueue<SeenCycle>(capacity: 1 << 15)
     /// Cycles that the client takes to get ready.
@@ -49,14 +49,14 @@ final class TransportWatch {
   }
 
   private let client: JACKClient
-  private let seat: UnsafeMutablePointer<Seat>
+  private let seat: UnsafeMutablePointer<ChunkPlacement>
   private(set) var seen: [SeenCycle] = []
   private var isOpen = true
 
   init(_ server: TestServer, isSlow: Bool = false) throws {
     client = try JACKClient(name: "watch", server: server.name)
     seat = .allocate(capacity: 1)
-    seat.initialize(to: Seat(client: client.handle))
+    seat.initialize(to: ChunkPlacement(client: client.handle))
     jack_set_process_callback(client.handle, watch, seat)
     if isSlow { jack_set_sync_callback(client.handle, takeTime, seat) }
     #expect(jack_activate(client.handle) == 0)
@@ -144,7 +144,7 @@ final class TransportWatch {
     return seen.last ?? SeenCycle()
   }
 
-  fileprivate static func look(_ frames: UInt32, _ seat: UnsafeMutablePointer<Seat>) {
+  fileprivate static func look(_ frames: UInt32, _ seat: UnsafeMutablePointer<ChunkPlacement>) {
     let number = jack_last_frame_time(seat.pointee.client)
     var position = jack_position_t()
     let state = jack_transport_query(seat.pointee.client, &position)
@@ -166,7 +166,7 @@ final class TransportWatch {
   }
 
   fileprivate static func isReady(
-    _ state: jack_transport_state_t, _ seat: UnsafeMutablePointer<Seat>
+    _ state: jack_transport_state_t, _ seat: UnsafeMutablePointer<ChunkPlacement>
   ) -> Bool {
     guard state == JackTransportStarting else {
       seat.pointee.waited = 0
@@ -178,7 +178,7 @@ final class TransportWatch {
     return true
   }
 
-  fileprivate static func count(_ position: inout jack_position_t, _ seat: UnsafeMutablePointer<Seat>) {
+  fileprivate static func count(_ position: inout jack_position_t, _ seat: UnsafeMutablePointer<ChunkPlacement>) {
     let tempo = Double(bitPattern: seat.pointee.tempo.load(ordering: .relaxed))
     let ticks = seat.pointee.ticks.load(ordering: .relaxed)
     let passed = position.frame &- seat.pointee.lastFrame
@@ -202,7 +202,7 @@ final class TransportWatch {
 }
 
 private func watch(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
-  TransportWatch.look(frames, context!.assumingMemoryBound(to: TransportWatch.Seat.self))
+  TransportWatch.look(frames, context!.assumingMemoryBound(to: TransportWatch.ChunkPlacement.self))
   return 0
 }
 
@@ -210,7 +210,7 @@ private func takeTime(
   _ state: jack_transport_state_t, _ position: UnsafeMutablePointer<jack_position_t>?,
   _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-  TransportWatch.isReady(state, context!.assumingMemoryBound(to: TransportWatch.Seat.self)) ? 1 : 0
+  TransportWatch.isReady(state, context!.assumingMemoryBound(to: TransportWatch.ChunkPlacement.self)) ? 1 : 0
 }
 
 private func countBars(
@@ -218,5 +218,5 @@ private func countBars(
   _ isNew: Int32, _ context: UnsafeMutableRawPointer?
 ) {
   guard let position else { return }
-  TransportWatch.count(&position.pointee, context!.assumingMemoryBound(to: TransportWatch.Seat.self))
+  TransportWatch.count(&position.pointee, context!.assumingMemoryBound(to: TransportWatch.ChunkPlacement.self))
 }

@@ -27,7 +27,7 @@ struct WrongNumbersTests {
       default: recording.frames = -1
       }
       sent.audio.send(recording, left: left, right: nil)
-      let hearing = Hearing(
+      let hearing = OutputPeriod(
         frames: recording.frames, sampleRate: 48_000, start: recording.start,
         frameMicros: recording.frameMicros, latencyMicros: recording.offset, grid: recording.grid)
       played.audio.render(hearing, delay: .fixed(value), left: &left, right: nil)

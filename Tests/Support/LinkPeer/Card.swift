@@ -115,7 +115,7 @@ final class Card: Sendable {
   private func play(
     _ state: inout State, _ grid: SessionGrid, _ start: Double, _ left: inout [Float], _ right: inout [Float]
   ) {
-    let hearing = Hearing(
+    let hearing = OutputPeriod(
       frames: Self.frames, sampleRate: sampleRate, start: start, frameMicros: frameMicros, latencyMicros: 0,
       grid: grid)
     left.withUnsafeMutableBufferPointer { left in

@@ -13,7 +13,7 @@ struct Playhead: BitwiseCopyable {
   private(set) var place = 0.0
   /// Stream frames per output frame, in the last period.
   private(set) var step = 1.0
-  private var pursuit = Pursuit()
+  private var pursuit = AdaptiveSmoother()
   /// Frames that are left of the fade-in, and its length.
   private var fadeLeft = 0
   private var fadeFrames = 1
@@ -60,7 +60,7 @@ struct Playhead: BitwiseCopyable {
 }
 
 /// The fade-out of a sound that ended, computed at once while its stream is still in the ring.
-struct Tail: BitwiseCopyable {
+struct FadeOut: BitwiseCopyable {
   /// At least a crossfade at 192 kHz.
   static var frames: Int { 1024 }
   static var bytes: Int { 2 * 4 * frames }

@@ -28,7 +28,7 @@ extension Playout {
     @_noLocks @_noAllocation
   #endif
   package mutating func render(
-    _ hearing: Hearing, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?
+    _ hearing: OutputPeriod, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?
   ) {
     guard hearing.frames > 0, hearing.frames <= Self.mostFrames else { return }
     left.update(repeating: 0, count: hearing.frames)
@@ -41,7 +41,7 @@ extension Playout {
       let before = delayNow
       let isMoved = changeDelay(hearing)
       let first = isMoved ? head.place : seat
-      // Aims straight on: the playhead follows the line's bends by itself, as fast as `Pursuit` allows.
+      // Aims straight on: the playhead follows the line's bends by itself, as fast as `AdaptiveSmoother` allows.
       let micros = hearing.micros + (isMoved ? 0 : before - delayNow)
       let end = first + micros / course.frameMicros
       head.aim(from: first, to: end, frames: hearing.frames, micros: hearing.micros)
@@ -53,7 +53,7 @@ extension Playout {
   }
 
   /// Puts the playhead at its place, if it is not there. Returns false while the stream is not played yet.
-  private mutating func isSeated(_ hearing: Hearing) -> Bool {
+  private mutating func isSeated(_ hearing: OutputPeriod) -> Bool {
     if isListening {
       if isAdaptive && hearing.start - openedAt < Playout.listening { return false }
       isListening = false
@@ -78,7 +78,7 @@ extension Playout {
   }
 
   /// Moves the adaptive delay inaudibly toward the wanted one. Returns whether the playhead was moved for it.
-  private mutating func changeDelay(_ hearing: Hearing) -> Bool {
+  private mutating func changeDelay(_ hearing: OutputPeriod) -> Bool {
     guard isAdaptive else { return false }
     let wanted = delayWanted(hearing)
     if wanted > delayNow {
@@ -91,7 +91,7 @@ extension Playout {
   }
 
   /// Shortens the delay by leaving out silence.
-  private mutating func skipSilence(to wanted: Double, _ hearing: Hearing) -> Bool {
+  private mutating func skipSilence(to wanted: Double, _ hearing: OutputPeriod) -> Bool {
     guard peak < Self.silence, !tail.isSounding else { return false }
     let next = max(wanted, delayNow - Self.longestSkip)
     let place = placeHeard(at: hearing.heard - next)
@@ -103,7 +103,7 @@ extension Playout {
   }
 
   private mutating func play(
-    _ hearing: Hearing, _ chunk: AudioChunk, left: UnsafeMutablePointer<Float>,
+    _ hearing: OutputPeriod, _ chunk: AudioChunk, left: UnsafeMutablePointer<Float>,
     right: UnsafeMutablePointer<Float>?
   ) {
     let interpolator = Interpolator(kernel: kernel, reach: reach, isStereo: chunk.channels == 2)
@@ -126,7 +126,7 @@ extension Playout {
   }
 
   private mutating func addTail(
-    _ hearing: Hearing, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?
+    _ hearing: OutputPeriod, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?
   ) {
     var frame = 0
     while tail.isSounding && frame < hearing.frames {

@@ -15,7 +15,7 @@ extension Playout {
   static var mostMissing: Int64 { 4096 }
 
   /// The place of a chunk, and the time of its first frame's beat; nil if we do not know its tempo.
-  struct Seat: BitwiseCopyable {
+  struct ChunkPlacement: BitwiseCopyable {
     var place: Int64
     var stamp: Double?
     /// Whether the chunk extends the stream.
@@ -31,7 +31,7 @@ extension Playout {
     @_noLocks @_noAllocation
   #endif
   package mutating func take(
-    _ chunk: AudioChunk, samples: UnsafeBufferPointer<Float>, _ hearing: Hearing
+    _ chunk: AudioChunk, samples: UnsafeBufferPointer<Float>, _ hearing: OutputPeriod
   ) {
     guard hearing.isUsable else { return }
     attend(hearing)
@@ -56,13 +56,13 @@ extension Playout {
   }
 
   /// Whether a stamp fits a place; true if we do not know its tempo.
-  private func isNear(_ chunk: AudioChunk, _ place: Int64, _ hearing: Hearing) -> Bool {
+  private func isNear(_ chunk: AudioChunk, _ place: Int64, _ hearing: OutputPeriod) -> Bool {
     let expected = course.time(at: place)
     guard let stamp = grids.time(of: chunk.stamp, expected: expected, at: hearing.start) else { return true }
     return abs(stamp - expected) <= Self.longestGap
   }
 
-  private mutating func seat(for chunk: AudioChunk, _ hearing: Hearing) -> Seat? {
+  private mutating func seat(for chunk: AudioChunk, _ hearing: OutputPeriod) -> ChunkPlacement? {
     let distance = journal.distance(of: chunk.number)
     if distance <= 0 { return seatBetween(chunk, hearing) }
     guard distance <= Self.mostMissing, let newest = journal.entry(journal.newest) else { return nil }
@@ -70,13 +70,13 @@ extension Playout {
     let expected = course.time(at: counted)
     guard let stamp = grids.time(of: chunk.stamp, expected: expected, at: hearing.start) else {
       // We do not know its tempo yet: its number must do.
-      return distance < Int64(Journal.capacity) ? Seat(place: counted, stamp: nil, isNewest: true) : nil
+      return distance < Int64(Journal.capacity) ? ChunkPlacement(place: counted, stamp: nil, isNewest: true) : nil
     }
     guard abs(stamp - expected) <= Self.longestGap else { return nil }
     let tolerance = distance == 1 ? Self.roundingFrames : countedFrames()
     let place = place(of: chunk, stamp, by: newest, counted, within: tolerance, hearing)
     guard Double(place &- newest.end) * course.frameMicros <= 4 * Self.longestGap else { return nil }
-    return Seat(place: place, stamp: stamp, isNewest: true)
+    return ChunkPlacement(place: place, stamp: stamp, isNewest: true)
   }
 
   /// The place as counted from a known chunk, unless the chunk's stamp puts it farther off than `frames`,
@@ -88,7 +88,7 @@ extension Playout {
   /// the one after it is right.
   private func place(
     of chunk: AudioChunk, _ stamp: Double, by known: Journal.Entry, _ counted: Int64, within frames: Double,
-    _ hearing: Hearing
+    _ hearing: OutputPeriod
   ) -> Int64 {
     let onLine = Int64(rounding: course.place(at: stamp))
     var stamped = onLine
@@ -114,7 +114,7 @@ extension Playout {
   }
 
   /// The place of a chunk that was overtaken, from its neighbours.
-  private mutating func seatBetween(_ chunk: AudioChunk, _ hearing: Hearing) -> Seat? {
+  private mutating func seatBetween(_ chunk: AudioChunk, _ hearing: OutputPeriod) -> ChunkPlacement? {
     guard journal.distance(of: chunk.number) > -Int64(Journal.capacity),
       let known = journal.nearest(to: chunk.number)
     else { return nil }
@@ -129,18 +129,18 @@ extension Playout {
       seat = place(of: chunk, stamp, by: known, seat, within: countedFrames(), hearing)
     }
     guard isNear(chunk, seat, hearing) else { return nil }
-    return Seat(place: seat, stamp: nil, isNewest: false)
+    return ChunkPlacement(place: seat, stamp: nil, isNewest: false)
   }
 
   /// Whether the chunk would overwrite nothing that is still to be played.
-  private func hasRoom(_ seat: Seat, _ chunk: AudioChunk, _ hearing: Hearing) -> Bool {
+  private func hasRoom(_ seat: ChunkPlacement, _ chunk: AudioChunk, _ hearing: OutputPeriod) -> Bool {
     let now = head.isPlaying ? head.place : course.place(at: hearing.heard - delayNow)
     let ahead = Double(seat.place) + Double(chunk.frames) - now
     return abs(ahead) < Double(ring.longestAhead)
   }
 
   private mutating func accept(
-    _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, at seat: Seat, _ hearing: Hearing
+    _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, at seat: ChunkPlacement, _ hearing: OutputPeriod
   ) {
     figures.received &+= 1
     if seat.isNewest {
@@ -202,7 +202,7 @@ extension Playout {
     }
   }
 
-  private mutating func noteArrival(_ chunk: AudioChunk, at seat: Seat, _ hearing: Hearing) {
+  private mutating func noteArrival(_ chunk: AudioChunk, at seat: ChunkPlacement, _ hearing: OutputPeriod) {
     let time = course.time(at: seat.place)
     var arrival = Double(chunk.arrival)
     // Do not trust an impossible time.
@@ -224,7 +224,7 @@ extension Playout {
 
   /// Lengthens the adaptive delay after a chunk came too late. Returns false if the delay is fixed or cannot
   /// be that long.
-  private mutating func waitLonger(for place: Int64, _ hearing: Hearing) -> Bool {
+  private mutating func waitLonger(for place: Int64, _ hearing: OutputPeriod) -> Bool {
     guard isAdaptive else { return false }
     let needed = hearing.heard - course.time(at: place) + lookahead
     let wanted = max(needed, delayWanted(hearing))
@@ -240,7 +240,7 @@ extension Playout {
   /// first alone does not: it may be old, because the reference, after a pause, sends up to a second of
   /// audio with stamps in the past.
   private mutating func audition(
-    _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, _ hearing: Hearing
+    _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, _ hearing: OutputPeriod
   ) {
     guard let stamp = grids.time(of: chunk.stamp, expected: nil, at: hearing.start),
       isInTime(stamp, chunk, hearing)
@@ -264,7 +264,7 @@ extension Playout {
     candidate = nil
   }
 
-  private mutating func isInTime(_ stamp: Double, _ chunk: AudioChunk, _ hearing: Hearing) -> Bool {
+  private mutating func isInTime(_ stamp: Double, _ chunk: AudioChunk, _ hearing: OutputPeriod) -> Bool {
     let room = Double(ring.longestAhead) * 1e6 / Double(chunk.sampleRate)
     let late = hearing.heard - stamp
     let wanted = delayWanted(hearing)
@@ -274,7 +274,7 @@ extension Playout {
   }
 
   private mutating func open(
-    _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, at stamp: Double, _ hearing: Hearing
+    _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, at stamp: Double, _ hearing: OutputPeriod
   ) {
     close()
     ring.begin()
@@ -283,17 +283,17 @@ extension Playout {
     last = nil
     outputRate = hearing.sampleRate
     reach = Reach(streamRate: chunk.sampleRate, outputRate: outputRate)
-    past = Past()
-    course = Course(place: ring.end, time: stamp, sampleRate: chunk.sampleRate)
+    past = StreamClockHistory()
+    course = StreamClock(place: ring.end, time: stamp, sampleRate: chunk.sampleRate)
     runs = StampRuns()
     noise = StampNoise()
-    lateness = Lateness()
+    lateness = JitterEstimate()
     openedAt = hearing.start
     figures.streams &+= 1
     figures.sampleRate = chunk.sampleRate
     figures.channels = chunk.channels
     journal.begin(chunk, at: ring.end)
-    accept(chunk, samples, at: Seat(place: ring.end, stamp: nil, isNewest: true), hearing)
+    accept(chunk, samples, at: ChunkPlacement(place: ring.end, stamp: nil, isNewest: true), hearing)
     last = chunk
   }
 }

@@ -4,7 +4,7 @@ import BeatMath
 /// A received channel: chunks in, an output's frames out, each sample at its beat plus the delay.
 ///
 /// In each period, the audio thread calls `take` for every chunk that has arrived, then `render`, both with
-/// the period's `Hearing`. While the server freewheels, its periods have no true time: then drop the chunks
+/// the period's `OutputPeriod`. While the server freewheels, its periods have no true time: then drop the chunks
 /// and call neither. Afterwards the playout finds its place again. [audio], except for `init`.
 package struct Playout: ~Copyable {
   /// Longest period, in frames.
@@ -27,9 +27,9 @@ package struct Playout: ~Copyable {
 
   let kernel: Kernel
   var ring: Ring
-  var tail: Tail
+  var tail: FadeOut
   var grids = Grids()
-  var lateness = Lateness()
+  var lateness = JitterEstimate()
   var candidate: AudioChunk?
   var head = Playhead()
   var concealment = Concealment()
@@ -47,8 +47,8 @@ package struct Playout: ~Copyable {
   /// Whether the stream has not been played yet.
   var isListening = false
   var journal = Journal()
-  var course = Course()
-  var past = Past()
+  var course = StreamClock()
+  var past = StreamClockHistory()
   var runs = StampRuns()
   var noise = StampNoise()
   /// The chunk with the newest number.
@@ -61,18 +61,18 @@ package struct Playout: ~Copyable {
 
   /// Bytes of memory for this many frames of a stream: the longest delay plus 8192. The frames are raised to
   /// a power of two, at least 65,536. [any]
-  package static func bytes(frames: Int) -> Int { Tail.bytes + Ring.bytes(frames: frames) }
+  package static func bytes(frames: Int) -> Int { FadeOut.bytes + Ring.bytes(frames: frames) }
 
   /// `memory` has `bytes(frames:)` bytes, is aligned for floats, and outlives the playout, as does the
   /// kernel's. [any]
   package init(in memory: UnsafeMutableRawPointer, frames: Int, kernel: Kernel) {
     self.kernel = kernel
-    tail = Tail(in: memory)
-    ring = Ring(in: memory + Tail.bytes, frames: frames)
+    tail = FadeOut(in: memory)
+    ring = Ring(in: memory + FadeOut.bytes, frames: frames)
   }
 
   /// Takes over the session's grid and the output's rate; closes the stream of another session.
-  mutating func attend(_ hearing: Hearing) {
+  mutating func attend(_ hearing: OutputPeriod) {
     let moved = grids.follow(hearing.grid, at: hearing.start)
     guard isOpen, let last else { return }
     if last.session != hearing.grid.session { return close() }
@@ -94,7 +94,7 @@ package struct Playout: ~Copyable {
   /// Renders the next milliseconds of the sound into `tail`, to fade out below the sound that follows.
   mutating func fadeOut() {
     guard isOpen, head.isPlaying, let last else { return }
-    let frames = min(Tail.frames, Int(outputRate / Playhead.fades))
+    let frames = min(FadeOut.frames, Int(outputRate / Playhead.fades))
     let end = head.place + head.step * Double(frames)
     concealment.complete(&ring, to: Int64(flooring: end) + Int64(reach.half) + 2, sampleRate: last.sampleRate)
     let level = head.presentGain
@@ -119,16 +119,16 @@ package struct Playout: ~Copyable {
   var lookahead: Double { Double(reach.half + 1) * course.frameMicros }
 
   /// The longest delay that fits into the ring, in microseconds.
-  func longestDelay(_ hearing: Hearing) -> Double {
+  func longestDelay(_ hearing: OutputPeriod) -> Double {
     Double(ring.longestAhead) * course.frameMicros - hearing.micros
   }
 
-  func longestAdaptive(_ hearing: Hearing) -> Double {
+  func longestAdaptive(_ hearing: OutputPeriod) -> Double {
     min(longestDelay(hearing), Playout.longestWait + hearing.latencyMicros + 2 * hearing.micros)
   }
 
   /// The chosen delay in microseconds; an adaptive one is as long as the network needs.
-  mutating func delayWanted(_ hearing: Hearing) -> Double {
+  mutating func delayWanted(_ hearing: OutputPeriod) -> Double {
     let longest = longestDelay(hearing)
     switch delay {
     case .adaptive(let least):
@@ -148,7 +148,7 @@ package struct Playout: ~Copyable {
 
   /// Updates `figures`, once a period.
   mutating func tell(
-    _ hearing: Hearing, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?
+    _ hearing: OutputPeriod, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?
   ) {
     peak = 0
     for frame in 0..<hearing.frames {

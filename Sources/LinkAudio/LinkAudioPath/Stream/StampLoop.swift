@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The sender's crystal: the straight line from a stream's places to time, which `Course` bends.
+/// The sender's crystal: the straight line from a stream's places to time, which `StreamClock` bends.
 ///
 /// A least-squares line through the stamps, with a fading memory. It has no lag at a constant difference of
 /// the crystals, and a single stamp moves it little. It starts as the line through all stamps and slows down

@@ -19,7 +19,7 @@ struct StampNoise: BitwiseCopyable {
   /// Largest error that is still noise, as a multiple of the typical one.
   static var widest: Double { 8 }
   /// Smallest step of a new measurement, in microseconds. A server's times jump by this much and return
-  /// (`Course`).
+  /// (`StreamClock`).
   static var least: Double { 50 }
   /// A new measurement is sure after this number of stamps and of microseconds. Stamps alone are not enough:
   /// all stamps of one long period have the same error.

@@ -114,8 +114,8 @@ private final class Replay {
     }
   }
 
-  private var hearing: Hearing {
-    Hearing(
+  private var hearing: OutputPeriod {
+    OutputPeriod(
       frames: Self.period, sampleRate: 48_000, start: now, frameMicros: Self.frameMicros, latencyMicros: 0,
       grid: grid)
   }

@@ -17,7 +17,7 @@ struct FarPlacesTests {
     let seed = generator.next()
     var dice = Dice(seed: seed)
     for rate in [1, 44_100, UInt32.max] {
-      var (course, past) = (Course(place: first, time: 5e6, sampleRate: rate), Past())
+      var (course, past) = (StreamClock(place: first, time: 5e6, sampleRate: rate), StreamClockHistory())
       var place = first
       for _ in 0..<2_000 {
         let stamp = 5e6 + Double(Int64(truncatingIfNeeded: dice.next()) >> Int64(dice.next() % 64))

@@ -124,7 +124,7 @@ struct HostileStreamTests {
     let receiver = Receiver()
     let seconds = 2
     for period in 0..<seconds * 48_000 / 256 {
-      let hearing = Hearing(
+      let hearing = OutputPeriod(
         frames: 256, sampleRate: 48_000, start: Double(period * 256) / 0.048, frameMicros: 1 / 0.048,
         latencyMicros: 5000, grid: SessionGrid(session: 1, origin: 0, beatMicros: 500_000))
       for number in stride(from: period * 256, to: (period + 1) * 256, by: 2) {
@@ -145,7 +145,7 @@ struct HostileStreamTests {
   @Test func `streams that alternate with each packet begin at most once a period`() {
     let receiver = Receiver()
     for period in 0..<20 {
-      let hearing = Hearing(
+      let hearing = OutputPeriod(
         frames: 256, sampleRate: 48_000, start: Double(period * 256) / 0.048, frameMicros: 1 / 0.048,
         latencyMicros: 5000, grid: SessionGrid(session: 1, origin: 0, beatMicros: 500_000))
       for packet in 0..<256 {
@@ -194,7 +194,7 @@ struct HostileStreamTests {
   @Test func `impossible periods are silent and do no harm`() {
     let receiver = Receiver()
     let bad: [Double] = [.nan, .infinity, -.infinity, 0, -1, 1e300, -1e300, 1e18]
-    let good = Hearing(
+    let good = OutputPeriod(
       frames: 256, sampleRate: 48_000, start: 0, frameMicros: 20.8, latencyMicros: 5000,
       grid: SessionGrid(session: 1, origin: 0, beatMicros: 500_000))
     let packet = Packet(

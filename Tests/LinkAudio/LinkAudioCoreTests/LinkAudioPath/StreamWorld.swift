@@ -31,11 +31,11 @@ final class Receiver {
     right.deallocate()
   }
 
-  func take(_ packet: Packet, _ hearing: Hearing) {
+  func take(_ packet: Packet, _ hearing: OutputPeriod) {
     packet.samples.withUnsafeBufferPointer { playout.take(packet.chunk, samples: $0, hearing) }
   }
 
-  func render(_ hearing: Hearing, _ listen: (Int, SIMD2<Float>) -> Void) {
+  func render(_ hearing: OutputPeriod, _ listen: (Int, SIMD2<Float>) -> Void) {
     playout.render(hearing, left: left, right: right)
     for frame in 0..<hearing.frames { listen(frame, SIMD2(left[frame], right[frame])) }
   }
@@ -93,7 +93,7 @@ final class StreamWorld<Source: Sender> {
     }
     let wandered = wander(start)
     let error = wandered + (wobble > 0 ? Double.random(in: -wobble...wobble, using: &dice) : 0)
-    let hearing = Hearing(
+    let hearing = OutputPeriod(
       frames: period, sampleRate: UInt32(card.rate), start: start + error, frameMicros: card.frameMicros,
       latencyMicros: latency, grid: grid)
     let micros = Double(period) * card.frameMicros

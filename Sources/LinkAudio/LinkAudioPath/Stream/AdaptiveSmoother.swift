@@ -5,7 +5,7 @@
 ///
 /// An error within the noise is corrected with the time constant `calm`, so that the noise is not heard. A
 /// larger error is real, and each doubling is corrected sixteen times as fast.
-struct Pursuit: BitwiseCopyable {
+struct AdaptiveSmoother: BitwiseCopyable {
   /// Time constant for errors within the noise.
   static var calm: Double { 20e6 }
   /// Least noise that we assume, because clocks count whole microseconds.

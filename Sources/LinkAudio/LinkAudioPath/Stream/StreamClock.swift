@@ -10,17 +10,17 @@ import BeatMath
 /// line bends toward the stamps, as fast as their noise allows and no faster than the playhead can follow. A
 /// larger step means that a clock was measured again.
 ///
-/// The sound that is heard now was stamped a delay ago; its time comes from the line as it was then (`Past`).
-struct Course: BitwiseCopyable {
+/// The sound that is heard now was stamped a delay ago; its time comes from the line as it was then (`StreamClockHistory`).
+struct StreamClock: BitwiseCopyable {
   /// Stamps are averaged over this part of a second (1/96).
   static var blocks: Int64 { 96 }
-  /// The part of the playhead's speed (`Pursuit.haste`) that bends of the line may use. Within the two
+  /// The part of the playhead's speed (`AdaptiveSmoother.haste`) that bends of the line may use. Within the two
   /// seconds for which `Grids` remembers a former grid, the line then moves less than half the way to the new
   /// grid; any closer, a stamp could belong to either.
   static var share: Double { 0.7 }
 
   private var crystal = StampLoop()
-  private var wander = Pursuit()
+  private var wander = AdaptiveSmoother()
   /// Microseconds by which the line is behind the crystal's line.
   private var bend = 0.0
   // The block of frames whose stamps are averaged now.
@@ -50,7 +50,7 @@ struct Course: BitwiseCopyable {
   func place(at time: Double) -> Double { crystal.place(at: time - bend) }
 
   /// Moves the whole line, past included: our own clock was corrected.
-  mutating func shift(by micros: Double, _ past: inout Past) {
+  mutating func shift(by micros: Double, _ past: inout StreamClockHistory) {
     crystal.step(by: micros)
     past.shift(by: micros)
   }
@@ -59,7 +59,7 @@ struct Course: BitwiseCopyable {
   mutating func step(by micros: Double) { crystal.step(by: micros) }
 
   /// Keeps only the rate, and begins at this stamp.
-  mutating func restart(at place: Int64, _ stamp: Double, _ past: inout Past) {
+  mutating func restart(at place: Int64, _ stamp: Double, _ past: inout StreamClockHistory) {
     advance(to: place, &past)
     crystal.restart(at: place, stamp)
     bend = 0
@@ -67,7 +67,7 @@ struct Course: BitwiseCopyable {
   }
 
   /// Takes a rare stamp, or one that does not continue the last: it corrects only the crystal's line.
-  mutating func measure(at place: Int64, _ stamp: Double, _ past: inout Past) {
+  mutating func measure(at place: Int64, _ stamp: Double, _ past: inout StreamClockHistory) {
     let before = crystal.time(at: place)
     crystal.measure(at: place, stamp)
     moved += crystal.time(at: place) - before
@@ -75,7 +75,7 @@ struct Course: BitwiseCopyable {
   }
 
   /// Takes a stamp that continues the last: it may also bend the line.
-  mutating func follow(at place: Int64, _ stamp: Double, _ past: inout Past) {
+  mutating func follow(at place: Int64, _ stamp: Double, _ past: inout StreamClockHistory) {
     let before = crystal.time(at: place)
     crystal.measure(at: place, stamp)
     let now = crystal.time(at: place)
@@ -86,7 +86,7 @@ struct Course: BitwiseCopyable {
   }
 
   /// Ends the blocks before this place: bends the line, and records where it was.
-  private mutating func advance(to place: Int64, _ past: inout Past) {
+  private mutating func advance(to place: Int64, _ past: inout StreamClockHistory) {
     guard place &- blockBegin >= blockFrames else { return }
     if count > 0 {
       let micros = Double(blockFrames) * frameMicros
@@ -96,7 +96,7 @@ struct Course: BitwiseCopyable {
     (sum, count, moved) = (0, 0, 0)
     let blocks = (place &- blockBegin) / blockFrames
     // Past a long gap, only its end is recorded.
-    for block in max(0, blocks &- Int64(Past.capacity))..<blocks {
+    for block in max(0, blocks &- Int64(StreamClockHistory.capacity))..<blocks {
       let begin = blockBegin &+ block &* blockFrames
       past.add(begin, time(at: begin), blockFrames: blockFrames)
     }
@@ -105,7 +105,7 @@ struct Course: BitwiseCopyable {
 }
 
 /// The line's time at the begin of each recent block; before those it continues straight.
-struct Past: BitwiseCopyable {
+struct StreamClockHistory: BitwiseCopyable {
   /// Ten seconds of blocks.
   static var capacity: Int { 1024 }
 

@@ -7,7 +7,7 @@ import Glibc
 /// At normal priority, incoming audio can wait milliseconds behind CPU-bound programs. So the thread takes
 /// the lowest real-time priority, if permitted; JACK and PipeWire have five and more. But a real-time thread
 /// takes the processor from all others, and any peer can load it with a flood. So it has a budget.
-struct Urgency {
+struct RealtimePriority {
   private(set) var state = LinkAudio.Scheduling.ordinary
   private var budget: UrgencyBudget
   private var isGranted = false

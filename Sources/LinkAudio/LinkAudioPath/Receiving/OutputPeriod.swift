@@ -2,7 +2,7 @@
 
 /// A period of an output and the session's beats in it: all that a `Playout` needs to know about the audio
 /// cycle.
-public struct Hearing: Sendable, BitwiseCopyable {
+public struct OutputPeriod: Sendable, BitwiseCopyable {
   /// Frames in the period; at most 8192.
   public var frames: Int
   /// Nominal rate of the output.

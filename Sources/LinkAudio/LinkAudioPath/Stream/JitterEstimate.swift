@@ -3,7 +3,7 @@ import BeatMath
 
 /// How long after their beats chunks become playable: they arrive, then wait for a period to begin. Keeps the
 /// longest and the shortest time of the last half minute.
-struct Lateness: BitwiseCopyable {
+struct JitterEstimate: BitwiseCopyable {
   /// Seconds.
   static var memory: Int { 32 }
 
