@@ -81,7 +81,7 @@ final class Shared: Sendable {
     var isClosing = false
     var counters = SurfaceCounters()
     var endpoints: [Endpoint] = []
-    var hands = Hands(at: Clocks.read().host)
+    var hands = LocalInputQueue(at: Clocks.read().host)
     var mail = BrowserMail()
     /// Delivers packets to browsers.
     var post: (@Sendable ([UInt8], Peer) -> Void)?
@@ -120,7 +120,7 @@ final class Shared: Sendable {
     if isNew { bell.signal() }
   }
 
-  func receive(_ touch: Touch, at time: Micros) {
+  func receive(_ touch: LocalInput, at time: Micros) {
     mailbox.withLock { $0.hands.put(touch, at: time) }
     bell.signal()
   }

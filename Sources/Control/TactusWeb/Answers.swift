@@ -15,7 +15,7 @@ struct Answers {
   init(_ settings: WebSettings) { self.settings = settings }
 
   /// The refusal of a request that may not be looked at further.
-  func refusal(_ request: Request, at door: Visitor.Door) -> Response? {
+  func refusal(_ request: Request, at door: Connection.Door) -> Response? {
     if request.hosts > 1 || request.path.isEmpty { return Response(400, "not a request\n") }
     guard request.isFor(machine) else {
       return Response(403, "this is not \(printable(request.host, limit: 80))\n")
@@ -35,7 +35,7 @@ struct Answers {
   }
 
   mutating func answer(
-    _ request: Request, body: [UInt8], from visitor: Visitor, _ surface: OSCSurface, isPaired: Bool,
+    _ request: Request, body: [UInt8], from visitor: Connection, _ surface: OSCSurface, isPaired: Bool,
     pair: ([UInt8]) -> Pairing.Answer
   ) -> Response {
     guard visitor.door == .page else {
@@ -53,7 +53,7 @@ struct Answers {
   }
 
   private mutating func query(
-    _ request: Request, from visitor: Visitor, _ surface: OSCSurface, isPaired: Bool
+    _ request: Request, from visitor: Connection, _ surface: OSCSurface, isPaired: Bool
   ) -> Response {
     let snapshot = surface.snapshot
     tree.follow(snapshot)

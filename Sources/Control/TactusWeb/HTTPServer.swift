@@ -21,15 +21,15 @@ struct Response {
 /// The owner of the server: answers its requests and gets its events.
 protocol HTTPAnswering: AnyObject {
   /// A refusal before the body is read; nil: go on. Only `POST` may have a body.
-  func refusal(_ request: Request, from visitor: Visitor) -> Response?
+  func refusal(_ request: Request, from visitor: Connection) -> Response?
   /// Whether the visitor's host has budget left and the answer is ready; otherwise the request waits.
-  func mayAsk(_ request: Request, from visitor: Visitor) -> Bool
-  func answer(_ request: Request, body: [UInt8], from visitor: Visitor) -> Response
+  func mayAsk(_ request: Request, from visitor: Connection) -> Bool
+  func answer(_ request: Request, body: [UInt8], from visitor: Connection) -> Response
   /// The connection speaks WebSocket from now on; `early` holds bytes that it has already sent.
-  func upgraded(_ visitor: Visitor, _ request: Request, handle: OpaquePointer, early: [UInt8])
-  func gone(_ visitor: Visitor)
+  func upgraded(_ visitor: Connection, _ request: Request, handle: OpaquePointer, early: [UInt8])
+  func gone(_ visitor: Connection)
   /// Called after library work for this visitor, to charge its host for the time since the last call.
-  func worked(for visitor: Visitor)
+  func worked(for visitor: Connection)
 }
 
 /// libmicrohttpd's daemon without a thread of its own: it takes connections, reads requests and sends
@@ -39,17 +39,17 @@ final class HTTPServer {
   private unowned let answerer: any HTTPAnswering
   /// Connections that we gave to the library and that it does not serve yet, by socket: up to 0.9
   /// libmicrohttpd begins with a connection in `MHD_add_connection`, from 1.0 on in `MHD_run`.
-  private var arriving: [Int32: Visitor] = [:]
+  private var arriving: [Int32: Connection] = [:]
   private var isClosing = false
   private var waiting: [(connection: OpaquePointer, exchange: Exchange)] = []
 
   /// One request.
   private final class Exchange {
-    let visitor: Visitor
+    let visitor: Connection
     let request: Request
     var body: [UInt8] = []
 
-    init(_ visitor: Visitor, _ request: Request) {
+    init(_ visitor: Connection, _ request: Request) {
       self.visitor = visitor
       self.request = request
     }
@@ -82,7 +82,7 @@ final class HTTPServer {
     for visitor in refused { answerer.gone(visitor) }
   }
 
-  func take(_ visitor: Visitor) -> Bool {
+  func take(_ visitor: Connection) -> Bool {
     arriving[visitor.descriptor] = visitor
     let isTaken = visitor.endpoint.withSocketAddress { address, length in
       MHD_add_connection(daemon, visitor.descriptor, address, length) == .YES
@@ -116,7 +116,7 @@ final class HTTPServer {
     -> UnsafeMutableRawPointer?
   {
     guard let context = web_context(connection) else { return nil }
-    let visitor = Unmanaged<Visitor>.fromOpaque(context).takeUnretainedValue()
+    let visitor = Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
     var request = Request(method: method, version: version, reached: visitor.reached.address)
     withUnsafeMutablePointer(to: &request) { place in
       _ = MHD_get_connection_values(connection, .HEADER_KIND, takeHeader, place)
@@ -195,7 +195,7 @@ final class HTTPServer {
   }
 
   fileprivate func end(_ place: UnsafeMutableRawPointer) {
-    let visitor = Unmanaged<Visitor>.fromOpaque(place).takeRetainedValue()
+    let visitor = Unmanaged<Connection>.fromOpaque(place).takeRetainedValue()
     answerer.gone(visitor)
     answerer.worked(for: visitor)
   }

@@ -6,24 +6,24 @@ import TactusOSC
 
 // HTTP requests and the beginning of a socket.
 extension WebLoop: HTTPAnswering {
-  func refusal(_ request: Request, from visitor: Visitor) -> Response? {
+  func refusal(_ request: Request, from visitor: Connection) -> Response? {
     counters.requests += 1
     guard let refusal = answers.refusal(request, at: visitor.door) else { return nil }
     if refusal.status == 403 { counters.foreign += 1 }
     return guarded(refusal)
   }
 
-  func mayAsk(_ request: Request, from visitor: Visitor) -> Bool {
+  func mayAsk(_ request: Request, from visitor: Connection) -> Bool {
     let now = HostClock.micros()
     return budget.has(visitor.host, at: now) && (!wantsDoctor(request, visitor) || doctor.hasReport(at: now))
   }
 
   /// An examination costs more than any other request, so only paired browsers may ask for it.
-  private func wantsDoctor(_ request: Request, _ visitor: Visitor) -> Bool {
+  private func wantsDoctor(_ request: Request, _ visitor: Connection) -> Bool {
     visitor.door == .page && request.path == "/doctor" && isPaired(request)
   }
 
-  func answer(_ request: Request, body: [UInt8], from visitor: Visitor) -> Response {
+  func answer(_ request: Request, body: [UInt8], from visitor: Connection) -> Response {
     let now = HostClock.micros()
     if Handshake.isAsked(request) { return guarded(welcome(request, from: visitor, at: now)) }
     if wantsDoctor(request, visitor) { return guarded(Answers.examined(doctor.report)) }
@@ -48,7 +48,7 @@ extension WebLoop: HTTPAnswering {
     return response
   }
 
-  private func welcome(_ request: Request, from visitor: Visitor, at now: Micros) -> Response {
+  private func welcome(_ request: Request, from visitor: Connection, at now: Micros) -> Response {
     guard request.path == "/osc" || request.path == "/" else { return Response(404, "the socket is /osc\n") }
     guard let accept = Handshake.accept(request) else {
       var response = Response(426, "WebSocket, version 13\n")
@@ -68,7 +68,7 @@ extension WebLoop: HTTPAnswering {
     return response
   }
 
-  func upgraded(_ visitor: Visitor, _ request: Request, handle: OpaquePointer, early: [UInt8]) {
+  func upgraded(_ visitor: Connection, _ request: Request, handle: OpaquePointer, early: [UInt8]) {
     let isPaired = isPaired(request) || visitor.shown == pairing.secret
     let browser = Browser(number: visitor.number, isPaired: isPaired)
     let peer = Peer(browser, at: visitor.endpoint)
@@ -80,13 +80,13 @@ extension WebLoop: HTTPAnswering {
     shared.mailbox.withLock { $0.outboxes[visitor.number] = WebShared.Outbox() }
   }
 
-  func worked(for visitor: Visitor) {
+  func worked(for visitor: Connection) {
     let spent = Budget.spent()
     budget.gate.charge(spent - worked, to: visitor.host, at: HostClock.micros())
     worked = spent
   }
 
-  func gone(_ visitor: Visitor) {
+  func gone(_ visitor: Connection) {
     forget(visitor)
     crowd.remove(visitor.number)
   }

@@ -11,7 +11,7 @@ final class WebLoop {
   let settings: WebSettings
   let shared: WebShared
   let surface: OSCSurface
-  let doors: WebDoors
+  let doors: HTTPListeners
   var answers: Answers
   let doctor: Doctor
   /// Returns the present secret, which may change at any time.
@@ -19,7 +19,7 @@ final class WebLoop {
   var secretDue = Micros.zero
   var pairing: Pairing
   var server: HTTPServer?
-  var crowd = Crowd()
+  var crowd = ConnectionPool()
   var counters = WebCounters()
   var budget = Budget(at: HostClock.micros())
   var near = Neighbourhood()
@@ -32,7 +32,7 @@ final class WebLoop {
   var worked = 0.0
   var watched: [pollfd] = []
   /// The visitors in `watched`, from its third place on.
-  var watchedSockets: [Visitor] = []
+  var watchedSockets: [Connection] = []
 
   init(
     _ settings: WebSettings, secret: @escaping @Sendable () -> Secret, surface: OSCSurface,
@@ -43,7 +43,7 @@ final class WebLoop {
     shared = WebShared(isOpenToNetworks: settings.isOpen)
     pairing = Pairing(secret())
     self.surface = surface
-    doors = WebDoors(settings, notice: notice)
+    doors = HTTPListeners(settings, notice: notice)
     answers = Answers(settings)
     doctor = Doctor(examine, bell: shared.bell)
     server = HTTPServer(for: self)
@@ -181,11 +181,11 @@ final class WebLoop {
   }
 
   /// Visitors with a socket, the one read longest ago first, so that all share the budget in turn.
-  private func turns() -> [Visitor] {
+  private func turns() -> [Connection] {
     crowd.visitors.values.filter { $0.socket != nil }.sorted { $0.heard < $1.heard }
   }
 
-  func mayListen(to visitor: Visitor, at now: Micros) -> Bool {
+  func mayListen(to visitor: Connection, at now: Micros) -> Bool {
     guard let socket = visitor.socket else { return false }
     return socket.mayRead(at: now) && budget.gate.has(visitor.trust, at: now)
       && budget.has(visitor.host, at: now)
@@ -211,13 +211,13 @@ final class WebLoop {
     }
   }
 
-  func end(_ visitor: Visitor) {
+  func end(_ visitor: Connection) {
     forget(visitor)
     visitor.end()
   }
 
   /// Forgets the visitor's socket; so does the surface.
-  func forget(_ visitor: Visitor) {
+  func forget(_ visitor: Connection) {
     guard let socket = visitor.socket, let number = socket.peer.browserNumber else { return }
     visitor.socket = nil
     shared.mailbox.withLock { mailbox in

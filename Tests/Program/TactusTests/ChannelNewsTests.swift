@@ -51,7 +51,7 @@ struct ChannelNewsTests {
     }
     #expect(lines.contains("Link Audio: Studio/Drums is here") && lines.last?.hasSuffix("is here") == true)
     let now = Micros(2_000_000_000)
-    func crowd(_ peer: String, _ count: Int) -> [ChannelNews.Crowd] {
+    func crowd(_ peer: String, _ count: Int) -> [ChannelNews.ConnectionPool] {
       [.init(peer: peer, leftOut: count, hasPlaces: false)]
     }
     #expect(presence.lines([], crowds: crowd("Evil", 10), at: now).count == 1)

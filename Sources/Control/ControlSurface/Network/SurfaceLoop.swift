@@ -19,7 +19,7 @@ final class SurfaceLoop {
   static let readPace = Micros(1000)
 
   let shared: Shared
-  private let doors: Doors
+  private let doors: OSCListeners
   private let outward: OutwardSockets
   private var machine: SurfaceMachine
   private var watched: [pollfd] = []
@@ -34,7 +34,7 @@ final class SurfaceLoop {
     _ settings: SurfaceSettings, state: SurfaceState, notice: @escaping @Sendable (Notice) -> Void,
     handler: @escaping @Sendable (Order) -> Verdict
   ) {
-    doors = Doors(settings, notice: notice)
+    doors = OSCListeners(settings, notice: notice)
     outward = OutwardSockets(notice: notice)
     self.notice = notice
     self.handler = handler

@@ -6,7 +6,7 @@ import MIDIControl
 /// The next change that waits for a beat, as the program knows it.
 struct Foresight {
   fileprivate(set) var change: QueuedChange?
-  /// `Agenda.changes` when `change` was found.
+  /// `ScheduledMessages.changes` when `change` was found.
   fileprivate var agenda: UInt64 = 0
   /// The state has changed since then, so that the same task may lead to another change.
   var isOld = false

@@ -26,7 +26,7 @@ extension SurfaceMachine {
     say(song.arming, of: song.title, at: time)
     let beats = reading.state.next(launch, after: time)
     defer { tellChanges() }
-    try postpone(Agenda.Entry(due: .beats(beats), task: .song(title), peer: asker.peer, cost: cost))
+    try postpone(ScheduledMessages.Entry(due: .beats(beats), task: .song(title), peer: asker.peer, cost: cost))
     reading.own.songWaiting = title
   }
 

@@ -30,7 +30,7 @@ struct SurfaceMachine {
   var subscribers: [Subscriber] = []
   /// Controllers that wait for a place.
   var applicants: [Subscriber] = []
-  var agenda = Agenda()
+  var agenda = ScheduledMessages()
   var foresight = Foresight()
   var gate = TempoGate<Asker>()
   var outward: Outward
@@ -216,13 +216,13 @@ struct SurfaceMachine {
     let cost = Cost.later(message)
     do throws(Refusal) {
       try allowance.spend(cost)
-      try postpone(Agenda.Entry(due: .wall(timetag), task: .message(message), peer: peer, cost: cost))
+      try postpone(ScheduledMessages.Entry(due: .wall(timetag), task: .message(message), peer: peer, cost: cost))
     } catch {
       refuse(error, message.address, to: peer)
     }
   }
 
-  mutating func postpone(_ entry: Agenda.Entry) throws(Refusal) {
+  mutating func postpone(_ entry: ScheduledMessages.Entry) throws(Refusal) {
     let isThere = agenda.add(
       entry, trust: trust(in: entry.peer), clocks: clocks, state: reading.state)
     guard !isThere else { return }

@@ -10,7 +10,7 @@ enum ChannelNews {
     "Link Audio: \(printable(name, limit: 200)) \(isThere ? "is here" : "has gone")"
   }
 
-  static func crowd(_ crowd: Crowd) -> String {
+  static func crowd(_ crowd: ConnectionPool) -> String {
     let peer = printable(crowd.peer, limit: 150)
     let count = crowd.leftOut == 1 ? "1 channel" : "\(crowd.leftOut) channels"
     return "Link Audio: \(AudioChannelPorts.limit) channels are received; no place is left for "
@@ -18,7 +18,7 @@ enum ChannelNews {
   }
 
   /// A peer with channels that find no place.
-  struct Crowd: Equatable {
+  struct ConnectionPool: Equatable {
     let peer: String
     let leftOut: Int
     let hasPlaces: Bool
@@ -27,11 +27,11 @@ enum ChannelNews {
 
 extension ChannelPlaces {
   /// The peers that find no place first.
-  var crowds: [ChannelNews.Crowd] {
+  var crowds: [ChannelNews.ConnectionPool] {
     let placed = Set(places.compactMap(\.channel))
     let peers = Set(offered.filter { placed.contains($0.id) }.map(\.peer))
     let groups = Dictionary(grouping: leftOut, by: \.peer).map { peer, channels in
-      ChannelNews.Crowd(
+      ChannelNews.ConnectionPool(
         peer: channels[0].peerName, leftOut: channels.count, hasPlaces: peers.contains(peer))
     }
     return groups.sorted {
@@ -52,7 +52,7 @@ struct ChannelPresence {
   private var pace: TokenBucket?
 
   mutating func lines(
-    _ now: [(name: String, isThere: Bool)], crowds: [ChannelNews.Crowd] = [], at time: Micros
+    _ now: [(name: String, isThere: Bool)], crowds: [ChannelNews.ConnectionPool] = [], at time: Micros
   ) -> [String] {
     var turns =
       pace ?? TokenBucket(perSecond: Self.linesPerMinute / 60, capacity: Self.linesAtOnce, at: time)

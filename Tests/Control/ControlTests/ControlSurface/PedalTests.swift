@@ -225,7 +225,7 @@ struct PedalTests {
   @Test
   func `local input beyond the queue is dropped, and reported once a minute`() {
     var desk = desk()
-    var hands = Hands(at: .zero)
+    var hands = LocalInputQueue(at: .zero)
     for _ in 0..<SurfaceLimits.touches + 3 { hands.put(.key([]), at: .zero) }
     #expect(hands.takeLost() == 3 && hands.takeLost() == 0)
     for _ in 0..<100 { desk.machine.note(.touchesLost) }

@@ -40,7 +40,7 @@ struct DoorTests {
     let second = try PageStudio(settings)
     defer { second.close() }
     let port = try #require(second.web.endpoints.first?.port)
-    #expect(port > first.port && port <= first.port + Doorway.nextPorts)
+    #expect(port > first.port && port <= first.port + ListenPolicy.nextPorts)
     settings.isPortFixed = true
     let third = try PageStudio(settings)
     defer { third.close() }

@@ -140,7 +140,7 @@ struct HostileTests {
   @Test
   func `the time limit of a connection restarts with each answer`() {
     let now = Micros(1_000_000)
-    let visitor = Visitor(
+    let visitor = Connection(
       1, -1, from: Endpoint(.loopback, port: 1), at: Endpoint(.loopback, port: 2), .page, now: now)
     #expect(visitor.deadline == now + Micros(10_000_000))
     visitor.asks(at: now + Micros(1))

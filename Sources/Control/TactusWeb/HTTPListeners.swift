@@ -8,13 +8,13 @@ import TactusOSC
 
 /// The listening sockets. Each address opens, fails and returns on its own, with a notice; all are checked
 /// again every two seconds.
-final class WebDoors {
+final class HTTPListeners {
   final class Door {
     let descriptor: Int32
     let endpoint: Endpoint
-    let kind: Visitor.Door
+    let kind: Connection.Door
 
-    init(_ wanted: Endpoint, _ kind: Visitor.Door) throws(OpenFailure) {
+    init(_ wanted: Endpoint, _ kind: Connection.Door) throws(OpenFailure) {
       descriptor = try openSocket(wanted, SOCK_STREAM)
       setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
       do throws(OpenFailure) {
@@ -90,7 +90,7 @@ final class WebDoors {
     guard !settings.isPortFixed, port != 0 else { return }
     let first = port
     while port != 0, wanted.contains(where: { Self.isTaken(Endpoint($0, port: port)) }) {
-      port = Doorway.port(after: port, wanted: first)
+      port = ListenPolicy.port(after: port, wanted: first)
     }
   }
 
@@ -127,7 +127,7 @@ final class WebDoors {
   /// Checks all listeners if it is time; returns whether it did.
   func look(at now: Micros, beside surface: Address?) -> Bool {
     guard let due = deadline, now >= due else { return false }
-    self.due = now + Doorway.interval
+    self.due = now + ListenPolicy.interval
     defer { hasLooked = true }
     for index in places.indices { look(at: &places[index]) }
     lookAtQuery(surface)
@@ -136,7 +136,7 @@ final class WebDoors {
 
   private func look(at place: inout Place) {
     if let door = place.door {
-      guard Doorway.loss(of: door.endpoint.address) != nil else { return }
+      guard ListenPolicy.loss(of: door.endpoint.address) != nil else { return }
       place.door = nil
     }
     do throws(OpenFailure) {
@@ -144,7 +144,7 @@ final class WebDoors {
       port = door.endpoint.port
       (place.door, place.failure) = (door, nil)
     } catch {
-      if Doorway.isMissed(place.host, error) {
+      if ListenPolicy.isMissed(place.host, error) {
         place.failure = told("no page: \(error)", after: place.failure)
       }
     }

@@ -16,7 +16,7 @@ extension WebLoop {
         let begun = Budget.spent()
         guard let (socket, source) = next(at: door, now) else { break }
         counters.connections += 1
-        let host = Visitor.host(of: source)
+        let host = Connection.host(of: source)
         if budget.admits(host, at: now) {
           welcome(socket, source, at: door, now)
         } else {
@@ -31,7 +31,7 @@ extension WebLoop {
     }
   }
 
-  private func welcome(_ socket: Int32, _ source: Endpoint, at door: WebDoors.Door, _ now: Micros) {
+  private func welcome(_ socket: Int32, _ source: Endpoint, at door: HTTPListeners.Door, _ now: Micros) {
     setNonBlocking(socket)
     guard let reached = Endpoint(of: socket), serves(source.address, at: door, reached: reached.address)
     else {
@@ -39,7 +39,7 @@ extension WebLoop {
       Glibc.close(socket)
       return
     }
-    let visitor = Visitor(crowd.nextNumber(), socket, from: source, at: reached, door.kind, now: now)
+    let visitor = Connection(crowd.nextNumber(), socket, from: source, at: reached, door.kind, now: now)
     guard crowd.makeRoom(for: visitor.endpoint.address, at: now) else {
       counters.crowded += 1
       Glibc.close(socket)
@@ -58,7 +58,7 @@ extension WebLoop {
     Glibc.close(socket)
   }
 
-  private func next(at door: WebDoors.Door, _ now: Micros) -> (socket: Int32, source: Endpoint)? {
+  private func next(at door: HTTPListeners.Door, _ now: Micros) -> (socket: Int32, source: Endpoint)? {
     var address = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     let descriptor = withUnsafeMutableBytes(of: &address) { raw in
@@ -77,7 +77,7 @@ extension WebLoop {
   }
 
   /// The page serves the networks of this machine; OSCQuery's own port obeys the same rules as OSC's port.
-  private func serves(_ host: Address, at door: WebDoors.Door, reached: Address) -> Bool {
+  private func serves(_ host: Address, at door: HTTPListeners.Door, reached: Address) -> Bool {
     var rules = SurfaceSettings()
     if door.kind == .query { rules.allow = settings.allow }
     // An address that is newer than our last look has no interface yet.

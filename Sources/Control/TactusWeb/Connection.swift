@@ -4,7 +4,7 @@ import BeatMath
 import Glibc
 
 /// One TCP connection, from accept to close.
-final class Visitor {
+final class Connection {
   enum Door: Sendable {
     case page, query
   }
@@ -88,8 +88,8 @@ final class Visitor {
 }
 
 /// All connections, and the choice of one to close when there are too many.
-struct Crowd {
-  private(set) var visitors: [Int: Visitor] = [:]
+struct ConnectionPool {
+  private(set) var visitors: [Int: Connection] = [:]
   private var counted = 0
 
   mutating func nextNumber() -> Int {
@@ -97,13 +97,13 @@ struct Crowd {
     return counted
   }
 
-  mutating func add(_ visitor: Visitor) { visitors[visitor.number] = visitor }
+  mutating func add(_ visitor: Connection) { visitors[visitor.number] = visitor }
   mutating func remove(_ number: Int) { visitors[number] = nil }
 
   /// Connections that were shut down are not closed at once; no more are accepted until some are.
   var takesMore: Bool { visitors.count < WebLimits.connections + WebLimits.leaving }
 
-  private var present: [Visitor] { visitors.values.filter { !$0.isEnding } }
+  private var present: [Connection] { visitors.values.filter { !$0.isEnding } }
 
   /// Makes room for a newcomer by closing the connection with the lowest priority; if the newcomer's address
   /// has its maximum, one of its own. Sockets of paired browsers stay. False: there is no room.
@@ -118,7 +118,7 @@ struct Crowd {
     let crowd = (isOwnFull ? own : present).filter { $0.socket?.peer.isPairedBrowser != true }
     var more: [Address: Int] = [:]
     for one in crowd { more[one.endpoint.address, default: -WebLimits.ofOneBrowser] += 1 }
-    func rank(_ one: Visitor) -> (isSilent: Int, fewer: Int, claim: Int, since: Micros) {
+    func rank(_ one: Connection) -> (isSilent: Int, fewer: Int, claim: Int, since: Micros) {
       let claim = one.claim(at: now)
       return (min(claim, 1), -max(0, more[one.endpoint.address] ?? 0), claim, one.since)
     }
@@ -131,5 +131,5 @@ struct Crowd {
   var deadline: Micros? { present.map(\.deadline).min() }
 
   /// Connections past their deadline.
-  func late(at now: Micros) -> [Visitor] { present.filter { $0.deadline <= now } }
+  func late(at now: Micros) -> [Connection] { present.filter { $0.deadline <= now } }
 }

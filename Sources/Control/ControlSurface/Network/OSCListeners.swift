@@ -10,7 +10,7 @@ import TactusOSC
 /// Each place opens, fails and comes back independently and reports that. An address may appear after us
 /// (DHCP, a cable) or go, and another program may hold a port for a while. Every two seconds we look at all
 /// of them again.
-final class Doors {
+final class OSCListeners {
   /// Shortest time between two starts of a program that announces us.
   static let announcementInterval = Micros(30_000_000)
 
@@ -57,7 +57,7 @@ final class Doors {
     var port = wanted
     var tries = Self.open(hosts, port: port, settings)
     while !settings.isPortFixed, wanted != 0, port != 0, tries.contains(where: Self.isTaken) {
-      port = Doorway.port(after: port, wanted: wanted)
+      port = ListenPolicy.port(after: port, wanted: wanted)
       tries = Self.open(hosts, port: port, settings)
     }
     for case .success(let box) in tries { port = box.socket.endpoint.port }
@@ -128,7 +128,7 @@ final class Doors {
   /// Looks at all places again if that is due; returns true then.
   func look(at now: Micros, web: WebReach) -> Bool {
     guard now >= due else { return false }
-    due = now + Doorway.interval
+    due = now + ListenPolicy.interval
     for index in addresses.indices {
       let endpoint = settings.listen[index]
       if addresses[index].thing == nil {
@@ -136,7 +136,7 @@ final class Doors {
         addresses[index] = door(endpoint.address, found[0], now: addresses[index])
         if let opened = addresses[index].thing { notice(.opened("OSC: \(opened.socket.endpoint)")) }
       } else if let here = addresses[index].thing?.socket.endpoint.address,
-        let failure = Doorway.loss(of: here)
+        let failure = ListenPolicy.loss(of: here)
       {
         addresses[index] = door(endpoint.address, .failure(failure), now: addresses[index])
       }
@@ -188,7 +188,7 @@ final class Doors {
     case .success(let box): return Door(thing: box)
     case .failure(let failure):
       return Door(
-        failure: Doorway.isMissed(host, failure) ? told(Self.words(failure), after: door.failure) : nil)
+        failure: ListenPolicy.isMissed(host, failure) ? told(Self.words(failure), after: door.failure) : nil)
     }
   }
 

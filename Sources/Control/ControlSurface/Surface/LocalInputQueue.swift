@@ -3,7 +3,7 @@ import BeatMath
 import MIDIControl
 
 /// Local input that does not come by OSC.
-enum Touch: Sendable {
+enum LocalInput: Sendable {
   case midi(MIDIMessage)
   case key([Target])
 }
@@ -12,8 +12,8 @@ enum Touch: Sendable {
 ///
 /// If the queue is full, the oldest move of the same knob makes room for the newest. So the knob's final
 /// position always arrives, and a busy knob never displaces a pedal.
-struct Hands {
-  private var waiting: [(touch: Touch, time: Micros)] = []
+struct LocalInputQueue {
+  private var waiting: [(touch: LocalInput, time: Micros)] = []
   private var budget: TokenBucket
   private(set) var lost = 0
 
@@ -21,7 +21,7 @@ struct Hands {
     budget = TokenBucket(perSecond: Cost.hands.perSecond, capacity: Cost.hands.atOnce, at: now)
   }
 
-  mutating func put(_ touch: Touch, at time: Micros) {
+  mutating func put(_ touch: LocalInput, at time: Micros) {
     if waiting.count >= SurfaceLimits.touches {
       waiting.remove(at: waiting.firstIndex { $0.touch.isOf(touch) } ?? 0)
       lost += 1
@@ -30,7 +30,7 @@ struct Hands {
   }
 
   /// nil: the queue is empty, or the budget is used up.
-  mutating func next(at now: Micros) -> (touch: Touch, time: Micros)? {
+  mutating func next(at now: Micros) -> (touch: LocalInput, time: Micros)? {
     guard !waiting.isEmpty, budget.has(Double(Cost.touch), at: now) else { return nil }
     return waiting.removeFirst()
   }
@@ -48,9 +48,9 @@ struct Hands {
   var deadline: Micros? { waiting.isEmpty ? nil : budget.time(of: Double(Cost.touch)) }
 }
 
-extension Touch {
+extension LocalInput {
   /// Whether both inputs come from the same knob, key or pedal.
-  fileprivate func isOf(_ other: Touch) -> Bool {
+  fileprivate func isOf(_ other: LocalInput) -> Bool {
     switch (self, other) {
     case (.midi(let message), .midi(let newer)): message.event == newer.event
     case (.key(let targets), .key(let newer)): targets == newer

@@ -4,9 +4,9 @@ import BeatMath
 import Glibc
 import TactusOSC
 
-/// Rules for every listening address, for controllers (`Doors`) and for browsers: how often we look at it
+/// Rules for every listening address, for controllers (`OSCListeners`) and for browsers: how often we look at it
 /// again, which ports we try, when it is lost, and which missing address is no failure.
-package enum Doorway {
+package enum ListenPolicy {
   package static let interval = Micros(2_000_000)
   /// If the usual port is taken, we try this many ports after it before any free one.
   package static let nextPorts: UInt16 = 16

@@ -7,7 +7,7 @@ import TactusOSC
 ///
 /// Bounded. It keeps each sender's address, which liblo's own queue does not. The wall clock may step while
 /// an entry waits, so its moment is computed again whenever the clocks are read.
-struct Agenda {
+struct ScheduledMessages {
   enum Due {
     case wall(Timetag)
     /// A beat of the session: a tempo change meanwhile moves the moment, not the beat.

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("More pedals than anybody has")
 struct HandsTests {
-  private func message(_ bytes: [UInt8]) throws -> Touch { .midi(try #require(MIDIMessage(bytes))) }
+  private func message(_ bytes: [UInt8]) throws -> LocalInput { .midi(try #require(MIDIMessage(bytes))) }
 
   @Test
   func `20,000 knob moves a second are charged and queued within limits`()
@@ -16,7 +16,7 @@ struct HandsTests {
     var settings = SurfaceSettings()
     settings.bindings = ["cc 7 = click/volume"].compactMap { MIDIBinding($0) }
     var desk = Desk(settings)
-    var hands = Hands(at: desk.now)
+    var hands = LocalInputQueue(at: desk.now)
     var charged = 0
     var obeyed = 0
     var longest = Micros.zero
@@ -41,7 +41,7 @@ struct HandsTests {
 
   @Test
   func `a flood of knob moves keeps the last one and drops no pedal`() throws {
-    var hands = Hands(at: .zero)
+    var hands = LocalInputQueue(at: .zero)
     for count in 0..<1000 {
       if count == 500 { hands.put(try message([0x90, 60, 100]), at: Micros(500)) }
       hands.put(try message([0xB0, 7, UInt8(count % 128)]), at: Micros(Int64(count)))
@@ -60,7 +60,7 @@ struct HandsTests {
 
   @Test
   func `input beyond the budget waits exactly until there is budget again`() throws {
-    var hands = Hands(at: .zero)
+    var hands = LocalInputQueue(at: .zero)
     #expect(hands.deadline == nil)
     hands.put(try message([0x90, 60, 100]), at: .zero)
     hands.charge(Int(Cost.hands.atOnce), at: .zero)
