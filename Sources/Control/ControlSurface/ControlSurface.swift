@@ -2,8 +2,8 @@
 public import BeatMath
 internal import LinkSystem
 public import MIDIControl
-import TactusOSC
 import Synchronization
+import TactusOSC
 
 /// The running control surface: OSC for controllers, tablets and programs.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-import TactusOSC
 import Glibc
+import TactusOSC
 
 /// Runs `NSMClient` with a real socket. It uses a single one, because managers recognise a client by its
 /// source address. [control]

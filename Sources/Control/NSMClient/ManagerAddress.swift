@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
 import LinkSystem
 import TactusOSC
-import Glibc
 
 /// `NSM_URL`, which a session manager sets for the programs that it starts: `osc.udp://host:port/`.
 public struct ManagerAddress: Equatable, Sendable {

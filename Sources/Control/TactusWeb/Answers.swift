@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import BeatMath
 import ControlSurface
-import TactusJSON5
+import LinkAddresses
 import LinkSystem
+import TactusJSON5
 import TactusOSC
 
 /// The answer to each request: the page, the browser's rights, the pairing, OSCQuery. It has no socket.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import BeatMath
 import ControlSurface
 import Glibc
+import LinkAddresses
 
 /// Limits on the processor time that browsers may cost the web thread, in microseconds: together less than a
 /// tenth of a core.

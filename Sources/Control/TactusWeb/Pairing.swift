@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import LinkAddresses
 public import BeatMath
+public import LinkAddresses
 
 /// The rights of browsers: a browser shows the secret's code once, and from then on its token.
 ///

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import LinkAddresses
 import BeatMath
 public import ControlSurface
+public import LinkAddresses
 import LinkSystem
-import TactusOSC
 import Synchronization
+import TactusOSC
 
 /// The page for every phone, its socket, and OSCQuery: HTTP and WebSocket on a thread of their own.
 ///

@@ -58,8 +58,9 @@ extension WebLoop {
     }
   }
 
-  private func converse(_ heard: WebSocket.Heard, with visitor: Connection, _ socket: WebSocket, at now: Micros)
-  {
+  private func converse(
+    _ heard: WebSocket.Heard, with visitor: Connection, _ socket: WebSocket, at now: Micros
+  ) {
     for word in Conversation.words(heard, socket, surface.snapshot, at: now) {
       switch word {
       case .packet(let packet):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import BeatMath
 import ControlSurface
 import Glibc
+import LinkAddresses
 import LinkSystem
 import TactusOSC
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import LinkAddresses
 import BeatMath
+public import LinkAddresses
 
 /// Addresses, access and announced name of the server.
 public struct WebSettings: Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import TactusChoices
 public import HostSync
+public import TactusChoices
 
 // ClickSounds: the sounds of a click as samples at the server's rate, in memory that the audio thread may
 // read.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TactusChoices
 import Glibc
+import TactusChoices
 
 /// The recipe of a sound: tones that die away, and noise.
 struct Recipe {

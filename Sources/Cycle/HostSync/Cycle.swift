@@ -23,7 +23,8 @@ public struct Cycle: BitwiseCopyable {
   public var clients: Int32
   /// Maps JACK's clock to Link's.
   public var clock: ClockMap
-  /// Published by the network thread; its timeline is in Link's host time. Only `FreewheelSession` may read it.
+  /// Published by the network thread; its timeline is in Link's host time. Only `FreewheelSession` may read
+  /// it.
   fileprivate var session: SessionView
   public var settings: Settings
   /// The same number means the same settings as in the last cycle.

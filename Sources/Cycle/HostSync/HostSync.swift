@@ -16,8 +16,8 @@ import TactusChoices
 // twice or not at all.
 //
 // These values are large, and Swift copies a whole value for a call that borrows it. So methods that run in
-// every cycle and only read are inlined or `mutating`, and `Cycle` and `OutputContext`, which are only read, are
-// passed as `inout`.
+// every cycle and only read are inlined or `mutating`, and `Cycle` and `OutputContext`, which are only read,
+// are passed as `inout`.
 //
 // JACK calls back three times for a cycle: `mayRoll` while a transport starts, `run`, and, if we are timebase
 // master, `bbt` for the next cycle. All [audio].

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import CTactusJACK
-import TactusChoices
 import HostSync
+import TactusChoices
 
 /// The state that only the audio thread touches while a client is active: `HostSync`, and what brings it its
 /// cycle.

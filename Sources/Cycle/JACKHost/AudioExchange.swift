@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-public import TactusChoices
 import Glibc
-import LinkHandoff
 public import HostSync
+import LinkHandoff
 import Synchronization
+public import TactusChoices
 
 /// Everything that crosses between the audio thread and the other threads. Only `let`s: atomics and handoffs,
 /// each with one writer and one reader.

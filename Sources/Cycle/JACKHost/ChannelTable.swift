@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import AudioLanes
-import TactusChoices
 import CTactusJACK
 import HostSync
 import LinkAudioPath
+import TactusChoices
 
 /// The channels as the audio thread sees them: it gets the table whole and never changes it. [audio]
 struct ChannelTable: BitwiseCopyable {

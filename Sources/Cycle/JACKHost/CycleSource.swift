@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import CTactusJACK
 import HostSync
+import TactusChoices
 
 /// The source of a `Cycle`: JACK's answers, its ports' buffers, and the values that other threads published.
 struct CycleSource {

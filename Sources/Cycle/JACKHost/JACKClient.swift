@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TactusChoices
 import CTactusJACK
 import Glibc
+import TactusChoices
 
 /// A server as an open client sees it.
 public struct ServerDescription: Equatable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-public import TactusChoices
 public import HostSync
+public import TactusChoices
 
 /// tactus as a client of a JACK server: its ports, and how it survives servers that restart, hang or go away.
 ///

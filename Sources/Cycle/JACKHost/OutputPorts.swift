@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import CTactusJACK
-public import TactusChoices
 import Glibc
 public import HostSync
+public import TactusChoices
 
 /// An output that the user added, for which JACK shall have a port.
 public struct OwnOutput: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CTactusJACK
-import TactusChoices
 import HostSync
+import TactusChoices
 
 /// The user's outputs as the audio thread sees them: it gets the table whole and never changes it. [audio]
 struct OutputTable: BitwiseCopyable {

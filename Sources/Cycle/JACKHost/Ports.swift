@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import TactusChoices
 import CTactusJACK
+public import TactusChoices
 
 /// Our standing ports as JACK shows them. All are registered at start, even if unused: sessions lose the
 /// connections of a port that appears later.

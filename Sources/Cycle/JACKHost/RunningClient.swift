@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import CTactusJACK
-import TactusChoices
 import Glibc
 import HostSync
+import TactusChoices
 
 /// One client on one server, from its activation to its end: the ports, the audio thread's state, and what
 /// the control thread must watch meanwhile. [control]

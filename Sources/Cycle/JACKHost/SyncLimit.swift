@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import CTactusJACK
-import TactusChoices
 import HostSync
+import TactusChoices
 
 /// JACK's timeout for slow clients that hold a start: one number for the whole server. A start that we hold
 /// must be over by then. But a program that never gets ready delays all others for that time, so we keep the

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import HostSync
 import LinkSystem
+import TactusChoices
 
 /// All that we ask of the server's transport: the user's commands, planned actions, and wishes of the audio
 /// thread, which may not ask JACK itself. [control]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import LinkAddresses
 public import BeatMath
+public import LinkAddresses
 
 /// The wire between rooms as a state machine: it knows the lines, their keys, and the current endpoint of
 /// each other side.

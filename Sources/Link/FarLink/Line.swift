@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import BeatMath
+import LinkAddresses
 
 /// Another side, proven or called. It has one line, whatever number of names we call it by, and even if it
 /// calls us, too.

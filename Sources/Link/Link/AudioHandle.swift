@@ -2,8 +2,8 @@
 package import BeatMath
 import LinkHandoff
 internal import LinkSession
-internal import LinkWire
 internal import LinkSystem
+internal import LinkWire
 import Synchronization
 
 extension Link {

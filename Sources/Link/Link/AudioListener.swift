@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import LinkAddresses
 package import BeatMath
+package import LinkAddresses
 package import LinkSession
-package import LinkWire
 package import LinkSystem
+package import LinkWire
 
 /// The receiver of Link's knowledge of the network, for Link Audio, which runs beside a `Link` with its own
 /// sockets and thread.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import LinkAddresses
 internal import BeatMath
 import Glibc
+internal import LinkAddresses
 internal import LinkSession
-internal import LinkWire
 internal import LinkSystem
+internal import LinkWire
 
 /// The session, its sockets and its listeners: everything behind the lock.
 ///

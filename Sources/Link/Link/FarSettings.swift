@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import LinkAddresses
 package import BeatMath
 package import FarLink
+package import LinkAddresses
 internal import LinkSystem
 
 /// The other rooms, and the secrets and sockets to talk to them.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import LinkAddresses
 internal import FarLink
+internal import LinkAddresses
 internal import LinkSystem
 
 /// The socket for all rooms, of one address family.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import LinkAddresses
 internal import BeatMath
 internal import FarLink
+internal import LinkAddresses
 internal import LinkSession
-internal import LinkWire
 internal import LinkSystem
+internal import LinkWire
 
 /// The wires to other rooms: two sockets, for IPv4 and IPv6, and the machine that encrypts the datagrams.
 /// Each proven line is a gateway of the session, and remains one while the connection is cut. [network]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 internal import LinkSession
-internal import LinkWire
 internal import LinkSystem
+internal import LinkWire
 import Synchronization
 
 /// The sockets of one local address: a gateway of the `LinkSession` (facts: link 3.7).

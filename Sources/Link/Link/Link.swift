@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import LinkAddresses
 package import BeatMath
+package import LinkAddresses
 package import LinkSession
-internal import LinkWire
 internal import LinkSystem
+internal import LinkWire
 import Synchronization
 
 // Start reading here for the app's side; `AudioHandle` is the audio thread's side, `NetworkThread` the loop,

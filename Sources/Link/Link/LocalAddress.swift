@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import LinkAddresses
 import Glibc
+internal import LinkAddresses
 
 // Chooses the addresses of this machine that Link uses, from values alone.
 

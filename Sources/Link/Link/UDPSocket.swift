@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 internal import BeatMath
 import Glibc
-internal import LinkWire
 internal import LinkSystem
+internal import LinkWire
 
 /// A non-blocking UDP socket, closed with the value.
 struct UDPSocket: ~Copyable, Sendable {

@@ -83,7 +83,8 @@ extension LinkSession {
   /// it stalls, a liar must not take its place.
   private func origin(of sighting: PeerRecord, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
     var origin =
-      PacketJudge.origin(of: sighting.state) ?? inferredOrigin(of: sighting, isUsher: isUsher, isLowest: isLowest)
+      PacketJudge.origin(of: sighting.state)
+      ?? inferredOrigin(of: sighting, isUsher: isUsher, isLowest: isLowest)
     let end = Source(sighting) == source ? sighting.expiry : sighting.heard + Limits.crowdedExpiry
     if uptime.now >= end { origin.steps = Limits.clockSteps }
     return origin

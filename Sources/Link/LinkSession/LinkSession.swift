@@ -177,7 +177,8 @@ public struct LinkSession: Sendable {
   ) {
     advance(to: now)
     counters.received += 1
-    guard isEnabled, let place = index(of: gateway), PacketJudge.isUnicast(source.address), source.port != 0 else {
+    guard isEnabled, let place = index(of: gateway), PacketJudge.isUnicast(source.address), source.port != 0
+    else {
       counters.closedGateway += 1
       return
     }

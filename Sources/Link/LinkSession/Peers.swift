@@ -59,7 +59,9 @@ struct Peers: Sendable {
     let prune = expiry + Rules.expiryGrace
     if let place = nodes[state.node]?.firstIndex(where: { $0.gateway == gateway }) {
       let known = nodes[state.node]![place]
-      guard !PacketJudge.isForged(from: source, of: known, at: now) else { return .forged(known: known.state) }
+      guard !PacketJudge.isForged(from: source, of: known, at: now) else {
+        return .forged(known: known.state)
+      }
       if source != known.source {
         guard hasRoom(from: source) else { return .refused }
         leave(known.source)

@@ -55,7 +55,9 @@ extension LinkSession {
       counters.implausible += 1
       state.timeline = timeline
     }
-    if !(isOurs ? PacketJudge.isPlausible(state.startStop, at: time) : PacketJudge.isPossible(state.startStop)) {
+    if !(isOurs
+      ? PacketJudge.isPlausible(state.startStop, at: time) : PacketJudge.isPossible(state.startStop))
+    {
       counters.implausible += 1
       state.startStop = .unset
     }

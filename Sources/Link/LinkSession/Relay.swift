@@ -5,8 +5,8 @@ public import LinkWire
 /// A wire to one other relay, in another room. A gateway with one is a far gateway.
 ///
 /// To the session it is a wire like any other, with one peer on it. By the rules for chains of wires
-/// (`ClockReference`) both rooms find one session, and each takes its clock from the room nearer to the founder. Three
-/// things differ:
+/// (`ClockReference`) both rooms find one session, and each takes its clock from the room nearer to the
+/// founder. Three things differ:
 /// - `FarClock` measures its clock.
 /// - No endpoint crosses it in either direction, so that none gets from one room into another.
 /// - A relay draws the lowest id of its room: peers of the reference ask the founder or the lowest id that

@@ -62,7 +62,8 @@ extension LinkSession {
     // Only the latest plausible timeline of its members counts: a single member may announce nonsense for
     // good.
     let believed = peers.timelines(of: target).filter { PacketJudge.isPlausible($0, at: time) }
-    guard PacketJudge.isPlausible(age: time), let latest = believed.max(by: { PacketJudge.overrides($1, $0) }) else {
+    guard PacketJudge.isPlausible(age: time), let latest = believed.max(by: { PacketJudge.overrides($1, $0) })
+    else {
       counters.implausible += 1
       avoid(told.node)
       if hasAskedAll(target) {

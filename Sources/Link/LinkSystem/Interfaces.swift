@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import LinkAddresses
 internal import Glibc
+package import LinkAddresses
 
 extension Interface {
   /// The interfaces that are up; nil if the system call failed. [any but audio]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import LinkAddresses
 internal import Glibc
+package import LinkAddresses
 
 /// Calls a function for each control message (cmsg) of a datagram, with its level and kind. Swift has no
 /// `CMSG_NXTHDR`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import LinkAddresses
 package import Glibc
+package import LinkAddresses
 
 extension Endpoint {
   /// nil if it is neither IPv4 nor IPv6.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import LinkAddresses
 internal import Glibc
+public import LinkAddresses
 
 // Addresses as text, by the C library's rules. Names are not accepted: nothing here waits for a resolver.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkHandoff
 import LinkAudioPath
+import LinkHandoff
 
 // A channel of audio between an audio thread and the network's thread.
 //

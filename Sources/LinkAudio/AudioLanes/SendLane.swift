@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkHandoff
 public import LinkAudioPath
+import LinkHandoff
 import Synchronization
 
 /// A period of an input, and the session's beats in it.

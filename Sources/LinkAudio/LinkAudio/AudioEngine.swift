@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import LinkAddresses
 internal import AudioLanes
 internal import BeatMath
 internal import Link
+internal import LinkAddresses
 internal import LinkAudioSession
 internal import LinkSession
-internal import LinkWire
 internal import LinkSystem
+internal import LinkWire
 
 /// The session and all calls on it: everything behind the lock that callers wait for.
 ///

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import LinkAddresses
 internal import Link
+internal import LinkAddresses
 internal import LinkSession
-internal import LinkWire
 internal import LinkSystem
+internal import LinkWire
 import Synchronization
 
 /// Passes Link's knowledge of the network to our thread. It keeps only the newest value of each kind, so it

@@ -3,8 +3,8 @@ internal import BeatMath
 import Glibc
 internal import Link
 internal import LinkAudioSession
-internal import LinkWire
 internal import LinkSystem
+internal import LinkWire
 import Synchronization
 
 /// Link Audio's one thread: polls the sockets, runs the engine, delivers the lists of channels.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import LinkAddresses
 internal import AudioLanes
 internal import Link
+internal import LinkAddresses
 internal import LinkAudioSession
-internal import LinkWire
 internal import LinkSystem
+internal import LinkWire
 
 /// A task from the engine that runs after the engine's lock is released.
 enum Errand: Sendable {

@@ -2,8 +2,8 @@
 package import AudioLanes
 @_exported public import Link
 internal import LinkAudioSession
-package import LinkWire
 internal import LinkSystem
+package import LinkWire
 import Synchronization
 
 // Link Audio never holds Link's lock: each has its own thread and sockets, so that streams do not disturb

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import LinkAddresses
 internal import BeatMath
+internal import LinkAddresses
 internal import LinkWire
 
 /// The channels of others, as they announced them.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import LinkAddresses
 internal import BeatMath
+internal import LinkAddresses
 public import LinkWire
 
 /// A socket of ours, and what it may still send to endpoints that have not answered.

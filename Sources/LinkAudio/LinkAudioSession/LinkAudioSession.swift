@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-package import LinkAddresses
 package import BeatMath
+package import LinkAddresses
 public import LinkWire
 
 // The protocol of Link Audio as a state machine. It announces our channels, lists the channels of peers,
@@ -14,9 +14,9 @@ public import LinkWire
 // send it no audio. Whatever the network sends, no table outgrows `AudioLimits`, and our replies stay small.
 //
 // Start reading at `handle` and `receive`, which take all inputs. `Receiver` is one route to a peer.
-// `Knowing.swift` keeps gateways and peers, `Speaking.swift` sends messages, `OutputPeriod.swift` handles those of
-// peers, `Channels` stores their channels, `Source` and `Sink` are the two ends of a channel, `AudioLimits`
-// the limits. The rules come from facts: link-audio 3.
+// `Knowing.swift` keeps gateways and peers, `Speaking.swift` sends messages, `OutputPeriod.swift` handles
+// those of peers, `Channels` stores their channels, `Source` and `Sink` are the two ends of a channel,
+// `AudioLimits` the limits. The rules come from facts: link-audio 3.
 
 /// **After every `handle`, and after a `receive` that returned nil, call `nextOutput` until it says
 /// `.sleep`.**

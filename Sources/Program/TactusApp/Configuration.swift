@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TactusChoices
 import ClickSounds
 import ControlSurface
 import Link
+import TactusChoices
 
 /// All that a user can choose at the start, and the options that set it.
 struct Configuration: Equatable, Sendable {
@@ -158,14 +158,14 @@ struct Configuration: Equatable, Sendable {
   ]
 
   /// Reads a command line, without the program's own name.
-  init(arguments: some Sequence<String>) throws(Complaint) {
+  init(arguments: some Sequence<String>) throws(UserError) {
     try read(arguments)
   }
 
   init() {}
 
   /// Reads a command line into this configuration; options that it does not name keep their values.
-  mutating func read(_ arguments: some Sequence<String>) throws(Complaint) {
+  mutating func read(_ arguments: some Sequence<String>) throws(UserError) {
     let parser = OptionParser(options: Self.options, takesOperands: false)
     guard let stray = try parser.parse(arguments, into: &self).first, answer == .run else { return }
     throw Subcommands.objection(to: stray)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TactusJSON5
 import Synchronization
+import TactusJSON5
 
 /// Text for people: answers go to standard output, complaints to standard error. [control]
 ///

@@ -9,9 +9,9 @@ enum FarKeyFile {
     places.configuration.flatMap { file in file.lastIndex(of: "/").map { file[...$0] + "far-key" } }
   }
 
-  static func key(at path: String?) throws(Complaint) -> FarKey {
+  static func key(at path: String?) throws(UserError) -> FarKey {
     guard let place = path ?? usualPath() else {
-      throw Complaint(
+      throw UserError(
         "neither XDG_CONFIG_HOME nor HOME says where the key for other rooms is; write --link-key=FILE")
     }
     do throws(KeyFile.Failure) {
@@ -22,7 +22,7 @@ enum FarKeyFile {
         throw KeyFile.Failure.unusable(error)
       }
     } catch {
-      throw Complaint(words(error, at: place, isUsual: path == nil))
+      throw UserError(words(error, at: place, isUsual: path == nil))
     }
   }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import BeatMath
-import TactusChoices
 import ControlSurface
 import FarLink
 import Link
+import LinkAddresses
 import LinkSodium
+import TactusChoices
 
 /// The choices about other rooms that the session spans.
 struct FarChoice: Equatable, Sendable {
@@ -19,7 +19,7 @@ struct FarChoice: Equatable, Sendable {
 
 /// Where other rooms may call: nowhere; or at one address of this machine or all, and at one port or the
 /// usual one.
-enum AcceptChoice: Equatable, Typed {
+enum AcceptChoice: Equatable, OptionValueType {
   case off
   case at(Address?, port: UInt16?)
 
@@ -82,10 +82,10 @@ extension Configuration {
   ]
 
   /// nil: no other rooms are wanted. Stretching the key takes a tenth of a second.
-  func farSettings() throws(Complaint) -> FarSettings? {
+  func farSettings() throws(UserError) -> FarSettings? {
     guard far.isWanted else { return nil }
     if far.key == "none", far.accept != .off, far.accept.address == nil {
-      throw Complaint(
+      throw UserError(
         "--link-key=none lets every machine call, so --link-accept needs this machine's address in the "
           + "VPN: --link-accept=ADDRESS or ADDRESS:PORT")
     }
@@ -115,12 +115,12 @@ extension SurfaceState {
   }
 }
 
-extension Allowed {
-  static let door = Allowed(
+extension ValueRule {
+  static let door = ValueRule(
     "a port from 1 to 65535, an address of this machine such as 10.8.0.1, both as 10.8.0.1:\(FarSettings.usualPort), on or off",
     .numberOrText, list: ["on", "off"]
   ) { AcceptChoice(written: $0) != nil }
-  static let farHost = Allowed(
+  static let farHost = ValueRule(
     "a host such as studio.example.org, 203.0.113.7:\(FarSettings.usualPort) or \"203.0.113.7 offset=3\" (milliseconds, up to \(Int(FarChoices.offsets.upperBound)))"
   ) { FarCall($0, offsets: FarChoices.offsets) != nil }
 }

@@ -59,7 +59,7 @@ final class HeldBend: Sendable {
   }
 }
 
-extension ControlDesk {
+extension CommandHandler {
   /// Sets the session's tempo. `below`: the tempo that it bends; nil: it is no bend. [any]
   func setTempo(_ tempo: Tempo, bentFrom below: Tempo?, at time: Micros) -> Verdict {
     if let leader = state.leading.leader { return .notNow("\(leader) leads the tempo") }

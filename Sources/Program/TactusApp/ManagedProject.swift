@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
 import Glibc
 import JACKHost
-import TactusJSON5
 import Link
 import NSMClient
+import TactusChoices
+import TactusJSON5
 import TactusOSC
 
 /// tactus in a session of a session manager, which chooses the folder, the client name, and when to save.
@@ -82,7 +82,7 @@ final class ManagedProject {
   @discardableResult
   func save(_ configuration: Configuration, host: JACKHost) -> NSMClient.Outcome {
     let present = Saved(configuration: Self.nameless(configuration), connections: host.connections)
-    do throws(Complaint) {
+    do throws(UserError) {
       try folder.write(present.configuration)
       // Leave out an output that was removed: `readConnections` would refuse its port.
       let outputs = present.configuration.outputNames
@@ -158,7 +158,7 @@ extension ManagedProject {
     // The last option wins, so the client name is the manager's.
     let arguments = arguments + ["--name=" + project.clientID]
     var isCreating = false
-    do throws(Complaint) {
+    do throws(UserError) {
       if folder.isNew {
         // A new session begins with the user's own configuration.
         let home = try Startup(arguments)
@@ -194,12 +194,12 @@ struct SessionFolder: Equatable {
   /// No state file: if the user quits the manager without Save, the changes must be lost.
   var places: Places { Places(configuration: configuration, state: nil) }
 
-  func write(_ configuration: Configuration) throws(Complaint) {
+  func write(_ configuration: Configuration) throws(UserError) {
     let text = ConfigurationFile.text(of: configuration, heading: Self.heading)
     try WholeFile.write(text + "\n", to: self.configuration)
   }
 
-  func write(_ connections: Set<Connection>) throws(Complaint) {
+  func write(_ connections: Set<Connection>) throws(UserError) {
     let lines = Set(connections.map(\.port)).sorted().map { port in
       let others = connections.filter { $0.port == port }.map(\.other).sorted()
       return "  \(JSON5.quoted(port)): [\(others.map(JSON5.quoted).joined(separator: ", "))],\n"
@@ -212,7 +212,7 @@ struct SessionFolder: Equatable {
 
   /// Returns the saved connections; none if there is no such file. `outputs`: the names of the user's own
   /// outputs.
-  func readConnections(_ outputs: Set<String> = []) throws(Complaint) -> Set<Connection> {
+  func readConnections(_ outputs: Set<String> = []) throws(UserError) -> Set<Connection> {
     guard let bytes = try WholeFile.readIfAny(connections, limit: JSON5.Limits().bytes) else { return [] }
     return try Self.connections(in: JSON5.document(bytes, from: connections), of: connections, outputs)
   }
@@ -224,23 +224,23 @@ struct SessionFolder: Equatable {
 
   private static func connections(
     in document: JSON5.Element, of path: String, _ outputs: Set<String>
-  ) throws(Complaint) -> Set<Connection> {
+  ) throws(UserError) -> Set<Connection> {
     guard case .object(let members) = document.value else {
-      throw Complaint(
+      throw UserError(
         path, line: document.line, "holds \(document.value.kind) instead of { port: [...], ... }")
     }
     var found: Set<Connection> = []
     for member in members {
       let port = member.name
       guard mayHavePort(port, outputs) else {
-        throw Complaint(path, line: member.line, "tactus has no port \(JSON5.quoted(port))")
+        throw UserError(path, line: member.line, "tactus has no port \(JSON5.quoted(port))")
       }
       guard case .array(let others) = member.element.value else {
-        throw Complaint(path, line: member.line, "\(JSON5.quoted(port)) takes a list of ports")
+        throw UserError(path, line: member.line, "\(JSON5.quoted(port)) takes a list of ports")
       }
       for other in others {
         guard case .string(let name) = other.value, isPortName(name) else {
-          throw Complaint(
+          throw UserError(
             path, line: other.line,
             "\(JSON5.quoted(port)) takes names of ports, such as \"system:playback_1\"")
         }

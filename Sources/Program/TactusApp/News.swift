@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
+import TactusChoices
 
 /// Reports what changed between two looks, in lines for a musician who may wonder about it.
 struct StudioNews {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
 import HostSync
 import JACKHost
 import Link
+import TactusChoices
 import TactusOSC
 
 // The user's own outputs: as written, as JACK has them, and as shown.
@@ -14,10 +14,10 @@ extension Configuration {
       "out", in: .outputs,
       .value(
         "NAME=KIND ...",
-        Allowed(
+        ValueRule(
           NamedOutput.allowed,
           judge: { text in
-            Allowed.refusal { () throws(Refusal) in _ = try NamedOutput(text) }.map {
+            ValueRule.refusal { () throws(Refusal) in _ = try NamedOutput(text) }.map {
               $0 == NamedOutput.allowed ? "" : $0
             }
           }
@@ -77,7 +77,7 @@ struct CarriedOutputs {
   }
 }
 
-extension ControlDesk {
+extension CommandHandler {
   /// Adds an output, or gives the output of this name other settings. [any]
   func put(_ output: NamedOutput, lasts: Bool) -> Verdict {
     let present = state.outputs

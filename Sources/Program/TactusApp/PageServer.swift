@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import BeatMath
 import ControlSurface
 import Glibc
+import LinkAddresses
 import LinkSystem
-import TactusOSC
 import Synchronization
-import TerminalView
+import TactusOSC
 import TactusWeb
+import TerminalView
 
 /// Runs the server of the page for browsers while the page is wanted, and says where the page is.
 final class PageServer: Sendable {

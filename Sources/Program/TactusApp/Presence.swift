@@ -8,11 +8,11 @@ import Glibc
 /// `--life=auto`, Link therefore rests while tactus is in the background and nothing could be heard of it.
 /// Link never rests while a port is connected, which matches an Audiobus or IAA session on iOS.
 struct Presence {
-  enum Life: String, CaseIterable, Typed {
+  enum Life: String, CaseIterable, OptionValueType {
     case always, auto
   }
 
-  struct Signs: Equatable, Sendable {
+  struct ActivitySignals: Equatable, Sendable {
     /// tactus runs in the foreground of a terminal, or a controller subscribes to it.
     var isForeground = false
     /// The transport rolls, or is about to.
@@ -45,7 +45,7 @@ struct Presence {
   }
 
   /// Returns `isActive`. A reason counts at once, the lack of all reasons only after `patience`.
-  mutating func judge(_ signs: Signs, at now: Micros) -> Bool {
+  mutating func judge(_ signs: ActivitySignals, at now: Micros) -> Bool {
     if life == .always || signs.giveReason {
       idleSince = nil
       isActive = true

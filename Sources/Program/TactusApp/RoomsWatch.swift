@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
 import Link
+import TactusChoices
 
 /// Reads the state of the other rooms twice a second, shows it, and returns lines about its changes.
 struct RoomsWatch {
@@ -11,7 +11,7 @@ struct RoomsWatch {
   private var told: (choices: FarChoices, meter: Meter, calls: [String])?
   private static let period = Micros(500_000)
 
-  mutating func look(at link: Link, _ state: SurfaceState, for desk: ControlDesk) -> [String] {
+  mutating func look(at link: Link, _ state: SurfaceState, for desk: CommandHandler) -> [String] {
     let wanted = (choices: state.choices.far, meter: state.choices.meter, calls: state.calls)
     if told.map({ $0 != wanted }) ?? true {
       told = wanted

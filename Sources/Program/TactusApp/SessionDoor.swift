@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
 import HostSync
 import JACKHost
 import Link
 import LinkSession
 import Synchronization
+import TactusChoices
 
 /// Connects the Link session and the audio cycle, which do not know each other: states go in, proposals come
 /// out.

@@ -26,11 +26,11 @@ extension Configuration {
   var setList: [SetSong] { songs.compactMap { try? SetSong($0) } }
 }
 
-extension Allowed {
-  static let song = Allowed(
+extension ValueRule {
+  static let song = ValueRule(
     SetSong.allowed, judge: { text in refusal { () throws(Refusal) in _ = try SetSong(text) } }
   ).listed(atMost: SetSong.limit) { SetSong.title(of: $0) }
-  static let outward = Allowed(
+  static let outward = ValueRule(
     OutwardLine.allowed, judge: { text in refusal { () throws(Refusal) in _ = try OutwardLine(text) } }
   ).listed(atMost: OutwardLine.limit)
 
@@ -41,7 +41,7 @@ extension Allowed {
   }
 }
 
-extension ControlDesk {
+extension CommandHandler {
   /// Adds a song at the end of the set list, or gives the song of this title other commands. [any]
   func put(_ song: SetSong, lasts: Bool) -> Verdict {
     let present = state.songs

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
 import HostSync
 import JACKHost
+import TactusChoices
 
 extension Configuration {
   var standingConnections: [StandingConnection] {
@@ -178,7 +178,7 @@ extension HostView {
   }
 }
 
-extension ControlDesk {
+extension CommandHandler {
   /// [control]
   func show(_ report: Report, _ host: HostView, peers: String = "") {
     tell {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TactusChoices
 import ClickSounds
 import ControlSurface
 import HostSync
 import JACKHost
+import TactusChoices
 
 /// Keeps the click's sounds as long as the audio thread may read them. [control]
 struct SoundShelf {

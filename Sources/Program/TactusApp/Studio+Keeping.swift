@@ -25,10 +25,10 @@ extension Studio {
   private func save(_ chosen: Configuration, _ host: JACKHost, replacing: Bool) {
     var words: String
     var hasFailed = false
-    do throws(Complaint) {
+    do throws(UserError) {
       if let project {
         guard case .done = project.save(chosen, host: host) else {
-          throw Complaint("the session's folder refused it")
+          throw UserError("the session's folder refused it")
         }
         words = "saved as the session has it"
       } else {
@@ -54,7 +54,7 @@ extension Studio {
   /// Applies what changed in the configuration file; if the file is wrong, nothing changes.
   func reload(_ host: JACKHost) {
     let reload: Reload
-    do throws(Complaint) {
+    do throws(UserError) {
       reload = try startup.reload(present: configuration.taking(desk.state))
     } catch {
       return say("\(error.inALine); everything stays as it was")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ClickSounds
 import ControlSurface
 import Glibc
 import HostSync
 import JACKHost
 import Link
+import TactusChoices
 
 /// Connects the parts, runs them, and reports what happens. [control]
 ///
@@ -19,7 +19,7 @@ final class Studio {
   private let link: Link
   private let exchange: AudioExchange
   private let door: SessionDoor
-  let desk: ControlDesk
+  let desk: CommandHandler
   private let service = ServiceReport.ofEnvironment()
   var sounds: SoundShelf
   private var orders = TransportOrders()
@@ -35,7 +35,7 @@ final class Studio {
   private var note: RunningNote?
   private var surface: OSCSurface?
   private let page: PageServer
-  private let channels: ChannelDesk
+  private let channels: ReceivedChannels
   private var outputs = CarriedOutputs()
 
   /// nil: no session manager.
@@ -54,14 +54,14 @@ final class Studio {
     sounds = try SoundShelf(configuration.soundFiles)
     presence = Presence(configuration.life)
     link = Link(configuration.link, far: rooms)
-    channels = ChannelDesk(link, name: configuration.name)
+    channels = ReceivedChannels(link, name: configuration.name)
     let state = link.captureAppState()
     var shown = SurfaceState(timeline: state.timeline)
     configuration.choose(in: &shown)
     exchange = AudioExchange(session: state, settings: shown.heardChoices)
     door = SessionDoor(exchange: exchange, state: state)
     link.isStartStopSyncEnabled = configuration.choices.syncsStartStop
-    desk = ControlDesk(
+    desk = CommandHandler(
       link: link, exchange: exchange, door: door, state: shown, wake: Signals.wake)
     // The programs of a session manager inherit its terminal, but no user watches it.
     let isWatched = configuration.wantsView && project == nil
@@ -245,7 +245,7 @@ final class Studio {
   /// Takes Link off the network and back, as `Presence` decides.
   private func considerPresence(_ host: JACKHost, _ report: Report) {
     if presence.life == .always, link.isActive { return }
-    let signs = Presence.Signs(
+    let signs = Presence.ActivitySignals(
       isForeground: Foreground.isOurs || desk.hasSubscribers, isMoving: report.isMoving,
       syncsStartStop: desk.state.choices.syncsStartStop, isConnected: host.isConnected)
     let active = presence.judge(signs, at: Link.clock())

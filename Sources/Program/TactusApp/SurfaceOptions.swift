@@ -2,8 +2,8 @@
 import ControlSurface
 import MIDIControl
 import TactusOSC
-import TerminalView
 import TactusWeb
+import TerminalView
 
 /// The choices about OSC, OSCQuery and the page.
 struct SurfaceChoice: Equatable, Sendable {
@@ -20,7 +20,7 @@ struct SurfaceChoice: Equatable, Sendable {
 }
 
 /// Whether to listen, and at which port; `on` means the usual port, or a free one.
-enum PortChoice: Equatable, Typed {
+enum PortChoice: Equatable, OptionValueType {
   case off, on
   case at(UInt16)
 
@@ -164,7 +164,7 @@ extension Configuration {
 
 extension OSCSurface {
   /// Opens the surface that the configuration wants. It reports what it can't have at once, and keeps trying.
-  static func open(_ configuration: Configuration, for desk: ControlDesk) -> OSCSurface? {
+  static func open(_ configuration: Configuration, for desk: CommandHandler) -> OSCSurface? {
     var settings = configuration.surfaceSettings
     settings.keep = { desk.remember($0) }
     settings.expect = { desk.expect($0) }

@@ -58,7 +58,7 @@ public enum Tactus {
     if startup.configuration.speaksJSON { Console.speakJSON() }
     for notice in startup.notices { Console.complain(notice) }
     let rooms: FarSettings?
-    do throws(Complaint) {
+    do throws(UserError) {
       rooms = try startup.configuration.probe ? nil : startup.configuration.farSettings()
     } catch {
       Console.complain(error.text)

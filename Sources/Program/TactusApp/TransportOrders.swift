@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
 import HostSync
 import JACKHost
 import Link
+import TactusChoices
 
 /// Asks JACK's transport for what the surface's users want, and for the session's starts and stops. [control]
 struct TransportOrders {
@@ -23,7 +23,8 @@ struct TransportOrders {
   private var lastOrder = LastOrder()
 
   /// Returns lines for the user.
-  mutating func carryOut(_ desk: ControlDesk, on host: JACKHost, _ report: Report, in link: Link) -> [String]
+  mutating func carryOut(_ desk: CommandHandler, on host: JACKHost, _ report: Report, in link: Link)
+    -> [String]
   {
     let wishes = desk.takeWishes()
     // Read after the wishes were taken, so that the settings are at least as new as the last wish.
@@ -76,7 +77,7 @@ struct TransportOrders {
     lastOrder = LastOrder(moves: true, at: Link.clock())
   }
 
-  private mutating func stop(_ desk: ControlDesk, _ host: JACKHost, in link: Link) {
+  private mutating func stop(_ desk: CommandHandler, _ host: JACKHost, in link: Link) {
     if host.relocator.startBeat != nil {
       tell(false, at: Link.clock(), in: link)
       toldStart = nil
@@ -103,7 +104,7 @@ struct TransportOrders {
   }
 
   private mutating func fulfil(
-    _ wish: Command, of desk: ControlDesk, on host: JACKHost, _ report: Report, in link: Link
+    _ wish: Command, of desk: CommandHandler, on host: JACKHost, _ report: Report, in link: Link
   ) -> String? {
     switch wish {
     case .start: start(host)
@@ -112,13 +113,13 @@ struct TransportOrders {
     case .toggle: start(host)
     case .locate(let place):
       let order = desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate)
-      guard let order else { return "locate: \(ControlDesk.tooFar.text)" }
+      guard let order else { return "locate: \(CommandHandler.tooFar.text)" }
       host.command(order)
     case .timebase, .takeover:
       desk.wantTimebase()
       let isTaken = if case .takeover = wish { true } else { false }
       host.askForTimebase(conditionally: !isTaken, at: Link.clock())
-    // `ControlDesk` has carried these out at once.
+    // `CommandHandler` has carried these out at once.
     case .choose, .tempo, .bentTempo, .bend, .align, .rewind, .rolling, .channel, .roomOffset, .output,
       .removeOutput, .song, .removeSong, .save, .quit:
       break

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-import TactusChoices
 public import ControlSurface
 public import MIDIControl
+import TactusChoices
 
 /// The effect of a key.
 public enum Action: Hashable, Sendable {
@@ -18,7 +18,7 @@ public enum Action: Hashable, Sendable {
 /// that is being typed, and whether a `q` waits to be confirmed.
 public struct Keyboard: Sendable {
   /// A tempo that is being typed.
-  public struct Typed: Hashable, Sendable {
+  public struct OptionValueType: Hashable, Sendable {
     var text: String
     /// Why the tempo was refused.
     var objection: String?
@@ -35,14 +35,14 @@ public struct Keyboard: Sendable {
 
   public private(set) var page = Scene.Page.playing
   private let keys: KeyMap
-  private var typing: Typed?
+  private var typing: OptionValueType?
   private var askedToQuit: Micros?
 
   public init(_ keys: KeyMap = KeyMap()) {
     self.keys = keys
   }
 
-  public func typed(at now: Micros) -> Typed? { typing.flatMap { now < $0.until ? $0 : nil } }
+  public func typed(at now: Micros) -> OptionValueType? { typing.flatMap { now < $0.until ? $0 : nil } }
 
   public mutating func press(_ key: Key, _ state: SurfaceState, at now: Micros) -> Action? {
     if let typed = typed(at: now) {
@@ -113,11 +113,12 @@ public struct Keyboard: Sendable {
   private mutating func type(_ text: String, at now: Micros) -> Action? {
     let isNumber = text.utf8.count <= Self.longest && text.count { $0 == "." } <= 1
     typing =
-      text.isEmpty ? nil : Typed(text: isNumber ? text : String(text.dropLast()), until: now + Self.patience)
+      text.isEmpty
+      ? nil : OptionValueType(text: isNumber ? text : String(text.dropLast()), until: now + Self.patience)
     return nil
   }
 
-  private mutating func enter(_ typed: Typed) -> Action? {
+  private mutating func enter(_ typed: OptionValueType) -> Action? {
     let target = [Target(path: "tempo", arguments: [typed.text])]
     typing?.objection = Table.standard.objection(to: target, ofKey: true)
     guard typing?.objection == nil else { return nil }

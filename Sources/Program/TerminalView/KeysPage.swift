@@ -38,7 +38,7 @@ extension TerminalView {
   }
 
   /// Draws the tempo that is being typed into the last row, which every page has.
-  func drawTyped(_ typed: Keyboard.Typed, on picture: inout Picture) {
+  func drawTyped(_ typed: Keyboard.OptionValueType, on picture: inout Picture) {
     let row = picture.size.rows - 1
     picture.fill(rows: row..<row + 1, columns: 0..<picture.size.columns, " ", style: .plain)
     let end = picture.write("\(typed.text)_ BPM", row: row, column: 0, style: Style(.beat, bold: true))

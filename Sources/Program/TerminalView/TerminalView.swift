@@ -84,7 +84,7 @@ public struct Scene: Sendable {
   /// The machine on which the shown tactus runs; nil: this one.
   public var place: String?
   public var page = Page.playing
-  public var typed: Keyboard.Typed?
+  public var typed: Keyboard.OptionValueType?
   /// The code that pairs a browser, as it is typed. nil: there is no page.
   public var pairingCode: String?
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import HostSync
-import LinkWorld
 import LinkSession
+import LinkWorld
 
 /// Exports, freewheels that leave the transport alone, and the server's deaths.
 extension Player {

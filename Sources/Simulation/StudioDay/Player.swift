@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import HostSync
-import LinkWorld
 import LinkSession
+import LinkWorld
+import TactusChoices
 
 /// A fault put in on purpose between `HostSync` and the ears: the judge must find it.
 public enum Plant: String, Sendable, CaseIterable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-import LinkWorld
 import LinkSession
+import LinkWorld
 
 // A studio's day, compressed: acts of trouble and peace on a virtual network (`LinkWorld`), and on the first
 // peer's machine a JACK server with every cycle of `HostSync`, whose clicks and MIDI clocks are counted.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import CTactusJACK
-import TactusChoices
 import HostSync
 import LinkSystem
+import TactusChoices
 import TactusTestSupport
 import Testing
 

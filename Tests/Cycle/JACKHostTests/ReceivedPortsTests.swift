@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import AudioLanes
-import TactusChoices
 import LinkAudioPath
+import TactusChoices
 import Testing
 
 @testable import HostSync

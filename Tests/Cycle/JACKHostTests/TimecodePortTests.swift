@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CTactusJACK
-import TactusChoices
 import Glibc
-import LinkHandoff
 import HostSync
+import LinkHandoff
+import TactusChoices
 import Testing
 import TimecodeReader
 

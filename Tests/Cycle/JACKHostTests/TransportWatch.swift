@@ -178,7 +178,9 @@ final class TransportWatch {
     return true
   }
 
-  fileprivate static func count(_ position: inout jack_position_t, _ seat: UnsafeMutablePointer<ChunkPlacement>) {
+  fileprivate static func count(
+    _ position: inout jack_position_t, _ seat: UnsafeMutablePointer<ChunkPlacement>
+  ) {
     let tempo = Double(bitPattern: seat.pointee.tempo.load(ordering: .relaxed))
     let ticks = seat.pointee.ticks.load(ordering: .relaxed)
     let passed = position.frame &- seat.pointee.lastFrame
@@ -218,5 +220,6 @@ private func countBars(
   _ isNew: Int32, _ context: UnsafeMutableRawPointer?
 ) {
   guard let position else { return }
-  TransportWatch.count(&position.pointee, context!.assumingMemoryBound(to: TransportWatch.ChunkPlacement.self))
+  TransportWatch.count(
+    &position.pointee, context!.assumingMemoryBound(to: TransportWatch.ChunkPlacement.self))
 }

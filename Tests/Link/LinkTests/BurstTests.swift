@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Glibc
-import LinkWire
 import LinkSystem
+import LinkWire
 import TactusTestSupport
 import Testing
 

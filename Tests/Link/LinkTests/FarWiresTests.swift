@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import BeatMath
 import FarLink
 import Glibc
+import LinkAddresses
 import LinkSession
-import LinkSystem
 import LinkSodium
+import LinkSystem
 import TactusTestSupport
 import Testing
 

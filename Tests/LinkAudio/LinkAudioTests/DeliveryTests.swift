@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import AudioLanes
-import Glibc
 import BeatMath
+import Glibc
 import LinkAudioSession
 import LinkWire
 import Synchronization

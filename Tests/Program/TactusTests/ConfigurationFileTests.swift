@@ -4,7 +4,7 @@ import Testing
 
 @testable import TactusApp
 
-private func read(_ text: String) throws(Complaint) -> Configuration {
+private func read(_ text: String) throws(UserError) -> Configuration {
   var configuration = Configuration()
   try ConfigurationFile.apply(Array(text.utf8), from: "/home/ada/config.json5", to: &configuration)
   return configuration
@@ -152,7 +152,7 @@ struct ConfigurationFileTests {
   func `a mistake is one line with file, line, key and allowed values`(
     text: String, line: String
   ) {
-    do throws(Complaint) {
+    do throws(UserError) {
       _ = try read(text)
       Issue.record("it was taken")
     } catch {
@@ -163,7 +163,7 @@ struct ConfigurationFileTests {
   @Test
   func `all mistakes of a file are reported at once, up to a limit`() {
     func complaint(_ text: String) -> String? {
-      do throws(Complaint) { _ = try read(text) } catch { return error.text }
+      do throws(UserError) { _ = try read(text) } catch { return error.text }
       return nil
     }
     let file = "/home/ada/config.json5:"
@@ -237,8 +237,8 @@ struct ConfigurationFileTests {
     #expect(try read("{'click-pattern': ''}") == plain)
     for (option, key) in [("--link-audio-delay=", "link-audio-delay"), ("--link-distance=", "link-distance")]
     {
-      #expect(throws: Complaint.self) { try Configuration(arguments: [option]) }
-      #expect(throws: Complaint.self) { try read("{'\(key)': ''}") }
+      #expect(throws: UserError.self) { try Configuration(arguments: [option]) }
+      #expect(throws: UserError.self) { try read("{'\(key)': ''}") }
     }
   }
 

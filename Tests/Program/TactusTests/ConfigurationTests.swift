@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TactusChoices
 import ControlSurface
+import TactusChoices
 import Testing
 
 @testable import TactusApp
@@ -39,7 +39,7 @@ func `the help text names every option and fits in 80 columns`() {
 func `a stray word is refused with a hint at what was meant`(
   arguments: [String], words: String
 ) {
-  #expect(throws: Complaint(words)) { try Configuration(arguments: arguments) }
+  #expect(throws: UserError(words)) { try Configuration(arguments: arguments) }
 }
 
 @Test(arguments: [
@@ -98,7 +98,7 @@ func `the defaults are JACK's default server and the name tactus`() throws {
 func `an unknown command is refused with the nearest known one`(
   arguments: [String], line: String
 ) {
-  #expect(throws: Complaint(line)) { try Configuration(arguments: arguments) }
+  #expect(throws: UserError(line)) { try Configuration(arguments: arguments) }
 }
 
 @Test
@@ -180,13 +180,13 @@ func `rooms may call at a port, at an address, or at both`(text: String, choice:
 
 @Test(arguments: ["0", "65536", "10.8.0.1:0", "0.0.0.0", "::", "224.0.0.1:20819", "10.8.0.1:", "room:9", ""])
 func `a text that is neither a port nor an address is refused`(text: String) {
-  #expect(throws: Complaint.self) { try Configuration(arguments: ["--link-accept=\(text)"]) }
+  #expect(throws: UserError.self) { try Configuration(arguments: ["--link-accept=\(text)"]) }
 }
 
 @Test func `without a key rooms may call at one address only`() throws {
   for words in [["--link-accept"], ["--link-accept=20900"]] {
     let open = try Configuration(arguments: ["--link-key=none"] + words)
-    let refusal = #expect(throws: Complaint.self) { try open.farSettings() }
+    let refusal = #expect(throws: UserError.self) { try open.farSettings() }
     #expect(refusal?.text.contains("--link-accept=ADDRESS") == true)
   }
   let closed = try Configuration(arguments: ["--link-key=none", "--link-accept=10.8.0.1:20900"])

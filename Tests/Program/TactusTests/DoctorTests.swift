@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import Glibc
-import TactusJSON5
+import LinkAddresses
 import LinkSystem
+import TactusJSON5
 import TactusOSC
 import TactusTestSupport
 import Testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
+import TactusChoices
 import Testing
 
 @testable import TactusApp
@@ -52,6 +52,6 @@ struct FarDistanceTests {
   ])
   func `a distance that is not whole beats or bars is refused`(text: String) {
     #expect(throws: Refusal.self) { try FarDistance([.text(text)]) }
-    #expect(throws: Complaint.self) { try Configuration(arguments: ["--link-distance=\(text)"]) }
+    #expect(throws: UserError.self) { try Configuration(arguments: ["--link-distance=\(text)"]) }
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
 import JACKHost
 import Link
+import TactusChoices
 import Testing
 
 @testable import TactusApp
@@ -56,7 +56,7 @@ struct HeldBendTests {
     let link = Link(tempo: 121)
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
-    let desk = ControlDesk(
+    let desk = CommandHandler(
       link: link, exchange: exchange, door: SessionDoor(exchange: exchange, state: state),
       state: SurfaceState(timeline: state.timeline), wake: {})
     for tempo in [132, 133] as [Double] { _ = desk.setTempo(Tempo(tempo), bentFrom: Tempo(121), at: .zero) }

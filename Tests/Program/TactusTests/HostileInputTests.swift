@@ -43,7 +43,7 @@ struct HostileInputTests {
     }
     for _ in 0..<7000 {
       let list = (0..<Int.random(in: 1...5, using: &dice)).map { _ in word() }
-      do throws(Complaint) {
+      do throws(UserError) {
         let configuration = try Configuration(arguments: list)
         // An accepted configuration can be used.
         _ = configuration.surfaceSettings
@@ -80,7 +80,7 @@ struct HostileInputTests {
         default: bytes = Array(bytes[...place])
         }
       }
-      do throws(Complaint) {
+      do throws(UserError) {
         var settings = Configuration()
         if round % 2 == 0 {
           let state = try UserState(bytes, from: "/f")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import MIDIControl
 import TactusChoices
 import TactusJSON5
-import MIDIControl
 import TactusOSC
 import Testing
 
@@ -32,7 +32,7 @@ struct NewChoiceTests {
     var configuration = Configuration()
     _ = try OptionParser(options: options).parse(["--pulse-when=rolling"], into: &configuration)
     #expect(configuration.choices.pulse.when == .rolling)
-    #expect(throws: Complaint("--pulse-when takes always or rolling, not \"never\"")) {
+    #expect(throws: UserError("--pulse-when takes always or rolling, not \"never\"")) {
       try OptionParser(options: options).parse(["--pulse-when", "never"], into: &configuration)
     }
     #expect(HelpText(options: options).text.contains("--pulse-when=always|rolling"))
@@ -40,13 +40,13 @@ struct NewChoiceTests {
 
   @Test
   func `a new choice is a key of the configuration and the state`() throws {
-    let keys = Keys(options)
+    let keys = ConfigurationKeys(options)
     var configuration = Configuration()
     try keys.apply(
       try JSON5.document(Array("{'pulse-when': 'rolling'}".utf8), from: ""), of: "", to: &configuration)
     #expect(configuration.choices.pulse.when == .rolling)
     #expect(keys.values(of: configuration).first { $0.key == "pulse-when" }?.value.text == "\"rolling\"")
-    let kept = Keys(options.filter(\.isRemembered)).values(of: configuration).map(\.key)
+    let kept = ConfigurationKeys(options.filter(\.isRemembered)).values(of: configuration).map(\.key)
     #expect(kept.contains("pulse-humour") && !kept.contains("pulse-when"))
   }
 

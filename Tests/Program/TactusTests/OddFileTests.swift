@@ -44,12 +44,12 @@ struct OddFileTests {
     kind: String, words: String
   ) throws {
     try put(kind, at: "config.json5")
-    let expected = Complaint(path("config.json5") + ": " + words)
+    let expected = UserError(path("config.json5") + ": " + words)
     #expect(throws: expected) { try Startup([], places: Places(folder: folder.path)) }
     // A typed path may be a pipe, since a program may write into it; here none does.
     let typed =
       kind == "pipe"
-      ? Complaint(path("config.json5") + ": a pipe that brought nothing") : expected
+      ? UserError(path("config.json5") + ": a pipe that brought nothing") : expected
     #expect(throws: typed) {
       try Startup(["--config", path("config.json5")], places: Places(folder: "/nowhere"))
     }
@@ -95,7 +95,7 @@ struct OddFileTests {
       var startup = try Startup(typed, places: Places(folder: folder.path))
       unlink(path("config.json5"))
       try put("pipe", at: "config.json5")
-      let expected = Complaint(path("config.json5") + ": a pipe, not a file")
+      let expected = UserError(path("config.json5") + ": a pipe, not a file")
       #expect(throws: expected) { try startup.read() }
       #expect(startup.configuration.tempo == 99)
       unlink(path("config.json5"))

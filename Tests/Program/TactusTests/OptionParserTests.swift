@@ -16,7 +16,7 @@ struct Sample: Equatable {
   var connections: [String] = []
   var helped = false
 
-  enum Lead: String, CaseIterable, Typed { case link, host, auto }
+  enum Lead: String, CaseIterable, OptionValueType { case link, host, auto }
 
   static let options: [Option<Sample>] = [
     Option("loud", "l", in: .other, .flag(\.loud), help: "Loud."),
@@ -127,7 +127,7 @@ func `a negative number and a dash are values where a value is due`() throws {
   ] as [([String], String)])
 func `every mistake gets a line that says what is allowed`(arguments: [String], line: String) {
   var sample = Sample()
-  do throws(Complaint) {
+  do throws(UserError) {
     _ = try OptionParser(options: Sample.options).parse(arguments, into: &sample)
     #expect(line == "no complaint")
   } catch {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
 import Glibc
+import TactusChoices
 import TactusTestSupport
 import Testing
 
@@ -20,18 +20,18 @@ struct OwnOutputProgramTests {
     var state = SurfaceState()
     configuration.choose(in: &state)
     #expect(state.outputs.map(\.text) == ["drums=clock offset=4", "x=run"])
-    #expect(throws: Complaint.self) { try Configuration(arguments: ["--out=drums=klock"]) }
-    #expect(throws: Complaint.self) {
+    #expect(throws: UserError.self) { try Configuration(arguments: ["--out=drums=klock"]) }
+    #expect(throws: UserError.self) {
       try Configuration(arguments: ["--out=drums=clock", "--out=x=run", "--out=drums=reset"])
     }
     let outputs = (0...OutputSettings.limit).map { "--out=x\($0)=run" }
     #expect(try Configuration(arguments: Array(outputs.dropLast())).outputs.count == OutputSettings.limit)
-    #expect(throws: Complaint.self) { try Configuration(arguments: outputs) }
+    #expect(throws: UserError.self) { try Configuration(arguments: outputs) }
     try ConfigurationFile.apply(
       Array("{ out: ['ppq=pulse rate=24'] }".utf8), from: "file", to: &configuration)
     configuration.choose(in: &state)
     #expect(state.outputs.map(\.text) == ["ppq=pulse rate=24"])
-    do throws(Complaint) {
+    do throws(UserError) {
       try ConfigurationFile.apply(
         Array("{ out: ['a=run',\n 'b=clock width=3'] }".utf8), from: "file", to: &configuration)
       Issue.record("taken")

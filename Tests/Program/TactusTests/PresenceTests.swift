@@ -9,23 +9,23 @@ struct PresenceTests {
   private func seconds(_ seconds: Double) -> Micros { Micros(Int64(seconds * 1_000_000)) }
 
   /// All combinations of foreground, rolling, start/stop sync and connected, with a server.
-  private var allSigns: [Presence.Signs] {
+  private var allSigns: [Presence.ActivitySignals] {
     (0..<16).map { bits in
-      Presence.Signs(
+      Presence.ActivitySignals(
         isForeground: bits & 1 > 0, isMoving: bits & 2 > 0, syncsStartStop: bits & 4 > 0,
         isConnected: bits & 8 > 0)
     }
   }
 
   /// The judgements on these signs at these seconds.
-  private func judgements(_ life: Presence.Life, _ moments: (Double, Presence.Signs)...) -> [Bool] {
+  private func judgements(_ life: Presence.Life, _ moments: (Double, Presence.ActivitySignals)...) -> [Bool] {
     var presence = Presence(life)
     return moments.map { presence.judge($0.1, at: seconds($0.0)) }
   }
 
-  private let connected = Presence.Signs(isConnected: true)
-  private let out = Presence.Signs(isConnected: false)
-  private let noServer = Presence.Signs(isConnected: nil)
+  private let connected = Presence.ActivitySignals(isConnected: true)
+  private let out = Presence.ActivitySignals(isConnected: false)
+  private let noServer = Presence.ActivitySignals(isConnected: nil)
 
   @Test
   func `with always, tactus always wants the network`() {
@@ -57,7 +57,8 @@ struct PresenceTests {
       .auto, (0, connected), (1, noServer), (3600, noServer), (3600.1, out), (3600.3, connected))
     #expect(playing == [true, true, true, true, true])
     let resting = judgements(
-      .auto, (0, noServer), (3600, noServer), (3601, Presence.Signs(isForeground: true, isConnected: nil)))
+      .auto, (0, noServer), (3600, noServer),
+      (3601, Presence.ActivitySignals(isForeground: true, isConnected: nil)))
     #expect(resting == [false, false, true])
   }
 }

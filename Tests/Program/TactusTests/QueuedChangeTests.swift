@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
 import JACKHost
 import Link
+import TactusChoices
 import Testing
 
 @testable import TactusApp
@@ -15,7 +15,7 @@ struct QueuedChangeTests {
     let link = Link(tempo: 120)
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
-    let desk = ControlDesk(
+    let desk = CommandHandler(
       link: link, exchange: exchange, door: SessionDoor(exchange: exchange, state: state),
       state: SurfaceState(timeline: state.timeline), wake: {})
     let change = QueuedChange(at: Beats(8), tempo: Tempo(150), meter: Meter(beatsPerBar: 7, beatType: 8))

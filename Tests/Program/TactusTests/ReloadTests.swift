@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TactusChoices
 import Glibc
+import TactusChoices
 import TactusTestSupport
 import Testing
 

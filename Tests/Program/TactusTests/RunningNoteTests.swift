@@ -58,7 +58,7 @@ struct RunningNoteTests {
   @Test
   func `a command finds the only tactus, the usual port, or a name`() throws {
     func port(_ whereabouts: Whereabouts, _ running: RunningNote.Content...) -> String {
-      do throws(Complaint) {
+      do throws(UserError) {
         return "\(try whereabouts.port(of: running))"
       } catch {
         return error.text

@@ -2,8 +2,8 @@
 import Glibc
 import Synchronization
 import TactusTestSupport
-import Testing
 import TactusWeb
+import Testing
 
 @testable import TactusApp
 
@@ -92,7 +92,7 @@ struct SecretFileTests {
     let folder = scratch.path + "/pairing.json5"
     #expect(mkdir(folder, 0o700) == 0)
     #expect(file(folder).look() != secret && notices.texts.count == 3)
-    #expect(throws: Complaint.self) { try SecretFile.renew(folder) }
+    #expect(throws: UserError.self) { try SecretFile.renew(folder) }
   }
 
   @Test
@@ -103,7 +103,7 @@ struct SecretFileTests {
     let (one, hasty) = (file(path, patience: .zero), file(path))
     let secret = one.look()
     for _ in 0..<3 { #expect(one.look() == secret) }
-    #expect(throws: Complaint.self) { try WebCommand.secret(in: path) }
+    #expect(throws: UserError.self) { try WebCommand.secret(in: path) }
     _ = hasty.look()
     #expect(unlink(scratch.path + "/state") == 0)
     #expect(one.look() == secret && notices.texts.count == 2)
@@ -118,7 +118,7 @@ struct SecretFileTests {
       let secret = other.look()
       let said = notices.texts.count
       #expect(other.look() == secret && notices.texts.count == said)
-      do throws(Complaint) {
+      do throws(UserError) {
         _ = try WebCommand.secret(in: place)
         Issue.record("there is none")
       } catch {

@@ -42,7 +42,7 @@ struct SessionFolderTests {
       let cable = Connection(port: "drums", other: "system:midi_playback_1")
       try folder.write([cable])
       #expect(try folder.readConnections(["drums"]) == [cable])
-      #expect(throws: Complaint.self) { try folder.readConnections() }
+      #expect(throws: UserError.self) { try folder.readConnections() }
     }
   }
 
@@ -60,7 +60,7 @@ struct SessionFolderTests {
     try inScratch { folder in
       try WholeFile.write(text, to: folder.connections)
       #expect { try folder.readConnections() } throws: { error in
-        (error as? Complaint)?.text.hasPrefix(folder.connections + ":" + fault) == true
+        (error as? UserError)?.text.hasPrefix(folder.connections + ":" + fault) == true
       }
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
+import TactusChoices
 import TactusTestSupport
 import Testing
 
@@ -19,21 +19,21 @@ struct SetListProgramTests {
     var state = SurfaceState()
     configuration.choose(in: &state)
     #expect(state.songs.map(\.text) == ["Opener = tempo 128, meter 4 4", "B = tempo/tap"])
-    #expect(throws: Complaint.self) { try Configuration(arguments: ["--song=A = set/next"]) }
+    #expect(throws: UserError.self) { try Configuration(arguments: ["--song=A = set/next"]) }
     let words = refusals(of: ["--song=A = tempo 90", "--song=B = tap", "--song= A = tempo 91"])
     #expect(words.contains("\" A = tempo 91\": A is there already"), "\(words)")
     let songs = (0...SetSong.limit).map { "--song=S\($0) = tap" }
     #expect(refusals(of: songs.dropLast()) == "" && refusals(of: songs).contains("128 are all there can be"))
     let tells = (0...OutwardLine.limit).map { "--osc-tell=beat 10.0.0.2:\(9000 + $0) /b" }
     #expect(refusals(of: tells.dropLast()) == "" && refusals(of: tells).contains("64 are all there can be"))
-    do throws(Complaint) {
+    do throws(UserError) {
       try ConfigurationFile.apply(
         Array("{ song: ['A = tempo 100',\n 'A = tempo 101'] }".utf8), from: "file", to: &configuration)
       Issue.record("taken")
     } catch {
       #expect(error.text.contains("A is there already") && error.text.contains("2"), "\(error.text)")
     }
-    do throws(Complaint) {
+    do throws(UserError) {
       try ConfigurationFile.apply(
         Array("{ song: ['A = tempo 100',\n 'B = tempo 1000'] }".utf8), from: "file", to: &configuration)
       Issue.record("taken")
@@ -42,13 +42,13 @@ struct SetListProgramTests {
     }
     let reading = try Configuration(arguments: ["--osc-tell=tempo 192.168.7.9:10023 /t {60000 / bpm}"])
     #expect(reading.surfaceSettings.outward.count == 1)
-    #expect(throws: Complaint.self) {
+    #expect(throws: UserError.self) {
       try Configuration(arguments: ["--osc-tell=tempo 192.168.7.9:10023 /t {bmp}"])
     }
   }
 
   private func refusals(of arguments: some Sequence<String>) -> String {
-    do throws(Complaint) { _ = try Configuration(arguments: Array(arguments)) } catch { return error.text }
+    do throws(UserError) { _ = try Configuration(arguments: Array(arguments)) } catch { return error.text }
     return ""
   }
 

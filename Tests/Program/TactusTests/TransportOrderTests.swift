@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
 import HostSync
 import Link
+import TactusChoices
 import Testing
 
 @testable import TactusApp

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
 import Glibc
 import HostSync
 import JACKHost
-import TactusJSON5
 import Link
 import Synchronization
+import TactusChoices
+import TactusJSON5
 import TactusTestSupport
 import Testing
 
@@ -107,7 +107,7 @@ struct UserStateTests {
     configuration.choose(in: &shown)
     let exchange = AudioExchange(session: link.captureAppState(), settings: shown.choices)
     let door = SessionDoor(exchange: exchange, state: link.captureAppState())
-    let desk = ControlDesk(
+    let desk = CommandHandler(
       link: link, exchange: exchange, door: door, state: shown, wake: {})
     _ = desk.obey(.set("click/offset", .number(500)), at: .zero, lasts: false)
     _ = desk.obey(.set("link", .flag(false)), at: .zero, lasts: false)
@@ -132,7 +132,7 @@ struct UserStateTests {
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
     let door = SessionDoor(exchange: exchange, state: state)
-    let desk = ControlDesk(
+    let desk = CommandHandler(
       link: link, exchange: exchange, door: door, state: SurfaceState(timeline: state.timeline), wake: {})
     var snapshot = link.snapshot
     snapshot.peerCount = 3

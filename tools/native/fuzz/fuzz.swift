@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import BeatMath
+import LinkAddresses
 import LinkSession
 import LinkWire
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TactusArithmetic
 import BeatMath
-import TactusChoices
 internal import LinkSystem
+import TactusArithmetic
+import TactusChoices
 public import TactusOSC
 
 /// An OSC message to another program, and its text: `192.168.7.9:10023 /fx/1/par/01 {60000 / bpm * 3/4}`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-import TactusChoices
 import MIDIControl
+import TactusChoices
 public import TactusOSC
 
 /// The state of another tactus, reconstructed from its OSC messages by the rows of the table.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import BeatMath
 import Glibc
+import LinkAddresses
 import TactusOSC
 
-/// Rules for every listening address, for controllers (`OSCListeners`) and for browsers: how often we look at it
-/// again, which ports we try, when it is lost, and which missing address is no failure.
+/// Rules for every listening address, for controllers (`OSCListeners`) and for browsers: how often we look at
+/// it again, which ports we try, when it is lost, and which missing address is no failure.
 package enum ListenPolicy {
   package static let interval = Micros(2_000_000)
   /// If the usual port is taken, we try this many ports after it before any free one.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import BeatMath
 import Glibc
+import LinkAddresses
 internal import LinkSystem
 import TactusOSC
 

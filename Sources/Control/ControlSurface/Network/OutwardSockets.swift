@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import Glibc
+import LinkAddresses
 import TactusOSC
 
 /// Sockets for messages to programs that did not subscribe: one for each address family, opened when it is

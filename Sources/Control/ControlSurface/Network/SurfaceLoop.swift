@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import BeatMath
-import TactusChoices
 import Glibc
+import LinkAddresses
 internal import LinkSystem
 import MIDIControl
+import TactusChoices
 
 /// Runs the machine with real sockets and clocks: waits, passes input in, and carries out its outputs. One
 /// thread runs it.

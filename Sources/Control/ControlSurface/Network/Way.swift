@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import Glibc
+import LinkAddresses
 import TactusOSC
 
 /// A box around a socket: sockets are not copyable, but elements of an array must be.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-public import TactusChoices
 public import MIDIControl
+public import TactusChoices
 import TactusOSC
 
 /// A command on its way to the program, and the time for which it was meant, in Link's host time.

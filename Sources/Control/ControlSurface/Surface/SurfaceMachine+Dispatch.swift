@@ -175,7 +175,8 @@ extension SurfaceMachine {
       agenda.dropTempos()
       let beats = reading.state.next(launch, after: time)
       try postpone(
-        ScheduledMessages.Entry(due: .beats(beats), task: .tempo(tempo), peer: asker.peer, cost: Cost.message))
+        ScheduledMessages.Entry(due: .beats(beats), task: .tempo(tempo), peer: asker.peer, cost: Cost.message)
+      )
     case .tap(let made) where reading.own.followsTaps:
       follow(tapAt: momentOfTap(made, or: time), asker)
     case .tap(let made):

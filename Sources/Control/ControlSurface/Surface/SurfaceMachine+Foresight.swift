@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import MIDIControl
+import TactusChoices
 
 /// The next change that waits for a beat, as the program knows it.
 struct Foresight {

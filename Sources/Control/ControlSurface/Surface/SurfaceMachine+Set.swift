@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import MIDIControl
+import TactusChoices
 import TactusOSC
 
 // Songs of the set list. A song's commands have the rights of this machine's keys, for its user wrote them
@@ -26,7 +26,8 @@ extension SurfaceMachine {
     say(song.arming, of: song.title, at: time)
     let beats = reading.state.next(launch, after: time)
     defer { tellChanges() }
-    try postpone(ScheduledMessages.Entry(due: .beats(beats), task: .song(title), peer: asker.peer, cost: cost))
+    try postpone(
+      ScheduledMessages.Entry(due: .beats(beats), task: .song(title), peer: asker.peer, cost: cost))
     reading.own.songWaiting = title
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import MIDIControl
+import TactusChoices
 import TactusOSC
 
 /// The control surface without sockets, clocks or threads: datagrams and state in, datagrams and commands
@@ -216,7 +216,8 @@ struct SurfaceMachine {
     let cost = Cost.later(message)
     do throws(Refusal) {
       try allowance.spend(cost)
-      try postpone(ScheduledMessages.Entry(due: .wall(timetag), task: .message(message), peer: peer, cost: cost))
+      try postpone(
+        ScheduledMessages.Entry(due: .wall(timetag), task: .message(message), peer: peer, cost: cost))
     } catch {
       refuse(error, message.address, to: peer)
     }

@@ -187,7 +187,8 @@ struct HostFollower: BitwiseCopyable {
   private var tolerance: Double { min(max(Self.tolerated, 1.25 * line.tick), Self.mostTolerated) }
 
   /// Removes a small distance with a tempo that is a little off for a time.
-  private mutating func nudge(_ now: borrowing CycleContext, _ reading: LeaderReading, _ size: Double) -> Proposal
+  private mutating func nudge(_ now: borrowing CycleContext, _ reading: LeaderReading, _ size: Double)
+    -> Proposal
     .Change?
   {
     let canCorrect = line.isMeasured && size <= Self.largestNudge

@@ -85,7 +85,8 @@ struct Pulse: BitwiseCopyable {
   }
 
   private mutating func markStart(
-    into buffer: AudioBuffer, _ now: inout OutputContext, _ window: Window, _ gate: GateSettings, width: Double
+    into buffer: AudioBuffer, _ now: inout OutputContext, _ window: Window, _ gate: GateSettings,
+    width: Double
   ) {
     if now.song.run != followedRun {
       // A gate that appears while the song rolls has missed the start and does not mark it.
@@ -144,7 +145,8 @@ struct RunGate: BitwiseCopyable {
   private(set) var due = -Double.infinity
 
   mutating func render(
-    into buffer: AudioBuffer, _ now: inout OutputContext, _ window: Window, _ gate: GateSettings = GateSettings()
+    into buffer: AudioBuffer, _ now: inout OutputContext, _ window: Window,
+    _ gate: GateSettings = GateSettings()
   ) {
     let song = now.song
     let (isSame, wasHigh) = (song.run == run, isHigh)

@@ -242,7 +242,8 @@ struct MIDIClock: BitwiseCopyable {
   }
 
   private mutating func sendClocks(
-    into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window, ending: Ending?, always: Bool,
+    into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window, ending: Ending?,
+    always: Bool,
     inSong: Bool
   ) {
     for _ in 0..<Ticker.limit {

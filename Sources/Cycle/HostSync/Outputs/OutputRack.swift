@@ -106,7 +106,8 @@ struct OutputRack: BitwiseCopyable {
   /// Renders with the memory of this kind; without one, the output starts over.
   @inline(__always)
   private mutating func render(
-    _ output: inout OutputSlot, at place: Int, _ now: inout OutputContext, _ window: Window, _ missed: SkippedCycles,
+    _ output: inout OutputSlot, at place: Int, _ now: inout OutputContext, _ window: Window,
+    _ missed: SkippedCycles,
     into buffer: AudioBuffer, _ events: inout MIDIEvents
   ) -> Rest {
     switch output.settings {

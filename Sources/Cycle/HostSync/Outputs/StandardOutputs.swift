@@ -13,7 +13,9 @@ struct StandardOutputs: BitwiseCopyable {
 
   init(machinesMayPlay: Bool) { clock = MIDIClock(mayPlay: machinesMayPlay) }
 
-  mutating func play(_ now: borrowing CycleContext, _ present: inout OutputContext, into outputs: inout Outputs) {
+  mutating func play(
+    _ now: borrowing CycleContext, _ present: inout OutputContext, into outputs: inout Outputs
+  ) {
     Self.play(&click1, .click1, &idle[.click1], now, &present, into: outputs[.click1])
     Self.play(&click2, .click2, &idle[.click2], now, &present, into: outputs[.click2])
     playPulse(now, &present, into: outputs[.pulse])
@@ -27,7 +29,8 @@ struct StandardOutputs: BitwiseCopyable {
   }
 
   private static func play(
-    _ click: inout Click, _ port: Port, _ idle: inout OutputSleep, _ now: borrowing CycleContext, _ present: inout OutputContext,
+    _ click: inout Click, _ port: Port, _ idle: inout OutputSleep, _ now: borrowing CycleContext,
+    _ present: inout OutputContext,
     into buffer: AudioBuffer
   ) {
     if idle.lasts(&present) { return }

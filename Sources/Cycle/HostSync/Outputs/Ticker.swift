@@ -30,7 +30,9 @@ struct Ticker: BitwiseCopyable {
 
   /// Prepares for a buffer; returns true if the boundaries had to be counted again. Every `whole`-th boundary
   /// is a main one, which is never left out for another; default: each beat.
-  mutating func open(_ window: Window, perBeat wanted: Int64, whole: Int64? = nil, _ missed: SkippedCycles) -> Bool {
+  mutating func open(_ window: Window, perBeat wanted: Int64, whole: Int64? = nil, _ missed: SkippedCycles)
+    -> Bool
+  {
     self.whole = whole ?? wanted
     let first = window.firstBeat
     if let last = missed.endBeat { end = last }

@@ -83,7 +83,8 @@ struct Song: BitwiseCopyable {
   /// Follows the transport through one cycle. `here`: the song's beat that the transport's frame means by
   /// itself. `leads`: a leader says where the song is. Without one, a song that stops goes back to the beat
   /// where a host that counts frames is, and the next start begins there.
-  mutating func follow(_ now: borrowing CycleContext, at here: Double, lostFrames: Int64, leads: Bool = false) {
+  mutating func follow(_ now: borrowing CycleContext, at here: Double, lostFrames: Int64, leads: Bool = false)
+  {
     let transport = now.transport
     let beat = now.grid.beat(at: now.heard.start)
     let entry = entry(now, at: here, lostFrames: lostFrames)

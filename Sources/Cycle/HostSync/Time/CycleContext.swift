@@ -3,8 +3,8 @@ import BeatMath
 import TactusChoices
 
 /// The context of all decisions in one JACK callback, made once at its beginning. It is also their only view
-/// of the session: `Cycle` shows its session to `FreewheelSession` alone, so nothing here can follow the session while
-/// the server freewheels.
+/// of the session: `Cycle` shows its session to `FreewheelSession` alone, so nothing here can follow the
+/// session while the server freewheels.
 struct CycleContext: BitwiseCopyable {
   let frames: UInt32
   let sampleRate: UInt32

@@ -177,7 +177,9 @@ struct Launch: BitwiseCopyable {
     return isTight ? others.tightMicros : others.micros
   }
 
-  private mutating func asked(_ now: borrowing CycleContext, _ question: Question) -> (next: Stage, mayRoll: Bool) {
+  private mutating func asked(_ now: borrowing CycleContext, _ question: Question) -> (
+    next: Stage, mayRoll: Bool
+  ) {
     let othersTake = othersTake(now)
     defer { rolledAt = -.infinity }
     let frame = now.transport.frame, rollsAt = now.rollsAt

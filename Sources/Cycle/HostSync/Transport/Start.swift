@@ -185,7 +185,9 @@ extension Start {
 
   /// Chooses another beat if this one was missed or would be worse. Returns true when it is time to release
   /// the transport.
-  mutating func update(_ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double) -> Bool {
+  mutating func update(_ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double)
+    -> Bool
+  {
     let limit = limit(now)
     guard step > .zero else { return true }
     if case .unsettled = question.leader { return now.rollsAt > limit }

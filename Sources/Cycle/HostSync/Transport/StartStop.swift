@@ -66,7 +66,9 @@ struct StartStop: BitwiseCopyable {
     return told && !isObeying && target != toldTarget
   }
 
-  private mutating func tell(_ now: borrowing CycleContext, runs: Bool, startsAt target: Beats?, number: UInt32)
+  private mutating func tell(
+    _ now: borrowing CycleContext, runs: Bool, startsAt target: Beats?, number: UInt32
+  )
     -> Proposal
   {
     toldNumber = number &+ 1

@@ -41,7 +41,8 @@ extension Playout {
       let before = delayNow
       let isMoved = changeDelay(hearing)
       let first = isMoved ? head.place : seat
-      // Aims straight on: the playhead follows the line's bends by itself, as fast as `AdaptiveSmoother` allows.
+      // Aims straight on: the playhead follows the line's bends by itself, as fast as `AdaptiveSmoother`
+      // allows.
       let micros = hearing.micros + (isMoved ? 0 : before - delayNow)
       let end = first + micros / course.frameMicros
       head.aim(from: first, to: end, frames: hearing.frames, micros: hearing.micros)

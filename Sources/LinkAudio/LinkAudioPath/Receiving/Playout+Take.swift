@@ -70,7 +70,8 @@ extension Playout {
     let expected = course.time(at: counted)
     guard let stamp = grids.time(of: chunk.stamp, expected: expected, at: hearing.start) else {
       // We do not know its tempo yet: its number must do.
-      return distance < Int64(Journal.capacity) ? ChunkPlacement(place: counted, stamp: nil, isNewest: true) : nil
+      return distance < Int64(Journal.capacity)
+        ? ChunkPlacement(place: counted, stamp: nil, isNewest: true) : nil
     }
     guard abs(stamp - expected) <= Self.longestGap else { return nil }
     let tolerance = distance == 1 ? Self.roundingFrames : countedFrames()
@@ -140,7 +141,8 @@ extension Playout {
   }
 
   private mutating func accept(
-    _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, at seat: ChunkPlacement, _ hearing: OutputPeriod
+    _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, at seat: ChunkPlacement,
+    _ hearing: OutputPeriod
   ) {
     figures.received &+= 1
     if seat.isNewest {

@@ -4,8 +4,8 @@ import BeatMath
 /// A received channel: chunks in, an output's frames out, each sample at its beat plus the delay.
 ///
 /// In each period, the audio thread calls `take` for every chunk that has arrived, then `render`, both with
-/// the period's `OutputPeriod`. While the server freewheels, its periods have no true time: then drop the chunks
-/// and call neither. Afterwards the playout finds its place again. [audio], except for `init`.
+/// the period's `OutputPeriod`. While the server freewheels, its periods have no true time: then drop the
+/// chunks and call neither. Afterwards the playout finds its place again. [audio], except for `init`.
 package struct Playout: ~Copyable {
   /// Longest period, in frames.
   package static var mostFrames: Int { @inlinable @_noLocks @_noAllocation get { 8192 } }

@@ -10,13 +10,14 @@ import BeatMath
 /// line bends toward the stamps, as fast as their noise allows and no faster than the playhead can follow. A
 /// larger step means that a clock was measured again.
 ///
-/// The sound that is heard now was stamped a delay ago; its time comes from the line as it was then (`StreamClockHistory`).
+/// The sound that is heard now was stamped a delay ago; its time comes from the line as it was then
+/// (`StreamClockHistory`).
 struct StreamClock: BitwiseCopyable {
   /// Stamps are averaged over this part of a second (1/96).
   static var blocks: Int64 { 96 }
-  /// The part of the playhead's speed (`AdaptiveSmoother.haste`) that bends of the line may use. Within the two
-  /// seconds for which `Grids` remembers a former grid, the line then moves less than half the way to the new
-  /// grid; any closer, a stamp could belong to either.
+  /// The part of the playhead's speed (`AdaptiveSmoother.haste`) that bends of the line may use. Within the
+  /// two seconds for which `Grids` remembers a former grid, the line then moves less than half the way to the
+  /// new grid; any closer, a stamp could belong to either.
   static var share: Double { 0.7 }
 
   private var crystal = StampLoop()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
 import JACKHost
+import TactusChoices
 
 /// A channel to send, as `--send` describes it: its name, and where its sound comes from.
 struct SentText: Equatable {
@@ -31,7 +31,7 @@ struct SentText: Equatable {
     }
   }
 
-  static let allowed = Allowed("a name, or as in Bass=mono, Bass=PORT and Drums=PORT,PORT") {
+  static let allowed = ValueRule("a name, or as in Bass=mono, Bass=PORT and Drums=PORT,PORT") {
     SentText($0) != nil
   }
 }
@@ -64,7 +64,7 @@ struct ReceivedText: Equatable {
 
   func matches(_ channel: String) -> Bool { NamePattern(name).matches(channel) }
 
-  static let allowed = Allowed(
+  static let allowed = ValueRule(
     "PEER/CHANNEL, where * stands for anything, or as in PEER/CHANNEL=1bar with a delay (\(AudioDelay.allowed))"
   ) { ReceivedText($0) != nil }
 }

@@ -55,7 +55,7 @@ enum BashCompletion {
     }.joined(separator: "\n")
   }
 
-  private static func reply(_ allowed: Allowed) -> String {
+  private static func reply(_ allowed: ValueRule) -> String {
     switch allowed.kind {
     case .file: #"mapfile -t COMPREPLY < <(compgen -f -- "$word")"#
     case .word, .numberOrWord, .numberOrText: words(allowed.list)

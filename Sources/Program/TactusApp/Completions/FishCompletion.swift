@@ -37,7 +37,7 @@ enum FishCompletion {
     ]
   }
 
-  private static func arguments(_ allowed: Allowed) -> String {
+  private static func arguments(_ allowed: ValueRule) -> String {
     switch allowed.kind {
     case .file: " -F"
     case .word, .numberOrWord, .numberOrText: " -a \(quoted(allowed.list.joined(separator: " ")))"

@@ -53,7 +53,7 @@ enum ZshCompletion {
     return specifications.map(quoted)
   }
 
-  private static func action(_ allowed: Allowed) -> String {
+  private static func action(_ allowed: ValueRule) -> String {
     switch allowed.kind {
     case .file: "_files"
     case .word, .numberOrWord, .numberOrText: "(\(allowed.list.joined(separator: " ")))"

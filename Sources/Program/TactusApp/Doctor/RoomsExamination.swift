@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import ControlSurface
+import LinkAddresses
 import LinkSystem
 import TactusOSC
 

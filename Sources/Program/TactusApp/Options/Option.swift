@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TactusChoices
 import ControlSurface
+import TactusChoices
 
 /// One option: its spelling, its value, the setting that it changes, and its help.
 ///
@@ -19,14 +19,14 @@ struct Option<Settings>: Sendable {
   let long: String
   let short: Character?
   let section: Section
-  let form: Form<Settings>
+  let form: OptionForm<Settings>
   let reach: Reach
   /// Whether a value that was chosen while tactus played also holds at the next start.
   let isRemembered: Bool
   let help: String
 
   init(
-    _ long: String, _ short: Character? = nil, in section: Section, _ form: Form<Settings>,
+    _ long: String, _ short: Character? = nil, in section: Section, _ form: OptionForm<Settings>,
     reach: Reach = .now, isRemembered: Bool = false, help: String
   ) {
     self.long = long
@@ -66,15 +66,15 @@ protocol OptionOutline: Sendable {
   var help: String { get }
   var canBeTakenBack: Bool { get }
   /// nil: the option takes no value.
-  var takes: Takes? { get }
+  var takes: ValueSpec? { get }
 }
 
 extension Option: OptionOutline {
   var canBeTakenBack: Bool { off != nil }
-  var takes: Takes? { if case .value(let value) = form { value.takes } else { nil } }
+  var takes: ValueSpec? { if case .value(let value) = form { value.takes } else { nil } }
 }
 
-enum Form<Settings>: Sendable {
+enum OptionForm<Settings>: Sendable {
   /// `--wait`, and `--no-wait` to take it back.
   case flag(WritableKeyPath<Settings, Bool> & Sendable)
   /// `--name NAME`, `--name=NAME`, `-nNAME`, `-n NAME`.
@@ -82,22 +82,22 @@ enum Form<Settings>: Sendable {
   /// `--help`: nothing after it is read.
   case answer(@Sendable (inout Settings) -> Void)
 
-  static func value<T: Typed>(
-    _ placeholder: String, _ allowed: Allowed, _ place: WritableKeyPath<Settings, T> & Sendable,
+  static func value<T: OptionValueType>(
+    _ placeholder: String, _ allowed: ValueRule, _ place: WritableKeyPath<Settings, T> & Sendable,
     bare: String? = nil
-  ) -> Form {
+  ) -> OptionForm {
     .value(
       OptionValue(
-        takes: Takes(placeholder: placeholder, allowed: allowed, bare: bare, repeats: T.repeats),
+        takes: ValueSpec(placeholder: placeholder, allowed: allowed, bare: bare, repeats: T.repeats),
         store: { $0[keyPath: place].take($1) }, read: { $0[keyPath: place].texts },
         copy: { $1[keyPath: place] = $0[keyPath: place] }, clear: { $0[keyPath: place].clear() }))
   }
 }
 
 /// The value of an option, as a command line has it.
-struct Takes: Sendable {
+struct ValueSpec: Sendable {
   let placeholder: String
-  let allowed: Allowed
+  let allowed: ValueRule
   /// The value that holds if none is given. In a command that takes operands, a value then counts only if it
   /// is attached: `--osc[=PORT]`. If the value can be `off`, `--no-osc` means that.
   var bare: String?
@@ -107,7 +107,7 @@ struct Takes: Sendable {
 
 /// The value of an option: what is allowed, how it is stored, and how it is read back.
 struct OptionValue<Settings>: Sendable {
-  let takes: Takes
+  let takes: ValueSpec
   /// Stores a text that was found to be allowed.
   let store: @Sendable (inout Settings, String) -> Void
   /// The texts that lead to the present value; none, if none was chosen.
@@ -118,7 +118,7 @@ struct OptionValue<Settings>: Sendable {
 }
 
 /// A type that an option's value can have.
-protocol Typed: Sendable {
+protocol OptionValueType: Sendable {
   static var repeats: Bool { get }
   /// The texts that lead to this value.
   var texts: [String] { get }
@@ -127,37 +127,37 @@ protocol Typed: Sendable {
   mutating func clear()
 }
 
-extension Typed {
+extension OptionValueType {
   static var repeats: Bool { false }
   mutating func clear() {}
 }
 
-extension Typed where Self: RawRepresentable<String> {
+extension OptionValueType where Self: RawRepresentable<String> {
   var texts: [String] { [rawValue] }
   mutating func take(_ text: String) { self = Self(rawValue: text) ?? self }
 }
 
-extension String: Typed {
+extension String: OptionValueType {
   var texts: [String] { [self] }
   mutating func take(_ text: String) { self = text }
 }
 
-extension Int: Typed {
+extension Int: OptionValueType {
   var texts: [String] { ["\(self)"] }
   mutating func take(_ text: String) { self = Int(text) ?? self }
 }
 
-extension Double: Typed {
+extension Double: OptionValueType {
   var texts: [String] { [shortest(self)] }
   mutating func take(_ text: String) { self = Double(text) ?? self }
 }
 
-extension String?: Typed {
+extension String?: OptionValueType {
   var texts: [String] { map { [$0] } ?? [] }
   mutating func take(_ text: String) { self = text }
 }
 
-extension [String]: Typed {
+extension [String]: OptionValueType {
   static var repeats: Bool { true }
   var texts: [String] { self }
   mutating func take(_ text: String) { append(text) }
@@ -172,11 +172,11 @@ extension Option<Configuration> {
       isRemembered: choice.isRemembered, help: choice.help)
   }
 
-  private static func form(of choice: Choice) -> Form<Configuration> {
+  private static func form(of choice: Choice) -> OptionForm<Configuration> {
     if choice.isFlag { return .flag(\.choices[isOn: choice]) }
     return .value(
       OptionValue(
-        takes: Takes(placeholder: choice.placeholder, allowed: Allowed(choice)),
+        takes: ValueSpec(placeholder: choice.placeholder, allowed: ValueRule(choice)),
         store: { if let values = choice.values(of: $1) { choice.write(&$0.choices, values) } },
         read: { choice.read($0.choices).map { [choice.text($0)] } ?? [] },
         copy: { choice.copy($0.choices, &$1.choices) }))

@@ -24,7 +24,7 @@ struct OptionParser<Settings> {
   }
 
   /// Sets what the arguments say and returns the operands.
-  func parse(_ arguments: some Sequence<String>, into settings: inout Settings) throws(Complaint) -> [String]
+  func parse(_ arguments: some Sequence<String>, into settings: inout Settings) throws(UserError) -> [String]
   {
     var reading = self
     return try reading.read(arguments, into: &settings)
@@ -32,7 +32,7 @@ struct OptionParser<Settings> {
 
   mutating func read(
     _ arguments: some Sequence<String>, into settings: inout Settings
-  ) throws(Complaint) -> [String] {
+  ) throws(UserError) -> [String] {
     var rest = Array(arguments)[...]
     var operands: [String] = []
     while !isAnswered, let argument = rest.popFirst() {
@@ -58,7 +58,7 @@ struct OptionParser<Settings> {
   /// `--long`, `--long=value`, `--no-long`.
   private mutating func parseLong(
     _ argument: String, _ rest: inout ArraySlice<String>, _ settings: inout Settings
-  ) throws(Complaint) {
+  ) throws(UserError) {
     let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
     let attached = parts.count > 1 ? String(parts[1]) : nil
@@ -68,23 +68,23 @@ struct OptionParser<Settings> {
     if name.hasPrefix("no-"), let option = options.first(where: { $0.long == name.dropFirst(3) }),
       let off = option.off
     {
-      guard attached == nil else { throw Complaint("--\(name) takes no value", .mistyped) }
+      guard attached == nil else { throw UserError("--\(name) takes no value", .mistyped) }
       return off(&settings)
     }
-    throw Complaint("unknown option \"--\(name.shortened)\"" + hint(for: name), .mistyped)
+    throw UserError("unknown option \"--\(name.shortened)\"" + hint(for: name), .mistyped)
   }
 
   /// `-a`, `-ab`, `-n NAME`, `-nNAME`, `-anNAME`.
   private mutating func parseBundle(
     _ argument: String, _ rest: inout ArraySlice<String>, _ settings: inout Settings
-  ) throws(Complaint) {
+  ) throws(UserError) {
     var letters = argument.dropFirst()
     while !isAnswered, let letter = letters.popFirst() {
       guard let option = options.first(where: { $0.short == letter }) else {
         // "-name" is more often a long option that lacks a dash than a bundle of short ones.
         let whole = String(argument.dropFirst())
         let known = options.contains { $0.long == whole }
-        throw Complaint(
+        throw UserError(
           "unknown option \"-\(String(letter).shortened)\"" + (known ? ": do you mean \"--\(whole)\"?" : ""),
           .mistyped)
       }
@@ -100,7 +100,7 @@ struct OptionParser<Settings> {
   private mutating func apply(
     _ option: Option<Settings>, spelt name: String, attached: String?, _ rest: inout ArraySlice<String>,
     _ settings: inout Settings
-  ) throws(Complaint) {
+  ) throws(UserError) {
     switch option.form {
     case .flag(let place):
       guard let word = attached ?? loose(rest, for: option) else {
@@ -110,18 +110,18 @@ struct OptionParser<Settings> {
       if attached == nil { rest.removeFirst() }
       try choose(word, besides: option, at: place, spelt: name, &settings)
     case .answer(let ask):
-      if attached != nil { throw Complaint("\(name) takes no value", .mistyped) }
+      if attached != nil { throw UserError("\(name) takes no value", .mistyped) }
       ask(&settings)
       isAnswered = true
     case .value(let value):
       let apart = attached == nil && (value.takes.bare == nil || isWord(rest.first)) ? rest.popFirst() : nil
       guard let text = attached ?? apart ?? value.takes.bare else {
-        throw Complaint("\(name) needs a value: \(name) \(value.takes.placeholder)", .mistyped)
+        throw UserError("\(name) needs a value: \(name) \(value.takes.placeholder)", .mistyped)
       }
       try check(text, value.takes.allowed, spelt: name)
       if value.takes.repeats, lists.insert(option.long).inserted { value.clear(&settings) }
       if value.takes.repeats, let why = value.takes.allowed.objectionBeside(text, value.read(settings)) {
-        throw Complaint("\(name) \"\(text.shortened)\": \(why)", .mistyped)
+        throw UserError("\(name) \"\(text.shortened)\": \(why)", .mistyped)
       }
       value.store(&settings, value.takes.allowed.kept(text))
     }
@@ -156,19 +156,19 @@ struct OptionParser<Settings> {
   private func choose(
     _ word: String, besides option: Option<Settings>, at place: WritableKeyPath<Settings, Bool> & Sendable,
     spelt name: String, _ settings: inout Settings
-  ) throws(Complaint) {
+  ) throws(UserError) {
     settings[keyPath: place] = word != "off"
     if Self.switches.contains(word) { return }
     guard let choice = choice(of: word, beside: option) else {
-      throw Complaint("\(name) takes on, off or no value, not \"\(word.shortened)\"", .mistyped)
+      throw UserError("\(name) takes on, off or no value, not \"\(word.shortened)\"", .mistyped)
     }
     choice.store(&settings, word)
   }
 
-  private func check(_ text: String, _ allowed: Allowed, spelt name: String) throws(Complaint) {
+  private func check(_ text: String, _ allowed: ValueRule, spelt name: String) throws(UserError) {
     guard let why = allowed.objection(to: text) else { return }
     let comma = allowed.isNumber && text.contains(",") ? ", with a point instead of a comma" : ""
-    throw Complaint(
+    throw UserError(
       why.isEmpty
         ? "\(name) takes \(allowed.words)\(comma), not \"\(text.shortened)\""
         : "\(name) \"\(text.shortened)\": \(why)", .mistyped)

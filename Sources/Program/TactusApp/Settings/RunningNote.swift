@@ -16,9 +16,9 @@ final class RunningNote {
 
   /// Why no second tactus is started under this name: both would pull at one transport, and the user asked
   /// for one. JACK shows that the first one runs; its note, if there is a place for one, has its OSC port.
-  static func objection(toSecond name: String, named option: String = "--name=NAME") -> Complaint {
+  static func objection(toSecond name: String, named option: String = "--name=NAME") -> UserError {
     let port = all().first { $0.name == name }.map { ", OSC port \($0.port)" } ?? ""
-    return Complaint(
+    return UserError(
       "tactus runs already, as JACK client \"\(name.shortened)\"\(port): tactus status says how it is, "
         + "tactus send quit ends it; \(option) starts a second one beside it")
   }

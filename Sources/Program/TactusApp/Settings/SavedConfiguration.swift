@@ -23,10 +23,10 @@ enum SavedConfiguration {
   static func write(
     _ present: Configuration, over file: Configuration, to path: String?, besides others: [String],
     replacing: Bool
-  ) throws(Complaint) -> String {
-    guard let path else { throw Complaint("there is no place for a configuration: HOME is not set") }
+  ) throws(UserError) -> String {
+    guard let path else { throw UserError("there is no place for a configuration: HOME is not set") }
     guard replacing || others.isEmpty else {
-      throw Complaint(
+      throw UserError(
         "\(others[0]) runs, too, and \(path) is for every tactus that names no other configuration: "
           + "tactus save --name=\(present.name) --replace writes the settings of this one")
     }
@@ -36,13 +36,13 @@ enum SavedConfiguration {
     }
     let text = Self.text(of: configuration)
     var note = ""
-    try WholeFile.change(path, limit: JSON5.Limits().bytes) { bytes throws(Complaint) in
+    try WholeFile.change(path, limit: JSON5.Limits().bytes) { bytes throws(UserError) in
       guard let bytes, !bytes.isEmpty, bytes != Array(text.utf8) else { return text }
       guard bytes.count <= JSON5.Limits().bytes, let earlier = String(validating: bytes, as: UTF8.self) else {
-        throw Complaint("\(path) is no configuration, and is left alone")
+        throw UserError("\(path) is no configuration, and is left alone")
       }
       guard replacing || isOurs(bytes) else {
-        throw Complaint(
+        throw UserError(
           "\(path) was written by hand: tactus save --replace puts the present settings in its place, and "
             + "keeps it as \(before(path)); tactus config --print shows them")
       }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import TactusJSON5
 import Synchronization
+import TactusJSON5
 import TactusWeb
 
 /// The page's secret, on the disk. The file decides: another secret in it, as from `tactus web --forget`,
@@ -64,13 +64,13 @@ final class SecretFile: Sendable {
     let secret = held.tried == nil ? .fresh() : held.secret ?? .fresh()
     held.tried = nil
     if let stamp {
-      do throws(Complaint) {
+      do throws(UserError) {
         return try Self.read(path, stamp)
       } catch {
         if isNews { notice("\(error.text): all browsers have to pair again") }
       }
     }
-    do throws(Complaint) {
+    do throws(UserError) {
       if stamp == nil { return try Self.begin(path, with: secret) }
       try WholeFile.write(secret.file, to: path)
       return secret
@@ -86,31 +86,31 @@ final class SecretFile: Sendable {
   }
 
   /// Reads the secret from the file.
-  static func read(_ path: String) throws(Complaint) -> Secret {
-    guard let stamp = Stamp(path) else { throw Complaint(path, code: errno) }
+  static func read(_ path: String) throws(UserError) -> Secret {
+    guard let stamp = Stamp(path) else { throw UserError(path, code: errno) }
     return try read(path, stamp)
   }
 
-  private static func read(_ path: String, _ stamp: Stamp) throws(Complaint) -> Secret {
+  private static func read(_ path: String, _ stamp: Stamp) throws(UserError) -> Secret {
     let bytes = try WholeFile.read(path, limit: longest)
     guard let secret = Secret(file: bytes) else {
-      throw Complaint("\(path) is not as tactus wrote it", .unreadable)
+      throw UserError("\(path) is not as tactus wrote it", .unreadable)
     }
-    guard !stamp.isOpenToOthers else { throw Complaint("\(path): others could read it", .unreadable) }
+    guard !stamp.isOpenToOthers else { throw UserError("\(path): others could read it", .unreadable) }
     return secret
   }
 
   /// Writes a new secret, whatever the file holds.
-  static func renew(_ path: String) throws(Complaint) -> Secret {
+  static func renew(_ path: String) throws(UserError) -> Secret {
     let secret = Secret.fresh()
     try WholeFile.write(secret.file, to: path)
     return secret
   }
 
   /// Creates the file. If another tactus has just done so, takes its secret.
-  private static func begin(_ path: String, with secret: Secret) throws(Complaint) -> Secret {
+  private static func begin(_ path: String, with secret: Secret) throws(UserError) -> Secret {
     var secret = secret
-    try WholeFile.change(path, limit: longest) { bytes throws(Complaint) in
+    try WholeFile.change(path, limit: longest) { bytes throws(UserError) in
       if let other = bytes.flatMap(Secret.init(file:)) { secret = other }
       return secret.file
     }

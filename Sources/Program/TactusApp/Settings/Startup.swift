@@ -16,7 +16,7 @@ struct Startup {
   private let arguments: [String]
 
   /// - Parameter arguments: without the program's own name.
-  init(_ arguments: some Collection<String>, places: Places = .ofThisUser) throws(Complaint) {
+  init(_ arguments: some Collection<String>, places: Places = .ofThisUser) throws(UserError) {
     self.places = places
     self.arguments = Array(arguments)
     configuration = try Self.typed(arguments, over: Configuration())
@@ -32,7 +32,7 @@ struct Startup {
   /// Reads the configuration file and the command line. If that fails, nothing changes.
   ///
   /// - Parameter orPipe: whether a typed path may be a pipe, whose content can be read only once.
-  mutating func read(orPipe: Bool = false) throws(Complaint) {
+  mutating func read(orPipe: Bool = false) throws(UserError) {
     var found = Configuration()
     // A file that the user named has to exist.
     if let path = configuration.file {
@@ -45,7 +45,7 @@ struct Startup {
   }
 
   /// Reads both again while tactus plays. `present`: the present settings, from whatever source.
-  mutating func reload(present: Configuration) throws(Complaint) -> Reload {
+  mutating func reload(present: Configuration) throws(UserError) -> Reload {
     let before = written
     try read()
     return Reload(from: before, to: written, present: present)
@@ -53,19 +53,19 @@ struct Startup {
 
   private static func typed(
     _ arguments: some Sequence<String>, over configuration: Configuration
-  ) throws(Complaint) -> Configuration {
+  ) throws(UserError) -> Configuration {
     var configuration = configuration
-    do throws(Complaint) {
+    do throws(UserError) {
       try configuration.read(arguments)
     } catch {
-      throw Complaint("\(error.text)\nTry 'tactus --help'.")
+      throw UserError("\(error.text)\nTry 'tactus --help'.")
     }
     return configuration
   }
 
   /// Writes nothing here: many commands start only to show something.
   private mutating func remembered(at path: String) -> UserState {
-    do throws(Complaint) {
+    do throws(UserError) {
       let state = try UserState(WholeFile.read(path, limit: JSON5.Limits().bytes), from: path)
       // No user would read a longer list.
       let shown = state.unreadable.prefix(4)

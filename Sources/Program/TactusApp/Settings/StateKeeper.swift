@@ -2,9 +2,9 @@
 import BeatMath
 import ControlSurface
 import Glibc
-import TactusJSON5
 import LinkSystem
 import Synchronization
+import TactusJSON5
 
 /// Writes remembered choices to the disk, some time after they change and at the end. [any]
 ///
@@ -144,7 +144,7 @@ private final class Writing: Sendable {
   private let path: String
   private let keepsPredecessor: Bool
   private let over = Atomic(false)
-  private let failure = Mutex<Complaint?>(nil)
+  private let failure = Mutex<UserError?>(nil)
   private let thread = Mutex<Thread?>(nil)
 
   init(_ choices: UserState, besides known: UserState, to path: String, keepsPredecessor: Bool) {
@@ -161,8 +161,8 @@ private final class Writing: Sendable {
   var isOver: Bool { over.load(ordering: .acquiring) }
 
   private func run() {
-    do throws(Complaint) {
-      try WholeFile.change(path, limit: JSON5.Limits().bytes) { bytes throws(Complaint) in
+    do throws(UserError) {
+      try WholeFile.change(path, limit: JSON5.Limits().bytes) { bytes throws(UserError) in
         var state = try found(bytes)
         state.take(choices)
         return state.text
@@ -175,7 +175,7 @@ private final class Writing: Sendable {
 
   /// The choices in the file. A file that can't be understood is moved aside, and what this run knows takes
   /// its place: only tactus writes this file, and on stage there is no time to repair it.
-  private func found(_ bytes: [UInt8]?) throws(Complaint) -> UserState {
+  private func found(_ bytes: [UInt8]?) throws(UserError) -> UserState {
     guard let bytes else { return UserState() }
     if let state = try? UserState(bytes, from: path) {
       // Keep a copy, so that all choices of an evening can be undone. If there is no room for it, do without.
@@ -185,12 +185,12 @@ private final class Writing: Sendable {
       return state
     }
     let aside = StateKeeper.aside(path)
-    guard rename(path, aside) == 0 else { throw Complaint(aside, code: errno) }
+    guard rename(path, aside) == 0 else { throw UserError(aside, code: errno) }
     return known
   }
 
   /// Waits for the end and returns the failure, if any.
-  func join() -> Complaint? {
+  func join() -> UserError? {
     thread.withLock { $0.take() }?.join()
     return failure.withLock { $0 }
   }

@@ -6,7 +6,7 @@ import TactusJSON5
 /// A remembered choice wins over the configuration until its key is edited there. The command line is about
 /// one run, and is not remembered.
 struct UserState: Equatable {
-  static let keys = Keys(Configuration.options.filter(\.isRemembered))
+  static let keys = ConfigurationKeys(Configuration.options.filter(\.isRemembered))
 
   private struct Entry: Equatable {
     var value: JSON5
@@ -27,17 +27,17 @@ struct UserState: Equatable {
     one.entries == other.entries && one.kept == other.kept
   }
 
-  init(_ bytes: [UInt8], from path: String) throws(Complaint) {
+  init(_ bytes: [UInt8], from path: String) throws(UserError) {
     let document = try JSON5.document(bytes, from: path)
     guard case .object(let members) = document.value else {
-      throw Complaint(path, line: document.line, "holds \(document.value.kind) instead of an object")
+      throw UserError(path, line: document.line, "holds \(document.value.kind) instead of an object")
     }
     for member in members {
       guard Self.keys.options.contains(where: { $0.long == member.name }) else {
         kept[member.name] = member.element.value
         continue
       }
-      do throws(Complaint) {
+      do throws(UserError) {
         entries[member.name] = try Self.entry(member, of: path)
       } catch {
         kept[member.name] = member.element.value
@@ -46,11 +46,11 @@ struct UserState: Equatable {
     }
   }
 
-  private static func entry(_ member: JSON5.Member, of path: String) throws(Complaint) -> Entry {
+  private static func entry(_ member: JSON5.Member, of path: String) throws(UserError) -> Entry {
     guard case .object(let parts) = member.element.value,
       let value = parts.first(where: { $0.name == "is" })?.element.value,
       let over = parts.first(where: { $0.name == "over" })?.element.value
-    else { throw Complaint(path, line: member.line, "\"\(member.name)\" is no { is, over }") }
+    else { throw UserError(path, line: member.line, "\"\(member.name)\" is no { is, over }") }
     // Require values that the option allows.
     var nobodys = Configuration()
     for value in [value, over] {

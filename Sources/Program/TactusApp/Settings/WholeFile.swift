@@ -11,11 +11,11 @@ enum WholeFile {
   /// Reads a file, at most one byte more than the limit, so that the caller can see that it is too long.
   ///
   /// - Parameter orPipe: whether a pipe is accepted, too; it must bring its content soon.
-  static func read(_ path: String, limit: Int, orPipe: Bool = false) throws(Complaint) -> [UInt8] {
+  static func read(_ path: String, limit: Int, orPipe: Bool = false) throws(UserError) -> [UInt8] {
     // Check before opening: a FIFO can make the open wait for its writer, and a device may do anything.
     try judge(path, orPipe: orPipe)
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard file >= 0 else { throw Complaint(path, code: errno) }
+    guard file >= 0 else { throw UserError(path, code: errno) }
     defer { close(file) }
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 16384)
@@ -27,14 +27,14 @@ enum WholeFile {
       } else if errno == EAGAIN, orPipe {
         var wait = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
         guard poll(&wait, 1, patienceMillis) > 0 else {
-          throw Complaint("\(path): a pipe that does not come to its end", .unreadable)
+          throw UserError("\(path): a pipe that does not come to its end", .unreadable)
         }
       } else if errno != EINTR {
-        throw Complaint(path, code: errno)
+        throw UserError(path, code: errno)
       }
     }
     if bytes.isEmpty, orPipe, isPipe(file) {
-      throw Complaint("\(path): a pipe that brought nothing", .unreadable)
+      throw UserError("\(path): a pipe that brought nothing", .unreadable)
     }
     return bytes
   }
@@ -58,8 +58,8 @@ enum WholeFile {
   }
 
   /// nil: there is no such file.
-  static func readIfAny(_ path: String, limit: Int) throws(Complaint) -> [UInt8]? {
-    do throws(Complaint) {
+  static func readIfAny(_ path: String, limit: Int) throws(UserError) -> [UInt8]? {
+    do throws(UserError) {
       return try read(path, limit: limit)
     } catch {
       guard error.kind == .missing else { throw error }
@@ -67,17 +67,17 @@ enum WholeFile {
     }
   }
 
-  private static func judge(_ path: String, orPipe: Bool = false) throws(Complaint) {
+  private static func judge(_ path: String, orPipe: Bool = false) throws(UserError) {
     var found = stat()
-    guard stat(path, &found) == 0 else { throw Complaint(path, code: errno) }
+    guard stat(path, &found) == 0 else { throw UserError(path, code: errno) }
     switch found.st_mode & S_IFMT {
     case S_IFREG: return
-    case S_IFIFO: if !orPipe { throw Complaint("\(path): a pipe, not a file", .unreadable) }
-    case S_IFDIR: throw Complaint("\(path): a folder, not a file", .unreadable)
-    case S_IFSOCK: throw Complaint("\(path): a socket, not a file", .unreadable)
+    case S_IFIFO: if !orPipe { throw UserError("\(path): a pipe, not a file", .unreadable) }
+    case S_IFDIR: throw UserError("\(path): a folder, not a file", .unreadable)
+    case S_IFSOCK: throw UserError("\(path): a socket, not a file", .unreadable)
     // /dev/null stands for an empty file.
     default:
-      if !orPipe || found.st_rdev != nothing { throw Complaint("\(path): a device, not a file", .unreadable) }
+      if !orPipe || found.st_rdev != nothing { throw UserError("\(path): a device, not a file", .unreadable) }
     }
   }
 
@@ -93,14 +93,14 @@ enum WholeFile {
 
   /// Writes a file beside the old one, then renames it: the old content stays until the new one is on the
   /// disk.
-  static func write(_ text: String, to path: String) throws(Complaint) {
+  static func write(_ text: String, to path: String) throws(UserError) {
     // A link stays a link: replace its target.
     let target = try resolved(path)
     let temporary = "\(target).\(getpid()).new"
-    do throws(Complaint) {
+    do throws(UserError) {
       try makeDirectory(of: target)
       try fill(temporary, with: Array(text.utf8))
-      guard rename(temporary, target) == 0 else { throw Complaint(target, code: errno) }
+      guard rename(temporary, target) == 0 else { throw UserError(target, code: errno) }
     } catch {
       unlink(temporary)
       throw error
@@ -115,8 +115,8 @@ enum WholeFile {
 
   /// Makes a new text from the present content (nil: no file), while no other tactus does the same.
   static func change(
-    _ path: String, limit: Int, _ body: ([UInt8]?) throws(Complaint) -> String
-  ) throws(Complaint) {
+    _ path: String, limit: Int, _ body: ([UInt8]?) throws(UserError) -> String
+  ) throws(UserError) {
     let target = try resolved(path)
     try makeDirectory(of: target)
     // Lock the folder: a lock file would lie there for ever. If the holder does not finish, or the disk has
@@ -127,9 +127,9 @@ enum WholeFile {
     try write(body(readIfAny(path, limit: limit)), to: path)
   }
 
-  private static func fill(_ path: String, with bytes: [UInt8]) throws(Complaint) {
+  private static func fill(_ path: String, with bytes: [UInt8]) throws(UserError) {
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-    guard file >= 0 else { throw Complaint(path, code: errno) }
+    guard file >= 0 else { throw UserError(path, code: errno) }
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
@@ -138,24 +138,24 @@ enum WholeFile {
       } else if errno != EINTR {
         let code = errno
         close(file)
-        throw Complaint(path, code: code)
+        throw UserError(path, code: code)
       }
     }
     // Some file systems report only here that the disk is full.
     guard fsync(file) == 0 else {
       let code = errno
       close(file)
-      throw Complaint(path, code: code)
+      throw UserError(path, code: code)
     }
-    guard close(file) == 0 else { throw Complaint(path, code: errno) }
+    guard close(file) == 0 else { throw UserError(path, code: errno) }
   }
 
-  private static func makeDirectory(of path: String) throws(Complaint) {
+  private static func makeDirectory(of path: String) throws(UserError) {
     let directory = parent(of: path)
     guard access(directory, F_OK) != 0, directory != "/", directory != "." else { return }
     try makeDirectory(of: directory)
     // The XDG rules want it to be accessible to the user alone.
-    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw Complaint(directory, code: errno) }
+    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw UserError(directory, code: errno) }
   }
 
   private static func parent(of path: String) -> String {
@@ -165,20 +165,20 @@ enum WholeFile {
 
   /// The path to write to, with links resolved. A device, a folder or a broken link is never replaced: it
   /// throws.
-  private static func resolved(_ path: String) throws(Complaint) -> String {
-    do throws(Complaint) {
+  private static func resolved(_ path: String) throws(UserError) -> String {
+    do throws(UserError) {
       try judge(path)
     } catch {
       guard error.kind == .missing else { throw error }
       return path
     }
-    guard let real = realpath(path, nil) else { throw Complaint(path, code: errno) }
+    guard let real = realpath(path, nil) else { throw UserError(path, code: errno) }
     defer { free(real) }
     return String(cString: real)
   }
 }
 
-extension Complaint {
+extension UserError {
   /// The system's error. For a broken link it names the target.
   init(_ path: String, code: Int32) {
     let target = code == ENOENT ? Self.target(ofLink: path) : nil

@@ -2,10 +2,10 @@
 import ControlSurface
 import Glibc
 import JACKHost
-import TactusJSON5
 import Link
-import TactusOSC
 import Synchronization
+import TactusJSON5
+import TactusOSC
 
 /// `tactus check`: measures how much later than JACK says a sound is heard, through a cable from an output to
 /// an input.
@@ -48,7 +48,7 @@ struct CheckCommand: Conversing {
   var server: String?
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
     let server = server ?? (try? Startup([]).configuration.server) ?? nil
     let ports = try choosePorts(server)
     let measured = try measure(ports, server)
@@ -57,7 +57,7 @@ struct CheckCommand: Conversing {
     return sets ? try set(measured.offset(share: share)) : .success
   }
 
-  private func measure(_ ports: Loopback.Ports, _ server: String?) throws(Complaint) -> Measurement {
+  private func measure(_ ports: Loopback.Ports, _ server: String?) throws(UserError) -> Measurement {
     let loopback: Loopback
     do throws(Loopback.Failure) {
       loopback = try Loopback(ports, server: server, seconds: seconds)
@@ -66,42 +66,42 @@ struct CheckCommand: Conversing {
     }
     let deadline = ContinuousClock.now + .seconds(seconds + 5)
     while !loopback.isOver {
-      guard ContinuousClock.now < deadline else { throw Complaint("JACK stopped; look at its server") }
+      guard ContinuousClock.now < deadline else { throw UserError("JACK stopped; look at its server") }
       usleep(20_000)
     }
     return try Measurement(loopback.returns(), told: loopback.told, rate: loopback.sampleRate)
   }
 
-  private func choosePorts(_ server: String?) throws(Complaint) -> Loopback.Ports {
+  private func choosePorts(_ server: String?) throws(UserError) -> Loopback.Ports {
     if let input, let output { return Loopback.Ports(output: output, input: input) }
     let survey: GraphSurvey
     do throws(JACKError) {
       survey = try GraphSurvey(lookingAt: server)
     } catch {
-      throw Complaint(error.description, .unavailable)
+      throw UserError(error.description, .unavailable)
     }
     guard let output = output ?? survey.outputs.first(where: { !$0.isMIDI })?.name else {
-      throw Complaint("this server has no sound card's output; name a port with --output")
+      throw UserError("this server has no sound card's output; name a port with --output")
     }
     guard let input = input ?? survey.physicalInputs.first else {
-      throw Complaint("this server has no sound card's input; name a port with --input")
+      throw UserError("this server has no sound card's input; name a port with --input")
     }
     return Loopback.Ports(output: output, input: input)
   }
 
   /// Sets the offset in the running tactus, which remembers it; without one, remembers it for the next start.
-  private func set(_ offset: Double) throws(Complaint) -> Tactus.Status {
+  private func set(_ offset: Double) throws(UserError) -> Tactus.Status {
     let option = "--click-offset=\(shortest(offset))"
-    do throws(Complaint) {
+    do throws(UserError) {
       var running = try RunningTactus(whereabouts)
       if (try? running.values()) != nil {
         let message = Message(Table.address("click/offset"), .float64(offset))
-        if case .refused(let text) = try running.ask(message) { throw Complaint(text) }
+        if case .refused(let text) = try running.ask(message) { throw UserError(text) }
         Console.complain("the running tactus now uses \(option), and will at its next start")
         return .success
       }
     } catch {
-      throw Complaint("the offset was not set: \(error.text)")
+      throw UserError("the offset was not set: \(error.text)")
     }
     let startup = try Startup([])
     var configuration = startup.configuration
@@ -112,7 +112,7 @@ struct CheckCommand: Conversing {
     let keeper = startup.keeper { text in failure.withLock { $0 = text } }
     keeper.note(configuration, at: Link.clock())
     keeper.close(at: Link.clock())
-    if let failure = failure.withLock({ $0 }) { throw Complaint(failure) }
+    if let failure = failure.withLock({ $0 }) { throw UserError(failure) }
     Console.complain("tactus will use \(option) at its next start")
     return .success
   }
@@ -130,13 +130,13 @@ extension CheckCommand {
     let peak: Double
 
     init(_ returns: [LoopbackClicks.Return?], told: (playback: Int, capture: Int), rate: Int)
-      throws(Complaint)
+      throws(UserError)
     {
       let delays = returns.compactMap { $0?.delay }.sorted()
       clicks = returns.count
       found = delays.count
       guard rate > 0, found * 2 > clicks, let first = delays.first, let last = delays.last else {
-        throw Complaint(
+        throw UserError(
           "\(delays.count) of \(returns.count) clicks came back: is there a cable from the output to the input, and "
             + "is the level up?")
       }
@@ -178,12 +178,12 @@ extension Double {
 }
 
 extension Loopback.Failure {
-  fileprivate var complaint: Complaint {
+  fileprivate var complaint: UserError {
     switch self {
-    case .jack(let error): Complaint(error.description, error.isForWantOfServer ? .unavailable : .failure)
-    case .noPort(let name): Complaint("there is no port \(name.shortened); jack_lsp lists them")
+    case .jack(let error): UserError(error.description, error.isForWantOfServer ? .unavailable : .failure)
+    case .noPort(let name): UserError("there is no port \(name.shortened); jack_lsp lists them")
     case .notConnected(let from, let to):
-      Complaint("JACK does not connect \(from.shortened) to \(to.shortened)")
+      UserError("JACK does not connect \(from.shortened) to \(to.shortened)")
     }
   }
 }

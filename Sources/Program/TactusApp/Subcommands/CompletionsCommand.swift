@@ -15,7 +15,7 @@ struct CompletionsCommand: Subcommand {
     case bash, zsh, fish
   }
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
     guard operands.count == 1, let shell = Shell(rawValue: operands[0]) else {
       throw Self.objection(to: operands)
     }

@@ -28,7 +28,7 @@ struct ConfigCommand: Subcommand {
   var prints = false
   var forgets = false
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
     if printsDefault {
       return Console.answer(
         ConfigurationFile.text(of: Configuration(), heading: Self.heading("Every key with its default.")))
@@ -73,7 +73,7 @@ struct ConfigCommand: Subcommand {
       Console.complain("forgotten for the next start; the running tactus keeps its values until it ends")
     }
     guard let path = startup.places.state, unlink(path) != 0, errno != ENOENT else { return .success }
-    Console.complain(Complaint(path, code: errno).text)
+    Console.complain(UserError(path, code: errno).text)
     return .failure
   }
 }

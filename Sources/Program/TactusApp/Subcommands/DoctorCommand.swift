@@ -24,7 +24,7 @@ struct DoctorCommand: Conversing {
   var json = false
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
     var findings = configuration()
     let configured = (try? Startup([]).configuration.server) ?? nil
     findings += JACKExamination.findings(server: server ?? configured)
@@ -78,7 +78,7 @@ struct DoctorCommand: Conversing {
         $0.isOn("jack/timebase")
       }
     return (isMeant || all.count < 2 ? [whereabouts] : all).flatMap { place in
-      do throws(Complaint) {
+      do throws(UserError) {
         let (told, port) = try Self.ask(place)
         let page = PageExamination.answers(told.state.page)
         return Self.judge(
@@ -93,12 +93,12 @@ struct DoctorCommand: Conversing {
     }
   }
 
-  private static func ask(_ place: Whereabouts) throws(Complaint) -> (told: ToldValues, port: Int) {
+  private static func ask(_ place: Whereabouts) throws(UserError) -> (told: ToldValues, port: Int) {
     var running = try RunningTactus(place)
-    do throws(Complaint) {
+    do throws(UserError) {
       return (ToldValues(try running.values()), running.port)
     } catch {
-      throw Complaint("does not run, or not with OSC at port \(running.port)", .unavailable)
+      throw UserError("does not run, or not with OSC at port \(running.port)", .unavailable)
     }
   }
 

@@ -27,9 +27,9 @@ struct FarKeyCommand: Subcommand {
   var shows = false
   var file: String?
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
     guard let path = file ?? FarKeyFile.usualPath() else {
-      throw Complaint("neither XDG_CONFIG_HOME nor HOME says where keys are; write --file=FILE")
+      throw UserError("neither XDG_CONFIG_HOME nor HOME says where keys are; write --file=FILE")
     }
     do throws(KeyFile.Failure) {
       if shows { return Console.answer(try KeyFile.read(path).written) }
@@ -39,7 +39,7 @@ struct FarKeyCommand: Subcommand {
       return Console.answer(
         isTyped ? "Kept in \(path)." : "\(text)\nKept in \(path). In the other rooms: tactus far-key --typed")
     } catch {
-      throw Complaint(FarKeyFile.words(error, at: path, isUsual: file == nil))
+      throw UserError(FarKeyFile.words(error, at: path, isUsual: file == nil))
     }
   }
 

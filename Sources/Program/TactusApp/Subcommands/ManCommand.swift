@@ -16,7 +16,7 @@ struct ManCommand: Subcommand {
     case tactus, osc
   }
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
     guard operands.count < 2, let page = Page(rawValue: operands.first ?? "tactus") else {
       throw Self.objection(to: operands)
     }

@@ -22,7 +22,7 @@ struct MonitorCommand: Conversing {
 
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
     for word in operands where !Self.operandWords.contains(word) {
       throw Self.objection(to: [word])
     }

@@ -22,14 +22,14 @@ struct PeersCommand: Conversing {
   var wait = 2
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
     let isAsked = whereabouts != Whereabouts() || !RunningNote.all().isEmpty
     let peers = try isAsked ? askTactus() : look()
     guard Console.say(links(peers)) else { return .failure }
     return peers > 0 ? .success : .failure
   }
 
-  private func askTactus() throws(Complaint) -> Int {
+  private func askTactus() throws(UserError) -> Int {
     var running = try RunningTactus(whereabouts)
     let end = ContinuousClock.now + .seconds(wait)
     while true {
@@ -39,7 +39,7 @@ struct PeersCommand: Conversing {
     }
   }
 
-  private func look() throws(Complaint) -> Int {
+  private func look() throws(UserError) -> Int {
     let link = Link(try Startup([]).configuration.link, far: nil)
     link.isEnabled = true
     defer { link.isEnabled = false }

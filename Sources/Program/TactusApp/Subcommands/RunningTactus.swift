@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TactusChoices
 import ControlSurface
+import TactusChoices
 import TactusJSON5
 import TactusOSC
 
@@ -18,7 +18,7 @@ struct RunningTactus: ~Copyable {
   /// nil: on this machine.
   var place: String? { endpoint.address.isLoopback ? nil : endpoint.address.description }
 
-  init(_ whereabouts: Whereabouts) throws(Complaint) {
+  init(_ whereabouts: Whereabouts) throws(UserError) {
     let running = RunningNote.all()
     let port = try whereabouts.port(of: running)
     let opened = try Self.open(.loopback)
@@ -28,7 +28,7 @@ struct RunningTactus: ~Copyable {
   }
 
   /// A tactus at `endpoint`, for instance on another machine.
-  init(at endpoint: Endpoint) throws(Complaint) {
+  init(at endpoint: Endpoint) throws(UserError) {
     let own: Address =
       endpoint.address.isLoopback
       ? .loopback : endpoint.address.isIPv6 ? .v6(high: 0, low: 0, scope: 0) : .v4(0)
@@ -37,38 +37,38 @@ struct RunningTactus: ~Copyable {
     isNoted = false
   }
 
-  private static func open(_ own: Address) throws(Complaint) -> OSCPort {
+  private static func open(_ own: Address) throws(UserError) -> OSCPort {
     do throws(OpenFailure) {
       return try OSCPort(bindingTo: Endpoint(own, port: 0))
     } catch {
-      throw Complaint(error.description, .unavailable)
+      throw UserError(error.description, .unavailable)
     }
   }
 
-  var nobody: Complaint {
+  var nobody: UserError {
     guard place == nil else {
-      return Complaint(
+      return UserError(
         "no tactus answers at \(endpoint): it has to run there, listen on its network (--osc-listen) and obey this machine "
           + "(--osc-allow)", .unavailable)
     }
     let blind =
       RunningNote.folder == nil
       ? " (XDG_RUNTIME_DIR is not set, so that one at another port can't be found by itself)" : ""
-    return Complaint(
+    return UserError(
       "no tactus answers at OSC port \(port) of this machine\(blind); start it, or say which port with --osc=PORT",
       .unavailable)
   }
 
-  var silence: Complaint {
+  var silence: UserError {
     isNoted
-      ? Complaint("the tactus at OSC port \(port) does not answer: it may be busy; try again", .unavailable)
+      ? UserError("the tactus at OSC port \(port) does not answer: it may be busy; try again", .unavailable)
       : nobody
   }
 
   func say(_ message: Message) { socket.send(message, to: endpoint) }
 
   /// The next messages; nil: none came in time, or the bell rang.
-  mutating func hear(withinMilliseconds limit: Int, orAt bell: Int32 = -1) throws(Complaint) -> [Message]? {
+  mutating func hear(withinMilliseconds limit: Int, orAt bell: Int32 = -1) throws(UserError) -> [Message]? {
     switch socket.hear(withinMilliseconds: limit, orAt: bell) {
     case .messages(let messages, endpoint): return messages
     case .messages, .nothing: return nil
@@ -77,7 +77,7 @@ struct RunningTactus: ~Copyable {
   }
 
   /// Every value that can be read, in the table's order.
-  mutating func values() throws(Complaint) -> [(row: Node, arguments: [Argument])] {
+  mutating func values() throws(UserError) -> [(row: Node, arguments: [Argument])] {
     say(Message(Table.address("query")))
     var told: [String: [Argument]] = [:]
     while true {
@@ -94,7 +94,7 @@ struct RunningTactus: ~Copyable {
   }
 
   /// All channels of Link Audio, as the arguments of `audio/channel`; nil: it refuses to tell.
-  mutating func channels() throws(Complaint) -> [[Argument]]? {
+  mutating func channels() throws(UserError) -> [[Argument]]? {
     var channels: [[Argument]] = []
     var (page, pages) = (1, 1)
     say(Message(Table.address("audio/list"), .int32(1)))
@@ -131,7 +131,7 @@ struct RunningTactus: ~Copyable {
 
   /// Sends a message, then a ping, and waits for the pong: errors and values that come before it are about
   /// the message.
-  mutating func ask(_ message: Message) throws(Complaint) -> Answer {
+  mutating func ask(_ message: Message) throws(UserError) -> Answer {
     say(message)
     say(Message(Table.address("ping")))
     var told: [Message] = []
@@ -188,12 +188,12 @@ struct Whereabouts: Equatable, Sendable {
   var name: String?
 
   /// - Parameter running: the notes of all that run.
-  func port(of running: [RunningNote.Content]) throws(Complaint) -> Int {
+  func port(of running: [RunningNote.Content]) throws(UserError) -> Int {
     if port > 0 { return port }
     if let name {
       guard let found = running.first(where: { $0.name == name }) else {
         let others = running.isEmpty ? "" : "; there is \(Self.list(running))"
-        throw Complaint("no tactus called \"\(name.shortened)\" runs here" + others, .unavailable)
+        throw UserError("no tactus called \"\(name.shortened)\" runs here" + others, .unavailable)
       }
       return found.port
     }
@@ -201,7 +201,7 @@ struct Whereabouts: Equatable, Sendable {
     // A tactus may run without a note: there is not always a place for one.
     if running.isEmpty || running.contains(where: { $0.port == usual }) { return usual }
     guard running.count == 1 else {
-      throw Complaint("several run here: \(Self.list(running)); say which with --name=NAME", .unavailable)
+      throw UserError("several run here: \(Self.list(running)); say which with --name=NAME", .unavailable)
     }
     return running[0].port
   }

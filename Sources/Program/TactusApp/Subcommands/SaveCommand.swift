@@ -29,38 +29,38 @@ struct SaveCommand: Conversing {
   var replaces = false
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
     var running = try RunningTactus(whereabouts)
     let before = try Self.outcome(&running)
     let order = Message(Table.address(replaces ? "save/replace" : "save"))
-    if case .refused(let text) = try running.ask(order) { throw Complaint(text) }
+    if case .refused(let text) = try running.ask(order) { throw UserError(text) }
     let deadline = ContinuousClock.now + Self.patience
     while ContinuousClock.now < deadline {
       let now = try Self.outcome(&running)
       guard now.number == before.number else { return try answer(now) }
       _ = try running.hear(withinMilliseconds: 50)
     }
-    throw Complaint("tactus has not saved: its disk, or JACK, does not answer")
+    throw UserError("tactus has not saved: its disk, or JACK, does not answer")
   }
 
   private typealias Outcome = (number: Double, word: String, text: String)
 
   /// The last outcome. Its number tells two outcomes with the same text apart.
-  private static func outcome(_ running: inout RunningTactus) throws(Complaint) -> Outcome {
+  private static func outcome(_ running: inout RunningTactus) throws(UserError) -> Outcome {
     let address = Table.address("save/outcome")
     guard case .accepted(let told) = try running.ask(Message(address)),
       let arguments = told.last(where: { $0.address == address })?.arguments, arguments.count == 3,
       let number = arguments[0].number, case .string(let word) = arguments[1],
       case .string(let text) = arguments[2]
     else {
-      throw Complaint(
+      throw UserError(
         "the tactus at OSC port \(running.port) cannot save: it is another version than this command")
     }
     return (number, word, text)
   }
 
-  private func answer(_ outcome: Outcome) throws(Complaint) -> Tactus.Status {
-    guard outcome.word == "saved" else { throw Complaint(outcome.text) }
+  private func answer(_ outcome: Outcome) throws(UserError) -> Tactus.Status {
+    guard outcome.word == "saved" else { throw UserError(outcome.text) }
     return Console.answer(outcome.text)
   }
 }

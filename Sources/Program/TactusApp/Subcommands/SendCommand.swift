@@ -22,18 +22,18 @@ struct SendCommand: Conversing {
 
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
-    guard !operands.isEmpty else { throw Complaint("a command is missing", .mistyped) }
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
+    guard !operands.isEmpty else { throw UserError("a command is missing", .mistyped) }
     let message: Message
     do throws(Refusal) {
       message = try Table.standard.message(operands)
     } catch {
-      throw Complaint(Self.objection(to: operands[0], error), .mistyped)
+      throw UserError(Self.objection(to: operands[0], error), .mistyped)
     }
     var running = try RunningTactus(whereabouts)
     if message.address == Table.address("quit") { return try quit(&running, message) }
     switch try running.ask(message) {
-    case .refused(let text): throw Complaint(text)
+    case .refused(let text): throw UserError(text)
     case .accepted(let told):
       for message in told { tell(message) }
       if !message.arguments.isEmpty { try confirm(message, &running) }
@@ -42,7 +42,7 @@ struct SendCommand: Conversing {
   }
 
   /// For settings without an immediate effect, and for remembered ones, prints the value that now holds.
-  private func confirm(_ message: Message, _ running: inout RunningTactus) throws(Complaint) {
+  private func confirm(_ message: Message, _ running: inout RunningTactus) throws(UserError) {
     let address = message.address
     guard let row = Table.path(of: address).flatMap(Table.standard.row) else { return }
     if row.path == "midi/forget" {
@@ -79,11 +79,11 @@ struct SendCommand: Conversing {
   }
 
   /// A tactus that quits may be gone before it answers, so only the ping before it proves that it was there.
-  private func quit(_ running: inout RunningTactus, _ message: Message) throws(Complaint)
+  private func quit(_ running: inout RunningTactus, _ message: Message) throws(UserError)
     -> Tactus.Status
   {
     _ = try running.ask(Message(Table.address("ping")))
-    if case .refused(let text)? = try? running.ask(message) { throw Complaint(text) }
+    if case .refused(let text)? = try? running.ask(message) { throw UserError(text) }
     return .success
   }
 

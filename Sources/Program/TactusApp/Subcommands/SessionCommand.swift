@@ -18,9 +18,9 @@ struct SessionCommand: Subcommand {
     program beside tactus failed. Each session's README says what it does.
     """
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
     guard let shelf = SessionShelf.found(from: Self.thisProgram) else {
-      throw Complaint(
+      throw UserError(
         "session: no sessions beside this program; tools/install puts them there, and in a clone "
           + "tools/run session start NAME finds them")
     }
@@ -30,11 +30,11 @@ struct SessionCommand: Subcommand {
       let name = operands[1]
       guard let start = shelf.startScript(of: name) else {
         let hint = name.nearest(among: shelf.names).map { ": do you mean \"\($0)\"?" }
-        throw Complaint("there is no session \"\(name)\"" + (hint ?? "; tactus session list"), .mistyped)
+        throw UserError("there is no session \"\(name)\"" + (hint ?? "; tactus session list"), .mistyped)
       }
       let options = Array(operands.dropFirst(2))
       if let stray = options.first, !stray.hasPrefix("-") {
-        throw Complaint("start takes one name, and no \"\(stray.shortened)\"; \(Self.optionHint)", .mistyped)
+        throw UserError("start takes one name, and no \"\(stray.shortened)\"; \(Self.optionHint)", .mistyped)
       }
       // Refuse now, before the session's DAW starts.
       let wanted = (try? Configuration(arguments: options)) ?? Configuration()
@@ -42,8 +42,8 @@ struct SessionCommand: Subcommand {
         throw RunningNote.objection(toSecond: wanted.name, named: "-- --name=NAME")
       }
       return Self.become(start, options)
-    case ("start", _): throw Complaint("start takes a name; tactus session list", .mistyped)
-    default: throw Complaint("takes list or start", .mistyped)
+    case ("start", _): throw UserError("start takes a name; tactus session list", .mistyped)
+    default: throw UserError("takes list or start", .mistyped)
     }
   }
 

@@ -22,7 +22,7 @@ struct StatusCommand: Conversing {
   var json = false
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
     var running = try RunningTactus(whereabouts)
     let values = try running.values()
     if json { return Console.answer(Self.json(values)) }

@@ -21,7 +21,7 @@ protocol Subcommand: Sendable {
   static var options: [Option<Self>] { get }
 
   init()
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status
 }
 
 extension Subcommand {
@@ -35,9 +35,9 @@ extension Subcommand {
   }
 
   /// The complaint about operands that are not among `operandWords`.
-  static func objection(to operands: [String]) -> Complaint {
+  static func objection(to operands: [String]) -> UserError {
     let given = operands.isEmpty ? "" : ", not \"\(operands.joined(separator: " "))\""
-    return Complaint("takes \(operandWords.inWords)" + given, .mistyped)
+    return UserError("takes \(operandWords.inWords)" + given, .mistyped)
   }
 
   static var helpText: String {
@@ -51,18 +51,18 @@ extension Subcommand {
 
   /// Reads the arguments after the command's name, and runs the command.
   static func run(arguments: some Sequence<String>) -> Tactus.Status {
-    do throws(Complaint) {
+    do throws(UserError) {
       var command = Self()
       var parser = OptionParser(options: allOptions)
       let words: [String]
-      do throws(Complaint) {
+      do throws(UserError) {
         words = try parser.read(arguments, into: &command)
       } catch {
-        throw optionHint.isEmpty ? error : Complaint("\(error.text); \(optionHint)", .mistyped)
+        throw optionHint.isEmpty ? error : UserError("\(error.text); \(optionHint)", .mistyped)
       }
       if parser.isAnswered { return Console.answer(helpText) }
       if operands.isEmpty, let stray = words.first {
-        throw Complaint("takes no \"\(stray)\"", .mistyped)
+        throw UserError("takes no \"\(stray)\"", .mistyped)
       }
       let status = try command.run(words)
       return status == .success && Console.hasFailed ? .failure : status
@@ -94,13 +94,13 @@ enum Subcommands {
   }
 
   /// The complaint about a word that is no option.
-  static func objection(to word: String) -> Complaint {
-    if named(word) != nil { return Complaint("\"\(word)\" comes first: tactus \(word)", .mistyped) }
+  static func objection(to word: String) -> UserError {
+    if named(word) != nil { return UserError("\"\(word)\" comes first: tactus \(word)", .mistyped) }
     let command = Table.standard.row(word).map { _ in "send \(word)" }
     let hint = (command ?? word.nearest(among: all.map { $0.name })).map {
       ": do you mean \"\($0)\"?"
     }
-    return Complaint("there is no command \"\(word.shortened)\"" + (hint ?? ""), .mistyped)
+    return UserError("there is no command \"\(word.shortened)\"" + (hint ?? ""), .mistyped)
   }
 
   /// The list in the program's help.

@@ -26,8 +26,8 @@ struct ViewCommand: Conversing {
 
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
-    guard operands.count <= 1 else { throw Complaint("shows one tactus at a time", .mistyped) }
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
+    guard operands.count <= 1 else { throw UserError("shows one tactus at a time", .mistyped) }
     let running: RunningTactus
     if let text = operands.first {
       running = try find(text)
@@ -37,7 +37,7 @@ struct ViewCommand: Conversing {
     let keys = (try? Startup([]).configuration)?.keyMap(isElsewhere: true) ?? KeyMap(isElsewhere: true)
     let tactus = DistantTactus(at: running.place)
     guard let view = LiveView(of: tactus, keys: keys) else {
-      throw Complaint(
+      throw UserError(
         "there is no terminal to show it in: tactus status prints it, tactus monitor prints each change")
     }
     let signals = Signals()
@@ -58,15 +58,15 @@ struct ViewCommand: Conversing {
     return .success
   }
 
-  private func find(_ text: String) throws(Complaint) -> RunningTactus {
+  private func find(_ text: String) throws(UserError) -> RunningTactus {
     guard whereabouts == Whereabouts() else {
-      throw Complaint("takes an address or --osc and --name, not both", .mistyped)
+      throw UserError("takes an address or --osc and --name, not both", .mistyped)
     }
     guard let host = FarHost(text, usually: Table.port) else {
-      throw Complaint("\"\(text.shortened)\" is no address of a machine", .mistyped)
+      throw UserError("\"\(text.shortened)\" is no address of a machine", .mistyped)
     }
     guard let endpoint = Endpoint.named(host.host, port: host.port).first else {
-      throw Complaint("no machine called \"\(host.host.shortened)\" is known here", .unavailable)
+      throw UserError("no machine called \"\(host.host.shortened)\" is known here", .unavailable)
     }
     return try RunningTactus(at: endpoint)
   }
@@ -99,7 +99,7 @@ private struct Visit: ~Copyable {
   }
 
   /// Waits for the first message. [control]
-  mutating func begin(until signals: Signals) throws(Complaint) {
+  mutating func begin(until signals: Signals) throws(UserError) {
     let deadline = Link.clock() + Self.patience
     while heard == .zero, !signals.came(withinMilliseconds: 0) {
       let now = Link.clock()
@@ -118,7 +118,7 @@ private struct Visit: ~Copyable {
     speak(at: now)
     for order in tactus.takeOrders() { running.say(order) }
     let messages: [Message]?
-    do throws(Complaint) {
+    do throws(UserError) {
       messages = try running.hear(withinMilliseconds: 100, orAt: tactus.keys.descriptor)
     } catch {
       // The kernel says at once that no program listens there. Wait: it may come back.

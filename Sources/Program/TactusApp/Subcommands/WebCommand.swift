@@ -3,8 +3,8 @@ import ControlSurface
 import Glibc
 import TactusOSC
 import TactusQRCode
-import TerminalView
 import TactusWeb
+import TerminalView
 
 /// `tactus web`: shows how a phone finds the page.
 struct WebCommand: Conversing {
@@ -27,9 +27,9 @@ struct WebCommand: Conversing {
   var forgets = false
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+  func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
     guard let path = SecretFile.path() else {
-      throw Complaint("neither XDG_STATE_HOME nor HOME says where the page's secret is")
+      throw UserError("neither XDG_STATE_HOME nor HOME says where the page's secret is")
     }
     if forgets {
       _ = try SecretFile.renew(path)
@@ -38,16 +38,16 @@ struct WebCommand: Conversing {
     var running = try RunningTactus(whereabouts)
     let state = ToldValues(try running.values()).state
     let reach = state.page
-    guard !reach.addresses.isEmpty else { throw Complaint(Self.help(state)) }
+    guard !reach.addresses.isEmpty else { throw UserError(Self.help(state)) }
     return Console.answer(Self.text(reach, try Self.secret(in: path), Screen.ofThisTerminal))
   }
 
   /// The secret that the running tactus keeps in this file.
-  static func secret(in path: String) throws(Complaint) -> Secret {
-    do throws(Complaint) {
+  static func secret(in path: String) throws(UserError) -> Secret {
+    do throws(UserError) {
       return try SecretFile.read(path)
     } catch {
-      throw Complaint(
+      throw UserError(
         "\(error.text). tactus could not save the code in this file. It tries again every ten seconds; "
           + "until then only the view of the running tactus shows the code (o)")
     }

@@ -5,13 +5,13 @@ import Glibc
 import Link
 import LinkSystem
 import MIDIControl
-import TactusOSC
 import Synchronization
+import TactusOSC
 import TerminalView
 
 /// A tactus that runs elsewhere, known by its OSC messages, for a view of it here. Messages come in on one
 /// thread, the view's keys on another.
-final class DistantTactus: Viewed {
+final class DistantTactus: StateSource {
   fileprivate struct Held {
     var told = ToldState()
     var isAnswering = true

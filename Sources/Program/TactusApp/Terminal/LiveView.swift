@@ -4,8 +4,8 @@ import ControlSurface
 import Glibc
 import Link
 import LinkSystem
-import TactusOSC
 import Synchronization
+import TactusOSC
 import TerminalView
 
 /// The terminal view, live: a thread draws the state thirty times a second and at every beat, and hands keys
@@ -17,7 +17,7 @@ import TerminalView
 /// printed again. If it reads there all the same, the kernel refuses the read and does not stop the program:
 /// the thread blocks signals.
 final class LiveView: Sendable {
-  private enum Cover {
+  private enum SuspendState {
     case off, asked, on
   }
 
@@ -25,7 +25,7 @@ final class LiveView: Sendable {
     var news: News?
     var earlier: News?
     var isClosing = false
-    var cover = Cover.off
+    var cover = SuspendState.off
     var thread: Thread?
   }
 
@@ -33,14 +33,14 @@ final class LiveView: Sendable {
   /// the program from stopping.
   private static let longestCover = 100
 
-  fileprivate let desk: any Viewed
+  fileprivate let desk: any StateSource
   fileprivate let keys: KeyMap
   // Used only by the view's thread as soon as that runs.
   nonisolated(unsafe) fileprivate let device: TerminalDevice
   private let held = Mutex(Held())
 
   /// nil: there is no terminal to draw on.
-  init?(of desk: any Viewed, keys: KeyMap) {
+  init?(of desk: any StateSource, keys: KeyMap) {
     guard Self.isPossible, let device = TerminalDevice() else { return nil }
     self.desk = desk
     self.keys = keys
@@ -59,7 +59,7 @@ final class LiveView: Sendable {
     // Divert lines here and not on the thread, so that the very next line goes to the view.
     if device.isOurs { listen() }
     try? desk.news.open()
-    let thread = try? Thread("view") { [self] in Performance(self).run() }
+    let thread = try? Thread("view") { [self] in RenderLoop(self).run() }
     held.withLock { $0.thread = thread }
     if thread == nil { Console.divert(nil) }
   }
@@ -115,7 +115,7 @@ final class LiveView: Sendable {
 }
 
 /// The state that belongs to the view's thread.
-private final class Performance {
+private final class RenderLoop {
   /// In microseconds: a thirtieth of a second, and how often a hidden view checks whether it is visible.
   private static let tick: Int64 = 33_333
   private static let nap: Int64 = 200_000
@@ -126,7 +126,7 @@ private final class Performance {
 
   private let live: LiveView
   private let device: TerminalDevice
-  private let errors = StrayErrors()
+  private let errors = StderrCapture()
   private let view: TerminalView
   private var frame: Frame
   private var reader = KeyReader()

@@ -32,7 +32,7 @@ final class TerminalDevice {
     guard isatty(STDOUT_FILENO) == 1, let name = ttyname(STDOUT_FILENO) else { return nil }
     descriptor = open(name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
-    Wreckage.expect(farewell: Array(Self.leave.utf8))
+    CrashHandler.expect(farewell: Array(Self.leave.utf8))
   }
 
   deinit {
@@ -60,7 +60,7 @@ final class TerminalDevice {
     // at the end.
     if before == nil || found.c_lflag & UInt32(ICANON) != 0 { before = found }
     guard let before else { return }
-    Wreckage.isChanged(descriptor, from: before)
+    CrashHandler.isChanged(descriptor, from: before)
     var modes = before
     modes.c_lflag &= ~UInt32(ICANON | ECHO | IEXTEN)
     modes.c_iflag &= ~UInt32(IXON | ICRNL | INLCR | ISTRIP)
@@ -89,14 +89,14 @@ final class TerminalDevice {
     // Drop unread keys: they are not for the shell.
     tcflush(descriptor, TCIFLUSH)
     if var before { tcsetattr(descriptor, TCSANOW, &before) }
-    Wreckage.isRestored()
+    CrashHandler.isRestored()
   }
 
   /// Another program has the terminal: writes nothing more, and leaves its modes alone.
   func yield() {
     isEntered = false
     pending = []
-    Wreckage.isRestored()
+    CrashHandler.isRestored()
   }
 
   /// Whether all that was written before has gone out.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusOSC
 import Synchronization
+import TactusOSC
 import Testing
 
 @testable import ControlSurface

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Glibc
-import TactusOSC
 import Synchronization
+import TactusOSC
 import TactusTestSupport
 
 @testable import ControlSurface

@@ -2,8 +2,8 @@
 import BeatMath
 import ControlSurface
 import Glibc
-import TactusOSC
 import Synchronization
+import TactusOSC
 import TactusTestSupport
 import Testing
 

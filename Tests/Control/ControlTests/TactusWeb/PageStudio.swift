@@ -3,8 +3,8 @@ import BeatMath
 import ControlSurface
 import Glibc
 import LinkSystem
-import TactusOSC
 import Synchronization
+import TactusOSC
 import Testing
 
 @testable import TactusWeb

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import ControlSurface
 import Glibc
-import TactusOSC
+import LinkAddresses
 import Synchronization
+import TactusOSC
 import TactusTestSupport
 import Testing
 

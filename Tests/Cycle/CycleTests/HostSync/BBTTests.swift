@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import HostSync
+import TactusChoices
 import Testing
 
 @Suite struct BBTTests {

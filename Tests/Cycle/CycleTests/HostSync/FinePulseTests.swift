@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import Glibc
+import TactusChoices
 import TactusTestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TactusChoices
 import HostSync
+import TactusChoices
 import Testing
 
 struct PatternTests {

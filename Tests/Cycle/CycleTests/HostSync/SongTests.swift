@@ -7,7 +7,8 @@ import Testing
 
 struct SongTests {
   /// A cycle of a rolling transport, in a session with 120 BPM whose beat 0 is at `beatZero`.
-  private func cycle(_ heard: Double, frame: UInt32, _ quantum: Double, beatZero: Double = 0) -> CycleContext {
+  private func cycle(_ heard: Double, frame: UInt32, _ quantum: Double, beatZero: Double = 0) -> CycleContext
+  {
     let times = RawTimes(frame: 0, wakeMicros: 0, isPairValid: false, currentMicros: 0, nextMicros: 0)
     var cycle = Cycle(times: times, frames: 256, sampleRate: 48_000, beatZero: Int64(beatZero))
     cycle.transport = Transport(state: .rolling, frame: frame)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAddresses
 import BeatMath
 import FarLink
+import LinkAddresses
 import LinkSodium
 
 /// Switchboards on a simulated network that delays, loses and is cut, and keeps a recording for replays.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import TactusChoices
 import ControlSurface
 import HostSync
 import JACKHost
@@ -8,15 +7,16 @@ import Link
 import LinkSession
 import LinkSystem
 import MIDIControl
-import TactusOSC
 import Synchronization
+import TactusChoices
+import TactusOSC
 
 /// Carries out the control surface's commands, keeps the user's choices, and shows the surface the program's
 /// state.
 ///
 /// A command that touches the session goes to Link at once, one that touches the sound to the audio thread at
 /// once. One that needs JACK waits for the control thread, which is woken.
-final class ControlDesk: SessionObserver {
+final class CommandHandler: SessionObserver {
   private struct Held {
     /// The user's choices are kept here and nowhere else.
     var state: SurfaceState

@@ -2,7 +2,7 @@
 import TactusJSON5
 
 /// Why something can't be done: text for the person who asked for it.
-struct Complaint: Error {
+struct UserError: Error {
   enum Kind {
     case failure
     /// A wrong command line; its help shows the right form.
@@ -25,7 +25,7 @@ struct Complaint: Error {
   private static let limit = 20
 
   /// Joins several complaints, one per line.
-  init(_ all: [Complaint]) {
+  init(_ all: [UserError]) {
     let more = all.count > Self.limit ? ["and \(all.count - Self.limit) more"] : []
     self.init(
       (all.prefix(Self.limit).map(\.text) + more).joined(separator: "\n"), all.first?.kind ?? .failure)
@@ -47,6 +47,6 @@ struct Complaint: Error {
 }
 
 /// Compares the texts only; the kind decides how the program reacts.
-extension Complaint: Equatable {
-  static func == (left: Complaint, right: Complaint) -> Bool { left.text == right.text }
+extension UserError: Equatable {
+  static func == (left: UserError, right: UserError) -> Bool { left.text == right.text }
 }

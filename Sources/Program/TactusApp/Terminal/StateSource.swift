@@ -8,7 +8,7 @@ import TerminalView
 
 /// The tactus that a view shows and that gets its keys: the view's own program, or one that runs elsewhere.
 /// [view]
-protocol Viewed: Sendable {
+protocol StateSource: Sendable {
   var state: SurfaceState { get }
   /// Rings when there is something new to show.
   var news: WakeUp { get }
@@ -25,8 +25,8 @@ protocol Viewed: Sendable {
 }
 
 /// This program, as its own view shows it.
-struct OwnView: Viewed {
-  let desk: ControlDesk
+struct OwnView: StateSource {
+  let desk: CommandHandler
   let isReachWanted: Bool
   let secrets: SecretFile
 

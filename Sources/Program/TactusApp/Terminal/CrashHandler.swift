@@ -6,7 +6,7 @@ import Glibc
 ///
 /// A handler may do next to nothing: all that it needs is in plain memory from the start, and it calls only
 /// what signal-safety(7) lists. `kill -9` can't be caught; the user then needs `reset`.
-enum Wreckage {
+enum CrashHandler {
   fileprivate struct Memory {
     /// -1: the terminal is as it was found.
     var terminal: Int32 = -1
@@ -57,7 +57,7 @@ enum Wreckage {
 }
 
 /// Written before the handlers are installed, never again.
-nonisolated(unsafe) private var memory: UnsafeMutablePointer<Wreckage.Memory>?
+nonisolated(unsafe) private var memory: UnsafeMutablePointer<CrashHandler.Memory>?
 
 private func tidyUp(_ signal: Int32) {
   if let memory, memory.pointee.terminal >= 0 {

@@ -3,7 +3,7 @@ import Glibc
 
 /// Catches what libraries write on standard error while the view is on the screen, where it would tear the
 /// picture: the view shows it as a line. Nothing waits for it: text for which there is no room is lost.
-final class StrayErrors {
+final class StderrCapture {
   /// The end of the pipe from which lines are read.
   private(set) var descriptor: Int32 = -1
   private var errors: Int32 = -1
@@ -25,7 +25,7 @@ final class StrayErrors {
     dup2(ends[1], STDERR_FILENO)
     close(ends[1])
     descriptor = ends[0]
-    Wreckage.keepsMessages(waiting: descriptor, errors: errors)
+    CrashHandler.keepsMessages(waiting: descriptor, errors: errors)
   }
 
   /// Ends, and writes unread text to the real standard error.
@@ -33,7 +33,7 @@ final class StrayErrors {
     guard descriptor >= 0 else { return }
     dup2(errors, STDERR_FILENO)
     while let text = take() { _ = text.withCString { write(errors, $0, strlen($0)) } }
-    Wreckage.keepsMessages(waiting: -1, errors: -1)
+    CrashHandler.keepsMessages(waiting: -1, errors: -1)
     close(descriptor)
     close(errors)
     (descriptor, errors) = (-1, -1)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import AudioLanes
 import BeatMath
-import TactusChoices
 import ControlSurface
 import Glibc
 import JACKHost
 import Link
 import LinkAudio
 import LinkAudioSession
-import LinkWire
 import LinkSystem
-import TactusOSC
+import LinkWire
 import Synchronization
+import TactusChoices
+import TactusOSC
 
 /// Connects Link Audio and JACK, which do not know each other: each channel to send or receive gets a lane,
 /// with a channel of the session at one end and ports at the other. [control]
-final class ChannelDesk {
+final class ReceivedChannels {
   fileprivate struct Sent {
     let text: SentText
     let lane: SendLane
@@ -223,7 +223,7 @@ extension ShownAudio.Thread {
   }
 }
 
-extension ChannelDesk.Sent {
+extension ReceivedChannels.Sent {
   fileprivate var shown: ShownChannel {
     var shown = ShownChannel(name: text.name, isSent: true)
     shown.listeners = sink.listenerCount
@@ -232,7 +232,7 @@ extension ChannelDesk.Sent {
   }
 }
 
-extension ChannelDesk.Taken {
+extension ReceivedChannels.Taken {
   fileprivate var isThere: Bool { place.isAsleep ? place.goneSince == nil : source?.isConnected == true }
 
   fileprivate var sounds: Bool { (lane?.figures().level ?? 0) > ReceiveLane.silence }

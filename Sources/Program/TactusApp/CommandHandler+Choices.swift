@@ -2,7 +2,7 @@
 import ControlSurface
 import MIDIControl
 
-extension ControlDesk {
+extension CommandHandler {
   /// Makes a change that the present state may refuse. [any]
   func attempt(_ lasts: Bool, _ change: (inout SurfaceState) throws(Refusal) -> Void) -> Verdict {
     do throws(Refusal) {

@@ -8,7 +8,7 @@ import TactusOSC
 /// Parsing is strict, because a typing error would otherwise show only on stage: an unknown key, a wrong type
 /// or a number out of range is refused with the line and what is allowed. null means the same as a missing
 /// key.
-struct Keys<Settings> {
+struct ConfigurationKeys<Settings> {
   let options: [Option<Settings>]
 
   init(_ options: [Option<Settings>]) {
@@ -20,21 +20,21 @@ struct Keys<Settings> {
   /// Applies a document; `path` is its name in complaints. Reports all mistakes at once, a line each.
   func apply(
     _ document: JSON5.Element, of path: String, to settings: inout Settings
-  ) throws(Complaint) {
+  ) throws(UserError) {
     guard case .object(let members) = document.value else {
-      throw Complaint(
+      throw UserError(
         path, line: document.line, "holds \(document.value.kind) instead of { key: value, ... }")
     }
-    var mistakes: [Complaint] = []
+    var mistakes: [UserError] = []
     for member in members {
       guard let option = options.first(where: { $0.long == member.name }) else {
         let text = "unknown key \"\(member.name.shortened)\"" + hint(for: member.name)
-        mistakes.append(Complaint(path, line: member.line, text))
+        mistakes.append(UserError(path, line: member.line, text))
         continue
       }
       mistakes += apply(member.element, of: path, to: option, of: &settings)
     }
-    if !mistakes.isEmpty { throw Complaint(mistakes) }
+    if !mistakes.isEmpty { throw UserError(mistakes) }
   }
 
   private func hint(for name: String) -> String {
@@ -48,24 +48,24 @@ struct Keys<Settings> {
 
   private func apply(
     _ element: JSON5.Element, of path: String, to option: Option<Settings>, of settings: inout Settings
-  ) -> [Complaint] {
+  ) -> [UserError] {
     if element.value == .null { return [] }
-    func complaint(_ element: JSON5.Element, _ words: String) -> Complaint {
-      Complaint(
+    func complaint(_ element: JSON5.Element, _ words: String) -> UserError {
+      UserError(
         path, line: element.line, "\"\(option.long)\" takes \(words), not \(Self.shown(element.value))")
     }
-    func text(_ element: JSON5.Element, _ allowed: Allowed, _ words: String) throws(Complaint) -> String {
+    func text(_ element: JSON5.Element, _ allowed: ValueRule, _ words: String) throws(UserError) -> String {
       if let text = allowed.text(from: element.value) { return allowed.kept(text, in: path) }
       guard case .string(let text) = element.value, let why = allowed.judge(text), !why.isEmpty else {
         throw complaint(element, words)
       }
-      throw Complaint(path, line: element.line, "\"\(option.long)\": \"\(text.shortened)\": \(why)")
+      throw UserError(path, line: element.line, "\"\(option.long)\": \"\(text.shortened)\": \(why)")
     }
-    func collect(_ elements: [JSON5.Element], _ take: (JSON5.Element) throws(Complaint) -> Void)
-      -> [Complaint]
+    func collect(_ elements: [JSON5.Element], _ take: (JSON5.Element) throws(UserError) -> Void)
+      -> [UserError]
     {
       elements.compactMap { element in
-        do throws(Complaint) { try take(element) } catch { return error }
+        do throws(UserError) { try take(element) } catch { return error }
         return nil
       }
     }
@@ -81,10 +81,10 @@ struct Keys<Settings> {
         return [complaint(element, "a list [...], each of it \(words)")]
       }
       value.clear(&settings)
-      return collect(elements) { element throws(Complaint) in
+      return collect(elements) { element throws(UserError) in
         let text = try text(element, value.takes.allowed, "a list, each of it \(words)")
         if let why = value.takes.allowed.objectionBeside(text, value.read(settings)) {
-          throw Complaint(path, line: element.line, "\"\(option.long)\": \"\(text.shortened)\": \(why)")
+          throw UserError(path, line: element.line, "\"\(option.long)\": \"\(text.shortened)\": \(why)")
         }
         value.store(&settings, text)
       }
@@ -94,7 +94,7 @@ struct Keys<Settings> {
       case (.boolean(false), _?, let off?): off(&settings)
       case (_, let bare, let off):
         let flags = bare == nil ? "" : off == nil ? " or true" : ", true or false"
-        return collect([element]) { element throws(Complaint) in
+        return collect([element]) { element throws(UserError) in
           value.store(&settings, try text(element, value.takes.allowed, value.takes.allowed.words + flags))
         }
       }
@@ -134,19 +134,19 @@ extension String {
 
 /// Reads the user's configuration, and makes the text of one, in JSON5.
 enum ConfigurationFile {
-  static let keys = Keys(Configuration.options)
+  static let keys = ConfigurationKeys(Configuration.options)
 
   /// - Parameter orPipe: whether `path` may be a pipe, as a typed path may.
   static func read(
     _ path: String, orPipe: Bool = false, into configuration: inout Configuration
-  ) throws(Complaint) {
+  ) throws(UserError) {
     try apply(
       WholeFile.read(path, limit: JSON5.Limits().bytes, orPipe: orPipe), from: path, to: &configuration)
   }
 
   static func apply(
     _ bytes: [UInt8], from path: String, to configuration: inout Configuration
-  ) throws(Complaint) {
+  ) throws(UserError) {
     try keys.apply(JSON5.document(bytes, from: path), of: path, to: &configuration)
   }
 
@@ -181,11 +181,11 @@ enum ConfigurationFile {
 
 extension JSON5 {
   /// Parses a file. An empty one means the same as `{}`.
-  static func document(_ bytes: [UInt8], from path: String) throws(Complaint) -> Element {
+  static func document(_ bytes: [UInt8], from path: String) throws(UserError) -> Element {
     do throws(Fault) {
       return try readIfAny(bytes) ?? Element(value: .object([]), line: 1)
     } catch {
-      throw Complaint(path, line: error.line, error.text)
+      throw UserError(path, line: error.line, error.text)
     }
   }
 }

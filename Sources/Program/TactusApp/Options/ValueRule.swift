@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import TactusChoices
 import ControlSurface
 import HostSync
 import JACKHost
-import TactusJSON5
 import Link
 import MIDIControl
+import TactusChoices
+import TactusJSON5
 import TactusOSC
 import TerminalView
 
 /// The texts that are allowed for a value, and words for them.
-struct Allowed: Sendable {
+struct ValueRule: Sendable {
   /// Decides how a file writes the value, and what a shell completes.
   enum Kind {
     case text, number, whole, file
@@ -72,7 +72,7 @@ struct Allowed: Sendable {
 
   /// Allows at most `limit` texts in a list, each with another name. A text without a name (nil) is never a
   /// duplicate.
-  func listed(atMost limit: Int, name: @escaping @Sendable (String) -> String? = { _ in nil }) -> Allowed {
+  func listed(atMost limit: Int, name: @escaping @Sendable (String) -> String? = { _ in nil }) -> ValueRule {
     var listed = self
     listed.objectionBeside = { text, others in
       if others.count >= limit { return "\(limit) are all there can be" }
@@ -96,30 +96,30 @@ struct Allowed: Sendable {
   }
 }
 
-extension Allowed {
-  static func number(_ range: ClosedRange<Double>) -> Allowed { Allowed(.number(range)) }
-  static func whole(_ range: ClosedRange<Int>) -> Allowed { Allowed(.whole(range)) }
-  static func word(_ words: [String]) -> Allowed { Allowed(.word(words)) }
+extension ValueRule {
+  static func number(_ range: ClosedRange<Double>) -> ValueRule { ValueRule(.number(range)) }
+  static func whole(_ range: ClosedRange<Int>) -> ValueRule { ValueRule(.whole(range)) }
+  static func word(_ words: [String]) -> ValueRule { ValueRule(.word(words)) }
 
   /// Printable text of 1 to `limit` bytes.
-  static func text(_ limit: Int) -> Allowed {
-    Allowed("1 to \(limit) bytes of printable text") {
+  static func text(_ limit: Int) -> ValueRule {
+    ValueRule("1 to \(limit) bytes of printable text") {
       $0.isPrintable && (1...limit).contains($0.utf8.count)
     }
   }
 
-  static let file = Allowed("the path of a file", .file, accepts: isPath)
+  static let file = ValueRule("the path of a file", .file, accepts: isPath)
   /// A path, or the word for none.
-  static let keyFile = Allowed("the path of a file, or none", .file, list: ["none"], accepts: isPath)
+  static let keyFile = ValueRule("the path of a file, or none", .file, list: ["none"], accepts: isPath)
 
   private static func isPath(_ text: String) -> Bool {
     text.isPrintable && (1...4096).contains(text.utf8.count)
   }
-  static let network = Allowed("an address or a network such as 192.168.7.0/24") { AddressRange($0) != nil }
-  static let interface = Allowed("the name of a network interface such as eth0") {
+  static let network = ValueRule("an address or a network such as 192.168.7.0/24") { AddressRange($0) != nil }
+  static let interface = ValueRule("the name of a network interface such as eth0") {
     Link.Configuration.isInterfaceName($0)
   }
-  static let connection = Allowed(
+  static let connection = ValueRule(
     "two JACK ports such as click_1=system:playback_1", .connection,
     judge: { text in
       guard case .ports(let one, let other)? = StandingConnection(text) else { return "" }
@@ -133,15 +133,15 @@ extension Allowed {
       return "\"\(wrong.shortened)\" is no port of tactus (\(Port.registered.map(\.name).inWords)); "
         + "write another program's as PROGRAM:PORT, an output of your own as out/NAME"
     })
-  static let port = Allowed("a port from 1 to 65535, on or off", .numberOrWord, list: ["on", "off"]) {
+  static let port = ValueRule("a port from 1 to 65535, on or off", .numberOrWord, list: ["on", "off"]) {
     ["on", "off"].contains($0) || Int($0).map((1...65_535).contains) == true
   }
   /// A binding of a key, knob or pedal at the port `control`.
-  static let binding = Allowed(
+  static let binding = ValueRule(
     "an event and what it moves, such as \"note 36 ch 10 = tap\" or \"cc 7 = click/volume\"",
     judge: { judge($0, as: MIDIBinding.self, ofKey: false) })
   /// A binding of a key of the terminal view.
-  static let key = Allowed(
+  static let key = ValueRule(
     "a key (an ASCII character, \(Key.names.inWords)) and what it does, such as \"x = start bar\"",
     judge: { judge($0, as: KeyBinding.self, ofKey: true) })
 
@@ -167,7 +167,7 @@ extension Allowed {
 }
 
 // In a file, a number is a number and not its digits in quotes.
-extension Allowed {
+extension ValueRule {
   /// The text that a command line would have for this value of a file; nil: it is not allowed.
   func text(from value: JSON5) -> String? {
     let text: String?
@@ -278,9 +278,9 @@ extension SurfaceSettings {
   }
 }
 
-extension Allowed {
+extension ValueRule {
   /// An address to listen at.
-  static let address = Allowed(
+  static let address = ValueRule(
     "an address such as 192.168.7.2 or ::1",
     judge: { text in
       guard let written = WrittenAddress(text) else { return "" }
@@ -288,7 +288,7 @@ extension Allowed {
     })
 
   /// An address and a port to send to.
-  static let endpoint = Allowed(
+  static let endpoint = ValueRule(
     "an address and a port such as 192.168.7.20:9000",
     judge: { text in
       guard let (host, port) = Endpoint.split(text), port > 0, let written = WrittenAddress(host) else {
