@@ -5,7 +5,7 @@ import Link
 
 /// The program: reads the command line, then answers or plays, and returns its exit status. [control]
 public enum Tactus {
-  static let version = "0.1.0"
+  static let version = "0.2.0"
   static let released = "2026-11-21"
 
   /// The exit status.

@@ -10,7 +10,7 @@ import Testing
   private static let publish = """
     mkdir "$1/tactus" && cd "$1/tactus"
     tar -C "$2" --exclude './.build*' --exclude ./.git --exclude ./tools/.venv -c . | tar -x
-    git init -q . && git add -A . && git -c user.name=n -c user.email=e commit -qm n && git tag 0.1.0
+    git init -q . && git add -A . && git -c user.name=n -c user.email=e commit -qm n && git tag 0.2.0
     cp -r "$2/Tests/Support/Outside" "$1/outside"
     """
 

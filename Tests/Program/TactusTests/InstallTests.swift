@@ -24,7 +24,7 @@ struct InstallTests {
     let scratch = try ScratchFolder()
     let destination = scratch.path + "/stage"
     let done = try await install("--prefix", "/usr", into: destination)
-    #expect(done.status == 0 && done.output == "installed tactus 0.1.0 below \(destination)/usr\n")
+    #expect(done.status == 0 && done.output == "installed tactus 0.2.0 below \(destination)/usr\n")
     let files = try await tree(destination)
     let count = files.count { access($0 + "/.", F_OK) != 0 }
     for path in [
