@@ -54,7 +54,7 @@ import Testing
     try await visit.restart("--web=20899")
     #expect(visit.address != before)
     try await visit.until("document.body.dataset.connection === 'alone'", seconds: 60)
-    #expect(try await visit.value("text #connection").contains("Scan its code"))
+    #expect(try await visit.value("text #connection").contains("scan its code"))
     try await visit.arrive()
     try await visit.touch("fill #tempo 141")
     try await visit.until("tempo", is: "141")

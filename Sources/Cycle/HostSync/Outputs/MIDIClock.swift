@@ -243,8 +243,7 @@ struct MIDIClock: BitwiseCopyable {
 
   private mutating func sendClocks(
     into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window, ending: Ending?,
-    always: Bool,
-    inSong: Bool
+    always: Bool, inSong: Bool
   ) {
     for _ in 0..<Ticker.limit {
       // Events that find no room go into the next buffer.

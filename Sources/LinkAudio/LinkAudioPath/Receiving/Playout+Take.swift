@@ -24,8 +24,7 @@ extension Playout {
 
   /// `samples` holds at least the chunk's samples, interleaved. [audio]
   #if APART
-    // If files are compiled one by one, the compiler cannot check calls into others; our own builds check
-    // them.
+    // If files are compiled one by one, the compiler cannot check calls into others; our builds check them.
     @_semantics("no_performance_analysis")
   #else
     @_noLocks @_noAllocation
