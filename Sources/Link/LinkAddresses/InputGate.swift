@@ -36,23 +36,29 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
     /// Its last cost.
     var last = 0.0
     var heard: Micros
+    /// It was charged more than once.
+    var hasReturned = false
   }
 
   private let share: Share
   private let most: Int
   private let memory: Micros
+  private let memoryOfReturned: Micros
   private var levels: [TokenBucket]
   private var accounts: [Source: Account] = [:]
   private var swept = Micros.zero
 
-  /// - Parameter memory: how long a silent source is remembered once there is no room for another.
+  /// - Parameters:
+  ///   - memory: how long a silent source is remembered once there is no room for another.
+  ///   - memoryOfReturned: the same for a source that was charged more than once; nil: as long as others.
   package init(
     _ shareOfLevel: (Trust) -> Share, ofSource share: Share, most: Int, memory: Micros = Micros(1_000_000),
-    at now: Micros
+    memoryOfReturned: Micros? = nil, at now: Micros
   ) {
     self.share = share
     self.most = most
     self.memory = memory
+    self.memoryOfReturned = memoryOfReturned ?? memory
     levels = Trust.allCases.map { shareOfLevel($0).bucket(at: now) }
   }
 
@@ -78,8 +84,10 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
   }
 
   package mutating func charge(_ cost: Double, to source: Source, at now: Micros) {
-    guard accounts[source] != nil || hasRoom(at: now) else { return }
-    var account = accounts[source] ?? Account(bucket: share.bucket(at: now), heard: now)
+    let known = accounts[source]
+    guard known != nil || hasRoom(at: now) else { return }
+    var account = known ?? Account(bucket: share.bucket(at: now), heard: now)
+    account.hasReturned = known != nil
     account.bucket.spend(cost, at: now)
     account.last = cost
     account.heard = now
@@ -116,7 +124,7 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
     guard accounts.count >= most else { return true }
     guard now - swept >= Micros(1_000_000) else { return false }
     swept = now
-    accounts = accounts.filter { now - $0.value.heard < memory }
+    accounts = accounts.filter { now - $0.value.heard < ($0.value.hasReturned ? memoryOfReturned : memory) }
     return accounts.count < most
   }
 }

@@ -26,7 +26,9 @@ struct Inbox {
   private var gate: InputGate<Endpoint>
 
   init(at now: Micros = .zero) {
-    gate = InputGate(Cost.share(of:), ofSource: Cost.ahead, most: SurfaceLimits.sources, at: now)
+    gate = InputGate(
+      Cost.share(of:), ofSource: Cost.ahead, most: SurfaceLimits.sources,
+      memoryOfReturned: SurfaceLimits.reservedMemory, at: now)
   }
 
   var dropped: Int { lines.reduce(0) { $0 + $1.dropped } }

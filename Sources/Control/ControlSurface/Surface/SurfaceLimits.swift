@@ -45,7 +45,7 @@ enum SurfaceLimits {
   /// Sources whose rates are remembered, and for how long after their last packet.
   static let sources = 1024
   static let sourceMemory = Micros(1_000_000)
-  /// How long a subscribed host is remembered.
+  /// How long a subscribed host, and a source that asked more than once, are remembered in a flood.
   static let reservedMemory = Micros(60_000_000)
   /// Limits of one line of the inbox: datagrams, bytes, and the bytes that keeping one takes beside its own.
   static let inbox = 2048

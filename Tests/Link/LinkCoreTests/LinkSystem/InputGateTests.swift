@@ -55,6 +55,18 @@ struct InputGateTests {
     #expect(recent?.left == 1 && recent?.last == 5)
   }
 
+  @Test(arguments: [true, false])
+  func `a source that returned is remembered through a crowd`(hasReturned: Bool) {
+    var gate = InputGate<Int>(
+      { _ in .init(perSecond: 20, atOnce: 20) }, ofSource: .init(perSecond: 10, atOnce: 5), most: 10,
+      memoryOfReturned: Micros(60_000_000), at: .zero)
+    for _ in 0..<(hasReturned ? 2 : 1) { gate.charge(1, to: 0, at: .zero) }
+    // Ever new sources, each of which speaks once.
+    for number in 1..<3000 { gate.charge(1, to: number, at: Micros(Int64(number) * 2000)) }
+    #expect((gate.recall(0, at: Micros(6_000_000)) != nil) == hasReturned)
+    #expect(gate.sourceCount <= 10)
+  }
+
   @Test
   func `a debt is paid before anything is admitted again`() {
     var gate = gate()
