@@ -83,12 +83,15 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
     levels[trust.rawValue].spend(cost, at: now)
   }
 
-  package mutating func charge(_ cost: Double, to source: Source, at now: Micros) {
+  /// - Parameter mostDebt: the source owes no more than this, however much it has cost.
+  package mutating func charge(
+    _ cost: Double, to source: Source, mostDebt: Double = .infinity, at now: Micros
+  ) {
     let known = accounts[source]
     guard known != nil || hasRoom(at: now) else { return }
     var account = known ?? Account(bucket: share.bucket(at: now), heard: now)
     account.hasReturned = known != nil
-    account.bucket.spend(cost, at: now)
+    account.bucket.spend(min(cost, account.bucket.left(at: now) + mostDebt), at: now)
     account.last = cost
     account.heard = now
     accounts[source] = account

@@ -69,7 +69,9 @@ struct Inbox {
   /// Charges the letter's host with the cost of handling it.
   mutating func charge(_ cost: Int, for letter: Letter, at now: Micros) {
     gate.charge(Double(Cost.letter + cost), to: letter.trust, at: now)
-    gate.charge(Double(Cost.letter + min(cost, Cost.datagram)), to: letter.source, at: now)
+    // A busy moment without a flood must not count against the source for long.
+    gate.charge(
+      Double(Cost.letter + min(cost, Cost.datagram)), to: letter.source, mostDebt: Cost.ahead.atOnce, at: now)
   }
 
   /// When the next letter can be handled.

@@ -68,6 +68,16 @@ struct InputGateTests {
   }
 
   @Test
+  func `a limited debt is paid soon after many costs`() {
+    for (most, seconds) in [(5.0, 1), (.infinity, 10)] {
+      var gate = gate()
+      for _ in 0..<21 { gate.charge(5, to: 1, mostDebt: most, at: .zero) }
+      #expect(gate.recall(1, at: Micros(Int64(seconds) * 1_000_000 - 600_000))?.left ?? 1 < 0)
+      #expect(gate.recall(1, at: Micros(Int64(seconds) * 1_000_000))?.left ?? 0 >= 0)
+    }
+  }
+
+  @Test
   func `a debt is paid before anything is admitted again`() {
     var gate = gate()
     func has(_ trust: Trust, at now: Int64) -> Bool { gate.has(trust, at: Micros(now)) }
