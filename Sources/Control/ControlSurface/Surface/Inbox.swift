@@ -15,6 +15,8 @@ struct Inbox {
     let peer: Peer
     let trust: Trust
     let source: Endpoint
+    /// The source has been heard before.
+    let isKnown: Bool
     let came: Micros
     /// Upper limit of the letter's cost.
     let expected: Double
@@ -45,7 +47,8 @@ struct Inbox {
     let recent = gate.recall(source, at: now)
     let expected = max(Double(Cost.expected(datagram)), recent?.last ?? 0)
     let letter = Letter(
-      datagram: [UInt8](datagram), peer: peer, trust: trust, source: source, came: now, expected: expected)
+      datagram: [UInt8](datagram), peer: peer, trust: trust, source: source, isKnown: recent != nil,
+      came: now, expected: expected)
     lines[trust.rawValue].put(letter, mayGoAhead: recent.map { $0.left >= expected } ?? false)
   }
 

@@ -3,15 +3,19 @@ import BeatMath
 import TactusOSC
 
 /// Datagrams of one level of trust. The sources take turns, so that a flood waits for all other sources. A
-/// source that asks seldom and for little goes ahead of those turns. When the line is full, the source with
-/// the most datagrams makes room.
+/// source that asks seldom and for little goes ahead of those turns. Known sources have every second turn, so
+/// that a crowd of new ones does not delay them. When the line is full, the source with the most datagrams
+/// makes room.
 ///
 /// Bounded in number and in bytes.
 struct InboxLine {
   private var waiting: [Endpoint: FirstInFirstOut<Inbox.Letter>] = [:]
-  /// Each source with letters is once in one of these two.
+  /// Each source with letters is once in one of these three.
   private var ahead = FirstInFirstOut<Endpoint>()
-  private var turns = FirstInFirstOut<Endpoint>()
+  private var known = FirstInFirstOut<Endpoint>()
+  private var new = FirstInFirstOut<Endpoint>()
+  /// If both kinds wait, a new source is next.
+  private var isTurnOfNew = false
   /// The source with the most letters at the last look. It is looked for only among those that send, so that
   /// a flood does not make us search.
   private var longest: Endpoint?
@@ -19,7 +23,11 @@ struct InboxLine {
   private(set) var bytes = 0
   private(set) var dropped = 0
 
-  var first: Inbox.Letter? { (ahead.first ?? turns.first).flatMap { waiting[$0]?.first } }
+  var first: Inbox.Letter? {
+    (ahead.first ?? (isNextNew ? new : known).first).flatMap { waiting[$0]?.first }
+  }
+
+  private var isNextNew: Bool { known.isEmpty || isTurnOfNew && !new.isEmpty }
 
   /// - Parameter mayGoAhead: the source asks seldom and for little.
   mutating func put(_ letter: Inbox.Letter, mayGoAhead: Bool) {
@@ -28,12 +36,12 @@ struct InboxLine {
     // A source's later letters do not pass its earlier ones.
     let goesAhead = mayGoAhead && own == 0
     while count >= SurfaceLimits.inbox || bytes + letter.size > SurfaceLimits.inboxBytes {
-      guard makeRoom(for: own, goesAhead) else {
+      guard makeRoom(for: own, goesAhead || letter.isKnown && !new.isEmpty) else {
         dropped += 1
         return
       }
     }
-    if goesAhead { ahead.append(source) } else if own == 0 { turns.append(source) }
+    if goesAhead { ahead.append(source) } else if own == 0 { queue(source, isKnown: letter.isKnown) }
     waiting[source, default: FirstInFirstOut()].append(letter)
     count += 1
     bytes += letter.size
@@ -42,16 +50,18 @@ struct InboxLine {
 
   private var longestCount: Int { longest.flatMap { waiting[$0]?.count } ?? 0 }
 
-  /// Drops the last letter of a source that has more than the newcomer will have. For a letter that goes
-  /// ahead it drops the last letter of any. Returns false if the newcomer's letter has to be dropped.
-  private mutating func makeRoom(for own: Int, _ goesAhead: Bool) -> Bool {
+  /// Drops the last letter of a source that has more than the newcomer will have. For a letter that comes
+  /// first it drops the last letter of any, of a new source if there is one. Returns false if the newcomer's
+  /// letter has to be dropped.
+  private mutating func makeRoom(for own: Int, _ comesFirst: Bool) -> Bool {
     let isGreedy = longestCount > own + 1
-    guard let source = isGreedy ? longest : goesAhead ? turns.last : nil,
+    let isNew = !new.isEmpty
+    guard let source = isGreedy ? longest : comesFirst ? (isNew ? new : known).last : nil,
       let letter = waiting[source]?.popLast()
     else { return false }
     if waiting[source]?.isEmpty == true {
       waiting[source] = nil
-      _ = turns.popLast()
+      _ = isNew ? new.popLast() : known.popLast()
     }
     dropped += 1
     forget(letter)
@@ -59,12 +69,26 @@ struct InboxLine {
   }
 
   mutating func take() -> Inbox.Letter? {
-    guard let source = ahead.popFirst() ?? turns.popFirst(), let letter = waiting[source]?.popFirst() else {
+    guard let source = ahead.popFirst() ?? takeTurn(), let letter = waiting[source]?.popFirst() else {
       return nil
     }
-    if waiting[source]?.isEmpty == true { waiting[source] = nil } else { turns.append(source) }
+    if waiting[source]?.isEmpty == true {
+      waiting[source] = nil
+    } else {
+      queue(source, isKnown: letter.isKnown)
+    }
     forget(letter)
     return letter
+  }
+
+  private mutating func queue(_ source: Endpoint, isKnown: Bool) {
+    if isKnown { known.append(source) } else { new.append(source) }
+  }
+
+  private mutating func takeTurn() -> Endpoint? {
+    let isNew = isNextNew
+    isTurnOfNew = !isNew
+    return isNew ? new.popFirst() : known.popFirst()
   }
 
   mutating func dropOld(at now: Micros) {
