@@ -162,9 +162,13 @@ extension JACKHostTests {
     watch.forget()
     for command in [.stop, .locate(frame: 0), .play] as [TransportCommand] { live.host.command(command) }
     try await live.run { watch.collected.contains { !$0.isRolling } && watch.last.isRolling }
-    #expect(watch.collected.contains { !$0.isRolling && $0.frame == 0 })
-    let start = try #require(watch.collected.drop { $0.isRolling }.first { $0.isRolling })
+    let standing = watch.collected.drop { $0.isRolling }.prefix { !$0.isRolling }
+    let start = try #require(watch.collected[standing.endIndex...].first)
     #expect(start.frame < 24_000)
+    // On PipeWire one cycle stands at frame 0, and the watch cannot see a cycle for which it was too late.
+    let shown = standing + [start]
+    let hasAll = zip(shown, shown.dropFirst()).allSatisfy { $0.number &+ $0.frames == $1.number }
+    #expect(!hasAll || standing.contains { $0.frame == 0 }, "\(shown)")
   }
 
   @Test func `another client's locate and start keep their place, start exact`()
