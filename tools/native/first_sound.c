@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: cc -ljack
-// first_sound PORT: connects itself to PORT as soon as the port exists, and prints the time of its first
-// sound, in seconds of CLOCK_MONOTONIC, exact to a period. It is ready when it has printed "ready".
+// first_sound PORT: connects itself to PORT as soon as another port is connected to PORT, and prints the time
+// of the first sound there, in seconds of CLOCK_MONOTONIC, exact to a period. Prints "ready" first.
 #include <jack/jack.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -16,6 +16,13 @@ static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static int is_connected(jack_client_t *client, const char *name) {
+  jack_port_t *port = jack_port_by_name(client, name);
+  const char **others = port ? jack_port_get_all_connections(client, port) : NULL;
+  if (others) jack_free(others);
+  return others != NULL;
 }
 
 static int process(jack_nframes_t frames, void *unused) {
@@ -42,7 +49,7 @@ int main(int count, char **words) {
   const struct timespec pause = {0, 2000000};
   int plugged = 0;
   for (double end = now() + 120; now() < end; nanosleep(&pause, NULL)) {
-    if (!plugged) plugged = jack_port_by_name(client, words[1]) && !jack_connect(client, words[1], jack_port_name(ear));
+    if (!plugged) plugged = is_connected(client, words[1]) && !jack_connect(client, words[1], jack_port_name(ear));
     if (atomic_load(&heard) > 0) {
       printf("%.3f\n", atomic_load(&heard));
       jack_client_close(client);
