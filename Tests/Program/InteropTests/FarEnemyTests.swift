@@ -67,8 +67,8 @@ import Testing
     let spent = (after.processor - before.processor) / (after.time - before.time)
     print("far enemy: \(told); \(spent) of a core, \((after.memory - before.memory) / 1024) KiB more")
     #expect(told["sent", default: 0] > 15_000 && told["recorded", default: 0] > 100)
-    // A handshake that the wire lost may be answered once when replayed; none was.
-    #expect(told["answered"] == 0)
+    // A recorded handshake that the program never got may be answered once when it is replayed.
+    #expect(try #require(told["answered"]) <= #require(told["lost"]))
     #expect(away.isEmpty, "\(away)")
     #expect(try await far.told(1, "tempo").contains("131"))
     #expect(after.memory - before.memory < 4 << 20)

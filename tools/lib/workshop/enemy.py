@@ -12,7 +12,8 @@ enemy KIND SECONDS SEED, on host 2 of a lab: listens for a moment to the Link pe
 enemy far TARGET PORT RECORDING SECONDS RATE: has recorded the far wire (listening/secrecy.py) without its key, and sends RATE
 datagrams a second to TARGET, from its own address and under others: hellos of random bytes; answers to calls that may be under way;
 forgeries with recorded indices and numbers; replays; recorded datagrams that are cut, too long or have a bit changed; Link's own
-datagrams. Prints as JSON how many it sent, and how many TARGET sent to its own address: "answered".
+datagrams. Prints as JSON how many it sent, how many TARGET sent to its own address ("answered"), and to how many recorded hellos TARGET
+had not answered ("lost").
 
 Flood and Trees are attacks on OSC and OSCQuery from a process beside the one that measures."""
 
@@ -140,8 +141,11 @@ class FarEnemy:
         self.target, self.port, self.dice = target, port, random.Random(1)
         with open(recording) as file:
             lines = [line.split() for line in file]
+        answers = sum(line[0] == target and line[4][:2] == "02" for line in lines)
         self.heard = [(line[0], int(line[1]), bytes.fromhex(line[4])) for line in lines if line[2] == target and int(line[3]) == port]
         self.sealed = [each for each in self.heard if each[2][:1] == b"\3"]
+        # The target did not get these, for example because its socket was not open yet. Each may be answered once.
+        self.lost = max(0, sum(each[2][:1] == b"\1" for each in self.heard) - answers)
         self.raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
         self.mouth = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.mouth.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
@@ -206,7 +210,7 @@ class FarEnemy:
             time.sleep(0.005)
         time.sleep(0.5)
         self.listen()
-        return {"sent": sent, "answered": self.answered, "recorded": len(self.heard)}
+        return {"sent": sent, "answered": self.answered, "recorded": len(self.heard), "lost": self.lost}
 
 
 class Attack:
