@@ -41,4 +41,6 @@ public enum TransportCommand: Equatable, Sendable {
   /// A locate that keeps the session's grid while the transport rolls: frame and song beat of the place, and
   /// the number of beats on whose grid it may be heard (0: at once).
   case jump(frame: UInt32, beat: Double, step: Double)
+  /// Sends a transport that has stopped where `Settings.stopPlace` says.
+  case goBack
 }

@@ -190,6 +190,7 @@ extension RunningClient {
     case .play: jack_transport_start(client.handle)
     case .stop, .stopOn: jack_transport_stop(client.handle)
     case .locate(let frame), .jump(let frame, _, _): locate(frame)
+    case .goBack: break
     }
   }
 

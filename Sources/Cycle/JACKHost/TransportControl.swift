@@ -37,6 +37,9 @@ struct TransportControl {
       // A start that waits continues from the new place.
       if relocator.startBeat == nil { relocator.cancel() }
       locate(frame, on: running, report, sampleRate: sampleRate)
+    case .goBack:
+      guard let frame = report.frame(of: relocator.choices.stopPlace) else { break }
+      locate(frame, on: running, report, sampleRate: sampleRate)
     case .play where report.isUnderWay:
       relocator.goOn(from: report)
       // The locate that is under way starts it again by itself.
@@ -48,7 +51,8 @@ struct TransportControl {
     }
   }
 
-  /// Stops the transport. A locate that waited is carried out once it has stopped.
+  /// Stops the transport. Once it has stopped, a locate that waited is carried out, or else it goes back to
+  /// where a stop is to leave it.
   private mutating func stop(
     at place: UInt32?, _ running: RunningClient, _ report: Report, sampleRate: Int
   ) {
@@ -56,7 +60,11 @@ struct TransportControl {
     // A renewed request to start would undo the stop until JACK shows it.
     renewal = HoldRenewal()
     Question.ask { running.command(.stop) }
-    if let place { command(.locate(frame: place), on: running, report, sampleRate: sampleRate) }
+    if let place {
+      command(.locate(frame: place), on: running, report, sampleRate: sampleRate)
+    } else if report.isMoving, relocator.choices.stopPlace != .here {
+      command(.goBack, on: running, report, sampleRate: sampleRate)
+    }
   }
 
   /// Forgets everything planned for a server that is gone or silent: it is not meant for the next.
@@ -74,9 +82,9 @@ struct TransportControl {
     guard let cutStarts, report.cutStarts > cutStarts else { return }
     running.syncLimit.insist()
     guard report.isUnderWay, relocator.canStartLate else { return }
-    for order in [.stop, .locate(frame: report.cutFrame), .play] as [TransportCommand] {
-      command(order, on: running, report, sampleRate: sampleRate)
-    }
+    relocator.cancel()
+    stop(at: report.cutFrame, running, report, sampleRate: sampleRate)
+    command(.play, on: running, report, sampleRate: sampleRate)
   }
 
   /// Locates a transport that stands although JACK says that it rolls: that makes PipeWire's go on.

@@ -19,6 +19,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var launch = LaunchSettings()
   /// The boundary that a stop waits for if the user asks tactus for it.
   public var stop = LaunchMoment.now
+  public var stopPlace = StopPlace.here
   public var correction = Correction.off
   /// A lag below this is not corrected.
   public var correctAbove = Micros(3000)

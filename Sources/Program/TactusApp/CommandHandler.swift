@@ -134,6 +134,7 @@ final class CommandHandler: SessionObserver {
         held.launch = nil
         publish(held)
       }
+      held.state.askedLaunch = held.launch?.moment
       guard held.state != before else { return }
       held.surface?.update { [state = held.state] in $0 = state }
     }

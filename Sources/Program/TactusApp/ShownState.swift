@@ -91,6 +91,12 @@ extension SurfaceState {
       } else {
         .stopped(at: Beats(report.songBeat))
       }
+    // Rounded: a place that trembles would be news in each cycle.
+    if report.isWaiting, report.startBeat.isFinite {
+      startPlace = Beats(rounded(report.songBeat + report.startBeat - report.sessionBeat))
+    } else if !report.isMoving {
+      startPlace = Beats(rounded(report.songBeat))
+    }
     var bars = report.bars
     // The report may be older than the last choice of a meter.
     bars.change(to: choices.meter, at: report.songBeat)
@@ -114,6 +120,9 @@ extension SurfaceState {
       }
   }
 }
+
+/// To a thousandth.
+private func rounded(_ beats: Double) -> Double { (beats * 1000).rounded() / 1000 }
 
 extension SurfaceState {
   private func leader(_ report: Report) -> Lead {

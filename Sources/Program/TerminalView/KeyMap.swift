@@ -106,6 +106,7 @@ public struct KeyMap: Sendable {
     .keys("10 BPM", "pageup = tempo/nudge 10", "pagedown = tempo/nudge -10"),
     .view("set tempo", .tempo, "0123456789"),
     .keys("rewind", "home = rewind"),
+    .keys("where a stop leaves it", brief: "stop at", "b = stop/at/next"),
     .keys("quantum", "[ = quantum/nudge -1", "] = quantum/nudge 1"),
     .keys("switch who leads", brief: "next lead", "l = lead/next"),
     .keys("Link", hint: ("Link", 1), "a = link/toggle"),

@@ -37,6 +37,7 @@ extension Lead: Word {}
 extension LaunchMoment: Word {}
 extension Alignment: Word {}
 extension LaunchWait: Word {}
+extension StopPlace: Word {}
 extension Correction: Word {}
 extension RunsWhen: Word {}
 extension ClickSound: Word {}

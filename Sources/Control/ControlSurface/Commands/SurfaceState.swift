@@ -73,6 +73,10 @@ public struct SurfaceState: Hashable, Sendable {
   public var changedBars: Bars?
   /// Whether there was a launch, so that its error means something.
   public var hasLaunched = false
+  /// The place in the song from which a start that waits begins.
+  public var startPlace = Beats.zero
+  /// The boundary that one start waits for, if its command has chosen another than `launch` says.
+  public var askedLaunch: LaunchMoment?
   public var leadErrorMilliseconds = 0.0
   /// How far a host that counts frames is behind the session.
   public var lagMilliseconds = 0.0

@@ -63,7 +63,12 @@ extension Table {
       Choice(
         "stop/when", \.stop,
         "When tactus stops after your key, pedal or OSC command: at once (now), or at the next beat or bar. A second command stops at once.",
-        in: .session))
+        in: .session),
+      Choice(
+        "stop/at", \.stopPlace,
+        "Where a stop by tactus leaves the transport: where it stopped (here), at the beginning of that bar (bar), or "
+          + "at the song's beginning (start). The next start begins there. A stop by another JACK program leaves it where it is.",
+        in: .session, isRemembered: true))
 
   static let drift: [Node] =
     Node.rows(

@@ -74,6 +74,7 @@ extension Node {
     "launch/error": "Last start was off by",
     "launch/moved": "Delayed starts",
     "stop/when": "Stop on",
+    "stop/at": "After a stop, stand at",
     "drift": "Sound card's drift",
     "drift/lag": "DAW is behind by",
     "drift/correct": "Correct drift",

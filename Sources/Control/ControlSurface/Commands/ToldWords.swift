@@ -40,12 +40,26 @@ extension SurfaceState {
     switch doing {
     case .none: "no JACK server"
     case .stopped: "stopped"
-    case .waiting: "starts on the \(choices.launch.moment == .beat ? "beat" : "bar")"
+    case .waiting: "starts \(startMoment)"
     case .starting: "JACK waits for another client"
     case .rolling: "rolling"
     case .stopping: "stops on the \(choices.stop == .beat ? "beat" : "bar")"
     case .unknown: Self.unknown
     }
+  }
+
+  /// When a start that waits begins. After a stop in mid-bar it begins there, and not with the bar.
+  private var startMoment: String {
+    switch askedLaunch ?? choices.launch.moment {
+    case .now: return "now"
+    case .beat: return "on the beat"
+    case .bar: break
+    }
+    // A place is a whole frame, which may lie just before its beat.
+    let place = bars.place(at: startPlace.value + 0.005)
+    let isBetween = place.passed > 0.02 * choices.meter.notesPerBeat
+    if place.note == 0, !isBetween { return "on the bar" }
+    return "\(isBetween ? "in" : "on") beat \(place.note + 1) of the bar"
   }
 
   /// Text for a state that another tactus did not tell, or told in an unknown word.

@@ -26,7 +26,7 @@ Link Audio: link/audio Sound of the peers, link/name Our name, link/audio/delay 
 Other rooms: far/str Rooms, far Heard, link/offset They are earlier by, link/distance Their grid is later by, far/roundtrip Round trip, far/bound Their beat is off by at most, far/loss Lost on the way, far/seen, far/key Key, far/refused
 Who leads: lead/str, lead Lead, lead/grid, lead/midi/str MIDI clock, lead/midi/offset Follow it earlier by, lead/error Apart by, jack/timebase/str, takeover Timebase
 Bar: quantum, quantum/bar, meter, align
-Launch: launch, count/in, stop/when, launch/align Exactly, launch/wait While it waits, launch/error, launch/moved Starts that came later
+Launch: launch, count/in, stop/when, stop/at, launch/align Exactly, launch/wait While it waits, launch/error, launch/moved Starts that came later
 Drift: drift Sound card's rate, drift/lag, drift/correct Correct, drift/above Above, drift/corrections Corrections
 page`;
 

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+public import TactusChoices
+
+extension Report {
+  /// The frame that a transport which has stopped goes back to. nil: it stays where it stands, or moves.
+  public func frame(of place: StopPlace) -> UInt32? {
+    guard !isMoving else { return nil }
+    let frame: UInt32? =
+      switch place {
+      case .here: nil
+      case .bar: barFrame
+      case .start: 0
+      }
+    return frame == moment.frame ? nil : frame
+  }
+
+  /// The first frame of the bar. nil: the timebase master shows no bars that could be computed with.
+  private var barFrame: UInt32? {
+    let rate = Double(moment.sampleRate)
+    if timebase == .foreign {
+      guard foreignTempo > 0, let shown, shown.ticksPerBeat > 0 else { return nil }
+      let notes = Double(shown.beat) - 1 + Double(shown.tick) / shown.ticksPerBeat
+      return UInt32(
+        clamping: Int64(moment.frame) - Int64(rounding: notes / shown.notesPerBeat * 60 / foreignTempo * rate)
+      )
+    }
+    guard tempo > 0 else { return nil }
+    // A stop on a bar line may come a cycle before the line, and an exact start waits just before its place.
+    let near = ThirtySeconds.before(songBeat + 1.5 * moment.cycleMicros / moment.beatMicros)
+    let (_, note, rest) = bars.place(of: near)
+    let line = near - rest - note * bars.meter(at: near).note
+    return UInt32(clamping: Int64(rounding: max(0, ThirtySeconds.beats(line)) * 60 / tempo * rate))
+  }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+import Testing
+
+@testable import HostSync
+
+@Suite("Where a stop leaves the transport")
+struct StandingPlaceTests {
+  /// A transport that stands, at 120 BPM and 48 kHz: a beat has 24,000 frames.
+  private func report(at beat: Double, _ meter: Meter = Meter()) -> Report {
+    var report = Report()
+    (report.songBeat, report.tempo, report.timebase, report.bars) = (beat, 120, .ours, Bars(meter))
+    (report.moment.frame, report.moment.frames) = (UInt32((beat * 24_000).rounded()), 256)
+    report.moment.heard = FrameLine(start: 0, frameMicros: 1e6 / 48_000)
+    return report
+  }
+
+  @Test
+  func `a stop goes back to its bar, in any meter`() {
+    let seven = Meter(beatsPerBar: 7, beatType: 8)
+    #expect(report(at: 13.37).frame(of: .bar) == 288_000)
+    #expect(report(at: 13.37, seven).frame(of: .bar) == 252_000)
+    #expect(report(at: 2).frame(of: .bar) == 0)
+    #expect(report(at: 13.37).frame(of: .start) == 0 && report(at: 13.37).frame(of: .here) == nil)
+    // It stands there already.
+    #expect(report(at: 12).frame(of: .bar) == nil && report(at: 0).frame(of: .start) == nil)
+  }
+
+  /// A stop on a bar line comes in the nearest cycle, and an exact start waits less than a cycle before.
+  @Test
+  func `a stop just before a bar line goes to that line`() {
+    let cycle = 256.0 / 24_000
+    #expect(report(at: 12 - cycle).frame(of: .bar) == 288_000)
+    #expect(report(at: 12 - 2 * cycle).frame(of: .bar) == 192_000)
+  }
+
+  @Test
+  func `a song that still moves, or has no bars, stays where it is`() {
+    var rolling = report(at: 13.37)
+    rolling.isRolling = true
+    #expect(rolling.frame(of: .bar) == nil && rolling.frame(of: .start) == nil)
+    var foreign = report(at: 13.37)
+    foreign.timebase = .foreign
+    #expect(foreign.frame(of: .bar) == nil && foreign.frame(of: .start) == 0)
+    // Half way through the third beat of the bar of another master, at 60 BPM.
+    foreign.shown = BBT(
+      bar: 9, beat: 3, tick: 480, barStartTick: 0, beatsPerBar: 4, beatType: 4, ticksPerBeat: 960,
+      beatsPerMinute: 60)
+    foreign.foreignTempo = 60
+    #expect(foreign.frame(of: .bar) == 200_880)
+    foreign.shown?.beat = 1_000_000
+    #expect(foreign.frame(of: .bar) == 0)
+    foreign.shown?.ticksPerBeat = 0
+    #expect(foreign.frame(of: .bar) == nil)
+  }
+}

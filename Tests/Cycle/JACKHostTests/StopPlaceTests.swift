@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import HostSync
+import LinkSystem
+import TactusChoices
+import Testing
+
+@testable import JACKHost
+
+/// Where a stop leaves the transport of a real server. At 300 BPM a beat has 9600 frames.
+extension JACKHostTests {
+  private func rolling(
+    _ server: TestServer, _ watch: TransportWatch, leaves place: StopPlace, on moment: LaunchMoment = .now
+  )
+    async throws -> LiveHost
+  {
+    let live = try LiveHost(server)
+    live.change { ($0.launch.moment, $0.stopPlace) = (moment, place) }
+    live.host.relocator.choices = live.settings
+    live.edit { $0.setTempo(300, at: HostClock.micros()) }
+    live.host.wantsTimebase = true
+    try await live.run { live.standing == .master }
+    watch.locate(5 * 38_400 + 20_000)
+    try await live.run { watch.last.frame == 5 * 38_400 + 20_000 }
+    live.host.command(.play)
+    try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
+    return live
+  }
+
+  @Test(arguments: [(StopPlace.bar, 5 * 38_400), (.start, 0)] as [(StopPlace, UInt32)])
+  func `a stop goes back to the bar or the start, and play behind it`(place: StopPlace, frame: UInt32)
+    async throws
+  {
+    let server = try await TestServer()
+    let watch = try TransportWatch(server)
+    let live = try await rolling(server, watch, leaves: place)
+    live.host.command(.stop)
+    try await live.run { !watch.last.isRolling && watch.last.frame == frame }
+    try await live.run(for: 100)
+    #expect(watch.last.frame == frame && !watch.last.isRolling)
+    // A start right behind a stop begins there, too.
+    live.host.command(.play)
+    try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
+    watch.forget()
+    live.host.command(.stop)
+    live.host.command(.play)
+    try await live.run { watch.collected.contains { !$0.isRolling } && watch.last.isRolling }
+    let first = try #require(watch.collected.drop { $0.isRolling }.first { $0.isRolling })
+    #expect(first.frame >= frame && first.frame <= frame + 256)
+    live.host.command(.stop)
+    try await live.run { !watch.last.isRolling && watch.last.frame == frame }
+  }
+
+  @Test func `a stop on the bar leaves the transport on that bar line`() async throws {
+    let server = try await TestServer()
+    let watch = try TransportWatch(server)
+    let live = try await rolling(server, watch, leaves: .bar, on: .bar)
+    live.host.command(.stopOn(bar: true))
+    try await live.run { !watch.last.isRolling && watch.last.frame == 6 * 38_400 }
+    try await live.run(for: 100)
+    #expect(watch.last.frame == 6 * 38_400)
+  }
+
+  @Test func `a stop by another program, and of a song that stands, moves nothing`() async throws {
+    let server = try await TestServer()
+    let watch = try TransportWatch(server)
+    let live = try await rolling(server, watch, leaves: .start)
+    watch.stop()
+    try await live.run { !watch.last.isRolling }
+    try await live.run(for: 200)
+    let place = watch.last.frame
+    #expect(place > 5 * 38_400)
+    live.host.command(.stop)
+    try await live.run(for: 200)
+    #expect(watch.last.frame == place)
+  }
+
+  @Test func `a locate that waits wins over the place of a stop`() async throws {
+    let server = try await TestServer()
+    let watch = try TransportWatch(server)
+    let live = try await rolling(server, watch, leaves: .start)
+    live.host.command(.jump(frame: 384_000, beat: 40, step: 4))
+    live.host.command(.stop)
+    try await live.run { !watch.last.isRolling && watch.last.frame == 384_000 }
+    try await live.run(for: 100)
+    #expect(watch.last.frame == 384_000)
+  }
+}
