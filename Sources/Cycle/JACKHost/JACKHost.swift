@@ -32,7 +32,7 @@ public final class JACKHost {
   private var state: State
   /// The departure from the last server, which may still be under way.
   private var departure: Departure?
-  private var patchbay = Patchbay()
+  var patchbay = Patchbay()
   private var channels: [AudioChannelPorts] = []
   private var areChannelsDue = false
   private var outputs: [OwnOutput] = []

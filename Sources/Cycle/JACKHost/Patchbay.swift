@@ -17,6 +17,8 @@ struct Patchbay {
   /// any time.
   private var wished: Set<Connection> = []
   private var standing = StandingConnections()
+  /// The click's cables that `connectClick` has made.
+  private var clickCables: Set<Connection> = []
   private var restoreUntil = Micros.zero
   private var nextLook = Micros.zero
   private var settledAt = Micros.zero
@@ -37,6 +39,21 @@ struct Patchbay {
   mutating func want(_ connections: [StandingConnection]) {
     standing.want(connections)
     isNew = true
+  }
+
+  /// [control]
+  mutating func connectClick(on client: RunningClient) -> ClickCable {
+    guard !client.isConnected(.click1), !client.isConnected(.click2) else { return .found }
+    let cables = StandingConnections.clickCables(to: client.portsSeen.speakers)
+    guard !cables.isEmpty else { return .noSpeakers }
+    let others = cables.map(\.other)
+    let made = clickCables.union(standing.madeOfClick(client: client.name))
+    guard !made.contains(where: { client.exists(port: $0.other) }) else { return .cut }
+    let new = cables.filter(client.connect)
+    guard !new.isEmpty else { return .refused(others) }
+    clickCables.formUnion(new)
+    isNew = true
+    return .made(new.map(\.other))
   }
 
   mutating func serverLost() {

@@ -64,6 +64,22 @@ struct StandingConnections {
     for pair in allowed where !made.contains(pair) && connect(pair.output, pair.input) { made.insert(pair) }
   }
 
+  /// The click's cables to a sound card with these playback ports.
+  static func clickCables(to speakers: [String]) -> [Connection] {
+    guard let first = speakers.first else { return [] }
+    return [
+      Connection(port: .click1, other: first),
+      Connection(port: .click2, other: speakers.dropFirst().first ?? first),
+    ]
+  }
+
+  /// The click's cables that were made, and whose ports are still there.
+  func madeOfClick(client: String) -> [Connection] {
+    [Port.click1, .click2].flatMap { port in
+      made.filter { $0.output == "\(client):\(port.name)" }.map { Connection(port: port, other: $0.input) }
+    }
+  }
+
   /// The outputs and inputs to be connected, each with each. They are not expanded to pairs, of which there
   /// may be a million.
   private func ends(
@@ -71,9 +87,7 @@ struct StandingConnections {
   ) -> [(outputs: [String], inputs: [String])] {
     switch connection {
     case .clickToSpeakers:
-      guard let first = seen.speakers.first else { return [] }
-      let second = seen.speakers.dropFirst().first ?? first
-      return [(["\(client):click_1"], [first]), (["\(client):click_2"], [second])]
+      return Self.clickCables(to: seen.speakers).map { (["\(client):\($0.port)"], [$0.other]) }
     case .ports(let one, let other):
       let (one, other) = (PortPattern(one, client: client), PortPattern(other, client: client))
       let forward = (seen.outputs.filter(one.matches), seen.inputs.filter(other.matches))

@@ -105,23 +105,18 @@ final class CommandHandler: SessionObserver {
   func connect(_ surface: OSCSurface?) { held.withLock { $0.surface = surface } }
 
   /// [control]
-  func takeWishes() -> [Command] {
-    held.withLock { held in
-      defer { held.wishes = [] }
-      return held.wishes
-    }
-  }
+  func takeWishes() -> [Command] { held.withLock { take(all: &$0.wishes) } }
 
   /// [control]
   func takeSaving() -> Bool? { held.withLock { $0.asksToSave.take() } }
 
   /// Every number of peers since the last call: a peer that left and came back meanwhile is reported.
   /// [control]
-  func takePeerCounts() -> [Int] {
-    held.withLock { held in
-      defer { held.peerCounts = [] }
-      return held.peerCounts
-    }
+  func takePeerCounts() -> [Int] { held.withLock { take(all: &$0.peerCounts) } }
+
+  private func take<Element>(all list: inout [Element]) -> [Element] {
+    defer { list = [] }
+    return list
   }
 
   /// Changes the state that is shown. [control]
@@ -201,6 +196,8 @@ final class CommandHandler: SessionObserver {
       link.updateAppState { $0.requestBeat(0, at: time, quantum: quantum) }
     case .choose(let choice, let values):
       choose(lasts) { choice.choose(&$0.choices, values) }
+      // The control thread looks for the click's cable.
+      if lasts, command.switchesClickOn { _ = wish(command) }
     case .start(let launch): return playAlone(true, at: time) ?? start(launch)
     case .stop: return playAlone(false, at: time) ?? stop()
     case .toggle: return playAlone(nil, at: time) ?? wish(.toggle)

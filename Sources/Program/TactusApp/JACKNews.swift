@@ -58,3 +58,18 @@ extension JACKError {
     if case .unusableName = self { .usage } else { isForWantOfServer ? .unavailable : .failure }
   }
 }
+
+extension ClickCable {
+  /// A line for a user who has switched the click on. nil: there is nothing to say.
+  var line: String? {
+    switch self {
+    case .found: nil
+    case .made(let ports): "the click plays on \(ports.joined(separator: " and "))"
+    case .cut: "the click is connected to nothing: you have cut its cable; connect click_1 in a patchbay"
+    case .refused(let ports):
+      "JACK refuses to connect the click to \(ports.joined(separator: " and ")): connect click_1 in a patchbay"
+    case .noSpeakers:
+      "the click is connected to nothing: this JACK server has no sound card's outputs; connect click_1 in a patchbay"
+    }
+  }
+}

@@ -212,3 +212,13 @@ struct PeerList {
     return text
   }
 }
+
+extension Startup {
+  /// The view's first line, for a user who may know no key yet, or may expect to hear the click. nil: none.
+  var greeting: String? {
+    guard configuration.keys.isEmpty else { return nil }
+    if isFirst { return "m plays the click, w opens the page, ? shows all keys" }
+    let isUnconnected = configuration.standingConnections.isEmpty && configuration.choices.click.isOn
+    return isUnconnected ? "The click is on, but connected to nothing: press m twice to connect it" : nil
+  }
+}

@@ -100,6 +100,7 @@ final class Studio {
       note = surface?.endpoints.first.flatMap {
         RunningNote(.init(name: host.server.clientName, port: Int($0.port)))
       }
+      if view != nil, let greeting = startup.greeting { Console.say(greeting) }
       considerPresence(host, host.report)
       link.isEnabled = configuration.choices.isLinkEnabled
       service.ready(serviceStatus(host))

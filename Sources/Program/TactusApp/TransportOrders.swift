@@ -119,6 +119,7 @@ struct TransportOrders {
       desk.wantTimebase()
       let isTaken = if case .takeover = wish { true } else { false }
       host.askForTimebase(conditionally: !isTaken, at: Link.clock())
+    case .choose where wish.switchesClickOn: return host.connectClick()?.line
     // `CommandHandler` has carried these out at once.
     case .choose, .tempo, .bentTempo, .bend, .align, .rewind, .rolling, .channel, .roomOffset, .output,
       .removeOutput, .song, .removeSong, .save, .quit:

@@ -92,6 +92,9 @@ public struct Keyboard: Sendable {
       switch path {
       case "link/toggle": ("Ableton Link", state.choices.isLinkEnabled)
       case "startstop/toggle": ("Start/stop sync", state.choices.syncsStartStop)
+      case "click/toggle": ("Click", state.choices.click.isOn)
+      case "clock/toggle": ("MIDI clock", state.choices.clock.isOn)
+      case "pulse/toggle": ("Pulses", state.choices.pulse.isOn)
       default: nil
       }
     return choice.map {

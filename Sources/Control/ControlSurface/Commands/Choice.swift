@@ -63,10 +63,12 @@ public struct Choice: Sendable {
 
   /// A setting that the standing click shares with the user's own clicks.
   init(
-    _ path: String, _ shared: OutputChoice<ClickSettings>, _ words: String? = nil
+    _ path: String, _ shared: OutputChoice<ClickSettings>, _ words: String? = nil,
+    isRemembered: Bool = false
   ) {
     self.init(
       path, words ?? shared.words, [shared.parameter], in: .outputs, written: shared.written,
+      isRemembered: isRemembered,
       reading: { shared.read($0.click) },
       writing: { settings, values throws(Refusal) in try shared.write(&settings.click, values) },
       copying: { shared.copy($0.click, &$1.click) }, holding: { [shared.value($0.click)] })

@@ -51,6 +51,10 @@ public enum Command: Hashable, Sendable {
 }
 
 extension Command {
+  public var switchesClickOn: Bool {
+    if case .choose(let choice, let values) = self { choice.path == "click" && values[0].isOn } else { false }
+  }
+
   /// Whether the command can add or remove outputs.
   var isOfOutputs: Bool {
     switch self {

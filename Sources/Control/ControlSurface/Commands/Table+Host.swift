@@ -48,7 +48,7 @@ extension Table {
         "count/in", \.launch.countIn,
         "Click this many whole bars before a start, which waits for them, also with the click off. A Link peer's start "
           + "has a fixed time: you hear the bars that are left until then. With launch now there is no count-in.",
-        within: .whole(0...Int(LaunchSettings.mostCountIn), unit: "bars"), in: .session),
+        within: .whole(0...Int(LaunchSettings.mostCountIn), unit: "bars"), in: .session, isRemembered: true),
       Choice(
         "launch/align", \.launch.alignment,
         "How exactly a start meets its beat: in the nearest audio cycle (nearest), or to the frame (exact), for which "

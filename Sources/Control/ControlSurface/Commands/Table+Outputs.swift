@@ -8,12 +8,12 @@ extension Table {
   static let click: [Node] =
     Node.rows(
       of:
-        Choice("click", \.click.isOn, "Play the click.", in: .outputs),
+        Choice("click", \.click.isOn, "Play the click.", in: .outputs, isRemembered: true),
       Choice("click/when", .when),
       Choice(
         "click/sound", .sound, "The sound of the click, unless you replace it by files of your own."),
       gain,
-      Choice("click/pattern", .pattern),
+      Choice("click/pattern", .pattern, isRemembered: true),
       Choice("click/subdivision", .subdivision),
       .offset(
         "click/offset", .click1,
@@ -42,7 +42,7 @@ extension Table {
   static let clock: [Node] =
     Node.rows(
       of:
-        Choice("clock", \.clock.isOn, "Send MIDI clock.", in: .outputs),
+        Choice("clock", \.clock.isOn, "Send MIDI clock.", in: .outputs, isRemembered: true),
       Choice(
         "clock/when", \.clock.when,
         "When MIDI clock is sent: always, or only while the transport rolls.", in: .outputs),
@@ -55,7 +55,7 @@ extension Table {
   static let pulse: [Node] =
     Node.rows(
       of:
-        Choice("pulse", \.pulse.isOn, "Send pulses for modular gear.", in: .outputs),
+        Choice("pulse", \.pulse.isOn, "Send pulses for modular gear.", in: .outputs, isRemembered: true),
       Choice("pulse/rate", \.pulse.rate, "Pulses per beat, or one per bar.", in: .outputs),
       .offset("pulse/offset", .pulse, "Send the pulses and the run gate this much earlier."),
       .offset(

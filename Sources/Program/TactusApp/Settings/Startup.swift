@@ -13,6 +13,8 @@ struct Startup {
   private(set) var places: Places
   /// Warnings that do not keep the program from starting.
   private(set) var notices: [String] = []
+  /// The user has no configuration, and has chosen nothing yet.
+  private(set) var isFirst = false
   private let arguments: [String]
 
   /// - Parameter arguments: without the program's own name.
@@ -75,7 +77,10 @@ struct Startup {
       }
       return state
     } catch {
-      guard error.kind != .missing else { return UserState() }
+      guard error.kind != .missing else {
+        isFirst = configuration.file == nil && places.presentConfiguration == nil
+        return UserState()
+      }
       let future =
         error.kind == .unreadable ? "" : "; the next choice puts it aside as \(StateKeeper.aside(path))"
       notices.append("\(error.inALine); nothing is remembered\(future)")
