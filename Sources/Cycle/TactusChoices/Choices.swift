@@ -224,7 +224,7 @@ public enum LaunchWait: UInt8, Sendable, BitwiseCopyable {
 /// The rules by which starts are quantised.
 public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
   public var moment = LaunchMoment.bar
-  public var alignment = Alignment.nearest
+  public var alignment = Alignment.exact
   public var wait = LaunchWait.starting
   public static var mostCountIn: Int32 {
     @_noLocks @_noAllocation get { 4 }

@@ -22,7 +22,7 @@ struct LaunchTableTests {
     var answer: Bool?
 
     init(exact: Bool = false) {
-      if exact { settings.alignment = .exact }
+      settings.alignment = exact ? .exact : .nearest
     }
 
     private func now(_ state: Transport.State) -> CycleContext {

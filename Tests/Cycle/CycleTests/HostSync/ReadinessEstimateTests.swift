@@ -65,6 +65,7 @@ struct OthersTakeTests {
 
   @Test func `a slow client that has gone is forgotten`() {
     var jack = FakeTransport()
+    jack.settings.alignment = .nearest
     jack.run(seconds: 0.3)
     jack.otherHolds = 1_900_000
     jack.pressPlay()

@@ -381,6 +381,7 @@ struct RelocationTests {
   /// A start waits for its bar, so it does not show how much of that the client needed.
   @Test func `starts between locates do not make us forget a slow client's time`() {
     let studio = rolling()
+    studio.settings.launch.alignment = .nearest
     studio.othersTake = 300_000
     for number in 1...8 {
       studio.locate(frame: 98_462, beat: 4, step: 1)
