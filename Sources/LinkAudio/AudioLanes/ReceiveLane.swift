@@ -11,14 +11,14 @@ public final class ReceiveLane: Sendable {
   nonisolated(unsafe) private let memory: UnsafeMutableRawBufferPointer
 
   private let sounded = Atomic(false)
-  /// Whether it only looks for sound, and keeps no audio.
+  /// Whether the lane only notes that its channel sounds, and keeps no audio.
   private let isProbe: Bool
 
   /// Samples below this count as silence: 80 dB below full scale, more than any dither.
   package static let silence: Float = 1e-4
   /// A third of a second of stereo datagrams.
   static let slots = 256
-  /// Bytes before the samples.
+  /// Bytes before the samples in a slot: the chunk's description.
   static let headBytes = 48
   /// The stream rate for which `longestDelay` is sized; at a higher rate the longest delay is shorter.
   private static let streamRate = 48_000.0
@@ -80,7 +80,7 @@ public final class ReceiveLane: Sendable {
     return true
   }
 
-  /// The figures after the last period. Call it from one thread only. [control]
+  /// How the channel was played in the last period. Call this from one thread only. [control]
   public func figures() -> PlayoutFigures { shared.pointee.figures.read() }
 
   /// The memory that the audio thread touches. [any]

@@ -13,14 +13,15 @@ public struct Recording: Sendable, BitwiseCopyable {
   public var start: Double
   /// Mean microseconds per frame over many periods.
   public var frameMicros: Double
-  /// Latency from the microphone to this input, in frames.
+  /// Latency from the microphone to the input's port, in frames.
   public var captureFrames: Double
-  /// The user's offset, by which the sound is early, in microseconds.
+  /// The user's correction in microseconds; positive: the sound is stamped with an earlier beat.
   public var offset: Double
   /// The session's beats, as they were captured for this period.
   public var grid: SessionGrid
 
-  /// Make a new one for each period, from the times on which the program bases its own beats. Real-time-safe.
+  /// Creates a recording. Each period needs a new one, with the times by which the program computes its own
+  /// beats. Real-time-safe.
   @_noLocks @_noAllocation
   public init(
     frames: Int, sampleRate: UInt32, start: Double, frameMicros: Double, captureFrames: Double,
@@ -41,7 +42,7 @@ public struct Recording: Sendable, BitwiseCopyable {
       ofFrame: frame, start: start, frameMicros: frameMicros, captureFrames: captureFrames, offset: offset)
   }
 
-  /// A part of the period, stamped at both ends.
+  /// A part of the period, with the stamp of its first frame and of the frame after its last.
   @_noLocks @_noAllocation
   fileprivate func period(_ first: Int, _ end: Int, channels: UInt8) -> SentPeriod {
     SentPeriod(
@@ -98,7 +99,7 @@ public final class SendLane: Sendable {
 
   /// Takes all that waits, oldest first. [network]
   package func drain(_ body: (SentPeriod, UnsafeBufferPointer<Float>) -> Void) {
-    // Bounded: if the audio thread is faster than this, the next call takes the rest.
+    // The loop is bounded. If the audio thread adds periods faster than this, the next call drains the rest.
     for _ in 0..<shared.pointee.queue.capacity {
       guard let slot = shared.pointee.queue.front() else { return }
       let period = slot.load(as: SentPeriod.self)

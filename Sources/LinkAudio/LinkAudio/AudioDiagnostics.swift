@@ -7,7 +7,7 @@ internal import LinkSystem
 extension LinkAudio {
   /// The state of Link Audio, for a user who hears nothing.
   public struct Diagnostics: Hashable, Sendable {
-    /// Why it is not on the network although it should be; nil if it is.
+    /// The reason why Link Audio is not on the network although it should be; nil if it is.
     public var failure: Link.Failure?
     /// How its thread is scheduled.
     public var scheduling: Scheduling
@@ -17,8 +17,8 @@ extension LinkAudio {
     public var failedSends: Int
     /// Datagrams from outside the networks that Link uses; they are ignored.
     public var strangers: Int
-    /// Received datagrams of audio that were dropped because the lane was full: its audio thread is not
-    /// running.
+    /// Received datagrams of audio that were dropped because the channel's lane was full: the audio thread
+    /// that plays the channel is not running.
     public var overflows: Int
     /// Received datagrams.
     public var received: Int { Int(clamping: counters.received) }
@@ -44,7 +44,7 @@ extension LinkAudio {
 
     /// A peer that takes part in Link Audio, whether it sends audio or not.
     public struct Peer: Hashable, Sendable {
-      /// Its name; empty until it has told it.
+      /// The peer's name; empty until the peer has announced a name.
       public var name: String
       /// The time for a datagram to the peer and back.
       public var roundTrip: Duration

@@ -18,7 +18,7 @@ struct AudioEngine: Sendable {
   /// Whether the user wants Link Audio.
   private(set) var isWanted = false
   private(set) var peerName: String
-  /// The channels that were emitted last.
+  /// The list of channels that the callbacks got last.
   private(set) var channels: [AudioChannel] = []
   /// Why a gateway has no socket.
   private(set) var failure: SystemFailure?
@@ -31,7 +31,7 @@ struct AudioEngine: Sendable {
   private var neighbours = Neighbourhood()
   /// Gateways on which we have a socket.
   private var open: [GatewayID] = []
-  /// The number of peers that each sink is sent to.
+  /// The number of peers that receive each sink's channel.
   private var listeners: [ChannelID: Int] = [:]
   /// Indexed by `SourceID`.
   private var sources: [Incoming] = []
@@ -146,7 +146,7 @@ extension AudioEngine {
     return false
   }
 
-  /// The part of a turn after all input was read. Returns the gateways for which to open sockets now.
+  /// Does the work of a turn after all input was read. Returns the gateways for which to open sockets now.
   mutating func work(_ letters: AudioMail.Letters, at now: Micros) -> [AudioGateway] {
     take(letters, at: now)
     if let deadline, deadline <= now { feed(.deadline, at: now) }
@@ -155,7 +155,7 @@ extension AudioEngine {
     return missing
   }
 
-  /// Takes the result of opening them. A socket that is no longer needed closes with the value.
+  /// Adopts sockets that were opened. A socket that is no longer needed closes when its value is destroyed.
   mutating func take(_ opened: [OpenedAudioSocket], at now: Micros) {
     failure = nil
     for one in opened {
@@ -185,7 +185,7 @@ extension AudioEngine {
       feed(.identity(node: identity.node, session: identity.session), at: now)
     }
     if letters.isOverrun {
-      // Closing and reopening the sockets makes Link report everything again.
+      // If the sockets are closed and opened again, Link reports all sightings again.
       let gateways = known
       known.removeAll()
       considerGateways(at: now)
@@ -211,7 +211,7 @@ extension AudioEngine {
   private mutating func considerGateways(at now: Micros) {
     let wanted = isWanted ? known : []
     for gateway in open where !wanted.contains(where: { $0.id == gateway }) {
-      // Feed first, so that the session still says goodbye through it.
+      // The session must know first, so that its goodbyes still leave through the gateway.
       feed(.gatewayClosed(gateway), at: now)
       errands.append(.closed(gateway))
       open.removeAll { $0 == gateway }
@@ -224,7 +224,7 @@ extension AudioEngine {
     drain()
   }
 
-  /// Takes the session's outputs; call it after each input.
+  /// Turns the session's outputs into tasks. Call it after each input.
   private mutating func drain() {
     while true {
       switch machine.nextOutput() {

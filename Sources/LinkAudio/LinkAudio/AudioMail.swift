@@ -6,8 +6,8 @@ internal import LinkSystem
 internal import LinkWire
 import Synchronization
 
-/// Passes Link's knowledge of the network to our thread. It keeps only the newest value of each kind, so it
-/// is bounded however late our thread takes it.
+/// Passes Link's knowledge of the network to Link Audio's thread. Only the newest value of each kind is kept,
+/// so memory is bounded, however late the thread reads.
 final class AudioMail: AudioListener {
   struct Letters {
     var gateways: [AudioGateway]?
@@ -15,7 +15,7 @@ final class AudioMail: AudioListener {
     var neighbours = Neighbourhood()
     var identity: (node: NodeID, session: SessionID)?
     var sightings: [AudioSighting] = []
-    /// There were too many sightings to keep: Link must report everything again.
+    /// Whether sightings were dropped because there were too many: then Link must report all of them again.
     var isOverrun = false
 
     fileprivate var isEmpty: Bool { gateways == nil && identity == nil && sightings.isEmpty && !isOverrun }

@@ -20,7 +20,7 @@ extension LinkAudio {
     public let id: ID
     /// The channel's name.
     public let name: String
-    /// The name of its peer; empty until the peer has told it.
+    /// The name of the channel's peer; empty until the peer has announced a name.
     public let peerName: String
 
     init(_ channel: AudioChannel) {
@@ -120,7 +120,7 @@ extension LinkAudio {
     /// The channel that was subscribed to.
     public var channel: Channel.ID { Channel.ID(node) }
 
-    /// Whether its channel is there. The lane's figures say whether it is played.
+    /// Whether the channel is announced at present. The lane's figures say whether the channel is played.
     ///
     /// Thread-safe: yes. Real-time-safe: no.
     public var isConnected: Bool { thread.ask { $0.isConnected(id) } }

@@ -10,7 +10,7 @@ internal import LinkWire
 enum Errand: Sendable {
   case send(AudioPacket, AudioRoute)
   case opened(GatewayID, AudioSocket)
-  /// All its datagrams have left.
+  /// The gateway is closed: all its datagrams have left.
   case closed(GatewayID)
   /// The sender's id and session in audio from now on.
   case become(NodeID, in: SessionID)

@@ -80,7 +80,7 @@ extension AudioDatagram {
 /// A channel of a peer, on its way to our outputs.
 struct Incoming: Sendable {
   var lanes: [ReceiveLane] = []
-  /// Whether its channel is there.
+  /// Whether the channel is announced at present.
   var isConnected = false
 
   /// Puts a buffer's chunks into the lanes. Returns how many were refused.

@@ -18,12 +18,12 @@ struct RealtimePriority {
 
   init(at now: Micros) {
     budget = UrgencyBudget(used: Self.used, at: now)
-    // A program in another class was put there on purpose.
+    // If the program runs in another scheduling class, a user chose that class on purpose.
     isGranted = Self.policy == SCHED_OTHER && Self.take(SCHED_RR, Self.priority)
     if isGranted { state = .realTime }
   }
 
-  /// Call it after each turn.
+  /// Checks the budget. Call this after each turn of the thread.
   mutating func look(at now: Micros) {
     guard isGranted else { return }
     budget.note(used: Self.used, at: now)
@@ -54,8 +54,8 @@ struct RealtimePriority {
   }
 }
 
-/// Ends real time for a thread that uses half of 100 ms, for at least a second, and until it uses a quarter
-/// at most.
+/// A limit on real time: a thread that uses more than half of 100 ms runs at normal priority for at least a
+/// second, and until it uses at most a quarter.
 struct UrgencyBudget {
   private(set) var isSpent = false
   private var spent: Micros

@@ -3,8 +3,8 @@ import BeatMath
 
 /// The place in the stream that the output plays, and its speed.
 struct Playhead: BitwiseCopyable {
-  /// In microseconds. From farther off, the playhead jumps to its place with a crossfade; from nearer, it
-  /// moves slowly.
+  /// Microseconds. A playhead that is farther from its place jumps there with a crossfade; a nearer playhead
+  /// moves there slowly.
   static var farthest: Double { 2000 }
   /// A crossfade lasts this part of a second (1/250).
   static var fades: UInt32 { 250 }
@@ -51,7 +51,7 @@ struct Playhead: BitwiseCopyable {
     return gain
   }
 
-  /// The same, without advancing.
+  /// The fade-in's gain for the next frame, without advancing.
   var presentGain: Float { fadeLeft > 0 ? Self.curve(1 - Float(fadeLeft) / Float(fadeFrames)) : 1 }
 
   /// A smooth step from 0 to 1; the gains of a crossfade add up to 1.
@@ -61,7 +61,7 @@ struct Playhead: BitwiseCopyable {
 
 /// The fade-out of a sound that ended, computed at once while its stream is still in the ring.
 struct FadeOut: BitwiseCopyable {
-  /// At least a crossfade at 192 kHz.
+  /// Frames of the buffer: at least those of a crossfade at 192 kHz.
   static var frames: Int { 1024 }
   static var bytes: Int { 2 * 4 * frames }
 

@@ -15,7 +15,7 @@ extension Playout {
   static var shrinkage: Double { 0.0005 }
   /// Level below which a step is inaudible.
   static var silence: Float { 0.0005 }
-  /// Most that one silent period takes from the delay, in microseconds.
+  /// The largest part of the delay that is left out in one silent period, in microseconds.
   static var longestSkip: Double { 20_000 }
 
   /// Fills an output's period. If `right` is nil, `left` gets the mean of both channels. A mono stream fills

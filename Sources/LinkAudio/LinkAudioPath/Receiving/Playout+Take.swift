@@ -4,12 +4,12 @@ import BeatMath
 // Decides whether a chunk belongs to the stream, and at which place.
 
 extension Playout {
-  /// In frames. A stamp that is wrong by less corrects the line; by more, the sender lost a cycle, and the
-  /// samples move.
+  /// Frames. A stamp with a smaller error corrects the line. A larger error means that the sender lost a cycle,
+  /// and the samples move.
   static var roundingFrames: Double { 64 }
-  /// In microseconds. A stamp that is wrong by more belongs to another stream.
+  /// Microseconds. A stamp with a larger error belongs to another stream.
   static var longestGap: Double { 250_000 }
-  /// In microseconds. A clock that is measured again steps by less.
+  /// Microseconds. If a sender measures its clock again, its stamps step by less.
   static var farthestStep: Double { 5000 }
   /// Longest gap in a stream, in chunks.
   static var mostMissing: Int64 { 4096 }
@@ -68,7 +68,7 @@ extension Playout {
     let counted = newest.end &+ missing(distance - 1, after: newest)
     let expected = course.time(at: counted)
     guard let stamp = grids.time(of: chunk.stamp, expected: expected, at: hearing.start) else {
-      // We do not know its tempo yet: its number must do.
+      // The chunk's tempo is not known yet, so only its number can be checked.
       return distance < Int64(Journal.capacity)
         ? ChunkPlacement(place: counted, stamp: nil, isNewest: true) : nil
     }
@@ -187,14 +187,14 @@ extension Playout {
     }
   }
 
-  /// Takes a stamp that does not continue the ones before.
+  /// Begins a new run of stamps: this stamp does not continue the earlier ones.
   private mutating func begin(at place: Int64, _ stamp: Double) {
     runs.cut()
     noise.cut()
     course.measure(at: place, stamp, &past)
   }
 
-  /// Takes a stamp of its own: the line averages such stamps, unless all of them have moved.
+  /// Judges a stamp that is independent of its neighbours: the line averages such stamps, unless all have moved.
   private mutating func judge(at place: Int64, _ stamp: Double, later micros: Double, after elapsed: Double) {
     switch noise.read(micros, error: stamp - course.time(at: place), micros: elapsed) {
     case .fits: course.follow(at: place, stamp, &past)
@@ -258,7 +258,7 @@ extension Playout {
     let frames = Double(distance) * Double(first.frames)
     let wrong = stamp - earlier - frames * 1e6 / Double(chunk.sampleRate)
     let tolerance = Double(distance) * Self.roundingFrames * 1e6 / Double(chunk.sampleRate)
-    // At most one stream a period: to begin one costs more than to continue.
+    // At most one stream begins in a period, because a beginning costs more time than a continuation.
     let isJustBegun = isOpen && openedAt == hearing.start
     guard distance > 0, distance <= 8, abs(wrong) <= tolerance, !isJustBegun else { return }
     open(chunk, samples, at: stamp, hearing)

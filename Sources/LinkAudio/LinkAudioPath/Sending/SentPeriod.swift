@@ -30,7 +30,7 @@ package struct SentPeriod: Sendable, BitwiseCopyable {
     self.channels = channels
   }
 
-  /// The stamp of one of its frames.
+  /// The stamp of a frame of the period.
   func begin(atFrame frame: Int) -> Int64 {
     begin &+ Int64(rounding: Double(end &- begin) * Double(frame) / Double(max(1, frames)))
   }

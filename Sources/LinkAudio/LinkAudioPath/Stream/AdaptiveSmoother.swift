@@ -17,7 +17,7 @@ struct AdaptiveSmoother: BitwiseCopyable {
   /// Time constant of the estimated roughness, and its value before the first measurements.
   static var memory: Double { 1e6 }
   static var strange: Double { 5 }
-  /// A change beyond this multiple of the usual roughness is not noise; it counts as this much.
+  /// A change is counted as at most this multiple of the usual roughness: a larger change is not noise.
   static var roughest: Double { 4 }
   /// Mean distance of two normally distributed values, in standard deviations: 2 divided by the root of pi.
   static var neighbours: Double { 1.128 }

@@ -7,7 +7,7 @@ struct Concealment: BitwiseCopyable {
   /// Longest gap that is concealed, in seconds; the rest is silence.
   static var longest: Double { 0.02 }
 
-  /// All before this place is complete, and may have been played.
+  /// The stream is complete up to this place, and may have been played up to it.
   private(set) var mark: Int64 = 0
   private(set) var concealed: UInt64 = 0
   private(set) var dropouts: UInt64 = 0
@@ -25,7 +25,7 @@ struct Concealment: BitwiseCopyable {
 
   init() {}
 
-  /// Continues at another place; the sound fades in there.
+  /// Moves to another place, where the sound fades in.
   mutating func restart(at place: Int64) {
     mark = place
     isInGap = false

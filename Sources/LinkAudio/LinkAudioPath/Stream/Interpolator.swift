@@ -37,7 +37,7 @@ struct Interpolator: BitwiseCopyable {
     return SIMD2(sum, isStereo ? rightSum.sum() : sum)
   }
 
-  /// The same with a stretched kernel, whose taps lie anywhere on the curve.
+  /// The value at `place + fraction` by a stretched kernel, whose taps lie anywhere on the curve.
   @inline(never)
   private func wide(_ ring: Ring, _ place: Int64, _ fraction: Double) -> SIMD2<Float> {
     let first = ring.index(place - Int64(reach.half) + 1)
