@@ -3,7 +3,8 @@ import BeatMath
 
 /// The network thread's description of a received chunk. Its samples follow in the same slot, interleaved, as
 /// floats. The network thread has checked that the chunk
-/// belongs to the channel and is no longer than its datagram. `Playout` checks whether its values are plausible.
+/// belongs to the channel and is no longer than its datagram. `Playout` checks whether its values are
+/// plausible.
 package struct AudioChunk: Sendable, BitwiseCopyable {
   /// The samples of both channels together that fit into the largest datagram.
   package static var mostSamples: Int { @inlinable @_noLocks @_noAllocation get { 563 } }

@@ -4,8 +4,8 @@ import BeatMath
 // Decides whether a chunk belongs to the stream, and at which place.
 
 extension Playout {
-  /// Frames. A stamp with a smaller error corrects the line. A larger error means that the sender lost a cycle,
-  /// and the samples move.
+  /// Frames. A stamp with a smaller error corrects the line. A larger error means that the sender lost a
+  /// cycle, and the samples move.
   static var roundingFrames: Double { 64 }
   /// Microseconds. A stamp with a larger error belongs to another stream.
   static var longestGap: Double { 250_000 }
@@ -194,7 +194,8 @@ extension Playout {
     course.measure(at: place, stamp, &past)
   }
 
-  /// Judges a stamp that is independent of its neighbours: the line averages such stamps, unless all have moved.
+  /// Judges a stamp that is independent of its neighbours: the line averages such stamps, unless all have
+  /// moved.
   private mutating func judge(at place: Int64, _ stamp: Double, later micros: Double, after elapsed: Double) {
     switch noise.read(micros, error: stamp - course.time(at: place), micros: elapsed) {
     case .fits: course.follow(at: place, stamp, &past)

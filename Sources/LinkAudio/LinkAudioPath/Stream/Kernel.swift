@@ -8,9 +8,9 @@ import BeatMath
 /// stays at its frame whatever the ratio was. Equal rates need it, too: the frames of two cards never
 /// coincide.
 ///
-/// The kernel is tabulated at 256 fractions of a frame and interpolated linearly between them. The error is 95
-/// dB below the signal at half the sample rate, and less at lower frequencies. The caller owns the memory, and
-/// one table serves all channels.
+/// The kernel is tabulated at 256 fractions of a frame and interpolated linearly between them. The error is
+/// 95 dB below the signal at half the sample rate, and less at lower frequencies. The caller owns the memory,
+/// and one table serves all channels.
 package struct Kernel: BitwiseCopyable {
   /// Zeros on each side, and the stream's frames needed on each side.
   static var half: Int { 32 }
