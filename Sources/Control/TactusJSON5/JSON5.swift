@@ -57,6 +57,8 @@ public enum JSON5: Equatable, Sendable {
     public var depth = 64
     /// Values and members in the whole document.
     public var values = 1 << 16
+    /// Refuses all that JSON5 adds to JSON (RFC 8259), and numbers beyond `Double`.
+    public var isStrict = false
     public init() {}
   }
 

@@ -43,6 +43,15 @@ extension String {
     }
     return String(safe) + (unicodeScalars.count > 40 ? "..." : "")
   }
+
+  /// Whether a number of JSON5 is one of JSON, too: no plus in front, not hexadecimal, and digits on both
+  /// sides of a point.
+  var isJSONNumber: Bool {
+    let mantissa = drop { $0 == "-" }.prefix { $0 != "e" && $0 != "E" }
+    let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+    return mantissa.utf8.first.map(digits.contains) == true && mantissa.utf8.last.map(digits.contains) == true
+      && !mantissa.contains { $0 == "x" || $0 == "X" }
+  }
 }
 
 extension Double {

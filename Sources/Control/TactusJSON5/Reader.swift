@@ -7,7 +7,7 @@ struct Reader {
   private var values = 0
 
   init(_ bytes: [UInt8], limits: JSON5.Limits) throws(JSON5.Fault) {
-    scanner = try Scanner(bytes, limit: limits.bytes)
+    scanner = try Scanner(bytes, limits)
     self.limits = limits
   }
 
@@ -35,8 +35,12 @@ struct Reader {
     switch first {
     case "{": value = .object(try object(depth: depth))
     case "[": value = .array(try array(depth: depth))
-    case "\"", "'": value = .string(try string())
-    case "+", "-", ".", "0"..."9", "I", "N": value = try number()
+    case "\"": value = .string(try string())
+    case "-", "0"..."9": value = try number()
+    case "'" where !limits.isStrict: value = .string(try string())
+    case "+", ".", "I",
+      "N" where !limits.isStrict:
+      value = try number()
     case _ where first.startsName: value = try word(isFirst: depth == 0)
     case "~":
       let text = scanner.takeWhole()
@@ -53,7 +57,7 @@ struct Reader {
     var lines: [String: Int] = [:]
     while true {
       try scanner.skipSpace()
-      if scanner.take("}") { return members }
+      if members.isEmpty || !limits.isStrict, scanner.take("}") { return members }
       let start = scanner.line
       let name = try name()
       if let before = lines.updateValue(start, forKey: name) {
@@ -89,7 +93,7 @@ struct Reader {
     var elements: [JSON5.Element] = []
     while true {
       try scanner.skipSpace()
-      if scanner.take("]") { return elements }
+      if elements.isEmpty || !limits.isStrict, scanner.take("]") { return elements }
       elements.append(try element(depth: depth + 1))
       try scanner.skipSpace()
       guard scanner.take(",") else {
@@ -102,7 +106,8 @@ struct Reader {
   private mutating func name() throws(JSON5.Fault) -> String {
     try count()
     guard let first = scanner.next else { throw scanner.fault("a } is missing at the end") }
-    if first == "\"" || first == "'" { return try string() }
+    if first == "\"" || first == "'" && !limits.isStrict { return try string() }
+    guard !limits.isStrict else { throw scanner.fault("a name in quotes was expected, not \(first.shown)") }
     guard first.startsName || first == "\\" else {
       throw scanner.fault("a name or } was expected, not \(first.shown)")
     }
@@ -153,7 +158,8 @@ struct Reader {
       written += scanner.takeWhole()
       throw scanner.unquoted(written)
     }
-    guard let value = Double(json5: written) else {
+    guard let value = Double(json5: written), !limits.isStrict || value.isFinite && written.isJSONNumber
+    else {
       throw scanner.fault("\(written.shortened) is not a number")
     }
     return .number(value, written: written)
@@ -171,7 +177,7 @@ struct Reader {
         scanner.advance()
         return String(string)
       }
-      guard scalar != "\n", scalar != "\r" else { break }
+      guard scalar != "\n", scalar != "\r", !limits.isStrict || scalar.value >= 0x20 else { break }
       scanner.advance()
       if scalar != "\\" {
         string.append(scalar)
@@ -185,6 +191,9 @@ struct Reader {
   /// Reads an escape. nil: it continues the string on the next line.
   private mutating func escape() throws(JSON5.Fault) -> Unicode.Scalar? {
     guard let scalar = scanner.next else { throw scanner.fault("text that ends in a \\") }
+    guard !limits.isStrict || "\"\\/bfnrtu".unicodeScalars.contains(scalar) else {
+      throw scanner.fault("\\\(scalar.shown) means nothing")
+    }
     scanner.advance()
     switch scalar {
     case "n": return "\n"

@@ -3,12 +3,14 @@
 /// The document's characters in order, without going back, and the line of each.
 struct Scanner {
   private let text: [Unicode.Scalar]
+  private let isStrict: Bool
   private var place = 0
   private(set) var line = 1
 
-  init(_ bytes: [UInt8], limit: Int) throws(JSON5.Fault) {
-    guard bytes.count <= limit else {
-      throw JSON5.Fault(line: 1, text: "longer than \(limit) bytes")
+  init(_ bytes: [UInt8], _ limits: JSON5.Limits) throws(JSON5.Fault) {
+    isStrict = limits.isStrict
+    guard bytes.count <= limits.bytes else {
+      throw JSON5.Fault(line: 1, text: "longer than \(limits.bytes) bytes")
     }
     guard let string = String(validating: bytes, as: UTF8.self) else {
       throw JSON5.Fault(line: Self.line(ofFirstFaultIn: bytes), text: "not UTF-8")
@@ -52,9 +54,9 @@ struct Scanner {
 
   mutating func skipSpace() throws(JSON5.Fault) {
     while let scalar = next {
-      if scalar == "/" {
+      if scalar == "/", !isStrict {
         try skipComment()
-      } else if scalar.isSpace {
+      } else if isStrict ? " \t\r\n".unicodeScalars.contains(scalar) : scalar.isSpace {
         advance()
       } else {
         return

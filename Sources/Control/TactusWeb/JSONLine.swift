@@ -39,165 +39,51 @@ enum JSONLine {
   }
 
   static func message(_ line: some Sequence<UInt8>) throws(Fault) -> Message {
-    var reader = Reader(bytes: Array(line))
-    return try reader.message()
+    let value: JSON5
+    do throws(JSON5.Fault) {
+      value = try JSON5.read(Array(line), limits: limits).value
+    } catch {
+      throw Fault(words: error.text)
+    }
+    guard case .array(let elements) = value, case .string(let address)? = elements.first?.value else {
+      throw Fault(words: "a line is a list that begins with an address: [\"/tactus/tempo\", 128]")
+    }
+    guard address.utf8.first == UInt8(ascii: "/"), address.utf8.count <= PacketCheck.addressLimit,
+      address.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
+    else {
+      throw Fault(
+        words: "an address is / and at most \(PacketCheck.addressLimit) printable letters", address: address)
+    }
+    guard elements.count <= 1 + argumentLimit else {
+      throw Fault(words: "at most \(argumentLimit) arguments", address: address)
+    }
+    var arguments: [Argument] = []
+    for element in elements.dropFirst() {
+      guard let argument = argument(element.value) else {
+        throw Fault(words: "an argument is a number, text, true, false or null", address: address)
+      }
+      arguments.append(argument)
+    }
+    return Message(address, arguments: arguments)
   }
 
-  private struct Reader {
-    let bytes: [UInt8]
-    var at = 0
+  private static let limits: JSON5.Limits = {
+    var limits = JSON5.Limits()
+    limits.isStrict = true
+    limits.depth = 1
+    return limits
+  }()
 
-    private var next: UInt8? { at < bytes.count ? bytes[at] : nil }
-
-    private mutating func skipSpace() {
-      while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0d || byte == 0x0a { at += 1 }
-    }
-
-    private mutating func take(_ byte: Unicode.Scalar) -> Bool {
-      guard next == UInt8(ascii: byte) else { return false }
-      at += 1
-      return true
-    }
-
-    mutating func message() throws(Fault) -> Message {
-      skipSpace()
-      guard take("[") else { throw Fault(words: "a line is a list: [\"/tactus/tempo\", 128]") }
-      skipSpace()
-      guard next == UInt8(ascii: "\"") else {
-        throw Fault(words: "a line begins with an address: [\"/tactus/tempo\", 128]")
-      }
-      let address = try string()
-      guard address.utf8.first == UInt8(ascii: "/"), address.utf8.count <= PacketCheck.addressLimit,
-        address.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
-      else {
-        throw Fault(
-          words: "an address is / and at most \(PacketCheck.addressLimit) printable letters", address: address
-        )
-      }
-      do throws(Fault) {
-        return Message(address, arguments: try arguments())
-      } catch {
-        throw Fault(words: error.words, address: address)
-      }
-    }
-
-    private mutating func arguments() throws(Fault) -> [Argument] {
-      var arguments: [Argument] = []
-      while true {
-        skipSpace()
-        if take("]") { break }
-        guard take(",") else { throw Fault(words: "a comma or ] is missing") }
-        skipSpace()
-        guard arguments.count < argumentLimit else {
-          throw Fault(words: "at most \(argumentLimit) arguments")
-        }
-        arguments.append(try argument())
-      }
-      skipSpace()
-      guard next == nil else { throw Fault(words: "one message in a line") }
-      return arguments
-    }
-
-    private mutating func argument() throws(Fault) -> Argument {
-      switch next {
-      case UInt8(ascii: "\""): return .string(try string())
-      case UInt8(ascii: "t"): return try word("true", .truth(true))
-      case UInt8(ascii: "f"): return try word("false", .truth(false))
-      case UInt8(ascii: "n"): return try word("null", .null)
-      case UInt8(ascii: "-"), .some(0x30...0x39): return try number()
-      default: throw Fault(words: "an argument is a number, text, true, false or null")
-      }
-    }
-
-    private mutating func word(_ word: String, _ meaning: Argument) throws(Fault) -> Argument {
-      guard bytes[at...].starts(with: word.utf8) else { throw Fault(words: "do you mean \(word)?") }
-      at += word.utf8.count
-      return meaning
-    }
-
-    private mutating func digits() -> Int {
-      let start = at
-      while let byte = next, (0x30...0x39).contains(byte) { at += 1 }
-      return at - start
-    }
-
-    private mutating func number() throws(Fault) -> Argument {
-      let fault = Fault(words: "this is no number")
-      let start = at
-      _ = take("-")
-      let first = next
-      let whole = digits()
-      guard whole > 0, whole == 1 || first != UInt8(ascii: "0") else { throw fault }
-      var isWhole = true
-      if take(".") {
-        isWhole = false
-        guard digits() > 0 else { throw fault }
-      }
-      if take("e") || take("E") {
-        isWhole = false
-        if !take("-") { _ = take("+") }
-        guard digits() > 0 else { throw fault }
-      }
-      let text = String(decoding: bytes[start..<at], as: UTF8.self)
-      if isWhole, let value = Int64(text) {
-        return Int32(exactly: value).map { .int32($0) } ?? .int64(value)
-      }
-      guard let value = Double(text), value.isFinite else { throw fault }
-      return .float64(value)
-    }
-
-    private mutating func string() throws(Fault) -> String {
-      let fault = Fault(words: "a text is not closed, or has characters that JSON does not allow")
-      at += 1
-      var text: [UInt8] = []
-      while let byte = next {
-        at += 1
-        switch byte {
-        case UInt8(ascii: "\""):
-          guard let whole = String(validating: text, as: UTF8.self) else { throw fault }
-          return whole
-        case UInt8(ascii: "\\"): text += Array(String(try escaped(fault)).utf8)
-        case 0..<0x20: throw fault
-        default: text.append(byte)
-        }
-      }
-      throw fault
-    }
-
-    private mutating func escaped(_ fault: Fault) throws(Fault) -> Unicode.Scalar {
-      guard let byte = next else { throw fault }
-      at += 1
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(byte)
-      case UInt8(ascii: "b"): return "\u{8}"
-      case UInt8(ascii: "f"): return "\u{c}"
-      case UInt8(ascii: "n"): return "\n"
-      case UInt8(ascii: "r"): return "\r"
-      case UInt8(ascii: "t"): return "\t"
-      case UInt8(ascii: "u"):
-        var value = try hexadecimal(fault)
-        if (0xd800..<0xdc00).contains(value) {
-          guard take("\\"), take("u") else { throw fault }
-          let low = try hexadecimal(fault)
-          guard (0xdc00..<0xe000).contains(low) else { throw fault }
-          value = 0x10000 + (value - 0xd800) << 10 + (low - 0xdc00)
-        }
-        // An OSC text ends at its first zero.
-        guard value != 0, let scalar = Unicode.Scalar(value) else { throw fault }
-        return scalar
-      default: throw fault
-      }
-    }
-
-    private mutating func hexadecimal(_ fault: Fault) throws(Fault) -> UInt32 {
-      guard bytes.count - at >= 4 else { throw fault }
-      var value: UInt32 = 0
-      for byte in bytes[at..<at + 4] {
-        guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue, byte < 0x80 else { throw fault }
-        value = value << 4 | UInt32(digit)
-      }
-      at += 4
-      return value
+  /// nil: OSC has no such argument. A text of OSC ends at its first zero.
+  private static func argument(_ value: JSON5) -> Argument? {
+    switch value {
+    case .null: .null
+    case .boolean(let value): .truth(value)
+    case .number(let value, let written):
+      Int64(written).map { whole in Int32(exactly: whole).map { .int32($0) } ?? .int64(whole) }
+        ?? .float64(value)
+    case .string(let text): text.utf8.contains(0) ? nil : .string(text)
+    case .array, .object: nil
     }
   }
 }
