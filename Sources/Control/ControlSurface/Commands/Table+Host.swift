@@ -123,7 +123,7 @@ extension Table {
         "The timebase master. JACK does not name another client, so (probably) marks a guess."
       ) { $0.state.master },
       .readings(
-        "jack/timebase/kind", [SurfaceState.TimebaseKind.parameter, .text(limit: 255)],
+        "jack/timebase/kind", [SurfaceState.masters.parameter, .text(limit: 255)],
         "The timebase master as a fixed word for programs: leaving is tactus until JACK's transport stops; "
           + "other is another program, whose name follows."
       ) { $0.state.timebaseTold }.restoring { $0.takeTimebase($1) },

@@ -14,7 +14,7 @@ extension Table {
         ([$0.state.page.words] + $0.state.pageLacks).joined(separator: "; ")
       },
       .readings(
-        "web/reach", [PageReach.Kind.parameter, .whole(0...100)], each: [.text(limit: 255)],
+        "web/reach", [PageReach.words.parameter, .whole(0...100)], each: [.text(limit: 255)],
         "Where the page is open, as a fixed word for programs: nowhere (off), not yet (closed), for this machine (here) or for its networks; "
           + "the number of its addresses, and the addresses."
       ) { $0.state.page.told }.restoring { $0.page = PageReach(told: $1) },

@@ -116,7 +116,11 @@ extension Table {
       },
       .trigger("align", "Makes this moment beat 0, as far as the session allows.") { _, _ in .command(.align)
       },
-      .state("lead/now", "The leader at this moment, as a fixed word for programs.", \.leadingWord),
+      .readings(
+        "lead/now", [SurfaceState.leaders.parameter],
+        "The leader at this moment, as a fixed word for programs."
+      ) { [SurfaceState.leaders.value($0.state.leading)] }
+      .restoring { $0.leading = SurfaceState.leaders[$1.first] },
       .label("lead/str", "The leader at this moment.") { $0.state.leader },
       .label(
         "lead/midi/str", "The MIDI clock at the port control: off, silent, acquiring, locked, lost or echo."
@@ -124,7 +128,7 @@ extension Table {
         $0.state.midiClock.word
       },
       .readings(
-        "lead/midi/state", [SurfaceState.MIDIClockIn.Kind.parameter, .number(0...999, unit: "BPM")],
+        "lead/midi/state", [SurfaceState.MIDIClockIn.words.parameter, .number(0...999, unit: "BPM")],
         "The same for programs: a fixed word, and the clock's tempo while it is locked, else 0."
       ) { $0.state.midiClock.told }.restoring { $0.midiClock = .init(told: $1) },
     ]

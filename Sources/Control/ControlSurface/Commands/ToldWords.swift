@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import TactusChoices
 import TactusOSC
 
 // States that programs read, as fixed words. The words are a part of the protocol: change no word, and add
@@ -76,123 +77,101 @@ extension SurfaceState {
   }
 }
 
-extension SurfaceState {
-  enum LeadingWord: UInt8, StateWord {
-    case link, host, midi, unknown
+/// Fixed words for the cases of a state whose cases carry more than a word, in the order of their numbers.
+struct WordTable<State: Equatable & Sendable>: Sendable {
+  let cases: [(word: String, state: State)]
+  /// The state for a word that the reader does not know.
+  let unknown: State
+
+  var parameter: Parameter { .word(cases.map(\.word)) }
+
+  func value(_ state: State) -> Value {
+    .word(cases.firstIndex { $0.state == state } ?? cases.count)
   }
 
-  var leadingWord: LeadingWord {
-    get {
-      switch leading {
-      case .link: .link
-      case .host: .host
-      case .midi: .midi
-      case .auto: .unknown
-      }
-    }
-    set {
-      switch newValue {
-      case .link: leading = .link
-      case .host: leading = .host
-      case .midi: leading = .midi
-      case .unknown: leading = .auto
-      }
-    }
+  subscript(value: Value?) -> State {
+    value.map(\.whole).flatMap { cases.indices.contains($0) ? cases[$0].state : nil } ?? unknown
   }
+}
+
+extension SurfaceState {
+  static let leaders = WordTable<Lead>(
+    cases: [("link", .link), ("host", .host), ("midi", .midi)], unknown: .auto)
 }
 
 extension SurfaceState.MIDIClockIn {
-  enum Kind: UInt8, StateWord {
-    case off, silent, acquiring, locked, lost, echo, unknown
-  }
+  /// A locked clock's tempo follows its word.
+  static let words = WordTable<Self>(
+    cases: [
+      ("off", .off), ("silent", .silent), ("acquiring", .acquiring), ("locked", .locked(noTempo)),
+      ("lost", .lost), ("echo", .echo),
+    ], unknown: .unknown)
+  private static let noTempo = Tempo(0)
 
-  var kind: Kind {
-    switch self {
-    case .off: .off
-    case .silent: .silent
-    case .acquiring: .acquiring
-    case .locked: .locked
-    case .lost: .lost
-    case .echo: .echo
-    case .unknown: .unknown
-    }
-  }
-
-  /// The kind, and the tempo of a locked clock, else 0.
+  /// The word, and the tempo of a locked clock, else 0.
   var told: [Value] {
-    if case .locked(let tempo) = self { return [.word(Int(kind.rawValue)), .number(tempo.beatsPerMinute)] }
-    return [.word(Int(kind.rawValue)), .number(0)]
+    if case .locked(let tempo) = self {
+      return [Self.words.value(.locked(Self.noTempo)), .number(tempo.beatsPerMinute)]
+    }
+    return [Self.words.value(self), .number(0)]
   }
 
   init(told values: [Value]) {
-    switch Kind(told: values.first) {
-    case .off: self = .off
-    case .silent: self = .silent
-    case .acquiring: self = .acquiring
-    case .locked: self = values.count > 1 ? .locked(Tempo(values[1].number).clamped) : .unknown
-    case .lost: self = .lost
-    case .echo: self = .echo
-    case .unknown: self = .unknown
-    }
+    self = Self.words[values.first]
+    if case .locked = self { self = values.count > 1 ? .locked(Tempo(values[1].number).clamped) : .unknown }
   }
 }
 
 extension SurfaceState {
-  enum TimebaseKind: UInt8, StateWord {
-    case nobody, tactus, leaving, other, unknown
+  /// Another program's name follows its word.
+  static let masters = WordTable<Master>(
+    cases: [
+      ("nobody", Master(.nobody)), ("tactus", Master(.tactus)), ("leaving", Master(.tactus, leaves: true)),
+      ("other", Master(.other(""))),
+    ], unknown: Master(.unknown))
+
+  struct Master: Equatable {
+    let timebase: Timebase
+    let leaves: Bool
+
+    init(_ timebase: Timebase, leaves: Bool = false) { (self.timebase, self.leaves) = (timebase, leaves) }
   }
 
-  /// The kind of timebase master, and the name of another program, else nothing.
+  /// The word of the timebase master, and the name of another program, else nothing.
   var timebaseTold: [Value] {
-    let (kind, name): (TimebaseKind, String) =
-      switch timebase {
-      case .nobody: (.nobody, "")
-      case .tactus: (leavesTimebase ? .leaving : .tactus, "")
-      case .other(let name): (.other, name)
-      case .unknown: (.unknown, "")
-      }
-    return [.word(Int(kind.rawValue)), .text(name)]
+    if case .other(let name) = timebase { return [Self.masters.value(Master(.other(""))), .text(name)] }
+    return [
+      Self.masters.value(Master(timebase, leaves: timebase == .tactus && leavesTimebase)), .text(""),
+    ]
   }
 
   mutating func takeTimebase(_ values: [Value]) {
-    let kind = TimebaseKind(told: values.first)
-    leavesTimebase = kind == .leaving
-    timebase =
-      switch kind {
-      case .nobody: .nobody
-      case .tactus, .leaving: .tactus
-      case .other: .other(values.count > 1 ? values[1].text : Self.unknown)
-      case .unknown: .unknown
-      }
+    let master = Self.masters[values.first]
+    (timebase, leavesTimebase) = (master.timebase, master.leaves)
+    if case .other = timebase { timebase = .other(values.count > 1 ? values[1].text : Self.unknown) }
   }
 }
 
 extension PageReach {
-  enum Kind: UInt8, StateWord {
-    case off, closed, here, network, unknown
-  }
+  /// The addresses follow the word.
+  static let words = WordTable<Self>(
+    cases: [("off", .off), ("closed", .closed), ("here", .thisMachine("")), ("network", .network([]))],
+    unknown: .unknown)
 
-  var kind: Kind {
-    switch self {
-    case .off: .off
-    case .closed: .closed
-    case .thisMachine: .here
-    case .network: .network
-    case .unknown: .unknown
-    }
-  }
-
-  /// The kind, the number of addresses, and the addresses.
-  var told: [Value] { [.word(Int(kind.rawValue))] + .list(addresses) }
+  /// The word, the number of addresses, and the addresses.
+  var told: [Value] { [Self.words.value(with([]))] + .list(addresses) }
 
   init(told values: [Value]) {
     let addresses = values.dropFirst().listed
-    switch Kind(told: values.first) {
-    case .off: self = .off
-    case .closed: self = .closed
-    case .here: self = addresses.first.map(PageReach.thisMachine) ?? .unknown
-    case .network: self = .network(addresses)
-    case .unknown: self = .unknown
+    self = Self.words[values.first].with(addresses)
+    if case .thisMachine("") = self { self = .unknown }
+  }
+
+  private func with(_ addresses: [String]) -> PageReach {
+    switch self {
+    case .thisMachine: .thisMachine(addresses.first ?? "")
+    case .network: .network(addresses)
+    case .off, .closed, .unknown: self
     }
   }
 }
