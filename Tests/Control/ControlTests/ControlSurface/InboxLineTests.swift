@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusOSC
+import Testing
+
+@testable import ControlSurface
+
+@Suite("One line of the inbox")
+struct InboxLineTests {
+  private func letter(_ source: UInt32, isKnown: Bool = false, came: Micros = .zero) -> Inbox.Letter {
+    let endpoint = Endpoint(.v4(source), port: 0)
+    return Inbox.Letter(
+      datagram: [UInt8(truncatingIfNeeded: source)], peer: Peer(endpoint), trust: .stranger, source: endpoint,
+      isKnown: isKnown, came: came, expected: 1)
+  }
+
+  /// The senders in the order in which the line hands out their letters.
+  private func order(_ line: inout InboxLine) -> [UInt8] {
+    var order: [UInt8] = []
+    while let letter = line.take() { order += letter.datagram }
+    return order
+  }
+
+  @Test
+  func `known and new sources take turns, and so do those of one kind`() {
+    var line = InboxLine()
+    for source in [1, 1, 2, 3, 4] as [UInt32] { line.put(letter(source), mayGoAhead: false) }
+    for source in [11, 11, 12] as [UInt32] { line.put(letter(source, isKnown: true), mayGoAhead: false) }
+    #expect(line.first?.datagram == [11])
+    #expect(order(&line) == [11, 1, 12, 2, 11, 3, 4, 1])
+    #expect(line.count == 0 && line.bytes == 0 && line.dropped == 0)
+  }
+
+  @Test
+  func `a source that asks seldom goes ahead, in the order of its letters`() {
+    var line = InboxLine()
+    line.put(letter(1), mayGoAhead: false)
+    line.put(letter(11, isKnown: true), mayGoAhead: false)
+    line.put(letter(2), mayGoAhead: true)
+    // The source has a letter in its turn, so a later one does not pass it.
+    line.put(letter(1), mayGoAhead: true)
+    #expect(order(&line) == [2, 11, 1, 1])
+  }
+
+  @Test
+  func `a full line makes room at the greediest source, then at new ones`() {
+    var line = InboxLine()
+    for _ in 0..<3 { line.put(letter(1), mayGoAhead: false) }
+    for source in 1000..<1000 + UInt32(SurfaceLimits.inbox - 3) {
+      line.put(letter(source), mayGoAhead: false)
+    }
+    #expect(line.count == SurfaceLimits.inbox && line.dropped == 0)
+    // Two of the three letters of source 1 make room. A third newcomer has as many as any, and finds none.
+    for source in [2, 3, 4] as [UInt32] { line.put(letter(source), mayGoAhead: false) }
+    // A known source and one that asks seldom find room at the last new sources.
+    line.put(letter(11, isKnown: true), mayGoAhead: false)
+    line.put(letter(12), mayGoAhead: true)
+    #expect(line.count == SurfaceLimits.inbox && line.dropped == 5)
+    let order = order(&line)
+    #expect(order.prefix(3) == [12, 11, 1])
+    #expect(order.count { $0 == 1 } == 1 + (1000..<1000 + SurfaceLimits.inbox - 3).count { $0 % 256 == 1 })
+    #expect(!order.suffix(2).contains(2) && !order.suffix(2).contains(3))
+  }
+
+  @Test
+  func `a letter that waited too long is dropped`() {
+    var line = InboxLine()
+    line.put(letter(1), mayGoAhead: false)
+    line.put(letter(2, came: Micros(1)), mayGoAhead: false)
+    line.dropOld(at: SurfaceLimits.patience + Micros(1))
+    #expect(line.dropped == 1 && order(&line) == [2])
+  }
+}
