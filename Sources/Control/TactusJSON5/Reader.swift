@@ -38,9 +38,7 @@ struct Reader {
     case "\"": value = .string(try string())
     case "-", "0"..."9": value = try number()
     case "'" where !limits.isStrict: value = .string(try string())
-    case "+", ".", "I",
-      "N" where !limits.isStrict:
-      value = try number()
+    case _ where !limits.isStrict && "+.IN".unicodeScalars.contains(first): value = try number()
     case _ where first.startsName: value = try word(isFirst: depth == 0)
     case "~":
       let text = scanner.takeWhole()
