@@ -60,6 +60,9 @@ public final class OSCSurface: Sendable {
     shared.receive(.key(targets), at: time)
   }
 
+  /// The place in the set list. [any]
+  public var place: SetPlace { shared.mailbox.withLock { $0.reading.place } }
+
   public var counters: SurfaceCounters { shared.mailbox.withLock { $0.counters } }
 
   /// Clears the controllers' displays, says bye and ends the thread. [control]

@@ -227,11 +227,26 @@ extension Node {
   func accept(_ arguments: [Argument]) throws(Refusal) -> [Value]? {
     switch kind {
     case .trigger: try press(arguments)
-    case .value, .order, .verb: try values(arguments)
+    case .value: try values(withoutPlus(arguments))
+    case .order, .verb: try values(arguments)
     case .reading: throw .refused("can only be read")
     case .feed: throw .refused("is sent to subscribers of the group \(group.words)")
     case .answer: throw .refused("is only sent by \(Table.root), and is no command")
     }
+  }
+
+  /// Rows with a row below them that adds to their value.
+  static let nudged: Set = ["tempo", "quantum", "click/offset"]
+
+  /// Refuses `+5`, which some users type to add 5: a value is set.
+  @discardableResult
+  func withoutPlus(_ arguments: [Argument]) throws(Refusal) -> [Argument] {
+    for case (let parameter, .string(let text)) in zip(parameters, arguments) where parameter.tag != "s" {
+      guard text.hasPrefix("+"), Double(text) != nil else { continue }
+      throw .type(
+        "\(parameter.allowed), without a +" + (Self.nudged.contains(path) ? "; \(path)/nudge adds" : ""))
+    }
+    return arguments
   }
 
   /// No argument, T, I or a number from 0.5 on is a press. A word is the first optional parameter.

@@ -81,7 +81,23 @@ extension Target {
   var output: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
 }
 
+/// Titles of the song that was taken last, the one that waits for its beat or bar, and the one that `set/next`
+/// takes; empty: none.
+public struct SetPlace: Hashable, Sendable {
+  public var song = ""
+  public var waiting = ""
+  public var coming = ""
+
+  public init(song: String = "", waiting: String = "", coming: String = "") {
+    (self.song, self.waiting, self.coming) = (song, waiting, coming)
+  }
+}
+
 extension Reading {
+  var place: SetPlace {
+    SetPlace(song: own.song, waiting: own.songWaiting, coming: songAfter?.title ?? "")
+  }
+
   /// Indices of the songs before and after the place in the set: the song that waits, or the last one taken.
   /// Either index may be out of range.
   private var places: (before: Int, after: Int) {

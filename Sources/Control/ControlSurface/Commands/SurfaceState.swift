@@ -39,6 +39,8 @@ public struct SurfaceState: Hashable, Sendable {
 
   /// The set list.
   public var songs: [SetSong] = []
+  /// The place in the set list, for a view. In the running program the surface alone knows it.
+  public var place = SetPlace()
 
   // the host
   public var jackConnected = false

@@ -4,6 +4,9 @@ import TactusChoices
 
 extension Table {
   private static let gain = Choice("click/gain", .level)
+  private static let clickOffset = Choice.offset(
+    "click/offset", .click1,
+    "If you hear the click late (tactus check measures it): send it this much earlier, at both ports.")
 
   static let click: [Node] =
     Node.rows(
@@ -15,16 +18,21 @@ extension Table {
       gain,
       Choice("click/pattern", .pattern, isRemembered: true),
       Choice("click/subdivision", .subdivision),
-      .offset(
-        "click/offset", .click1,
-        "If you hear the click late (tactus check measures it): send it this much earlier, at both ports."
-      ),
+      clickOffset,
       .offset(
         "click/2/offset", .click2,
         "The same for click_2 alone. It equals the click's offset until you set it, and again after you "
           + "change the click's offset."
       ))
     + [
+      .order(
+        "click/offset/nudge", [.number(-100...100, unit: "ms")],
+        "Sends the click earlier by this much than now; below 0 later."
+      ) { values, it in
+        let now = it.state.choices.offset(of: .click1).milliseconds
+        let offset = ((now + values[0].number) * 1000).rounded() / 1000
+        return .command(.choose(clickOffset, [.number(min(max(offset, -500), 500))]))
+      },
       .face(
         of: gain, "click/volume", .number(0...1),
         "click/gain as the position of a fader; 0.794 is unity gain.",

@@ -37,9 +37,12 @@ extension Table {
           throw Refusal(.notNow, "the set has no \(printable(values[0].text, limit: 40))")
         }
         return .song(values[0].text, launch(values.dropFirst()))
-      }),
-    .label("set/coming", "The title of the song that set/next takes.") { $0.songAfter?.title ?? "" },
-    .label("set/waits", "The title of the song that waits for its beat or bar.") { $0.own.songWaiting },
+      }
+    ).restoring { $0.place.song = $1[0].text },
+    .label("set/coming", "The title of the song that set/next takes.") { $0.songAfter?.title ?? "" }
+      .restoring { $0.place.coming = $1[0].text },
+    .label("set/waits", "The title of the song that waits for its beat or bar.") { $0.own.songWaiting }
+      .restoring { $0.place.waiting = $1[0].text },
     .label("set/list", "The set's songs, with their numbers.") { it in
       let words = it.state.songs.enumerated().map { "\($0.offset + 1) \($0.element.title)" }
       return words.isEmpty ? "none" : printable(words.joined(separator: ", "), limit: 250)

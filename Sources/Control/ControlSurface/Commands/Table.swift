@@ -83,6 +83,7 @@ extension Table {
       let hint = nearest(to: path).map { ": do you mean \($0)?" } ?? ""
       throw Refusal(.unknownAddress, "there is no \(printable(path, limit: 80))" + hint)
     }
+    if row.kind == .value { try row.withoutPlus(words.dropFirst().map { .string($0) }) }
     let parameters = row.kind == .trigger ? row.optional : row.parameters + row.optional
     // A fader may stand between two whole numbers. A user who types such a number made an error.
     for (word, parameter) in zip(words.dropFirst(), parameters) where row.isWritable {

@@ -86,6 +86,7 @@ extension Node {
     "click/volume/db": "Click volume in decibels",
     "click/subdivision": "Clicks per note",
     "click/offset": "Click earlier by",
+    "click/offset/nudge": "Move the click earlier by",
     "click/2/offset": "Second click earlier by",
     "click/connected": "Click is connected",
     "click/1/latency": "Latency of click_1",

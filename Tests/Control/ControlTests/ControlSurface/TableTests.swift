@@ -152,6 +152,42 @@ struct TableTests {
   }
 
   @Test
+  func `the click moves by ear, step after step, within its range`() {
+    var desk = Desk()
+    desk.update { $0.choices.offsets[.click1] = .milliseconds(12.5) }
+    for _ in 0..<2 { desk.send("/tactus/click/offset/nudge", .int32(1)) }
+    desk.send("/tactus/click/offset/nudge", .string("-0.5"))
+    #expect(
+      desk.program.commands == [13.5, 14.5, 14].map { .set("click/offset", .number($0)) }, "\(desk.errors)")
+    for (start, steps, end) in [(450.0, 100.0, 500.0), (-450, -100, -500)] {
+      var other = Desk()
+      other.update { $0.choices.offsets[.click1] = .milliseconds(start) }
+      other.send("/tactus/click/offset/nudge", .float64(steps))
+      #expect(other.program.commands == [.set("click/offset", .number(end))])
+    }
+  }
+
+  @Test
+  func `a number with a plus sign sets no value, but moves one`() {
+    for row in Table.standard.rows
+    where row.kind == .value && row.reach == .anyone && row.parameters[0].tag != "s" {
+      var desk = Desk()
+      let plus = Message(Table.address(row.path), arguments: row.parameters.map { _ in .string("+1") })
+      desk.send(bytes: LibloCodec.encode(plus))
+      #expect(desk.program.commands.isEmpty && desk.errorCodes == [2], "\(row.path)")
+    }
+    for path in Node.nudged {
+      var desk = Desk()
+      desk.send(Table.address(path), .string("+30"))
+      #expect(desk.errors.first?.hasSuffix("without a +; \(path)/nudge adds") == true, "\(desk.errors)")
+      #expect(throws: Refusal.self) { try Table.standard.message([path, "+30"]) }
+      #expect(throws: Never.self) { try Table.standard.message(["\(path)/nudge", "+3"]) }
+      desk.send(Table.address("\(path)/nudge"), .string("+3"))
+      #expect(desk.program.commands.count == 1, "\(path)")
+    }
+  }
+
+  @Test
   func `the quantum follows the meter until it is set, and subscribers know`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
