@@ -213,7 +213,8 @@ public struct LinkSession: Sendable {
         timeline: client, startStop: clientStartStop, isConnected: reported.peers > 0,
         session: session.rawValue),
       node: node, session: session, sessionTimeline: timeline, ghost: ghost, peerCount: reported.peers,
-      isEnabled: isEnabled, isStartStopSyncEnabled: isStartStopSyncEnabled)
+      isEnabled: isEnabled, isStartStopSyncEnabled: isStartStopSyncEnabled,
+      sessionPlays: startStop.isPlaying)
   }
 
   /// Present sizes of the tables; `Limits` has their maxima.

@@ -20,6 +20,8 @@ public struct SessionSnapshot: Hashable, Sendable, BitwiseCopyable {
   public var isEnabled: Bool
   /// Whether starts and stops are shared with the peers.
   public var isStartStopSyncEnabled: Bool
+  /// Whether the session plays, even if we do not share starts and stops.
+  public var sessionPlays: Bool
   /// Number of the last commit from an audio thread that has been worked in; the thread that works them in
   /// counts them.
   public var audioSequence: UInt64 = 0

@@ -24,9 +24,8 @@ extension LinkSession {
     startStop = incoming
     revision += 1
     isBroadcastDue = true
-    guard isStartStopSyncEnabled else { return }
-    followStartStop()
     isPublishDue = true
+    if isStartStopSyncEnabled { followStartStop() }
   }
 
   /// The stamp may be seconds ahead of our clock. For our own users it is at most now, so that their next

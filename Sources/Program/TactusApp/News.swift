@@ -26,7 +26,24 @@ struct StudioNews {
     /// `launch-wait=stopped` is set, though a host or a sequencer's clock leads or may lead.
     var waitsInVain = false
     var lostMIDI: UInt64 = 0
+    /// A peer's start while start/stop sync is off here.
+    var unfollowed: UnfollowedPlay?
     var midiClock = SurfaceState.MIDIClockIn.off
+  }
+
+  /// A session that plays without tactus, because start/stop sync is off here.
+  struct UnfollowedPlay: Equatable {
+    /// The peers as `PeerList` names them, and their number.
+    var peers = ""
+    var count = 1
+    /// The key or the command that switches sync on.
+    var hint = "s"
+
+    /// Sync has no effect before the next start or stop of a peer.
+    var line: String {
+      "\(count == 1 && !peers.isEmpty ? "the Link app at \(peers)" : "a Link app") started without tactus; "
+        + "\(hint): start and stop together from now on"
+    }
   }
 
   private enum Clock {
@@ -41,13 +58,14 @@ struct StudioNews {
   /// The number in the last line; while tactus rests, the present number, without a line.
   private var saidPeers = 0
   private var peerLines: TokenBucket?
+  private var playLines: TokenBucket?
 
   /// Limits for lines about the number of peers, because any neighbour can change that number at any rate.
   static let peerLinesAtOnce = 8.0
   static let peerLinesPerMinute = 6.0
 
   mutating func lines(_ sight: Sight, at now: Micros) -> [String] {
-    var lines = peerLines(sight, at: now)
+    var lines = peerLines(sight, at: now) + playLines(sight, at: now)
     if sight.isMute != before.isMute {
       let why = sight.failure.map { " (\($0))" } ?? ""
       lines.append(
@@ -120,6 +138,18 @@ struct StudioNews {
     saidPeers = said.last ?? saidPeers
     pace.spend(Double(said.count), at: now)
     return said.map(links)
+  }
+
+  /// The line about a peer's start without tactus. Any neighbour can start at any rate, so these lines are
+  /// limited, too.
+  private mutating func playLines(_ sight: Sight, at now: Micros) -> [String] {
+    var pace =
+      playLines
+      ?? TokenBucket(perSecond: Self.peerLinesPerMinute / 60, capacity: Self.peerLinesAtOnce, at: now)
+    defer { playLines = pace }
+    guard let play = sight.unfollowed, before.unfollowed == nil, pace.left(at: now) >= 1 else { return [] }
+    pace.spend(1, at: now)
+    return [play.line]
   }
 
   /// The line about the leading MIDI clock, if its state changed.

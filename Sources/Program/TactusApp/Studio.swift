@@ -31,7 +31,7 @@ final class Studio {
   private var companion = Companion.ofEnvironment()
   private var rooms = RoomsWatch()
   private var proposalWatch = ProposalWatch()
-  private let view: LiveView?
+  let view: LiveView?
   private var note: RunningNote?
   private var surface: OSCSurface?
   private let page: PageServer
@@ -195,7 +195,8 @@ final class Studio {
       corrections: host.relocator.corrections, leftLate: host.relocator.leftLate, cutStarts: report.cutStarts,
       standsStill: report.standsStill, isMasterSenseless: report.isMasterSenseless,
       waitsInVain: state.choices.launch.wait == .stopped && state.choices.lead != .link,
-      lostMIDI: report.lostMIDI, midiClock: state.midiClock)
+      lostMIDI: report.lostMIDI, unfollowed: unfollowed(session, peers: addresses), midiClock: state.midiClock
+    )
     for line in news.lines(sight, at: Link.clock()) { say(line) }
     if view == nil { playNews.lines(state, at: Link.clock()).forEach { Console.say($0) } }
     if let line = companion?.look() { say(line) }

@@ -112,6 +112,9 @@ public struct KeyMap: Sendable {
     .keys("Link", hint: ("Link", 1), "a = link/toggle"),
     .keys("sync", hint: ("sync", 1), "s = startstop/toggle"),
     .keys("click", hint: ("click", 1), "m = click/toggle"),
+    .keys(
+      "click 1 ms later, earlier", brief: "click 1 ms", ", = click/offset/nudge -1",
+      ". = click/offset/nudge 1"),
     .keys("clock", hint: ("clock", 1), "c = clock/toggle"),
     .keys("pulse", "p = pulse/toggle"),
     .view("QR code, and back", brief: "QR code", .code, hint: ("page", 1), "w"),
@@ -148,6 +151,11 @@ public struct KeyMap: Sendable {
   }
 
   private func isBound(_ key: Key) -> Bool { rows.contains { $0.bindings.contains { $0.event == key } } }
+
+  /// The first key that sends this address and nothing else.
+  public func key(of path: String) -> Key? {
+    rows.flatMap(\.bindings).first { $0.targets.map(\.path) == [path] }?.event
+  }
 
   /// The first key with this action.
   func key(for action: ViewAction) -> Key? { rows.first { $0.viewAction == action }?.bindings.first?.event }

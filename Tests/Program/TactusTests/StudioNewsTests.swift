@@ -19,6 +19,25 @@ struct StudioNewsTests {
   }
 
   @Test
+  func `a peer's start without tactus is reported at each start, within limits`() {
+    var news = StudioNews()
+    func sight(_ play: StudioNews.UnfollowedPlay?) -> StudioNews.Sight { .init(unfollowed: play) }
+    let one = StudioNews.UnfollowedPlay(peers: "192.168.7.30", count: 1)
+    #expect(
+      news.lines(sight(one), at: .zero) == [
+        "the Link app at 192.168.7.30 started without tactus; s: start and stop together from now on"
+      ])
+    #expect(news.lines(sight(one), at: .zero).isEmpty && news.lines(sight(nil), at: .zero).isEmpty)
+    let more = StudioNews.UnfollowedPlay(peers: "a, b", count: 2, hint: "tactus send startstop 1")
+    #expect(news.lines(sight(more), at: .zero)[0].hasPrefix("a Link app started without tactus; tactus send"))
+    var lines = 0
+    for _ in 0..<1000 {
+      lines += news.lines(sight(nil), at: .zero).count + news.lines(sight(one), at: .zero).count
+    }
+    #expect(lines == Int(StudioNews.peerLinesAtOnce) - 2)
+  }
+
+  @Test
   mutating func `each refusal by JACK is reported once`() {
     #expect(news.lines(.init()).isEmpty)
     let cut = news.lines(.init(cutStarts: 1))

@@ -51,7 +51,10 @@ import Testing
     bench.wait(50_000)
     #expect(bench.takeAlives().last?.startStop == stranger.state.startStop)
     #expect(bench.takeEvents().isEmpty)
-    #expect(!bench.snapshot.state.isPlaying)
+    #expect(!bench.snapshot.state.isPlaying && bench.snapshot.sessionPlays)
+    start(&stranger, isPlaying: false, stamp: 950_000)
+    bench.meet(stranger)
+    #expect(!bench.snapshot.sessionPlays)
   }
 
   @Test func `switching sync on sends nothing and starts nothing`() {
