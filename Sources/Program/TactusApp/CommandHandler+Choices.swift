@@ -3,6 +3,12 @@ import ControlSurface
 import MIDIControl
 
 extension CommandHandler {
+  /// Whether a controller subscribes to changes.
+  var hasSubscribers: Bool { (surface?.counters.subscribers ?? 0) > 0 }
+
+  /// Whether a key of the view would have an effect.
+  var takesKeys: Bool { surface != nil }
+
   /// Makes a change that the present state may refuse. [any]
   func attempt(_ lasts: Bool, _ change: (inout SurfaceState) throws(Refusal) -> Void) -> Verdict {
     do throws(Refusal) {

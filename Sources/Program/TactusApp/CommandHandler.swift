@@ -92,11 +92,8 @@ final class CommandHandler: SessionObserver {
   /// [control]
   func wantTimebase() { held.withLock { $0.wantsTimebase = true } }
 
-  /// Whether a controller subscribes to changes.
-  var hasSubscribers: Bool { held.withLock { ($0.surface?.counters.subscribers ?? 0) > 0 } }
-
-  /// Whether a key of the view would have an effect.
-  var takesKeys: Bool { held.withLock { $0.surface != nil } }
+  /// The open surface.
+  var surface: OSCSurface? { held.withLock { $0.surface } }
 
   /// The addresses at which controllers reach us now.
   var endpoints: [Endpoint] { held.withLock { $0.surface?.endpoints ?? [] } }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import ControlSurface
+import TactusChoices
 
-/// The place in the bar that is heard now: a box for each beat, lit during its beat, and below them a line
-/// that moves through the bar without a break.
+/// The place in the bar that is heard now: a box for each beat, lit during its beat and darker for an accent,
+/// and below them a line that moves through the bar without a break.
 struct BeatRow {
   let count: Int
   let current: Int
@@ -11,6 +12,9 @@ struct BeatRow {
   let passed: Double
   /// A start waits: these beats come before the song.
   let isCountIn: Bool
+  /// The click's pattern, with this many letters for each beat.
+  private let pattern: Pattern
+  private let letters: Int
 
   init(_ scene: Scene) {
     let state = scene.state
@@ -19,7 +23,12 @@ struct BeatRow {
     current = min(Int(phase), count - 1)
     passed = phase / Double(count)
     isCountIn = if case .waiting = state.transport { true } else { false }
+    pattern = state.choices.click.pattern
+    letters = Int(state.choices.click.subdivision)
   }
+
+  /// The bar's first beat, and those that the click's pattern accents.
+  private func isAccented(_ beat: Int) -> Bool { beat == 0 || pattern[Int64(beat * letters)] == .accent }
 
   func draw(on picture: inout Picture, rows: Range<Int>, columns: Range<Int>, _ glyphs: Glyphs) {
     let gap = columns.count / count >= 8 ? 2 : columns.count / count >= 3 ? 1 : 0
@@ -31,7 +40,7 @@ struct BeatRow {
       let style = isLit ? style(of: beat) : .quiet
       picture.fill(
         rows: rows, columns: left..<left + width,
-        isLit ? glyphs.full : beat == 0 ? glyphs.unlitDownbeat : glyphs.unlit, style: style)
+        isLit ? glyphs.full : isAccented(beat) ? glyphs.unlitAccent : glyphs.unlit, style: style)
       if rows.count >= 3, width >= 3 {
         let text = "\(beat + 1)"
         picture.write(
@@ -51,7 +60,9 @@ struct BeatRow {
   }
 
   private func style(of beat: Int) -> Style {
-    isCountIn ? Style(.quiet, bold: true) : beat == 0 ? Style(.downbeat, bold: true) : Style(.beat)
+    isCountIn
+      ? Style(.quiet, bold: true)
+      : beat == 0 ? Style(.downbeat, bold: true) : Style(.beat, bold: isAccented(beat))
   }
 
   func drawPhase(on picture: inout Picture, row: Int, columns: Range<Int>, _ glyphs: Glyphs) {

@@ -75,8 +75,8 @@ extension TerminalView {
     }
   }
 
-  private func key(of path: String) -> String? {
-    keys.rows.flatMap(\.bindings).first { $0.targets.map(\.path) == [path] }.map { glyphs.name(of: $0.event) }
+  func key(of path: String) -> String? {
+    keys.key(of: path).map(glyphs.name(of:))
   }
 
   private func write(

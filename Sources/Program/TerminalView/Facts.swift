@@ -53,7 +53,8 @@ struct Facts {
     guard state.jackConnected else { return "no JACK server" }
     switch state.transport {
     case .stopped: return "stopped"
-    case .rolling: return "rolling"
+    case .rolling:
+      return state.doing == .stopping ? state.status : "rolling"
     case .waiting: return state.choices.launch.moment == .beat ? "waits for the beat" : "waits for the bar"
     }
   }
@@ -67,9 +68,13 @@ struct Facts {
   }
 
   /// The web page, in at most this many columns.
-  func page(within columns: Int) -> String {
+  ///
+  /// - Parameter opener: the key that opens it; nil: none.
+  func page(within columns: Int, opener: String?) -> String {
     switch state.page {
-    case .off: return "off"
+    case .off:
+      // Only this machine may open it.
+      return scene.place == nil ? opener.map { "off (\($0) opens it)" } ?? "off" : "off"
     case .closed: return "not open yet"
     case .thisMachine(let address): return "\(Self.typed(address)), here only"
     case .network(let addresses):
@@ -95,34 +100,35 @@ struct Facts {
     }
   }
 
-  var launch: String { state.choices.launch.moment.word }
-  /// nil before the first launch.
-  var launchError: String? {
-    state.hasLaunched ? "\(signed(state.launchErrorMilliseconds, places: 2)) ms" : nil
-  }
-  var drift: String { "\(signed(state.driftPartsPerMillion, places: 0)) ppm" }
-  /// The phase error of a host that leads, or the lag of one that follows and counts frames.
-  var lag: String {
-    // Show an advance that the user set by hand first: it explains why no output is where the session is.
-    if state.aheadMilliseconds != 0 {
-      return ", outputs \(signed(state.aheadMilliseconds, places: 1)) ms"
-    }
-    if state.leading != .link { return ", phase \(leadError)" }
-    return state.lagMilliseconds == 0 ? "" : ", lag \(signed(state.lagMilliseconds, places: 1)) ms"
+  /// The moment of a start, and the count-in before it.
+  var launch: String {
+    let launch = state.choices.launch
+    let bars = state.outputs.compactMap(\.settings.countIn).reduce(launch.countIn, max)
+    return launch.moment.word + (bars == 0 || launch.moment == .now ? "" : ", count-in \(bars)")
   }
 
-  var leadError: String { "\(signed(state.leadErrorMilliseconds, places: 1)) ms" }
+  /// The song of the set list, and the one that waits or comes next; empty: there is no set.
+  var set: [(name: String, words: String)] {
+    let place = state.place
+    guard place != SetPlace() else { return [] }
+    return [
+      ("Song", place.song.isEmpty ? "none yet" : place.song),
+      place.waiting.isEmpty
+        ? ("Next", place.coming.isEmpty ? "none" : place.coming) : ("Waits", place.waiting),
+    ]
+  }
 
   var click: String { state.choices.click.isOn ? state.choices.click.when.word : "off" }
 
-  /// The click's state and sound; without the sound, if otherwise "not connected" would be cut off.
-  func click(within columns: Int) -> String {
+  /// The click's state and sound. "not connected" comes first, so that it is never cut off.
+  var wholeClick: String {
     guard state.choices.click.isOn else { return click + offset(.click1, .click2) }
-    let start = click + offset(.click1, .click2)
-    let end = state.isClickLost ? ", not connected" : ""
-    let whole = "\(start), \(state.choices.click.sound.word)\(end)"
-    return state.isClickLost && whole.unicodeScalars.count > columns ? start + end : whole
+    let (offset, sound) = (offset(.click1, .click2), state.choices.click.sound.word)
+    return state.isClickLost
+      ? "not connected\(offset), \(click), \(sound)" : "\(click)\(offset), \(sound)"
   }
+
+  var clickOffset: String { own(.click1) }
 
   var shortClick: String {
     state.isClickLost ? "click not connected" : "click \(click)\(shortOffset(.click1))"
@@ -130,12 +136,6 @@ struct Facts {
 
   func offset(_ port: Port, _ follower: Port? = nil) -> String {
     offsetNote(own(port), follower.map { ($0 == .click2 ? "click_2" : "run", own($0)) })
-  }
-
-  /// The largest distance of recent clocks or pulses from their places.
-  func jitter(_ port: Port) -> String {
-    let micros = state.jitterMicros[port]
-    return micros == 0 ? "" : ", within \(shortest(micros)) us"
   }
 
   private func own(_ port: Port) -> String { shortest(state.choices.offset(of: port).milliseconds) }
@@ -189,7 +189,7 @@ struct Facts {
     }
   }
 
-  private func signed(_ value: Double, places: Int) -> String {
+  func signed(_ value: Double, places: Int) -> String {
     let text = fixed(value, places)
     return text.hasPrefix("-") ? text : "+" + text
   }

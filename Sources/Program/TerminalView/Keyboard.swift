@@ -30,6 +30,9 @@ public struct Keyboard: Sendable {
   /// How long an unfinished tempo waits: a digit touched by accident must not change what Enter does an hour
   /// later.
   private static let patience = Micros(10_000_000)
+  /// The address that moves the click, and how long its number stays on the screen after a key.
+  static let tuning = "click/offset/nudge"
+  private static let tuningTime = Micros(4_000_000)
   /// Two characters more than any tempo needs.
   private static let longest = 8
 
@@ -37,12 +40,15 @@ public struct Keyboard: Sendable {
   private let keys: KeyMap
   private var typing: OptionValueType?
   private var askedToQuit: Micros?
+  private var tuned: Micros?
 
   public init(_ keys: KeyMap = KeyMap()) {
     self.keys = keys
   }
 
   public func typed(at now: Micros) -> OptionValueType? { typing.flatMap { now < $0.until ? $0 : nil } }
+
+  public func isTuning(at now: Micros) -> Bool { tuned.map { now - $0 < Self.tuningTime } ?? false }
 
   public mutating func press(_ key: Key, _ state: SurfaceState, at now: Micros) -> Action? {
     if let typed = typed(at: now) {
@@ -132,6 +138,7 @@ public struct Keyboard: Sendable {
   /// While the transport rolls, a q must be confirmed: a sleeve on the keyboard must not end a concert.
   private mutating func press(_ targets: [Target], _ state: SurfaceState, at now: Micros) -> Action? {
     guard !targets.isEmpty else { return nil }
+    if targets.contains(where: { $0.path == Self.tuning }) { tuned = now }
     let ends = targets.contains { $0.path == "quit" }
     if ends, keys.isElsewhere { return .leave }
     if case .stopped = state.transport { return .press(targets) }

@@ -10,9 +10,12 @@ extension TerminalView {
     let place = facts.countIn.map { "count-in \($0)" } ?? facts.position
     let end = picture.write("\(facts.tempo) BPM  \(place)", row: 0, column: 0, style: .bold)
     BeatRow(scene).draw(on: &picture, rows: 0..<1, columns: end + 2..<max(end + 3, size.columns), glyphs)
-    // If there are many keys, leave out the gap below the title.
-    let top = keys.rows.count > 2 * (size.rows - 3) ? 1 : 2
-    let room = size.rows - 1 - top
+    // If there are many keys, leave out the gap below the title, and use the row of news between news.
+    let count = keys.rows.count
+    let top = count > 2 * (size.rows - 3) ? 1 : 2
+    let isNewsFresh = scene.news.map { scene.now - $0.time < News.fresh } ?? false
+    let isFull = count > 2 * (size.rows - 2) && !isNewsFresh
+    let room = size.rows - (isFull ? 0 : 1) - top
     let width = size.columns / 2
     for (index, row) in keys.rows.prefix(2 * room).enumerated() {
       let column = index / room * width
@@ -21,10 +24,13 @@ extension TerminalView {
       let brief = row.words.unicodeScalars.count > width - 11 ? row.brief : nil
       picture.write(brief ?? row.words, row: top + index % room, column: column + 10, width: width - 10)
     }
-    drawNews(scene, on: &picture, rows: size.rows - 1..<size.rows, columns: 0..<size.columns)
+    if !isFull {
+      drawNews(scene, on: &picture, rows: size.rows - 1..<size.rows, columns: 0..<size.columns)
+    }
   }
 
-  /// Draws as many keys as fit. The last one is the key that shows all.
+  /// Draws as many keys as fit. The last shows all keys; the one before it, for the page, goes after most
+  /// others.
   func drawHint(on picture: inout Picture, row: Int, columns: Range<Int>) {
     var hints = keys.rows.compactMap { row in
       row.hint.map { hint in
@@ -33,8 +39,25 @@ extension TerminalView {
       }
     }
     func text() -> String { hints.joined(separator: "  ") }
-    while hints.count > 1, text().unicodeScalars.count > columns.count { hints.remove(at: hints.count - 2) }
+    while hints.count > 1, text().unicodeScalars.count > columns.count {
+      hints.remove(at: hints.count - (hints.count > 5 ? 3 : 2))
+    }
     picture.write(text(), row: row, column: columns.lowerBound, width: columns.count, style: .quiet)
+  }
+
+  /// Draws the click's offset, which the user changes by ear, into the last row.
+  func drawTuning(_ scene: Scene, on picture: inout Picture) {
+    let row = picture.size.rows - 1
+    picture.fill(rows: row..<row + 1, columns: 0..<picture.size.columns, " ", style: .plain)
+    let end = picture.write(
+      "click offset \(Facts(scene).clickOffset) ms", row: row, column: 0, style: Style(.beat, bold: true))
+    let meanings = keys.rows.flatMap(\.bindings).compactMap { binding -> String? in
+      guard let amount = binding.targets.first(where: { $0.path == Keyboard.tuning })?.arguments.first else {
+        return nil
+      }
+      return "\(glyphs.name(of: binding.event)) " + (amount.hasPrefix("-") ? "later" : "earlier")
+    }
+    picture.write(meanings.joined(separator: "  "), row: row, column: end + 2, style: .quiet)
   }
 
   /// Draws the tempo that is being typed into the last row, which every page has.

@@ -4,17 +4,33 @@ import ControlSurface
 
 // The layout from 76x23 on: everything has its name, and spare room makes the digits larger.
 extension TerminalView {
+  /// Rows of the right column; the left one may need more.
   private static let factRows = 7
-  /// Rows beside the digits, the beats and `ownRows`: title, gaps, phase, facts, message, keys.
-  private static let otherRows = 8 + factRows
+  /// Rows beside the digits, the beats, the facts and `ownRows`: title, gaps, phase, message, keys.
+  private static let otherRows = 8
+  private static let label = 12
+
+  private func lists(_ facts: Facts) -> [(name: String, words: String)] {
+    [("Outputs", facts.outputs), ("Channels", facts.channels)].compactMap { name, words in
+      words.map { (name, $0) }
+    }
+  }
+
+  /// Rows of facts: as many as the left column needs, while the smallest digits still fit.
+  private func factRows(_ facts: Facts, _ size: Size) -> Int {
+    let room = size.rows - Self.otherRows - BigText.dots - 1 - lists(facts).count
+    return max(Self.factRows, min(leftFacts(facts, size).count, room))
+  }
+
   /// Lines for the user's own outputs and for channels of sound, if there are any. Each list gets one row, or
   /// as many as its words need while the smallest digits still fit, up to a quarter of all rows. A text that
   /// is too long ends in a mark.
   private func ownRows(_ facts: Facts, _ size: Size) -> [(name: String, words: String)] {
-    let lists = [("Outputs", facts.outputs), ("Channels", facts.channels)].compactMap { name, words in
-      words.map { (name: name, lines: $0.wrapped(to: size.columns - 6 - Self.label)) }
+    let lists = lists(facts).map { list in
+      (name: list.name, lines: list.words.wrapped(to: size.columns - 6 - Self.label))
     }
-    var spare = min(size.rows / 4, size.rows - Self.otherRows - BigText.dots - 1) - lists.count
+    let taken = Self.otherRows + factRows(facts, size)
+    var spare = min(size.rows / 4, size.rows - taken - BigText.dots - 1) - lists.count
     return lists.flatMap { name, lines in
       let more = max(0, min(lines.count - 1, spare))
       spare -= more
@@ -22,7 +38,6 @@ extension TerminalView {
       return zip([name] + Array(repeating: "", count: more), lines.prefix(more) + [last]).map { ($0, $1) }
     }
   }
-  private static let label = 12
 
   func drawLarge(_ scene: Scene, on picture: inout Picture) {
     let facts = Facts(scene)
@@ -30,7 +45,9 @@ extension TerminalView {
     let inside = 2..<size.columns - 2
     drawTitle(facts, on: &picture)
     let own = ownRows(facts, size)
-    let (tempo, position, count) = digits(facts, size, rows: size.rows - Self.otherRows - own.count)
+    let factRows = factRows(facts, size)
+    let (tempo, position, count) = digits(
+      facts, size, rows: size.rows - Self.otherRows - factRows - own.count)
     tempo.draw(on: &picture, row: 2, column: inside.lowerBound, glyph: glyphs.full, style: .bold)
     let bottom = 2 + tempo.rows
     picture.write("BPM", row: bottom - 1, column: inside.lowerBound + tempo.columns + 1, style: .quiet)
@@ -49,16 +66,16 @@ extension TerminalView {
     beats.draw(on: &picture, rows: boxes, columns: inside, glyphs)
     beats.drawPhase(on: &picture, row: boxes.upperBound, columns: inside, glyphs)
     let top = boxes.upperBound + 2
-    drawFacts(facts, on: &picture, row: top, columns: inside)
+    drawFacts(facts, on: &picture, rows: top..<top + factRows, columns: inside)
     for (offset, line) in own.enumerated() {
-      let row = top + Self.factRows + offset
+      let row = top + factRows + offset
       picture.write(line.name, row: row, column: inside.lowerBound, style: .quiet)
       picture.write(
         line.words, row: row, column: inside.lowerBound + Self.label + 2,
         width: inside.count - Self.label - 2, style: .plain)
     }
     // The rows that are left for news, below an empty one.
-    let free = min(top + Self.factRows + own.count + 1, size.rows - 2)..<size.rows - 1
+    let free = min(top + factRows + own.count + 1, size.rows - 2)..<size.rows - 1
     let used = drawNews(scene, on: &picture, rows: free, columns: inside)
     if let earlier = scene.earlierNews, free.count > used {
       picture.write(
@@ -103,45 +120,52 @@ extension TerminalView {
     return (tempo, position, max(1, min(spare - tempo.rows, 3 * tempo.down)))
   }
 
-  private func drawFacts(_ facts: Facts, on picture: inout Picture, row: Int, columns: Range<Int>) {
-    let half = columns.count / 2
+  private typealias Fact = (name: String, words: String, style: Style)
+
+  /// The most important facts first: those for which there is no room are left out.
+  private func leftFacts(_ facts: Facts, _ size: Size) -> [Fact] {
     let state = facts.scene.state
     let link = Style(state.choices.isLinkEnabled ? .good : .plain, bold: true)
-    let left: [(String, String, Style)] = [
+    let room = (size.columns - 4) / 2 - Self.label - 2
+    return [
       ("Ableton Link", "\(state.linkWord), \(facts.peers)", link),
       ("Start/stop", "sync \(facts.sync)", state.choices.syncsStartStop ? Style(.good) : .plain),
       ("Transport", facts.transport, transportStyle(facts)),
-      ("Launch", facts.launch + (facts.launchError.map { ", last \($0)" } ?? ""), .plain),
-      ("Leads", facts.leads(within: half - Self.label - 2), .plain),
-      ("Timebase", facts.timebase, .plain),
-      ("Drift", facts.drift + facts.lag, .plain),
-    ]
+    ] + facts.set.map { ($0.name, $0.words, $0.name == "Next" ? .plain : .bold) } + [
+      ("Launch", facts.launch, .plain), ("Leads", facts.leads(within: room), .plain),
+    ] + facts.alarms.map { ($0.name, $0.words, Style(.warning)) }
+  }
+
+  private func rightFacts(_ facts: Facts, _ size: Size) -> [Fact] {
+    let choices = facts.scene.state.choices
     let reach = facts.reach
-    let right: [(String, String, Style)] = [
-      (
-        "Click",
-        facts.click(within: half - 9),
-        .plain
-      ),
-      ("Clock", facts.clock + facts.offset(.clock) + facts.jitter(.clock), .plain),
-      ("Pulse", facts.pulse + facts.offset(.pulse, .run) + facts.jitter(.pulse), .plain),
+    return [
+      ("Click", facts.wholeClick, facts.scene.state.isClickLost ? Style(.warning, bold: true) : .plain),
+      ("Clock", facts.clock + facts.offset(.clock) + facts.jitter(.clock, glyphs), .plain),
+      ("Pulse", facts.pulse + facts.offset(.pulse, .run) + facts.jitter(.pulse, glyphs), .plain),
       (
         "Quantum",
-        "\(shortest(state.choices.quantum)), meter \(state.choices.meter.beatsPerBar)/\(state.choices.meter.beatType)",
+        "\(shortest(choices.quantum)), meter \(choices.meter.beatsPerBar)/\(choices.meter.beatType)",
         .plain
       ),
-      ("OSC", reach[0], Style(bold: true)),
-      facts.audio.map { ("Audio", $0, Style(.good)) }
-        ?? ("", reach.count > 1 ? reach[1] : "", Style(bold: true)),
-      ("Page", facts.page(within: half - 9), Style(bold: state.page.isOpen)),
+      ("OSC", reach[0], .bold),
+      facts.audio.map { ("Audio", $0, Style(.good)) } ?? ("", reach.count > 1 ? reach[1] : "", .bold),
+      (
+        "Page", facts.page(within: size.columns / 2 - 11, opener: key(of: "web/open/toggle")),
+        Style(bold: facts.scene.state.page.isOpen)
+      ),
     ]
-    for (index, lines) in [left, right].enumerated() {
+  }
+
+  private func drawFacts(_ facts: Facts, on picture: inout Picture, rows: Range<Int>, columns: Range<Int>) {
+    let half = columns.count / 2
+    let sides = [leftFacts(facts, picture.size), rightFacts(facts, picture.size)]
+    for (index, lines) in sides.enumerated() {
       let column = columns.lowerBound + index * (half + 1)
       let label = index == 0 ? Self.label + 2 : 9
-      for (offset, line) in lines.enumerated() {
-        picture.write(line.0, row: row + offset, column: column, style: .quiet)
-        picture.write(
-          line.1, row: row + offset, column: column + label, width: half - label, style: line.2)
+      for (row, line) in zip(rows, lines) {
+        picture.write(line.name, row: row, column: column, style: .quiet)
+        picture.write(line.words, row: row, column: column + label, width: half - label, style: line.style)
       }
     }
   }

@@ -126,8 +126,8 @@ extension Picture {
 /// The characters to draw with. Not every terminal has blocks, and old serial ones have none.
 public struct Glyphs: Sendable {
   let full: Unicode.Scalar
-  /// The boxes of beats that are not heard now; the downbeat's differs from the others'.
-  let unlitDownbeat: Unicode.Scalar
+  /// The boxes of beats that are not heard now, with an accent and without.
+  let unlitAccent: Unicode.Scalar
   let unlit: Unicode.Scalar
   let passed: Unicode.Scalar
   /// Half a column is passed.
@@ -135,17 +135,20 @@ public struct Glyphs: Sendable {
   let ahead: Unicode.Scalar
   /// nil: the terminal has no half blocks.
   let halves: HalfBlocks?
+  /// The unit of microseconds.
+  let micros: String
   fileprivate let arrows: [Key: String]
 
   /// Full block, medium and light shade, heavy line, heavy line on the left, light line.
   public static let unicode = Glyphs(
-    full: "\u{2588}", unlitDownbeat: "\u{2592}", unlit: "\u{2591}", passed: "\u{2501}",
+    full: "\u{2588}", unlitAccent: "\u{2592}", unlit: "\u{2591}", passed: "\u{2501}",
     halfPassed: "\u{2578}",
     ahead: "\u{2500}", halves: HalfBlocks(),
+    micros: "\u{B5}s",
     arrows: [.up: "\u{2191}", .down: "\u{2193}", .left: "\u{2190}", .right: "\u{2192}"])
   public static let ascii = Glyphs(
-    full: "#", unlitDownbeat: ":", unlit: ".", passed: "=", halfPassed: "-", ahead: " ",
-    halves: nil, arrows: [.down: "dn", .left: "lt", .right: "rt"])
+    full: "#", unlitAccent: ":", unlit: ".", passed: "=", halfPassed: "-", ahead: " ",
+    halves: nil, micros: "us", arrows: [.down: "dn", .left: "lt", .right: "rt"])
 
   func name(of key: Key) -> String {
     switch key {

@@ -19,7 +19,7 @@ extension TerminalView {
     }
     tempo.down = max(1, min(tempo.across, (size.rows - 7) / BigText.dots))
     tempo.draw(on: &picture, row: 1, column: 0, glyph: glyphs.full, style: .bold)
-    drawPanel(facts, on: &picture, row: 1, column: tempo.columns + 2)
+    drawPanel(facts, on: &picture, row: 1, rows: tempo.rows, column: tempo.columns + 2)
     let beats = BeatRow(scene)
     let top = 1 + tempo.rows
     let boxes = top..<top + max(1, min(size.rows - top - 5, 3 * tempo.down))
@@ -46,7 +46,8 @@ extension TerminalView {
     picture.write("sync \(facts.sync)", row: 0, endingAt: picture.size.columns)
   }
 
-  private func drawPanel(_ facts: Facts, on picture: inout Picture, row: Int, column: Int) {
+  /// As many facts as there are rows, the most important first.
+  private func drawPanel(_ facts: Facts, on picture: inout Picture, row: Int, rows: Int, column: Int) {
     let place: (String, Style) =
       facts.countIn.map { ("count-in \($0)", Style(.downbeat, bold: true, inverse: true)) }
       ?? ("bar \(facts.position)", .bold)
@@ -58,12 +59,13 @@ extension TerminalView {
       case .host: "JACK leads"
       case .midi: "MIDI leads"
       }
-    let lines: [(String, Style)] = [
-      place, (facts.countIn == nil ? facts.transport : "waiting", transportStyle(facts)), (leader, .plain),
-      ("drift \(facts.drift)", .plain),
-      (facts.launchError.map { "\(facts.launch) \($0)" } ?? facts.launch, .plain),
-    ]
-    for (offset, line) in lines.enumerated() {
+    let lines: [(String, Style)] =
+      [
+        place, (facts.countIn == nil ? facts.transport : "waiting", transportStyle(facts)),
+      ] + facts.alarms.map { ("\($0.name) \($0.words)", Style(.warning)) }
+      + facts.set.map { ($0.name == "Song" ? $0.words : "\($0.name.lowercased()) \($0.words)", .plain) }
+      + [(facts.launch, .plain), (leader, .plain)]
+    for (offset, line) in lines.prefix(rows).enumerated() {
       picture.write(line.0, row: row + offset, column: column, style: line.1)
     }
   }

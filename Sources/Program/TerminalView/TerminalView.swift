@@ -22,7 +22,11 @@ public struct TerminalView: Sendable {
   public func picture(of scene: Scene, size: Size) -> Picture {
     var picture = Picture(size)
     drawPage(scene, size, on: &picture)
-    if let typed = scene.typed { drawTyped(typed, on: &picture) }
+    if let typed = scene.typed {
+      drawTyped(typed, on: &picture)
+    } else if scene.isTuning {
+      drawTuning(scene, on: &picture)
+    }
     return picture
   }
 
@@ -85,6 +89,8 @@ public struct Scene: Sendable {
   public var place: String?
   public var page = Page.playing
   public var typed: Keyboard.OptionValueType?
+  /// The click's offset was just changed by a key.
+  public var isTuning = false
   /// The code that pairs a browser, as it is typed. nil: there is no page.
   public var pairingCode: String?
 

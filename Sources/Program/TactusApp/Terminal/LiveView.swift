@@ -202,6 +202,7 @@ private final class RenderLoop {
     (scene.news, scene.earlierNews) = live.news
     scene.page = keyboard.page
     scene.typed = keyboard.typed(at: now)
+    scene.isTuning = keyboard.isTuning(at: now)
     scene.reach = reach
     scene.pairingCode = live.desk.pairingCode
     scene.place = live.desk.place

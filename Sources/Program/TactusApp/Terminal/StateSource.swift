@@ -30,7 +30,11 @@ struct OwnView: StateSource {
   let isReachWanted: Bool
   let secrets: SecretFile
 
-  var state: SurfaceState { desk.state }
+  var state: SurfaceState {
+    var state = desk.state
+    if let place = desk.surface?.place { state.place = place }
+    return state
+  }
   var news: WakeUp { desk.news }
   var takesKeys: Bool { desk.takesKeys }
   var endpoints: [Endpoint] { desk.endpoints }

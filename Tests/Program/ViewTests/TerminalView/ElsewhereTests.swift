@@ -14,6 +14,7 @@ private func told(_ state: SurfaceState, at now: Micros = .zero)
 {
   var reading = Reading(state: state, own: SurfaceMemory())
   reading.own.reach = OSCReach(open: ["127.0.0.1:20809"])
+  (reading.own.song, reading.own.songWaiting) = (state.place.song, state.place.waiting)
   var feeds = Feeds(state: state, at: now)
   return Table.standard.with(state.outputs).rows.compactMap { row in
     row.read.map { Message(Table.address(row.path), arguments: $0(reading)) }
@@ -90,6 +91,15 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   },
   { $0.page = .network(["http://192.168.7.5:20810/", "http://10.0.0.5:20810/"]) },
   { $0.page = .thisMachine("http://127.0.0.1:20810/") },
+  {
+    $0.songs = ["Opener = tempo 128", "Ballad = tempo 70", "Last = tempo 90"].compactMap { try? SetSong($0) }
+    $0.place = SetPlace(song: "Opener", waiting: "Ballad", coming: "Last")
+  },
+  {
+    $0.transport = Scenes.rolling
+    ($0.doing, $0.choices.stop, $0.choices.launch.countIn) = (.stopping, .bar, 2)
+    $0.choices.click.pattern = Pattern("XxX".utf8) ?? Pattern()
+  },
   {
     $0.far.rooms = [
       ShownRoom(

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import MIDIControl
+import TactusChoices
+import Testing
+
+@testable import ControlSurface
+@testable import TerminalView
+
+@Suite("What the view shows only when it matters")
+struct FactTests {
+  static let sizes = [(40, 12), (76, 23), (80, 24), (140, 50)]
+
+  private func texts(_ change: (inout SurfaceState) -> Void, _ glyphs: Glyphs = .ascii) -> [String] {
+    Self.sizes.map { Scenes.text(Scenes.scene(beat: 9, change), $0.0, $0.1, glyphs) }
+  }
+
+  @Test
+  func `measured values are shown only while they are not as they should be`() {
+    for (words, usual, odd) in [
+      ("drift", { $0.driftPartsPerMillion = 120 }, { $0.driftPartsPerMillion = -250 }),
+      ("lag", { $0.lagMilliseconds = -2.9 }, { $0.lagMilliseconds = -4.9 }),
+      (
+        "last start",
+        {
+          $0.hasLaunched = true
+          $0.launchErrorMilliseconds = 2.7
+        },
+        {
+          $0.hasLaunched = true
+          $0.launchErrorMilliseconds = -4.91
+        }
+      ),
+      ("timebase", { $0.timebase = .tactus }, { $0.timebase = .other("qtractor") }),
+      (
+        "phase",
+        {
+          $0.leading = .midi
+          $0.leadErrorMilliseconds = 3
+        },
+        {
+          $0.leading = .midi
+          $0.leadErrorMilliseconds = 3.1
+        }
+      ),
+      ("by hand", { $0.aheadMilliseconds = 0 }, { $0.aheadMilliseconds = 0.5 }),
+    ] as [(String, (inout SurfaceState) -> Void, (inout SurfaceState) -> Void)] {
+      #expect(texts { usual(&$0) }.allSatisfy { !$0.lowercased().contains(words) }, "\(words)")
+      #expect(texts { odd(&$0) }.allSatisfy { $0.lowercased().contains(words) }, "\(words)")
+    }
+    #expect(texts { $0.driftPartsPerMillion = -250 }[2].contains("Drift         -250 ppm"))
+    #expect(texts { $0.jackConnected = false }.allSatisfy { !$0.lowercased().contains("timebase") })
+  }
+
+  @Test
+  func `jitter is shown from more than a frame on, in the terminal's own letters`() {
+    func jitter(_ micros: Double) -> (inout SurfaceState) -> Void {
+      {
+        $0.choices.clock.isOn = true
+        $0.jitterMicros[.clock] = micros
+      }
+    }
+    #expect(texts(jitter(20)).allSatisfy { !$0.contains("within") })
+    #expect(texts(jitter(30))[2].contains("rolling, within 30 us"))
+    #expect(texts(jitter(30), .unicode)[2].contains("rolling, within 30 \u{B5}s"))
+  }
+
+  @Test
+  func `a set has rows for its song, and for the one that waits or comes next`() {
+    func set(_ place: SetPlace) -> [String] { texts { $0.place = place } }
+    for (text, size) in zip(set(SetPlace(song: "Opener", coming: "Ballad")), Self.sizes) {
+      #expect(text.contains("Opener") && text.contains(size.0 < 76 ? "next Ballad" : "Next          Ballad"))
+    }
+    for (text, size) in zip(set(SetPlace(song: "Opener", waiting: "Ballad")), Self.sizes) {
+      #expect(text.contains("Opener") && text.contains(size.0 < 76 ? "waits Ballad" : "Waits         Ballad"))
+      #expect(!text.lowercased().contains("next "), "\(text)")
+    }
+    #expect(set(SetPlace(coming: "Opener"))[2].contains("Song          none yet"))
+    #expect(set(SetPlace(song: "Ballad"))[2].contains("Next          none"))
+    #expect(texts { _ in }.allSatisfy { !$0.contains("Song") && !$0.contains("Next") })
+  }
+
+  @Test
+  func `a count-in is shown before it is heard, and a stop that waits`() throws {
+    #expect(texts { $0.choices.launch.countIn = 1 }.allSatisfy { $0.contains("bar, count-in 1") })
+    let machine = try NamedOutput("drums=click countin=2")
+    #expect(texts { $0.outputs = [machine] }.allSatisfy { $0.contains("bar, count-in 2") })
+    let now = texts {
+      $0.choices.launch.moment = .now
+      $0.choices.launch.countIn = 1
+    }
+    #expect(now.allSatisfy { !$0.contains("count-in") })
+    let stopping = texts {
+      $0.transport = Scenes.rolling
+      $0.doing = .stopping
+      $0.choices.stop = .bar
+    }
+    #expect(stopping.allSatisfy { $0.contains("stops on the bar") })
+  }
+
+  @Test
+  func `all of it at once leaves the essential rows and the tempo`() throws {
+    let drums = try NamedOutput("drums=clock")
+    for (columns, rows) in Self.sizes.dropFirst() {
+      let scene = Scenes.scene(beat: 9) {
+        $0.place = SetPlace(song: "Opener", coming: "Ballad")
+        $0.outputs = [drums]
+        $0.choices.audio.isOn = true
+        $0.audio.channels = [ShownChannel(name: "Voice", isSent: true)]
+        $0.driftPartsPerMillion = 999
+        $0.timebase = .nobody
+        $0.aheadMilliseconds = 1
+        $0.hasLaunched = true
+        $0.launchErrorMilliseconds = 99
+      }
+      let text = Scenes.text(scene, columns, rows)
+      for fact in ["Launch", "Song", "Next", "Page", "Outputs", "Channels", "? keys", "w page"] {
+        #expect(text.contains(fact), "\(fact) at \(columns)x\(rows)\n\(text)")
+      }
+      let picture = TerminalView(glyphs: .ascii).picture(of: scene, size: Size(columns: columns, rows: rows))
+      #expect(picture.text(row: 2).contains("####"), "\(text)")
+    }
+  }
+
+  @Test
+  func `the foot names the page's key from 76 columns on`() {
+    for text in texts({ _ in }).dropFirst() { #expect(text.contains("w page  ? keys"), "\(text)") }
+    var elsewhere = Scenes.scene()
+    elsewhere.place = "192.168.7.20"
+    #expect(!Scenes.text(elsewhere, 80, 24).contains("opens it"))
+  }
+
+  @Test
+  func `beats that the click accents look different from the others`() {
+    for (pattern, subdivision, boxes) in [
+      ("XxxXxxx", Int32(1), ":..:..."), ("", 1, ":......"), ("xXx", 1, "::..:.."),
+      ("X.x.", 2, ":.:.:.:"),
+    ] {
+      for glyphs in [Glyphs.ascii, .unicode] {
+        let scene = Scenes.scene(beat: 3.25) {
+          $0.choices.meter = Meter(beatsPerBar: 7, beatType: 8)
+          $0.choices.click.pattern = Pattern(pattern.utf8) ?? Pattern()
+          $0.choices.click.subdivision = subdivision
+        }
+        let row = Scenes.text(scene, 80, 24, glyphs).split(separator: "\n", omittingEmptySubsequences: false)[
+          8]
+        let shown = row.split(separator: " ").map { box -> Character in
+          box.first == "." || box.first == "\u{2591}"
+            ? "." : box.first == ":" || box.first == "\u{2592}" ? ":" : "#"
+        }
+        #expect(String(shown) == boxes.dropLast() + "#", "\(pattern)\n\(row)")
+      }
+    }
+  }
+
+  @Test
+  func `two keys move the click by ear, and the offset is shown`() {
+    var keyboard = Keyboard()
+    let state = SurfaceState()
+    let now = Micros(1_000_000)
+    for (key, amount) in [(",", "-1"), (".", "1")] {
+      let action = keyboard.press(.character(Unicode.Scalar(key)!), state, at: now)
+      #expect(action == .press([Target(path: "click/offset/nudge", arguments: [amount])]))
+      #expect(keyboard.isTuning(at: now) && keyboard.isTuning(at: now + Micros(3_900_000)))
+      #expect(!keyboard.isTuning(at: now + Micros(4_000_000)))
+    }
+    for (columns, rows) in Self.sizes {
+      for (offset, words) in [
+        (0.0, "click offset 0 ms"), (12, "click offset 12 ms"), (-3.5, "click offset -3.5 ms"),
+      ] {
+        var scene = Scenes.scene { $0.choices.offsets[.click1] = .milliseconds(offset) }
+        scene.isTuning = true
+        let foot = Scenes.text(scene, columns, rows).split(separator: "\n").last ?? ""
+        #expect(foot.hasPrefix("\(words)  , later  . earlier"), "\(foot)")
+      }
+    }
+    // While a tempo is typed, both are its decimal point.
+    _ = keyboard.press(.character("9"), state, at: now)
+    #expect(keyboard.press(.character(","), state, at: now) == nil)
+  }
+}
