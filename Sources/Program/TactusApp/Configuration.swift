@@ -150,7 +150,9 @@ struct Configuration: Equatable, Sendable {
       help:
         "Give a key of the view another command: \"x = click/pattern Xx.\", \"pageup = tempo/double\", "
         + "\"1 = tempo 128 bar\". --help-osc lists the commands. Can be repeated."),
-    Option("help", "h", in: .other, .answer { $0.answer = .help }, help: "Print this help."),
+    Option(
+      "help", "h", in: .other, .answer { $0.answer = .help },
+      help: "Print the help for every day; --help all prints all of it."),
     Option(
       "help-osc", in: .other, .answer { $0.answer = .oscHelp },
       help: "Print every OSC address and its arguments."),
@@ -182,6 +184,45 @@ struct Configuration: Equatable, Sendable {
       tactus view                          show the one that runs as a service
 
     """
+
+  /// The options of every day with brief words; a test looks for each.
+  static let daily: [(name: String, words: String)] = [
+    ("click", "play the click, or --click rolling"),
+    ("autoconnect", "connect the click to the loudspeakers"),
+    ("click-offset", "send the click this much earlier"),
+    ("click-pattern", "X accent, x beat, . silence, as XxxXxxx"),
+    ("count-in", "click this many bars before each start"),
+    ("tempo", "the tempo to begin with"),
+    ("meter", "the notes of a bar, such as 4/4 or 7/8"),
+    ("startstop", "start and stop together with the Link apps"),
+    ("lead", "where the tempo and the beat come from"),
+    ("web", "the page for browsers on this machine"),
+    ("osc-listen", "OSC from tablets; 0.0.0.0 is every network"),
+    ("midi", "a pedal: --midi \"cc 64 = toggle\""),
+    ("wait", "wait for a JACK server"),
+    ("config", "use this configuration file"),
+    ("version", "print the version"),
+  ]
+
+  /// The help for every day, in two screens of 24 lines.
+  static var briefHelp: String {
+    let help = HelpText(options: options)
+    let lines = daily.compactMap { name, words in
+      options.first { $0.long == name }.map { "  \(help.spelling(of: $0))".padded(to: 34) + words }
+    }
+    return """
+      Usage: tactus [OPTION]...
+             tactus COMMAND [OPTION]...
+      \(summary).
+
+      \(examples)
+      Options:
+      \(lines.joined(separator: "\n"))
+
+      \(Subcommands.helpText)
+      tactus --help all lists every option, tactus COMMAND --help those of a command.
+      """
+  }
 
   static let summary = "Keeps a Linux studio in time with every Ableton Link app on the network"
 

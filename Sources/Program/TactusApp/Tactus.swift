@@ -35,8 +35,10 @@ public enum Tactus {
       return .usage
     }
     switch startup.configuration.answer {
-    case .help: return Console.answer(Configuration.helpText)
-    case .oscHelp: return Console.answer(Table.standard.helpText)
+    case .help:
+      let isWhole = [arguments.first, arguments.last].contains("all")
+      return Console.answer(isWhole ? Configuration.helpText : Configuration.briefHelp)
+    case .oscHelp: return Console.answer(Table.standard.helpText.withMicros())
     case .version: return Console.answer("tactus \(version)")
     case .run: return run(startup, arguments, until: signals)
     }

@@ -38,6 +38,33 @@ import Testing
     #expect(try await bash("tactus", "--beat-file", "/etc/pass").contains("/etc/passwd"))
   }
 
+  @Test func `bash completes the sessions' names`() async throws {
+    let script = """
+      \(BashCompletion.text())
+      tactus() { [ "$*" = "session list" ] && printf 'hydrogen     Kicks\\ntwo-rooms    Far\\n\\n/x/NAME/README.md says more.\\n'; }
+      COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+      _tactus && printf '%s\\n' "${COMPREPLY[@]}"
+      """
+    for (typed, offered) in [("", "hydrogen\ntwo-rooms\n"), ("t", "two-rooms\n")] {
+      let done = try await ChildProcess.run([
+        "bash", "--norc", "-c", script, "bash", "tactus", "session", "start", typed,
+      ])
+      #expect(done.output == offered && done.errors == "", "\(done.errors)")
+    }
+    #expect(try await bash("tactus", "session", "") == ["list", "start"])
+  }
+
+  @Test func `fish completes the sessions' names`() async throws {
+    guard try await ChildProcess.run(["sh", "-c", "command -v fish"]).status == 0 else { return }
+    let script = """
+      \(FishCompletion.text())
+      function tactus; printf 'hydrogen     Kicks\\ntwo-rooms    Far\\n\\n/x/NAME/README.md says more.\\n'; end
+      complete -C 'tactus session start '
+      """
+    let done = try await ChildProcess.run(["fish", "-N", "-c", script])
+    #expect(done.output.split(separator: "\n") == ["hydrogen", "two-rooms"], "\(done.output)\(done.errors)")
+  }
+
   @Test func `bash completes JACK's ports behind = and colon`() async throws {
     let script = """
       \(BashCompletion.text())

@@ -24,13 +24,51 @@ func `the help text names every option and fits in 80 columns`() {
   for line in text.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
 }
 
+@Test
+func `the brief help fits two screens, and its options are real`() {
+  let lines = Configuration.briefHelp.split(separator: "\n", omittingEmptySubsequences: false)
+  #expect(lines.count <= 48 && lines.allSatisfy { $0.count <= 80 }, "\(Configuration.briefHelp)")
+  for (name, words) in Configuration.daily {
+    #expect(Configuration.options.contains { $0.long == name })
+    #expect(lines.contains { $0.contains("--\(name)") && $0.hasSuffix("  \(words)") }, "\(name)")
+  }
+  for command in Subcommands.all { #expect(lines.contains { $0.hasPrefix("  \(command.name) ") }) }
+}
+
+@Test
+func `microseconds have the letter that the terminal can show`() {
+  for (text, shown) in [
+    ("drums (clock plays, 12 us), gate", "drums (clock plays, 12 \u{B5}s), gate"), ("12 us", "12 \u{B5}s"),
+    ("f: 0 to 5 us\nnext 3 use", "f: 0 to 5 \u{B5}s\nnext 3 use"), ("tell us", "tell us"), (" us", " us"),
+    ("", ""),
+  ] {
+    #expect(text.withMicros(isUTF8: true) == shown)
+    #expect(text.withMicros(isUTF8: false) == text)
+  }
+}
+
+@Test
+func `the help names the words that may follow a flag`() {
+  let text = Configuration.helpText.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+  #expect(text.contains("Play the click. Also with a word: always, rolling, beep, wood, tick or bell."))
+  #expect(text.contains("Also with a word: always or rolling."))
+  #expect(text.contains("Also with a word: bar, 1, 2, 4, 24 or 48."))
+  // The words of other sections' options belong to no flag.
+  #expect(throws: UserError("there is no command \"none\"")) {
+    try Configuration(arguments: ["--link", "none"])
+  }
+}
+
 @Test(arguments: [
   (["--click", "bouncing"], "there is no command \"bouncing\""),
   (
     ["--no-tui", "--osc-query", "8o80"], "--osc-query takes a port from 1 to 65535, on or off, not \"8o80\""
   ),
   (["-o", "status"], "-o takes a port from 1 to 65535, on or off, not \"status\""),
-  (["--click=loud"], "--click takes on, off or no value, not \"loud\""),
+  (
+    ["--click=loud"],
+    "--click takes on, off, always, rolling, beep, wood, tick, bell or no value, not \"loud\""
+  ),
   (["--click", "status"], "\"status\" comes first: tactus status"),
   (["--wait", "rolling"], "there is no command \"rolling\""),
   (["stauts"], "there is no command \"stauts\": do you mean \"status\"?"),

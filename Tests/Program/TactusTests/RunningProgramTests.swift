@@ -351,6 +351,15 @@ struct RunningProgramTests {
       ])
       #expect(groff.status == 0 && groff.errors == "", "\(groff.errors)")
       guard page == "tactus" else { continue }
+      let shown = try await ChildProcess.run([
+        "sh", "-c", "\(program) man | groff -man -Tascii -P-c -P-b -P-u -rLL=200n",
+      ])
+      for line in [
+        "tactus view [OPTION]... [ADDRESS[:PORT]]", "tactus send [OPTION]... COMMAND [VALUE]...",
+        "tactus session [OPTION]... list | start NAME [-- OPTION...]",
+      ] {
+        #expect(shown.output.contains(line + "\n"), "\(line)")
+      }
       for command in [.program] + CommandOutline.commands {
         for option in command.options {
           let name = option.long.split(separator: "-").joined(separator: "\\-")

@@ -42,16 +42,20 @@ enum BashCompletion {
       """
   }
 
-  /// Cases for the values of options.
+  /// Cases for the values of options, and for names behind a word.
   private static func values(_ all: [CommandOutline]) -> String {
     all.flatMap { command in
-      command.options.compactMap { option -> String? in
-        guard let takes = option.takes else { return nil }
-        let apart = ["--" + option.long] + (option.short.map { ["-\($0)"] } ?? [])
-        let places = (takes.bare == nil ? apart : []) + ["--\(option.long)="]
-        let patterns = places.map { "\(command.name ?? "")/\($0)" }.joined(separator: " | ")
-        return "    \(patterns)) \(reply(takes.allowed)); return ;;"
+      let names = command.namesAfter.map { names in
+        #"    \#(command.name ?? "")/\#(names.word)) mapfile -t COMPREPLY < <(compgen -W "$(\#(names.lister))" -- "$word"); return ;;"#
       }
+      return [names].compactMap(\.self)
+        + command.options.compactMap { option -> String? in
+          guard let takes = option.takes else { return nil }
+          let apart = ["--" + option.long] + (option.short.map { ["-\($0)"] } ?? [])
+          let places = (takes.bare == nil ? apart : []) + ["--\(option.long)="]
+          let patterns = places.map { "\(command.name ?? "")/\($0)" }.joined(separator: " | ")
+          return "    \(patterns)) \(reply(takes.allowed)); return ;;"
+        }
     }.joined(separator: "\n")
   }
 

@@ -14,8 +14,15 @@ enum FishCompletion {
         ?? "'not __fish_seen_subcommand_from \(names.joined(separator: " "))'"
       lines += command.options.flatMap { entries($0, condition) }
       if !command.operandWords.isEmpty {
+        let words = quoted(command.operandWords.joined(separator: " "))
+        let unless = command.namesAfter.map { "; and not __fish_seen_subcommand_from \($0.word)'" }
         lines.append(
-          "complete -c tactus -n \(condition) -a \(quoted(command.operandWords.joined(separator: " ")))")
+          "complete -c tactus -n \(unless.map { condition.dropLast() + $0 } ?? condition) -a \(words)")
+      }
+      if let names = command.namesAfter {
+        lines.append(
+          "complete -c tactus -n '__fish_seen_subcommand_from \(command.name ?? ""); and __fish_seen_subcommand_from \(names.word)'"
+            + " -a \(quoted("(\(names.lister))"))")
       }
     }
     return lines.joined(separator: "\n")

@@ -29,6 +29,11 @@ enum ZshCompletion {
     var specifications = command.options.flatMap(specification)
     if command.name == nil {
       specifications.append("'1:command:_tactus_commands'")
+    } else if let names = command.namesAfter {
+      specifications += [
+        "'1:\(command.name ?? ""):(\(command.operandWords.joined(separator: " ")))'",
+        quoted(#"2:name:{local -a names=(${(f)"$(\#(names.lister))"}); compadd -a names}"#),
+      ]
     } else if !command.operandWords.isEmpty {
       specifications.append(quoted("*:\(command.operands):(\(command.operandWords.joined(separator: " ")))"))
     }

@@ -16,10 +16,16 @@ struct HelpText {
   private func entry(_ option: any OptionOutline) -> String {
     let spelling = "  " + spelling(of: option)
     let margin = String(repeating: " ", count: column)
-    let lines = option.help.wrapped(to: width - column)
+    let lines = help(of: option).wrapped(to: width - column)
     // A spelling that is too long for its column gets a line of its own.
     let first = spelling.count + 2 > column ? spelling + "\n" + margin : spelling.padded(to: column)
     return first + lines.joined(separator: "\n" + margin) + "\n"
+  }
+
+  /// The option's help, and the words that may follow a flag.
+  func help(of option: any OptionOutline) -> String {
+    let words = option.wordChoices(among: options).flatMap(\.words)
+    return words.isEmpty ? option.help : "\(option.help) Also with a word: \(words.inWords)."
   }
 
   /// `-n, --name=NAME`
@@ -37,6 +43,7 @@ struct CommandOutline: Sendable {
   var operands = ""
   var description = ""
   var operandWords: [String] = []
+  var namesAfter: (word: String, lister: String)?
   let options: [any OptionOutline]
 
   static let program = CommandOutline(options: Configuration.options)
@@ -45,6 +52,7 @@ struct CommandOutline: Sendable {
   private static func outline<Command: Subcommand>(of command: Command.Type) -> CommandOutline {
     CommandOutline(
       name: command.name, summary: command.summary, operands: command.operands,
-      description: command.description, operandWords: command.operandWords, options: command.allOptions)
+      description: command.description, operandWords: command.operandWords, namesAfter: command.namesAfter,
+      options: command.allOptions)
   }
 }

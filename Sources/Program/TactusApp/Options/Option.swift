@@ -69,6 +69,21 @@ protocol OptionOutline: Sendable {
   var takes: ValueSpec? { get }
 }
 
+extension OptionOutline {
+  /// Choices of words in the flag's section whose names begin with the flag's, and the words that no other of
+  /// them has.
+  func wordChoices(among options: [any OptionOutline]) -> [(option: String, words: [String])] {
+    guard takes == nil else { return [] }
+    let found = options.filter {
+      $0.long.hasPrefix(long + "-") && $0.section == section && $0.takes?.allowed.kind == .word
+    }
+    return found.map { choice in
+      let others = Set(found.filter { $0.long != choice.long }.flatMap { $0.takes?.allowed.list ?? [] })
+      return (choice.long, choice.takes?.allowed.list.filter { !others.contains($0) } ?? [])
+    }
+  }
+}
+
 extension Option: OptionOutline {
   var canBeTakenBack: Bool { off != nil }
   var takes: ValueSpec? { if case .value(let value) = form { value.takes } else { nil } }

@@ -141,16 +141,14 @@ struct OptionParser<Settings> {
 
   private static var switches: [String] { ["on", "off"] }
 
-  /// The choice that belongs to the flag and is the only one with this word: `--click rolling` means `--click
+  /// The choice that belongs to the flag and has this word: `--click rolling` means `--click
   /// --click-when=rolling`, `--pulse 24` means the rate.
   private func choice(of word: String, beside option: Option<Settings>) -> OptionValue<Settings>? {
-    let found = options.compactMap { other -> OptionValue<Settings>? in
-      guard other.long.hasPrefix(option.long + "-"), case .value(let value) = other.form,
-        value.takes.allowed.list.contains(word)
-      else { return nil }
-      return value
+    let name = option.wordChoices(among: options).first { $0.words.contains(word) }?.option
+    guard let other = options.first(where: { $0.long == name }), case .value(let value) = other.form else {
+      return nil
     }
-    return found.count == 1 ? found[0] : nil
+    return value
   }
 
   private func choose(
@@ -160,7 +158,8 @@ struct OptionParser<Settings> {
     settings[keyPath: place] = word != "off"
     if Self.switches.contains(word) { return }
     guard let choice = choice(of: word, beside: option) else {
-      throw UserError("\(name) takes on, off or no value, not \"\(word.shortened)\"", .mistyped)
+      let words = Self.switches + option.wordChoices(among: options).flatMap(\.words) + ["no value"]
+      throw UserError("\(name) takes \(words.inWords), not \"\(word.shortened)\"", .mistyped)
     }
     choice.store(&settings, word)
   }

@@ -61,6 +61,18 @@ struct Places: Equatable, Sendable {
   }
 }
 
+extension String {
+  /// The text with µs for each "us" behind a number, if the terminal can show it. OSC's own texts are ASCII.
+  func withMicros(isUTF8: Bool = Environment.isUTF8) -> String {
+    guard isUTF8 else { return self }
+    let parts = split(separator: " us", omittingEmptySubsequences: false)
+    return parts.dropFirst().reduce(into: String(parts[0])) { text, part in
+      let isUnit = text.last?.isNumber == true && part.first?.isLetter != true
+      text += (isUnit ? " \u{B5}s" : " us") + part
+    }
+  }
+}
+
 /// The environment variables.
 enum Environment {
   /// nil: not set, or empty.

@@ -192,7 +192,7 @@ enum ManualPage {
 
   static func options(of program: CommandOutline) -> String {
     Section.groups(program.options, by: \.section).map { section, options in
-      ".SS \(section.rawValue.roff)\n" + options.map(entry).joined(separator: "\n")
+      ".SS \(section.rawValue.roff)\n" + entries(options, of: program)
     }.joined(separator: "\n")
   }
 
@@ -204,18 +204,24 @@ enum ManualPage {
 
   private static func command(_ command: CommandOutline) -> String {
     let name = "tactus \(command.name ?? "")"
-    let operands = command.operands.isEmpty ? "" : " " + command.operands.roff
+    // On a line of their own: .RI joins its arguments. \& after the points says that no sentence ends there.
+    let operands = command.operands.isEmpty ? "" : command.operands.roff + "\n"
     return """
       .SS \(name)
       .B \(name)
-      .RI [ OPTION ]...\(operands)
-      .PP
+      .RI [ OPTION ]...\\&
+      \(operands).PP
       \(command.description.roff)
-      \(command.options.map(entry).joined(separator: "\n"))
+      \(entries(command.options, of: command))
       """
   }
 
-  private static func entry(_ option: any OptionOutline) -> String {
+  private static func entries(_ options: [any OptionOutline], of command: CommandOutline) -> String {
+    let text = HelpText(options: command.options)
+    return options.map { entry($0, text.help(of: $0)) }.joined(separator: "\n")
+  }
+
+  private static func entry(_ option: any OptionOutline, _ help: String) -> String {
     let long = "\\fB\\-\\-\(option.long.roff)\\fR"
     let short = option.short.map { "\\fB\\-\($0)\\fR, " } ?? ""
     let value =
@@ -223,6 +229,6 @@ enum ManualPage {
         let value = "=\\fI\(takes.placeholder.roff)\\fR"
         return takes.bare == nil ? value : "[\(value)]"
       } ?? ""
-    return ".TP\n\(short)\(long)\(value)\n\(option.help.roff)"
+    return ".TP\n\(short)\(long)\(value)\n\(help.roff)"
   }
 }

@@ -95,7 +95,7 @@ struct SendCommand: Conversing {
       Console.say("\(JSON5([arguments[0]], of: nil).words) (\(JSON5([arguments[1]], of: nil).words))")
     case (.answer, _), (.verb, _): break
     case (_, let arguments) where arguments.count == 1:
-      Console.say(JSON5(arguments, of: row).words)
+      Console.say(JSON5(arguments, of: row).words.withMicros())
     case (_, let arguments): Console.say(JSON5(arguments, of: row).text)
     }
   }

@@ -10,6 +10,9 @@ struct SessionCommand: Subcommand {
   static let summary = "Start a ready-made studio, with a DAW, synths or a tablet"
   static let operands = "list | start NAME [-- OPTION...]"
   static let operandWords = ["list", "start"]
+  static let namesAfter: (word: String, lister: String)? = (
+    "start", #"tactus session list 2>/dev/null | sed -n "s/  .*//p""#
+  )
   static let optionHint = "options for tactus go after --: tactus session start NAME -- OPTION"
   static let description = """
     list names the sessions that come with tactus. start NAME starts one: its programs, and tactus

@@ -27,7 +27,8 @@ struct StatusCommand: Conversing {
     let values = try running.values()
     if json { return Console.answer(Self.json(values)) }
     let isAudioOn = ToldValues(values).isOn("link/audio")
-    return Console.answer(Self.text(values, channels: isAudioOn ? try running.channels() : nil))
+    let text = Self.text(values, channels: isAudioOn ? try running.channels() : nil)
+    return Console.answer(text.withMicros())
   }
 
   static func json(_ values: [(row: Node, arguments: [Argument])]) -> String {

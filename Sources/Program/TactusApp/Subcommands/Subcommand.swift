@@ -13,6 +13,9 @@ protocol Subcommand: Sendable {
   static var operands: String { get }
   /// The words that an operand may be, if they can be listed.
   static var operandWords: [String] { get }
+  /// The operand that a name follows which only the machine knows, and a shell's command that prints these
+  /// names; nil: there is none.
+  static var namesAfter: (word: String, lister: String)? { get }
   /// The text above the options in the command's help.
   static var description: String { get }
   /// Says where options of others belong, for a command line with an unknown one; empty: no hint.
@@ -27,6 +30,7 @@ protocol Subcommand: Sendable {
 extension Subcommand {
   static var operands: String { "" }
   static var operandWords: [String] { [] }
+  static var namesAfter: (word: String, lister: String)? { nil }
   static var optionHint: String { "" }
   static var options: [Option<Self>] { [] }
 
