@@ -74,17 +74,19 @@ extension LinkAudio {
     /// - Parameters:
     ///   - period: Only frames that fit into the samples are filled.
     ///   - delay: The delay from a sample's beat to its sound.
-    ///   - left: One sample for each frame.
+    ///   - left: One sample for each frame. An array gives its `mutableSpan`.
     ///   - right: One sample for each frame.
     ///
     /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
     @_noLocks @_noAllocation
     public mutating func render(
-      _ period: Period, delay: Delay, left: inout MutableSpan<Float>, right: inout MutableSpan<Float>
+      _ period: Period, delay: Delay, left: consuming MutableSpan<Float>, right: consuming MutableSpan<Float>
     ) {
-      // The spans keep their memory until this returns.
-      let first = left.withUnsafeMutableBufferPointer { $0.baseAddress }
-      let second = right.withUnsafeMutableBufferPointer { $0.baseAddress }
+      // The spans keep their memory until this returns. In Swift 6.2 a closure with a result is a generic
+      // call, which may lock. Swift 6.2 also refuses an inout span beside another.
+      var (first, second): (UnsafeMutablePointer<Float>?, UnsafeMutablePointer<Float>?)
+      left.withUnsafeMutableBufferPointer { first = $0.baseAddress }
+      right.withUnsafeMutableBufferPointer { second = $0.baseAddress }
       guard let first, let second else { return }
       let count = left.count < right.count ? left.count : right.count
       end.render(period.hearing(atMost: count), delay: delay.value, left: first, right: second)

@@ -90,9 +90,11 @@ extension LinkAudio {
     /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
     @_noLocks @_noAllocation
     public mutating func send(_ period: Period, left: Span<Float>, right: Span<Float>) {
-      // The spans keep their memory until this returns.
-      let first = left.withUnsafeBufferPointer { $0.baseAddress }
-      let second = right.withUnsafeBufferPointer { $0.baseAddress }
+      // The spans keep their memory until this returns. In Swift 6.2 a closure with a result is a generic
+      // call, which may lock.
+      var (first, second): (UnsafePointer<Float>?, UnsafePointer<Float>?)
+      left.withUnsafeBufferPointer { first = $0.baseAddress }
+      right.withUnsafeBufferPointer { second = $0.baseAddress }
       guard let first, let second else { return }
       let count = left.count < right.count ? left.count : right.count
       end.send(period.recording(atMost: count), left: first, right: second)

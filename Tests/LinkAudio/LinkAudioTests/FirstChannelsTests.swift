@@ -17,7 +17,7 @@ struct FirstChannelsTests {
     /// speaker.
     @_noLocks @_noAllocation
     mutating func process(
-      start: Link.Instant, latency: Double, recorded: Span<Float>, played: inout MutableSpan<Float>
+      start: Link.Instant, latency: Double, recorded: Span<Float>, played: consuming MutableSpan<Float>
     ) {
       let state = link.capture()
       var period = LinkAudio.Period(state, frames: recorded.count, sampleRate: sampleRate, start: start)
@@ -50,8 +50,7 @@ struct FirstChannelsTests {
     var played = recorded
     for period in 0..<100 {
       let start = Link.now.advanced(frames: period * 256, sampleRate: 48_000)
-      var frames = played.mutableSpan
-      rack.process(start: start, latency: 256, recorded: recorded.span, played: &frames)
+      rack.process(start: start, latency: 256, recorded: recorded.span, played: played.mutableSpan)
       #expect(played.allSatisfy { $0 == 0 })
     }
     // begin figures
@@ -66,6 +65,17 @@ struct FirstChannelsTests {
     audio.isEnabled = false
     // end leave
     #expect(source == nil && !audio.isEnabled && !link.isEnabled)
+  }
+
+  @Test func `a period fills two spans up to the end of the shorter one`() {
+    let link = Link(tempo: 120)
+    let lane = LinkAudio.ReceiveLane()
+    var end = lane.takeEnd()!
+    var (left, right) = ([Float](repeating: 0.5, count: 256), [Float](repeating: 0.5, count: 128))
+    let period = LinkAudio.Period(link.capture(), frames: 256, sampleRate: 48_000, start: Link.now)
+    end.render(period, delay: .standard, left: left.mutableSpan, right: right.mutableSpan)
+    #expect(left.prefix(128).allSatisfy { $0 == 0 } && left.suffix(128).allSatisfy { $0 == 0.5 })
+    #expect(right.allSatisfy { $0 == 0 })
   }
 
   @Test func `the code of the article is compiled here`() throws {
