@@ -209,7 +209,10 @@ let package = Package(
       of: ["BeatMath", "LinkAddresses", "LinkAudioPath", "LinkAudioSession", "LinkWire"], computesLong: true),
     Room.linkAudio.tests(
       "LinkAudioTests",
-      of: ["AudioLanes", "BeatMath", "Link", "LinkAudio", "LinkAudioPath", "LinkAudioSession", "link-peer"]),
+      of: [
+        "AudioLanes", "BeatMath", "Link", "LinkAudio", "LinkAudioPath", "LinkAudioSession", "LinkOracle",
+        "link-peer",
+      ]),
     Room.cycle.tests(
       "CycleTests",
       of: [
