@@ -4,17 +4,17 @@
 public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
   /// The new timeline, in host time; nil: unchanged.
   public var timeline: Timeline?
-  /// nil: unchanged.
+  /// The new start or stop, in host time; nil: unchanged.
   public var startStop: ClientStartStop?
   /// Host time of the commit.
   public var at: Micros
-  /// The session of the edited timeline; 0 if it does not matter.
+  /// The id of the session that the edited timeline belongs to, as a number; 0: any session.
   public var session: UInt64
-  /// Number of an audio thread's commit, so that the applying thread can report its progress; 0 for other
-  /// threads.
+  /// The number of an audio thread's commit; 0 for a commit of another thread. The thread that applies
+  /// commits reports the last number that it has applied.
   public var sequence: UInt64
 
-  /// nil parts stay unchanged.
+  /// A part that is nil stays unchanged.
   @_noLocks @_noAllocation
   public init(
     timeline: Timeline?, startStop: ClientStartStop?, at: Micros, session: UInt64 = 0, sequence: UInt64 = 0
@@ -37,17 +37,18 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
 
 /// The audio thread's own copy of the session (facts: link 9.2).
 ///
-/// For a second after a commit the thread sees its own values, whatever the network or the app thread set
-/// meanwhile; the timeline and the start/stop count separately. Later it sees the shared state.
+/// For a second after a commit, the audio thread sees the values that it committed, whatever the network or
+/// an app thread sets meanwhile. Afterwards the thread sees the shared state. A timeline and a start or stop
+/// have a second each.
 ///
-/// A plain value that one thread owns. If a commit could not be handed over, put the earlier copy back to
-/// undo it. [audio]
+/// A plain value that one thread owns. If a commit could not be handed over, restore the copy from before the
+/// commit. [audio]
 public struct AudioSession: Sendable, BitwiseCopyable {
-  /// Number of the last commit.
+  /// The number of this thread's last commit.
   public private(set) var sequence: UInt64 = 0
   @usableFromInline var timeline: Timeline
   @usableFromInline var startStop: ClientStartStop
-  /// The session of `timeline`.
+  /// The id of the session that `timeline` belongs to, as a number.
   @usableFromInline var session: UInt64
   @usableFromInline var lastCommit: Micros?
   @usableFromInline var timelineChanged: Micros?
@@ -58,7 +59,7 @@ public struct AudioSession: Sendable, BitwiseCopyable {
     @inlinable @_noLocks @_noAllocation get { Micros(1_000_000) }
   }
 
-  /// Nothing committed yet.
+  /// Starts with the shared state, without any commit.
   @_noLocks @_noAllocation
   public init(_ shared: SessionState) {
     timeline = shared.timeline
@@ -66,12 +67,13 @@ public struct AudioSession: Sendable, BitwiseCopyable {
     session = shared.session
   }
 
-  /// Captures the state. `shared` was published last, and `workedIn` is the last commit that it contains.
+  /// Captures the state. `shared` is the state that was published last, and `workedIn` is the number of the
+  /// last commit that this state contains.
   @inlinable @_noLocks @_noAllocation
   public mutating func capture(
     _ shared: SessionState, workedIn: UInt64, at now: Micros
   ) -> SessionState {
-    // A commit that is not worked in after a second never will be.
+    // A commit that the shared state does not contain after a second will not get into it any more.
     let isPending = workedIn < sequence && AudioSession.isRecent(lastCommit, at: now)
     if !isPending && !AudioSession.isRecent(timelineChanged, at: now) {
       timeline = shared.timeline
@@ -82,14 +84,15 @@ public struct AudioSession: Sendable, BitwiseCopyable {
       timeline: timeline, startStop: startStop, isConnected: shared.isConnected, session: session)
   }
 
-  /// Whether this thread sees the shared state, and will until its next commit.
+  /// Whether this thread sees the shared state, and will see it until its next commit.
   @inlinable @_noLocks @_noAllocation
   public func isSettled(at now: Micros) -> Bool {
     !AudioSession.isRecent(lastCommit, at: now)
   }
 
-  /// Commits `edited`; nil if nothing has changed since the capture. While Link is disabled no peer's change
-  /// competes, so that the shared state counts as soon as it has the commit.
+  /// Commits `edited`. Returns nil if nothing has changed since the capture. While Link is disabled, no
+  /// peer's change competes with the commit, so the thread sees the shared state again as soon as that state
+  /// contains the commit.
   @_noLocks @_noAllocation
   public mutating func commit(_ edited: SessionState, at now: Micros, isEnabled: Bool) -> SessionChange? {
     guard var change = edited.change(at: now) else { return nil }

@@ -7,19 +7,19 @@ public struct Beats: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// Millionths of a beat.
   public var micros: Int64
 
-  /// From millionths of a beat.
+  /// Makes beats from millionths of a beat.
   @inlinable @_noLocks @_noAllocation
   public init(micros: Int64) {
     self.micros = micros
   }
 
-  /// Nearest microbeat; halves away from zero.
+  /// Rounds to the nearest microbeat, halves away from zero.
   @inlinable @_noLocks @_noAllocation
   public init(_ value: Double) {
     micros = Int64(rounding: value * 1e6)
   }
 
-  /// In beats.
+  /// The position or length in beats.
   public var value: Double {
     @inlinable @_noLocks @_noAllocation get { Double(micros) / 1e6 }
   }
@@ -29,7 +29,8 @@ public struct Beats: Hashable, Comparable, Sendable, BitwiseCopyable {
     @inlinable @_noLocks @_noAllocation get { Beats(micros: 0) }
   }
 
-  // Written out, because the generic defaults make metadata at run time in debug builds.
+  // The operators are written out, because the generic default implementations make metadata at run time in
+  // debug builds.
   @_noLocks @_noAllocation
   public static func < (left: Beats, right: Beats) -> Bool { left.micros < right.micros }
 
@@ -45,15 +46,15 @@ public struct Beats: Hashable, Comparable, Sendable, BitwiseCopyable {
   @inlinable @_noLocks @_noAllocation
   public static func == (left: Beats, right: Beats) -> Bool { left.micros == right.micros }
 
-  /// Wraps instead of trapping.
+  /// An overflow wraps instead of trapping.
   @inlinable @_noLocks @_noAllocation
   public static func + (left: Beats, right: Beats) -> Beats { Beats(micros: left.micros &+ right.micros) }
 
-  /// Wraps instead of trapping.
+  /// An overflow wraps instead of trapping.
   @inlinable @_noLocks @_noAllocation
   public static func - (left: Beats, right: Beats) -> Beats { Beats(micros: left.micros &- right.micros) }
 
-  /// The same length in the other direction.
+  /// The same length with the opposite sign.
   @_noLocks @_noAllocation
   public static prefix func - (beats: Beats) -> Beats { Beats(micros: 0 &- beats.micros) }
 }

@@ -3,13 +3,13 @@
 /// A line between two clocks of one machine that both count microseconds: JACK's and Link's.
 ///
 /// On jack2 they are the same clock; PipeWire's runs hundreds of milliseconds apart and drifts (facts: jack
-/// 2). Anchored at a recent pair of readings, so that the slope's error stays small.
+/// 2). The line is anchored at a recent pair of readings, so that an error of its slope has little effect.
 public struct ClockMap: Hashable, Sendable, BitwiseCopyable {
   /// A time on JACK's clock.
   public var jackAnchor: Micros
   /// The same moment on Link's clock.
   public var linkAnchor: Micros
-  /// Link microseconds per JACK microsecond, less one: 130e-6 is 130 ppm fast.
+  /// Link microseconds per JACK microsecond, less one: 130e-6 means that Link's clock is 130 ppm faster.
   public var skew: Double
 
   /// A map from readings of both clocks at one moment, and from the excess of Link's rate.
@@ -38,10 +38,10 @@ public struct ClockMap: Hashable, Sendable, BitwiseCopyable {
 /// The map from this machine's host time to the session's ghost time and back, found by measuring a peer.
 /// Both clocks count the same microseconds.
 public struct GhostMap: Hashable, Sendable, BitwiseCopyable {
-  /// Microseconds to add to host time.
+  /// The microseconds that ghost time is ahead of host time.
   public var intercept: Micros
 
-  /// Ghost time is host time and this.
+  /// A map that adds `intercept` to host time.
   public init(intercept: Micros) {
     self.intercept = intercept
   }

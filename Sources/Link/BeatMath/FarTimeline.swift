@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Beats so far from zero that a `Double` cannot tell neighbours apart. Any peer may announce such a beat, and
-// the reference's peers go on from there, so we compute with whole numbers. `Timeline` handles nearer beats
-// and gives the same bits as the reference.
+// This file is for beats so far from zero that a `Double` cannot distinguish neighbouring microbeats. Any
+// peer may announce such a beat, and peers with Ableton's own library continue from such a beat, so we
+// compute with whole numbers. `Timeline` handles nearer beats and gives the same bits as the reference.
 
 extension Timeline {
-  /// A whole number of bars of any length up to sixteen beats: a beat that is rounds away has the same phase.
+  /// A whole number of bars of any length up to sixteen beats: two beats that lie whole rounds apart have the
+  /// same phase.
   public static var round: Beats { Beats(micros: 720_720_000_000) }
 
-  /// Whether a `Double` is precise enough, with room to spare: 35 years, and as many beats at 60 BPM.
+  /// Whether a `Double` is precise enough for the beat at `time`, with room to spare: the limits are 35
+  /// years, and the beats of 35 years at 60 BPM.
   func isNear(_ time: Micros) -> Bool {
     beatOrigin.micros.magnitude < 1 << 50 && timeOrigin.count.magnitude < 1 << 50
       && time.count.magnitude < 1 << 50
   }
 
-  /// Like `beats(at:)`, but exact to the microbeat everywhere; out of range saturates.
+  /// Like `beats(at:)`, but exact to the microbeat everywhere; a result out of range saturates.
   public func exactBeats(at time: Micros) -> Beats {
     if isNear(time) { return beats(at: time) }
     let elapsed = Int128(time.count) - Int128(timeOrigin.count)
@@ -22,15 +24,16 @@ extension Timeline {
       micros: Int64(clamping: Int128(beatOrigin.micros) + scaled(elapsed, by: 1_000_000, over: length)))
   }
 
-  /// Like `time(at:)`, but exact to the microsecond everywhere; out of range saturates.
+  /// Like `time(at:)`, but exact to the microsecond everywhere; a result out of range saturates.
   public func exactTime(at beats: Beats) -> Micros {
     let apart = Int128(beats.micros) - Int128(beatOrigin.micros)
     if isNear(timeOrigin) && apart.magnitude < 1 << 50 { return time(at: beats) }
     return Micros(Int64(clamping: Int128(timeOrigin.count) + scaled(apart, by: length, over: 1_000_000)))
   }
 
-  /// A timeline with the same phases and small numbers: its origin lies whole beats from this one's and less
-  /// than one beat from `time`, and lacks whole rounds. A near timeline is returned as it is.
+  /// A timeline with the same phases and smaller numbers. Its origin is less than one beat from `time` and
+  /// whole beats from this timeline's origin, and whole rounds are left out of its beat. A timeline that is
+  /// near already is returned unchanged.
   func near(_ time: Micros) -> Timeline {
     if isNear(time) { return self }
     let elapsed = Int128(time.count) - Int128(timeOrigin.count)
@@ -40,7 +43,7 @@ extension Timeline {
       timeOrigin: time - Micros(Int64(elapsed % length)))
   }
 
-  /// Microseconds per beat, never zero and small enough that products fit.
+  /// Microseconds per beat, never zero and small enough that products fit into 128 bits.
   private var length: Int128 { Int128(min(max(1, tempo.microsPerBeat), 1 << 40)) }
 }
 

@@ -2,18 +2,18 @@
 
 /// Whole microseconds: an instant on some clock, or the distance between two.
 ///
-/// The name of the value tells the clock (`host`, `ghost`, `jack`). Sums wrap instead of trapping.
+/// The name of a value says on which clock it is (`host`, `ghost`, `jack`). Sums wrap instead of trapping.
 public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
-  /// In microseconds.
+  /// The number of microseconds.
   public var count: Int64
 
-  /// From a number of microseconds.
+  /// Makes a time from a number of microseconds.
   @inlinable @_noLocks @_noAllocation
   public init(_ count: Int64) {
     self.count = count
   }
 
-  /// Nearest microsecond; halves away from zero.
+  /// Rounds to the nearest microsecond, halves away from zero.
   @inlinable @_noLocks @_noAllocation
   public init(rounding value: Double) {
     count = Int64(rounding: value)
@@ -24,7 +24,8 @@ public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { Micros(0) }
   }
 
-  // Written out, because the generic defaults make metadata at run time in debug builds.
+  // The operators are written out, because the generic default implementations make metadata at run time in
+  // debug builds.
   @inlinable @_noLocks @_noAllocation
   public static func < (left: Micros, right: Micros) -> Bool { left.count < right.count }
 
@@ -40,15 +41,15 @@ public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
   @inlinable @_noLocks @_noAllocation
   public static func == (left: Micros, right: Micros) -> Bool { left.count == right.count }
 
-  /// Wraps instead of trapping.
+  /// An overflow wraps instead of trapping.
   @inlinable @_noLocks @_noAllocation
   public static func + (left: Micros, right: Micros) -> Micros { Micros(left.count &+ right.count) }
 
-  /// Wraps instead of trapping.
+  /// An overflow wraps instead of trapping.
   @inlinable @_noLocks @_noAllocation
   public static func - (left: Micros, right: Micros) -> Micros { Micros(left.count &- right.count) }
 
-  /// The same distance in the other direction.
+  /// The same distance with the opposite sign.
   @_noLocks @_noAllocation
   public static prefix func - (time: Micros) -> Micros { Micros(0 &- time.count) }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 // The position of a beat within a quantum, and the nearby beat with a wanted phase (facts: link 6). A quantum
-// of zero means "no grid"; a negative one has no meaning and counts as zero.
+// of zero means "no grid"; a negative quantum has no meaning and is taken as zero.
 
 extension Beats {
   /// The position within the quantum, in 0 ..< quantum, also for negative beats.
@@ -16,13 +16,14 @@ extension Beats {
   @inlinable @_noLocks @_noAllocation
   public func nextMatchingPhase(of target: Beats, quantum: Beats) -> Beats {
     guard quantum.micros > 0 else { return self }
-    // One division instead of three. Only the farthest beats have no difference in 64 bits.
+    // The usual case takes one division instead of three. The difference of two beats fits into 64 bits
+    // unless they are extremely far apart.
     let (distance, overflows) = target.micros.subtractingReportingOverflow(micros)
     if !overflows { return self + Beats(micros: distance).phase(in: quantum) }
     return self + (target.phase(in: quantum) - phase(in: quantum)).phase(in: quantum)
   }
 
-  /// The nearest beat with `target`'s phase; of two equally near ones the earlier.
+  /// The nearest beat with `target`'s phase; of two equally near beats, the earlier.
   @inlinable @_noLocks @_noAllocation
   public func closestMatchingPhase(of target: Beats, quantum: Beats) -> Beats {
     guard quantum.micros > 0 else { return self }
@@ -38,7 +39,8 @@ extension Timeline {
     return raw.closestMatchingPhase(of: raw - beatOrigin, quantum: quantum)
   }
 
-  /// The inverse of `phaseEncodedBeats`. The half-quantum tie is mirrored, so that the inverse is exact.
+  /// The inverse of `phaseEncodedBeats`. Of two equally near beats it chooses the opposite one, so that the
+  /// inverse is exact.
   @_noLocks @_noAllocation
   public func time(atPhaseEncoded beats: Beats, quantum: Beats) -> Micros {
     let fromOrigin = beats - beatOrigin

@@ -2,7 +2,7 @@
 
 // Numbers from outside must not trap: a trap on the audio thread ends the program.
 extension Int64 {
-  /// Rounds toward zero. Out of range becomes the nearest bound, NaN zero. [any]
+  /// Rounds toward zero. A value out of range becomes the nearest bound, and NaN becomes zero. [any]
   @inlinable @_noLocks @_noAllocation
   package init(saturating value: Double) {
     if value >= 0x1p63 {
@@ -16,21 +16,24 @@ extension Int64 {
     }
   }
 
-  /// Rounds halves away from zero, as Link does. Out of range becomes the nearest bound, NaN zero. [any]
+  /// Rounds halves away from zero, as Link does. A value out of range becomes the nearest bound, and NaN
+  /// becomes zero. [any]
   @inlinable @_noLocks @_noAllocation
   package init(rounding value: Double) {
     let whole = Int64(saturating: value)
-    // Exact: below 2^52 both terms are representable, above it there is no fraction.
+    // The difference is exact: below 2^52 a `Double` can represent both terms, and above it there is no
+    // fraction.
     let fraction = value - Double(whole)
     if whole == .max || whole == .min {
       self = whole
     } else {
-      // Without a branch: the direction is random, and a wrong prediction costs more than all the rest.
+      // This has no branch: the direction of rounding is random, and a wrong prediction would cost more than
+      // the rest of the function.
       self = whole &+ (fraction >= 0.5 ? 1 : 0) &- (fraction <= -0.5 ? 1 : 0)
     }
   }
 
-  /// Rounds down. Out of range becomes the nearest bound, NaN zero. [any]
+  /// Rounds down. A value out of range becomes the nearest bound, and NaN becomes zero. [any]
   @inlinable @_noLocks @_noAllocation
   package init(flooring value: Double) {
     let whole = Int64(saturating: value)

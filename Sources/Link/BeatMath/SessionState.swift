@@ -8,13 +8,13 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   @usableFromInline var storedTimeline: Timeline
   @usableFromInline var storedStartStop: ClientStartStop
   @usableFromInline var storedIsConnected: Bool
-  /// The session of the timeline, as a number; 0 if it does not matter. A change made for another session
-  /// than the current one is dropped.
+  /// The id of the timeline's session, as a number; 0: any session. A change that was made for another
+  /// session than the current one is dropped.
   public let session: UInt64
   @usableFromInline let capturedTimeline: Timeline
   @usableFromInline let capturedStartStop: ClientStartStop
 
-  /// A captured state: `change(at:)` compares with it later.
+  /// Makes a captured state. Later `change(at:)` compares the edited values with the captured ones.
   @inlinable @_noLocks @_noAllocation
   package init(timeline: Timeline, startStop: ClientStartStop, isConnected: Bool, session: UInt64 = 0) {
     storedTimeline = timeline
@@ -25,9 +25,10 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
     capturedStartStop = startStop
   }
 
-  // Set within the package only: the functions below refuse absurd values, these do not.
+  // The following values are set within the package only: their setters do not refuse absurd values, unlike
+  // the functions further below.
 
-  /// The timeline in host time; its origin carries the session's grid.
+  /// The timeline in host time; its origin holds the session's grid.
   public package(set) var timeline: Timeline {
     @inlinable @_noLocks @_noAllocation get { storedTimeline }
     @_noLocks @_noAllocation set { storedTimeline = newValue }
@@ -66,7 +67,7 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
     hasher.combine(isConnected)
   }
 
-  /// Compares the present values, not the edits.
+  /// Compares the present values, not the captured ones.
   public static func == (left: SessionState, right: SessionState) -> Bool {
     left.timeline == right.timeline && left.startStop == right.startStop
       && left.isConnected == right.isConnected
@@ -79,8 +80,8 @@ extension SessionState {
     @_noLocks @_noAllocation get { timeline.tempo.beatsPerMinute }
   }
 
-  // Absurd arguments, NaN or a time in another century, change nothing: one client's mistake must not become
-  // every peer's tempo. The session's own limits are not known here.
+  // Absurd arguments, NaN or a time that is centuries away, change nothing: one client's mistake must not
+  // become every peer's tempo. `LinkSession` applies narrower limits later.
 
   /// Whether the time lies within six hundred years of the session's beat 0.
   @_noLocks @_noAllocation
@@ -133,8 +134,8 @@ extension SessionState {
     time(at: Beats(beat), quantum: Beats(quantum))
   }
 
-  /// Requests `beat` at `time`. Without peers it comes then; with peers it comes at the next time with its
-  /// phase.
+  /// Requests `beat` at `time`. Without peers, the beat comes at that time. With peers, the beat comes at the
+  /// next time with its phase.
   @_noLocks @_noAllocation
   public mutating func requestBeat(_ beat: Double, at time: Micros, quantum: Double) {
     guard isMeant(beat), isMeant(time) else { return }
@@ -152,8 +153,8 @@ extension SessionState {
   public mutating func forceBeat(_ beat: Double, at time: Micros, quantum: Double) {
     guard isMeant(beat), isMeant(time) else { return }
     force(Beats(beat), at: time, quantum: Beats(quantum))
-    // By rounding the beat may lie a microbeat past at its own time. Link 3.1 and later then take one more
-    // microsecond, 3.0.6 does not (facts: link 9.4).
+    // Because of rounding, the beat at `time` may be a microbeat later than `beat`. Then Link 3.1 and later
+    // use a time that is one microsecond later; Link 3.0.6 does not (facts: link 9.4).
     if beats(at: time, quantum: Beats(quantum)) > Beats(beat) {
       force(Beats(beat), at: time + Micros(1), quantum: Beats(quantum))
     }
@@ -169,7 +170,7 @@ extension SessionState {
 }
 
 extension SessionState {
-  /// Whether this client plays, or will from ``timeOfPlaying`` on.
+  /// Whether this client plays, or will play from ``timeOfPlaying`` on.
   public var isPlaying: Bool {
     @_noLocks @_noAllocation get { startStop.isPlaying }
   }

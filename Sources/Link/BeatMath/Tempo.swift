@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Beats per minute as the user set them, with the effect of whole microseconds per beat.
+/// A tempo in beats per minute, as the user set it. In computations it acts as whole microseconds per beat.
 ///
 /// Link keeps the `Double` for display and equality but computes with the rounded integer, so that a peer
-/// that received 120.99994 agrees to the bit with a peer that holds 121.
+/// that received 120.99994 BPM computes the same beats, to the bit, as a peer that has 121.
 public struct Tempo: Hashable, Sendable, BitwiseCopyable {
-  /// In BPM.
+  /// The tempo in beats per minute (BPM).
   public var beatsPerMinute: Double
 
   /// Any number of BPM; ``clamped`` limits it to a session's range.
@@ -15,18 +15,18 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
   }
 
   /// A tempo decoded from the wire. A number that is not positive gives an infinite or negative tempo:
-  /// callers refuse it before.
+  /// callers must refuse such a number before.
   @_noLocks @_noAllocation
   public init(microsPerBeat: Int64) {
     beatsPerMinute = 60e6 / Double(microsPerBeat)
   }
 
-  /// Link's range in beats per minute.
+  /// The lowest tempo of Link, in BPM.
   public static var lowest: Double {
     @_noLocks @_noAllocation get { 20 }
   }
 
-  /// 999 BPM.
+  /// The highest tempo of Link, in BPM.
   public static var highest: Double {
     @_noLocks @_noAllocation get { 999 }
   }
@@ -40,7 +40,7 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { beatsPerMinute == beatsPerMinute }
   }
 
-  /// Within Link's 20...999 BPM; NaN becomes the lowest.
+  /// The tempo limited to Link's 20...999 BPM; NaN becomes 20 BPM.
   public var clamped: Tempo {
     @_noLocks @_noAllocation get {
       guard beatsPerMinute >= Tempo.lowest else { return Tempo(Tempo.lowest) }

@@ -2,9 +2,9 @@
 
 /// A straight line between time and beats: it has `beatOrigin` at `timeOrigin` and runs at `tempo`.
 ///
-/// On the wire the time is the session's ghost time. A client's own timeline is in host time and carries the
-/// quantisation grid in its origin: `timeOrigin` is the time of session beat 0 and `beatOrigin` the client's
-/// beat then (facts: link 6).
+/// On the wire the time is the session's ghost time. A client's own timeline is in host time, and its origin
+/// holds the quantisation grid: `timeOrigin` is the time of session beat 0, and `beatOrigin` is the client's
+/// beat at that time (facts: link 6).
 public struct Timeline: Hashable, Sendable, BitwiseCopyable {
   /// Speed of the beats.
   public var tempo: Tempo
@@ -38,7 +38,7 @@ public struct Timeline: Hashable, Sendable, BitwiseCopyable {
     timeOrigin + tempo.micros(in: beats - beatOrigin)
   }
 
-  /// The same line with a tempo within Link's range, turning about its origin.
+  /// The same line with its tempo limited to Link's range. The origin stays.
   public var clamped: Timeline {
     @_noLocks @_noAllocation get {
       Timeline(tempo: tempo.clamped, beatOrigin: beatOrigin, timeOrigin: timeOrigin)

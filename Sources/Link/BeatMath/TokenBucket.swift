@@ -14,7 +14,7 @@ package struct TokenBucket: Sendable {
     last = now
   }
 
-  /// A limit of events, of which one second's may come at once.
+  /// A limit of events per second. The events of one second may come at once.
   package init(perSecond: Int, at now: Micros) {
     self.init(perSecond: Double(perSecond), capacity: Double(perSecond), at: now)
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Time for deadlines: like the host clock, but it never goes back and never runs while we were stopped.
+/// A clock for deadlines: it runs like the host clock, but it never goes back, and a time in which our
+/// machine was stopped does not count.
 ///
 /// A host clock that steps back must not freeze our Alives, and a machine that was suspended must not declare
 /// all its peers dead before it has listened to them. Ghost times and beats use the host clock itself.
