@@ -4,8 +4,8 @@ public import LinkAddresses
 
 // The caller's part of a handshake.
 extension Switchboard {
-  /// Calls another side, or updates the addresses of a call. An empty list means that its name has no
-  /// address.
+  /// Calls another side, or updates the addresses of a call. An empty list means that the other side's name
+  /// has no address.
   public mutating func call(_ number: Int, at addresses: [Endpoint], at now: Micros) {
     let addresses = Array(addresses.prefix(FarLimits.addresses))
     if let place = lines.firstIndex(where: { $0.hasCall(number) }) {
@@ -29,8 +29,8 @@ extension Switchboard {
     emit(.send([Datagram.Kind.hello.rawValue] + hello.bytes, to: lines[place].nextAddress(at: now)))
   }
 
-  /// Takes an answer. If it opens, the called side has the key, because the answer is bound to our hello. Its
-  /// next datagram proves the return path.
+  /// Handles the answer to a call. If the answer can be opened, the called side has the key, because the
+  /// answer is bound to our hello. The called side's next datagram proves that our datagrams reach it.
   mutating func hear(_ answer: Datagram.Answer, from sender: Endpoint, at now: Micros) {
     guard
       let place = lines.firstIndex(where: { $0.attempts.contains { $0.index == answer.index } }),
@@ -59,13 +59,13 @@ extension Switchboard {
     refused = (sender, now)
   }
 
-  /// If there is no room, the oldest candidate goes: an honest handshake takes one round trip.
+  /// If there is no room, the oldest candidate is dropped: an honest handshake takes only one round trip.
   mutating func enlist(_ candidate: Candidate) {
     if candidates.count == FarLimits.candidates { candidates.removeFirst() }
     candidates.append(candidate)
   }
 
-  /// An index that leads to no keys yet.
+  /// A random index that belongs to no keys and to no attempt yet.
   func freeIndex(using random: inout some RandomNumberGenerator) -> UInt32 {
     while true {
       let index = UInt32.random(in: .min ... .max, using: &random)

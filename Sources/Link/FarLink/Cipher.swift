@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A key, a secret, a public half or a hash: 32 bytes. Its description does not reveal it.
+/// A key, a secret, a public half or a hash: 32 bytes. Its description does not reveal these bytes.
 public struct FarKey: Sendable, BitwiseCopyable, CustomStringConvertible {
   package var storage = InlineArray<32, UInt8>(repeating: 0)
 
@@ -21,13 +21,13 @@ public struct FarKey: Sendable, BitwiseCopyable, CustomStringConvertible {
   public var description: String { "a key" }
 }
 
-/// The arithmetic that a `Switchboard` needs, by the names of Noise: 25519, ChaChaPoly, SHA256. It has no
-/// state.
+/// The arithmetic that a `Switchboard` needs, with the names that Noise uses: 25519, ChaChaPoly, SHA256. It
+/// has no state.
 public protocol FarCipher: Sendable {
-  /// X25519 of the base point.
+  /// The public half of a secret: X25519 of the base point.
   static func publicHalf(of secret: FarKey) -> FarKey
   /// The secret shared by both sides, from one side's secret and the other's public half. Returns nil if that
-  /// half gives everyone the same result.
+  /// half gives the same result for every secret.
   static func shared(_ secret: FarKey, with publicHalf: FarKey) -> FarKey?
   /// SHA-256.
   static func hash(_ bytes: [UInt8]) -> FarKey
@@ -36,6 +36,6 @@ public protocol FarCipher: Sendable {
   /// Seals `plain`, which grows by `FarLimits.tag`, and binds it to `header`, the associated data. The nonce
   /// is four zero bytes and `number`, least significant byte first. Never use a number twice with one key.
   static func seal(_ plain: [UInt8], _ key: FarKey, number: UInt64, header: [UInt8]) -> [UInt8]
-  /// Returns nil if this was not sealed with this key, number and header.
+  /// Opens a sealed text. Returns nil if `sealed` was not made with this key, number and header.
   static func open(_ sealed: [UInt8], _ key: FarKey, number: UInt64, header: [UInt8]) -> [UInt8]?
 }

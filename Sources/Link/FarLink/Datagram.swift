@@ -9,15 +9,15 @@ internal import LinkAddresses
 //   sealed   3, index (4), number (8), sealed: channel (1), a datagram of Link's         30 to 542 bytes
 //
 // From the public half on, a hello and an answer are the two messages of the handshake (`Noise.swift`). The
-// sealed part of a `sealed` datagram is a transport message of Noise whose nonce is the number, as
-// section 11.4 of the specification describes for datagrams that may be lost or overtaken. The bytes before
-// it need no seal: a wrong index leads to other keys, and a wrong number is a wrong nonce.
+// sealed part of a `sealed` datagram is a transport message of Noise whose nonce is the number, as section
+// 11.4 of the specification describes for datagrams that may be lost or overtaken. The bytes before the
+// sealed part need no seal: a wrong index leads to other keys, and a wrong number is a wrong nonce.
 //
-// A keep-alive carries no datagram of Link, but the endpoint that it is sent to: an address of 4 or 16 bytes,
-// and a port (2).
+// A keep-alive contains no datagram of Link, but the endpoint to which the keep-alive is sent: an address of
+// 4 or 16 bytes, and a port (2).
 //
-// The side that reads an index has chosen it, to find its keys. A hello is longer than its answer, so that an
-// attacker cannot make us send more than it sends.
+// The side that receives an index has chosen that index itself, to find its keys by it. A hello is longer
+// than its answer, so that an attacker cannot make us send more than it sends.
 
 /// A datagram whose seal has not been checked yet.
 enum Datagram {
@@ -47,7 +47,7 @@ enum Datagram {
     case answer, sealed
   }
 
-  /// The sender's name, and the index that it wants to receive.
+  /// The sender's random name, and the index that the sender wants to receive.
   struct Introduction {
     var name: UInt64
     var index: UInt32
@@ -80,7 +80,7 @@ enum Datagram {
   static let sealedSizes =
     sealedHeaderSize + 1 + FarLimits.tag...sealedHeaderSize + 1 + longestPayload + FarLimits.tag
 
-  /// Returns nil if the bytes have no form of a far wire.
+  /// Returns nil if the bytes are not a datagram of a far wire.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard let kind = bytes.first.flatMap(Kind.init) else { return nil }
     switch kind {
@@ -103,7 +103,7 @@ enum Datagram {
 }
 
 extension Endpoint {
-  /// The bytes in a keep-alive.
+  /// The bytes of this endpoint in a keep-alive: the address, then the port.
   var told: [UInt8] {
     switch address {
     case .v4(let bits): bits.bigEndianBytes + port.bigEndianBytes

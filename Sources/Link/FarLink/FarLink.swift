@@ -6,7 +6,7 @@ public import LinkAddresses
 /// each other side.
 ///
 /// One `Switchboard` has all lines of a socket. It calls other sides, accepts calls, or both. A line carries
-/// Link's datagrams in both directions, each sealed; it does not look into them. Deliberately absent: a
+/// Link's datagrams in both directions, each sealed, and does not look into them. Deliberately absent: a
 /// socket, a clock, randomness and the arithmetic of ciphers. Datagrams, the time, a generator and a
 /// `FarCipher` come in as arguments.
 ///
@@ -14,7 +14,7 @@ public import LinkAddresses
 /// datagram, shorter than its own.
 ///
 /// The handshake is Noise NNpsk0 (`Noise.swift`). It makes new keys from two secrets that are not kept. So
-/// nothing recorded earlier is valid later, and an attacker who learns the key later cannot read what was
+/// recorded datagrams are not valid later, and an attacker who learns the key later cannot read what was
 /// recorded. A handshake changes something only when a datagram sealed with its keys has come. Every program
 /// that has the key is trusted: it belongs to the band.
 ///
@@ -35,14 +35,14 @@ public struct Switchboard: Sendable {
   let cipher: any FarCipher.Type
   /// The state from which every handshake starts; it contains the key.
   let handshakeStart: SymmetricState
-  /// A random name of this run of the program. It identifies us when we come from another address.
+  /// A random name of this run of the program. Other sides recognise us by it when our address changes.
   let name: UInt64
   let accepts: Bool
 
   var lines: [Line] = []
   var candidates: [Candidate] = []
   var heardHellos = RecentHellos()
-  /// Limits for hellos that are opened, and for those that are answered.
+  /// The limits of hellos: `knocks` for hellos that are opened, `entries` for hellos that are answered.
   var knocks: InputGate<Caller>
   var entries: InputGate<Caller>
   let salt: UInt64
@@ -50,7 +50,7 @@ public struct Switchboard: Sendable {
   public internal(set) var refused: (from: Endpoint, at: Micros)?
   public internal(set) var counters = FarCounters()
 
-  /// The last datagram was authentic, and shows where a caller is.
+  /// Whether the last datagram was authentic and shows the present endpoint of a caller.
   var isCallerHeard = false
   private var lastLine: UInt32 = 0
   private var outputs: [Output] = []
@@ -81,7 +81,7 @@ public struct Switchboard: Sendable {
     return nil
   }
 
-  /// Sends a payload if the other side is proven and heard; otherwise it is lost, as on any network.
+  /// Sends a payload if the other side is proven and heard; otherwise the payload is lost, as on any network.
   public mutating func send(
     _ payload: UnsafeRawBufferPointer, as channel: FarChannel, on id: LineID, at now: Micros
   ) {
@@ -121,7 +121,7 @@ public struct Switchboard: Sendable {
         close(place)
       } else if lines[place].isKeepAliveDue(at: now) {
         keepAlive(place, at: now)
-        // Even if it was not sent, the next one is due later.
+        // Even if this keep-alive could not be sent, the next one is due a whole interval later.
         lines[place].keptAlive = now
       }
     }
@@ -150,7 +150,8 @@ public struct Switchboard: Sendable {
     emit(.send(datagram, to: peer))
   }
 
-  /// Sends a keep-alive with the other side's endpoint as we see it; a router between us may have changed it.
+  /// Sends a keep-alive with the other side's endpoint as we see it; a router on the way may have changed
+  /// that endpoint.
   mutating func keepAlive(_ place: Int, at now: Micros) {
     transmit([FarChannel.keepAlive.rawValue] + (lines[place].peer?.told ?? []), on: place, at: now)
     lines[place].toldPeer = lines[place].peer
@@ -162,7 +163,7 @@ public struct Switchboard: Sendable {
   }
 }
 
-/// Identifies a line as long as it exists.
+/// Identifies a line as long as the line exists.
 public struct LineID: Hashable, Sendable, BitwiseCopyable {
   public let rawValue: UInt32
 }
@@ -182,18 +183,18 @@ public enum LineState: Hashable, Sendable {
   /// The called address is this program's own.
   case ourselves
   case proven(since: Micros)
-  /// Not heard since this time.
+  /// The other side has not been heard since this time.
   case away(since: Micros)
 }
 
 public struct LineView: Hashable, Sendable {
   public var id: LineID
-  /// Our calls that lead to it; empty: it called us.
+  /// The numbers of our calls that lead to the other side; empty: that side called us.
   public var calls: [Int]
   /// The last endpoint of the other side.
   public var peer: Endpoint?
   public var state: LineState
-  /// Missing part of the last thousand datagrams to us, 0 to 1; nil if too few have come.
+  /// The part of the last thousand datagrams to us that is missing, 0 to 1; nil if too few have come.
   public var loss: Double?
   /// Our endpoint, as the other side reports it.
   public var seen: Endpoint?

@@ -5,13 +5,13 @@ import BeatMath
 /// are the two cipher states of Noise. A datagram's number is its nonce.
 struct Keys: Sendable {
   let born: Micros
-  /// The index by which we find these keys in the other side's datagrams; ours carry `theirIndex`.
+  /// The index in the other side's datagrams, by which we find these keys. Our datagrams carry `theirIndex`.
   let ourIndex: UInt32
   private let theirIndex: UInt32
   private let sealing: FarKey
   private let opening: FarKey
-  /// Whether our call made them. Only the caller renews keys early, so that two sides that call each other do
-  /// not both do it.
+  /// Whether our call made these keys. Only the caller renews keys early, so that of two sides that call each
+  /// other only one renews them.
   let areWeCaller: Bool
   private(set) var sent: UInt64 = 0
   private(set) var window = ReplayWindow()
@@ -29,7 +29,7 @@ struct Keys: Sendable {
   }
 
   var isSpent: Bool { sent >= FarLimits.numbers }
-  /// When to make new keys.
+  /// The time at which new keys are due.
   var renewal: Micros {
     guard sent < FarLimits.renewalNumber else { return born }
     return born + (areWeCaller ? FarLimits.renewal : FarLimits.lateRenewal)
@@ -45,7 +45,7 @@ struct Keys: Sendable {
   }
 
   enum Opened {
-    /// `isNewest`: newer than all before; false if it was overtaken.
+    /// `isNewest`: the datagram is newer than all before; false: a newer datagram has overtaken it.
     case plain([UInt8], isNewest: Bool)
     case replayed, forged
   }
@@ -63,9 +63,9 @@ struct Keys: Sendable {
 }
 
 extension FarKey {
-  /// Four letters to compare over the telephone. Equal letters mean equal keys, except for one in a million.
-  /// They reveal twenty bits of the stretched key: an attacker can test words against them, but must stretch
-  /// each.
+  /// Four letters to compare over the telephone. Equal letters mean equal keys: only one in a million other
+  /// keys has the same letters. The letters reveal twenty bits of the stretched key: an attacker can test
+  /// guessed words against the letters, but must stretch each guess.
   public func name(by cipher: any FarCipher.Type) -> String {
     let alphabet = [Character]("23456789abcdefghjkmnpqrstuvwxyz0")
     let name = cipher.hmac([UInt8]("tactus far wire 2: name".utf8), key: self)
@@ -73,21 +73,23 @@ extension FarKey {
   }
 }
 
-/// The last 1024 numbers: each is accepted once. Older ones are refused.
+/// The last 1024 datagram numbers, and which of them were received. Each number is accepted once; older
+/// numbers are refused.
 struct ReplayWindow: Sendable {
   private var words = InlineArray<16, UInt64>(repeating: 0)
   /// The number after the highest one received.
   private var end: UInt64 = 0
 
   static let size: UInt64 = 1024
-  /// The newest of them may still be on their way, and do not count as missing.
+  /// The newest numbers may still be on their way, and do not count as missing.
   private static let late: UInt64 = 64
 
   func isNew(_ number: UInt64) -> Bool {
     number >= end || end - number <= ReplayWindow.size && !contains(number)
   }
 
-  /// Marks a number that `isNew`. Returns whether it is the highest so far.
+  /// Marks a number as received; `isNew` must be true for it. Returns whether the number is the highest so
+  /// far.
   mutating func take(_ number: UInt64) -> Bool {
     let isHighest = number >= end
     if isHighest {
@@ -102,7 +104,8 @@ struct ReplayWindow: Sendable {
     return isHighest
   }
 
-  /// The missing part of the expected numbers; nil if too few were sent.
+  /// The part of the expected datagram numbers that has not arrived, 0 to 1; nil if too few datagrams were
+  /// sent.
   var loss: Double? {
     guard end >= 4 * ReplayWindow.late else { return nil }
     let numbers = end - min(end, ReplayWindow.size)..<end - ReplayWindow.late

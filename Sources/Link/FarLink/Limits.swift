@@ -6,9 +6,9 @@ import LinkAddresses
 public enum FarLimits {
   /// Bytes that a seal adds to a datagram.
   public static var tag: Int { 16 }
-  /// Lines that we call, and lines that call us.
+  /// The most lines that we call, and the most lines that call us.
   public static var lines: Int { 8 }
-  /// Addresses of one name.
+  /// The most addresses that we call for one host name.
   static var addresses: Int { 4 }
   /// Interval of keep-alives on an idle line. Routers forget a flow after thirty seconds at the earliest, and
   /// the other side should notice a cut soon.
@@ -22,22 +22,24 @@ public enum FarLimits {
   public static var callSpacing: Micros { Micros(1_000_000) }
   static var eagerCalls: Int { 60 }
   static var patience: Micros { Micros(3_000_000) }
-  /// Calls that can still be answered.
+  /// The most calls on one line that can still be answered.
   static var attempts: Int { 3 }
-  /// Handshakes that wait for a first sealed datagram, and how long they wait.
+  /// The most handshakes that wait for a first sealed datagram, and how long they wait.
   static var candidates: Int { 64 }
   static var candidateLife: Micros { Micros(5_000_000) }
-  /// The caller renews the keys after this time or number of datagrams. The former keys still open datagrams
-  /// for `overlap`. Keys end after `keyLife`.
+  /// The caller renews the keys after the time `renewal`, or after `renewalNumber` datagrams. The former keys
+  /// still open datagrams for the time `overlap`. Keys end after `keyLife`.
   public static var renewal: Micros { Micros(1_800_000_000) }
-  /// A side that was called, and calls as well, renews only if the other side has not.
+  /// A side that was called, and calls as well, renews the keys after this longer time: only if the other
+  /// side has not.
   static var lateRenewal: Micros { Micros(3_600_000_000) }
   static var renewalNumber: UInt64 { 1 << 40 }
   static var overlap: Micros { Micros(5_000_000) }
   public static var keyLife: Micros { Micros(7_200_000_000) }
-  /// Most datagrams that a key seals; their numbers begin with 0.
+  /// The most datagrams that a key seals; their numbers begin with 0.
   static var numbers: UInt64 { 1 << 48 }
-  /// Datagrams that may be sent to the address where the other side was heard last: five seconds of pings.
+  /// The most datagrams that may be sent to the other side until it is heard again from the same endpoint:
+  /// five seconds of pings.
   static var credit: Int { 128 }
   /// Hellos from one `Caller` that are opened in a second (`knocks`), and that are answered (`entries`).
   /// Opening one takes a hash, three HMACs and a cipher, each of some dozens of bytes.
@@ -48,7 +50,7 @@ public enum FarLimits {
   static var answers: Int { 400 }
   /// Accepted hellos that are remembered, because a repeated one must be refused.
   static var hellos: Int { 1024 }
-  /// Outputs that wait if the caller does not take them.
+  /// The most outputs that wait to be taken.
   static var outputs: Int { 1024 }
 }
 
@@ -67,11 +69,11 @@ public struct FarCounters: Hashable, Sendable, BitwiseCopyable {
   public var reflected = 0
   /// Datagrams for keys that no longer exist, or calls where none are accepted.
   public var unasked = 0
-  /// More calls from an address than any honest side makes.
+  /// Datagrams over a limit: more hellos or answers than any honest side sends.
   public var flooded = 0
-  /// Lines over the limit.
+  /// Lines that were refused because there were too many.
   public var crowdedOut = 0
-  /// Datagrams for a side that is not heard, or too many outputs at once.
+  /// Datagrams that were not sent: the other side is not heard, or too many outputs waited.
   public var unsent = 0
   public var handshakes = 0
 
@@ -83,7 +85,8 @@ struct RecentHellos: Sendable {
   private var halves: [UInt64] = []
   private var next = 0
 
-  /// Compares 64 bits. If two hellos collide by chance, the next hello succeeds.
+  /// Whether no hello with this public half was accepted before. Only 64 bits are compared: if two halves are
+  /// equal there by chance, the caller's next hello succeeds.
   mutating func isNew(_ half: FarKey) -> Bool {
     let mark = UInt64(bigEndianBytes: half.bytes.prefix(8))
     guard !halves.contains(mark) else { return false }
@@ -93,7 +96,7 @@ struct RecentHellos: Sendable {
   }
 }
 
-/// The source of a hello. A room that was here, or that is called, has limits of its own, so that a flood
+/// The source of a hello. A room that has called us, or that we call, has limits of its own, so that a flood
 /// from other addresses cannot keep it from returning.
 enum Caller: Hashable, Sendable {
   case known(LineID)

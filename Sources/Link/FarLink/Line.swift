@@ -2,17 +2,17 @@
 import BeatMath
 import LinkAddresses
 
-/// Another side, proven or called. It has one line, whatever number of names we call it by, and even if it
-/// calls us, too.
+/// The line to another side, which is proven or called. A side has only one line, even if we call it by
+/// several names and it calls us, too.
 struct Line: Sendable {
   let id: LineID
   /// Our calls to the other side with their addresses, in the order of the settings. Empty: that side called
   /// us.
   private(set) var calls: [Call]
-  /// Hellos since the other side was heard last. They go to its addresses in turn.
+  /// The number of hellos that we sent since the other side was heard last. They go to its addresses in turn.
   private var hellos = 0
   var attempts: [Attempt] = []
-  /// The value of `hellos` when one of them came back to us.
+  /// The value of `hellos` when one of our hellos came back to us.
   private var ownHello: Int?
   private var called: Micros?
 
@@ -20,14 +20,15 @@ struct Line: Sendable {
   private(set) var peerName: UInt64?
   private(set) var peer: Endpoint?
   private(set) var current: Keys?
-  /// Opens datagrams that were on their way when the keys were renewed.
+  /// The former keys, which open datagrams that were on their way when the keys were renewed.
   private(set) var previous: Keys?
-  /// Datagrams that may go to `peer` until it is heard again. An attacker may forge its address, and must not
-  /// be able to direct a flood at a stranger.
+  /// The number of datagrams that may go to `peer` until that side is heard again. An attacker may forge a
+  /// sender's address, and must not be able to direct a flood at a stranger.
   private(set) var credit = 0
   /// Limit for answers to our calls (`FarLimits.answers`).
   var answers: TokenBucket
-  /// Our endpoint as the other side sees it, and the one that we have reported to it.
+  /// `seen`: our endpoint, as the other side reported it. `toldPeer`: the other side's endpoint, as we last
+  /// reported it to that side.
   var seen: Endpoint?
   var toldPeer: Endpoint?
   private var proven: Micros?
@@ -67,7 +68,7 @@ struct Line: Sendable {
 
   /// A call of ours that can still be answered.
   struct Attempt: Sendable {
-    /// The index by which the other side will answer.
+    /// The index that the other side puts into its answer, so that we find this attempt by it.
     let index: UInt32
     let handshake: CallerHandshake
   }
@@ -89,7 +90,7 @@ struct Line: Sendable {
       id: id, calls: calls.map(\.number), peer: peer, state: state, loss: current?.window.loss, seen: seen)
   }
 
-  /// As of the last deadline.
+  /// Whether the other side was away at the last deadline.
   private var isSilent = false
 
   // MARK: Received
@@ -103,12 +104,14 @@ struct Line: Sendable {
     peer = sender
     attempts.removeAll()
     proven = proven.flatMap { isAway(at: now) ? nil : $0 } ?? now
-    // A caller's address is sure when it speaks again; a side that we called has spoken from there twice.
+    // A caller's address is certain only after the caller's next datagram. A side that we called has already
+    // sent us two datagrams from its address.
     credit = isThere || candidate.line != nil && candidate.peer == sender ? FarLimits.credit : 1
     note(at: now)
   }
 
-  /// Notes a datagram under these keys. The newest one shows where the other side is.
+  /// Notes a datagram that was sealed with these keys. The newest datagram shows the present endpoint of the
+  /// other side.
   mutating func hear(_ keys: Keys, isCurrent: Bool, isNewest: Bool, from sender: Endpoint, at now: Micros) {
     if isCurrent { current = keys } else { previous = keys }
     note(at: now)
@@ -124,8 +127,8 @@ struct Line: Sendable {
     (hellos, ownHello) = (0, nil)
   }
 
-  /// Whether to report its endpoint: it differs from the one reported last, and was confirmed by a second
-  /// datagram.
+  /// Whether we must report to the other side which endpoint it has: that endpoint differs from the one
+  /// reported last, and a second datagram has confirmed it.
   var owesSight: Bool { toldPeer != peer && credit > 1 }
 
   func isOverlapping(at now: Micros) -> Bool {
@@ -177,7 +180,7 @@ struct Line: Sendable {
     return current.map { isSilent || now >= $0.renewal } ?? true
   }
 
-  /// When to call: while the side is away, and to renew the keys.
+  /// The time of the next call: soon while the other side is away, otherwise when the keys must be renewed.
   private var callDue: Micros? {
     guard calls.contains(where: { !$0.addresses.isEmpty }) || !calls.isEmpty && peer != nil else {
       return nil
@@ -189,7 +192,7 @@ struct Line: Sendable {
     return max(next ?? current.renewal, current.renewal)
   }
 
-  /// The address to call now: its last endpoint and the addresses of its names, in turn.
+  /// The endpoint to call now: the other side's last endpoint and the addresses of its names, in turn.
   mutating func nextAddress(at now: Micros) -> Endpoint {
     called = now
     defer { hellos += 1 }

@@ -58,8 +58,8 @@ struct SymmetricState: Sendable {
     (chainingKey, key) = (made[0], made[1])
   }
 
-  /// The token `e`. With a pre-shared key it goes into the key, too (section 9.2), so that no two handshakes
-  /// seal with the same key.
+  /// The token `e`. In a handshake with a pre-shared key, the public half also goes into the key (section
+  /// 9.2), so that no two handshakes seal with the same key.
   mutating func mix(ephemeral half: FarKey) {
     mixHash(half.bytes)
     mixKey(half)

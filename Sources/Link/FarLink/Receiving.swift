@@ -6,8 +6,8 @@ public import LinkAddresses
 extension Switchboard {
   /// Takes a datagram. `mayCall`: false at an address where rooms may not call; then a hello changes nothing.
   ///
-  /// Returns whether it shows that a caller is there. Then the caller's way to us is known: our address that
-  /// received it.
+  /// Returns whether the datagram shows that a caller is there. If so, the caller reaches us at the address
+  /// that received the datagram.
   @discardableResult
   public mutating func receive(
     _ bytes: UnsafeRawBufferPointer, from sender: Endpoint, mayCall: Bool = true, at now: Micros,
@@ -44,7 +44,7 @@ extension Switchboard {
     guard let handshake = CalledHandshake(from: handshakeStart, reading: hello),
       let theirs = Datagram.Introduction(handshake.payload)
     else { return refuse(sender, at: now) }
-    // The sender has the key, or replays a hello: another side's, or our own.
+    // The sender has the key, or it replays a hello of another side or of ours.
     guard theirs.name != name else {
       counters.reflected += 1
       for place in lines.indices
@@ -127,8 +127,8 @@ extension Switchboard {
     return nil
   }
 
-  /// Adopts a candidate. Returns the index of its line: that of our call, that of a known caller at any
-  /// address, or a new one.
+  /// Adopts a candidate. Returns the index of its line: the line of our call, the line of a known caller at
+  /// any address, or a new line.
   private mutating func adopt(_ candidate: Candidate, from sender: Endpoint, at now: Micros) -> Int? {
     guard let place = place(for: candidate, at: now) else {
       counters.crowdedOut += 1
@@ -143,8 +143,8 @@ extension Switchboard {
       if known != nil { emit(.closed(lines[place].id)) }
       emit(.opened(lines[place].id))
     }
-    // The caller waits for a first datagram under the new keys, the called side for one that proves the
-    // return path.
+    // The caller waits for a first datagram under the new keys. The called side waits for one that proves
+    // that its own datagrams arrive.
     keepAlive(place, at: now)
     return place
   }
@@ -200,8 +200,8 @@ extension Switchboard {
     }
   }
 
-  /// Closes the line. Our calls go on, each on a line of its own: names of one machine may lead to two by
-  /// now.
+  /// Closes the line. Our calls continue, each on a line of its own: names that led to one machine may lead
+  /// to two machines by now.
   private mutating func leave(_ place: Int, at now: Micros) {
     let calls = lines[place].calls
     close(place)
