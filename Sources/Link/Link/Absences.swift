@@ -4,8 +4,8 @@ internal import BeatMath
 /// Decides when to close a gateway whose address can no longer be used, from values and the time alone.
 ///
 /// A gateway outlives a short absence: a radio roams, a switch port renegotiates, a cable is moved, a network
-/// manager takes the address away until there is a carrier. A closed gateway takes its peers with it, and the
-/// last of them the session with the tempo that was set meanwhile. A gateway that stays open loses datagrams
+/// manager takes the address away until there is a carrier. If a gateway closes, its peers are lost, and with
+/// the last peer the session and the tempo that was set meanwhile. A gateway that stays open loses datagrams
 /// and nothing else, as long as the peers remember us.
 struct Absences: Sendable {
   /// The time of the first scan that missed the address.
@@ -19,9 +19,9 @@ struct Absences: Sendable {
 
   func contains(_ address: LocalAddress) -> Bool { since[address] != nil }
 
-  /// Updates which of the `open` addresses are missing after a scan has `found` its addresses. Returns those
-  /// to close: addresses that were missing for too long, and the longest missing ones if found and missing
-  /// together exceed `limit`.
+  /// Updates which of the `open` addresses are missing after a scan has `found` its addresses. Returns the
+  /// addresses to close: those that were missing for too long, and, if found and missing addresses together
+  /// exceed `limit`, those that are missing for longest.
   mutating func learn(
     found: some Sequence<LocalAddress>, open: [LocalAddress], limit: Int, at now: Micros
   ) -> Set<LocalAddress> {

@@ -13,7 +13,7 @@ enum AddressScan {
     var neighbours: Neighbourhood
     /// The networks of all interfaces.
     var machine: Neighbourhood
-    /// The addresses to use, and those over the limit.
+    /// The addresses to use, and the addresses over the limit, which are not used.
     var used, left: ArraySlice<LocalAddress>
   }
 
@@ -22,8 +22,8 @@ enum AddressScan {
     case refused(LocalAddress, SystemFailure)
   }
 
-  /// Looks at interfaces that are up and wanted (nil: all). Only those with a carrier get gateways, but the
-  /// neighbours of the others count, too. Fails if no descriptor is free.
+  /// Looks at interfaces that are up and wanted (`wanted` is nil: all). Only those with a carrier get
+  /// gateways, but the neighbours of the others count, too. Fails if no descriptor is free.
   static func look(on wanted: Set<String>?) throws(SystemFailure) -> Found {
     guard let interfaces = Interface.up() else { throw SystemFailure(call: "getifaddrs", code: errno) }
     let chosen = interfaces.filter { wanted?.contains($0.name) ?? true }
@@ -43,8 +43,8 @@ enum AddressScan {
 
 // How the results of a scan reach the engine.
 extension Engine {
-  /// Returns whether a scan is due. The scan runs without the lock, in three steps: look, `learn`, open the
-  /// addresses that `learn` returns and `take` the result.
+  /// Returns whether a scan is due. The scan runs without the lock, in three steps: `look`; `learn`; then
+  /// `open` for each address that `learn` returns, and `take` the results.
   mutating func beginScan(isNews: Bool, at now: Micros) -> Bool {
     guard gateways.isScanDue(isNews: isNews, at: now) else { return false }
     gateways.beginScan(at: now)
@@ -60,14 +60,15 @@ extension Engine {
   mutating func learn(_ found: AddressScan.Found, at now: Micros) -> [(LocalAddress, GatewayID)] {
     guard session.isEnabled else { return [] }
     for gateway in gateways.learn(found, at: now) {
-      // Feed first, so that the session still says goodbye through it.
+      // The session gets the closing first, so that it can still say goodbye through this gateway.
       feed(.gatewayClosed(gateway.id), at: now)
       close(gateway)
     }
     return gateways.missing(of: found.used)
   }
 
-  /// If Link was disabled meanwhile, the sockets close with the values.
+  /// Takes over the opened sockets. If Link was disabled meanwhile, they are closed when these values are
+  /// released.
   mutating func take(_ opened: [AddressScan.Opened]) {
     guard session.isEnabled else { return }
     gateways.take(opened)

@@ -2,14 +2,14 @@
 import Glibc
 import Synchronization
 
-/// Brings one kind of news to a callback and to streams.
+/// Delivers the changes of one value to a callback and to streams.
 package final class Announcer<News: Equatable & Sendable>: Sendable {
   package typealias Callback = @Sendable (News) -> Void
 
   private struct Listener: Sendable {
     let yield: @Sendable (News) -> Void
     let finish: @Sendable () -> Void
-    /// The news that the stream got last.
+    /// The value that the stream got last.
     var last: News?
   }
 
@@ -30,8 +30,8 @@ package final class Announcer<News: Equatable & Sendable>: Sendable {
 
   private static var ownThread: UInt { UInt(pthread_self()) }
 
-  /// Replaces the callback. Waits until a running call of the former one has ended, unless the callback
-  /// itself is here.
+  /// Replaces the callback. Waits until a running call of the former callback has ended, unless that callback
+  /// itself calls this function.
   package func setCallback(_ callback: Callback?) {
     // The former callback is released outside the lock, because its release may run any code.
     let former = parts.withLock { parts in
@@ -42,7 +42,7 @@ package final class Announcer<News: Equatable & Sendable>: Sendable {
     call.withLock { _ in }
   }
 
-  /// Call it from one thread only.
+  /// Delivers a value. Call this function from one thread only.
   package func tell(_ news: News) {
     let streams = parts.withLock { parts in
       let streams = parts.streams.filter { $0.value.last != news }
@@ -59,8 +59,8 @@ package final class Announcer<News: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// A stream of `transform`'s results that begins with the one for `first`, and of unread ones keeps the
-  /// newest. It ends with the announcer.
+  /// A stream of `transform`'s results. The first is for `first`. Of results that were not read yet, the
+  /// stream keeps only the newest. The stream ends with the announcer.
   package func stream<Told: Sendable>(
     from first: News, _ transform: @escaping @Sendable (News) -> Told
   ) -> AsyncStream<Told> {
@@ -83,7 +83,7 @@ package final class Announcer<News: Equatable & Sendable>: Sendable {
     return stream
   }
 
-  /// Ends all streams; nothing is delivered after it.
+  /// Ends all streams; nothing is delivered afterwards.
   package func end() {
     let streams = parts.withLock { parts in
       parts.hasEnded = true

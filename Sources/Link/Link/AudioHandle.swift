@@ -9,19 +9,21 @@ import Synchronization
 extension Link {
   /// Link for an audio callback: captures, edits and commits without lock, allocation or system call.
   ///
-  /// There is one for each `Link`, and it cannot be copied: put it into the callback's context. It belongs to
-  /// one thread at a time, the audio thread. It may outlive its `Link`, and then works alone. Let it go on
-  /// another thread after the audio has stopped: if its `Link` is gone, that frees memory.
+  /// There is one handle for each `Link`, and it cannot be copied: put it into the callback's context. A
+  /// handle belongs to one thread at a time, the audio thread. The handle may outlive its `Link`, and then
+  /// works alone. Release it on another thread, after the audio has stopped: if its `Link` is gone, the
+  /// release frees memory.
   ///
-  /// The audio thread cannot wake Link's thread, which would take a system call. Link's thread looks for
-  /// commits instead, every 5 ms while there are peers, and sends them then. That delays the news, not the
-  /// music: a change names the time from which it holds, and the audio thread itself sees it at once.
+  /// The audio thread cannot wake Link's thread, which would take a system call. Instead, Link's thread
+  /// checks for commits, every 5 ms while there are peers, and then sends them. That delays the datagrams,
+  /// not the music: a change contains the time from which it is valid, and the audio thread itself sees the
+  /// change at once.
   ///
   /// All functions but the release are real-time-safe, and for the thread that owns the handle. Those that
   /// capture or commit are mutating.
   public struct AudioHandle: ~Copyable, Sendable {
-    /// Keeps the memory of the two pointers alive. The audio thread never touches it, so it counts no
-    /// references.
+    /// Keeps the memory of the two pointers alive. The audio thread never touches this property, and so
+    /// counts no references.
     private let room: AudioRoom
     nonisolated(unsafe) private let shared: UnsafePointer<AudioShared>
     nonisolated(unsafe) private let own: UnsafeMutablePointer<AudioOwn>
@@ -39,8 +41,8 @@ extension Link {
 
     deinit { room.isTaken.store(false, ordering: .releasing) }
 
-    /// Returns the session's state as this thread should see it now. For a second after its own commit, it
-    /// sees its own values whatever the network says.
+    /// Returns the session's state as this thread should see it now. For a second after a commit, the thread
+    /// sees the values that it committed, whatever peers send.
     ///
     /// Thread-safe: no, one thread owns the handle. Real-time-safe: yes.
     @_noLocks @_noAllocation
@@ -58,7 +60,8 @@ extension Link {
 
     /// Puts the changes since the capture into the session; an unchanged state does nothing.
     ///
-    /// - Returns: False if 256 commits wait already. Then nothing has changed, here or there.
+    /// - Returns: False if 256 commits wait already. Then nothing has changed, neither in the session nor for
+    ///   this thread.
     ///
     /// Thread-safe: no, one thread owns the handle. Real-time-safe: yes.
     @discardableResult
@@ -70,7 +73,8 @@ extension Link {
     /// - Parameters:
     ///   - state: A captured and edited state.
     ///   - now: The present instant, from ``Link/now``.
-    /// - Returns: False if 256 commits wait already. Then nothing has changed, here or there.
+    /// - Returns: False if 256 commits wait already. Then nothing has changed, neither in the session nor for
+    ///   this thread.
     ///
     /// Thread-safe: no, one thread owns the handle. Real-time-safe: yes.
     @discardableResult
@@ -89,8 +93,8 @@ extension Link {
       takeNews() ? own.pointee.captured : capture(at: now)
     }
 
-    /// Returns whether the last capture still holds: nothing was published, and no commit of ours is recent.
-    /// This is so in nearly every cycle, and then the clock is not even read.
+    /// Returns whether the last capture is still valid: nothing was published, and no commit of ours is
+    /// recent. This is so in nearly every cycle, and then the clock is not even read.
     @_noLocks @_noAllocation
     private mutating func takeNews() -> Bool {
       shared.pointee.captures.store(
@@ -148,11 +152,11 @@ extension Link {
   }
 }
 
-/// Shared by both threads at once: atomics and handoffs only.
+/// The memory that the audio thread and Link's thread use at once: atomics and handoffs only.
 struct AudioShared: ~Copyable, Sendable {
   let session: Latest<SessionSnapshot>
   let changes: SPSCQueue<SessionChange>
-  /// Shows Link's thread that the audio thread runs.
+  /// The number of captures. A change shows Link's thread that the audio thread runs.
   let captures = Atomic<UInt>(0)
 
   init(_ snapshot: SessionSnapshot) {
@@ -161,7 +165,7 @@ struct AudioShared: ~Copyable, Sendable {
   }
 }
 
-/// Used by the audio thread alone.
+/// The memory that only the audio thread uses.
 struct AudioOwn: BitwiseCopyable {
   var session: AudioSession
   var published: SessionSnapshot
@@ -179,7 +183,7 @@ struct AudioOwn: BitwiseCopyable {
 final class AudioRoom: SessionObserver {
   nonisolated(unsafe) let shared: UnsafeMutablePointer<AudioShared>
   nonisolated(unsafe) let own: UnsafeMutablePointer<AudioOwn>
-  /// Whether an `AudioHandle` uses it.
+  /// Whether an `AudioHandle` uses this memory.
   let isTaken = Atomic(false)
   private let lastCaptures = Atomic<UInt>(0)
 
@@ -200,7 +204,7 @@ final class AudioRoom: SessionObserver {
 
   func nextChange() -> SessionChange? { shared.pointee.changes.pop() }
 
-  /// `.soon` if there was a capture since the last call.
+  /// `.soon` if there was a capture since this property was last read.
   var pace: CommitPace {
     let captures = shared.pointee.captures.load(ordering: .relaxed)
     return lastCaptures.exchange(captures, ordering: .relaxed) != captures ? .soon : .late

@@ -5,17 +5,17 @@ package import LinkSession
 package import LinkSystem
 package import LinkWire
 
-/// The receiver of Link's knowledge of the network, for Link Audio, which runs beside a `Link` with its own
+/// Receives for Link Audio what Link knows about the network. Link Audio runs beside a `Link`, with its own
 /// sockets and thread.
 ///
 /// Any thread that works on the session may call it, with Link's lock held. So its functions must be short
 /// and must not call Link.
 package protocol AudioListener: AnyObject, Sendable {
-  /// All current gateways, and the networks whose senders may be heard on them.
+  /// Receives all current gateways, and the networks whose datagrams are accepted there.
   func hear(_ gateways: [AudioGateway], _ neighbours: Neighbourhood)
-  /// Our id and our session.
+  /// Receives the node id of this program and the id of its session.
   func hear(node: NodeID, session: SessionID)
-  /// A peer's sighting, on a gateway for which `Link.setAudioSocket` gave our endpoint.
+  /// Receives a sighting of a peer on a gateway for which `Link.setAudioSocket` has set our endpoint.
   func hear(_ sighting: AudioSighting)
 }
 

@@ -46,12 +46,12 @@ extension Link {
   public enum ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A tempo that is not a number, or outside 20 to 999 BPM.
     case tempo(Double)
-    /// An empty set of interfaces; nil is all.
+    /// An empty set of interfaces; nil stands for all interfaces.
     case noInterface
     /// A name that no interface can have.
     case interface(String)
 
-    /// The reason in words.
+    /// The reason as a sentence.
     public var description: String {
       switch self {
       case .tempo(let tempo): "a session has 20 to 999 BPM, not \(tempo)"

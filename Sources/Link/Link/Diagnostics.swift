@@ -18,7 +18,7 @@ extension Link {
       self = .system(call: "\(failure.call)", code: failure.code)
     }
 
-    /// The reason in words, like "bind: Address already in use".
+    /// The reason as text, like "bind: Address already in use".
     public var description: String {
       switch self {
       case .noInterface: "no running interface has an address"
@@ -73,7 +73,7 @@ extension Link {
       counters = engine.session.counters
     }
 
-    /// The main values in words, like "192.168.1.2; 2 peers; sent 40, heard 12".
+    /// The main values as text, like "192.168.1.2; 2 peers; sent 40, heard 12".
     public var description: String {
       let place = failure.map { "\($0)" } ?? addresses.joined(separator: " ")
       return "\(place); \(peerCount) peers; sent \(sent), heard \(received)"
@@ -82,7 +82,7 @@ extension Link {
 }
 
 extension Link.Diagnostics {
-  /// Limits the list, because anyone can invent thousands of peers.
+  /// The most entries of ``peers``. The list has a limit because anyone can invent thousands of peers.
   public static let placeLimit = 32
 
   /// An address, and the number of Link programs there.
@@ -107,10 +107,10 @@ final class LinkStatus: Sendable {
   let isStartStopSyncEnabled = Atomic(false)
   let peerCount = Atomic(0)
   let isConnected = Atomic(false)
-  /// The bits of a `Double`, in BPM.
+  /// The tempo in BPM, as the bits of a `Double`.
   let tempo = Atomic<UInt64>(0)
   let isPlaying = Atomic(false)
-  /// Wants to be on the network and cannot; `Diagnostics.failure` gives the reason.
+  /// Whether Link should be on the network and cannot; `Diagnostics.failure` gives the reason.
   let isMute = Atomic(false)
 
   func update(_ snapshot: SessionSnapshot) {

@@ -7,8 +7,8 @@ internal import LinkSystem
 // The connection with other rooms.
 extension Link {
   /// Sets the correction for asymmetric paths to the other rooms, and the distance of their grids. The
-  /// correction comes in slowly, the distance at once. `calls` has an additional correction for each called
-  /// room, in the order of `FarSettings.calls`.
+  /// correction takes effect slowly, the distance at once. `calls` has an additional correction for each
+  /// called room, in the order of `FarSettings.calls`.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   package func setFar(correction: Micros, distance: Beats, calls: [Micros]) {
@@ -23,10 +23,12 @@ extension Engine {
     carryOut(far?.hear(bytes, arrival, of: gateways.machine) ?? [])
   }
 
-  /// The port to open sockets for other rooms at, if they are due. The caller opens them without the lock.
+  /// The port for the sockets to other rooms, if it is time to open them. The caller opens them without the
+  /// lock.
   func farPortToOpen(at now: Micros) -> UInt16? { session.isEnabled ? far?.portToOpen(at: now) : nil }
 
-  /// If Link was disabled meanwhile, the sockets close with the values.
+  /// Takes over the opened sockets. If Link was disabled meanwhile, they are closed when these values are
+  /// released.
   mutating func takeFar(_ opened: Result<[FarSocket], SystemFailure>, at now: Micros) {
     guard session.isEnabled else { return }
     far?.take(opened, at: now)
@@ -37,12 +39,12 @@ extension Engine {
     carryOut(far?.meetDeadlines(at: now) ?? [])
   }
 
-  /// Takes the user's new settings while it runs.
+  /// Applies the user's new settings for other rooms while Link runs.
   mutating func setFar(correction: Micros, distance: Beats, calls: [Micros], at now: Micros) {
     carryOut(far?.set(correction: correction, distance: distance, calls: calls) ?? [])
   }
 
-  /// Passes on messages of other rooms, and rooms that came or went.
+  /// Gives the session the messages of other rooms, and the rooms that came or went.
   private mutating func carryOut(_ events: [FarWires.Event]) {
     for event in events {
       let now = HostClock.micros()

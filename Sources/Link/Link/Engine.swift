@@ -37,7 +37,7 @@ struct Engine: Sendable {
   /// engine.
   private var outgoing: [Outgoing] = []
 
-  /// A part with its own audio thread, and the number of its changes that are in the session.
+  /// A part with its own audio thread, and the number of its last change that is in the session.
   private struct Door {
     let door: any SessionObserver
     var workedIn: UInt64 = 0
@@ -46,7 +46,8 @@ struct Engine: Sendable {
   /// Datagrams read from a socket in one turn, so that a flood does not delay the other sockets.
   static var datagramsPerTurn: Int { 64 }
   static var changesPerTurn: Int { 1024 }
-  /// Events that wait. More come only while a callback blocks; then the newest of each kind stays.
+  /// The most events that wait to be delivered. More come only while a callback blocks; then only the newest
+  /// event of each kind is kept.
   static var eventLimit: Int { 64 }
 
   init(
@@ -65,9 +66,9 @@ struct Engine: Sendable {
 
 // Calls of app threads.
 extension Engine {
-  /// Turning off takes effect at once, goodbye included, so that a program may end right afterwards; changes
-  /// that an audio thread committed before are sent first. The network thread closes the sockets, and does
-  /// all of turning on.
+  /// Turns Link on or off. Turning off sends the changes that an audio thread has committed, and then the
+  /// goodbye, without waiting for the network thread. So a program may end right afterwards. The network
+  /// thread closes the sockets, and does all that turning on needs.
   mutating func want(_ isWanted: Bool, at now: Micros) {
     self.isWanted = isWanted
     guard !isWanted && session.isEnabled else { return }
@@ -87,7 +88,8 @@ extension Engine {
     feed(.commit(change), at: now)
   }
 
-  /// Changes that an audio thread committed before still count under the old setting.
+  /// Switches start/stop sync. Changes that an audio thread committed before are applied under the old
+  /// setting.
   mutating func enableStartStopSync(_ isOn: Bool, at now: Micros) {
     collectAudioChanges(at: now)
     feed(.enableStartStopSync(isOn), at: now)
@@ -166,7 +168,7 @@ extension Engine {
     return [deadline, gateways.nextScan, nextLook, far?.nextWake].compactMap(\.self).min()
   }
 
-  /// The part of a turn after all input was read.
+  /// Does the part of the network thread's turn that comes after all input was read.
   mutating func work(at now: Micros) {
     noticeSleep(at: now)
     collectAudioChanges(at: now)
@@ -194,7 +196,8 @@ extension Engine {
     events.removeAll()
   }
 
-  /// Handles a datagram that was read at `read`. Each gets a time of its own, because pings are measurements.
+  /// Handles a datagram that was read at `read`. Each datagram gets a time of its own, because pings are
+  /// measurements.
   mutating func hear(
     _ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival, by inlet: Inlet, read: Micros
   ) {

@@ -15,7 +15,7 @@ final class FarNames: Sendable {
   }
 
   private let names: Mutex<[Name]>
-  /// Rings when a name was resolved.
+  /// Wakes the network thread when a name was resolved.
   private let bell = WakeUp()
 
   /// Interval of new lookups: the name of a room that does not answer may have a new address.
@@ -23,13 +23,13 @@ final class FarNames: Sendable {
 
   init(_ hosts: [FarHost]) {
     names = Mutex(hosts.map { Name(host: $0) })
-    // If it fails, a result waits for the thread's next turn.
+    // If this fails, a result waits for the network thread's next turn.
     try? bell.open()
   }
 
   var descriptor: Int32 { bell.descriptor }
 
-  /// Starts a lookup, unless one was started recently. An address needs none.
+  /// Starts a lookup, unless one was started recently. An address needs no lookup.
   func ask(_ number: Int, at now: Micros) {
     let host = names.withLock { names -> FarHost? in
       guard names.indices.contains(number), !names[number].isAsked, names[number].next <= now else {

@@ -4,19 +4,19 @@ package import FarLink
 package import LinkAddresses
 internal import LinkSystem
 
-/// The other rooms, and the secrets and sockets to talk to them.
+/// The settings for other rooms: the rooms that we call, and the key and the port for all rooms.
 package struct FarSettings: Sendable {
   /// Rooms that we call.
   package var calls: [FarCall]
   /// The port for calls of other rooms; nil: none may call.
   package var port: UInt16?
-  /// The local address for such calls; nil: any.
+  /// The local address for calls of other rooms; nil: any.
   package var door: Address?
   package var key: FarKey
   package var cipher: any FarCipher.Type
   /// The key is public: accept only senders in a private network, such as a VPN.
   package var isKeyPublic = false
-  /// Correction for all rooms (`FarWire.correction`): by how much they are earlier than measured.
+  /// Correction for all rooms (`FarWire.correction`): by how much the rooms are earlier than measured.
   package var correction = Micros.zero
   /// Distance of the other rooms' grids (`FarWire.distance`), in beats behind ours.
   package var distance = Beats.zero
@@ -35,7 +35,7 @@ package struct FarSettings: Sendable {
 /// A called room, as users write it: `HOST`, or `HOST offset=3`.
 package struct FarCall: Hashable, Sendable {
   package var host: FarHost
-  /// Correction for this room alone, in addition to that for all (`FarWire.correction`).
+  /// Correction for this room alone, in addition to the correction for all rooms (`FarWire.correction`).
   package var correction = Micros.zero
 
   /// Returns nil if the text is malformed, or the offset in milliseconds is not within `offsets`.
@@ -57,8 +57,8 @@ package struct FarHost: Hashable, Sendable, CustomStringConvertible {
   package var host: String
   package var port: UInt16
 
-  /// `HOST`, `HOST:PORT`, `[IPV6]:PORT` or `IPV6`; nil if it is none of these, or not the address of a single
-  /// machine.
+  /// Reads `HOST`, `HOST:PORT`, `[IPV6]:PORT` or `IPV6`. Returns nil if the text is none of these, or has an
+  /// address that is not that of a single machine.
   package init?(_ text: some StringProtocol, usually port: UInt16 = FarSettings.usualPort) {
     let parts = Address(text) == nil ? Endpoint.split(text) : nil
     host = parts?.host ?? String(text)
@@ -86,27 +86,28 @@ package struct FarHost: Hashable, Sendable, CustomStringConvertible {
 
 /// Another room, as users see it.
 package struct FarRoom: Hashable, Sendable {
-  /// `unknown`: its name has no address; `ourselves`: its address is this program's.
+  /// `unknown`: the room's name has no address; `ourselves`: the room's address is this program's own.
   package enum State: Hashable, Sendable { case unknown, waiting, ourselves, proven, away }
 
   /// The name that we call; nil if the room called us.
   package var host: FarHost?
-  /// The endpoint that it spoke from last.
+  /// The endpoint from which the room's last datagram came.
   package var peer: Endpoint?
   package var state: State
-  /// nil until measured.
+  /// The time of a ping to the room and back; nil until it is measured.
   package var roundTrip: Micros?
   package var loss: Double?
   package var correction: Micros
-  /// The correction that is in effect now, on its way to `correction`.
+  /// The correction that is in effect now; it moves slowly towards `correction`.
   package var corrected: Micros
   package var distance: Beats
   /// Our endpoint as the room sees it.
   package var seen: Endpoint?
-  /// It does not answer, but a room at its address has called us.
+  /// The room does not answer, but a room at its address has called us.
   package var isCalledBack = false
 
-  /// Largest possible error between the rooms: all of a round trip could be spent one way.
+  /// The largest possible error of the time between the rooms: half a round trip, because one direction could
+  /// take all of it.
   package var bound: Micros? { roundTrip.map { Micros($0.count / 2) } }
 }
 
@@ -116,7 +117,7 @@ package struct FarReport: Hashable, Sendable {
   /// The last sender with a wrong key, or none.
   package var refused: Endpoint?
   package var counters = FarCounters()
-  /// A short name of our key, to compare; nil if the key is public.
+  /// A short name of our key, to compare with the other room's; nil if the key is public.
   package var key: String?
   /// Why there are no sockets.
   package var failure: String?

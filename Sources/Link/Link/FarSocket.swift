@@ -13,7 +13,7 @@ final class FarSocket: Sendable {
     socket = try .anywhere(Endpoint(family, port: port))
   }
 
-  /// Opens one for IPv4, and one for IPv6 if the system has it.
+  /// Opens a socket for IPv4, and one for IPv6 if the system supports IPv6.
   static func both(port: UInt16) throws(SystemFailure) -> [FarSocket] {
     let first = try FarSocket(.v4(0), port: port)
     let second = try? FarSocket(.v6(high: 0, low: 0, scope: 0), port: port)
@@ -27,18 +27,19 @@ final class FarSocket: Sendable {
     socket.receive(into: buffer)
   }
 
-  /// Sends a datagram; one that fails is lost, as on any network. Returns false if `own` cannot be used; the
-  /// address may be gone.
+  /// Sends a datagram. A datagram that the system refuses is lost, as on any network. Returns false if no
+  /// datagram can be sent from `own`; that address may be gone.
   func send(_ bytes: UnsafeRawBufferPointer, to endpoint: Endpoint, from own: Address?) -> Bool {
     if let own, socket.send(bytes, to: endpoint, from: own) == 0 { return true }
     return socket.send(bytes, to: endpoint) == 0 && own == nil
   }
 }
 
-/// The local address at which each calling room reaches us; replies leave from it. The system would choose an
-/// address by itself, and a caller's router lets nothing in from an address that the caller did not call.
+/// The local address at which each calling room reaches us; replies leave from that address. The system would
+/// choose an address by itself, and a caller's router lets nothing in from an address that the caller did not
+/// call.
 ///
-/// Rooms that we call are not in it: if our route to them changes, the system chooses better.
+/// Rooms that we call have no entry: if our route to them changes, the system chooses the better address.
 struct FarWays: Sendable {
   private var ways: [(caller: Endpoint, own: Address)] = []
 

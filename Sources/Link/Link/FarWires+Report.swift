@@ -35,8 +35,8 @@ extension FarWires {
 }
 
 extension FarWires {
-  /// We call it in vain, but a room at its address has called us. Behind a router that blocks calls, it may
-  /// be the same room.
+  /// Whether we call the room in vain, but a room at its address has called us. It may be the same room,
+  /// behind a router that blocks our calls.
   private func isCalledBack(_ view: LineView) -> Bool {
     guard view.state == .waiting, let board else { return false }
     let places = view.calls.flatMap { self.places[$0] ?? [] }.map(\.address)

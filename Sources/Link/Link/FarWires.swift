@@ -12,7 +12,7 @@ struct FarWires: Sendable {
   enum Event {
     case opened(Gateway)
     case closed(GatewayID)
-    /// An open gateway has another correction or distance.
+    /// An open gateway has a new correction or distance.
     case changed(Gateway)
     case arrived([UInt8], on: GatewayID, via: Channel, waited: Micros)
   }
@@ -62,13 +62,14 @@ struct FarWires: Sendable {
 
   func owns(_ gateway: GatewayID) -> Bool { gateway.rawValue >= Self.firstNumber }
 
-  /// The port to open sockets at, if they are due; 0: any port. If another program has the port, we retry.
+  /// The port for the sockets, if it is time to open them; 0: any port. If another program has the port, we
+  /// retry.
   func portToOpen(at now: Micros) -> UInt16? {
     guard board == nil, nextTry.map({ $0 <= now }) ?? true else { return nil }
     return settings.port ?? 0
   }
 
-  /// Takes the result of opening them.
+  /// Takes the result of opening the sockets.
   mutating func take(_ opened: Result<[FarSocket], SystemFailure>, at now: Micros) {
     guard board == nil else { return }
     switch opened {
@@ -84,7 +85,7 @@ struct FarWires: Sendable {
     nextLook = now
   }
 
-  /// Says goodbye to all rooms, and nothing after. May run on any thread.
+  /// Says goodbye to all rooms, and sends nothing afterwards. May run on any thread.
   mutating func hangUp(at now: Micros) {
     board?.hangUp(at: now)
     _ = flush()
@@ -114,7 +115,8 @@ struct FarWires: Sendable {
     return flush(after: arrival)
   }
 
-  /// Whether a call may come in here: at the chosen address, through the interface that has it.
+  /// Whether this datagram may be a call: only at the configured address (`FarSettings.door`), through the
+  /// interface that has that address.
   private func isAtDoor(_ arrival: UDPSocket.Arrival, of machine: Neighbourhood) -> Bool {
     guard let door = settings.door else { return true }
     guard let to = arrival.to, to.scoped(0) == door.scoped(0) else { return false }
@@ -210,8 +212,8 @@ struct FarWires: Sendable {
     settings.correction + (calls.lazy.map { settings.calls[$0].correction }.first { $0 != .zero } ?? .zero)
   }
 
-  /// Sets the values for all rooms, also future ones. `calls` has an additional correction for each called
-  /// room.
+  /// Sets the values for all rooms, also for rooms that come later. `calls` has an additional correction for
+  /// each called room.
   mutating func set(correction: Micros, distance: Beats, calls: [Micros]) -> [Event] {
     (settings.correction, settings.distance) = (correction, distance)
     for (number, correction) in zip(settings.calls.indices, calls) {

@@ -11,7 +11,7 @@ final class GatewaySockets: Sendable {
   let local: LocalAddress
   /// The endpoint that peers send pings to.
   let measurementEndpoint: Endpoint
-  /// A send failed in a way that only reopening can fix.
+  /// Whether a send has failed in a way that only new sockets can fix.
   var isBroken: Bool { broken.load(ordering: .relaxed) }
   var failedSends: Int { failures.load(ordering: .relaxed) }
   var sent: Int { sends.load(ordering: .relaxed) }
@@ -36,7 +36,8 @@ final class GatewaySockets: Sendable {
     Gateway(id: id, address: local.address, measurement: measurementEndpoint)
   }
 
-  /// In the order of `channel(at:)`. Measurement comes first: there, each microsecond of delay is an error.
+  /// The descriptors of the sockets, in the order of `channel(at:)`. The measurement socket comes first,
+  /// because each microsecond that a ping or pong waits is an error.
   var descriptors: [Int32] { [measurement.descriptor, unicast.descriptor, group.descriptor] }
 
   static let socketCount = 3
@@ -77,7 +78,7 @@ final class GatewaySockets: Sendable {
     failures.add(1, ordering: .relaxed)
     switch code {
     case ENODEV, ENXIO, EADDRNOTAVAIL, ENETDOWN, EBADF: broken.store(true, ordering: .relaxed)
-    // A peer's endpoint may be unreachable; a firewall or a full queue do not need a new socket either.
+    // An unreachable peer, a firewall or a full queue needs no new socket.
     default: break
     }
   }
@@ -85,7 +86,7 @@ final class GatewaySockets: Sendable {
   /// Forgets failures from the time when the address was missing.
   func forgive() { broken.store(false, ordering: .relaxed) }
 
-  /// Peers write link-local endpoints without a scope: add that of this gateway's interface.
+  /// Peers send link-local endpoints without a scope. This adds the scope of the gateway's interface.
   private func scoped(_ endpoint: Endpoint) -> Endpoint {
     guard endpoint.address.isIPv6, endpoint.address.scope == 0 else { return endpoint }
     return Endpoint(endpoint.address.scoped(local.interface), port: endpoint.port)

@@ -20,7 +20,7 @@ struct Gateways: Sendable {
   private(set) var neighbours = Neighbourhood()
   /// The networks of all interfaces, used or not.
   private(set) var machine = Neighbourhood()
-  /// nil while we are not on the network.
+  /// The time of the next scan; nil while Link is not on the network.
   private(set) var nextScan: Micros?
   let watch = AddressWatch()
 
@@ -33,7 +33,8 @@ struct Gateways: Sendable {
 
   /// Interval of scans without any announcement (facts: link 3.6).
   static var scanPeriod: Micros { Micros(5_000_000) }
-  /// Least time between scans, however many changes are announced; and after sockets broke.
+  /// The least time between scans: `scanSpacing` however many changes the kernel announces, `repairSpacing`
+  /// after sockets broke.
   static var scanSpacing: Micros { Micros(50_000) }
   static var repairSpacing: Micros { Micros(1_000_000) }
 
@@ -54,14 +55,15 @@ struct Gateways: Sendable {
     nextScan = nil
   }
 
-  /// `isNews`: the kernel has announced a change.
+  /// Whether a scan is due. `isNews`: the kernel has announced a change.
   mutating func isScanDue(isNews: Bool, at now: Micros) -> Bool {
     if isNews { hastenScan(at: now) }
     if all.contains(where: \.isBroken) { hastenScan(at: now, spacing: Self.repairSpacing) }
     return nextScan.map { $0 <= now } ?? false
   }
 
-  /// Moves the next scan forward. Without one, Link is not on the network, and nothing happens.
+  /// Moves the next scan to an earlier time. If no scan is planned, Link is not on the network, and nothing
+  /// happens.
   mutating func hastenScan(at now: Micros, spacing: Micros = Self.scanSpacing) {
     let earliest = lastScan.map { max($0 + spacing, now) } ?? now
     nextScan = nextScan.map { min($0, earliest) }
@@ -82,7 +84,8 @@ struct Gateways: Sendable {
   mutating func learn(_ found: AddressScan.Found, at now: Micros) -> [GatewaySockets] {
     (neighbours, machine) = (found.neighbours, found.machine)
     refused = found.left.map { ($0, SystemFailure(call: "too many addresses", code: ENOBUFS)) }
-    // A socket cannot send while its address is missing. Do not reopen it for that: we would lose the peers.
+    // A socket cannot send while its address is missing. Such a failure is forgiven, because we would lose
+    // the peers if we reopened the socket.
     for back in all where absences.contains(back.local) && found.used.contains(back.local) { back.forgive() }
     let ended = absences.learn(found: found.used, open: all.map(\.local), limit: Limits.gateways, at: now)
     if let end = absences.nextEnd { nextScan = nextScan.map { min($0, end) } }
@@ -91,7 +94,7 @@ struct Gateways: Sendable {
 
   mutating func close(_ gateway: GatewaySockets) { all.removeAll { $0 === gateway } }
 
-  /// The addresses that have no gateway, with ids for new ones.
+  /// The addresses that have no gateway, with ids for new gateways.
   mutating func missing(of addresses: ArraySlice<LocalAddress>) -> [(LocalAddress, GatewayID)] {
     addresses.filter { local in !all.contains { $0.local == local } }.map { local in
       number &+= 1
@@ -110,7 +113,7 @@ struct Gateways: Sendable {
     hasLooked = true
   }
 
-  /// The failure as an app sees it. Without an interface Link works, and waits for one.
+  /// The failure as an app sees it. Without an interface, Link works alone and waits for an interface.
   var shownFailure: Link.Failure? {
     if all.isEmpty, refused.isEmpty, hasLooked { return allowed == nil ? .noInterface : .noChosenInterface }
     return failure.map { Link.Failure($0) }

@@ -106,7 +106,7 @@ extension Link {
   /// The clock whose instants relate to beats: the system's raw monotonic clock. It stands still while the
   /// machine sleeps.
   public struct Clock: _Concurrency.Clock {
-    /// Creates the clock; all of them are the same.
+    /// Creates the clock; all values are the same clock.
     public init() {}
 
     /// The present instant.
@@ -116,14 +116,15 @@ extension Link {
       @_noLocks @_noAllocation get { .now }
     }
 
-    /// One microsecond.
+    /// The smallest time that the clock distinguishes: one microsecond.
     public var minimumResolution: Duration { .microseconds(1) }
 
     /// Suspends the task until the instant; throws if the task is cancelled. `Task.sleep(until:clock:)` calls
-    /// it.
+    /// this function.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
       try Task.checkCancellation()
-      // Two clocks of the system differ by some millionths, so that one sleep may end too early.
+      // The clock that ends the sleep differs from Link's clock by some millionths, so that one sleep may end
+      // too early.
       while true {
         let left = now.duration(to: deadline)
         guard left > .zero else { return }
@@ -132,7 +133,7 @@ extension Link {
     }
   }
 
-  /// The present instant. In a function marked `@_noLocks`, which may not name a class, it is `Instant.now`.
+  /// The present instant. In a function marked `@_noLocks`, which may not name a class, write `Instant.now`.
   ///
   /// Thread-safe: yes. Real-time-safe: yes.
   public static var now: Instant { .now }

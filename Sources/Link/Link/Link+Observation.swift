@@ -7,7 +7,7 @@ extension Link {
   public struct Status: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The session's tempo in BPM, without rounding noise.
     public var tempo: Double
-    /// Whether this program plays, or will from the start's time on.
+    /// Whether this program plays, or will play from the time of the start on.
     public var isPlaying: Bool
     /// The number of other peers in the session.
     public var peerCount: Int
@@ -21,15 +21,16 @@ extension Link {
       isConnected = snapshot.isEnabled && snapshot.peerCount > 0
     }
 
-    /// The values in words, like "120.0 BPM, playing, 2 peers".
+    /// The values as text, like "120.0 BPM, playing, 2 peers".
     public var description: String {
       "\(tempo) BPM, \(isPlaying ? "playing" : "stopped"), \(peerCount) peer\(peerCount == 1 ? "" : "s")"
     }
   }
 
-  /// A stream of the status: the present one first, then each change. Of unread ones it keeps the newest.
+  /// A stream of the status: first the present status, then each change. Of statuses that were not read yet,
+  /// the stream keeps only the newest.
   ///
-  /// Each call returns a new stream. It does not keep the `Link` alive, and ends with it.
+  /// Each call returns a new stream. A stream does not keep its `Link` alive, and ends with that `Link`.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func updates() -> AsyncStream<Status> {
@@ -40,14 +41,15 @@ extension Link {
   }
 }
 
-// Callbacks. Link's own thread calls them, without a lock, and not for changes before they were set.
+// Callbacks. Link's own thread calls them, without a lock, and only for changes that come after the callback
+// was set.
 extension Link {
-  /// Sets the callback for changes of the session's tempo, in BPM; nil removes it. The value is steady, fit
-  /// to be shown.
+  /// Sets the callback for changes of the session's tempo, in BPM; nil removes it. The value has no rounding
+  /// noise and can be shown.
   ///
   /// When this returns, no call of the former callback runs, unless the callback itself makes this call. So
-  /// do not hold a lock that the former callback waits for. A callback should be short: the network waits for
-  /// it. It may call everything of Link.
+  /// do not hold a lock for which the former callback waits. A callback should be short: the network waits
+  /// for it. A callback may call every function of Link.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   public func onTempo(_ body: (@Sendable (_ beatsPerMinute: Double) -> Void)?) {
@@ -70,8 +72,8 @@ extension Link {
     network.audience.peers.setCallback(body)
   }
 
-  /// Sets the callback for the first peer that comes and the last one that goes, even if Link was disabled in
-  /// between. The rules are those of ``onTempo(_:)``.
+  /// Sets the callback for the first peer that comes and the last peer that goes, even if Link was disabled
+  /// in between. The rules are those of ``onTempo(_:)``.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   public func onConnection(_ body: (@Sendable (_ isConnected: Bool) -> Void)?) {

@@ -54,7 +54,7 @@ extension Link {
     }
   }
 
-  /// Like `commit`.
+  /// Puts the changes since the capture of `state` into the session, like `commit(_:)`.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   package func commitAppState(_ state: BeatMath.SessionState) {
@@ -63,7 +63,7 @@ extension Link {
     }
   }
 
-  /// Like `update`, for callers with times of their own.
+  /// Like `update`, for callers that need no present instant.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   package func updateAppState(_ edit: (inout BeatMath.SessionState) -> Void) {

@@ -12,8 +12,8 @@ import Synchronization
 /// A peer in an Ableton Link session: it shares tempo, beat, phase and start/stop with every Link program on
 /// the network. LinkKit, for Linux and in Swift.
 ///
-/// It does not play, draw or remember settings. It starts disabled; its beats run from the moment it is
-/// created, with or without peers.
+/// A `Link` does not play, draw or remember settings. It starts disabled. Its beats run from its creation on,
+/// with or without peers.
 ///
 /// Capture a state, read and edit it, and commit it. On an app's thread:
 ///
@@ -35,8 +35,8 @@ public final class Link: Sendable {
 
   /// Creates a disabled instance, whose beat 0 is now.
   ///
-  /// If no thread or descriptor is free, it works alone, reports the reason in ``diagnostics``, and retries
-  /// at later calls.
+  /// If no thread or descriptor is free, the instance works alone, reports the reason in ``diagnostics``, and
+  /// retries at later calls.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public convenience init(configuration: Configuration) throws(ConfigurationError) {
@@ -53,7 +53,7 @@ public final class Link: Sendable {
     self.init(Configuration(tempo: tempo), far: nil)
   }
 
-  /// With far settings, it is a relay between this room and others.
+  /// Creates a disabled instance. With far settings, it is a relay between this room and others.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package init(_ configuration: Configuration, far: FarSettings?) {
@@ -66,8 +66,8 @@ public final class Link: Sendable {
     if configuration.isStartStopSyncEnabled { isStartStopSyncEnabled = true }
   }
 
-  /// Says goodbye to the peers. No callback is called afterwards. A running callback is awaited, unless it is
-  /// the one that released the last reference.
+  /// Says goodbye to the peers. No callback is called afterwards. The release waits for a running callback,
+  /// unless that callback has released the last reference.
   deinit {
     network.end()
   }
@@ -124,17 +124,17 @@ public final class Link: Sendable {
   /// Thread-safe: yes. Real-time-safe: yes.
   public var tempo: Double { Double(bitPattern: status.tempo.load(ordering: .relaxed)) }
 
-  /// Whether this program plays, or will from the start's time on.
+  /// Whether this program plays, or will play from the time of the start on.
   ///
   /// Thread-safe: yes. Real-time-safe: yes.
   public var isPlaying: Bool { status.isPlaying.load(ordering: .relaxed) }
 
-  /// The program's own host time.
+  /// The present host time.
   @_noLocks @_noAllocation
   package static func clock() -> Micros { HostClock.micros() }
 
-  /// Link for the audio callback. There is one: nil while another part of the program has it. Releasing it
-  /// gives it back.
+  /// Returns the handle for the audio callback. There is only one handle: the result is nil while another
+  /// part of the program has it. Releasing the handle gives it back.
   ///
   /// Thread-safe: yes. Real-time-safe: no: take it before the audio starts.
   public func takeAudio() -> AudioHandle? {
@@ -143,7 +143,7 @@ public final class Link: Sendable {
     return audio
   }
 
-  /// Connects a part that has its own audio thread and handoffs. Kept until `detach`.
+  /// Connects a part that has its own audio thread and handoffs. `Link` keeps it until `detach`.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func attach(_ door: any SessionObserver) {
@@ -151,33 +151,33 @@ public final class Link: Sendable {
     network.wake()
   }
 
-  /// Call it when a door's pace has become sooner.
+  /// Wakes Link's thread. Call this function when the pace of an attached part has become sooner.
   package func look() { network.wake() }
 
-  /// Takes over what the door has committed until now, then disconnects it.
+  /// Takes over the changes that the attached part has committed, then disconnects that part.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func detach(_ door: any SessionObserver) {
     network.withEngine { engine, now in engine.detach(door, at: now) }
   }
 
-  /// Connects a receiver for Link Audio. It gets the present state at once and each change after it. There is
-  /// one at a time, kept until `stopListening`.
+  /// Connects a receiver for Link Audio. The receiver gets the present state at once, and then each change.
+  /// There is one receiver at a time; `Link` keeps it until `stopListening`.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func listen(_ listener: any AudioListener) {
     network.withEngine { engine, _ in engine.listen(listener) }
   }
 
-  /// Disconnects the receiver, and tells the peers that our audio sockets are closed.
+  /// Disconnects the receiver, and announces to the peers that our audio sockets are closed.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func stopListening() {
     network.withEngine { engine, now in engine.stopListening(at: now) }
   }
 
-  /// Announces our audio socket to the peers at once; the listener then gets their sightings. nil: it is
-  /// closed.
+  /// Announces our audio socket on a gateway to the peers at once; nil: the socket is closed. The listener
+  /// then gets the sightings of peers there.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func setAudioSocket(_ endpoint: Endpoint?, on gateway: GatewayID) {
@@ -194,7 +194,7 @@ public final class Link: Sendable {
     }
   }
 
-  /// Whether it should be on the network and cannot.
+  /// Whether Link should be on the network and cannot.
   package var isMute: Bool { status.isMute.load(ordering: .relaxed) }
 
   /// The state of the network, for a user without peers.
@@ -215,7 +215,8 @@ public final class Link: Sendable {
 
   private func considerNetwork() {
     network.withEngine { engine, now in
-      // Read inside the lock: if two threads change them at once, the last one sees both changes.
+      // Both values are read inside the lock: if two threads change them at once, the later thread sees both
+      // changes.
       engine.want(
         status.isEnabled.load(ordering: .relaxed) && status.isActive.load(ordering: .relaxed), at: now)
     }

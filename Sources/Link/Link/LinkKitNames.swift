@@ -2,11 +2,11 @@
 
 // LinkKit's names, so that the compiler translates an old program. docs/linkkit.md has the whole table.
 
-/// A `Link`.
+/// LinkKit's name of `Link`.
 @available(*, unavailable, renamed: "Link")
 public typealias ABLLinkRef = Link
 
-/// A `Link.SessionState`.
+/// LinkKit's name of `Link.SessionState`.
 @available(*, unavailable, renamed: "Link.SessionState")
 public typealias ABLLinkSessionStateRef = Link.SessionState
 

@@ -24,12 +24,12 @@ final class Audience: Sendable {
     }
   }
 
-  /// Ends all streams; nothing is delivered after it.
+  /// Ends all streams; nothing is delivered afterwards.
   func end() { status.end() }
 }
 
 extension [LinkSession.Event] {
-  /// In the original order.
+  /// The newest event of each kind, in the original order.
   var newestOfEachKind: [LinkSession.Event] {
     let newest = [
       lastIndex { if case .tempo = $0 { true } else { false } },

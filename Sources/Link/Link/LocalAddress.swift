@@ -7,7 +7,7 @@ internal import LinkAddresses
 /// A local address for a gateway, and the interface that has it.
 struct LocalAddress: Hashable, Comparable {
   var address: Address
-  /// In 127/8; an IPv6 loopback is never used.
+  /// Whether the address is in 127/8; an IPv6 loopback is never used.
   var isLoopback: Bool { address.isLoopback }
   var interface: UInt32
 
@@ -17,7 +17,8 @@ struct LocalAddress: Hashable, Comparable {
 }
 
 extension Interface {
-  /// All IPv4 addresses, and the link-local IPv6 ones if there is an IPv4 one (facts: link 3.6). Sorted.
+  /// All IPv4 addresses of the interface, and its link-local IPv6 addresses if it has an IPv4 address (facts:
+  /// link 3.6). They are sorted.
   fileprivate var gateways: [LocalAddress] {
     guard addresses.contains(where: { !$0.isIPv6 }) else { return [] }
     return Set(addresses.filter { !$0.isIPv6 || $0.isIPv6LinkLocal }).map {
@@ -46,10 +47,10 @@ extension LocalAddress {
 
 /// Notices that the machine's addresses may have changed; the scan then finds out how.
 ///
-/// The kernel announces changes on a netlink socket. Without one, as in some sandboxes, only the scan every
-/// five seconds finds changes.
+/// The kernel announces changes on a netlink socket. Without such a socket, as in some sandboxes, only the
+/// scan every five seconds finds changes.
 final class AddressWatch: Sendable {
-  /// -1 if there is none.
+  /// The netlink socket; -1 if there is none.
   let descriptor: Int32
 
   init() {
@@ -77,7 +78,7 @@ final class AddressWatch: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Drops all announcements. Returns whether there was one; an overrun counts.
+  /// Drops all announcements. Returns whether there was one; an overrun counts as an announcement.
   func drain() -> Bool {
     guard descriptor >= 0 else { return false }
     var buffer = [UInt8](repeating: 0, count: 4096)

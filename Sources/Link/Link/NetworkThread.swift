@@ -5,14 +5,14 @@ internal import LinkSession
 internal import LinkSystem
 import Synchronization
 
-/// Link's one thread: polls the sockets, runs the engine, delivers events. It outlives the `Link` until its
-/// goodbyes are sent.
+/// Link's one thread: polls the sockets, runs the engine, delivers events. The thread outlives the `Link`
+/// until all goodbyes are sent.
 final class NetworkThread: Sendable {
   let engine: Mutex<Engine>
   let audience = Audience()
   let status: LinkStatus
-  /// Held while datagrams are sent, so that they leave in the order in which they were made. Calls that send
-  /// nothing never wait for it. Do not take it while holding the engine's lock.
+  /// This lock is held while datagrams are sent, so that they leave in the order in which they were made.
+  /// Calls that send nothing never wait for this lock. Do not take it while holding the engine's lock.
   let sending = Mutex([Outgoing]())
   private let wakeUp = WakeUp()
   private let isStopping = Atomic(false)
@@ -58,8 +58,8 @@ final class NetworkThread: Sendable {
     }
   }
 
-  /// Ends the thread; no callback begins after it. If a callback released the `Link`, we are on that thread:
-  /// then it ends without a join.
+  /// Ends the thread; no callback begins afterwards. If a callback released the `Link`, this function runs on
+  /// the thread itself, which then ends without a join.
   func end() {
     isStopping.store(true, ordering: .releasing)
     wakeUp.signal()
@@ -67,8 +67,8 @@ final class NetworkThread: Sendable {
     audience.end()
   }
 
-  /// Runs `body` for an app thread. Its datagrams are sent before this returns, and the network thread wakes
-  /// if it has work. [app, may block]
+  /// Runs `body` for an app thread. The datagrams that `body` makes are sent before this function returns,
+  /// and the network thread wakes if it has work. [app, may block]
   func withEngine<Result>(_ body: (inout Engine, Micros) -> Result) -> Result {
     guard editor.load(ordering: .relaxed) != UInt(pthread_self()) else {
       fatalError("the closure of Link.update calls the same Link; use its arguments instead")
@@ -87,18 +87,19 @@ final class NetworkThread: Sendable {
     return result
   }
 
-  /// Runs a user's `edit` of the state, from which no call of Link may come. Call it within `withEngine`.
+  /// Runs a user's `edit` of the state, which must not call the same `Link`. Call this function within
+  /// `withEngine`.
   func whileEditing<Result>(_ edit: () -> Result) -> Result {
     editor.store(UInt(pthread_self()), ordering: .relaxed)
     defer { editor.store(0, ordering: .relaxed) }
     return edit()
   }
 
-  /// Makes the thread check everything. [any but audio]
+  /// Makes the network thread check everything now. [any thread but the audio thread]
   func wake() { wakeUp.signal() }
 
-  /// Runs `body`, then sends its datagrams, and before them those of other threads. Between making and
-  /// sending them no lock is awaited, because a pong tells the time.
+  /// Runs `body`, then sends all unsent datagrams in order, those of `body` last. Between the making and the
+  /// sending of a datagram this thread waits for no lock, because a pong contains the time.
   private func act<Result: Sendable>(_ body: (inout Engine) -> Result) -> Result {
     sending.withLock { datagrams in
       let result = engine.withLock { engine in
@@ -119,7 +120,7 @@ final class NetworkThread: Sendable {
     act { $0.shutDown(at: HostClock.micros()) }
   }
 
-  /// Longer than any message, and than a room's datagram.
+  /// The size of the buffer: longer than any message of Link, and than any datagram of a far wire.
   private static var longestDatagram: Int { 2048 }
 
   private func turn(_ buffer: inout [UInt8]) {
@@ -148,7 +149,8 @@ final class NetworkThread: Sendable {
     deliver(engine.withLock { $0.takeEvents() })
   }
 
-  /// Takes the lock for each datagram, so that an app's call waits for at most one.
+  /// Handles the datagrams of one socket. It takes the lock for each of them, so that an app's call waits for
+  /// at most one datagram.
   private func hear(_ inlet: Inlet, _ buffer: inout [UInt8]) {
     for _ in 0..<Engine.datagramsPerTurn {
       guard let arrival = buffer.withUnsafeMutableBytes({ inlet.receive(into: $0) }) else { return }
@@ -180,7 +182,7 @@ final class NetworkThread: Sendable {
   private func deliver(_ events: [LinkSession.Event]) {
     for event in events where !isStopping.load(ordering: .acquiring) { audience.tell(event) }
     guard !events.isEmpty else { return }
-    // With the lock held, so that a stream that begins meanwhile gets no older status.
+    // The lock is held here, so that a stream that begins meanwhile gets no older status.
     engine.withLock { audience.status.tell(Link.Status($0.snapshot)) }
   }
 }

@@ -8,10 +8,10 @@ enum Outgoing: Sendable {
   case near(Packet, to: LinkSession.Destination, via: Channel, on: GatewaySockets)
   /// `own`: the local address to send from.
   case far([UInt8], to: Endpoint, own: Address?, by: FarSocket)
-  /// The socket's last datagram has left; it closes with this value.
+  /// The last datagram of a socket has left; the socket closes when this value is released.
   case closed(any AnyObject & Sendable)
 
-  /// Sends it. Returns the endpoint if it could not be sent from the local address `own`.
+  /// Sends the datagram. Returns its endpoint if it could not be sent from the local address `own`.
   func leave() -> Endpoint? {
     switch self {
     case .near(let packet, let destination, let channel, let gateway):
@@ -26,7 +26,7 @@ enum Outgoing: Sendable {
 
 /// A source of datagrams.
 enum Inlet: Sendable {
-  /// The socket at that index in the gateway's `descriptors`.
+  /// A socket of a gateway: the one at index `socket` in the gateway's `descriptors`.
   case near(GatewaySockets, socket: Int)
   case far(FarSocket)
   /// Only wakes the thread: names of other rooms were resolved.

@@ -2,18 +2,20 @@
 package import BeatMath
 package import LinkSession
 
-/// A part of the program that takes part in the session with its own audio thread and its own handoffs, and
-/// need not know this module. `Link.attach` connects it.
+/// A part of the program that has an audio thread and handoffs of its own and takes part in the session.
+/// `Link.attach` connects it.
 ///
 /// Any thread that works on the session may call it, one at a time, with Link's lock held. So its functions
-/// must be short and must not call Link. `Handoff` carries the values on to the audio thread.
+/// must be short and must not call Link. The types of `LinkHandoff` bring the values to the audio thread.
 package protocol SessionObserver: AnyObject, Sendable {
-  /// The newest state. `snapshot.audioSequence` is the last of this door's changes that the state contains.
+  /// Receives the newest state. `snapshot.audioSequence` is the number of this part's last change that the
+  /// state contains.
   func publish(_ snapshot: SessionSnapshot)
   /// The oldest change that the audio thread committed and that was not taken yet (see
   /// `BeatMath.AudioSession`).
   func nextChange() -> SessionChange?
-  /// Read before each wait of Link's thread. After a change to a sooner pace, call `Link.look`.
+  /// The present pace, which Link's thread reads before each wait. After a change to a sooner pace, call
+  /// `Link.look`.
   var pace: CommitPace { get }
 }
 
@@ -27,11 +29,12 @@ package enum CommitPace: Sendable {
   case never
 }
 
-/// When Link's thread looks for commits of audio threads. These cannot wake it: that would be a system call.
+/// When Link's thread looks for commits of audio threads. Audio threads cannot wake Link's thread, because
+/// that would be a system call.
 struct CommitLook {
   private var lastSeen: Micros?
 
-  /// An audio thread counts as running for this time after a sign of it; longer than any buffer.
+  /// The time for which an audio thread counts as running after its last sign. It is longer than any buffer.
   static var memory: Micros { Micros(500_000) }
 
   /// The time of the next look; nil if none is needed.

@@ -2,7 +2,7 @@
 package import BeatMath
 
 extension Link {
-  /// A program's view of the session at one moment, which it asks, edits and then commits.
+  /// A program's view of the session at one moment, which the program queries, edits and then commits.
   ///
   /// A plain value: keep and copy as many as you like. All functions are real-time-safe, and thread-safe as
   /// long as each thread has its own copy. A quantum is a length in beats; a quantum of 0 means no grid.
@@ -27,7 +27,7 @@ extension Link {
       @_noLocks @_noAllocation get { value.isConnected }
     }
 
-    /// Whether this program plays, or will from ``timeOfPlaying`` on.
+    /// Whether this program plays, or will play from ``timeOfPlaying`` on.
     public var isPlaying: Bool {
       @_noLocks @_noAllocation get { value.isPlaying }
     }
@@ -72,14 +72,14 @@ extension Link {
     ///
     /// - Parameters:
     ///   - beatsPerMinute: The tempo, clamped to 20...999 BPM.
-    ///   - time: The instant from which it holds.
+    ///   - time: The instant from which the tempo holds.
     @_noLocks @_noAllocation
     public mutating func setTempo(_ beatsPerMinute: Double, at time: Instant) {
       value.setTempo(beatsPerMinute, at: time.micros)
     }
 
-    /// Requests a beat at an instant. Without peers it comes then; with peers it comes at the next instant
-    /// with its phase.
+    /// Requests a beat at an instant. Without peers, the beat comes at that instant. With peers, the beat
+    /// comes at the next instant with its phase.
     ///
     /// - Parameters:
     ///   - beat: The beat to be heard, in this program's numbers.
@@ -121,7 +121,7 @@ extension Link {
       value.requestBeatAtStart(beat, quantum: quantum)
     }
 
-    /// Starts or stops at an instant, and for a start requests a beat then.
+    /// Starts or stops at an instant. A start also requests a beat at that instant.
     ///
     /// - Parameters:
     ///   - isPlaying: Whether to start.
@@ -135,7 +135,7 @@ extension Link {
       value.setPlaying(isPlaying, at: time.micros, requestingBeat: beat, quantum: quantum)
     }
 
-    /// The values in words, like "120.0 BPM, playing, with peers".
+    /// The values as text, like "120.0 BPM, playing, with peers".
     public var description: String {
       "\(tempo) BPM, \(isPlaying ? "playing" : "stopped"), \(isConnected ? "with" : "without") peers"
     }

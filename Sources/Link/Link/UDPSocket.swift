@@ -12,7 +12,7 @@ struct UDPSocket: ~Copyable, Sendable {
     let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     descriptor = socket(address.isIPv6 ? AF_INET6 : AF_INET, kind, 0)
     guard descriptor >= 0 else { throw SystemFailure(call: "socket", code: errno) }
-    // By default the socket would take IPv4 packets, too.
+    // By default an IPv6 socket would take IPv4 packets, too.
     if address.isIPv6 { try set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, Int32(1), "IPV6_V6ONLY") }
   }
 
@@ -20,8 +20,8 @@ struct UDPSocket: ~Copyable, Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Receives datagrams to the group through this address's interface: none of other interfaces, and none to
-  /// an address of this machine.
+  /// A socket for datagrams to Link's multicast group that come through the interface of `local`. It receives
+  /// none from other interfaces, and none that are sent to an address of this machine.
   static func listening(on local: LocalAddress) throws(SystemFailure) -> UDPSocket {
     let socket = try UDPSocket(for: local.address)
     socket.makeRoom()
@@ -41,7 +41,8 @@ struct UDPSocket: ~Copyable, Sendable {
       request.imr_ifindex = Int32(bitPattern: local.interface)
       try socket.set(Int32(IPPROTO_IP), IP_ADD_MEMBERSHIP, request, "IP_ADD_MEMBERSHIP")
     case .v6:
-      // Linux 4.20 has it. Before, IPv6 peers may show up on several gateways, which does no harm.
+      // Linux has this option since version 4.20. Without it, IPv6 peers may show up on several gateways,
+      // which does no harm.
       try? socket.set(Int32(IPPROTO_IPV6), ipv6MulticastAll, Int32(0), "IPV6_MULTICAST_ALL")
       try socket.bind(to: .discoveryGroup(for: local.address))
       var request = ipv6_mreq()
@@ -54,7 +55,8 @@ struct UDPSocket: ~Copyable, Sendable {
     return socket
   }
 
-  /// Sends from this address and its own port, to the group through this address's interface.
+  /// A socket that sends from `local` and a port of its own. Datagrams to the group leave through the
+  /// interface of `local`.
   static func sending(from local: LocalAddress) throws(SystemFailure) -> UDPSocket {
     let socket = try ownPort(on: local)
     // Two programs on one machine find each other on the loopback gateway only.
@@ -75,7 +77,7 @@ struct UDPSocket: ~Copyable, Sendable {
     return socket
   }
 
-  /// Sends and receives at this address and its own port, in bursts.
+  /// A socket that sends and receives at `local`, on a port of its own, with room for bursts.
   static func forAudio(on local: LocalAddress) throws(SystemFailure) -> UDPSocket {
     let socket = try ownPort(on: local)
     if !local.address.isIPv6 { try socket.noteInterfaces() }
@@ -83,7 +85,7 @@ struct UDPSocket: ~Copyable, Sendable {
     return socket
   }
 
-  /// Sends and receives by any route of the system.
+  /// A socket that sends and receives by any route of the system.
   static func anywhere(_ endpoint: Endpoint) throws(SystemFailure) -> UDPSocket {
     let socket = try UDPSocket(for: endpoint.address)
     try? socket.noteArrivals()
@@ -104,7 +106,7 @@ struct UDPSocket: ~Copyable, Sendable {
     return socket
   }
 
-  /// The bound endpoint.
+  /// The endpoint to which the socket is bound.
   func localEndpoint() throws(SystemFailure) -> Endpoint {
     guard let endpoint = Endpoint(of: descriptor) else {
       throw SystemFailure(call: "getsockname", code: errno)
@@ -112,12 +114,12 @@ struct UDPSocket: ~Copyable, Sendable {
     return endpoint
   }
 
-  /// 0, or the `errno`.
+  /// Sends a datagram. Returns 0, or the `errno`.
   func send(_ packet: Packet, to endpoint: Endpoint) -> Int32 {
     packet.withUnsafeBytes { send($0, to: endpoint) }
   }
 
-  /// 0, or the `errno`.
+  /// Sends a datagram. Returns 0, or the `errno`.
   func send(_ bytes: UnsafeRawBufferPointer, to endpoint: Endpoint) -> Int32 {
     endpoint.withSocketAddress { address, size in
       sendto(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL), address, size) >= 0 ? 0 : errno
@@ -125,22 +127,22 @@ struct UDPSocket: ~Copyable, Sendable {
   }
 
   struct Arrival {
-    /// At most the buffer's length.
+    /// The number of bytes received: at most the buffer's length.
     var count: Int
     var from: Endpoint
-    /// The interface it came through; 0 if the kernel does not say, as for IPv6 by default, where a
-    /// neighbour's scope names it.
+    /// The interface through which the datagram came; 0 if the kernel does not give it. For IPv6 the kernel
+    /// does not by default, but the scope of a neighbour's address is the interface.
     var interface: UInt32
-    /// Our address that it was sent to; nil if the kernel does not say.
+    /// Our address to which the datagram was sent; nil if the kernel does not give it.
     var to: Address?
-    /// How long it had waited unread; 0 if the kernel does not say.
+    /// How long the datagram had waited unread; 0 if the kernel does not give the time.
     var waited: Micros
   }
 
   /// The next datagram; nil if there is none now.
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Arrival? {
     var storage = sockaddr_storage()
-    // A time takes four words, the interface and address four or five.
+    // The kernel's note of the time takes four words, its note of the interface and address four or five.
     var notes = InlineArray<10, UInt64>(repeating: 0)
     return withUnsafeMutableBytes(of: &storage) { address in
       withUnsafeMutableBytes(of: &notes) { notes in
@@ -181,7 +183,7 @@ struct UDPSocket: ~Copyable, Sendable {
     return found
   }
 
-  /// 0, or the `errno`. `own`: the local address to send from.
+  /// Sends a datagram. Returns 0, or the `errno`. `own`: the local address to send from.
   func send(_ bytes: UnsafeRawBufferPointer, to endpoint: Endpoint, from own: Address) -> Int32 {
     var note = SourceNote(own)
     return endpoint.withSocketAddress { address, size in
@@ -206,8 +208,8 @@ struct UDPSocket: ~Copyable, Sendable {
     try set(Int32(IPPROTO_IP), IP_PKTINFO, Int32(1), "IP_PKTINFO")
   }
 
-  /// Asks for the time at which a datagram reached this machine, since the reading thread may have waited for
-  /// a processor.
+  /// Asks the kernel for the time at which a datagram reached this machine, since the reading thread may have
+  /// waited for a processor.
   private func noteArrivals() throws(SystemFailure) {
     try set(SOL_SOCKET, SO_TIMESTAMPNS, Int32(1), "SO_TIMESTAMPNS")
   }
@@ -236,5 +238,5 @@ struct UDPSocket: ~Copyable, Sendable {
   }
 }
 
-/// From linux/in6.h, which the system's own headers leave out.
+/// The socket option IPV6_MULTICAST_ALL of linux/in6.h, which the C library's headers lack.
 private let ipv6MulticastAll: Int32 = 29

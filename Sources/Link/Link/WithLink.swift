@@ -20,7 +20,8 @@ public func withLink<Result, Failure: Error>(
   return try await body(link)
 }
 
-/// Runs `body` with a peer of this configuration, which can be refused.
+/// Runs `body` with a peer of this configuration, like `withLink(tempo:)`. Throws if the configuration is
+/// invalid.
 ///
 /// - Parameters:
 ///   - configuration: How the peer starts.
