@@ -9,9 +9,9 @@ public struct AudioSighting: Hashable, Sendable, BitwiseCopyable {
   public var node: NodeID
   /// The session of that peer, which may differ from ours.
   public var session: SessionID
-  /// The peer's audio socket; nil: it stopped taking part, or is gone.
+  /// The peer's audio socket; nil: the peer has left Link Audio, or is gone.
   public var endpoint: Endpoint?
-  /// Our gateway that heard it. A peer on two networks has a sighting on each.
+  /// Our gateway that received the announcement. A peer on two networks has a sighting on each network.
   public var gateway: GatewayID
 
   init(_ sighting: PeerRecord) {
@@ -23,7 +23,8 @@ public struct AudioSighting: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension LinkSession {
-  /// Announces our socket at once. When it opens, all known audio peers of the gateway come as outputs.
+  /// Announces our audio socket at once. When the socket opens, all known audio peers of the gateway come as
+  /// outputs.
   mutating func setAudioSocket(_ endpoint: Endpoint?, on id: GatewayID) {
     guard let place = index(of: id), gateways[place].audio != endpoint else { return }
     let wasOpen = gateways[place].audio != nil

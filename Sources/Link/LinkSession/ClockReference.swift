@@ -2,8 +2,8 @@
 import BeatMath
 import LinkWire
 
-/// A peer that gave us a time, at one endpoint, and its clock's jump count then. Another host may use the
-/// peer's id, but not from that endpoint.
+/// A peer that gave us a session's time: its id, its endpoint, and the number of jumps of its clock at that
+/// time. Another host may use the peer's id, but not from that endpoint.
 struct Source: Equatable, Sendable {
   let node: NodeID
   let endpoint: Endpoint?
@@ -16,32 +16,33 @@ struct Source: Equatable, Sendable {
   }
 }
 
-/// A peer that we could ask for a session's time, and its rank.
+/// A peer that we could ask for a session's time, with all that its rank among such peers depends on.
 ///
-/// All members of a session must go by one clock, and the choice of the peer to ask decides it: two peers
+/// All members of a session must use one clock, and that depends on which peer each of them asks: two peers
 /// that ask each other, or three in a ring, would form a clock of their own that drifts away from the
-/// session's. Peers of the reference ask the founder, or the lowest id that they see (facts: link 4.5). That
-/// gives one clock on one wire while the founder is there, and none along a chain of wires. So our peers
-/// announce the root of their clock and the measurements in between (`ClockOrigin`), and each asks the peer
-/// nearest to the best clock: a tree, whatever the wires.
+/// session's. Peers of the reference ask the founder, or the peer with the lowest id that they see (facts:
+/// link 4.5). On one wire that gives one clock while the founder is there. Along a chain of wires it does
+/// not. So our peers announce the root of their clock and the measurements in between (`ClockOrigin`), and
+/// each asks the peer nearest to the best clock. These choices form a tree on any wires, and never a circle.
 ///
-/// The founder's clock is the best, then one that seems to be the founder's, then that of the lowest id. A
-/// clock whose owner is gone is passed from peer to peer with more steps each time, until it is out of reach.
+/// The founder's clock is the best. The next best is a clock that seems to be the founder's, then the clock
+/// of the lowest id. A clock whose owner is gone gets more steps each time that it is passed from peer to
+/// peer, until no peer may take it (`Limits.clockSteps`).
 struct ClockReference {
   let sighting: PeerRecord
   let origin: ClockOrigin
-  /// The peer did not answer lately.
+  /// Whether the peer has failed to answer lately.
   let isAvoided: Bool
-  /// The peer's clock comes from ours, which we do not doubt, or goes round in a circle.
+  /// Whether the peer's clock comes from ours, which we do not doubt, or goes round in a circle.
   fileprivate let isFollower: Bool
-  /// Rank among several ways to one peer: first the way by which it last gave us the time (-1), then the
-  /// first gateway. On the others another host may use its id.
+  /// Rank among several ways to one peer: first the way by which the peer last gave us the time (-1), then
+  /// the first gateway. On other ways another host may use the peer's id.
   fileprivate let way: Int
 
   private var hasFoundersClock: Bool { origin.root == sighting.state.session }
 
   /// A peer that doubts its own clock takes any peer that answers, even one of its followers. Otherwise
-  /// followers come last: rather wait for a peer that does not answer than follow in a circle.
+  /// followers come last: it is better to wait for a peer that does not answer than to follow in a circle.
   fileprivate func isBetter(than other: ClockReference, toDoubters: Bool) -> Bool {
     if toDoubters && isAvoided != other.isAvoided { return other.isAvoided }
     if isFollower != other.isFollower { return other.isFollower }
@@ -78,9 +79,9 @@ extension LinkSession {
     return best
   }
 
-  /// Old claims are stale and their sender is usually gone, so after `crowdedExpiry` a claim counts as out of
-  /// reach. The peer that gave us the time is followed until its sighting expires: its clock is ours, and if
-  /// it stalls, a liar must not take its place.
+  /// The origin of a peer's clock. If the peer has been silent for `crowdedExpiry`, it is usually gone, and
+  /// its clock counts as out of reach. The peer that gave us the time is followed until its sighting expires:
+  /// our clock comes from it, and if it stalls, a liar must not take its place.
   private func origin(of sighting: PeerRecord, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
     var origin =
       PacketJudge.origin(of: sighting.state)
@@ -91,12 +92,13 @@ extension LinkSession {
   }
 
   /// The likely origin for a peer of the reference, which announces none. Its clock is its own or that of a
-  /// founder that we do not see. We assume the founder's if it brought us in from another wire, or if it does
-  /// not ask us although we have the lowest id on its wire.
+  /// founder that we do not see. We assume the founder's clock if the peer gave us the time when we joined
+  /// from another wire, or if the peer does not ask us although we have the lowest id on its wire.
   private func inferredOrigin(of sighting: PeerRecord, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
     ClockOrigin(
       root: sighting.state.node, steps: 0,
-      // A peer that does not see the founder asks a relay, even one that it brought in itself.
+      // A peer that does not see the founder asks a relay, even a relay that joined the session through that
+      // peer.
       isInferred: (isUsher && !isRelay)
         || (isUsher || isLowest) && peers.isIndependent(sighting, at: uptime.now))
   }

@@ -3,20 +3,22 @@ import BeatMath
 
 /// The offset of a relay's host clock from ours, measured over a wire with any delay.
 ///
-/// It compares the two *host clocks* and never ends: crystals run evenly, however many sessions come and go,
-/// and however often the other side corrects its session's time. Each answer also gives the relay's session
-/// time by the relay's clock, so that we know it to the microsecond.
+/// This measurement compares the two *host clocks* and never ends: crystals run evenly, however many sessions
+/// come and go, and however often the other side corrects its session's time. Each answer also gives the
+/// relay's session time by the relay's clock, so that we know their difference to the microsecond.
 ///
-/// The network only adds time, and half of what it adds on one way alone becomes an error. So only the
-/// fastest quarter of the last two minutes counts, the faster the more, and we fit a line through it: two
-/// crystals that differ by 100 ppm drift 6 ms a minute. A sample is exact within half of the time by which
-/// its round trip exceeded the fastest one. If many samples in a row contradict the line, a clock has stepped
-/// and we start over. No ping is repeated: pings go out in their rhythm as long as the wire is there.
+/// The network only adds time. Half of the time that it adds in one direction alone becomes an error. So only
+/// the fastest quarter of the samples of the last two minutes counts; a faster sample has more weight. We fit
+/// a line through them: two crystals that differ by 100 ppm drift 6 ms a minute. A sample is exact within
+/// half of the time by which its round trip exceeded the fastest one. If many samples in a row contradict the
+/// line, a clock has stepped and we start over. No ping is repeated: the next ping goes out at its regular
+/// time in any case.
 struct FarClock {
   private struct Exchange {
-    /// Middle of our round trip: host time since the first ping, so that no precision is lost in a `Double`.
+    /// The host time in the middle of our round trip, counted from the first exchange, so that no precision
+    /// is lost in a `Double`.
     let time: Double
-    /// The relay's clock ahead of ours, relative to the first exchange.
+    /// The time by which the relay's clock is ahead of ours, compared with the first exchange.
     let offset: Double
     let roundTrip: Double
     /// The error is at most half of the time that the network added, plus the error of the fastest samples.
@@ -36,15 +38,16 @@ struct FarClock {
     func offset(at time: Double) -> Double { offset + slope * (time - self.time) }
   }
 
-  /// Error of the best network's samples, in microseconds, and the number of fastest samples that show how
-  /// much faster a round trip could have been.
+  /// `grain`: the least error of a sample, in microseconds. `fastFew`: how far the fastest sample is ahead of
+  /// this many others shows how much faster a round trip could be, and adds to the error.
   private static let grain = 100.0
   private static let fastFew = 3
-  /// A new line is fitted when one in this many samples is new: a single one of thousands changes nothing.
+  /// A new line is fitted when one in this many samples is new: a single new sample among thousands changes
+  /// nothing.
   private static let refit = 64
-  /// Assumed difference in rate between two crystals until we have measured it.
+  /// The assumed difference in rate between two crystals until we have measured it.
   private static let usualSlope = 50e-6
-  /// Microseconds: more than a wandering crystal and a bent line explain.
+  /// The error in microseconds that shows a step of a clock: more than a wandering crystal can explain.
   private static let steppedBy = 5_000.0
 
   private var exchanges: [Exchange] = []
@@ -55,7 +58,7 @@ struct FarClock {
   private var contradictions = 0
   private var outstanding: [Micros] = []
   private let opened: Micros
-  /// In uptime.
+  /// The uptime of the next ping.
   private(set) var nextPing: Micros
   private var heard: Micros?
 
@@ -67,10 +70,11 @@ struct FarClock {
   /// Whether enough samples are known to use the offset.
   var isReady: Bool { exchanges.count >= Limits.farEnough }
 
-  /// Whether it is worth waiting for an answer.
+  /// Whether the relay has answered lately, so that waiting for an answer makes sense.
   func isAlive(at uptime: Micros) -> Bool { uptime - (heard ?? opened) < Limits.farSilence }
 
-  /// The least round trip in use. The clocks may be apart by half of it, and no measurement can show it.
+  /// The shortest round trip in use. The clocks may differ by half of it without any measurement that could
+  /// show this.
   var roundTrip: Micros? { line.map { Micros(rounding: $0.fastest) } }
 
   /// Registers a ping and sets the time of the next one, which is later while the relay does not answer.
@@ -81,8 +85,8 @@ struct FarClock {
     return host
   }
 
-  /// Takes the answer to the ping sent at `host`, with the relay's clock in `relay`. Returns whether it is
-  /// one.
+  /// Handles an answer to the ping that was sent at the host time `host`; `relay` is the time of the relay's
+  /// clock. Returns false if no such ping waits for an answer.
   mutating func hear(host: Micros, relay: Micros, at now: Micros, uptime: Micros) -> Bool {
     guard let place = outstanding.firstIndex(of: host), now >= host else { return false }
     outstanding.remove(at: place)
@@ -107,7 +111,7 @@ struct FarClock {
     outstanding.removeAll()
   }
 
-  /// The relay's clock ahead of ours now; nil until enough is known.
+  /// The time by which the relay's clock is ahead of ours now; nil until enough samples are known.
   func offset(at now: Micros) -> Micros? {
     guard isReady, let line, let origin else { return nil }
     return origin.offset + Micros(rounding: line.offset(at: Double((now - origin.host).count)))
@@ -135,7 +139,8 @@ struct FarClock {
     return abs(exchange.offset - line.offset(at: exchange.time)) > excess / 2 + FarClock.steppedBy
   }
 
-  /// The weighted least-squares line. Its slope starts at zero and grows with evidence.
+  /// The line of weighted least squares through the samples. With few samples its slope is near zero; with
+  /// more samples it becomes the measured slope.
   private mutating func fitted() -> Line {
     sinceFit = 0
     let trips = exchanges.map { $0.roundTrip }.sorted()

@@ -14,7 +14,7 @@ public enum Channel: Hashable, Sendable, BitwiseCopyable {
 public struct Gateway: Hashable, Sendable, BitwiseCopyable {
   /// Unique: no earlier gateway had this id.
   public var id: GatewayID
-  /// Includes the interface's scope if the address is link-local.
+  /// The local address, with the interface's scope if it is link-local.
   public var address: Address
   /// The endpoint of this gateway's measurement socket, which answers pings and sends ours.
   public var measurement: Endpoint
@@ -30,12 +30,13 @@ public struct Gateway: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// A gateway and the record of our sending on it.
+/// A gateway, with what we have sent on it and when.
 struct OpenGateway {
   private(set) var gateway: Gateway
-  /// Only for a far gateway.
+  /// The measurement of the other relay's clock; nil if this is no far gateway.
   var farClock: FarClock?
-  /// The part of `FarWire.correction` in effect, and the uptime of its last move.
+  /// `correction`: the part of `FarWire.correction` that is in effect. `corrected`: the uptime of its last
+  /// move.
   private(set) var correction = Micros.zero
   private var corrected: Micros
   /// The endpoint of our audio socket on this address, while we take part in Link Audio.
@@ -49,7 +50,7 @@ struct OpenGateway {
   var pongs: TokenBucket
   /// Our encoded state, and its revision.
   var encoded: (revision: UInt64, alive: Packet, response: Packet)?
-  /// Content of the last Alive.
+  /// The revision and the session of the last Alive.
   var announced: (revision: UInt64, session: SessionID)?
 
   init(_ gateway: Gateway, at now: Micros) {
@@ -69,8 +70,8 @@ struct OpenGateway {
   }
 
   /// Moves the correction slowly towards the wanted one. A peer that follows this clock can follow the move
-  /// even if both sides make one. It moves only while the other relay is heard: no peer could follow through
-  /// a cut.
+  /// even if both sides move. The correction moves only while the other relay is heard, because no peer could
+  /// follow it while the wire is cut.
   mutating func moveCorrection(at now: Micros) {
     guard let wanted = gateway.far?.correction else { return }
     let most = min((now - corrected).count, Limits.farLook.count) / Limits.farCorrectionSlew
@@ -79,8 +80,8 @@ struct OpenGateway {
     correction = correction + Micros(max(-most, min((wanted - correction).count, most)))
   }
 
-  /// Returns whether an Alive may go now; in both cases `nextAlive` is the time of the next try (facts: link
-  /// 3.2).
+  /// Returns whether an Alive may go now; in either case `nextAlive` becomes the time of the next try (facts:
+  /// link 3.2).
   mutating func takeTurn(at now: Micros) -> Bool {
     if let wait = spacingLeft(at: now), wait > .zero, !isOverdue(at: now) {
       nextAlive = now + wait
@@ -98,8 +99,8 @@ struct OpenGateway {
     return Rules.stateSpacing - Micros(wholeMillis)
   }
 
-  /// With a hundred peers there is always a recent Response, and without this Alives would hardly ever go
-  /// out.
+  /// Whether the next Alive must go out in spite of a recent Response. With a hundred peers there is always
+  /// one, and Alives would hardly ever go out.
   private func isOverdue(at now: Micros) -> Bool {
     guard let lastAlive else { return false }
     return now - lastAlive >= Limits.longestSilence
@@ -111,7 +112,8 @@ extension LinkSession {
     gateways.firstIndex { $0.gateway.id == gateway }
   }
 
-  /// Inserts by address, far gateways last: among several ways to one peer, the first one is measured.
+  /// Adds a gateway in the order of addresses, far gateways last: of several ways to one peer, the one on the
+  /// first gateway is measured.
   mutating func open(_ gateway: Gateway) {
     guard isEnabled, index(of: gateway.id) == nil, gateways.count < Limits.gateways,
       gateway.far == nil || isRelay
@@ -133,12 +135,12 @@ extension LinkSession {
     abandonMeasurements(on: id)
   }
 
-  /// Says goodbye, after a state that the spacing still held back: our last change holds for the peers that
-  /// stay.
+  /// Says goodbye. If the spacing still held a state back, that state goes first, so that the peers that stay
+  /// have our last change.
   ///
   /// The state is not sent to peers that never heard of us as a member. If we left on one gateway and
-  /// appeared on another, a reference peer that founds a session in between would count us for ever, since it
-  /// then forgets peers without counting (facts: link 7.6).
+  /// appeared on another, a reference peer that founds a session in between would count us for ever, since
+  /// that peer then forgets peers without counting (facts: link 7.6).
   mutating func sayGoodbye(on place: Int) {
     if let last = gateways[place].announced, last.session == session, last.revision != revision {
       sayState(on: place)
@@ -161,7 +163,8 @@ extension LinkSession {
     emit(.send(packet, to: .group, on: gateways[place].gateway.id, via: .discovery))
   }
 
-  /// Answers an Alive at once, whatever was sent before. The Response counts as a state for the spacing.
+  /// Answers an Alive at once, even if a state was sent just before. The spacing to the next state is counted
+  /// from this Response.
   mutating func respond(to sender: Endpoint, on place: Int) {
     guard gateways[place].respondents.take(sender.address, at: uptime.now),
       gateways[place].responses.take(at: uptime.now)

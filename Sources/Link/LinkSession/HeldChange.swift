@@ -3,8 +3,8 @@ import BeatMath
 
 /// A user's change that waits while the session's clock is in doubt, as after a laptop's sleep.
 ///
-/// By the doubted clock the change would lie seconds beside the peers' beat, and would move the whole
-/// session's beat.
+/// Computed by the doubted clock, the change would be seconds away from the peers' beat, and would move the
+/// beat of the whole session.
 struct HeldChange {
   /// The user's newest change. The timeline and the start or stop may come from two commits.
   private var change: SessionChange
@@ -30,7 +30,7 @@ struct HeldChange {
     shift = edited.clamped.beats(at: change.at) - client.beats(at: change.at)
   }
 
-  /// The change as the user would make it now, on the beat of the clock that was measured since.
+  /// The change as the user would make it now, by the clock that has been measured meanwhile.
   func made(to state: SessionState, at now: Micros) -> SessionChange {
     var made = change
     made.at = now

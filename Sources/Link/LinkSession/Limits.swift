@@ -8,7 +8,7 @@ enum Rules {
   static var stateSpacing: Micros { Micros(50_000) }
   /// 3.4: how long we keep a silent peer after its time to live.
   static var expiryGrace: Micros { Micros(1_000_000) }
-  /// 4.3: time after which an unanswered ping is repeated, and repetitions in a row.
+  /// 4.3: the time after which an unanswered ping is repeated, and the most repetitions in a row.
   static var pingTimeout: Micros { Micros(50_000) }
   static var retryBudget: Int { 5 }
   /// 4.3: a measurement with more points than this is complete.
@@ -22,50 +22,52 @@ enum Rules {
 /// Limits that we add to the protocol, so that no network, however hostile, makes the machine grow, stall or
 /// jump. Input beyond a limit is dropped and counted in `Counters`.
 public enum Limits {
-  /// Local addresses in use at once.
+  /// The most local addresses in use at once.
   public static var gateways: Int { 32 }
-  /// Remembered peers; a peer seen through two gateways counts twice.
+  /// The most peers that are remembered; a peer seen through two gateways counts twice.
   public static var sightings: Int { 4096 }
-  /// Sightings that may belong to other sessions. The rest is reserved for peers of our own session, so that
-  /// invented peers cannot displace them.
+  /// The most sightings that may belong to other sessions. The rest of `sightings` is reserved for peers of
+  /// our own session, so that invented peers cannot displace them.
   package static var foreignSightings: Int { 2048 }
-  /// Sightings from one host, which may claim to be many peers.
+  /// The most sightings from one host, which may claim to be many peers.
   package static var sightingsPerAddress: Int { 256 }
-  /// Other sessions remembered.
+  /// The most other sessions that are remembered.
   public static var sessions: Int { 2048 }
-  /// Other sessions measured at once; the rest wait in line.
+  /// The most other sessions that are measured at once; further sessions wait in a queue.
   package static var measurements: Int { 16 }
   /// Pauses before a session whose measurement failed is measured again: `firstPause` after its second
   /// failure, twice as long after each further failure up to `longestPause`. Failures are forgotten after
-  /// `failureMemory` without a new one.
+  /// `failureMemory` without a new failure.
   package static var firstPause: Micros { Micros(250_000) }
   package static var longestPause: Micros { Micros(8_000_000) }
   static var failureMemory: Micros { Micros(20_000_000) }
-  /// Unanswered pings of one measurement whose pongs we still accept.
+  /// The most unanswered pings of one measurement whose pongs we still accept.
   package static var outstandingPings: Int { 8 }
-  /// Repeated pings in one measurement, in total.
+  /// The most repeated pings in one measurement, in total.
   package static var retries: Int { 100 }
-  /// Pongs of one measurement. Pongs without a time add no point, and even then the measurement must end.
+  /// The most pongs of one measurement. Pongs without a time add no point, but the measurement must end all
+  /// the same.
   package static var pongs: Int { 250 }
-  /// Points with which a measurement counts though its peer fell silent.
+  /// The number of points with which a measurement is valid even if its peer fell silent.
   package static var enoughPoints: Int { 20 }
   /// Longest time that a thread needs to read a datagram on a machine that is not busy.
   package static var wakeUp: Micros { Micros(500) }
-  /// Responses and pongs that a gateway sends in a second; a thousand peers need 4,000 Responses.
+  /// The most Responses and pongs that a gateway sends in a second; a thousand peers need 4,000 Responses.
   package static var responsesPerSecond: Int { 8_000 }
   package static var pongsPerSecond: Int { 50_000 }
-  /// Responses to one host in a second: enough for ten programs that announce themselves four times a second.
+  /// The most Responses to one host in a second: enough for ten programs that announce themselves four times
+  /// a second.
   package static var responsesPerHost: Int { 40 }
-  /// Hosts that get a Response in one second.
+  /// The most hosts that get a Response in one second.
   package static var respondents: Int { 4096 }
   /// Time after the last Alive when the next one is sent in spite of Responses, which otherwise delay it:
   /// peers forget us after five silent seconds.
   package static var longestSilence: Micros { Micros(1_000_000) }
-  /// Own earlier node ids whose late datagrams are recognised.
+  /// The number of our own earlier node ids whose late datagrams we recognise.
   package static var formerNodes: Int { 8 }
-  /// Greatest age of a session: three years. Its members then go on in a session that is half as old. That
-  /// one is still older than a newcomer's session, and a start in it is later than the time stamp of
-  /// `.unset`.
+  /// Greatest age of a session: three years. Its members then continue in a session that is half as old
+  /// (`yearsLeftBehind`). The new session is still older than a newcomer's session, and a start in it has a
+  /// later time stamp than `.unset`.
   package static var farthestTime: Micros { Micros(100_000_000_000_000) }
   static var yearsLeftBehind: Micros { Micros(50_000_000_000_000) }
   /// Greatest distance of a beat from zero: the range of 64 bits less what three years at `horizonTempo` add.
@@ -76,65 +78,71 @@ public enum Limits {
   /// Greatest distance from zero at which a new session of ours may begin; beyond it, whole rounds are
   /// subtracted.
   package static var beatsCarriedOn: Beats { Beats(micros: 100_000_000_000_000) }
-  /// Beats by which a timeline's origin may lie ahead of the session's beat. At the lowest tempo its time
-  /// still fits into 64 bits.
+  /// The most beats by which a timeline's origin may lie ahead of the session's beat. Even at the lowest
+  /// tempo, the time of such an origin fits into 64 bits.
   package static var timelineLead: Beats { Beats(micros: 1 << 61) }
-  /// Time by which a start or stop may be stamped ahead of the session's time. A later stamp would block all
-  /// starts and stops until then.
+  /// The most time by which a start or stop may be stamped ahead of the session's time. A later stamp would
+  /// block all starts and stops until then.
   package static var startStopLead: Micros { Micros(5_000_000) }
   /// Largest random time by which we measure our session earlier than the reference does.
   package static var remeasureSpread: Micros { Micros(5_000_000) }
-  /// Measurements through which a clock may be passed on. A longer chain is taken for a circle.
+  /// The most measurements through which a clock may be passed from peer to peer. A longer chain is taken for
+  /// a circle.
   package static var clockSteps: UInt8 { 6 }
-  /// Wait of a peer that has another peer to ask: `guideSettles`, and at random up to `remeasureSpacing` for
-  /// each member, so that a thousand peers don't ask one peer at once.
+  /// The wait before a measurement that is due early, as after the choice of another peer to ask:
+  /// `guideSettles`, and at random up to `remeasureSpacing` for each member of the session, so that a
+  /// thousand peers don't ask one peer at once.
   package static var guideSettles: Micros { Micros(500_000) }
   package static var remeasureSpacing: Micros { Micros(50_000) }
-  /// Time to the next measurement after a failed one. The reference waits for its regular turn and drifts
+  /// The time from a failed measurement to the next. The reference waits for its regular turn and drifts
   /// until then.
   package static var remeasureRetry: Micros { Micros(5_000_000) }
   /// Longest time for which a user's change waits while the clock is doubted. A measurement takes about 0.2
   /// s.
   package static var longestDoubt: Micros { Micros(1_000_000) }
-  /// Difference between two readings of our session's clock beyond which they must come from two clocks: more
-  /// than a poor network causes.
+  /// The difference between two readings of our session's clock beyond which they must come from two clocks.
+  /// A poor network causes less.
   package static var clockTolerance: Micros { Micros(50_000) }
-  /// Time after which we measure a session again that stays beside ours although one of the two should have
-  /// yielded. It is at random up to twice as long, so that two peers do not act together.
+  /// The time after which we measure another session again that still exists, although the members of one of
+  /// the two sessions should have joined the other session. At random the time is up to twice as long, so
+  /// that two peers do not act at the same moment.
   package static var reconsiderPeriod: Micros { Micros(2_000_000) }
-  /// The same if the measured ages do not tell yet which of the two should yield.
+  /// The time after which we measure such a session again if it is still in doubt which of the two sessions
+  /// is older.
   package static var doubtfulPeriod: Micros { Micros(500_000) }
-  /// Step by which the border between "older" and "equally old" moves with each measurement, and the number
-  /// of steps.
+  /// The border between "older" and "equally old" moves by `borderStep` with each measurement, at most
+  /// `borderSteps` times.
   package static var borderStep: Micros { Micros(50_000) }
   package static var borderSteps: Int { 5 }
-  /// The step if either session has peers of the reference, whose border never moves: about the error of a
-  /// measurement.
+  /// The step of that border if either session has peers of the reference, whose border never moves. It is
+  /// about the error of a measurement.
   package static var mixedBorderStep: Micros { Micros(2_000) }
-  /// Measurements without effect after which we assume that no peer will change its session any more.
+  /// The number of measurements without effect after which we assume that no peer will change its session any
+  /// more.
   static var looksInVain: Int { 12 }
-  /// Age of the common session that we then start, above our session's age: more than the age difference of
-  /// the two sessions.
+  /// We then start a common session that is older than ours by this time, which is more than the difference
+  /// in age of the two sessions.
   static var leadOfMeeting: Micros { Micros(2_000_000) }
-  /// Time in which a peer that said goodbye may speak again and stays; a little more than the period of
-  /// Alives.
+  /// A peer that said goodbye stays if it sends again within this time, which is a little more than the
+  /// period of Alives.
   package static var farewellGrace: Micros { Micros(300_000) }
-  /// If a peer has not asked us for the time for this long, it asks another peer: one and a half periods of
-  /// measurement.
+  /// If a peer has not asked us for the time for this long, it asks another peer: this is one and a half
+  /// periods of measurement.
   package static var independence: Micros { Micros(45_000_000) }
-  /// Period of pings to a relay; `farLook`: the same while it does not answer, and the period at which our
-  /// clock is moved.
+  /// `farPings`: the period of pings to a relay. `farLook`: their period while the relay does not answer, and
+  /// the period at which our clock is moved.
   package static var farPings: Micros { Micros(50_000) }
   package static var farLook: Micros { Micros(250_000) }
-  /// Remembered answers of a relay: those of almost two minutes.
+  /// The number of a relay's answers that we remember: those of almost two minutes.
   package static var farExchanges: Int { 2048 }
-  /// Answers with which a relay's clock is known well enough to join a session by it.
+  /// The number of answers after which a relay's clock is known well enough to join a session by it.
   package static var farEnough: Int { 64 }
-  /// Pings to a relay that it may still answer: those of the last six seconds.
+  /// The most pings that a relay may still answer: those of the last six seconds.
   package static var farOutstanding: Int { 128 }
-  /// Impossible answers in a row after which we conclude that one of the two clocks has stepped.
+  /// The number of impossible answers in a row after which we conclude that one of the two clocks has
+  /// stepped.
   package static var farContradictions: Int { 16 }
-  /// Silence after which we do not wait for a relay's answer.
+  /// After this silence we do not wait for a relay's answer any more.
   package static var farSilence: Micros { Micros(5_000_000) }
   /// A clock under correction runs faster or slower by one part in this number, which is inaudible: 120 BPM
   /// become 119.88.
@@ -142,26 +150,26 @@ public enum Limits {
   /// Speed of a correction that changes during play, as one part in this number. The corrections of both
   /// sides leave a fifth of `farSlew` for the crystals.
   package static var farCorrectionSlew: Int64 { 2_500 }
-  /// Moved microseconds after which we announce a jump, so that our followers measure us again.
+  /// We announce a jump after our clock has moved by this time, so that our followers measure us again.
   package static var farNews: Micros { Micros(2_000) }
   /// Least time between two searches for expired peers.
   package static var pruneSpacing: Micros { Micros(50_000) }
   /// If the table is full, peers that have been silent for this long make room for a newcomer. Real peers
-  /// speak four times a second, most invented ones once.
+  /// send four times a second, most invented peers only once.
   package static var crowdedExpiry: Micros { Micros(1_500_000) }
-  /// Outputs that may wait for a caller that does not take them.
+  /// The most outputs that wait to be taken.
   public static var outputs: Int { 4096 }
 }
 
 /// Counts of dropped input and of notable events. None of them is an error of ours.
 public struct Counters: Hashable, Sendable, BitwiseCopyable {
-  /// Datagrams that came in, whatever became of them.
+  /// All datagrams that came in, dropped or not.
   public var received = 0
   /// Datagrams that `LinkWire` refused: not Link, broken, or too long.
   public var malformed = 0
-  /// Datagrams from ourselves, under our present id or a former one.
+  /// Datagrams from ourselves, with our present id or a former id.
   public var own = 0
-  /// Datagrams through a gateway that is not open, or while disabled.
+  /// Datagrams that came through a gateway that is not open, or while Link was disabled.
   public var closedGateway = 0
   /// Timelines, starts, stops or ghost times that no sane peer can have.
   public var implausible = 0
@@ -169,7 +177,7 @@ public struct Counters: Hashable, Sendable, BitwiseCopyable {
   public var crowdedOut = 0
   /// Responses and pongs that were not sent because the gateway's rate was used up.
   public var unanswered = 0
-  /// Statements in a peer's name that came from another host.
+  /// Datagrams with a known peer's id that came from another host.
   public var forged = 0
   /// Pongs that answer no ping of ours.
   public var strayPongs = 0
@@ -185,11 +193,11 @@ public struct Counters: Hashable, Sendable, BitwiseCopyable {
   public var clockSteps = 0
   /// Sessions of other peers that we joined.
   public var joins = 0
-  /// Sessions that we founded: when Link was switched on, when all others had left, or when ours could not go
-  /// on.
+  /// Sessions that we founded: when Link was switched on, when all other peers had left, or when our session
+  /// could not continue.
   public var resets = 0
 
-  /// All zero.
+  /// Counters that are all zero.
   public init() {}
 }
 

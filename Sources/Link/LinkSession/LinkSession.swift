@@ -19,30 +19,31 @@ public import LinkWire
 public struct LinkSession: Sendable {
   /// An input other than a datagram.
   public enum Input: Sendable {
-    /// The time that `.sleep` named has come. An early or late call does no harm.
+    /// The time that the last `.sleep` gave has come. An early or late call does no harm.
     case deadline
-    /// Only while enabled. After a `gatewayClosed` the same address needs a new id.
+    /// A new gateway, only while Link is enabled. If its address had a gateway before, it needs a new id.
     case gatewayOpened(Gateway)
     /// A gateway closes, with a goodbye: keep its sockets open until you have taken and sent the outputs.
     case gatewayClosed(GatewayID)
     /// New values for an open far gateway. The correction is slewed, never stepped; a distance moves one
     /// room's beats forward at once.
     case farWire(correction: Micros, distance: Beats, on: GatewayID)
-    /// The endpoint of our audio socket on this gateway; nil: it is closed, as it is when the gateway closes.
+    /// The endpoint of our audio socket on this gateway; nil: the socket is closed. It also closes with the
+    /// gateway.
     case audioSocket(Endpoint?, on: GatewayID)
-    /// On: founds a session; then gateways may be opened. Off: says goodbye and forgets all gateways.
+    /// True founds a session; then gateways may be opened. False says goodbye and forgets all gateways.
     case enable(Bool)
     /// Whether starts and stops are shared. The switch alone sends and adopts nothing.
     case enableStartStopSync(Bool)
-    /// A user's change to a captured state; dropped if made for a session that we have left.
+    /// A user's change to a captured state; dropped if it was made for a session that we have left.
     case commit(SessionChange)
-    /// The host clock may have lost the session's time, as after a suspend: measure it now.
+    /// The host clock may have lost the session's time, as after a suspend: measure that time now.
     case clockDisturbed
   }
 
   /// An action for the caller. The order of the outputs counts.
   public enum Output: Sendable {
-    /// Send this datagram now, from that gateway's socket: a pong carries the time at which it was made.
+    /// Send this datagram now, from that gateway's socket: a pong contains the time at which it was made.
     case send(Packet, to: Destination, on: GatewayID, via: Channel)
     /// The state that audio and app threads read from now on.
     case publish(SessionSnapshot)
@@ -59,11 +60,11 @@ public struct LinkSession: Sendable {
   public enum Destination: Hashable, Sendable {
     /// All peers on the gateway's network: `Endpoint.discoveryGroup(for:)` of its address.
     case group
-    /// One peer. A link-local address may lack its scope; use the gateway's.
+    /// One peer. A link-local address may lack its scope; then use the gateway's scope.
     case endpoint(Endpoint)
   }
 
-  /// A change that its user should see.
+  /// A change to show to the user.
   public enum Event: Hashable, Sendable {
     /// The session's tempo, in beats per minute.
     case tempo(Double)
@@ -80,7 +81,7 @@ public struct LinkSession: Sendable {
   var startStop = SessionStartStop.unset
   var client: Timeline
   var clientStartStop: ClientStartStop
-  /// Whether Link is on. Only then the machine receives, sends and has gateways.
+  /// Whether Link is on. Only while it is on, the machine receives, sends and has gateways.
   public internal(set) var isEnabled = false
   /// Whether starts and stops are shared with the peers.
   public internal(set) var isStartStopSyncEnabled = false
@@ -88,25 +89,26 @@ public struct LinkSession: Sendable {
   var gateways: [OpenGateway] = []
   var peers = Peers()
   var measurements: [Measurement] = []
-  /// The origin of the clock by which we tell our session's time.
+  /// The origin of the clock that gives us our session's time.
   var clock: ClockOrigin
-  /// The peer that we ask for the session's time; nil if we go by our own clock.
+  /// The peer that we ask for the session's time; nil if we use our own clock.
   var guide: Source?
   /// The peer that gave us the session's time last.
   var source: Source? { didSet { hasSourceFailed = false } }
-  /// `source` did not answer our last measurement, though we still hear its Alives.
+  /// Whether `source` did not answer our last measurement, though we still hear its Alives.
   var hasSourceFailed = false
   /// The peer that gave us our session's time when we joined it, while it is there.
   var usher: NodeID?
   var nextRemeasurement: Micros?
   /// Whether this peer connects rooms. Its id is then the lowest in its room.
   let isRelay: Bool
-  /// Sessions whose time comes with another relay's next answer.
+  /// Sessions whose time we learn from another relay's next answer.
   var awaited: [SessionID] = []
-  /// Uptime of our clock's last move towards a relay's, and microseconds moved since we announced a jump.
+  /// The uptime of our session clock's last move towards a relay's clock, and the microseconds that the
+  /// session clock has moved since we last announced a jump.
   var steered = Micros.zero
   var slewed: Int64 = 0
-  /// Our clock may have lost the session's time, even if the session goes by our clock.
+  /// Whether our clock may have lost the session's time, even if all members take the time from us.
   var isClockDoubted = false
   var heldChange: HeldChange?
   /// The uptime until which changes by our user wait for the measurement after a sleep.
@@ -126,7 +128,7 @@ public struct LinkSession: Sendable {
     peers.places(of: session, atMost: most)
   }
 
-  /// Number of the state that our packets announce: while it stays, a packet is not encoded again.
+  /// The number of the state that our packets announce. While the number stays, no packet is encoded again.
   var revision: UInt64 = 0
   var isBroadcastDue = false
   var isPublishDue = true
@@ -134,7 +136,8 @@ public struct LinkSession: Sendable {
   private var outputs: [Output] = []
   private var outputHead = 0
 
-  /// Disabled, alone and stopped; the beat runs from `now` on. Only a relay may open far gateways.
+  /// Makes a machine that is disabled, alone and stopped; its beat runs from `now` on. Only a relay may open
+  /// far gateways.
   public init(tempo: Tempo, seed: UInt64, isRelay: Bool = false, at now: Micros) {
     dice = Dice(seed: seed)
     self.isRelay = isRelay
@@ -151,7 +154,7 @@ public struct LinkSession: Sendable {
     reported = (tempo.beatsPerMinute, false, 0)
   }
 
-  /// Works in an input at the host time `now`, in microseconds. Take the outputs afterwards.
+  /// Handles an input at the host time `now`, in microseconds. Take the outputs afterwards.
   public mutating func handle(_ input: Input, at now: Micros) {
     advance(to: now)
     switch input {
@@ -170,7 +173,7 @@ public struct LinkSession: Sendable {
     settle()
   }
 
-  /// Works in a datagram from the gateway's socket for `channel`; it lay unread for `waited`.
+  /// Handles a datagram from the gateway's socket for `channel`, in which it lay unread for `waited`.
   public mutating func receive(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, via channel: Channel,
     waited: Micros = .zero, at now: Micros
@@ -206,7 +209,7 @@ public struct LinkSession: Sendable {
     return .sleep(until: nextDeadline.map { uptime.host(of: $0) })
   }
 
-  /// The state that the next `publish` will carry.
+  /// The state that the next `publish` will contain.
   public var snapshot: SessionSnapshot {
     SessionSnapshot(
       state: SessionState(
@@ -259,7 +262,7 @@ public struct LinkSession: Sendable {
     isEnabled = false
   }
 
-  /// Only a switch: we send and adopt nothing until the next change (facts: link 8.3).
+  /// Changes only the switch: we send and adopt nothing until the next start or stop (facts: link 8.3).
   private mutating func enableStartStopSync(_ isOn: Bool) {
     isStartStopSyncEnabled = isOn
     isPublishDue = true
@@ -286,7 +289,7 @@ public struct LinkSession: Sendable {
     }
   }
 
-  /// Returns whether the number has changed.
+  /// Reports the number of other peers. Returns whether it has changed.
   @discardableResult
   mutating func tellPeers(_ count: Int) -> Bool {
     guard count != reported.peers else { return false }

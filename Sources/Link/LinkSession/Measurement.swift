@@ -6,18 +6,19 @@ import LinkWire
 /// peers (facts: link 4.3).
 ///
 /// Each pong compares the peer's time with the middle of our round trip and, from the second one on, our time
-/// with the middle of the peer's. A datagram's way ends in the kernel, not when a busy machine reads it. The
-/// result is the median. A pong counts only if it comes from the measured peer and repeats an unanswered
-/// ping: duplicates, replays and strangers change nothing.
+/// with the middle of the peer's. A datagram counts as arrived when the kernel gets it, not when a busy
+/// machine reads it. The result is the median of all comparisons. A pong counts only if it comes from the
+/// measured peer and repeats an unanswered ping: duplicates, replays and strangers change nothing.
 ///
 /// The reference gives up after five lost datagrams in total, and so can hardly ever join over a network that
-/// loses one in ten. We give up after five in a row, or a limit in total, and use what a long measurement has
-/// collected.
+/// loses one in ten. We give up after five lost datagrams in a row, or a higher limit in total, and use the
+/// points that a long measurement has collected.
 struct Measurement {
   struct Ping: Equatable {
     let host: Micros
     let previousGhost: Micros?
-    /// Time for which the pong before it had lain unread: the peer's middle is that of our whole stay.
+    /// The time for which the pong before this ping had lain unread. The middle of the peer's round trip is
+    /// the middle of the time from that pong's arrival to this ping.
     var waited = Micros.zero
   }
 
@@ -25,7 +26,7 @@ struct Measurement {
     /// The pong answers none of our pings.
     case stray
     case ask(Ping)
-    /// The last ping is sent all the same, as the reference does.
+    /// The measurement is complete. Its last ping is sent all the same, as the reference does.
     case finished(GhostMap, Ping)
     case failed
   }
@@ -41,7 +42,7 @@ struct Measurement {
   let gateway: GatewayID
   /// The peer's endpoint: pings go there and pongs come from there.
   let endpoint: Endpoint
-  /// In uptime.
+  /// The uptime at which an unanswered ping counts as lost.
   private(set) var deadline: Micros
   private(set) var points: [Double] = []
   private var outstanding: [Ping] = []
@@ -112,7 +113,7 @@ struct Measurement {
 }
 
 extension [Double] {
-  /// The middle value, or the mean of the two middle ones; zero if empty.
+  /// The middle value, or the mean of the two middle values; zero if the list is empty.
   var median: Double {
     guard !isEmpty else { return 0 }
     let ordered = sorted()

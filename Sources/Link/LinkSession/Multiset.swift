@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Counts of a few distinct values. Usually there is one; there are never more than sightings.
+/// A few distinct values, each with its count. Usually there is one value; there are never more than
+/// sightings.
 struct Multiset<Value: Equatable & Sendable>: Sendable {
   private var entries: [(value: Value, count: Int)] = []
 

@@ -2,8 +2,8 @@
 import BeatMath
 import LinkWire
 
-/// Judges each statement of a datagram before it has an effect: whether it is believed, of which peer, and
-/// for how long.
+/// Judges each statement of a datagram before the statement has an effect: whether we believe it, from which
+/// peer, and for how long.
 ///
 /// A Link network has no authentication: any host may set a tempo, so we cannot ask whether a statement is
 /// true. We demand two things instead:
@@ -14,19 +14,18 @@ import LinkWire
 /// remembers a refusal, and a moment later the statement is within the limit for all.
 ///
 /// **After any believed statement an honest change still fits.** A change keeps the session's beat at that
-/// moment and begins a microbeat after the old origin or later (facts: link 7.7). So the limit on both grows
-/// faster than any tempo: no timeline within it ever leaves it. And the lead of an origin is counted in the
-/// timeline's own beats: after a few microseconds it has shrunk by the microbeat that the next change needs,
-/// at any tempo.
+/// moment and its origin is at least a microbeat after the old origin (facts: link 7.7). So the limit on
+/// beats and origins grows faster than any tempo, and no timeline within the limit ever leaves it. The lead
+/// of an origin is counted in the timeline's own beats. At any tempo, it shrinks within a few microseconds by
+/// the microbeat that the next change needs.
 ///
-/// **We can go on from any state from which the reference's peers can**, or we would be parted from them for
-/// good: the limits are those of the numbers themselves.
-/// of the numbers themselves.
+/// **We can continue from any state from which the reference's peers can**, or we would be parted from them
+/// for good: the limits are those of the numbers themselves.
 enum PacketJudge {
   // MARK: Time
 
-  /// Whether a session may have this age. All members leave a session that outlives it at once. If we only
-  /// stopped joining it, its newcomers would stay apart from its members for good.
+  /// Whether a session may have this age. As soon as a session is older, all members leave it. If we only
+  /// stopped joining such a session, newcomers would stay apart from its members for good.
   static func isPlausible(age: Micros) -> Bool {
     age >= -Rules.joinTolerance && age <= Limits.farthestTime
   }
@@ -38,7 +37,8 @@ enum PacketJudge {
 
   // MARK: Timelines
 
-  /// Whether a timeline is believable at any time; for a session without a measurement we cannot say more.
+  /// Whether there is a time at which the timeline is believable. Of a session that we have not measured we
+  /// cannot say more.
   static func isPossible(_ timeline: Timeline) -> Bool {
     let tempo = timeline.tempo.beatsPerMinute
     return tempo > 0 && tempo.isFinite && isPossible(timeline.beatOrigin)
@@ -62,9 +62,9 @@ enum PacketJudge {
     beat >= -Limits.farthestBeat && beat <= farthestBeat(at: Limits.farthestTime)
   }
 
-  /// The timeline with the later beat origin wins (facts: link 7.3). If two begin in the same microbeat, both
-  /// made before their peers heard of the other, the session would be split for good; any fixed order
-  /// prevents that.
+  /// The timeline with the later beat origin wins (facts: link 7.3). Two timelines may begin in the same
+  /// microbeat, each made before its maker heard of the other. Any fixed order of the two prevents that the
+  /// session is split for good.
   static func overrides(_ incoming: Timeline, _ current: Timeline) -> Bool {
     if incoming.beatOrigin != current.beatOrigin { return incoming.beatOrigin > current.beatOrigin }
     let (new, old) = (incoming.clamped.tempo.microsPerBeat, current.tempo.microsPerBeat)
@@ -78,7 +78,8 @@ enum PacketJudge {
       && startStop.timestamp <= Limits.farthestTime + Limits.startStopLead
   }
 
-  /// A stop or start stamped far in the future would block all others until then.
+  /// Whether a start or stop is believable now. One that is stamped far in the future would block all others
+  /// until that time.
   static func isPlausible(_ startStop: SessionStartStop, at now: Micros) -> Bool {
     isPossible(startStop) && startStop.timestamp <= now + Limits.startStopLead
   }
@@ -89,13 +90,15 @@ enum PacketJudge {
 
   // MARK: Sessions
 
-  /// The older session wins; of two equally old ones, the one with the smaller id (facts: link 7.4).
+  /// Whether the other session is better than ours. The older session wins; of two equally old sessions, the
+  /// one with the smaller id (facts: link 7.4).
   ///
   /// Both sides measure, and close to the border each may find the other session better, or neither. So the
-  /// border moves with each look at a session that stayed beside ours, and soon both sides agree.
+  /// border moves with each measurement of a session that still exists beside ours, and soon both sides
+  /// agree.
   ///
-  /// The reference looks once, with a border that stays. If a peer of the reference is in either session, our
-  /// border moves only a little, and in favour of the smaller id. Otherwise we might leave for the older
+  /// The reference measures once, with a border that stays. If a peer of the reference is in either session,
+  /// our border moves only a little, and in favour of the smaller id. Otherwise we might leave for the older
   /// session for good while that peer stays in the other.
   static func isBetter(
     _ other: SessionID, olderBy lead: Micros, than own: SessionID, looks: Int, isMixed: Bool = false
@@ -108,8 +111,8 @@ enum PacketJudge {
     return lead < border && lead > -border && other < own
   }
 
-  /// Whether peers of the reference may be split for good, each by its own error of measurement. Asked in the
-  /// session with the smaller id, which sees the other one's lead.
+  /// Whether peers of the reference may be split for good, each by its own error of measurement. This is
+  /// computed in the session with the smaller id, from the time by which the other session is older.
   static func isStuck(olderBy lead: Micros, afterLooks looks: Int) -> Bool {
     let most = Micros(Limits.mixedBorderStep.count * Int64(Limits.borderSteps))
     return looks >= Limits.looksInVain && lead <= Rules.joinTolerance + most
@@ -129,23 +132,23 @@ enum PacketJudge {
 
   // MARK: Peers
 
-  /// Time for which a peer counts as present. Every implementation announces five seconds (facts: link 3.2);
-  /// without a limit a peer could announce minutes.
+  /// The time for which a peer counts as present after a datagram. Every implementation announces five
+  /// seconds (facts: link 3.2); without a limit a peer could announce minutes.
   static func lifetime(_ timeToLive: UInt8) -> Micros {
     Micros(Int64(min(timeToLive, Wire.timeToLive)) * 1_000_000)
   }
 
   /// Whether a packet with a known id comes from another host while the known host still counts as present. A
-  /// peer that stalls must not lose its id, and we must not lose its clock, to an attacker who waits for
-  /// that. A peer with two addresses on our wire sends each packet from both. Tempo and start of a peer that
-  /// moved still count (`LinkSession.hearElsewhere`).
+  /// peer that stalls must not lose its id, and we must not lose its clock, to an attacker who waits for a
+  /// stall. A peer with two addresses on our wire sends each packet from both. The tempo and the start of a
+  /// peer that has moved are still accepted (`LinkSession.hearElsewhere`).
   static func isForged(from source: Address, of known: PeerRecord, at now: Micros) -> Bool {
     source != known.source && now < known.expiry
   }
 
   /// The endpoint at which a peer can be measured, if it is on the sender's own address: a peer binds all its
-  /// sockets to one address (facts: link 3.7). So no packet can make us ping a third machine, a group or
-  /// ourselves.
+  /// sockets to one address (facts: link 3.7). So no packet can make us ping a machine other than its sender,
+  /// a group or ourselves.
   static func measurable(_ endpoint: Endpoint?, from source: Address, on gateway: Gateway) -> Endpoint? {
     guard let endpoint, endpoint.port != 0, endpoint.address.isIPv6 == gateway.address.isIPv6 else {
       return nil
@@ -157,8 +160,9 @@ enum PacketJudge {
     return scoped
   }
 
-  /// The announced clock origin. Only a peer's own clock may have zero steps: otherwise any peer could claim
-  /// to be as near to the founder's clock as the founder.
+  /// The announced clock origin. Returns nil if the peer announced none, or an impossible one. Only a peer's
+  /// own clock may have zero steps: otherwise any peer could claim to be as near to the founder's clock as
+  /// the founder.
   static func origin(of state: PeerState) -> ClockOrigin? {
     guard let said = state.clock, (said.steps == 0) == (said.root == state.node) else { return nil }
     return said

@@ -5,23 +5,23 @@ import LinkWire
 /// A peer as seen through one gateway.
 struct PeerRecord {
   let gateway: GatewayID
-  /// The address of its last packet, for the limit of peers at one address.
+  /// The address from which the peer's last packet came, for the limit of peers at one address.
   var source: Address
   var state: PeerState
-  /// The timeline that it announced, even if we did not believe it.
+  /// The timeline that the peer announced, even if we did not believe it.
   var claim: Timeline
-  /// Uptime of the last packet.
+  /// The uptime of the peer's last packet.
   var heard: Micros
-  /// Uptime when its time to live ends. It is kept for `Rules.expiryGrace` longer.
+  /// The uptime when the peer's time to live ends. The record is kept for `Rules.expiryGrace` longer.
   var expiry: Micros
-  /// Uptime until which we ask it only if there is no other peer: it did not answer, or gave an impossible
-  /// time.
+  /// The uptime until which we ask this peer only if there is no other: it did not answer, or gave an
+  /// impossible time.
   var avoidedUntil = Micros.zero
-  /// Uptime of its goodbye. Packets that arrived before may be read after it: Responses come to another
-  /// socket.
+  /// The uptime of the peer's goodbye. Packets that arrived before the goodbye may be read after it, because
+  /// Responses come to another socket.
   var goodbye: Micros?
-  /// The endpoint at which it answered. We prefer it as long as it answers, since any host can announce
-  /// another endpoint in the peer's name.
+  /// The endpoint at which the peer answered our pings. We prefer this endpoint as long as it answers, since
+  /// any host can announce another endpoint in the peer's name.
   var proven: Endpoint?
 
   /// The endpoint to ping; nil if there is none.

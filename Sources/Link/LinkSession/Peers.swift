@@ -4,8 +4,8 @@ import LinkWire
 
 /// The known peers and their announced states (facts: link 7.2).
 ///
-/// The questions that come up with every packet are answered without walking the table: each session counts
-/// its members, and their distinct timelines and start/stop states.
+/// The questions that come up with every packet are answered without a search of the whole table: each
+/// session counts its members, and their distinct timelines and start/stop states.
 struct Peers: Sendable {
   enum Seen {
     case known
@@ -19,7 +19,7 @@ struct Peers: Sendable {
   private(set) var count = 0
   var sessions = SessionTable()
   private var hosts: [Address: Host] = [:]
-  /// In uptime; no peer expires earlier.
+  /// The uptime of the next search for expired peers; no peer expires earlier.
   private(set) var nextPrune: Micros?
   private var nextClearance = Micros.zero
   /// Changes of peers' audio endpoints since the last `takeAudioNews`.
@@ -28,9 +28,9 @@ struct Peers: Sendable {
   /// The number of peers that announce `session`; a peer seen in several ways counts once.
   func members(of session: SessionID) -> Int { sessions[session]?.members ?? 0 }
 
-  /// The lowest `most` addresses of the session's members, in order, and the members at each; a member counts
-  /// once. An attacker can invent thousands of members: each costs one comparison, and only those in the
-  /// answer cost more.
+  /// The lowest `most` addresses of the session's members, in order, and the number of members at each; a
+  /// member counts once. An attacker can invent thousands of members: each costs one comparison, and only
+  /// members in the result cost more.
   func places(of session: SessionID, atMost most: Int) -> [(address: Address, count: Int)] {
     var places: [(address: Address, count: Int)] = []
     for sightings in nodes.values {
@@ -40,7 +40,7 @@ struct Peers: Sendable {
       if place < places.count, places[place].address == address {
         places[place].count += 1
       } else {
-        // An address that was cut off cannot come back: a lower one has its place.
+        // An address that is dropped here is not needed later: `most` lower addresses are known.
         if places.count == most { places.removeLast() }
         places.insert((address, 1), at: place)
       }
@@ -48,10 +48,10 @@ struct Peers: Sendable {
     return places
   }
 
-  /// The members' timelines, each different one once.
+  /// The timelines that the session's members announce, each only once.
   func timelines(of session: SessionID) -> [Timeline] { sessions[session]?.timelines.values ?? [] }
 
-  /// Records a state. It is news if no remembered member of that session announced it before.
+  /// Records a peer's state. The state is news if no remembered member of that session announced it before.
   mutating func see(
     _ state: PeerState, claiming claim: Timeline, on gateway: GatewayID, from source: Address,
     arrived: Micros, at now: Micros, until expiry: Micros, in own: SessionID
@@ -127,7 +127,8 @@ struct Peers: Sendable {
     (hosts[source]?.sightings ?? 0) < Limits.sightingsPerAddress
   }
 
-  /// Walks the table, so a flood may cause it no more often than expiry does.
+  /// Makes room in the table. That is a search of the whole table, so a flood may cause it no more often than
+  /// expiry does.
   private mutating func clearRoom(at now: Micros) -> Bool {
     guard now >= nextClearance else { return false }
     nextClearance = now + Limits.pruneSpacing
@@ -139,7 +140,7 @@ struct Peers: Sendable {
     nodes[node]?.contains { $0.state.session == session } ?? false
   }
 
-  /// Takes a sighting's former state out of its session's counts.
+  /// Removes a sighting's former state from the counts of its session.
   private mutating func leave(_ old: PeerState) {
     sessions.remove(old, isLastOfNode: !announces(old.node, old.session))
   }
@@ -168,7 +169,7 @@ struct Peers: Sendable {
     return audioNews
   }
 
-  /// Sorted by node id.
+  /// The audio peers seen through this gateway, sorted by node id.
   func audioSightings(on gateway: GatewayID) -> [AudioSighting] {
     nodes.values.joined().filter { $0.gateway == gateway && $0.state.audio != nil }.map { AudioSighting($0) }
       .sorted { $0.node < $1.node }
@@ -183,13 +184,13 @@ struct Peers: Sendable {
 
   enum Farewell { case gone, leaving, unknown, forged }
 
-  /// A ByeBye counts only from the address where the peer was last heard, because any host can put another
-  /// peer's id on one.
+  /// A ByeBye counts only from the address where the peer was last heard, because any host can send one with
+  /// another peer's id.
   ///
-  /// In our own session it takes effect after `Limits.farewellGrace`, unless the peer speaks again. Versions
-  /// before 3.1.2 send one four times a second on the loopback gateway, which they close and reopen whenever
-  /// a reply to another host fails there (facts: link 3.6, 3.7). If we forgot such a peer at once, a session
-  /// of the two of us would end, and its tempo with it.
+  /// In our own session it takes effect after `Limits.farewellGrace`, unless the peer sends again. Versions
+  /// of Link before 3.1.2 send a ByeBye four times a second on the loopback gateway, which they close and
+  /// reopen whenever a reply to another host fails there (facts: link 3.6, 3.7). If we forgot such a peer at
+  /// once, a session with only that peer would end, and its tempo would be lost.
   mutating func takeByeBye(
     _ node: NodeID, on gateway: GatewayID, from source: Address, arrived: Micros, at now: Micros,
     in own: SessionID
@@ -226,8 +227,8 @@ struct Peers: Sendable {
     nodes[node]![place].proven = endpoint
   }
 
-  /// Prefers other peers until `time`. A peer that announced a new endpoint and did not answer at its old one
-  /// is asked at the new one first.
+  /// Prefers other peers until `time`. A peer that announced a new endpoint and did not answer at its old
+  /// endpoint is first asked at the new endpoint.
   mutating func avoid(_ node: NodeID, until time: Micros) {
     for place in nodes[node]?.indices ?? 0..<0 {
       let sighting = nodes[node]![place]
@@ -247,7 +248,7 @@ struct Peers: Sendable {
     nextPrune = earliest.map { max($0 + Rules.expiryGrace, now + Limits.pruneSpacing) }
   }
 
-  /// After our own change, all members are expected to follow: a peer that announces something else is news.
+  /// After our own change, all members are expected to follow: so another timeline from a member is news.
   mutating func expect(_ timeline: Timeline, in session: SessionID) {
     guard sessions[session] != nil else { return }
     sessions.expect(timeline, in: session)
@@ -258,10 +259,11 @@ struct Peers: Sendable {
     }
   }
 
-  /// Notes a ping from a host; only known hosts count.
+  /// Notes a ping from a host, if we know a peer there.
   mutating func noteQuestion(from source: Address, at now: Micros) { hosts[source]?.lastFollowed = now }
 
-  /// Whether the peer lives and has not measured our clock, though every peer without a better one should.
+  /// Whether the peer has not measured our clock for a long time, though every peer without a better clock
+  /// should.
   func isIndependent(_ peer: PeerRecord, at now: Micros) -> Bool {
     hosts[peer.source].map { now - $0.lastFollowed > Limits.independence } ?? false
   }
@@ -279,9 +281,9 @@ struct Peers: Sendable {
   }
 }
 
-/// State for one address, whatever peers it claims to be.
+/// The state of one address, however many peers it claims to be.
 private struct Host: Sendable {
   var sightings = 0
-  /// Uptime at which it last measured us, or was first seen.
+  /// The uptime at which this address last sent us a ping, or was first seen.
   var lastFollowed: Micros
 }

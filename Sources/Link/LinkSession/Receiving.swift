@@ -14,7 +14,7 @@ extension LinkSession {
         counters.own += 1
         return
       }
-      // Answered before the rest is decoded: even if that is broken, the sender is there.
+      // We respond before the rest is decoded: even if the rest is broken, the sender is there.
       if header.kind == .alive { respond(to: source, on: place) }
       switch try decodeDiscovery(bytes) {
       case .alive(let state, let ttl), .response(let state, let ttl):
@@ -49,7 +49,7 @@ extension LinkSession {
       return
     }
     let claim = state.timeline
-    // An implausible timeline is not recorded as announced, so that it is news as soon as it becomes
+    // An implausible timeline is not recorded as announced, so that it is new to us as soon as it becomes
     // plausible.
     if isOurs && !PacketJudge.isPlausible(state.timeline, at: time) {
       counters.implausible += 1
@@ -73,19 +73,19 @@ extension LinkSession {
     case .refused:
       counters.crowdedOut += 1
     case .news(let isTimelineNews, let isStartStopNews):
-      // The timeline goes first: it maps the beat of a start to its time.
+      // The timeline comes first, because it gives the time of a start's beat.
       if isTimelineNews { consider(state.timeline, of: state.session, from: source.address) }
       if isStartStopNews { consider(state.startStop, of: state.session) }
     }
   }
 
-  /// Handles a known id that speaks from another address while the known address has not expired: either the
-  /// peer moved or another host uses its id. Any host may set a tempo or a start under an id of its own, so
-  /// both count at once. Everything else stays with the known address: whether the peer is there, its
-  /// session, and the endpoint of its clock.
+  /// Handles a state with a known id from another address, while the known address has not expired: either
+  /// the peer moved or another host uses its id. Any host may set a tempo or a start under an id of its own,
+  /// so both are accepted at once. Everything else stays with the known address: whether the peer is there,
+  /// its session, and the endpoint of its clock.
   private mutating func hearElsewhere(_ state: PeerState, since known: PeerState, from host: Address) {
     if PacketJudge.overrides(state.timeline, timeline) { consider(state.timeline, of: session, from: host) }
-    // As of every peer, only a change counts: a start from before we joined starts nothing.
+    // As with every peer, only a change is followed: a start from before we joined starts nothing.
     if state.startStop != known.startStop { consider(state.startStop, of: session) }
   }
 
@@ -100,10 +100,10 @@ extension LinkSession {
     }
   }
 
-  /// Answers a ping or takes a pong. A pong carries the time at the middle of the ping's stay here, so that
-  /// the asker's middle is the same moment, however long we kept the ping. A pong's way ends at our socket.
-  /// Only a wait longer than `Limits.wakeUp` is subtracted: both sides need time to wake up, and that cancels
-  /// out.
+  /// Answers a ping or handles a pong. A pong contains the time in the middle between the ping's arrival and
+  /// our answer. That is also the middle of the other side's round trip, however long we kept the ping. A
+  /// pong counts as arrived when it reaches our socket. Only a wait longer than `Limits.wakeUp` is
+  /// subtracted: both sides need time to wake up, and these times cancel out.
   mutating func receiveMeasurement(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on place: Int, waited: Micros
   ) {

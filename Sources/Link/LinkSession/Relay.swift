@@ -2,27 +2,27 @@
 public import BeatMath
 public import LinkWire
 
-/// A wire to one other relay, in another room. A gateway with one is a far gateway.
+/// A wire to one other relay, in another room. A gateway with such a wire is a far gateway.
 ///
 /// To the session it is a wire like any other, with one peer on it. By the rules for chains of wires
 /// (`ClockReference`) both rooms find one session, and each takes its clock from the room nearer to the
 /// founder. Three things differ:
-/// - `FarClock` measures its clock.
-/// - No endpoint crosses it in either direction, so that none gets from one room into another.
-/// - A relay draws the lowest id of its room: peers of the reference ask the founder or the lowest id that
-///   they see (facts: link 4.5), and the founder may be in the other room.
+/// - `FarClock` measures the other relay's clock.
+/// - No endpoint crosses the wire in either direction, so that no endpoint of one room gets into the other.
+/// - A relay draws the lowest id of its room: peers of the reference take their time from the founder or from
+///   the lowest id that they see (facts: link 4.5), and the founder may be in the other room.
 public struct FarWire: Hashable, Sendable, BitwiseCopyable {
-  /// The name of the other relay, wherever it is reached at the moment: all that comes in counts as its own.
+  /// An endpoint that stands for the other relay, wherever the relay is at the moment: all datagrams from
+  /// this wire count as coming from here.
   public var relay: Endpoint
-  /// Microseconds by which the other room is earlier than measured: half of the difference if the way there
-  /// is known to take longer than the way back. The values that the two sides set add up with opposite signs.
+  /// Microseconds by which the other room is earlier than measured: half of the difference, if the way there
+  /// is known to take longer than the way back. The effect is this side's value minus the other side's.
   public var correction: Micros
   /// Beats by which the other room's grid runs behind ours: with 4, our beat 16 is their beat 12. Sound that
-  /// takes this long on its way then arrives in time. The values that the two sides set add up with opposite
-  /// signs.
+  /// takes this long on its way then arrives in time. The effect is this side's value minus the other side's.
   ///
-  /// Both rooms are in one session and have one tempo all the same. A start names a beat, so the other room
-  /// hears it that much later.
+  /// Both rooms are in one session and have one tempo all the same. A start has a beat, so the other room
+  /// hears the start later by this distance.
   public var distance: Beats
 
   /// Without a correction and a distance both rooms hear a beat at the same time.
@@ -32,8 +32,9 @@ public struct FarWire: Hashable, Sendable, BitwiseCopyable {
     self.distance = distance
   }
 
-  /// `there` turns our timeline into the other room's count, `here` turns theirs into ours. Their beat may be
-  /// any number and wrap around; `PacketJudge` then refuses it.
+  /// `there` turns our timeline into the other room's count, `here` turns the other room's timeline into
+  /// ours. That timeline's beat may be any number, and the sum may wrap around; `PacketJudge` then refuses
+  /// it.
   func there(_ timeline: Timeline) -> Timeline { shifted(timeline, to: timeline.beatOrigin - distance) }
   func here(_ timeline: Timeline) -> Timeline { shifted(timeline, to: timeline.beatOrigin + distance) }
 
@@ -44,8 +45,8 @@ public struct FarWire: Hashable, Sendable, BitwiseCopyable {
 
 /// The quality of a far wire's measurement.
 public struct FarMeasure: Hashable, Sendable, BitwiseCopyable {
-  /// The fastest round trip that counts. The rooms agree within half of it at worst, if all of it is spent on
-  /// one way.
+  /// The fastest round trip that counts. At worst the rooms differ by half of it, if one direction takes all
+  /// of it.
   public var roundTrip: Micros
   /// Microseconds by which the other relay's host clock is ahead of ours.
   public var offset: Micros
@@ -66,8 +67,8 @@ extension LinkSession {
     guard let place = index(of: id), let far = gateways[place].gateway.far else { return }
     gateways[place].setFarWire(correction: correction, distance: distance)
     guard distance != far.distance else { return }
-    // The other room sees another timeline of ours now. We see another one of theirs when they announce it
-    // again.
+    // The other room sees a new timeline of ours now. We see a new timeline of the other room when that room
+    // announces it again.
     revision += 1
     isBroadcastDue = true
   }
@@ -84,7 +85,8 @@ extension LinkSession {
     if !awaited.contains(target) { awaited.append(target) }
   }
 
-  /// Sends the pings that are due, and measures again for sessions whose relay has not answered.
+  /// Sends the pings that are due. Then tries again to measure the sessions whose time no relay has given
+  /// yet.
   mutating func pingRelays() {
     for place in gateways.indices {
       guard let far = gateways[place].gateway.far, let due = gateways[place].farClock?.nextPing,
@@ -139,8 +141,8 @@ extension LinkSession {
     }
   }
 
-  /// Moves our session's clock slowly to the newly measured one, so that the move is inaudible. A difference
-  /// too large for that means another clock.
+  /// Moves our session's clock slowly to the newly measured one, so that the move is inaudible. If the
+  /// difference is too large for that, it is another clock, and we adopt it at once.
   private mutating func steer(_ told: Source, _ map: GhostMap) {
     let left = (map.intercept - ghost.intercept).count
     guard !isClockDoubted, source == told || guide == told, abs(left) <= Limits.clockTolerance.count else {
@@ -165,7 +167,7 @@ extension LinkSession {
 }
 
 extension Peers {
-  /// The member of the session that spoke last through this gateway.
+  /// The member of the session whose packet came last through this gateway.
   func latest(on gateway: GatewayID, in session: SessionID) -> PeerRecord? {
     nodes.values.lazy.joined().filter { $0.gateway == gateway && $0.state.session == session }
       .max { ($0.heard, $1.state.node) < ($1.heard, $0.state.node) }

@@ -2,33 +2,33 @@
 public import BeatMath
 public import LinkWire
 
-/// State of the machine for other threads, as one plain value.
+/// The state of a `LinkSession` for other threads, as one plain value.
 public struct SessionSnapshot: Hashable, Sendable, BitwiseCopyable {
   /// The state that a capture returns.
   public var state: SessionState
-  /// Our own id, until we found a new session.
+  /// Our own id, which stays until we found a new session.
   public var node: NodeID
   /// The id of our session, which is its founder's.
   public var session: SessionID
   /// The session's timeline in ghost time, as we announce it.
   public var sessionTimeline: Timeline
-  /// From this machine's host time to the session's ghost time.
+  /// The map from this machine's host time to the session's ghost time.
   public var ghost: GhostMap
   /// The number of other peers in our session.
   public var peerCount: Int
-  /// Whether Link is on; if not, the beat runs for us alone.
+  /// Whether Link is on; if it is off, the beat runs for us alone.
   public var isEnabled: Bool
   /// Whether starts and stops are shared with the peers.
   public var isStartStopSyncEnabled: Bool
   /// Whether the session plays, even if we do not share starts and stops.
   public var sessionPlays: Bool
-  /// Number of the last commit from an audio thread that has been worked in; the thread that works them in
-  /// counts them.
+  /// The number of an audio thread's last commit that this state contains. The thread that applies the
+  /// commits sets it.
   public var audioSequence: UInt64 = 0
 }
 
-/// Random numbers from a seed (SplitMix64), good enough for ids, for timing that keeps peers out of step, and
-/// for simulations.
+/// Random numbers from a seed (SplitMix64), good enough for ids, for random delays that keep peers from
+/// acting at the same moment, and for simulations.
 public struct Dice: RandomNumberGenerator, Sendable {
   @usableFromInline var state: UInt64
 

@@ -5,15 +5,16 @@ import LinkWire
 /// An announced session: its members, their states, and the progress of its measurement.
 struct KnownSession: Sendable {
   enum Standing: Equatable {
-    /// In the queue for a measurement.
+    /// The session waits in the queue for a measurement.
     case waiting
     case measuring
-    /// Measured, and we stayed where we were; or paused after failures. `reconsiderAt`, in uptime: when to
-    /// look again.
+    /// The session was measured and we did not join it, or its measurement pauses after failures.
+    /// `reconsiderAt`: the uptime of the next measurement.
     case known(reconsiderAt: Micros)
   }
 
-  /// nil for our own session, and for one that was not queued yet.
+  /// The progress of the session's measurement; nil for our own session, and for a session that was not
+  /// queued yet.
   fileprivate(set) var standing: Standing?
   private(set) var members = 0
   private(set) var sightings = 0
@@ -38,16 +39,18 @@ struct KnownSession: Sendable {
 /// All announced sessions, ours among them. A session that no peer announces any more is removed.
 struct SessionTable: Sendable {
   private var table: [SessionID: KnownSession] = [:]
-  /// Looks at each session that stayed beside ours. An entry outlives its session.
+  /// For each session that still existed beside ours after a measurement: the number of such measurements. An
+  /// entry outlives its session.
   private var looks: [SessionID: Int] = [:]
-  /// Failed sessions, and the times at which hosts announced one. Entries outlive their sessions.
+  /// `failures`: sessions whose measurement failed. `failedHosts`: for each host that announced such a
+  /// session, the uptime of the last failure. Entries outlive their sessions.
   private var failures: [SessionID: Failures] = [:]
   private var failedHosts: [Address: Micros] = [:]
-  /// Sessions to measure: `first` has those without a failure, so that invented sessions, which fail, don't
-  /// delay honest ones for long.
+  /// Sessions to measure: `first` has the sessions without a failure, so that invented sessions, which fail,
+  /// don't delay honest ones for long.
   private var first = Queue()
   private var again = Queue()
-  /// The earliest uptime at which a known session is due for another look.
+  /// The earliest uptime at which a known session is due for another measurement.
   private(set) var nextReconsideration: Micros?
 
   subscript(session: SessionID) -> KnownSession? { table[session] }
@@ -84,7 +87,8 @@ struct SessionTable: Sendable {
   /// Takes the next session to measure from the queue.
   mutating func takeWaiting(at now: Micros) -> SessionID? {
     while let entry = first.take(from: table) {
-      // After a failure of this host, its other sessions wait for those of all other hosts.
+      // After a failed measurement of this host's session, the host's other sessions wait until those of all
+      // other hosts were measured.
       if let host = entry.host, let failed = failedHosts[host], now - failed < Limits.failureMemory {
         again.append(entry, in: table)
       } else {
@@ -99,7 +103,7 @@ struct SessionTable: Sendable {
     return session
   }
 
-  /// `hosts` announced the session.
+  /// Notes that the measurement of a session failed; `hosts` announced that session.
   mutating func noteFailure(of session: SessionID, by hosts: [Address], at now: Micros) {
     if failures.count >= Limits.sessions { failures = failures.filter { !$0.value.isForgotten(at: now) } }
     if failures.count >= Limits.sessions { failures.removeAll() }
@@ -123,7 +127,7 @@ struct SessionTable: Sendable {
     nextReconsideration = min(reconsiderAt, nextReconsideration ?? reconsiderAt)
   }
 
-  /// Records that we went from session `left` to `joined`.
+  /// Records that we have left the session `left` and joined the session `joined`.
   mutating func change(from left: SessionID, to joined: SessionID, reconsiderAt: Micros) {
     table[joined]?.standing = nil
     guard table[left] != nil else { return }
@@ -133,7 +137,7 @@ struct SessionTable: Sendable {
 
   func looks(at session: SessionID) -> Int { looks[session] ?? 0 }
 
-  /// Queues every known session that is due for another look.
+  /// Queues every known session that is due for another measurement.
   mutating func reconsider(at now: Micros) {
     guard let due = nextReconsideration, due <= now else { return }
     nextReconsideration = nil
@@ -150,7 +154,7 @@ struct SessionTable: Sendable {
   }
 }
 
-/// Failed measurements of one session, and the end of the pause after them.
+/// The failed measurements of one session, and the end of the pause that follows them.
 private struct Failures: Sendable {
   private var count = 0
   private var last = Micros.zero
@@ -169,14 +173,14 @@ private struct Failures: Sendable {
   }
 }
 
-/// A first-in, first-out queue. It may name sessions that are gone; they are skipped.
+/// A first-in, first-out queue. It may contain sessions that are gone; `take` skips them.
 private struct Queue: Sendable {
   typealias Entry = (session: SessionID, host: Address?)
   private var entries: [Entry] = []
   private var head = 0
 
-  /// Compacts the queue from time to time: sessions that come and go while nothing is measured must not make
-  /// it grow.
+  /// Appends an entry. Compacts the queue from time to time: sessions that come and go while nothing is
+  /// measured must not make it grow.
   mutating func append(_ entry: Entry, in table: [SessionID: KnownSession]) {
     entries.append(entry)
     guard entries.count > 4 * Limits.sessions else { return }

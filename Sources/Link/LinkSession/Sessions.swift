@@ -25,9 +25,9 @@ extension LinkSession {
     }
   }
 
-  /// Takes our own session's time as a peer measured it for us.
+  /// Adopts our own session's time as it was measured with the peer `told`.
   mutating func follow(_ told: Source, _ map: GhostMap) {
-    // If the clock is ours by now, the measurement is of no use.
+    // If we use our own clock by now, the measurement is of no use.
     guard isClockDoubted || guide != nil else { return }
     let time = map.ghost(atHost: now)
     // If the measured clock makes our timeline implausible, the measured peer's own timeline may fit.
@@ -38,14 +38,14 @@ extension LinkSession {
       counters.implausible += 1
       avoid(told.node)
       measurementFailed(of: session, node: told.node)
-      // No peer's time fits our timeline, so our timeline is wrong.
+      // If no peer's time fits our timeline, our timeline is wrong.
       if hasAskedAll(session) { startOwnSession() }
       return
     }
     isClockDoubted = false
     source = told
     if abs((time - ghost.ghost(atHost: now)).count) > Limits.clockTolerance.count {
-      // One of the two clocks is wrong or was, perhaps the new one.
+      // One of the two clocks is or was wrong, perhaps the new one.
       remeasureSoon()
       clock.jumps &+= 1
     }
@@ -56,11 +56,11 @@ extension LinkSession {
     isBroadcastDue = true
   }
 
-  /// Joins another session, whose time we know now, if it is better than ours.
+  /// Joins another session, whose time was just measured, if that session is better than ours.
   mutating func weigh(_ target: SessionID, _ map: GhostMap, by told: Source) {
     let time = map.ghost(atHost: now)
-    // Only the latest plausible timeline of its members counts: a single member may announce nonsense for
-    // good.
+    // We take the latest plausible timeline of its members, because a single member may announce nonsense for
+    // ever.
     let believed = peers.timelines(of: target).filter { PacketJudge.isPlausible($0, at: time) }
     guard PacketJudge.isPlausible(age: time), let latest = believed.max(by: { PacketJudge.overrides($1, $0) })
     else {
@@ -89,7 +89,8 @@ extension LinkSession {
   mutating func measurementFailed(of target: SessionID, node: NodeID?) {
     counters.measurementsFailed += 1
     if target == session {
-      // Ask another peer next time, if there is one. If there is none, our own clock is as good as any.
+      // Next time we ask another peer, if there is one. If there is none, our own clock is as good as any
+      // other.
       if let node, !isExcused(node) { avoid(node) }
       if hasAskedAll(target) { isClockDoubted = false }
       let retry = uptime.now + (isClockDoubted ? Rules.pingTimeout : Limits.remeasureRetry)
@@ -99,9 +100,9 @@ extension LinkSession {
     }
   }
 
-  /// A peer that gave us the time before may fail once, and again while it is completely silent: it has
-  /// stalled, and an attacker who waits for that would offer another time. The reference never asks another
-  /// peer while the founder is there.
+  /// A peer that gave us the time before may fail once, and again while it is completely silent: such a peer
+  /// has stalled, and an attacker who waits for a stall would offer another time. The reference never asks
+  /// another peer while the founder is there.
   private mutating func isExcused(_ node: NodeID) -> Bool {
     guard node == source?.node, !isClockDoubted else { return false }
     if peers.nodes[node]?.allSatisfy({ uptime.now - $0.heard > Limits.farewellGrace }) ?? true { return true }
@@ -109,8 +110,8 @@ extension LinkSession {
     return !hasSourceFailed
   }
 
-  /// The old session's start/stop is dropped. The new session's counts from its next change on (facts: link
-  /// 8.3).
+  /// Joins a session. The old session's start or stop is dropped. In the new session we follow starts and
+  /// stops from the next change on (facts: link 8.3).
   private mutating func join(
     _ target: SessionID, timeline new: Timeline, _ map: GhostMap, by source: Source
   ) {
@@ -118,8 +119,8 @@ extension LinkSession {
     session = target
     formerSessions.removeAll()
     startStop = .unset
-    // A timeline that we did not believe while it was another session's must be news as soon as it is
-    // plausible.
+    // The joined session may have timelines that we did not believe before. They must be news as soon as they
+    // are plausible.
     peers.expect(new, in: target)
     usher = source.node
     self.source = source
@@ -133,8 +134,8 @@ extension LinkSession {
     isClockDoubted = false
   }
 
-  /// Random, so that we and a peer in the other session don't look at the same moment and swap sessions for
-  /// ever.
+  /// The uptime of the next measurement of another session. It is random, so that we and a peer in the other
+  /// session don't measure at the same moment and swap sessions for ever.
   private mutating func nextLook(isDoubtful: Bool = false) -> Micros {
     let period = isDoubtful ? Limits.doubtfulPeriod : Limits.reconsiderPeriod
     return uptime.now + period + Micros(Int64.random(in: 0...period.count, using: &dice))
@@ -143,13 +144,14 @@ extension LinkSession {
   mutating func remeasure() {
     guard let due = nextRemeasurement, due <= uptime.now else { return }
     scheduleRemeasurement()
-    // Without other members there is no other clock.
+    // If there are no other members, there is no other clock to ask for.
     if peers.members(of: session) == 0 { isClockDoubted = false }
     guard isClockDoubted || guide != nil, !isAskingGuide else { return }
     measure(session)
   }
 
-  /// A measurement under way is not restarted: a peer that keeps giving us reasons would keep it from ending.
+  /// Whether we are measuring the chosen peer already. A running measurement is not restarted: a peer that
+  /// keeps causing new measurements would keep this one from ending.
   private var isAskingGuide: Bool {
     guard let guide else { return false }
     return measurements.contains { $0.session == session && $0.source.node == guide.node }
@@ -159,15 +161,17 @@ extension LinkSession {
     peers.avoid(node, until: uptime.now + Limits.remeasureRetry)
   }
 
-  /// Up to five seconds earlier than the reference, which measures every 30 seconds. Two peers that measure
-  /// each other at the same moment would swap their clocks, and in step they would do so every time.
+  /// Plans the next measurement of our own session, up to five seconds earlier than the reference, which
+  /// measures every 30 seconds. Two peers that measure each other at the same moment would swap their clocks,
+  /// and with equal periods they would do so every time.
   mutating func scheduleRemeasurement() {
     nextRemeasurement =
       uptime.now + Rules.remeasurePeriod
       - Micros(Int64.random(in: 0...Limits.remeasureSpread.count, using: &dice))
   }
 
-  /// Waits until all members know the clock origin, then spreads their measurements.
+  /// Plans the next measurement of our own session early: after all members know the clock origin, and at a
+  /// random time, so that they do not all measure at once.
   mutating func remeasureSoon() {
     let members = Int64(peers.members(of: session))
     let spread = min(Limits.remeasureRetry, Micros(Limits.remeasureSpacing.count * members))
@@ -181,11 +185,11 @@ extension LinkSession {
     nextRemeasurement = uptime.now
   }
 
-  /// Whether every peer that could tell this session's time has failed lately.
+  /// Whether every peer that could give us this session's time has failed lately.
   private func hasAskedAll(_ target: SessionID) -> Bool { guide(to: target)?.isAvoided ?? true }
 
   /// Leaves our session if its age or beat became one that we would not believe of another session: by a lie,
-  /// by a step of a clock, or after three years. All members do so and find each other again.
+  /// by a step of a clock, or after three years. All members leave it and find each other again.
   mutating func leaveAbsurdSession() {
     let time = ghost.ghost(atHost: now)
     if time > Limits.farthestTime, PacketJudge.isPlausible(age: time - Limits.yearsLeftBehind) {
@@ -195,7 +199,7 @@ extension LinkSession {
     }
   }
 
-  /// Founds a session in which our beat goes on unbroken (facts: link 7.6).
+  /// Founds a session in which our beat continues without a jump (facts: link 7.6).
   mutating func startOwnSession() {
     var beatsNow = timeline.exactBeats(at: ghost.ghost(atHost: now))
     if isFar(beatsNow) { beatsNow = Beats(micros: beatsNow.micros % Timeline.round.micros) }
@@ -204,9 +208,9 @@ extension LinkSession {
       GhostMap(startingAt: now), .unset)
   }
 
-  /// Continues a session that got too old in one that every member computes alike: the same clock less some
-  /// years, the same timeline. The members arrive within milliseconds, and their changes meanwhile count for
-  /// all.
+  /// Continues a session that got too old in a new session that every member computes alike: with the same
+  /// timeline, and the same clock less some years. The members arrive within milliseconds, and changes that
+  /// they make meanwhile are valid for all.
   private mutating func startNextSession() {
     let years = Limits.yearsLeftBehind
     let beat = timeline.exactBeats(at: Limits.farthestTime)
@@ -214,7 +218,7 @@ extension LinkSession {
     let next = Timeline(
       tempo: timeline.tempo, beatOrigin: timeline.beatOrigin - rounds, timeOrigin: timeline.timeOrigin - years
     )
-    // An old start is not news for a peer that has joined since.
+    // An old start must not start a peer that has joined since.
     var started = SessionStartStop.unset
     if startStop.timestamp > Limits.farthestTime - Limits.startStopLead {
       started = startStop
@@ -227,8 +231,8 @@ extension LinkSession {
 
   /// Unites two sessions that peers of the reference keep apart: the reference measures a foreign session
   /// only once, so if the ages differ by almost exactly its tolerance, its peers stay split for ever. We
-  /// continue in a third session that is older than both. Its id follows from ours, so that all of us who
-  /// begin it meet there.
+  /// continue in a third session that is older than both. Its id follows from ours, so that all tactus peers
+  /// of our session meet there.
   private mutating func startMeeting() {
     let lead = Limits.leadOfMeeting
     guard PacketJudge.isPlausible(age: ghost.ghost(atHost: now) + lead) else { return }
@@ -247,7 +251,7 @@ extension LinkSession {
     _ target: SessionID?, _ new: Timeline, _ map: GhostMap, _ started: SessionStartStop
   ) {
     counters.resets += 1
-    // With a goodbye the peers that stay need not wait until we expire.
+    // After a goodbye, the peers that stay need not wait until our entry expires.
     if peers.members(of: session) > 0 { for place in gateways.indices { sayGoodbye(on: place) } }
     remember(node)
     node = isRelay ? NodeID(ofRelayUsing: &dice) : NodeID(using: &dice)
@@ -278,7 +282,8 @@ extension LinkSession {
 }
 
 extension Peers {
-  /// Whether a peer of the reference is in one of the sessions: it announces no clock (facts: link 1.1).
+  /// Whether a peer of the reference is in one of the sessions. Such a peer announces no clock (facts: link
+  /// 1.1).
   func haveReference(in sessions: [SessionID]) -> Bool {
     nodes.values.lazy.joined().contains { $0.state.clock == nil && sessions.contains($0.state.session) }
   }

@@ -3,14 +3,14 @@ import BeatMath
 import LinkWire
 
 extension LinkSession {
-  /// Adopts the session's timeline or clock; the client's beat runs on unbroken (facts: link 7.5).
+  /// Adopts the session's timeline or clock; the client's beat continues without a jump (facts: link 7.5).
   mutating func apply(_ incoming: Timeline, _ map: GhostMap) {
     let incoming = incoming.clamped
     guard incoming != timeline || map != ghost else { return }
     timeline = incoming
     ghost = map
     client = client.following(session: incoming, at: now, by: map)
-    // By another clock its stamp may be in the future.
+    // By the new clock, the time stamp of the start or stop may be in the future.
     if !PacketJudge.isPlausible(startStop, at: map.ghost(atHost: now)) { startStop = .unset }
     if isStartStopSyncEnabled && startStop != .unset { followStartStop() }
     revision += 1
@@ -28,8 +28,8 @@ extension LinkSession {
     if isStartStopSyncEnabled { followStartStop() }
   }
 
-  /// The stamp may be seconds ahead of our clock. For our own users it is at most now, so that their next
-  /// action is later.
+  /// Applies the session's start or stop to our client. Its time stamp may be seconds ahead of our clock. For
+  /// our own user the stamp is at most now, so that the user's next action has a later stamp.
   private mutating func followStartStop() {
     clientStartStop = startStop.client(on: timeline, by: ghost)
     clientStartStop.timestamp = min(clientStartStop.timestamp, now)
@@ -44,7 +44,8 @@ extension LinkSession {
     }
   }
 
-  /// A peer that is alone moves no other peer's beat.
+  /// Whether the user's changes wait for a measurement. Without other members they need not, because they
+  /// move no other peer's beat.
   private var holdsChanges: Bool {
     isClockDoubted && uptime.now < changesWaitUntil && peers.members(of: session) > 0
   }
@@ -62,7 +63,8 @@ extension LinkSession {
     if changed { isBroadcastDue = true }
   }
 
-  /// Drops a change made for a session that we have left, so that joining never changes the joined session.
+  /// Applies a user's timeline to the session. Drops one that was made for a session that we have left, so
+  /// that joining never changes the joined session.
   private mutating func commitTimeline(_ edited: Timeline, _ change: SessionChange) -> Bool {
     let meant = SessionID(rawValue: change.session)
     if change.session != 0, meant != session, !formerSessions.contains(meant) {
@@ -88,8 +90,8 @@ extension LinkSession {
     isPublishDue = true
     guard isStartStopSyncEnabled else { return false }
     var shared = edited.session(on: timeline, by: ghost)
-    // A stamp ahead of our clock would block our users until then, because the later one wins (facts: link
-    // 8.3).
+    // A time stamp ahead of our clock would block our user until that time, because the later stamp wins
+    // (facts: link 8.3).
     if startStop.timestamp > ghost.ghost(atHost: now) {
       shared.timestamp = max(shared.timestamp, startStop.timestamp + Micros(1))
     }
