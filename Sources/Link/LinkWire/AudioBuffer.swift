@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// Properties common to all chunks of a datagram.
+/// The properties that all chunks of a datagram have in common.
 public struct AudioFormat: Hashable, Sendable, BitwiseCopyable {
   /// The sender's channel.
   public var channel: ChannelID
-  /// The session whose beats the chunks name.
+  /// The session whose beats are in the chunks.
   public var session: SessionID
   /// Frames per second, from `slowest` to `fastest`.
   public var sampleRate: Int
-  /// 1 or 2; the samples of a frame are adjacent.
+  /// The number of audio channels, 1 or 2; the samples of a frame are adjacent.
   public var channelCount: Int
 
-  /// Not checked here: `encodeAudioBuffer` refuses a format that receivers refuse.
+  /// Makes a format, unchecked: `encodeAudioBuffer` refuses a format that receivers refuse.
   @_noLocks @_noAllocation
   public init(channel: ChannelID, session: SessionID, sampleRate: Int, channelCount: Int) {
     self.channel = channel
@@ -27,30 +27,30 @@ public struct AudioFormat: Hashable, Sendable, BitwiseCopyable {
   public static var fastest: Int { @_noLocks @_noAllocation get { 384_000 } }
 }
 
-/// A datagram of audio, read in place: a view of the decoded bytes, valid only as long as they are (facts:
-/// link-audio 5).
+/// A datagram of audio, read in place: a view of the decoded bytes, valid only while those bytes exist
+/// (facts: link-audio 5).
 public struct AudioBuffer: BitwiseCopyable {
   /// The format; decoding has checked its limits.
   public let format: AudioFormat
-  /// 1 or more.
+  /// The number of chunks, at least 1.
   public let chunkCount: Int
-  /// Frames of all chunks together.
+  /// The number of frames of all chunks together.
   public let frameCount: Int
   private let reader: Reader
 
   static var codec: UInt8 { @_noLocks @_noAllocation get { 1 } }
-  /// Seamless audio: frames from a beat on.
+  /// A piece of audio without a gap: frames from a beat on.
   public struct Chunk: Hashable, Sendable, BitwiseCopyable {
-    /// The sender numbers its chunks from 1 on.
+    /// The number of the chunk. The sender counts its chunks from 1 on.
     public var number: UInt64
-    /// 1 to `Wire.maximumChunkFrames`; each frame has a sample of every channel.
+    /// The number of frames, 1 to `Wire.maximumChunkFrames`; each frame has a sample of every channel.
     public var frames: Int
     /// The session's beat of the first frame.
     public var begin: Beats
     /// The tempo from the first frame on. A tempo of 0 is neither decoded nor encoded.
     public var tempo: Tempo
 
-    /// Not checked here: `encodeAudioBuffer` refuses a chunk that receivers refuse.
+    /// Makes a chunk, unchecked: `encodeAudioBuffer` refuses a chunk that receivers refuse.
     @_noLocks @_noAllocation
     public init(number: UInt64, frames: Int, begin: Beats, tempo: Tempo) {
       self.number = number
@@ -60,12 +60,12 @@ public struct AudioBuffer: BitwiseCopyable {
     }
   }
 
-  /// Bytes before the samples, with this number of chunks.
+  /// The number of bytes before the samples in a datagram with this number of chunks.
   @_noLocks @_noAllocation
   public static func headSize(chunks: Int) -> Int { frameSize &+ chunkSize &* chunks }
 
-  /// Bytes without chunks and samples: header, two ids, number of chunks, codec, rate, channels, and size of
-  /// the samples.
+  /// The number of bytes without chunks and samples: header, two ids, number of chunks, codec, rate,
+  /// channels, and size of the samples.
   private static var frameSize: Int { @_noLocks @_noAllocation get { 48 } }
   private static var chunkSize: Int { @_noLocks @_noAllocation get { 26 } }
   private static var firstChunk: Int { @_noLocks @_noAllocation get { 40 } }
@@ -103,7 +103,8 @@ public struct AudioBuffer: BitwiseCopyable {
     else { throw .wrongAudioSize }
   }
 
-  /// The chunk at `index`, the last one if `index` is beyond. Its samples follow those of the chunks before.
+  /// The chunk at `index`, or the last chunk if `index` is too large. Its samples follow those of the chunks
+  /// before.
   @_noLocks @_noAllocation
   public func chunk(at index: Int) -> Chunk {
     let place = Swift.max(0, Swift.min(index, chunkCount &- 1))
@@ -122,7 +123,7 @@ public struct AudioBuffer: BitwiseCopyable {
     }
   }
 
-  /// The sample at `index`, 0 outside.
+  /// The sample at `index`; 0 if there is none.
   @_noLocks @_noAllocation
   public func sample(at index: Int) -> Int16 {
     guard index >= 0 && index < frameCount &* format.channelCount else { return 0 }
@@ -131,9 +132,9 @@ public struct AudioBuffer: BitwiseCopyable {
   }
 }
 
-/// Writes a datagram of audio without its samples, and returns the place for them: they come after
-/// `AudioBuffer.headSize`, most significant byte first, and end the datagram. nil: a receiver would refuse
-/// it, or there is no room.
+/// Writes a datagram of audio without its samples, and returns the memory for the samples. They come after
+/// `AudioBuffer.headSize` bytes, most significant byte first, and end the datagram. Returns nil if a receiver
+/// would refuse the datagram, or if there is no room.
 @_noLocks @_noAllocation
 public func encodeAudioBuffer(
   _ format: AudioFormat, from node: NodeID, chunks: UnsafeBufferPointer<AudioBuffer.Chunk>,

@@ -35,11 +35,11 @@ enum AudioKind {
 }
 
 /// A datagram of an audio socket, read in place: lists, names and samples are views of the decoded bytes, and
-/// valid only as long as they are.
+/// valid only while those bytes exist.
 public struct AudioMessage: BitwiseCopyable {
   /// The node id that the sender claims.
   public var node: NodeID
-  /// Seconds.
+  /// The time to live of the message, in seconds.
   public var timeToLive: UInt8
   /// The content, by the type in the header.
   public var body: Body
@@ -68,13 +68,13 @@ public struct AudioMessage: BitwiseCopyable {
   }
 }
 
-/// Data in an announcement for its receiver to send back. Its key says that it is a host time, but only its
-/// sender needs to know.
+/// Data in an announcement for its receiver to send back. The entry's key says that the data is a host time,
+/// but only the sender uses it.
 public struct AudioEcho: Hashable, Sendable, BitwiseCopyable {
   /// Eight bytes whose meaning only the sender knows.
   public var rawValue: UInt64
 
-  /// Data that the receiver will send back.
+  /// Makes data that the receiver will send back.
   @_noLocks @_noAllocation
   public init(rawValue: UInt64) {
     self.rawValue = rawValue
@@ -85,12 +85,12 @@ public struct AudioEcho: Hashable, Sendable, BitwiseCopyable {
 public struct AudioAnnouncement: BitwiseCopyable {
   /// The session that the peer claims to be in.
   public var session: SessionID
-  /// UTF-8, not checked; at most `Wire.maximumNameSize` bytes, to which longer names are cut. The sender may
-  /// have cut it within a character.
+  /// The peer's name in UTF-8, unchecked; at most `Wire.maximumNameSize` bytes, to which longer names are
+  /// cut. The cut may lie within a character.
   public var peerName: UnsafeRawBufferPointer
   /// The channels in this datagram; others may have the rest of a long list.
   public var channels: ChannelList
-  /// To send back in a pong; nil: no answer is wanted.
+  /// The data to send back in a pong; nil: the peer wants no pong.
   public var ping: AudioEcho?
 
   @_noLocks @_noAllocation
@@ -104,10 +104,10 @@ public struct AudioAnnouncement: BitwiseCopyable {
 
 /// A channel as its peer announces it.
 public struct ListedChannel: BitwiseCopyable {
-  /// The id for requests; names need not be unique.
+  /// The channel's id, by which it is requested; names need not be unique.
   public var channel: ChannelID
-  /// UTF-8, not checked; at most `Wire.maximumNameSize` bytes, to which longer names are cut. The sender may
-  /// have cut it within a character.
+  /// The channel's name in UTF-8, unchecked; at most `Wire.maximumNameSize` bytes, to which longer names are
+  /// cut. The cut may lie within a character.
   public var name: UnsafeRawBufferPointer
 }
 
@@ -132,7 +132,7 @@ public struct ChannelList: Sequence, IteratorProtocol, BitwiseCopyable {
     self.reader.position = entry.start &+ 4
     var walk = self.reader
     let end = entry.start &+ entry.size
-    // The bytes bound the loop, not the number that the sender wrote.
+    // The number of bytes limits the loop, not the count that the sender wrote.
     guard count <= (entry.size &- 4) / 12 else { throw .brokenList }
     var index = 0
     while index < count {
@@ -155,9 +155,9 @@ public struct ChannelList: Sequence, IteratorProtocol, BitwiseCopyable {
   }
 }
 
-/// A list of ids.
+/// A list of channel ids, read in place.
 public struct ChannelIDs: BitwiseCopyable {
-  /// At most `Wire.maximumByes`.
+  /// The number of ids, at most `Wire.maximumByes`.
   public let count: Int
   private let reader: Reader
 
@@ -169,7 +169,7 @@ public struct ChannelIDs: BitwiseCopyable {
     self.reader = Reader(reader.bytes, from: entry.start &+ 4)
   }
 
-  /// The id at `index`, zero outside.
+  /// The id at `index`; zero if there is none.
   public subscript(index: Int) -> ChannelID {
     @_noLocks @_noAllocation get {
       guard index >= 0 && index < count else { return NodeID(rawValue: 0) }

@@ -5,7 +5,7 @@
 /// compiler cannot prove that generic calls are free of locks and allocations.
 public struct AudioPacket: Sendable, BitwiseCopyable {
   var storage = InlineArray<1200, UInt8>(repeating: 0)
-  /// Bytes, at most `Wire.maximumAudioMessageSize`.
+  /// The number of bytes, at most `Wire.maximumAudioMessageSize`.
   public private(set) var count = 0
 
   @_noLocks @_noAllocation
@@ -17,7 +17,7 @@ public struct AudioPacket: Sendable, BitwiseCopyable {
     append(node.rawValue)
   }
 
-  /// Any bytes, for tests with forged packets; nil if there are too many.
+  /// Makes a packet of any bytes, for tests with forged packets. Returns nil if there are too many bytes.
   public init?(copying bytes: UnsafeRawBufferPointer) {
     guard bytes.count <= 1200 else { return nil }
     for byte in bytes { append(byte) }
@@ -40,7 +40,7 @@ public struct AudioPacket: Sendable, BitwiseCopyable {
     count &+= 1
   }
 
-  /// The most significant byte first.
+  /// Appends the last `size` bytes of a number, the most significant byte first.
   @_noLocks @_noAllocation
   mutating func append(_ value: UInt64, size: Int = 8) {
     var left = size
@@ -75,7 +75,7 @@ public struct AudioPacket: Sendable, BitwiseCopyable {
     }
   }
 
-  /// Fills in a number that was left out.
+  /// Overwrites four bytes at `place`, which were left zero, with a number.
   @_noLocks @_noAllocation
   fileprivate mutating func write(_ value: Int, at place: Int) {
     storage[place] = UInt8(truncatingIfNeeded: value >> 24)
@@ -85,8 +85,8 @@ public struct AudioPacket: Sendable, BitwiseCopyable {
   }
 }
 
-/// Builds an announcement: add channels until one does not fit, and begin the next announcement with that
-/// one.
+/// Builds an announcement. Add channels until a channel does not fit, and begin the next announcement with
+/// that channel.
 public struct AnnouncementWriter {
   private var packet: AudioPacket
   private let ping: AudioEcho?
@@ -98,7 +98,8 @@ public struct AnnouncementWriter {
   private let listStart: Int
   private var channelCount = 0
 
-  /// Cuts names that are too long. Give a ping only to the first announcement of a long list.
+  /// Begins an announcement. Names that are too long are cut. Give a ping only to the first announcement of a
+  /// long list.
   @_noLocks @_noAllocation
   public init(from node: NodeID, in session: SessionID, named name: UnsafeRawBufferPointer, ping: AudioEcho?)
   {
@@ -165,7 +166,7 @@ extension AudioPacket {
     return packet
   }
 
-  /// Requests a channel for `ttl` seconds. Request it again before they end to keep it.
+  /// Requests a channel for `ttl` seconds. To keep the channel, request it again before these seconds end.
   @_noLocks @_noAllocation
   public static func request(
     _ channel: ChannelID, from node: NodeID, ttl: UInt8 = Wire.timeToLive

@@ -43,7 +43,8 @@ private func decodePeerState(
   return state
 }
 
-/// A known entry's value must fill the entry exactly; of a repeated key the last counts.
+/// Reads an entry into the state. The value of a known entry must fill the entry exactly. If a key is
+/// repeated, the last entry is used.
 @_noLocks @_noAllocation
 private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState) throws(DecodingFailure) {
   let start = entry.start
@@ -86,7 +87,8 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
   }
 }
 
-/// The reference accepts a short session id and fills it with zeros (facts: link 1 rule 8), but no long one.
+/// The reference accepts a short session id and fills it with zeros (facts: link 1 rule 8), but no id that is
+/// too long.
 @_noLocks @_noAllocation
 func readSession(_ entry: Entry, of reader: Reader) throws(DecodingFailure) -> SessionID {
   guard entry.size <= 8 else { throw .wrongEntrySize }
@@ -99,19 +101,19 @@ func readSession(_ entry: Entry, of reader: Reader) throws(DecodingFailure) -> S
   return NodeID(rawValue: value)
 }
 
-/// Announces a state, to the group.
+/// The Alive of a peer: a datagram to the multicast group, with the peer's state.
 @_noLocks @_noAllocation
 public func encodeAlive(_ state: PeerState, ttl: UInt8 = Wire.timeToLive) -> Packet {
   encode(state, kind: .alive, ttl: ttl)
 }
 
-/// The answer to an Alive, to its sender.
+/// The Response to an Alive: a datagram to the sender of the Alive, with a peer's state.
 @_noLocks @_noAllocation
 public func encodeResponse(_ state: PeerState, ttl: UInt8 = Wire.timeToLive) -> Packet {
   encode(state, kind: .response, ttl: ttl)
 }
 
-/// Announces that a peer leaves, to the group.
+/// The ByeBye of a peer that leaves: a datagram to the multicast group.
 @_noLocks @_noAllocation
 public func encodeByeBye(_ node: NodeID) -> Packet {
   var packet = Packet()
@@ -193,9 +195,9 @@ extension Packet {
 extension Endpoint {
   /// The UDP port of the discovery group.
   public static let discoveryPort: UInt16 = 20808
-  /// 224.76.78.75, where every peer announces itself.
+  /// The IPv4 multicast group 224.76.78.75, to which every peer announces itself.
   public static let discoveryGroupV4 = Endpoint(.v4(0xe04c_4e4b), port: discoveryPort)
-  /// ff12::8080; needs the scope of the interface that sends.
+  /// The IPv6 multicast group ff12::8080. It needs the scope of the interface that sends.
   public static let discoveryGroupV6 = Endpoint(
     .v6(high: 0xff12_0000_0000_0000, low: 0x8080, scope: 0), port: discoveryPort)
 

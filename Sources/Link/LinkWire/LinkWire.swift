@@ -3,7 +3,7 @@
 // Turns Link's datagrams into values and back, and nothing else. It has no socket, no clock, no memory of
 // earlier packets, and no heap: a decoder reads a borrowed buffer, an encoder fills a `Packet`.
 //
-// The invariant: every function is total. For any bytes, decoding returns a value or throws a
+// The invariant: every function returns for every input. For any bytes, decoding returns a value or throws a
 // `DecodingFailure`. It never traps, never reads outside the buffer, and takes time bounded by the buffer's
 // length. `LinkSession` judges the meaning of a value (an absurd tempo, a forged node).
 //
@@ -15,28 +15,33 @@
 
 /// Sizes and fixed bytes of the three protocols.
 public enum Wire {
-  /// Longest message. The reference encodes fewer bytes than this and receives at most this many.
+  /// The longest message, in bytes. The reference sends shorter messages, and receives messages up to this
+  /// length.
   public static var maximumMessageSize: Int { @_noLocks @_noAllocation get { 512 } }
-  /// Protocol header, type, ttl, group, node.
+  /// The bytes of the header: protocol, type, time to live, group, node id.
   public static var discoveryHeaderSize: Int { @_noLocks @_noAllocation get { 20 } }
-  /// Protocol header, type.
+  /// The bytes of the header: protocol, type.
   public static var measurementHeaderSize: Int { @_noLocks @_noAllocation get { 9 } }
-  /// Bytes of a ping's payload that are echoed: two entries of eight bytes.
+  /// The most bytes of a ping's payload that are echoed: two entries, each of a header and a value of eight
+  /// bytes.
   public static var maximumEchoSize: Int { @_noLocks @_noAllocation get { 32 } }
-  /// Seconds for which a peer is kept after its last packet, as the reference sends it.
+  /// The seconds for which a peer is kept after its last packet: the value that the reference sends.
   public static var timeToLive: UInt8 { @_noLocks @_noAllocation get { 5 } }
 
   /// Longest message of an audio socket (facts: link-audio 2).
   public static var maximumAudioMessageSize: Int { @_noLocks @_noAllocation get { 1200 } }
-  /// Bytes for an announcement's entries: the reference counts four bytes more for the header than it has.
+  /// The most bytes of an announcement's entries: the reference assumes a header that is four bytes longer
+  /// than the real one.
   static var announcementRoom: Int { @_noLocks @_noAllocation get { 1176 } }
-  /// Bytes of UTF-8 in the name of a peer or a channel.
+  /// The most bytes of UTF-8 in the name of a peer or a channel.
   public static var maximumNameSize: Int { @_noLocks @_noAllocation get { 256 } }
-  /// Farewells of channels in one datagram.
+  /// The most channels that are closed by one datagram.
   public static var maximumByes: Int { @_noLocks @_noAllocation get { 146 } }
-  /// Longer chunks overrun buffers of other implementations (facts: link-audio 7.3).
+  /// The most frames of a chunk. Longer chunks overrun buffers of other implementations (facts: link-audio
+  /// 7.3).
   public static var maximumChunkFrames: Int { @_noLocks @_noAllocation get { 512 } }
-  /// Bytes of audio that all implementations put into a datagram: 251 frames of one channel or 125 of two.
+  /// The bytes of audio that all implementations put into a datagram: 251 frames of one channel or 125 of
+  /// two.
   public static var customaryAudioSize: Int { @_noLocks @_noAllocation get { 502 } }
 
   /// `_asdp_v` and version 1, first byte most significant.
@@ -49,15 +54,15 @@ public enum Wire {
 
 /// The reason why a datagram was refused. The list is closed, so that each reason can have a counter.
 public enum DecodingFailure: Error, Hashable, Sendable, BitwiseCopyable, CaseIterable {
-  /// Too short for the header, or not the protocol's first eight bytes.
+  /// The datagram is too short for the header, or does not begin with the protocol's eight bytes.
   case notLink
-  /// Longer than any message of the protocol.
+  /// The datagram is longer than any message of the protocol.
   case tooLong
   /// A message type that this protocol version does not have.
   case unknownType
   /// A session group other than 0.
   case otherGroup
-  /// Fewer than eight bytes for an entry's header, or an entry longer than the rest.
+  /// Fewer than eight bytes for an entry's header, or an entry that is longer than the rest of the datagram.
   case brokenPayload
   /// A known entry whose value has the wrong size.
   case wrongEntrySize

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// Decodes a measurement datagram. A ping's payload is kept as bytes, for its echo; a pong's is decoded.
+/// Decodes a measurement datagram. The payload of a ping is kept as bytes, to be echoed; the payload of a
+/// pong is decoded.
 @_noLocks @_noAllocation
 public func decodeMeasurement(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) -> MeasurementMessage {
   var reader = Reader(bytes, from: Wire.measurementHeaderSize)
@@ -46,8 +47,8 @@ private func readTime(_ entry: Entry, of reader: Reader) throws(DecodingFailure)
   return Micros(reader.int64(at: entry.start))
 }
 
-/// A ping. The first one of a chain and every retry carry our host time only; a follow-up also carries the
-/// ghost time of the pong that it follows.
+/// A ping. The first ping of a chain and every repeated ping contain only our host time. Every other ping
+/// also contains the ghost time of the pong before it.
 @_noLocks @_noAllocation
 public func encodePing(host: Micros, previousGhost: Micros?) -> Packet {
   var packet = Packet()
@@ -62,8 +63,8 @@ public func encodePing(host: Micros, previousGhost: Micros?) -> Packet {
   return packet
 }
 
-/// The answer to a ping: our session, our ghost time now, and the ping's bytes. To another relay a relay adds
-/// its host time.
+/// The answer to a ping: our session, our ghost time now, and the ping's bytes. A relay that answers another
+/// relay adds its host time.
 @_noLocks @_noAllocation
 public func encodePong(
   session: SessionID, ghost: Micros, relay host: Micros? = nil, echoing echo: EchoPayload

@@ -8,20 +8,20 @@ public import BeatMath
 public struct PeerState: Hashable, Sendable, BitwiseCopyable {
   /// The peer's id, which changes with each reset.
   public var node: NodeID
-  /// The peer's session: its own id if it founded it.
+  /// The peer's session. If the peer founded it, this is the peer's own id.
   public var session: SessionID
   /// The session's timeline, in ghost time.
   public var timeline: Timeline
-  /// The last start or stop in the session, in its ghost time; `.unset` if there was none.
+  /// The last start or stop in the session, in the session's ghost time; `.unset` if there was none.
   public var startStop: SessionStartStop
-  /// The endpoint that answers pings; an IPv6 one has no scope.
+  /// The peer's endpoint that answers pings; an IPv6 address has no scope here.
   public var measurement: Endpoint?
-  /// Sent by tactus only; peers of the reference skip it.
+  /// The origin of the peer's clock. Only tactus sends it; peers of the reference skip it.
   public var clock: ClockOrigin?
-  /// The peer's audio socket while it takes part in Link Audio; an IPv6 one has no scope.
+  /// The peer's audio socket while the peer takes part in Link Audio; an IPv6 address has no scope here.
   public var audio: Endpoint?
 
-  /// nil values are not sent.
+  /// Makes a state. Values that are nil are not sent.
   @_noLocks @_noAllocation
   public init(
     node: NodeID, session: SessionID, timeline: Timeline, startStop: SessionStartStop,
@@ -37,16 +37,17 @@ public struct PeerState: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The origin of a peer's clock: by whose clock it tells its session's time, and over how many measurements.
+/// The origin of a peer's clock: the peer whose clock gives the session's time, and the number of
+/// measurements between the two peers.
 public struct ClockOrigin: Hashable, Sendable, BitwiseCopyable {
-  /// The peer whose clock it is.
+  /// The peer from whose clock the time comes.
   public var root: NodeID
-  /// Measurements from that peer to this one, each with an error; 0: the peer's own clock.
+  /// The number of measurements between the root and this peer, each with an error; 0: the peer's own clock.
   public var steps: UInt8
-  /// Counts jumps of the clock: a peer that measured it before a jump must measure again. It is wide enough
-  /// never to repeat.
+  /// The number of jumps of the clock: a peer that measured the clock before a jump must measure again. 32
+  /// bits are enough that the number never repeats.
   public var jumps: UInt32
-  /// The root is a peer of the reference, which announces no clock, and seems to have the founder's.
+  /// Whether the root is a peer of the reference, which announces no clock, and seems to use the founder's.
   public var isInferred: Bool
 
   /// The clock of `root`, over `steps` measurements.
@@ -59,16 +60,16 @@ public struct ClockOrigin: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The first twenty bytes of a discovery datagram. Decoded on its own because an Alive is answered even when
-/// the rest of it is broken (facts: link 1 rule 7, 3.3).
+/// The first twenty bytes of a discovery datagram. It is decoded on its own, because an Alive is answered
+/// even if the rest of the datagram is broken (facts: link 1 rule 7, 3.3).
 public struct DiscoveryHeader: Hashable, Sendable, BitwiseCopyable {
   /// The three kinds of discovery datagrams.
   public enum Kind: Hashable, Sendable, BitwiseCopyable {
-    /// A peer is present: to all peers, which all answer.
+    /// A peer is present. This datagram goes to all peers, and all of them answer.
     case alive
-    /// The answer to an Alive: to its sender alone.
+    /// The answer to an Alive. This datagram goes only to the sender of the Alive.
     case response
-    /// A peer leaves: to all peers.
+    /// A peer leaves. This datagram goes to all peers.
     case byeBye
 
     @_noLocks @_noAllocation
@@ -94,7 +95,7 @@ public struct DiscoveryHeader: Hashable, Sendable, BitwiseCopyable {
 
   /// The kind, which decides whether a state follows and an answer is due.
   public var kind: Kind
-  /// Seconds.
+  /// The time to live of the message, in seconds.
   public var timeToLive: UInt8
   /// The sender's id as claimed; there is no proof.
   public var node: NodeID
@@ -128,10 +129,10 @@ public enum MeasurementMessage: Sendable, BitwiseCopyable {
 /// The payload of a ping. It is not decoded: the answer repeats it byte for byte.
 public struct EchoPayload: Sendable, BitwiseCopyable {
   var storage: InlineArray<32, UInt8>
-  /// Bytes, at most `Wire.maximumEchoSize`.
+  /// The number of bytes, at most `Wire.maximumEchoSize`.
   public private(set) var count: Int
 
-  /// Keeps the first `Wire.maximumEchoSize` bytes.
+  /// Copies at most the first `Wire.maximumEchoSize` bytes.
   @_noLocks @_noAllocation
   init(copying bytes: UnsafeRawBufferPointer, from start: Int) {
     storage = InlineArray(repeating: 0)
@@ -144,14 +145,14 @@ public struct EchoPayload: Sendable, BitwiseCopyable {
     }
   }
 
-  /// The byte at `index`, 0 outside.
+  /// The byte at `index`; 0 if there is none.
   @_noLocks @_noAllocation
   public func byte(at index: Int) -> UInt8 {
     index >= 0 && index < count ? storage[index] : 0
   }
 }
 
-/// The answer to a ping. A time of 0 was not given.
+/// The answer to a ping. A time of 0 means that the answer lacks this time.
 public struct Pong: Hashable, Sendable, BitwiseCopyable {
   /// The session that the answering peer is in.
   public var session: SessionID

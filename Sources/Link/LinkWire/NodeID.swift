@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Eight bytes that identify a peer until its next reset. Ids compare as unsigned bytes, the first one most
-/// significant; the order decides between equally old sessions (facts: link 2.1, 7.4).
+/// Eight bytes that identify a peer until its next reset. Ids compare as unsigned bytes, the first byte most
+/// significant; their order decides between equally old sessions (facts: link 2.1, 7.4).
 public struct NodeID: Hashable, Comparable, Sendable, BitwiseCopyable {
-  /// The first byte on the wire is the most significant.
+  /// The eight bytes as a number; the first byte on the wire is the most significant.
   public var rawValue: UInt64
 
-  /// An existing id; `init(using:)` draws a new one.
+  /// Makes an existing id; `init(using:)` draws a new id.
   @_noLocks @_noAllocation
   public init(rawValue: UInt64) {
     self.rawValue = rawValue
   }
 
-  /// A new id: each byte is drawn evenly from 33...126, which are printable without the space.
+  /// A new id: each byte is drawn evenly from 33...126, the printable ASCII characters without the space.
   public init(using generator: inout some RandomNumberGenerator) {
     var value: UInt64 = 0
     for _ in 0..<8 {
@@ -21,7 +21,7 @@ public struct NodeID: Hashable, Comparable, Sendable, BitwiseCopyable {
     rawValue = value
   }
 
-  /// A new id for a relay between rooms: it begins with a space, so that it is lower than that of any
+  /// A new id for a relay between rooms: it begins with a space, so that it is lower than the id of any
   /// ordinary peer.
   public init(ofRelayUsing generator: inout some RandomNumberGenerator) {
     rawValue = NodeID(using: &generator).rawValue & ~(0xff << 56) | 0x20 << 56

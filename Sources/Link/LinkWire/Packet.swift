@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A datagram of discovery or measurement ready to be sent, without heap memory. The longest that we send has
-/// 167 bytes: a peer's state with two IPv6 endpoints and a clock origin.
+/// A datagram of discovery or measurement ready to be sent, without heap memory. The longest datagram that we
+/// send has 167 bytes: a peer's state with two IPv6 endpoints and a clock origin.
 public struct Packet: Sendable, BitwiseCopyable {
-  /// Bytes that fit.
+  /// The most bytes of a packet.
   public static let capacity = 167
 
   var storage = InlineArray<167, UInt8>(repeating: 0)
-  /// Bytes to send, at most `capacity`.
+  /// The number of bytes to send, at most `capacity`.
   public private(set) var count = 0
 
   @_noLocks @_noAllocation
   init() {}
 
-  /// Any bytes, for tests with forged packets; nil if there are too many.
+  /// Makes a packet of any bytes, for tests with forged packets. Returns nil if there are too many bytes.
   public init?(copying bytes: UnsafeRawBufferPointer) {
     guard bytes.count <= Packet.capacity else { return nil }
     for byte in bytes { append(byte) }

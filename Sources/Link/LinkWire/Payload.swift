@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The keys of the entries we understand; all others are skipped, which is how the protocol grows.
+/// The keys of the entries we understand; entries with other keys are skipped, so that the protocol can grow.
 /// Four ASCII characters, the first in the most significant byte (facts: link 1.1).
 enum EntryKey {
   case timeline, session, startStop, measurementV4, measurementV6, hostTime, ghostTime, previousGhostTime,
@@ -55,14 +55,14 @@ enum EntryKey {
 
 /// One entry of a payload: the bytes of its value lie in `start ..< start + size` of the datagram.
 struct Entry {
-  /// nil for an unknown key.
+  /// The key of the entry; nil if we do not know the key.
   var key: EntryKey?
   var start: Int
   var size: Int
 }
 
-/// A borrowed datagram and a position in it. Reading outside gives zero, so that a mistake cannot become an
-/// over-read.
+/// A borrowed datagram and a position in it. Reading outside the datagram gives zero, so that a mistake
+/// cannot read other memory.
 struct Reader {
   let bytes: UnsafeRawBufferPointer
   var position: Int

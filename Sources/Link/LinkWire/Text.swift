@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 extension Wire {
-  /// The bytes of this text that fit in a name, cut before a whole character: no decoder accepts half a
+  /// The bytes of this text that fit in a name, cut between two characters, because no decoder accepts half a
   /// character. Text that is not UTF-8 is cut at about the same place.
   @_noLocks @_noAllocation
   public static func nameSize(_ utf8: UnsafeRawBufferPointer) -> Int {
@@ -14,9 +14,9 @@ extension Wire {
 }
 
 extension Reader {
-  /// Reads and checks a text that must end before `end`; a longer one is cut to a name. Whether it is UTF-8
-  /// matters only for display: the reference cuts names within a character (facts: link-audio 2), and a list
-  /// must not fail for one name, or for one that is too long.
+  /// Reads and checks a text that must end before `end`; a text longer than a name may be is cut. It need not
+  /// be UTF-8, which matters only for display: the reference cuts names within a character (facts: link-audio
+  /// 2), and a list must not fail because of one bad or long name.
   @_noLocks @_noAllocation
   mutating func nextText(before end: Int) throws(DecodingFailure) -> UnsafeRawBufferPointer {
     guard end &- position >= 4 else { throw .brokenList }
