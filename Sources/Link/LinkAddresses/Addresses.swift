@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// IP addresses as values, and the notion of a neighbour, for Link and for OSC. `Linux` has the system's part,
-// and addresses as text.
+// IP addresses as values, and the notion of a neighbour, for Link and for OSC. The module `LinkSystem` gets
+// addresses from the system, and reads and writes them as text.
 
 /// An IP address. IPv4 sorts before IPv6, then by number, then by scope: the order of Link's gateways.
 public enum Address: Hashable, Sendable, BitwiseCopyable {
-  /// First byte most significant.
+  /// The bits of an IPv4 address; its first byte is the most significant.
   case v4(UInt32)
-  /// First byte most significant. `scope` is the interface's index, which link-local addresses need, 0 if
-  /// unknown. It is not on the wire: the receiver of a packet knows it.
+  /// The bits of an IPv6 address; its first byte is the most significant. `scope` is the index of an
+  /// interface, which link-local addresses need; 0 if unknown. A packet does not contain the scope: its
+  /// receiver knows the interface.
   case v6(high: UInt64, low: UInt64, scope: UInt32)
 
-  /// IPv4 loopback, all of 127/8, or ::1.
+  /// Whether it is a loopback address: any address in 127/8, or ::1.
   public var isLoopback: Bool {
     switch self {
     case .v4(let bits): bits >> 24 == 127
@@ -19,7 +20,7 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// fe80::/10.
+  /// Whether it is a link-local IPv6 address, in fe80::/10.
   public var isIPv6LinkLocal: Bool {
     switch self {
     case .v4: false
@@ -27,7 +28,7 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// The family; a socket has one of the two.
+  /// Whether it is an IPv6 address. Each socket has one of the two families.
   public var isIPv6: Bool {
     switch self {
     case .v4: false
@@ -35,7 +36,7 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// 0 for IPv4.
+  /// The scope of an IPv6 address; 0 for IPv4.
   public var scope: UInt32 {
     switch self {
     case .v4: 0
@@ -43,7 +44,7 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// 127.0.0.1.
+  /// The usual IPv4 loopback address, 127.0.0.1.
   public static let loopback = Address.v4(0x7f00_0001)
 
   /// Whether it is a group (multicast) or all hosts (broadcast).
@@ -54,7 +55,7 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// 0.0.0.0 or ::, all addresses of the family.
+  /// Whether it is 0.0.0.0 or ::, which stand for all addresses of the family.
   public var isEvery: Bool {
     switch self {
     case .v4(let bits): bits == 0
@@ -62,7 +63,7 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// 0 for IPv6.
+  /// The bits of an IPv4 address; 0 for IPv6.
   package var v4Bits: UInt32 {
     switch self {
     case .v4(let bits): bits
@@ -70,7 +71,8 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// The same address, reached through the interface `scope`; IPv4 has none and stays.
+  /// The same address, reached through the interface `scope`; an IPv4 address has no scope and stays as it
+  /// is.
   public func scoped(_ scope: UInt32) -> Address {
     switch self {
     case .v4: self
@@ -109,10 +111,10 @@ public struct Endpoint: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The id of a gateway: one local address in use. The caller opens its sockets, draws an id, and then adds
-/// the gateway to the machine.
+/// The id of a gateway: one local address in use. The caller opens the gateway's sockets, chooses an id, and
+/// then adds the gateway to the session.
 public struct GatewayID: Hashable, Sendable, BitwiseCopyable {
-  /// A number that no gateway of the same machine had before.
+  /// A number that no gateway of the same session had before.
   public var rawValue: UInt32
 
   /// An id for a gateway that is about to be opened.
@@ -128,14 +130,14 @@ public struct AddressRange: Hashable, Sendable {
 
   package var isIPv6: Bool { address.isIPv6 }
 
-  /// nil: the address has fewer bits.
+  /// The network of the first `bits` bits of `address`. Returns nil if the address has fewer bits.
   public init?(_ address: Address, bits: Int) {
     guard (0...(address.isIPv6 ? 128 : 32)).contains(bits) else { return nil }
     self.address = address
     self.bits = bits
   }
 
-  /// The range of this one address.
+  /// Makes the range that contains only this address.
   public init(_ address: Address) {
     self.address = address
     bits = address.isIPv6 ? 128 : 32

@@ -5,18 +5,18 @@ package import BeatMath
 package enum Trust: Int, CaseIterable, Sendable {
   /// Any sender. There may be thousands, because source addresses can be forged.
   case stranger
-  /// A sender that has a place here, one of a few, and has not shown that its address is its own.
+  /// One of a few senders that are known here, which has not proven that its address is its own.
   case known
-  /// This machine, a paired sender, or one that has shown that its address is its own.
+  /// This machine, a paired sender, or a sender that has proven that its address is its own.
   case trusted
 }
 
 /// Limits on input from outside: a bucket for each level of trust, and one for each recent source.
 ///
 /// A crowd of strangers empties the bucket of its own level and no other. Within a level, one source empties
-/// its own bucket first. The unit of cost is the caller's: microseconds of a thread, or messages.
+/// its own bucket first. The caller chooses the unit of cost: microseconds of a thread, or messages.
 ///
-/// Bounded: sources beyond `most` have no bucket of their own, and pay from that of their level only.
+/// Bounded: sources beyond `most` have no bucket of their own, and pay only from the bucket of their level.
 package struct InputGate<Source: Hashable & Sendable>: Sendable {
   package struct Share: Sendable {
     package let perSecond: Double
@@ -33,10 +33,10 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
   /// The account of a source.
   private struct Account {
     var bucket: TokenBucket
-    /// Its last cost.
+    /// The cost that was charged last.
     var last = 0.0
     var heard: Micros
-    /// It was charged more than once.
+    /// Whether the source was charged more than once.
     var hasReturned = false
   }
 
@@ -50,7 +50,8 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
 
   /// - Parameters:
   ///   - memory: how long a silent source is remembered once there is no room for another.
-  ///   - memoryOfReturned: the same for a source that was charged more than once; nil: as long as others.
+  ///   - memoryOfReturned: how long a silent source is remembered that was charged more than once; nil: like
+  ///     other sources.
   package init(
     _ shareOfLevel: (Trust) -> Share, ofSource share: Share, most: Int, memory: Micros = Micros(1_000_000),
     memoryOfReturned: Micros? = nil, at now: Micros
@@ -68,8 +69,8 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
     levels[trust.rawValue].has(cost, at: now)
   }
 
-  /// Returns the rest in a source's bucket, and its last cost. nil: the source is new, or there was no room
-  /// for its account.
+  /// Returns what is left in a source's bucket, and the source's last cost. nil: the source is new, or there
+  /// was no room for its account.
   package mutating func recall(_ source: Source, at now: Micros) -> (left: Double, last: Double)? {
     guard let last = accounts[source]?.last, let left = accounts[source]?.bucket.left(at: now) else {
       return nil
@@ -78,7 +79,8 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
     return (left, last)
   }
 
-  /// Charges a level even if it has less. It then has nothing until the debt is paid.
+  /// Charges a level, even if its bucket holds less than the cost. The level then has nothing until the debt
+  /// is paid.
   package mutating func charge(_ cost: Double, to trust: Trust, at now: Micros) {
     levels[trust.rawValue].spend(cost, at: now)
   }
@@ -107,7 +109,7 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
     return true
   }
 
-  /// When a level will have this cost.
+  /// The time at which a level can pay this cost.
   package func time(of cost: Double, _ trust: Trust) -> Micros { levels[trust.rawValue].time(of: cost) }
 
   /// The earliest time at which a level or source that is empty now has something again; nil: none is empty.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// The interface of a packet. Linux answers for each of its addresses on all of its networks, so a packet's
-// destination does not tell the network that it came from.
+// Rules about the interface through which a packet came. Linux answers for each of its addresses on all of
+// its networks, so the destination of a packet does not show from which network the packet came.
 extension Neighbourhood {
   /// The index of the interface with this address; nil if there is none.
   package func interface(of own: Address) -> UInt32? {
@@ -17,14 +17,14 @@ extension Neighbourhood {
     return interface.isLoopback || interface.networks.contains { $0.contains(source) }
   }
 
-  /// Whether a packet from this source can come by this interface: a neighbour's comes by its own network, a
-  /// distant host's by any.
+  /// Whether a packet from this source can come by this interface: a neighbour's packet comes by the
+  /// neighbour's network, a distant host's packet by any interface.
   package func canReachUs(_ source: Address, by index: UInt32) -> Bool {
     !contains(source) || hasNeighbour(source, by: index)
   }
 
   /// Whether this local address is on the interface's network. If two cables lead to one network, each
-  /// interface answers for both.
+  /// interface answers for the addresses of both.
   package func has(_ own: Address, by index: UInt32) -> Bool {
     guard let interface = interfaces.first(where: { $0.index == index }) else { return own.isLoopback }
     return owns(own, through: index) || interface.networks.contains { $0.contains(own) }

@@ -4,15 +4,16 @@
 package struct Interface: Equatable, Sendable {
   package var index: UInt32
   package var name = ""
-  /// A cable is connected, or a radio has joined a network.
+  /// Whether a cable is connected, or a radio has joined a network.
   package var isRunning = true
   package var isLoopback = false
   package var hasMulticast = true
-  /// The hardware address is a manufacturer's. Container bridges, tunnels and virtual machines invent theirs.
+  /// Whether the hardware address is a manufacturer's. Container bridges, tunnels and virtual machines invent
+  /// theirs.
   package var isMakers = false
   package var addresses: [Address] = []
-  /// Networks that are reached directly. The single address at the other end of a cable or tunnel counts as
-  /// one.
+  /// Networks that are reached directly. The single address at the other end of a cable or tunnel counts as a
+  /// network.
   package var networks: [AddressRange] = []
 
   package init(
@@ -58,8 +59,8 @@ package struct Neighbourhood: Equatable, Sendable {
   /// Whether the sender can be on the network of the packet's interface. Link is for neighbours: other
   /// packets came through a router, or are forged.
   ///
-  /// An unknown interface is unwanted, or newer than the last scan; in that case the peer's next packet
-  /// counts.
+  /// An unknown interface is unwanted, or newer than the last scan. Its packets are dropped; if it is wanted,
+  /// they are accepted after the next scan.
   package func contains(_ source: Address, through index: UInt32) -> Bool {
     guard let interface = interfaces.first(where: { $0.index == index }) else { return false }
     // The kernel accepts only this machine's packets on a loopback.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Hands one value, or a queue of values or of memory blocks, from one thread to another: the only ways in
-// which state crosses threads here.
+// Hands one value, or a queue of values or of memory blocks, from one thread to another. Values larger than
+// an atomic reach the audio thread, and leave it, only in these ways.
 //
-// It lacks locks, waiting and waking. No side is notified of an arrival: each looks in its own time. Two
-// writers need two queues, two readers two `Latest`s.
+// It lacks locks, waiting and waking. No side is notified of an arrival: each side checks when it has time.
+// Two writers need two queues, two readers two `Latest`s.
 //
-// The invariant: each end belongs to one thread at a time. The types can't check that, which is why they are
-// `@unchecked Sendable`; other types in the product state beside it which thread owns them.
+// The invariant: each end belongs to one thread at a time. The types can't check that, so they are
+// `@unchecked Sendable`. Any other type with this attribute has a comment that says which thread owns it.
 //
 // Start reading at `Latest` for a state, of which only the newest value counts; at `SPSCQueue` for commands,
 // of which every one counts; at `SlotQueue` for audio, which is written and read in place. Elements are

@@ -3,13 +3,15 @@ public import Synchronization
 
 /// The most recent value, from one writer to one reader. Neither ever waits, and a read is never torn.
 ///
-/// Three slots: one is the writer's, one the reader's, one lies between them. Publishing and reading each
-/// swap their own slot with the one between, so neither can touch what the other holds.
+/// There are three slots: the writer's, the reader's, and a middle slot. Publishing swaps the writer's slot
+/// with the middle slot, and reading swaps the reader's. So neither thread can touch the slot that the other
+/// uses.
 @safe public struct Latest<Value: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
   /// The index of the middle slot, plus `fresh` if the writer put it there last.
   @usableFromInline let between = Atomic<UInt8>(1)
   @usableFromInline let slots: UnsafeMutablePointer<Value>
-  /// The writer's slot index, and the reader's with `readings` behind it: a cache line each.
+  /// Two cache lines. The first has the writer's slot index, the second the reader's slot index and then
+  /// `readings`.
   @usableFromInline let ends: UnsafeMutablePointer<UInt8>
 
   @usableFromInline static var fresh: UInt8 { @inlinable get { 4 } }
@@ -37,7 +39,7 @@ public import Synchronization
     unsafe body(UnsafeRawBufferPointer(UnsafeBufferPointer(start: ends, count: 2 * Self.cacheLine)))
   }
 
-  /// [the writer's thread]
+  /// Publishes a value, which replaces the one before. [the writer's thread]
   @inlinable
   public func publish(_ value: Value) {
     let mine = unsafe ends[0]
@@ -45,7 +47,7 @@ public import Synchronization
     unsafe ends[0] = between.exchange(mine | Self.fresh, ordering: .acquiringAndReleasing) & 3
   }
 
-  /// The newest published value; the same again if there is no newer one. [the reader's thread]
+  /// The newest published value; the same value again if there is no newer one. [the reader's thread]
   @inlinable
   public func read() -> Value {
     if between.load(ordering: .relaxed) & Self.fresh != 0 {
@@ -56,12 +58,13 @@ public import Synchronization
     return unsafe slots[Int(ends[Self.cacheLine])]
   }
 
-  /// Counts the published values that were read, and wraps. If it is unchanged, a read gave the same value.
-  /// [the reader's thread]
+  /// The number of published values that were read; it wraps. While it is unchanged, reads give the same
+  /// value. [the reader's thread]
   @inlinable
   public var readings: UInt8 { unsafe ends[Self.cacheLine + 1] }
 
-  /// The newest value if one was published since the last read of either kind. [the reader's thread]
+  /// The newest value if it was published after the last `read` or `readIfNew`; otherwise nil. [the reader's
+  /// thread]
   @inlinable
   public func readIfNew() -> Value? {
     between.load(ordering: .relaxed) & Self.fresh == 0 ? nil : read()

@@ -44,7 +44,8 @@ public import Synchronization
     unsafe body(UnsafeRawBufferPointer(UnsafeBufferPointer(start: slots, count: capacity)))
   }
 
-  /// Returns false when full: the element is not taken. [the producer's thread]
+  /// Appends an element. Returns false if the queue is full; then the element is not taken. [the producer's
+  /// thread]
   @inlinable
   @discardableResult
   public func push(_ element: Element) -> Bool {

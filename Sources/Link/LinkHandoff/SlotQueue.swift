@@ -72,7 +72,8 @@ public import Synchronization
     return unsafe UnsafeMutableRawBufferPointer(start: slot(end), count: slotBytes)
   }
 
-  /// Hands over the reserved slot. Without one it does nothing. [the producer's thread]
+  /// Hands over the reserved slot. Does nothing if the queue is full: then no slot is reserved. [the
+  /// producer's thread]
   @inlinable
   public func commit() {
     let end = tail.load(ordering: .relaxed)

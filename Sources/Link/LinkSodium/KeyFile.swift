@@ -6,7 +6,7 @@ public enum KeyFile {
   public enum Failure: Error, Hashable, Sendable {
     /// The call that failed, and why.
     case system(String, Int32)
-    /// Other users may read or write it; its mode.
+    /// Other users may read or write the file, which has this mode.
     case notPrivate(mode: UInt32)
     /// The file belongs to another user, not to us or root.
     case notOurs
@@ -18,7 +18,7 @@ public enum KeyFile {
     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .system("open", errno) }
     defer { close(descriptor) }
-    // Check the open file, because its name may have been reused.
+    // This checks the open file, because its name may belong to another file by now.
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw .system("fstat", errno) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
@@ -35,7 +35,7 @@ public enum KeyFile {
     }
   }
 
-  /// Writes a new file, and never replaces one, because other rooms may have its key.
+  /// Writes a new file. It never replaces an existing file, because other rooms may have that file's key.
   ///
   /// The file gets its name when it is complete and on the disk. If the disk is full or the program ends, no
   /// file without a key is left, which the next call would refuse to replace.
@@ -48,7 +48,7 @@ public enum KeyFile {
       _ = template.withUnsafeBufferPointer { unlink($0.baseAddress!) }
     }
     let line = [UInt8]("\(text)\n".utf8)
-    // The owner may read it, whatever the umask.
+    // The owner may read and write the file, whatever the umask is.
     guard fchmod(descriptor, 0o600) == 0 else { throw .system("fchmod", errno) }
     let count = Glibc.write(descriptor, line, line.count)
     guard count == line.count else { throw .system("write", count < 0 ? errno : ENOSPC) }

@@ -6,7 +6,7 @@ public import FarLink
 ///
 /// An attacker who records one hello can test keys offline without limit. Argon2id makes each test cost 64 MB
 /// and a tenth of a second, and short keys are refused. The 25 letters of `tactus far-key` are 125 bits,
-/// which cannot be searched; twenty letters of a user's own are four words or more.
+/// which no attacker can try one by one. Twenty letters that a user invents are four words or more.
 public struct KeyText: Sendable {
   public enum Refusal: Error, Hashable, Sendable {
     /// Fewer letters and digits than `least`.
@@ -22,7 +22,7 @@ public struct KeyText: Sendable {
   static let leastDifferent = 8
   static let most = 1024
 
-  /// The text without what speech does not transmit: in small letters, with one hyphen for each separator.
+  /// The text as it can be dictated over the telephone: in small letters, with one hyphen for each separator.
   let text: [UInt8]
 
   public init(_ typed: some StringProtocol) throws(Refusal) {
@@ -35,13 +35,14 @@ public struct KeyText: Sendable {
     text = [UInt8](words.joined(separator: "-").utf8)
   }
 
-  /// The letter and its accent as one scalar, if Unicode has one. Some keyboards write "e" and an accent,
-  /// others "é", and both look the same.
+  /// The letter and its accent as one Unicode scalar, if there is such a scalar. Some keyboards write "e" and
+  /// an accent, others "é", and both look the same.
   private static func composed(_ letter: Character) -> Character {
     letter.unicodeScalars.count == 1 ? letter : accented[letter] ?? letter
   }
 
-  /// Latin, Greek and Cyrillic ones, which Swift finds in either form.
+  /// The Latin, Greek and Cyrillic letters. A Swift dictionary finds an accented letter even if its accent is
+  /// a separate scalar.
   private static let accented: [Character: Character] = {
     let ranges: [ClosedRange<UInt32>] = [0xC0...0x24F, 0x370...0x4FF, 0x1E00...0x1FFF]
     let letters = ranges.flatMap { $0.compactMap(Unicode.Scalar.init).map(Character.init) }
@@ -51,7 +52,7 @@ public struct KeyText: Sendable {
   /// The text as it is stored.
   public var written: String { String(decoding: text, as: UTF8.self) }
 
-  /// Draws a new one: five groups of five letters and digits, without those that are easily confused.
+  /// Draws a new key text: five groups of five letters and digits, without those that are easily confused.
   public static func drawn() -> String {
     _ = Sodium.isReady
     let alphabet = [Character]("23456789abcdefghjkmnpqrstuvwxyz0")
@@ -61,7 +62,7 @@ public struct KeyText: Sendable {
     return groups.joined(separator: "-")
   }
 
-  /// Takes a tenth of a second on purpose.
+  /// The key for this text. The computation takes a tenth of a second on purpose.
   public func key() throws(Refusal) -> FarKey {
     _ = Sodium.isReady
     // Both sides must use the same salt, so it cannot be random.
@@ -81,6 +82,6 @@ public struct KeyText: Sendable {
 
 extension FarKey {
   /// The public key for a network that is already private, such as a VPN: any program that can reach us is
-  /// trusted. It is the same in every room.
+  /// trusted. This key is the same in every room.
   public static var ofNobody: FarKey { Sodium.hash([UInt8]("tactus far wire 2: no key".utf8)) }
 }

@@ -8,12 +8,12 @@ public import FarLink
 /// Argon2id stretches what users type (`KeyText.key()`). There is no protocol here: `FarLink` has the
 /// handshake, decides which sides talk, and numbers the datagrams.
 ///
-/// The invariant: all functions are total; an invalid input opens to nil.
+/// The invariant: every function returns for any input; opening an invalid input gives nil.
 ///
 /// Start reading at `Sodium`, which `FarLink` calls; `KeyFile` is the user's file.
 public enum Sodium: FarCipher {
-  /// Lets libsodium detect the processor's features, once. Without it everything works, more slowly. It fails
-  /// only if the system has no source of randomness.
+  /// Lets libsodium detect the processor's features, once. Without this call everything works, but more
+  /// slowly. The call fails only if the system has no source of randomness.
   static let isReady = sodium_init() >= 0
 
   public static func publicHalf(of secret: FarKey) -> FarKey {

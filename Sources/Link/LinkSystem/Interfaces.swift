@@ -3,7 +3,7 @@ internal import Glibc
 package import LinkAddresses
 
 extension Interface {
-  /// The interfaces that are up; nil if the system call failed. [any but audio]
+  /// The interfaces that are up; nil if the system call failed. [any thread but the audio thread]
   package static func up() -> [Interface]? {
     var first: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&first) == 0 else { return nil }
@@ -32,8 +32,8 @@ extension Interface {
 
   private mutating func learn(_ entry: ifaddrs, _ socketAddress: UnsafeRawPointer) {
     if Int32(socketAddress.loadUnaligned(as: sa_family_t.self)) == AF_PACKET {
-      // struct sockaddr_ll: byte 12 is the address's length. The second bit of the address marks an invented
-      // one.
+      // In struct sockaddr_ll, byte 11 is the length of the hardware address and byte 12 its first byte. The
+      // second bit of that byte marks an invented address.
       let bytes = UnsafeRawBufferPointer(start: socketAddress, count: 18)
       isMakers = bytes[11] == 6 && bytes[12] & 2 == 0 && bytes[12..<18].contains { $0 != 0 }
       return
@@ -45,7 +45,7 @@ extension Interface {
     {
       networks.append(network)
     }
-    // The other end of a cable or tunnel; some systems give our own address.
+    // This is the other end of a cable or tunnel; some systems give our own address instead.
     if entry.ifa_flags & UInt32(IFF_POINTOPOINT) != 0, let other = Self.address(entry.ifa_ifu.ifu_dstaddr),
       other != own
     {

@@ -4,12 +4,12 @@ package import Glibc
 
 // System calls of several modules, in one place: Link's clock (`HostClock`), the machine's addresses and
 // their text (`Interface.up`, `Address.init(_:)`), threads (`Thread`), and a wake-up for a waiting thread
-// (`WakeUp`). It decides nothing.
+// (`WakeUp`). This module decides nothing.
 
 /// Link's host clock on Linux: `CLOCK_MONOTONIC_RAW` in whole microseconds, truncated (facts: link 10). No
 /// time service adjusts it, its start is arbitrary, and it stands still while the machine sleeps.
 package enum HostClock {
-  /// [any] Real-time-safe: the kernel serves it without a system call.
+  /// The present host time. Real-time-safe: the kernel gives it without a system call. [any]
   @_noLocks @_noAllocation
   package static func micros() -> Micros {
     Micros(read(CLOCK_MONOTONIC_RAW))
@@ -20,8 +20,8 @@ package enum HostClock {
     read(CLOCK_BOOTTIME) &- read(CLOCK_MONOTONIC)
   }
 
-  /// Time since the kernel noted a datagram's arrival, by the wall clock, which the kernel uses. Zero if
-  /// there is no note, or if that clock has been set since.
+  /// The time since a datagram's arrival, which the kernel noted by the wall clock. Zero if there is no note,
+  /// or if the wall clock has been set since.
   package static func since(_ moment: timespec?) -> Micros {
     guard let moment, let seconds = Int64(exactly: moment.tv_sec), (0..<1 << 40).contains(seconds) else {
       return .zero

@@ -2,8 +2,8 @@
 internal import Glibc
 package import LinkAddresses
 
-/// Calls a function for each control message (cmsg) of a datagram, with its level and kind. Swift has no
-/// `CMSG_NXTHDR`.
+/// Calls `body` for each control message (cmsg) of a datagram, with its level and kind. Written here because
+/// C's macro `CMSG_NXTHDR` does not exist in Swift.
 package func forEachPacketNote(
   in notes: UnsafeRawBufferPointer, _ body: (_ level: Int32, _ kind: Int32, UnsafeRawBufferPointer) -> Void
 ) {
@@ -25,7 +25,7 @@ package struct PacketInfo: Hashable, Sendable {
   package let interface: UInt32
   package let to: Address
 
-  /// nil for another kind of control message.
+  /// Reads a control message. Returns nil if it is of another kind.
   package init?(_ level: Int32, _ kind: Int32, _ value: UnsafeRawBufferPointer) {
     if level == Int32(IPPROTO_IP), kind == IP_PKTINFO, value.count >= MemoryLayout<in_pktinfo>.size {
       let info = value.loadUnaligned(as: in_pktinfo.self)
@@ -53,7 +53,8 @@ package struct SourceNote {
   package static func size(_ own: Address) -> Int { own.isIPv6 ? 40 : 32 }
 
   package init(_ own: Address) {
-    // An IPv4 address comes after the interface, an IPv6 one before it; the kernel finds the interface.
+    // In the kernel's structures an IPv4 address comes after the interface, an IPv6 address before it. We
+    // leave an IPv4 interface out: the kernel finds it.
     switch own {
     case .v4(let bits):
       (length, level, kind) = (28, Int32(IPPROTO_IP), Int32(IP_PKTINFO))

@@ -3,7 +3,7 @@ package import Glibc
 package import LinkAddresses
 
 extension Endpoint {
-  /// nil if it is neither IPv4 nor IPv6.
+  /// Reads a socket address. Returns nil if it is neither IPv4 nor IPv6.
   package init?(socketAddress: UnsafeRawPointer) {
     switch Int32(socketAddress.loadUnaligned(as: sa_family_t.self)) {
     case AF_INET:
@@ -50,7 +50,8 @@ extension Endpoint {
     }
   }
 
-  /// Asks the system's resolver, which may take half a minute; an address needs no question.
+  /// The endpoints of a host name, or of an address. For a name, the system's resolver may take half a
+  /// minute.
   package static func named(_ host: String, port: UInt16) -> [Endpoint] {
     var wanted = addrinfo()
     wanted.ai_socktype = Int32(SOCK_DGRAM.rawValue)

@@ -5,7 +5,8 @@ public import LinkAddresses
 // Addresses as text, by the C library's rules. Names are not accepted: nothing here waits for a resolver.
 
 extension Address {
-  /// `192.168.7.20`, `fe80::1`, `fe80::1%eth0`; IPv4 written as IPv6 (`::ffff:127.0.0.1`) is IPv4.
+  /// Reads an address like `192.168.7.20`, `fe80::1` or `fe80::1%eth0`. An IPv4 address in IPv6 form
+  /// (`::ffff:127.0.0.1`) becomes an IPv4 address.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
     var ipv4 = in_addr()
@@ -50,7 +51,7 @@ extension Address: CustomStringConvertible {
 }
 
 extension Endpoint: CustomStringConvertible {
-  /// `ADDRESS:PORT`, `[IPV6]:PORT`.
+  /// Reads an endpoint in the form `ADDRESS:PORT` or `[IPV6]:PORT`.
   public init?(_ text: some StringProtocol) {
     guard let (host, port) = Self.split(text), let address = Address(host) else { return nil }
     self.init(address, port: port)
@@ -77,7 +78,7 @@ package var hostName: String? {
 }
 
 extension AddressRange {
-  /// `192.168.1.0/24`, `fe80::/10`, or one address.
+  /// Reads a range like `192.168.1.0/24` or `fe80::/10`, or one address.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = Address(parts[0]) else { return nil }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 internal import Glibc
 
-/// A thread. It blocks all signals but those of its own faults, which end the program as usual.
+/// A thread that blocks all signals but those of its own faults, which end the program as usual.
 package struct Thread: Sendable {
   private static let mistakes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
   private let identifier: pthread_t
 
-  /// If the system refuses the thread, `body` is not called.
+  /// Starts a thread that runs `body`. If the system refuses the thread, `body` is not called.
   ///
   /// - Parameter name: shown by `top -H` and debuggers, up to 15 letters.
   package init(_ name: String, _ body: sending @escaping () -> Void) throws(SystemFailure) {
     var identifier = pthread_t()
     let context = Unmanaged.passRetained(Body(name, body))
-    // A new thread inherits the signal mask.
+    // The new thread inherits this signal mask; afterwards the calling thread gets its own mask back.
     var others = sigset_t()
     var before = sigset_t()
     sigfillset(&others)
@@ -27,7 +27,8 @@ package struct Thread: Sendable {
     self.identifier = identifier
   }
 
-  /// Waits for the thread's end; from the thread itself it only detaches. Call either this or `detach`, once.
+  /// Waits for the thread's end. On the thread itself it only detaches. Call either `join` or `detach`, and
+  /// only once.
   package func join() {
     if pthread_equal(identifier, pthread_self()) != 0 { detach() } else { pthread_join(identifier, nil) }
   }

@@ -16,24 +16,26 @@ package struct SystemFailure: Error, CustomStringConvertible {
   package var description: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
-/// Waits until one of these descriptors is ready, but not beyond `deadline`; nil: for ever. The wait is
-/// rounded up to whole milliseconds, because waking just before the deadline would cost another turn.
+/// Waits until one of these descriptors is ready or `deadline` has come; nil: no deadline. The wait is
+/// rounded up to whole milliseconds, because a thread that wakes just before the deadline would have to wait
+/// again.
 package func wait(for watched: inout [pollfd], from now: Micros, until deadline: Micros?) {
   let milliseconds = deadline.map { Int32(clamping: max(0, ($0 - now).count + 999) / 1000) } ?? -1
   poll(&watched, nfds_t(watched.count), milliseconds)
 }
 
-/// Wakes one waiting thread from any other: a pair of connected sockets.
+/// A pair of connected sockets, by which any thread can wake one waiting thread.
 package final class WakeUp: Sendable {
   private let reading = Atomic<Int32>(-1)
   private let writing = Atomic<Int32>(-1)
 
   package init() {}
 
-  /// The descriptor to poll; -1 until it is open.
+  /// The descriptor to poll; -1 before `open`.
   package var descriptor: Int32 { reading.load(ordering: .relaxed) }
 
-  /// Before this call no signal arrives. Only one thread at a time may call it.
+  /// Opens the two sockets. Signals before this call have no effect. Only one thread at a time may call this
+  /// function.
   package func open() throws(SystemFailure) {
     guard descriptor < 0 else { return }
     var ends: [Int32] = [-1, -1]
@@ -49,7 +51,7 @@ package final class WakeUp: Sendable {
     for end in [descriptor, writing.load(ordering: .relaxed)] where end >= 0 { close(end) }
   }
 
-  /// Wakes the thread, even if the socket's buffer is full. [any but audio]
+  /// Wakes the thread, even if the socket's buffer is full. [any thread but the audio thread]
   package func signal() {
     var byte: UInt8 = 1
     send(writing.load(ordering: .relaxed), &byte, 1, Int32(MSG_NOSIGNAL))
