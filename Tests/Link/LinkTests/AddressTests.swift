@@ -17,7 +17,7 @@ struct AddressTests {
     let link = try network.link(tempo: 120)
     link.isEnabled = true
     #expect(eventually { link.diagnostics.addresses == ["127.0.0.1"] })
-    // On a network that lets multicast through, it hears itself.
+    // On a network that lets multicast through, Link receives its own datagrams.
     #expect(
       eventually {
         let diagnostics = link.diagnostics
@@ -26,7 +26,7 @@ struct AddressTests {
     try network.ip("addr", "add", "10.99.0.1/24", "dev", "lo")
     let added = Link.clock()
     #expect(eventually { link.diagnostics.addresses == ["10.99.0.1", "127.0.0.1"] })
-    // The kernel announces it; the scan alone would take up to five seconds.
+    // The kernel announces the new address; the regular scan alone would take up to five seconds.
     #expect(Link.clock() - added < Micros(2_500_000))
     try network.ip("addr", "del", "10.99.0.1/24", "dev", "lo")
     #expect(eventually { link.diagnostics.addresses == ["127.0.0.1"] })

@@ -23,7 +23,7 @@ struct BlipTests {
     /// The interface stays up and keeps its address, as when a radio roams or a switch port renegotiates.
     case carrierForAMoment, carrierForSeconds
     case interfaceDown
-    /// Some network managers do this without a carrier.
+    /// The address is removed, as some network managers do while there is no carrier.
     case addressGone
   }
 
@@ -55,7 +55,7 @@ struct BlipTests {
     let counts = Log<Int>()
     link.onPeers { counts.append($0) }
     try begin(event)
-    // Wait for the kernel's announcement and the scan that follows it. Every Link peer forgets another one
+    // Wait for the kernel's announcement and the scan that follows it. Every Link peer forgets a silent peer
     // after five seconds, so a longer event changes sessions anyway.
     pause(milliseconds: event == .carrierForAMoment ? 150 : 1_500)
     link.updateAppState { $0.setTempo(133, at: Link.clock()) }
@@ -64,7 +64,7 @@ struct BlipTests {
     #expect(
       eventually(within: 10_000) { abs(far.captureAppState().tempo - 133) < 0.001 }, "the tempo set meanwhile"
     )
-    // By now, a peer that had left would have said so.
+    // By now, the goodbye of a peer that had left would have come.
     pause(milliseconds: 500)
     #expect(link.snapshot.node == before.node && link.snapshot.session == before.session)
     #expect(far.snapshot.node == farBefore.node && far.snapshot.session == farBefore.session)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Link
 
-/// A thread that had to wait for its processor.
+/// The sockets of a thread that had to wait for a processor.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct BurstTests {
   @Test func `four hundred unread packets are kept`() throws {
@@ -17,7 +17,7 @@ struct BurstTests {
       let listener = try UDPSocket.listening(on: loopback)
       let sender = try UDPSocket.sending(from: loopback)
       let packet = encodeByeBye(NodeID(rawValue: 1))
-      // The system's default buffer holds 277.
+      // The system's default buffer has room for only 277 of these packets.
       for _ in 0..<400 { _ = sender.send(packet, to: .discoveryGroup(for: loopback.address)) }
       return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 8) { buffer in
         var count = 0

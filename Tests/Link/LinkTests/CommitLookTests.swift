@@ -6,7 +6,8 @@ import Testing
 
 /// How often Link's thread wakes for an audio thread that cannot wake it, counted in simulated time.
 struct CommitLookTests {
-  /// The number of looks in a second and their interval; `pace` gives the pace at a millisecond.
+  /// How often Link's thread checks for commits in a second, and the interval; `pace` gives the pace at a
+  /// millisecond.
   private func looks(
     hasPeers: Bool, doors: Int = 1, _ pace: (Int64) -> CommitPace
   ) -> (count: Int, gap: Int64) {

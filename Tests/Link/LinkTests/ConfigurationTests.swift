@@ -38,7 +38,7 @@ import Testing
     let far = try neighbour.link(tempo: 120)
     for peer in [link, beside, far] { peer.isEnabled = true }
     #expect(eventually { beside.diagnostics.addresses == ["127.0.0.1"] })
-    // The diagnostics say why it is not on the network.
+    // The diagnostics say why Link is not on the network.
     #expect(eventually { link.diagnostics.failure == .noChosenInterface })
     try network.cable("wire0", to: neighbour, "wire0")
     try network.ip("addr add 10.9.0.1/24 dev wire0")
@@ -47,7 +47,8 @@ import Testing
     try neighbour.ip("link set wire0 up")
     #expect(eventually { link.diagnostics.addresses.first == "10.9.0.1" && link.peerCount == 1 })
     #expect(link.diagnostics.failure == nil)
-    // The peer on loopback does not reach it: loopback is not configured here, and a wire does not lead back.
+    // The peer on loopback does not reach this Link: its loopback is not configured, and a wire does not lead
+    // back to its own machine.
     #expect(
       !link.diagnostics.addresses.contains("127.0.0.1") && link.diagnostics.peers.map(\.name) == ["10.9.0.2"])
     #expect(eventually { far.peerCount == 2 } && beside.peerCount == 1)

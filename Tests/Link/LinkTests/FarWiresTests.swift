@@ -72,7 +72,7 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `the offset of a room adds to that of all and moves no other`() throws {
+  func `a room's offset is added to the common one and changes no other room`() throws {
     try PrivateNetwork().perform {
       var here = End(20_821, calls: "127.0.0.1:20822 offset=3", "127.0.0.1:9 offset=-4")
       var there = End(20_822)
@@ -83,7 +83,7 @@ struct FarWiresTests {
       #expect(here.wires.set(correction: Micros(500), distance: Beats(4), calls: calls).count == 1)
       #expect(here.wires.set(correction: Micros(500), distance: Beats(4), calls: calls).isEmpty)
       #expect(here.rooms.map(\.correction) == [Micros(3500), Micros(-3500)])
-      // A change for one room alone: the wire to the other does not change.
+      // This change is for one room alone: the wire to the other room does not change.
       #expect(
         here.wires.set(correction: Micros(500), distance: Beats(4), calls: [calls[0], .zero]).isEmpty)
       #expect(here.rooms.map(\.correction) == [Micros(3500), Micros(500)])
@@ -96,7 +96,7 @@ struct FarWiresTests {
   func `an unanswered call is marked if that room has called us`() throws {
     try PrivateNetwork().perform {
       var here = End(20_821, calls: "127.0.0.1:9", "127.0.0.2:9")
-      // As from behind a router that blocks calls.
+      // This room calls us, as if it were behind a router that blocks our calls.
       var there = End(20_822, calls: "127.0.0.1:20821")
       #expect(here.rooms.allSatisfy { !$0.isCalledBack })
       #expect(run(&here, &there) { $0.far != nil && $1.far != nil })
@@ -156,7 +156,7 @@ struct FarWiresTests {
     var wrong = try venue.perform { End(20_822, calls: written) }
     var elsewhere = try venue.perform { End(20_823, calls: otherWritten) }
     var right = try vpn.perform { End(20_822, calls: written) }
-    // Each calls once a second, the right one last.
+    // Each end calls once a second. The end that calls through the right interface comes last.
     #expect(run(&here, &wrong) { here, _ in (here.wires.board?.counters.unasked ?? 0) >= 2 })
     #expect(run(&here, &elsewhere) { here, _ in (here.wires.board?.counters.unasked ?? 0) >= 4 })
     #expect(here.far == nil && wrong.far == nil && elsewhere.far == nil)

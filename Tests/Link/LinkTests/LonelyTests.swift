@@ -40,9 +40,10 @@ struct LonelyTests {
     #expect(kept == 100 && link.captureAppState().tempo == 100)
   }
 
-  @Test func `an AudioLink exists once and can be taken again after its end`() {
+  @Test func `an audio handle exists once and can be taken again after its end`() {
     var link: Link? = Link(tempo: 100)
-    /// Takes it, sets a tempo, and gives it back. Returns whether it was taken only once meanwhile.
+    /// Takes the audio handle, sets a tempo, and releases the handle. Returns whether no second handle could
+    /// be taken meanwhile.
     func set(_ tempo: Double) -> Bool {
       guard var audio = link?.takeAudio() else { return false }
       let isGivenTwice = if case .none = link?.takeAudio() { false } else { true }
@@ -60,7 +61,7 @@ struct LonelyTests {
     #expect(tempo == 106)
   }
 
-  @Test func `a commit is seen by the next capture on either side`() {
+  @Test func `a commit is seen by the next capture on any thread`() {
     let link = Link(tempo: 100)
     var audio = link.takeAudio()!
     var state = link.captureAppState()
@@ -162,7 +163,7 @@ struct LonelyTests {
   @Test func `too many uncollected audio commits are refused and change nothing`() {
     let link = Link(tempo: 100)
     var audio = link.takeAudio()!
-    // More commits than the queue holds, within one turn of Link's thread; all accepted ones must arrive.
+    // More commits than the queue holds, within one turn of Link's thread; all accepted commits must arrive.
     var taken = 100.0
     var refused = 0
     for tempo in 0..<2_000 {
@@ -191,7 +192,7 @@ struct LonelyTests {
     #expect(events.last == .tempo(100 + Double(4_999 % 500)) && events.count <= Engine.eventLimit)
   }
 
-  /// An audio thread whose last change comes just before its door is detached.
+  /// An observer whose audio thread commits a last change just before the observer is detached.
   private final class LastWord: SessionObserver {
     let change = Mutex<SessionChange?>(nil)
     let pace = CommitPace.never
@@ -204,7 +205,7 @@ struct LonelyTests {
     }
   }
 
-  @Test func `the last change of a door counts when it is detached`() {
+  @Test func `the last change of an observer is applied when it is detached`() {
     let link = Link(tempo: 100)
     for tempo in 101..<140 {
       let door = LastWord()

@@ -61,7 +61,7 @@ struct OtherInterfaceTests {
       #expect(guest.heard == 0)
     }
     #expect(link.peerCount == 0 && link.captureAppState().tempo == 120)
-    // The same datagrams from the chosen network count.
+    // The same datagrams are accepted from the chosen network.
     try band.perform {
       let near = try Speaker(Self.neighbour)
       for port in ports {

@@ -48,7 +48,7 @@ struct OutgoingTests {
       #expect(eventually { !link.diagnostics.addresses.isEmpty })
       let answered = Log<Double>()
       var workers: [Worker] = []
-      // As if another datagram took its time.
+      // The lock for sending is held, as if another datagram were being sent for a long time.
       link.network.sending.withLock { _ in
         // Longer than the spacing after the previous message.
         pause(milliseconds: 100)

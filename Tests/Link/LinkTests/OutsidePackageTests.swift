@@ -25,7 +25,7 @@ import Testing
     done
     """
 
-  /// Whether there are five beats of four in sequence, and one line more.
+  /// Whether the output has five beats, counted 1 to 4 in sequence, and one more line.
   private static func isInOrder(_ lines: [Substring]) -> Bool {
     guard let first = lines.first.flatMap({ Int($0.dropFirst("beat ".count)) }) else { return false }
     return (1...4).contains(first)
@@ -76,7 +76,8 @@ import Testing
     for _ in 0..<3 where !Self.isTone(tone) { tone = try await run(programs + "./send", in: folder) }
     #expect(Self.isTone(tone), "\(tone)")
     #expect(try await run(programs + "./rehearse", in: folder) == "90.0 and 90.0 BPM, 1 other\n")
-    // It opens a card and plays to its end. The time does not matter: ALSA's null card takes none.
+    // The metronome opens a card and plays to its end. How long it plays is not checked, because ALSA's null
+    // card takes no time.
     #expect(try await run(programs + "./metronome null 2", in: folder).hasSuffix(" clicks\n"))
   }
 
@@ -85,7 +86,9 @@ import Testing
     ("MetronomeWithALSA", "metronome/Metronome.swift", ["import", "open", "failure", "loop"]),
     ("SimulatedSession", "rehearse/Rehearse.swift", ["import", "world", "ask"]),
   ])
-  func `the code of the articles is compiled there`(article: String, program: String, marks: [String])
+  func `the code of the articles is compiled in another package`(
+    article: String, program: String, marks: [String]
+  )
     throws
   {
     let article = try Article(

@@ -23,7 +23,7 @@ struct PeerTests {
     #expect(eventually { younger.captureAppState().tempo == 100 })
     let now = Link.clock()
     #expect(older.captureAppState().beat(at: now, quantum: 4) == before.beat(at: now, quantum: 4))
-    // Both peers have one clock, so what differs is the error of the measurement.
+    // Both peers have the same host clock, so any difference is the error of the measurement.
     let apart =
       older.captureAppState().phase(at: now, quantum: 4)
       - younger.captureAppState().phase(at: now, quantum: 4)
@@ -42,7 +42,7 @@ struct PeerTests {
     #expect(eventually { second.captureAppState().tempo == 120 })
     second.updateAppState { $0.setTempo(90.5, at: Link.clock()) }
     #expect(second.captureAppState().tempo == 90.5)
-    // As it is sent: in whole microseconds per beat.
+    // Peers receive the tempo in whole microseconds per beat.
     let received = 60e6 / 662_983
     #expect(eventually { first.captureAppState().tempo == received })
     #expect(eventually { heardByFirst.all == [120, received] && heardBySecond.all == [120, 90.5] })
@@ -126,7 +126,7 @@ struct PeerTests {
     // Longer than the period of Alives: a peer that never announced itself in the session is ignored when it
     // leaves (facts: link 7.6).
     pause(milliseconds: 300)
-    // Then the next state may not be sent at once.
+    // After this change, the spacing forbids to send the next state at once.
     first.updateAppState { $0.setTempo(90, at: Link.clock()) }
     var state = audio.captureAudioState()
     state.setTempo(133, at: Link.clock())

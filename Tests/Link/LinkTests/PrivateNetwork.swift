@@ -14,7 +14,7 @@ extension PrivateNetwork {
   func ports(of address: Address) throws -> [UInt16] {
     let table = try perform { try ChildProcess.run(["cat", "/proc/thread-self/net/udp"]) }
     let local = table.output.split(separator: "\n").compactMap { $0.split(separator: " ").dropFirst().first }
-    // In the kernel's byte order.
+    // The kernel prints the four bytes of an address as one number in this machine's byte order.
     let key = String(address.v4Bits.bigEndian, radix: 16, uppercase: true)
     let padded = String(repeating: "0", count: 8 - key.count) + key + ":"
     return local.filter { $0.hasPrefix(padded) }.compactMap { UInt16($0.dropFirst(9), radix: 16) }

@@ -36,7 +36,7 @@ struct ScarcityTests {
     #expect(poor.status() == 0)
   }
 
-  /// Enough to start, but not for a socket of each kind.
+  /// These descriptors are enough to start, but not for a socket of each kind.
   @Test(arguments: [6, 8]) func `with too few descriptors Link says that it is not on the network`(
     descriptors: Int
   ) throws {
@@ -44,7 +44,7 @@ struct ScarcityTests {
     try tellsOfItsLoneliness(poor)
   }
 
-  /// Enough for the gateway to this machine's own programs, but not for the one to all others.
+  /// These descriptors are enough for the loopback gateway, but not for the gateway to other machines.
   @Test(arguments: [10, 11]) func `with only a loopback gateway Link says it is not on the network`(
     descriptors: Int
   )
@@ -54,7 +54,8 @@ struct ScarcityTests {
     let other = try PrivateNetwork()
     try network.cable("wire0", to: other, "wire0")
     try other.ip("link set wire0 up")
-    // Add it when the other is open: of two addresses the lower one is opened first.
+    // The second address is added when the first is open, because of two addresses the lower one is opened
+    // first.
     let poor = try begin("--nofile=\(descriptors):1024", in: network)
     try tellsOfItsLoneliness(poor) {
       #expect(eventually { (try? ask(poor, "gateways")["gateways"]) == .number(1) })

@@ -8,8 +8,8 @@ import Testing
 
 @testable import Link
 
-/// A machine at the other end of the cable. It also sends from a distant address, as if a router brought the
-/// packets.
+/// A machine at the other end of the cable. It also sends from a distant address, as if a router had
+/// forwarded the packets.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct StrangerTests {
   static let here: Address = .v4(0x0a32_0001)
@@ -63,15 +63,16 @@ struct StrangerTests {
         for packet in [forged, ping] { far.send(packet, to: Endpoint(Self.here, port: port)) }
       }
       far.send(forged, to: Endpoint.discoveryGroupV4)
-      // A neighbour's, to the port where only the group counts.
+      // A neighbour's datagram to our own address, at the port where only datagrams to the group are
+      // accepted.
       near.send(known, to: Endpoint(Self.here, port: Endpoint.discoveryPort))
-      // A malformed one, which is received after all these.
+      // A malformed datagram, which is received after all those before.
       near.send(ping, to: Endpoint.discoveryGroupV4)
       #expect(eventually { link.diagnostics.counters.malformed == 1 })
       #expect(far.heard == 0 && near.heard == 0)
       #expect(link.diagnostics.strangers == 5)
       #expect(link.peerCount == 0 && link.captureAppState().tempo == 120)
-      // From a neighbour, and to the right ports, all of them count.
+      // From a neighbour, and to the right ports, all these datagrams are accepted.
       for port in ports {
         for packet in [known, ping] { near.send(packet, to: Endpoint(Self.here, port: port)) }
       }

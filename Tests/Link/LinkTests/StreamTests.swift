@@ -3,10 +3,10 @@ import Link
 import TactusTestSupport
 import Testing
 
-/// The streams of changes for tasks.
+/// The streams from which tasks read the changes of a session.
 @Suite struct StreamTests {
   @Test(.timeLimit(.minutes(1)))
-  func `a stream has the present, then each change, and ends with the Link`() async {
+  func `a stream has the present status, each change, and ends with the Link`() async {
     var link: Link? = Link(tempo: 100)
     let updates = link!.updates(), again = link!.updates()
     var heard: [Double] = []
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `a cancelled task gets no more and streams keep no Link alive`() async {
+  func `a cancelled task gets no more changes and streams keep no Link alive`() async {
     weak var gone: Link?
     do {
       let link = Link(tempo: 100)

@@ -3,7 +3,7 @@ import Link
 import TactusTestSupport
 import Testing
 
-/// Link's clock in Swift's terms, and values in words.
+/// Link's clock as a clock of Swift, and Link's values as text.
 @Suite struct TimeTests {
   @Test(.timeLimit(.minutes(1))) func `a task sleeps until a beat`() async throws {
     let link = Link(tempo: 300)
@@ -13,7 +13,7 @@ import Testing
     try await Task.sleep(until: wanted, clock: .link)
     #expect(Link.now >= wanted)
     #expect(state.beat(at: wanted, quantum: 4) >= next - 1e-5)
-    // The past is no reason to wait; a cancelled task throws.
+    // A sleep until a past instant ends at once; the sleep of a cancelled task throws.
     try await Task.sleep(until: wanted, clock: .link)
     let task = Task { try await Task.sleep(until: Link.now + .seconds(3_600), clock: .link) }
     task.cancel()

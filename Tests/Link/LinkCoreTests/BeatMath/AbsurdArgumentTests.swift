@@ -2,7 +2,7 @@
 import BeatMath
 import Testing
 
-/// Absurd numbers in every place that takes one: nothing traps, and no edit reaches the peers.
+/// Absurd numbers as every argument of a session state: nothing traps, and no edit reaches the peers.
 struct AbsurdArgumentTests {
   static let doubles: [Double] = [
     .nan, .signalingNaN, .infinity, -.infinity, .greatestFiniteMagnitude, -.greatestFiniteMagnitude, 1e300,

@@ -11,7 +11,7 @@ private func sharedState(tempo: Double, isPlaying: Bool = false, session: UInt64
     session: session)
 }
 
-/// Commits 50 BPM and playing at `start`.
+/// An audio session that has committed 50 BPM and a start, both at `start`.
 private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   var audio = AudioSession(sharedState(tempo: 120))
   let captured = audio.capture(sharedState(tempo: 120), workedIn: 0, at: start)
@@ -47,7 +47,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   #expect(seen.isPlaying)
 }
 
-@Test func `while disabled the shared state is seen as soon as it is current`() {
+@Test func `while disabled the shared state is seen once it has the commit`() {
   var audio = sessionWithOwnChange(isEnabled: false)
   let stale = sharedState(tempo: 120)
   #expect(audio.capture(stale, workedIn: 0, at: start + Micros(10)).tempo == 50)
@@ -90,7 +90,8 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
 
 @Test func `a change names the session whose timeline was edited`() {
   var audio = sessionWithOwnChange()
-  // A join within the second: the copy still belongs to the old session.
+  // Our peer has joined another session within the second: the audio thread's copy still belongs to the old
+  // session.
   let kept = audio.capture(sharedState(tempo: 70, session: 2), workedIn: 1, at: start + Micros(500_000))
   var edited = kept
   edited.setTempo(51, at: start + Micros(500_000))

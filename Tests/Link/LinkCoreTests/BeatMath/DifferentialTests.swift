@@ -151,15 +151,15 @@ import Testing
     }
   }
 
-  /// 3.0.6 may leave the forced beat a microbeat past at its own time. 3.1 then forces once more, a
-  /// microsecond later, and so do we.
+  /// After Link 3.0.6 has forced a beat, the beat at that time may be a microbeat later. Link 3.1 then forces
+  /// the beat once more, a microsecond later, and so do we.
   private func forced(_ state: OracleState, _ beat: Double, _ time: Int64, _ quantum: Double) -> OracleState {
     let once = oracle_force_beat(state, beat, time, quantum)
     return oracle_beat_at_time(once, time, quantum) > Beats(beat).value
       ? oracle_force_beat(once, beat, time + 1, quantum) : once
   }
 
-  @Test func `forcing a beat matches the reference since 31`() {
+  @Test func `forcing a beat matches the reference since version 3.1`() {
     var corrected = 0
     base.expectNoDifference(seed: 12, "force beat") { dice in
       let before = dice.state(), time = dice.micros()
@@ -179,7 +179,8 @@ import Testing
       let quantum = Beats(micros: dice.quantum()).value, beat = Beats(micros: dice.beats()).value
       var ours = before
       ours.requestBeat(beat, at: Micros(time), quantum: quantum)
-      // If the last step of 3.0.6 left the beat past its time, only the library knows the wanted time.
+      // If our result differs from that of Link 3.0.6, the library has left the beat a microbeat late. Then
+      // our result must be that of Link 3.1 (`forced`).
       let old = oracle_request_beat(before.oracle, beat, time, quantum)
       if ours.sameAs(old) { return nil }
       var when = time
@@ -194,7 +195,7 @@ import Testing
     }
   }
 
-  @Test func `starting on a beat matches the reference since 31`() {
+  @Test func `starting on a beat matches the reference since version 3.1`() {
     base.expectNoDifference(seed: 14, "start on a beat") { dice in
       let before = dice.state(), time = dice.micros(), plays = dice.bits() % 2 == 0
       let quantum = Beats(micros: dice.quantum()).value, beat = Beats(micros: dice.beats()).value

@@ -2,10 +2,11 @@
 import BeatMath
 import TactusTestSupport
 
-/// LinkSession has dice of its own, which other tests of this target use.
+/// Another name for the support's `Dice`, because `LinkSession` also has a type `Dice`, which other tests of
+/// this target use.
 typealias RandomInput = TactusTestSupport.Dice
 
-/// Random inputs with the distribution of real sessions.
+/// Random inputs that are distributed as in real sessions.
 extension RandomInput {
   mutating func bits() -> UInt64 { next() }
 
@@ -34,7 +35,7 @@ extension RandomInput {
     }
   }
 
-  /// Zero, whole, fractional, and down to one microbeat.
+  /// A quantum: zero, whole, fractional, or as small as one microbeat.
   mutating func quantum() -> Int64 {
     switch bits() % 8 {
     case 0: 0
@@ -44,7 +45,7 @@ extension RandomInput {
     }
   }
 
-  /// Typed, dragged, or received from the wire.
+  /// A tempo as a user types it, as a slider gives it, or as it comes from the wire.
   mutating func tempo() -> Double {
     switch bits() % 3 {
     case 0: Double(integer(20...999))

@@ -56,7 +56,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
 }
 
 @Suite struct PhaseExamples {
-  @Test func `negative beats fold upwards`() {
+  @Test func `negative beats have a phase between 0 and the quantum`() {
     for (beat, quantum, phase) in [(-1.0, 1.0, 0.0), (-0.1, 1, 0.9), (-2.3, 1, 0.7), (-9.5, 2.3, 2.0)] {
       #expect(Beats(beat).phase(in: Beats(quantum)) == Beats(phase))
     }
@@ -70,7 +70,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     #expect(line(60, -9.5, 2_000_000).phaseEncodedBeats(at: .zero, quantum: .zero) == Beats(-11.5))
   }
 
-  @Test func `the next match is never before`() {
+  @Test func `the next beat with a wanted phase is never an earlier beat`() {
     let rows: [(Double, Double, Double, Double)] = [
       (0, 0.1, 1, 0.1), (0.1, 1, 2, 1), (1, 2, 2.3, 2), (2, 2.3, 3, 2.3), (1, 2.3, 2, 2.3),
       (2.3, -0.1, 2, 3.9), (-9.5, 0.1, 2, -7.9), (-2.3, 0.1, 9.5, 0.1),
@@ -112,7 +112,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
   let client = line(100, 0, 50_000_000), session = line(126, 64, 90_000_000)
   let map = GhostMap(intercept: Micros(12_345_678)), now = Micros(80_000_000)
 
-  @Test func `joining keeps the beat and takes the grid`() {
+  @Test func `joining keeps the client's beat and takes the session's grid`() {
     let joined = client.following(session: session, at: now, by: map)
     #expect(joined == line(126, -18.925929, 47_178_162))
     #expect(joined.beats(at: now) == Beats(50))
@@ -130,12 +130,12 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
       session.committing(client: joined.timeline, at: now, by: map) == line(140, 68.925929, 92_347_678))
   }
 
-  @Test func `committing nothing keeps the anchors`() {
+  @Test func `committing an unchanged timeline keeps its origin`() {
     let joined = client.following(session: session, at: now, by: map)
     #expect(session.committing(client: joined, at: now + Micros(42_905_944), by: map) == session)
   }
 
-  @Test func `a request after joining waits for its phase`() {
+  @Test func `a beat requested after joining waits for its phase`() {
     let joined = state(client.following(session: session, at: now, by: map), connected: true)
     let rows: [(Double, Double, Double, Int64)] = [
       (0, 4, -70.925929, 81_463_842), (0, 1, -68.925929, 80_035_272), (3.5, 4, -66.925929, 81_225_747),
@@ -180,7 +180,9 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     arguments: [
       (60.0, 10_000_000, 60.0, -10_000_000), (5, 1_000_000, 20, -5_000_000), (5000, 1_000_000, 999, 879_880),
     ] as [(Double, Int64, Double, Int64)])
-  func `a tempo change pivots at its time`(asked: Double, time: Int64, tempo: Double, origin: Int64) {
+  func `a tempo change keeps the beat at the time of the change`(
+    asked: Double, time: Int64, tempo: Double, origin: Int64
+  ) {
     var changed = state(line(120, 0, 0))
     changed.setTempo(asked, at: Micros(time))
     #expect(changed.timeline == line(tempo, 0, origin))
@@ -215,7 +217,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     #expect(later.beat(at: Micros(5_300_000), quantum: 4) == 4.6)
   }
 
-  @Test func `the forced beat is never past at its own time`() {
+  @Test func `a forced beat is never late at the time that was asked for`() {
     var known = state(line(30.4, 12_345_678, 1_234_567))
     known.forceBeat(0, at: Micros(23_456_789), quantum: 4)
     #expect(known.timeline == line(30.4, -10, -227_418))

@@ -4,7 +4,8 @@ import FarLink
 import LinkAddresses
 import LinkSodium
 
-/// Switchboards on a simulated network that delays, loses and is cut, and keeps a recording for replays.
+/// Switchboards on a simulated network that delays and loses datagrams, can be cut, and records all datagrams
+/// for replays.
 struct FarWorld {
   struct Side {
     var board: Switchboard
@@ -93,7 +94,7 @@ struct FarWorld {
     settle(side)
   }
 
-  /// Hands bytes to a machine, with any sender.
+  /// Gives bytes to a side's switchboard, as a datagram from any sender.
   mutating func inject(_ bytes: [UInt8], into side: Int, from: Endpoint) {
     sides[side].isCallerHeard = bytes.withUnsafeBytes {
       sides[side].board.receive($0, from: from, at: now, using: &dice)

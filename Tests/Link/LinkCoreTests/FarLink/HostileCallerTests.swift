@@ -6,7 +6,8 @@ import Testing
 
 @testable import FarLink
 
-/// An attacker on the network who hears everything, sends anything from any address, and knows the code.
+/// An attacker on the network that reads all datagrams, sends any datagram from any address, and knows the
+/// program's code.
 struct HostileCallerTests {
   static let stranger = Endpoint(.v4(0xc0a8_0101), port: 666)
 
@@ -86,7 +87,7 @@ struct HostileCallerTests {
     #expect(answers.allSatisfy { $0.bytes.count < hellos[0].count })
     #expect(Double(answers.count) <= 64 * 2 * (seconds + 1))
     #expect(world.sides[1].board.candidates.count <= FarLimits.candidates)
-    // An honest caller gets in beside them.
+    // An honest caller gets a line in spite of these hellos.
     #expect(world.sides[1].board.views.count == 1 && world.isProven(0))
   }
 
@@ -102,7 +103,7 @@ struct HostileCallerTests {
     #expect(world.sides[0].opened.isEmpty && world.sides[0].board.counters.handshakes == 0)
     #expect(world.sides[0].sent.allSatisfy { $0.bytes[0] == 1 })
     #expect(world.sides[0].board.counters.reflected > 0)
-    // The same for a proven line.
+    // On a proven line, too, our own datagrams that come back change nothing.
     world = FarWorld.pair()
     for word in 0..<20 { world.send("\(word)", from: word % 2) }
     for side in 0..<2 {
@@ -142,7 +143,7 @@ struct HostileCallerTests {
     #expect(world.isProven(0) && world.isProven(1))
   }
 
-  @Test func `a flood of hellos costs little and a caller gets in beside it`() {
+  @Test func `a caller gets in during a flood of hellos, which costs little`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -154,7 +155,7 @@ struct HostileCallerTests {
         UInt8.random(in: 0...255, using: &flooding)
       }
       hello[0] = 1
-      // From three thousand addresses, 20,000 a second.
+      // The hellos come from three thousand addresses, 20,000 a second.
       world.inject(hello, into: 1, from: Endpoint(.v4(UInt32(number % 3000) &* 7919), port: 1))
       if number % 100 == 0 { world.run(for: Micros(5_000)) }
     }
@@ -168,13 +169,13 @@ struct HostileCallerTests {
 
   @Test func `a known room gets in through a flood with its first call`() {
     for seed in 1...5 as ClosedRange<UInt64> {
-      // The room called us before, or we call it.
+      // The room is known because it called us before, or because we call it.
       for isCalled in [false, true] {
         var world = isCalled ? FarWorld(seed: seed) : FarWorld.pair(seed: seed)
         if isCalled {
           world.add()
           world.add(accepts: true)
-          // Its name led there, but it does not accept calls.
+          // The room's name led to its address, but the room does not accept calls.
           world.call(1, 0)
         } else {
           world.restart(0, accepts: false)
@@ -183,7 +184,7 @@ struct HostileCallerTests {
         func flood(_ world: inout FarWorld) {
           var hello = [UInt8](repeating: UInt8(seed), count: Datagram.helloSize)
           hello[0] = 1
-          // Four hundred thousand in a second, each from an address of its own.
+          // Four hundred thousand hellos come in a second, each from an address of its own.
           for _ in 0..<400 {
             let source = Address.v4(.random(in: 1...0xdfff_ffff, using: &flooding))
             world.inject(hello, into: 1, from: Endpoint(source, port: 1))
@@ -193,7 +194,7 @@ struct HostileCallerTests {
           flood(&world)
           world.run(for: Micros(1_000))
         }
-        // Each seed meets the allowances at another moment.
+        // With each seed the call comes at another moment, when other amounts of the limits are left.
         world.delay = Micros(15_000 + 1_000 * Int64(seed))
         world.call(0, 1)
         for _ in 0..<160 {
@@ -224,7 +225,7 @@ struct HostileCallerTests {
     #expect(rooms >= 6)
   }
 
-  @Test func `a faster copy moves our peer only while it stays faster`() {
+  @Test func `an attacker's faster copies redirect us only while they are faster`() {
     var world = FarWorld.pair()
     for word in 0..<50 {
       world.send("\(word)", from: 0)
@@ -261,7 +262,7 @@ struct HostileCallerTests {
     #expect(world.isProven(0) && world.isProven(1))
   }
 
-  @Test func `a datagram that was held back moves no peer`() {
+  @Test func `a datagram that an attacker held back changes no endpoint`() {
     var world = FarWorld.pair()
     world.send("held", from: 0)
     let held = world.flights.last!

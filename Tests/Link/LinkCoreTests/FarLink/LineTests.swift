@@ -195,7 +195,7 @@ struct LineTests {
     }
   }
 
-  @Test func `eight rooms call one and a ninth waits for a free line`() {
+  @Test func `a ninth calling room waits until one of eight lines is free`() {
     var world = FarWorld()
     let hub = world.add(accepts: true)
     for _ in 1...9 {
@@ -242,7 +242,7 @@ struct LineTests {
     }
   }
 
-  @Test func `keys are renewed before their numbers end and never exceed them`() {
+  @Test func `keys are renewed before their datagram numbers run out`() {
     var world = FarWorld.pair()
     let handshakes = world.sides[0].board.counters.handshakes
     world.sides[0].board.lines[0].pretend(sent: FarLimits.renewalNumber - 1)
@@ -250,7 +250,7 @@ struct LineTests {
     world.run(for: Micros(3_000_000))
     #expect(world.sides[0].board.counters.handshakes > handshakes)
     #expect(world.heard(by: 1) == ["the last before"])
-    // On a network that lets no handshake through.
+    // From here on the network lets nothing through, so no handshake can renew the keys.
     world.sides[0].board.lines[0].pretend(sent: FarLimits.numbers - 2)
     world.isCut = true
     for word in ["one", "two", "three", "four"] { world.send(word, from: 0) }
@@ -264,7 +264,7 @@ struct LineTests {
     #expect(world.heard(by: 1).last == "under new keys")
   }
 
-  @Test func `the view tells how much is lost`() throws {
+  @Test func `the view shows which part of the datagrams is lost`() throws {
     var world = FarWorld.pair()
     world.loss = 0.05
     for _ in 0..<4000 {
@@ -285,7 +285,7 @@ struct LineTests {
     #expect(world.sides[0].board.counters.unsent == 2)
   }
 
-  @Test func `each side learns its own endpoint and again after a move`() {
+  @Test func `each side learns its own endpoint, and its new one after a move`() {
     var world = FarWorld.pair()
     world.run(for: Micros(2_000_000))
     for side in 0..<2 { #expect(world.sides[side].board.views[0].seen == world.sides[side].address) }

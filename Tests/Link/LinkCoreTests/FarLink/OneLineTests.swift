@@ -6,7 +6,8 @@ import Testing
 
 @testable import FarLink
 
-/// However two programs call each other, by several names, or themselves: each other program has one line.
+/// Programs that call each other, by one name or several, or call themselves: there is one line for each
+/// other program.
 struct OneLineTests {
   /// Both sides accept and call.
   private func mutual(seed: UInt64, apart: Int64 = 0, _ change: (inout FarWorld) -> Void = { _ in })
@@ -39,16 +40,17 @@ struct OneLineTests {
     var world = mutual(seed: UInt64(seed), apart: dice * dice * 1000)
     world.run(for: Micros(8_000_000))
     #expect(isOne(&world))
-    // This line carries as much as a line with one caller: ten datagrams from each side in ten idle seconds.
+    // This line carries no more datagrams than a line with one caller: ten from each side in ten idle
+    // seconds.
     let sent = world.recording.count
     world.run(for: Micros(10_000_000))
     #expect((18...22).contains(world.recording.count - sent))
-    // Each opens one line, and at most a second one before the sides know each other.
+    // Each side opens one line, and at most a second one before the sides know each other.
     #expect(world.sides.allSatisfy { $0.opened.count <= 2 })
   }
 
   @Test(arguments: campaign(1...8))
-  func `a mutual line survives loss and cuts and new keys`(
+  func `a line with calls from both sides survives loss, cuts and new keys`(
     seed: Int
   ) {
     var world = mutual(seed: UInt64(seed), apart: Int64(seed % 5) * 100_000) {
@@ -80,7 +82,7 @@ struct OneLineTests {
   }
 
   @Test(arguments: [0, 1])
-  func `a mutual line is one line again after a restart or a goodbye`(side: Int) {
+  func `two mutual calls share one line again after a restart or goodbye`(side: Int) {
     var world = mutual(seed: 3)
     world.run(for: Micros(5_000_000))
     #expect(isOne(&world))
@@ -99,19 +101,19 @@ struct OneLineTests {
     #expect(isOne(&world))
   }
 
-  @Test func `in a mutual line the calls of one side are enough`() {
+  @Test func `if two sides call each other one successful call is enough`() {
     var world = FarWorld()
     world.add(accepts: true)
     world.add(accepts: true)
     world.call(0, 1)
-    // Behind a router that blocks calls: the called address is not the other side's.
+    // As if the other side were behind a router that blocks calls: the called address is not its own.
     world.sides[1].board.call(0, at: [FarWorld.place(50)], at: world.now)
     world.run(for: Micros(10_000_000))
     #expect(world.isProven(0))
     #expect(world.sides[1].board.views.map(\.state.isProven) == [false, true])
   }
 
-  @Test func `two names of one room share a line until it leaves`() {
+  @Test func `two names of one room share a line until the room leaves`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -124,7 +126,7 @@ struct OneLineTests {
       }
     }
     #expect(world.sides[1].board.views.count == 1)
-    // A name with a new address is called there, and no other call is lost.
+    // When one name gets a new address, we call there, and the call by the other name is not lost.
     world.sides[0].board.call(1, at: [FarWorld.place(30)], at: world.now)
     world.hangUp(1)
     world.run(for: Micros(200_000))
@@ -139,7 +141,7 @@ struct OneLineTests {
     #expect(world.sides[0].board.counters.crowdedOut == 4)
   }
 
-  @Test func `a program that calls itself reports it until the loop is gone`() {
+  @Test func `a program that calls itself reports this as long as it does`() {
     var world = FarWorld()
     world.add(accepts: true)
     world.add(accepts: true)
@@ -149,7 +151,7 @@ struct OneLineTests {
     #expect(world.sides[0].opened.isEmpty)
     world.run(for: Micros(200_000_000))
     #expect(world.sides[0].board.views.map(\.state) == [.ourselves])
-    // Its name now leads to another address.
+    // The name that led to this program now leads to another address.
     world.sides[0].board.call(0, at: [FarWorld.place(60)], at: world.now)
     world.run(for: Micros(20_000_000))
     #expect(world.sides[0].board.views.map(\.state) == [.waiting])

@@ -16,7 +16,8 @@ import Testing
     #expect(seen == [5, nil, 5])
   }
 
-  /// A reader compares the number with that of its last cycle. It must also work after the number wraps.
+  /// A reader compares the number of readings with the number in its last cycle. The comparison must also
+  /// work after the number wraps.
   @Test func `the number of readings changes with each new value only`() {
     let latest = Latest(0)
     for value in 1...600 {
@@ -53,7 +54,7 @@ import Testing
   }
 }
 
-/// Eight words that must always be equal: a torn read would show two different ones.
+/// Eight words that must always be equal: a torn read would show two different words.
 private struct Octet: BitwiseCopyable, Equatable {
   var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
 

@@ -13,7 +13,7 @@ extension SlotQueue {
     return true
   }
 
-  /// The number of the oldest slot, if all its words have the same number.
+  /// The number that is in all words of the oldest slot; nil if the words differ.
   fileprivate func get() -> UInt64? {
     guard let slot = front() else { return nil }
     let number = slot.loadUnaligned(as: UInt64.self)

@@ -6,7 +6,7 @@ import Testing
 @testable import LinkSession
 @testable import LinkWorld
 
-/// The end of a session's greatest age: after three years, or because a peer lied about it.
+/// Sessions that reach the greatest age: after three years, or because a peer lied about the age.
 @Suite struct AgeTests {
   /// Three peers in a session that reaches its greatest age in half a second.
   private func oldWorld(beat: Int64) -> LinkWorld {
@@ -40,7 +40,7 @@ import Testing
     return world
   }
 
-  /// Around the end some peers are in the next session and some are not.
+  /// Around the end of the old session, some peers are already in the next session and some are not.
   @Test(arguments: [0, 1 << 60] as [Int64])
   func `a change made while a session ends reaches all peers`(beat: Int64) {
     for early in stride(from: Int64(-12_000), through: 12_000, by: 1_000) {
@@ -66,8 +66,9 @@ import Testing
     }
   }
 
-  /// The newcomer has not heard the earlier start. It must not begin to play because the session ends.
-  @Test func `a late member does not start when its session continues in the next`() {
+  /// The newcomer has not heard the earlier start. The newcomer must not begin to play because the session
+  /// ends.
+  @Test func `a late member does not start playing when its session is replaced`() {
     let world = oldWorld(beat: 0)
     world.setCable(false, of: 2)
     for peer in 0..<2 {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkSession
 
-/// Link's announcements of Link Audio: facts: link-audio 1.
+/// The announcement of Link Audio by Link's own discovery (facts: link-audio 1).
 @Suite struct AudioSightingTests {
   let socket = Endpoint(.v4(0x0a00_0001), port: 60_000)
 

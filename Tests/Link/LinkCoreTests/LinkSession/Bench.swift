@@ -4,7 +4,7 @@ import LinkWire
 
 @testable import LinkSession
 
-/// One machine under test: only the test moves time, and every output is kept.
+/// One `LinkSession` under test: only the test moves time, and every output is kept.
 struct Bench {
   struct Sent {
     let packet: Packet
@@ -203,7 +203,7 @@ extension Bench {
     hear(bytes: packet, from: stranger.state.measurement!, on: gateway, via: .measurement)
   }
 
-  /// Answers all pings to the stranger and those that follow from the answers; no time passes.
+  /// Answers all pings to the stranger, and also the pings that follow from these answers; no time passes.
   mutating func answerPings(
     as stranger: Stranger, atMost limit: Int = 200, on gateway: Gateway = Bench.gateway
   ) {

@@ -40,7 +40,7 @@ import Testing
     clock.map { [$0.root.rawValue, UInt64($0.steps)] }
   }
 
-  @Test func `a lonely peer and a founder go by their own clock`() {
+  @Test func `a lonely peer and a founder use their own clock`() {
     var bench = Bench()
     bench.wait(300_000)
     let node = bench.snapshot.node.rawValue
@@ -50,7 +50,7 @@ import Testing
     #expect(told(word(&bench, among: [stranger])) == origin(node, 0))
   }
 
-  @Test func `the peer nearest to the best clock is asked and adds a step`() {
+  @Test func `we ask the peer nearest to the best clock and announce a step more`() {
     let near = member(9, of: 7, steps: 1)
     let far = member(8, of: 7, steps: 3)
     let lowest = member(2, of: 2, steps: 0)
@@ -87,7 +87,7 @@ import Testing
   }
 
   /// An attacker with a lower id than the founder's claims the founder's clock as its own.
-  @Test func `no peer is asked before the founder`() {
+  @Test func `no peer is asked in preference to the founder`() {
     for (steps, isInferred) in [(UInt8(0), false), (0, true), (1, false), (1, true), (5, true), (255, false)]
     {
       let founder = Stranger(7)
@@ -99,7 +99,7 @@ import Testing
       #expect(told(word(&bench, among: [founder, liar], seconds: 40)) == origin(7, 1))
       #expect(bench.machine.source == Source(founder) && bench.machine.ghost == founder.ghost)
     }
-    // Its claim does not count either if the founder is on another wire.
+    // The liar is not asked either if the founder is on another wire.
     var liar = member(1, of: 7, steps: 0)
     let honest = member(9, of: 7, steps: 2)
     var bench = bench(joining: honest)
@@ -109,7 +109,7 @@ import Testing
   }
 
   /// The founder's clock is passed around among its followers, one step farther each time.
-  @Test func `a clock whose owner is gone is out of reach after six steps`() {
+  @Test func `a clock is not passed on over more than six measurements`() {
     for (steps, isFollowed) in [(UInt8(5), true), (6, false), (7, false), (255, false)] {
       let other = member(.max, of: 7, steps: steps)
       var bench = bench(joining: other)
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `a follower of ours is not followed`() {
+  @Test func `a peer that takes the time from us is not asked for it`() {
     let first = member(9, of: 9, steps: 0)
     var bench = bench(joining: first)
     let node = bench.snapshot.node
@@ -134,15 +134,15 @@ import Testing
     #expect(bench.takeSent().allSatisfy { $0.ping == nil })
   }
 
-  /// Its last packet describes its clock at that time only.
-  @Test func `a member that fell silent is not followed`() {
+  /// A member's last packet describes the member's clock only at the time of that packet.
+  @Test func `a member that fell silent is not asked for the time`() {
     for (first, followed) in [(member(9, of: 2, steps: 1), origin(2, 2)), (Stranger(7), origin(7, 1))] {
       let other = member(11, of: 11, steps: 0)
       var bench = bench(joining: first)
       let silent = member(12, of: 1, steps: 1)
       for one in [first, other] { bench.meet(one) }
       bench.meet(silent)
-      // The silent peer was not asked before it fell silent either.
+      // In this case the silent peer had not been asked before it fell silent.
       #expect(told(word(&bench, among: [first, other], seconds: 2)) == followed)
       #expect(
         told(word(&bench, among: [other], seconds: 4)) == followed, "who told us the time is waited for")
@@ -189,7 +189,7 @@ import Testing
     #expect(bench.machine.ghost == founder.ghost)
   }
 
-  /// A host may stall, a cable may come loose, a flood may fill a socket: attackers wait for that.
+  /// A host may stall, a cable may come loose, a flood may fill a socket: attackers wait for such moments.
   @Test(arguments: [2, 4]) func `a peer that is silent for a while keeps its id`(seconds: Int) {
     let founder = Stranger(7)
     let liar = impostor(of: founder)
@@ -201,8 +201,8 @@ import Testing
     #expect(bench.machine.ghost == founder.ghost && bench.machine.counters.forged > 0)
   }
 
-  /// Forged packets from the peer's own address announce another endpoint; a liar beside it has the lowest
-  /// id.
+  /// Forged packets from the peer's own address announce another endpoint; a liar with the lowest id is in
+  /// the session, too.
   @Test(arguments: [Endpoint(Stranger(7).source.address, port: 9), nil])
   func `a peer that answers is not asked at another endpoint`(instead: Endpoint?) {
     let founder = Stranger(7)
@@ -249,7 +249,7 @@ import Testing
     }
   }
 
-  /// Another host under the founder's id, with another clock.
+  /// Another host with the founder's id and another clock.
   private func impostor(of founder: Stranger) -> Stranger {
     var liar = founder
     liar.source.address = .v4(0x0a00_0242)
@@ -258,7 +258,7 @@ import Testing
     return liar
   }
 
-  @Test func `a guide whose clock has jumped is asked again soon`() {
+  @Test func `a peer whose clock has jumped is soon asked again`() {
     // The jump counter must not repeat after 256 jumps.
     for jumped in [0, 1, 256] as [UInt32] {
       let hasJumped = jumped > 0
@@ -279,15 +279,15 @@ import Testing
     }
   }
 
-  /// An attacker sends in the guide's name four times a second.
-  @Test func `a guide that keeps announcing jumps is measured all the same`() {
+  /// An attacker sends packets with the asked peer's id four times a second.
+  @Test func `a peer that keeps announcing jumps is measured all the same`() {
     var first = member(9, of: 2, steps: 1)
     var bench = bench(joining: first)
     let done = bench.machine.counters.measurementsDone
     for _ in 0..<40 {
       first.state.clock!.jumps &+= 1
       bench.meet(first)
-      // One ping in 5 ms, fifty for a measurement.
+      // One ping is answered every 5 ms; a measurement takes about fifty pings.
       for _ in 0..<50 {
         bench.wait(5_000)
         bench.answerPings(as: first, atMost: 1)
@@ -304,8 +304,8 @@ import Testing
     #expect(told(word(&bench, among: [far, near])) == origin(7, 2))
   }
 
-  /// The better peer appears while the first one is measured.
-  @Test func `a better peer replaces the peer that brought us in`() {
+  /// The better peer appears while the first peer is measured.
+  @Test func `a better peer replaces the peer through which we joined`() {
     let better = member(8, of: 7, steps: 1)
     var bench = Bench()
     let first = member(9, of: 7, steps: 3)
@@ -317,7 +317,8 @@ import Testing
     #expect(bench.machine.source == Source(better))
   }
 
-  /// All members leave and find each other again. Without goodbyes each would count twice until it expires.
+  /// All members leave and find each other again. Without goodbyes, each member would be counted twice until
+  /// its old entry expires.
   @Test func `a peer that leaves an implausible session says goodbye`() {
     var first = Stranger(9, session: 7)
     first.ghost.intercept = Limits.farthestTime - Micros(52_000_000)
@@ -333,7 +334,7 @@ import Testing
   }
 
   /// After an attack has split a session, each half has its own clock and a timeline that fits it.
-  @Test func `a clock that our timeline does not fit brings a timeline that does`() {
+  @Test func `a clock that contradicts our timeline brings one that fits it`() {
     var first = Stranger(9, session: 7, intercept: 10_000_000_000_000)
     // The farthest beat for a session four months old; implausible in a younger one.
     first.state.timeline.beatOrigin = Beats(micros: .max - 1 << 51 + 100_000_000_000_000)
@@ -347,20 +348,21 @@ import Testing
     #expect(bench.machine.timeline == other.state.timeline)
   }
 
-  @Test func `the border between older and equally old moves with each look`() {
+  @Test func `the border between older and equally old moves with each measurement`() {
     let (low, high) = (NodeID(rawValue: 1), NodeID(rawValue: 9))
     func joins(_ lead: Int64, _ other: SessionID, _ own: SessionID, looks: Int) -> Bool {
       PacketJudge.isBetter(other, olderBy: Micros(lead), than: own, looks: looks)
     }
-    // The first look judges as the reference does.
+    // The first measurement decides as the reference does.
     #expect(joins(500_001, high, low, looks: 0) && !joins(500_000, high, low, looks: 0))
     #expect(joins(-499_999, low, high, looks: 0) && !joins(-500_000, low, high, looks: 0))
-    // At the second look both sides agree, even if each is off by 20 ms and the first look was in vain.
+    // At the second measurement both sides agree, even if each is off by 20 ms and the first measurement was
+    // in vain.
     for error in stride(from: Int64(-20_000), through: 20_000, by: 1_000) {
       #expect(joins(500_000 + error, high, low, looks: 1))
       #expect(!joins(-500_000 + error, low, high, looks: 1))
     }
-    // If both sides measure alike, exactly one session is the better one.
+    // If both sides measure the same difference, exactly one session is better.
     for looks in 0...7 {
       for lead in stride(from: Int64(-600_000), through: 600_000, by: 9_999) {
         #expect(joins(lead, high, low, looks: looks) != joins(-lead, low, high, looks: looks), "\(lead)")

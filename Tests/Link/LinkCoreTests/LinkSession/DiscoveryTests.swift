@@ -123,7 +123,7 @@ import Testing
     #expect(bench.machine.counters.malformed == 1)
   }
 
-  @Test func `a response puts the next alive off by the spacing`() {
+  @Test func `a Response delays the next Alive by the spacing`() {
     var bench = Bench()
     let start = bench.now
     bench.wait(240_000)
@@ -299,8 +299,8 @@ import Testing
     #expect(bench.snapshot.peerCount == 1)
   }
 
-  /// A reference peer that has just lost its last member would count a member that reappears for a moment for
-  /// ever.
+  /// If a member reappeared for a moment, a reference peer that has just lost its last other member would
+  /// count it for ever.
   @Test func `a peer that leaves right after joining is not announced as member`() {
     var bench = Bench()
     bench.wait(1_000_000)

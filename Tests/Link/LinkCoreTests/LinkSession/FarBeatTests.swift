@@ -5,11 +5,11 @@ import Testing
 
 @testable import LinkSession
 
-/// The reference follows any beat that a peer announces. So must we, and place it in time correctly.
+/// The reference follows any beat that a peer announces. So must we, at the correct time.
 @Suite struct FarBeatTests {
   static let origins: [Int64] = [1 << 50, 1 << 54, 1 << 60, 1 << 62, .max - 1 << 52, -1 << 62]
 
-  /// Microbeats by a timeline, without the code under test.
+  /// The beat of a timeline at a time, in microbeats, computed without the code under test.
   private func beat(of line: Timeline, at time: Micros) -> Int64 {
     let elapsed = Int128(time.count) - Int128(line.timeOrigin.count)
     return Int64(Int128(line.beatOrigin.micros) + elapsed * 1_000_000 / Int128(line.tempo.microsPerBeat))
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// A change by the reference's rule (facts: link 7.7).
+  /// The timeline after a change of tempo, by the reference's rule (facts: link 7.7).
   private func change(of line: Timeline, toMicrosPerBeat tempo: Int64, at time: Micros) -> Timeline {
     let current = beat(of: line, at: time)
     let origin = max(current, line.beatOrigin.micros + 1)
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: origins)
-  func `a beat however far from zero is followed at its time`(origin: Int64) {
+  func `a beat is followed at its time, however far from zero it is`(origin: Int64) {
     for tempo in [60_061, 500_000, 3_000_000] as [Int64] {
       let line = Timeline(
         tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: origin), timeOrigin: Micros(2_000_000))
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: origins.filter { $0 > 0 })
-  func `a start at a far beat happens at its time`(origin: Int64) {
+  func `a start at a beat far from zero happens at its time`(origin: Int64) {
     let line = Timeline(
       tempo: Tempo(microsPerBeat: 500_000), beatOrigin: Beats(micros: origin), timeOrigin: Micros(2_000_000))
     var (bench, stranger) = meeting(line)

@@ -30,7 +30,7 @@ import Testing
       .farWire(correction: Micros(correction), distance: Beats(distance), on: gateway), by: side)
   }
 
-  /// Each peer's beat of the session now.
+  /// The session's present beat at each peer.
   private func beats(_ world: LinkWorld) -> [Double] {
     world.peers.map { peer in
       let snapshot = peer.snapshot
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 1.0), (1, -1)])
-  func `an offset set during play comes in slowly on either side`(side: Int, sign: Double) {
+  func `an offset set during play takes effect slowly on either side`(side: Int, sign: Double) {
     let world = rooms(seed: 11)
     let before = later(world)
     #expect(abs(before) < 500)
@@ -67,9 +67,9 @@ import Testing
     #expect(abs(later(world) - before) > 2_000 && abs(later(world) - before) < 5_500)
     #expect(largestStep(world, seconds: 40) < 400)
     #expect(abs(abs(later(world) - before) - 8_000) < 500)
-    // The other room becomes the earlier one.
+    // An offset at one relay makes the other room earlier.
     #expect((later(world) - before) * sign < 0)
-    // All other peers in the room followed.
+    // The other peer of each room has followed its relay.
     let heard = beats(world)
     for room in [(0, 2), (1, 3)] { #expect(abs(heard[room.0] - heard[room.1]) * 500_000 < 2_500) }
     choose(correction: 0, at: side, in: world)
@@ -86,7 +86,7 @@ import Testing
     #expect(abs(abs(later(world) - before) - 500_000) < 1_000)
   }
 
-  @Test func `an offset that comes in waits through a cut`() {
+  @Test func `an offset stops changing while the wire is cut`() {
     let world = rooms(seed: 13)
     let before = later(world)
     choose(correction: 200_000, at: 0, in: world)
@@ -125,7 +125,7 @@ import Testing
     #expect(phases.allSatisfy { $0.gap < 0.01 })
     #expect(Set(world.peers.map(\.snapshot.session)).count == 1)
     world.onPublish = nil
-    // A tempo still holds in both rooms.
+    // A new tempo is still adopted in both rooms.
     world.edit(3) { $0.setTempo(97, at: $1) }
     world.run(for: Micros(3_000_000))
     #expect(world.peers.allSatisfy { abs($0.snapshot.state.tempo - 97) < 0.001 })

@@ -7,7 +7,7 @@ import Testing
 
 /// The far clock's estimate against the truth: two host clocks and a network between them.
 @Suite struct FarClockTests {
-  /// A simulation of pings in their rhythm; `delay` gives the time of each way.
+  /// A simulation of pings at their regular times; `delay` gives the delay of each direction.
   private struct Wire {
     var clock = FarClock(at: .zero)
     var here = DriftingClock(host: Micros(7_000_000), at: .zero, partsPerMillion: 30)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `unbounded delays do no more harm`() throws {
+  @Test func `unbounded delays leave less than a millisecond of error`() throws {
     var wire = Wire()
     wire.run(seconds: 60, loss: 0.1) { dice in
       func way() -> Int64 { 10_000 + Int64(48_000 * (1 / (1 - dice.fraction()).squareRoot() - 1)) }
@@ -67,7 +67,7 @@ import Testing
     #expect(abs(try #require(wire.error)) < 1_000)
   }
 
-  @Test func `an asymmetry of the ways becomes an error by half of it`() throws {
+  @Test func `half of the ways' asymmetry becomes an error`() throws {
     var wire = Wire()
     wire.run(seconds: 30) { _ in (80_000, 20_000) }
     let error = abs(try #require(wire.error))

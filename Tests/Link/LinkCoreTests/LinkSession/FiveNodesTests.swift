@@ -4,7 +4,7 @@ import LinkWorld
 import TactusTestSupport
 import Testing
 
-/// Some cells of Riley's experiment.
+/// Some cells of X. Riley's table, an experiment with five peers on several networks (`FiveNodes`).
 @Suite struct FiveNodesTests {
   @Test(arguments: campaign(FiveNodes.Topology.allCases))
   func `without delays the beats agree by the reference's rules and ours`(topology: FiveNodes.Topology) {
@@ -14,8 +14,8 @@ import Testing
     }
   }
 
-  /// A one-way delay gives a peer that measures at that moment an error of half of it; the reference forgets
-  /// earlier measurements.
+  /// A one-way delay gives a peer that measures at that moment an error of half of the delay. The reference
+  /// uses only the last measurement.
   @Test(arguments: campaign(FiveNodes.Topology.allCases))
   func `passing one-way delays disturb the reference and not us`(topology: FiveNodes.Topology) {
     let nodes = FiveNodes(topology, Micros(48_000), .constant)

@@ -45,7 +45,7 @@ struct HeldChangeTests {
     #expect(abs(bench.snapshot.state.tempo - 150) < 0.001)
   }
 
-  @Test mutating func `the last of several tempos set after a sleep counts`() throws {
+  @Test mutating func `of several tempos set after a sleep the last one is sent`() throws {
     commit(tempo: 150)
     commit(tempo: 90)
     bench.wait(1, answering: peer)
@@ -63,7 +63,7 @@ struct HeldChangeTests {
     #expect(abs((beat(by: told) - beat(by: peer.state.timeline)).micros - 250_000) <= 2)
   }
 
-  @Test mutating func `a start after a sleep is at the peer's beat of its time`() throws {
+  @Test mutating func `a start after a sleep is at the peer's beat at that time`() throws {
     commit(tempo: 150)
     let start = ClientStartStop(isPlaying: true, time: bench.now, timestamp: bench.now)
     bench.handle(.commit(SessionChange(timeline: nil, startStop: start, at: bench.now)))
@@ -74,7 +74,7 @@ struct HeldChangeTests {
     #expect(abs((told.startStop.beats - beat(by: told.timeline)).micros) <= 10)
   }
 
-  @Test mutating func `a change goes out after a second if no peer tells the time`() throws {
+  @Test mutating func `a change is sent after a second if no peer gives the time`() throws {
     commit(tempo: 150)
     for _ in 0..<8 {
       bench.wait(250_000)

@@ -34,7 +34,7 @@ import Testing
     for friend in friends {
       #expect(bench.machine.peers.nodes[friend.state.node]?.first?.state.session == bench.snapshot.session)
     }
-    // A friend that comes later finds room, because peers that spoke only once make way.
+    // A peer that comes later finds room, because peers that sent only once are removed for it.
     for _ in 0..<8 {
       bench.wait(250_000)
       for friend in friends { bench.hear(friend.response, from: friend.source) }
@@ -101,7 +101,7 @@ import Testing
     let answers = bench.takeSent().filter { $0.response != nil }
     #expect(answers.count <= 3 * Limits.responsesPerHost, "in two seconds")
     #expect(answers.reduce(0) { $0 + $1.packet.withUnsafeBytes(\.count) } < asked / 20)
-    // Another host is answered at once, and the first one after a second.
+    // Another host is answered at once, and the flooding host again after a second.
     bench.hear(bytes: short, from: Stranger(7).source)
     #expect(bench.takeSent().contains { $0.response != nil })
     bench.wait(1_000_000)
@@ -130,7 +130,7 @@ import Testing
       Timeline(tempo: Tempo(120), beatOrigin: Beats(micros: .min), timeOrigin: .zero),
       Timeline(tempo: Tempo(120), beatOrigin: Beats(1), timeOrigin: Micros(.max)),
       Timeline(tempo: Tempo(120), beatOrigin: Beats(1), timeOrigin: Micros(.min)),
-      // The rest of 64 bits would not last for three years.
+      // From this beat on, the rest of the 64-bit range would not last for three years.
       Timeline(tempo: Tempo(120), beatOrigin: Beats(micros: .max - 1 << 50), timeOrigin: .zero),
       Timeline(tempo: Tempo(20), beatOrigin: Beats(1), timeOrigin: Micros(.max / 4 * 3 + 1 << 60)),
     ]
@@ -251,7 +251,7 @@ import Testing
     #expect(bench.machine.counters.clockSteps == 1)
   }
 
-  @Test func `the peers survive a time in which we did not run`() {
+  @Test func `no peer is forgotten while our machine is stopped`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)

@@ -39,7 +39,7 @@ import Testing
 
   @Test func `invented sessions of a thousand hosts delay a join only at first`() {
     let fakes = invented(1_000, hosts: 1_000)
-    // All have failed by then and have growing pauses.
+    // By then the measurements of all invented sessions have failed, and their pauses grow.
     let seconds = join(beside: fakes, after: 3_000)
     #expect(seconds.map { $0 < 0.7 } == true, "\(seconds as Any)")
   }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import LinkSession
 
-/// A member with the lowest id and a clock of its own must not become the guide of a peer that loses the
-/// founder for a while. The reference asks the founder until it has expired, and no other peer if it does not
-/// answer.
+/// A liar is a member with the lowest id and a clock of its own. A peer that does not hear the founder for a
+/// while must not take the time from the liar. The reference asks the founder until the founder has expired,
+/// and no other peer even if the founder does not answer.
 @Suite struct LiarTests {
   /// Claims of a liar about its clock. nil: none, as by peers of the reference.
   private static let claims: [ClockOrigin?] = [
@@ -61,7 +61,7 @@ import Testing
 
   /// A flood of pings hides our pings from the founder just when we ask.
   @Test(arguments: campaign(claims))
-  mutating func `a founder that speaks without answering for a while is not replaced`(
+  mutating func `a founder that sends Alives but no pongs for a while is not replaced`(
     claim: ClockOrigin?
   ) {
     liar.state.clock = claim
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  /// Once the founder has gone for good, any other member is asked, as by the reference. The founder is asked
+  /// Once the founder has gone for good, we ask any other member, as the reference does. The founder is asked
   /// again as soon as it is back.
   @Test(arguments: campaign(claims)) mutating func `a founder that is back is followed again`(
     claim: ClockOrigin?
@@ -85,7 +85,7 @@ import Testing
     #expect(listen(to: [founder, liar], quarters: 120))
   }
 
-  /// The liar comes and goes, once under its own id and once under the founder's.
+  /// The liar comes and goes, first with its own id, then with the founder's.
   @Test(arguments: campaign(claims)) mutating func `a liar that keeps coming back changes nothing`(
     claim: ClockOrigin?
   ) {

@@ -81,7 +81,7 @@ import Testing
     #expect(abs((bench.machine.ghost.ghost(atHost: .zero) - stranger.ghost.ghost(atHost: .zero)).count) <= 1)
   }
 
-  @Test func `a ping that was read late is answered with the middle of its stay`() throws {
+  @Test func `a ping that was read late is answered as of the middle of its wait`() throws {
     var bench = Bench()
     let asker = Stranger(7, memberOf: bench)
     bench.meet(asker)
@@ -93,7 +93,7 @@ import Testing
     #expect(pong.ghost == bench.machine.ghost.ghost(atHost: bench.now - Micros(4_500)))
   }
 
-  @Test func `an unreachable peer costs six pings until it speaks again`() {
+  @Test func `an unreachable peer gets only six pings until its next Alive`() {
     var bench = Bench()
     let start = bench.now
     let stranger = Stranger(7)
@@ -308,7 +308,7 @@ import Testing
     #expect(bench.snapshot.peerCount == 2)
   }
 
-  @Test func `without the founder the lowest id is the reference and measures nobody`() {
+  @Test func `without the founder the lowest id measures no peer`() {
     let ping: [UInt8] = Array("_link_v".utf8) + [1, 1]
     for (name, isReference) in [(UInt64.max, true), (8, false)] {
       var bench = Bench()
@@ -328,8 +328,8 @@ import Testing
     }
   }
 
-  /// The founder is on a wire that we are not on: F - X - P. A peer that never asks us must have the founder
-  /// to ask.
+  /// Three peers on two wires, F - X - P: the founder F, a bridge X, and ourselves, P. Since X never asks us
+  /// for the time, it must have the founder to ask.
   @Test func `the lowest id measures a peer that does not measure it`() {
     var bench = Bench()
     let bridge = Stranger(.max, session: 7)
@@ -344,7 +344,7 @@ import Testing
   }
 
   /// Another host had used the bridge's id first, and that host asks us for the time.
-  @Test func `a follower is known by its latest address`() {
+  @Test func `a peer that measures us is known by its latest address`() {
     var bench = Bench()
     let ping: [UInt8] = Array("_link_v".utf8) + [1, 1]
     let bridge = Stranger(.max, session: 7)
@@ -366,8 +366,9 @@ import Testing
     #expect(bench.machine.counters.measurementsFailed == 0)
   }
 
-  /// F - X - P - Q, where Q has the lowest id and asks P.
-  @Test func `between two wires we ask the peer that brought us in`() {
+  /// Four peers on three wires, F - X - P - Q: the founder F, the peer X through which we joined, ourselves,
+  /// P, and Q, which has the lowest id and asks us.
+  @Test func `between two wires we ask the peer through which we joined`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     let bridge = Stranger(.max, session: 7)

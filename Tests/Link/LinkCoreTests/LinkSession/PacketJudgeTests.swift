@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkSession
 
-/// After any believed statement an honest change still fits.
+/// After any statement that we believe, an honest change is still possible.
 @Suite struct BeliefTests {
   /// Expects that any tempo can be set and stays.
   private func expectFreedom(_ bench: inout Bench, _ comment: Comment) {
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `a session just below the greatest age is left and tempo stays free`() {
+  @Test func `a session near its greatest age is left, and tempos can still be set`() {
     for below in [1, 1_000_000, 3_000_000] as [Int64] {
       var bench = Bench(tempo: 130)
       var rogue = Stranger(7)
@@ -98,7 +98,7 @@ import Testing
     forged.state.measurement = Stranger(8).state.measurement
     bench.meet(forged)
     #expect(bench.snapshot.peerCount == 1)
-    // Nor can it take the peer's place first and move the peer afterwards.
+    // The other host cannot first take the peer's place in our session and then move the peer either.
     forged.state.session = friend.state.session
     bench.meet(forged)
     forged.state.session = NodeID(rawValue: 99)
@@ -128,7 +128,7 @@ import Testing
     bench.meet(moved)
     #expect(bench.machine.timeline == moved.state.timeline && bench.snapshot.state.isPlaying)
     #expect(bench.snapshot.peerCount == 1)
-    // The peer goes on from the new address only. We pass the change on once.
+    // From here on the peer sends from the new address only. We pass the change on once.
     _ = bench.takeAlives()
     for _ in 0..<17 {
       bench.wait(250_000)
@@ -136,7 +136,7 @@ import Testing
     }
     #expect(bench.takeAlives().count <= 18, "no more Alives than without it")
     #expect(bench.snapshot.peerCount == 1)
-    // Its old address expires, and all the time the peer counts as present.
+    // The peer's old address expires, but the peer counts as present all the time.
     for _ in 0..<20 {
       bench.wait(250_000)
       bench.meet(moved)
@@ -145,14 +145,14 @@ import Testing
     #expect(bench.machine.peers.nodes[friend.state.node]?.map(\.source) == [moved.source.address])
   }
 
-  @Test func `a borrowed id can set a tempo but moves no peer and no clock`() {
+  @Test func `with a stolen id a host can set a tempo but move no peer or clock`() {
     var bench = Bench(tempo: 120)
     var friend = Stranger(7, memberOf: bench)
     bench.meet(friend)
     var thief = friend
     thief.source = Stranger(8).source
     thief.state.measurement = Stranger(8).state.measurement
-    // The friend stalls for almost as long as its id is kept, and the thief speaks all the time.
+    // The friend stalls for almost as long as its id is kept, and the thief sends all the time.
     for round in 0..<19 {
       bench.wait(250_000)
       thief.state.timeline.beatOrigin = thief.state.timeline.beatOrigin + Beats(micros: Int64(round + 1))
@@ -191,7 +191,7 @@ import Testing
     _ = bench.takeSent()
     bench.hear(bytes: ping, from: Stranger(8).source, via: .measurement)
     #expect(!bench.takeSent().contains { $0.destination == .endpoint(Stranger(8).source) })
-    // No peer answers. Then ours is the session's clock, and doubting it for ever is of no use.
+    // No peer answers. So our clock is the session's clock, and we must not doubt it for ever.
     for _ in 0..<48 {
       bench.wait(250_000)
       bench.meet(stranger)
@@ -259,7 +259,7 @@ import Testing
   }
 
   /// Peers of the reference that an attack has misled stay in a session and repeat an implausible timeline.
-  @Test func `a clock is refused if even its own timeline does not fit it`() {
+  @Test func `a clock is refused if not even its peer's own timeline fits it`() {
     var bench = Bench()
     let founder = Stranger(7)
     bench.meet(founder)
@@ -278,7 +278,7 @@ import Testing
   }
 
   /// A member's timeline starts too far ahead when we join, and is plausible a second later.
-  @Test func `a timeline that was too far ahead when we joined counts later`() {
+  @Test func `a timeline too far ahead when we join is accepted a second later`() {
     var bench = Bench()
     let founder = Stranger(7)
     var ahead = Stranger(8, session: 7)
@@ -294,8 +294,9 @@ import Testing
     #expect(bench.machine.timeline.beatOrigin == ahead.state.timeline.beatOrigin)
   }
 
-  /// The new guide may be a better source: often the old one was a liar.
-  @Test func `another member is measured soon after the old guide leaves`() {
+  /// The newly asked peer may be a better source, because the peer that was asked before may have been a
+  /// liar.
+  @Test func `another member is measured soon after the asked peer leaves`() {
     var bench = Bench()
     let founder = Stranger(7)
     let member = Stranger(9, session: 7)
@@ -335,8 +336,9 @@ import Testing
     #expect(bench.machine.ghost == founder.ghost)
   }
 
-  /// A reference peer looks once and decides. Our peers decide the same at each look.
-  @Test func `beside reference peers the border hardly moves`() {
+  /// A reference peer measures once and decides. Our peers come to almost the same decision at each
+  /// measurement.
+  @Test func `beside reference peers the border between ages hardly moves`() {
     let (low, high) = (NodeID(rawValue: 1), NodeID(rawValue: 2))
     for looks in [0, 1, 5, 1_000] {
       for lead in [-480_000, -499_000, 0, 480_000] as [Int64] {
@@ -347,7 +349,7 @@ import Testing
       #expect(!PacketJudge.isBetter(low, olderBy: Micros(-511_000), than: high, looks: looks, isMixed: true))
     }
     #expect(PacketJudge.isBetter(high, olderBy: Micros(480_000), than: low, looks: 1))
-    // Exactly one of the two is better: otherwise we would go to and fro for ever.
+    // Exactly one of the two sessions is better: otherwise we would change between them for ever.
     for looks in 0...7 {
       for lead in stride(from: Int64(-520_000), through: 520_000, by: 333) {
         let there = PacketJudge.isBetter(high, olderBy: Micros(lead), than: low, looks: looks, isMixed: true)

@@ -35,12 +35,12 @@ import Testing
     #expect(outcome.violations.isEmpty)
   }
 
-  @Test func `a quarter of a second each way does no harm`() {
+  @Test func `a delay of a quarter of a second each way does no harm`() {
     let (outcome, _) = outcome([wire(250_000, 250_000, loss: 0.1)])
     #expect(outcome.violations.isEmpty)
   }
 
-  @Test func `rooms disagree by half of the asymmetry`() throws {
+  @Test func `rooms differ by half of the asymmetry of the ways`() throws {
     let (outcome, _) = outcome([wire(60_000, 20_000)])
     #expect(outcome.violations.isEmpty)
     let worst = try #require(outcome.phaseErrors.maximum)
@@ -66,15 +66,16 @@ import Testing
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 
-  /// Seeds, of ten thousand, that left reference peers in a session that all our peers had left. In 2402
-  /// reference peers were on both sides of their border, and our peers went to and fro.
+  /// Seeds, of ten thousand, that left reference peers in a session that all our peers had left. With seed
+  /// 2402, reference peers were on both sides of the border between "older" and "equally old", and our peers
+  /// changed between the sessions again and again.
   @Test(arguments: campaign([1052, 2103, 2402, 3330, 9655, 9870] as [UInt64]))
   func `no reference peer stays behind in a session of its own`(seed: UInt64) {
     var simulation = Simulation(Scenario.rooms(from: seed, upTo: Scenario.Severity()))
     #expect(simulation.run().violations.isEmpty)
   }
 
-  /// Everything that a relay sends, within rooms and between them.
+  /// Checks everything that a relay sends, within rooms and between them.
   @Test func `no endpoint of one room is announced in the other`() {
     let world = LinkWorld(seed: 3)
     for room in 0...1 {
@@ -150,7 +151,7 @@ import Testing
     }
   }
 
-  /// Each peer's beat of the session now.
+  /// The session's present beat at each peer.
   private func beats(_ world: LinkWorld) -> [Double] {
     world.peers.indices.map {
       let snapshot = world.peers[$0].snapshot
@@ -187,7 +188,7 @@ import Testing
       #expect(world.peers.allSatisfy { abs($0.snapshot.state.tempo - tempo) < 0.001 })
       check("at \(tempo)")
     }
-    // A start names a beat, and begins in each room at its own.
+    // A start has a beat, and happens in each room at that beat of the room's own count.
     world.edit(2) { $0.setPlaying(true, at: $1) }
     world.run(for: Micros(2_000_000))
     #expect(world.peers.allSatisfy { $0.snapshot.state.isPlaying })

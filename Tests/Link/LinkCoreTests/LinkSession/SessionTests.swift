@@ -112,7 +112,7 @@ import Testing
     #expect(bench.takeAlives().isEmpty)
   }
 
-  @Test func `our tempo is not rounded by its echo`() {
+  @Test func `our tempo is not rounded when a peer announces it back`() {
     var bench = Bench(tempo: 90)
     bench.commitTempo(121)
     var stranger = Stranger(7, memberOf: bench)
@@ -144,7 +144,7 @@ import Testing
     #expect(bench.machine.timeline.beatOrigin == first + Beats(micros: 1))
   }
 
-  @Test func `an unchanged timeline keeps its anchors but is sent again`() {
+  @Test func `an unchanged timeline keeps its origin but is sent again`() {
     var bench = Bench()
     let before = bench.machine.timeline
     bench.wait(100_000)
@@ -185,7 +185,7 @@ import Testing
     #expect(bench.takeSent().allSatisfy { $0.farewell == nil }, "a reset says no goodbye")
   }
 
-  @Test func `enabling and disabling alone is inaudible`() {
+  @Test func `enabling and disabling Link without peers is inaudible`() {
     var bench = Bench(tempo: 123.45, isEnabled: false)
     let before = bench.snapshot
     for isOn in [true, false, true, false] {
@@ -220,7 +220,7 @@ import Testing
     #expect(!bench.snapshot.state.isConnected)
   }
 
-  @Test func `a session that lost waits for three seconds before another look`() {
+  @Test func `a session that we did not join is not measured again for 3 seconds`() {
     var bench = Bench()
     var stranger = stranger(UInt64.max, olderBy: -10_000_000, than: bench)
     bench.meet(stranger)

@@ -63,7 +63,7 @@ import Testing
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 
-  @Test func `a session is measured though its measured peer moved on`() {
+  @Test func `a session is measured though the measured peer has left it`() {
     #expect(outcome(world(3019, isHostile: true, stepsClocks: true)).violations.isEmpty)
   }
 
@@ -75,7 +75,7 @@ import Testing
     #expect(outcome(world(3057, stepsClocks: true)).violations.isEmpty)
   }
 
-  @Test func `a datagram overtaken by its sender's goodbye only delays the count`() {
+  @Test func `a datagram overtaken by a goodbye only delays the count of peers`() {
     #expect(outcome(world(968, turmoil: 20_000_000)).violations.isEmpty)
   }
 

@@ -102,8 +102,8 @@ import Testing
     var (bench, stranger) = connected()
     start(&stranger, stamp: 1_200_000)
     bench.meet(stranger)
-    // A commit must be later than the client's last one for the client, and later than the session's for the
-    // session.
+    // The client takes a commit that is later than the client's last one. The session takes a commit only if
+    // it is later than the session's last start or stop.
     bench.now = bench.now + Micros(300_000)
     bench.commitPlaying(false)
     #expect(!bench.machine.startStop.isPlaying)
@@ -183,8 +183,8 @@ import Testing
     }
   }
 
-  /// Two clocks may differ by seconds for a while, after a lie or on a poor network. The last key press
-  /// counts.
+  /// Two clocks may differ by seconds for a while, after a lie or on a poor network. The last key press must
+  /// win.
   @Test func `a peer ahead of our clock does not block our users`() {
     for ahead in [Int64(2), 4_000_000] {
       var (bench, stranger) = connected()
@@ -201,7 +201,7 @@ import Testing
     }
   }
 
-  @Test func `a stamp ahead of a wrong clock counts once the clock is right`() {
+  @Test func `a start ahead of a wrong clock is followed once the clock is right`() {
     var (bench, stranger) = connected()
     start(&stranger, stamp: 9_000_000)
     bench.meet(stranger)

@@ -24,7 +24,7 @@ struct SodiumTests {
     #expect(
       try #require(Sodium.shared(bob, with: alices)).bytes
         == bytes("4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742"))
-    // Public halves that would give everyone the same secret.
+    // These public halves would give the same shared secret to everyone.
     #expect(Sodium.shared(bob, with: FarKey([UInt8](repeating: 0, count: 32))!) == nil)
     #expect(Sodium.shared(bob, with: FarKey([1] + [UInt8](repeating: 0, count: 31))!) == nil)
   }
@@ -33,7 +33,7 @@ struct SodiumTests {
     #expect(
       Sodium.hash([UInt8]("abc".utf8)).bytes
         == bytes("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
-    // Case 1, whose key has twenty bytes: HMAC fills a key with zeros.
+    // Test case 1 of RFC 4231. Its key has twenty bytes, to which HMAC appends zeros.
     let key = FarKey([UInt8](repeating: 0x0b, count: 20) + [UInt8](repeating: 0, count: 12))!
     #expect(
       Sodium.hmac([UInt8]("Hi There".utf8), key: key).bytes
@@ -86,7 +86,7 @@ struct SodiumTests {
     #expect(Array(before.written.utf8) == Array("\u{E9}tude-for-twenty-pianos".utf8))
   }
 
-  @Test func `a text that is short or too even is refused`() {
+  @Test func `a key text with too few letters or too equal letters is refused`() {
     #expect(throws: KeyText.Refusal.tooShort(least: 20)) { try KeyText("nineteen letters as") }
     #expect(throws: KeyText.Refusal.tooShort(least: 20)) { try KeyText("a - b - c - d - e - f - g - h") }
     #expect(throws: KeyText.Refusal.tooShort(least: 20)) { try KeyText("") }
@@ -102,7 +102,7 @@ struct SodiumTests {
     for text in drawn {
       #expect(text.utf8.count == 29 && text.split(separator: "-").count == 5)
       #expect(!text.contains { "1lio".contains($0) } && text == text.lowercased())
-      // One in many millions would be refused as too even.
+      // Only one drawn key in many millions would be refused because its letters are too equal.
       _ = try KeyText(text)
     }
     // All 32 characters occur, and the hyphen.

@@ -14,13 +14,13 @@ struct InputGateTests {
   }
 
   @Test
-  func `a crowd of one level costs its share and no other level's`() {
+  func `a crowd of one level of trust uses up only the share of that level`() {
     var gate = gate()
     var admitted: [Trust: Int] = [:]
     for millisecond in 0..<10_000 {
       let now = Micros(Int64(millisecond) * 1000)
       for trust in Trust.allCases {
-        // Ever new sources, most of them without an account.
+        // Each request comes from a new source, and most sources get no account.
         if gate.admit(millisecond * 3 + trust.rawValue, trust, at: now) { admitted[trust, default: 0] += 1 }
       }
     }
@@ -30,7 +30,7 @@ struct InputGateTests {
   }
 
   @Test
-  func `a source that floods leaves its level to the others`() {
+  func `a flooding source does not use up the share of its level`() {
     var gate = gate()
     var (floods, others) = (0, 0)
     for millisecond in 0..<10_000 {
@@ -61,7 +61,7 @@ struct InputGateTests {
       { _ in .init(perSecond: 20, atOnce: 20) }, ofSource: .init(perSecond: 10, atOnce: 5), most: 10,
       memoryOfReturned: Micros(60_000_000), at: .zero)
     for _ in 0..<(hasReturned ? 2 : 1) { gate.charge(1, to: 0, at: .zero) }
-    // Ever new sources, each of which speaks once.
+    // Many new sources, each of which is charged once.
     for number in 1..<3000 { gate.charge(1, to: number, at: Micros(Int64(number) * 2000)) }
     #expect((gate.recall(0, at: Micros(6_000_000)) != nil) == hasReturned)
     #expect(gate.sourceCount <= 10)

@@ -76,7 +76,7 @@ struct AudioRuleTests {
     for count in [0, 1, 3, 0xffff_ffff] { #expect(refusal(Self.list(count, item + item)) == .brokenList) }
     for size in 0..<item.count { #expect(refusal(Self.list(2, item + item[..<size])) == .brokenList) }
     #expect(refusal(Self.list(2, item + item + [0])) == .brokenList)
-    // A length that would be negative, or reach into the next entry.
+    // The length of this name would be negative, or reach into the next entry.
     #expect(refusal(Self.list(1, bytes("ffffffff") + item)) == .brokenList)
     #expect(refusal(Self.list(1, bytes("00000006") + [1] + bytes(of: 5))) == .brokenList)
   }
@@ -114,7 +114,7 @@ struct AudioRuleTests {
   }
 
   /// A name cut within a character, in another encoding, or of random bytes is returned as it came, and so
-  /// are its neighbours.
+  /// are the names beside it.
   @Test(
     arguments: [[0x42, 0xe4, 0x73], [0xe2, 0x82], [0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80]] as [[UInt8]])
   func `a name that is not UTF-8 hides no other entry`(name: [UInt8]) throws {
@@ -134,7 +134,8 @@ struct AudioRuleTests {
     }
   }
 
-  /// Betas of the reference send such names (facts: link-audio 2): the name is cut, and its neighbours stay.
+  /// Betas of the reference send such names (facts: link-audio 2): the name is cut, and the names beside it
+  /// stay whole.
   @Test func `a name that is too long hides no other entry`() throws {
     let long = Array(("ab" + String(repeating: "가", count: 100)).utf8)
     for (name, size) in [
@@ -191,7 +192,7 @@ struct AudioRuleTests {
     #expect(
       Self.refusal(Self.audio(chunks: [(64, 500_000), (61, 450_000)], rate: 44_100, channels: 2)) == nil)
     #expect(Self.refusal(Self.audio(chunks: [(512, 500_000)])) == nil)
-    // 1126 bytes: the maximum.
+    // A datagram has room for at most 1126 bytes of samples.
     #expect(Self.refusal(Self.audio(chunks: [(281, 500_000)], channels: 2)) == nil)
     for rate in [8_000, 32_000, 384_000] as [Int64] {
       #expect(Self.refusal(Self.audio(chunks: [(1, 1)], rate: rate)) == nil)
@@ -253,7 +254,8 @@ struct AudioRuleTests {
     #expect(!isWritten([chunk(.max), chunk(.max)]))
   }
 
-  /// As the reference splits them: 1176 bytes of entries, including the ping's.
+  /// Channels are split over announcements as the reference does it: an announcement has at most 1176 bytes
+  /// of entries, including the ping's.
   @Test func `an announcement takes as many channels as fit`() throws {
     for ping in [nil, AudioExampleTests.echo] {
       let writer = [UInt8]().withUnsafeBytes {
@@ -302,19 +304,20 @@ struct AudioRuleTests {
       try AudioExampleTests.all.map { try $0.withUnsafeBytes { try walk($0) } } == [5, 1, 36, 36, 36, 16_388])
   }
 
-  @Test func `damaged audio messages are refused or read the same twice`() {
+  @Test func `damaged audio messages are refused or survive writing and reading`() {
     var generator = MutationTests.Seeded(state: 1200)
     var accepted = 0, refused = [DecodingFailure: Int]()
     let seeds = AudioExampleTests.all + Capture.audio.flatMap { $0.filter { $0[0] == UInt8(ascii: "c") } }
     for _ in 0..<40_000 {
       var packet = MutationTests.wounded(seeds.randomElement(using: &generator) ?? [], using: &generator)
-      // Only the head of an audio message can be wrong: hit it more often than chance would.
+      // Only the head of an audio message can be wrong, so it is damaged more often than chance would.
       if packet.count > 80, packet[8] == 6, Bool.random(using: &generator) {
         packet[Int.random(in: 36..<74, using: &generator)] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
       }
       do {
         let again = try rewritten(packet)
-        // Unknown entries are not written again. An omitted name, list or bytes of a session are written.
+        // Unknown entries are not written again. A missing name, a missing list, or missing bytes of a
+        // session are added.
         if again.count > packet.count + 24 + 8 { Issue.record("\(packet)") }
         if try rewritten(again) != again { Issue.record("\(packet)") }
         accepted += 1

@@ -19,7 +19,8 @@ struct CaptureTests {
     if datagram[1] == UInt8(ascii: "a") { return encode(try decodeDiscovery(datagram)).array }
     switch try decodeMeasurement(datagram) {
     case .ping(let echo):
-      // A ping is its echo after nine bytes. Its host time must match our encoder's.
+      // After its nine bytes of header, a ping has only the bytes that a pong echoes. Its host time must
+      // match our encoder's.
       let host = (8..<16).reduce(Int64(0)) { $0 << 8 | Int64(echo.byte(at: $1)) }
       let ghost = (24..<32).reduce(Int64(0)) { $0 << 8 | Int64(echo.byte(at: $1)) }
       return encodePing(host: Micros(host), previousGhost: echo.count == 32 ? Micros(ghost) : nil).array

@@ -19,7 +19,7 @@ struct MeasurementRuleTests {
     #expect(Array(answer[(9 + 32)...]) == payload)
   }
 
-  @Test func `a ping with more to echo is refused`() {
+  @Test func `a ping with more than 32 bytes to echo is refused`() {
     for count in [33, 48, 400] {
       #expect(throws: DecodingFailure.pingTooLong) {
         try decodeMeasurement(Self.ping + [UInt8](repeating: 0, count: count))

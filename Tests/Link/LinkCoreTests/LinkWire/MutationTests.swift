@@ -3,10 +3,10 @@ import BeatMath
 import LinkWire
 import Testing
 
-/// A short run of `tools/bench fuzz`: damaged packets must not end the program, and an accepted one must
-/// survive being written and read again.
+/// A short run of `tools/bench fuzz`: damaged packets must not end the program, and an accepted packet must
+/// stay the same when it is written and read again.
 struct MutationTests {
-  /// splitmix64: the seed decides everything.
+  /// The generator SplitMix64: the same seed gives the same numbers.
   struct Seeded: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {
@@ -36,7 +36,7 @@ struct MutationTests {
     return packet
   }
 
-  @Test func `damaged packets are refused or read the same twice`() {
+  @Test func `damaged packets are refused or survive writing and reading`() {
     var generator = Seeded(state: 20808)
     var accepted = 0, refused = [DecodingFailure: Int]()
     let seeds = Array(Capture.datagrams.prefix(60)) + [WorkedMessageTests.alive, WorkedMessageTests.pong2]

@@ -39,7 +39,7 @@ struct PayloadRuleTests {
   }
 
   /// Our clock entry is not part of the protocol: another program may use the same key.
-  @Test func `our own entry is read only if it has our size`() throws {
+  @Test func `the clock entry is read only if it has our size`() throws {
     let value = bytes(of: 0x0102_0304_0506_0708) + [5, 1, 2, 3, 4, 1]
     let expected = ClockOrigin(
       root: NodeID(rawValue: 0x0102_0304_0506_0708), steps: 5, jumps: 0x0102_0304, isInferred: true)
@@ -60,7 +60,7 @@ struct PayloadRuleTests {
     #expect(throws: DecodingFailure.wrongEntrySize) { try state(entry(key, other)) }
   }
 
-  @Test func `rule 5 order does not matter and the last of a key wins`() throws {
+  @Test func `rule 5 entries come in any order and the last of a key wins`() throws {
     let session = entry("sess", Array("abcdefgh".utf8))
     #expect(try state(Self.timeline + session) == state(session + Self.timeline))
     let other = entry("sess", Array("ABCDEFGH".utf8))
@@ -71,7 +71,7 @@ struct PayloadRuleTests {
     #expect(try state(v6 + v4).measurement == Endpoint(.v4(0x0102_0304), port: 0x506))
   }
 
-  @Test func `rule 6 a missing entry leaves its zero`() throws {
+  @Test func `rule 6 a missing entry leaves zeros`() throws {
     let empty = try state([])
     #expect(empty.session == NodeID(rawValue: 0))
     #expect(empty.timeline.tempo.beatsPerMinute == 0)
@@ -109,7 +109,7 @@ struct PayloadRuleTests {
     #expect(try !state(entry("stst", [0] + bytes(of: 3) + bytes(of: 4))).startStop.isPlaying)
   }
 
-  @Test func `the time to live is the senders`() throws {
+  @Test func `the time to live is the sender's`() throws {
     var message = Self.header
     message[9] = 200
     guard case .alive(_, ttl: 200) = try decodeDiscovery(message) else {
@@ -150,7 +150,7 @@ struct PayloadRuleTests {
     }
   }
 
-  @Test func `more than a message can hold is refused`() throws {
+  @Test func `a datagram longer than the longest message is refused`() throws {
     let filler = entry("what", [UInt8](repeating: 0, count: 512 - 28))
     #expect(throws: Never.self) { try state(filler) }
     #expect(throws: DecodingFailure.tooLong) { try state(filler + [0]) }

@@ -5,7 +5,7 @@ import Testing
 @testable import LinkWire
 
 struct ValueTests {
-  @Test func `nodes are ordered by their first bytes first`() {
+  @Test func `node ids are ordered by their first bytes first`() {
     #expect(NodeID(rawValue: 0x0100_0000_0000_00ff) < NodeID(rawValue: 0x0200_0000_0000_0000))
     #expect(NodeID(rawValue: 0x7f00_0000_0000_0000) < NodeID(rawValue: 0x8000_0000_0000_0000))
   }
@@ -33,7 +33,7 @@ struct ValueTests {
     }
   }
 
-  @Test func `addresses are ordered four before six then by number then by scope`() {
+  @Test func `IPv4 addresses come before IPv6, then number and scope decide`() {
     let ordered: [Address] = [
       .v4(0x7f00_0001), .v4(0xc0a8_0001), .v4(0xffff_ffff), .v6(high: 0, low: 1, scope: 9),
       .v6(high: 0xfe80 << 48, low: 1, scope: 2), .v6(high: 0xfe80 << 48, low: 1, scope: 3),
@@ -78,7 +78,7 @@ struct ValueTests {
       }
     }
   #else
-    /// On a stage the program goes on.
+    /// In a release build the program goes on, because it may be on a stage.
     @Test func `a message that does not fit is cut at the capacity`() throws {
       var packet = try #require(Packet(copying: UnsafeRawBufferPointer(start: nil, count: 0)))
       for byte in 0...Packet.capacity { packet.append(UInt8(byte)) }

@@ -22,7 +22,7 @@ struct WorkedMessageTests {
     34 00 00 00 06 c0 a8 01 17 d4 31
     """)
 
-  @Test func `an alive is encoded as Link 3 would`() {
+  @Test func `an Alive is encoded as Link 3 encodes it`() {
     #expect(encodeAlive(Self.state).array == Self.alive)
     #expect(Self.alive.count == 107)
   }
