@@ -17,7 +17,8 @@ extension Timeline {
   /// This session timeline after a client committed `client` at host time `now`.
   ///
   /// The new beat origin is the old session's beat at the commit, at least one microbeat after the old
-  /// origin, so that the later of two changes wins everywhere. An unchanged timeline keeps its anchors.
+  /// origin, so that the later of two changes wins everywhere. If the client changed nothing, both origins
+  /// stay.
   public func committing(client: Timeline, at now: Micros, by map: GhostMap) -> Timeline {
     let sessionStart = map.ghost(atHost: client.timeOrigin)
     let time = map.ghost(atHost: now)

@@ -30,8 +30,8 @@ public enum FarLimits {
   /// The caller renews the keys after the time `renewal`, or after `renewalNumber` datagrams. The former keys
   /// still open datagrams for the time `overlap`. Keys end after `keyLife`.
   public static var renewal: Micros { Micros(1_800_000_000) }
-  /// A side that was called, and calls as well, renews the keys after this longer time: only if the other
-  /// side has not.
+  /// A side that was called, and calls as well, renews the keys only after this longer time, if the other
+  /// side has not renewed them before.
   static var lateRenewal: Micros { Micros(3_600_000_000) }
   static var renewalNumber: UInt64 { 1 << 40 }
   static var overlap: Micros { Micros(5_000_000) }

@@ -9,7 +9,7 @@ extension Link {
     /// interfaces and ignores datagrams that come through them. An interface that appears later is used from
     /// then on.
     public var interfaces: Set<String>?
-    /// Whether starts and stops are shared with the peers from the start.
+    /// Whether starts and stops are shared with the peers from the beginning.
     public var isStartStopSyncEnabled: Bool
 
     /// Creates a configuration.

@@ -114,7 +114,7 @@ package struct FarRoom: Hashable, Sendable {
 /// The report on all rooms.
 package struct FarReport: Hashable, Sendable {
   package var rooms: [FarRoom] = []
-  /// The last sender with a wrong key, or none.
+  /// The endpoint of the last sender that has another key or none; nil if there was no such sender.
   package var refused: Endpoint?
   package var counters = FarCounters()
   /// A short name of our key, to compare with the other room's; nil if the key is public.

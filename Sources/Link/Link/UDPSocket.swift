@@ -214,9 +214,9 @@ struct UDPSocket: ~Copyable, Sendable {
     try set(SOL_SOCKET, SO_TIMESTAMPNS, Int32(1), "SO_TIMESTAMPNS")
   }
 
-  /// Enlarges the buffer for times when this thread waits for a processor: a tempo that is lost in a flood of
-  /// packets is known only with the next Alive, a quarter of a second later. Exceeds the system's limit if
-  /// permitted.
+  /// Enlarges the socket's receive buffer, for times when the reading thread waits for a processor. If a new
+  /// tempo is lost in a flood of packets, we know it only from the next Alive, a quarter of a second later.
+  /// The size exceeds the system's limit if this program is permitted to exceed it.
   private func makeRoom() {
     let bytes: Int32 = 1 << 20
     try? set(SOL_SOCKET, SO_RCVBUF, bytes, "SO_RCVBUF")

@@ -107,21 +107,21 @@ public enum Limits {
   /// the two sessions should have joined the other session. At random the time is up to twice as long, so
   /// that two peers do not act at the same moment.
   package static var reconsiderPeriod: Micros { Micros(2_000_000) }
-  /// The time after which we measure such a session again if it is still in doubt which of the two sessions
-  /// is older.
+  /// The time after which we measure another session again if its age and ours are so close that it is in
+  /// doubt which of the two sessions is older.
   package static var doubtfulPeriod: Micros { Micros(500_000) }
   /// The border between "older" and "equally old" moves by `borderStep` with each measurement, at most
   /// `borderSteps` times.
   package static var borderStep: Micros { Micros(50_000) }
   package static var borderSteps: Int { 5 }
-  /// The step of that border if either session has peers of the reference, whose border never moves. It is
-  /// about the error of a measurement.
+  /// The step by which the border between "older" and "equally old" moves if either session has peers of the
+  /// reference, whose border never moves. The step is about the error of a measurement.
   package static var mixedBorderStep: Micros { Micros(2_000) }
-  /// The number of measurements without effect after which we assume that no peer will change its session any
-  /// more.
+  /// The number of measurements of another session after which we assume that no peer will leave either
+  /// session for the other any more.
   static var looksInVain: Int { 12 }
-  /// We then start a common session that is older than ours by this time, which is more than the difference
-  /// in age of the two sessions.
+  /// If two sessions stay apart for good, we start a common session that is older than ours by this time. The
+  /// time is more than the difference in age of the two sessions.
   static var leadOfMeeting: Micros { Micros(2_000_000) }
   /// A peer that said goodbye stays if it sends again within this time, which is a little more than the
   /// period of Alives.

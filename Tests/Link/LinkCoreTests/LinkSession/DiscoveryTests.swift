@@ -242,7 +242,7 @@ import Testing
     #expect(bench.takeEvents() == [.peers(0)])
   }
 
-  @Test func `a goodbye from another host is forged`() {
+  @Test func `a goodbye from another host is ignored as forged`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)

@@ -44,7 +44,7 @@ struct MeasurementRuleTests {
     #expect(try readPong([]) == empty)
   }
 
-  @Test func `a relay sends another its host time, and other peers ignore it`() throws {
+  @Test func `a relay sends another relay its host time, which other peers ignore`() throws {
     guard case .ping(let echo) = try decodeMeasurement(Self.ping + entry("__ht", bytes(of: 5))) else {
       Issue.record("not a ping")
       return

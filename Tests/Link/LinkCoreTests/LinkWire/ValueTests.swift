@@ -14,7 +14,7 @@ struct ValueTests {
     #expect(NodeID(rawValue: 0x0100_0000_0000_00ff).description == "0x01000000000000ff")
   }
 
-  @Test func `a fresh node is printable`() {
+  @Test func `a new node id has only printable characters`() {
     var generator = MutationTests.Seeded(state: 1)
     var seen = Set<UInt8>()
     for _ in 0..<1_000 {
