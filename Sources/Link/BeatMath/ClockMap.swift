@@ -5,9 +5,9 @@
 /// On jack2 they are the same clock; PipeWire's runs hundreds of milliseconds apart and drifts (facts: jack
 /// 2). The line is anchored at a recent pair of readings, so that an error of its slope has little effect.
 public struct ClockMap: Hashable, Sendable, BitwiseCopyable {
-  /// A time on JACK's clock.
+  /// The time on JACK's clock at which both clocks were read.
   public var jackAnchor: Micros
-  /// The same moment on Link's clock.
+  /// The time on Link's clock at the same moment as `jackAnchor`.
   public var linkAnchor: Micros
   /// Link microseconds per JACK microsecond, less one: 130e-6 means that Link's clock is 130 ppm faster.
   public var skew: Double

@@ -75,7 +75,7 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension SessionState {
-  /// The set tempo in beats per minute, without rounding noise.
+  /// The tempo in beats per minute as it was set, without rounding noise.
   public var tempo: Double {
     @_noLocks @_noAllocation get { timeline.tempo.beatsPerMinute }
   }
@@ -94,7 +94,7 @@ extension SessionState {
   @_noLocks @_noAllocation
   private func isMeant(_ beat: Double) -> Bool { beat.magnitude <= 5e9 }
 
-  /// Sets the tempo, clamped to 20...999, from `time` on; the beat at `time` stays.
+  /// Sets the tempo, clamped to 20...999 BPM, from `time` on; the beat at `time` stays.
   @_noLocks @_noAllocation
   public mutating func setTempo(_ beatsPerMinute: Double, at time: Micros) {
     guard Tempo(beatsPerMinute).isNumber, isMeant(time) else { return }

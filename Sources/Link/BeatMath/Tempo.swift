@@ -51,13 +51,13 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public static func == (left: Tempo, right: Tempo) -> Bool { left.beatsPerMinute == right.beatsPerMinute }
 
-  /// The beats that pass in this time.
+  /// The beats that pass at this tempo in a time.
   @inlinable @_noLocks @_noAllocation
   public func beats(in duration: Micros) -> Beats {
     Beats(Double(duration.count) / Double(microsPerBeat))
   }
 
-  /// The time that these beats take.
+  /// The time that a number of beats takes at this tempo.
   @_noLocks @_noAllocation
   public func micros(in beats: Beats) -> Micros {
     Micros(rounding: beats.value * Double(microsPerBeat))

@@ -6,7 +6,7 @@
 /// holds the quantisation grid: `timeOrigin` is the time of session beat 0, and `beatOrigin` is the client's
 /// beat at that time (facts: link 6).
 public struct Timeline: Hashable, Sendable, BitwiseCopyable {
-  /// Speed of the beats.
+  /// The tempo at which the beats run.
   public var tempo: Tempo
   /// The beat at ``timeOrigin``.
   public var beatOrigin: Beats
@@ -26,13 +26,13 @@ public struct Timeline: Hashable, Sendable, BitwiseCopyable {
     left.tempo == right.tempo && left.beatOrigin == right.beatOrigin && left.timeOrigin == right.timeOrigin
   }
 
-  /// The beat at a time.
+  /// The beat of this line at a time.
   @inlinable @_noLocks @_noAllocation
   public func beats(at time: Micros) -> Beats {
     beatOrigin + tempo.beats(in: time - timeOrigin)
   }
 
-  /// The time of a beat.
+  /// The time at which this line has a beat.
   @_noLocks @_noAllocation
   public func time(at beats: Beats) -> Micros {
     timeOrigin + tempo.micros(in: beats - beatOrigin)

@@ -42,7 +42,7 @@ package struct TokenBucket: Sendable {
     tokens = left(at: now) - amount
   }
 
-  /// When this amount will be available.
+  /// The time at which the bucket will have this amount.
   package func time(of amount: Double = 1) -> Micros {
     last + Micros(rounding: (max(0, amount - tokens) / perSecond * 1e6).rounded(.up))
   }

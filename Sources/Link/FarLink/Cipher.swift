@@ -6,7 +6,7 @@ public struct FarKey: Sendable, BitwiseCopyable, CustomStringConvertible {
 
   public static var size: Int { 32 }
 
-  /// Returns nil if these are not 32 bytes.
+  /// Makes a key of 32 bytes. Returns nil if `bytes` has another number of bytes.
   public init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count == FarKey.size else { return nil }
     for (place, byte) in bytes.enumerated() { storage[place] = byte }
@@ -29,9 +29,9 @@ public protocol FarCipher: Sendable {
   /// The secret shared by both sides, from one side's secret and the other's public half. Returns nil if that
   /// half gives the same result for every secret.
   static func shared(_ secret: FarKey, with publicHalf: FarKey) -> FarKey?
-  /// SHA-256.
+  /// The SHA-256 hash of some bytes.
   static func hash(_ bytes: [UInt8]) -> FarKey
-  /// HMAC-SHA-256. It reveals nothing about `key`.
+  /// The HMAC-SHA-256 of some bytes. It reveals nothing about `key`.
   static func hmac(_ bytes: [UInt8], key: FarKey) -> FarKey
   /// Seals `plain`, which grows by `FarLimits.tag`, and binds it to `header`, the associated data. The nonce
   /// is four zero bytes and `number`, least significant byte first. Never use a number twice with one key.

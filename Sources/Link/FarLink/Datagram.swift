@@ -71,7 +71,7 @@ enum Datagram {
   /// Binds handshakes to this protocol. If the bytes of the protocol change, change the text, so that old and
   /// new programs refuse each other.
   static let prologue = [UInt8]("tactus far wire 2".utf8)
-  /// The longest message of Link.
+  /// The length of Link's longest message, in bytes.
   static let longestPayload = 512
   static let helloFilling = 20
   static let helloSize = 1 + FarKey.size + Introduction.size + helloFilling + FarLimits.tag
@@ -111,7 +111,7 @@ extension Endpoint {
     }
   }
 
-  /// Returns nil if the length is not that of an address in a keep-alive.
+  /// Reads an endpoint from a keep-alive. Returns nil if the number of bytes fits neither IPv4 nor IPv6.
   init?(told bytes: ArraySlice<UInt8>) {
     let (address, end) = (bytes.dropLast(2), bytes.suffix(2))
     switch bytes.count {

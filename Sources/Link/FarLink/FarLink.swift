@@ -170,7 +170,7 @@ public struct LineID: Hashable, Sendable, BitwiseCopyable {
 
 /// The purpose of a sealed datagram: its first byte.
 public enum FarChannel: UInt8, Sendable {
-  /// Shows the other side, and the routers between, that we are there.
+  /// A datagram that shows the other side, and the routers between us, that we are there.
   case keepAlive
   case discovery, measurement
   case farewell

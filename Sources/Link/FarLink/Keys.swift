@@ -36,7 +36,7 @@ struct Keys: Sendable {
   }
   func isDead(at now: Micros) -> Bool { now - born >= FarLimits.keyLife }
 
-  /// Returns nil if these keys have sealed as many datagrams as they may.
+  /// Seals bytes into a datagram. Returns nil if these keys have sealed as many datagrams as they may.
   mutating func seal(_ plain: [UInt8], by cipher: any FarCipher.Type) -> [UInt8]? {
     guard !isSpent else { return nil }
     defer { sent += 1 }
@@ -77,7 +77,7 @@ extension FarKey {
 /// numbers are refused.
 struct ReplayWindow: Sendable {
   private var words = InlineArray<16, UInt64>(repeating: 0)
-  /// The number after the highest one received.
+  /// The highest number received, plus one.
   private var end: UInt64 = 0
 
   static let size: UInt64 = 1024

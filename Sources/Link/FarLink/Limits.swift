@@ -4,7 +4,7 @@ import LinkAddresses
 
 /// Limits that no network and no stranger can exceed, and the timing of the protocol.
 public enum FarLimits {
-  /// Bytes that a seal adds to a datagram.
+  /// The number of bytes that a seal adds to a datagram.
   public static var tag: Int { 16 }
   /// The most lines that we call, and the most lines that call us.
   public static var lines: Int { 8 }
@@ -48,7 +48,7 @@ public enum FarLimits {
   /// Answers to our calls that are opened in a second on one line. An answer costs a shared secret before its
   /// seal can be checked. A sender that has not seen an answer must guess the index.
   static var answers: Int { 400 }
-  /// Accepted hellos that are remembered, because a repeated one must be refused.
+  /// The number of accepted hellos that we remember, because a repeated one must be refused.
   static var hellos: Int { 1024 }
   /// The most outputs that wait to be taken.
   static var outputs: Int { 1024 }
@@ -57,23 +57,23 @@ public enum FarLimits {
 /// Counts what was received, and what was dropped for which reason.
 public struct FarCounters: Hashable, Sendable, BitwiseCopyable {
   public var received = 0
-  /// Datagrams that have no form of a far wire.
+  /// The number of datagrams that are not of a far wire.
   public var malformed = 0
-  /// Datagrams made with another key, or without one.
+  /// The number of datagrams made with another key, or without one.
   public var refused = 0
-  /// Datagrams of a proven line whose seal does not fit.
+  /// The number of datagrams of a proven line whose seal does not fit.
   public var forged = 0
-  /// Datagrams that were received before, or are too old to know.
+  /// The number of datagrams that were received before, or are too old to know.
   public var replayed = 0
-  /// Our own hellos, sent back to us.
+  /// The number of our own hellos, sent back to us.
   public var reflected = 0
-  /// Datagrams for keys that no longer exist, or calls where none are accepted.
+  /// The number of datagrams for keys that no longer exist, or of calls where none are accepted.
   public var unasked = 0
-  /// Datagrams over a limit: more hellos or answers than any honest side sends.
+  /// The number of datagrams over a limit: more hellos or answers than any honest side sends.
   public var flooded = 0
-  /// Lines that were refused because there were too many.
+  /// The number of lines that were refused because there were too many.
   public var crowdedOut = 0
-  /// Datagrams that were not sent: the other side is not heard, or too many outputs waited.
+  /// The number of datagrams that were not sent: the other side is not heard, or too many outputs waited.
   public var unsent = 0
   public var handshakes = 0
 
@@ -111,7 +111,8 @@ enum Caller: Hashable, Sendable {
     }
   }
 
-  /// For IPv6 only the network counts, because its owner has all its addresses.
+  /// A caller that we do not know. Of an IPv6 address only the network is used, because one owner has all
+  /// addresses of a network.
   init(strangerAt address: Address, salt: UInt64) {
     let number: UInt64 =
       switch address {

@@ -25,7 +25,7 @@ struct Line: Sendable {
   /// The number of datagrams that may go to `peer` until that side is heard again. An attacker may forge a
   /// sender's address, and must not be able to direct a flood at a stranger.
   private(set) var credit = 0
-  /// Limit for answers to our calls (`FarLimits.answers`).
+  /// The limit of answers to our calls (`FarLimits.answers`).
   var answers: TokenBucket
   /// `seen`: our endpoint, as the other side reported it. `toldPeer`: the other side's endpoint, as we last
   /// reported it to that side.
@@ -137,7 +137,7 @@ struct Line: Sendable {
 
   // MARK: Sent
 
-  /// Returns nil if there are no keys, the credit is used up, or the keys are worn out.
+  /// Seals bytes for the other side. Returns nil if there are no keys, the keys are used up, or `credit` is.
   mutating func seal(_ plain: [UInt8], by cipher: any FarCipher.Type, at now: Micros) -> [UInt8]? {
     guard credit > 0, let datagram = current?.seal(plain, by: cipher) else { return nil }
     credit -= 1

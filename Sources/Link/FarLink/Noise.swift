@@ -83,7 +83,7 @@ struct SymmetricState: Sendable {
     return (made[0], made[1])
   }
 
-  /// `HKDF` (section 4.3).
+  /// The function `HKDF` of the specification (section 4.3).
   private static func derive(
     _ material: [UInt8], from chainingKey: FarKey, outputs: Int, by cipher: any FarCipher.Type
   ) -> [FarKey] {

@@ -21,7 +21,7 @@ package final class Announcer<News: Equatable & Sendable>: Sendable {
   }
 
   private let parts = Mutex(Parts())
-  /// Held while the callback runs.
+  /// A lock that is held while the callback runs.
   private let call = Mutex(())
   /// The thread that runs the callback; 0 for none.
   private let caller = Atomic<UInt>(0)

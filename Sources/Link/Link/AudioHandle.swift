@@ -28,7 +28,7 @@ extension Link {
     nonisolated(unsafe) private let shared: UnsafePointer<AudioShared>
     nonisolated(unsafe) private let own: UnsafeMutablePointer<AudioOwn>
 
-    /// Returns nil if another handle exists.
+    /// Makes the handle of a `Link`. Returns nil if there is another handle.
     init?(_ room: AudioRoom) {
       guard
         room.isTaken.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)

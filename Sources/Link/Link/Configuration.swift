@@ -44,11 +44,11 @@ extension Link {
 
   /// The reason why a configuration is invalid.
   public enum ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A tempo that is not a number, or outside 20 to 999 BPM.
+    /// The tempo is not a number, or outside 20 to 999 BPM.
     case tempo(Double)
-    /// An empty set of interfaces; nil stands for all interfaces.
+    /// The set of interfaces is empty; nil stands for all interfaces.
     case noInterface
-    /// A name that no interface can have.
+    /// No interface can have this name.
     case interface(String)
 
     /// The reason as a sentence.

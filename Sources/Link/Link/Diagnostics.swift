@@ -7,7 +7,7 @@ import Synchronization
 extension Link {
   /// Why Link or Link Audio is not on the network.
   public enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// No interface with an address is running. Link finds one that comes later.
+    /// No interface with an address is running. Link finds an interface that comes later.
     case noInterface
     /// None of the interfaces in the configuration is running.
     case noChosenInterface
@@ -43,19 +43,19 @@ extension Link {
     public var peers: [PeerPlace]
     /// The number of other peers in our session.
     public var peerCount: Int
-    /// Datagrams that were sent through the addresses in use.
+    /// The number of datagrams that were sent through the addresses in use.
     public var sent: Int
-    /// Datagrams that the system refused to send, on the addresses in use.
+    /// The number of datagrams that the system refused to send, on the addresses in use.
     public var failedSends: Int
-    /// Received datagrams that this `Link` itself had sent to all peers.
+    /// The number of received datagrams that this `Link` itself had sent to all peers.
     public var ownHeard: Int { counters.own }
-    /// Received datagrams, from this `Link` itself, too.
+    /// The number of received datagrams, including those from this `Link` itself.
     public var received: Int { counters.received }
-    /// Received datagrams that were not Link's, or broken.
+    /// The number of received datagrams that are not Link's, or are broken.
     public var malformed: Int { counters.malformed }
-    /// Datagrams from outside this machine's networks; they are ignored.
+    /// The number of datagrams from outside this machine's networks; they are ignored.
     public var strangers: Int
-    /// All counts of received and of dropped datagrams.
+    /// All counters of received and dropped datagrams.
     package var counters: Counters
 
     init(_ engine: borrowing Engine, _ failure: SystemFailure?) {

@@ -121,7 +121,7 @@ extension Engine {
     feed(.audioSocket(endpoint, on: gateway), at: now)
   }
 
-  /// Passes changes on to Link Audio.
+  /// Gives changes of the gateways, the networks and the session to Link Audio.
   mutating func tellAudio() {
     guard let audio else { return }
     let identity = (snapshot.node, snapshot.session)
@@ -156,13 +156,13 @@ extension Engine {
 
 // Calls of the network thread.
 extension Engine {
-  /// The sockets of the gateways, then those to other rooms.
+  /// The sockets of the gateways, then the sockets to other rooms.
   var inlets: [Inlet] {
     gateways.all.flatMap { gateway in (0..<GatewaySockets.socketCount).map { .near(gateway, socket: $0) } }
       + (far?.inlets ?? [])
   }
 
-  /// When to wake up; nil for never.
+  /// The time at which the network thread must wake up; nil for never.
   mutating func nextWake(at now: Micros) -> Micros? {
     let nextLook = look.next(doors.map(\.door.pace), hasPeers: snapshot.peerCount > 0, at: now)
     return [deadline, gateways.nextScan, nextLook, far?.nextWake].compactMap(\.self).min()
@@ -187,7 +187,7 @@ extension Engine {
     return events
   }
 
-  /// Says goodbye and closes everything.
+  /// Says goodbye to the peers and closes all sockets.
   mutating func shutDown(at now: Micros) {
     want(false, at: now)
     tellAudio()

@@ -56,7 +56,7 @@ final class FarNames: Sendable {
     if let thread { thread.detach() } else { names.withLock { $0[number].isAsked = false } }
   }
 
-  /// Returns the results since the last call.
+  /// Returns the lookups that were finished since the last call.
   func take() -> [(number: Int, addresses: [Endpoint])] {
     bell.drain()
     return names.withLock { names in

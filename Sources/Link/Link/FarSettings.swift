@@ -14,7 +14,7 @@ package struct FarSettings: Sendable {
   package var door: Address?
   package var key: FarKey
   package var cipher: any FarCipher.Type
-  /// The key is public: accept only senders in a private network, such as a VPN.
+  /// Whether the key is public. Then only senders in a private network, such as a VPN, are accepted.
   package var isKeyPublic = false
   /// Correction for all rooms (`FarWire.correction`): by how much the rooms are earlier than measured.
   package var correction = Micros.zero
@@ -89,7 +89,7 @@ package struct FarRoom: Hashable, Sendable {
   /// `unknown`: the room's name has no address; `ourselves`: the room's address is this program's own.
   package enum State: Hashable, Sendable { case unknown, waiting, ourselves, proven, away }
 
-  /// The name that we call; nil if the room called us.
+  /// The host that we call; nil if the room called us.
   package var host: FarHost?
   /// The endpoint from which the room's last datagram came.
   package var peer: Endpoint?
@@ -119,7 +119,7 @@ package struct FarReport: Hashable, Sendable {
   package var counters = FarCounters()
   /// A short name of our key, to compare with the other room's; nil if the key is public.
   package var key: String?
-  /// Why there are no sockets.
+  /// The reason why there are no sockets; nil if there are.
   package var failure: String?
 
   package init() {}

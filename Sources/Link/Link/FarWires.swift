@@ -27,7 +27,7 @@ struct FarWires: Sendable {
   private var sockets: [FarSocket] = []
   private var ways = FarWays()
   private let names: FarNames
-  /// Called rooms whose names have no address.
+  /// The numbers of the called rooms whose names have no address.
   private(set) var unknown: Set<Int> = []
   /// The last known endpoints of the called rooms.
   private(set) var places: [Int: [Endpoint]] = [:]
@@ -38,11 +38,11 @@ struct FarWires: Sendable {
   private var nextLook: Micros?
   private var random = SystemRandomNumberGenerator()
   private(set) var failure: SystemFailure?
-  /// Unsent sealed datagrams, in order.
+  /// The sealed datagrams that are not sent yet, in order.
   private var outgoing: [Outgoing] = []
 
   static var retry: Micros { Micros(1_000_000) }
-  /// Larger than the id of any local gateway.
+  /// The lowest id of a far gateway, larger than the id of any local gateway.
   private static var firstNumber: UInt32 { 1 << 31 }
 
   init(_ settings: FarSettings) {
@@ -142,14 +142,14 @@ struct FarWires: Sendable {
     return events + flush()
   }
 
-  /// Sends a packet to the room behind this gateway, if it is connected.
+  /// Sends a packet to the room behind this gateway, if that room is connected.
   mutating func send(_ packet: Packet, on id: GatewayID, via channel: Channel, at now: Micros) {
     guard let wire = wires.first(where: { $0.gateway.id == id }) else { return }
     packet.withUnsafeBytes { board?.send($0, as: FarChannel(channel), on: wire.line, at: now) }
     _ = flush()
   }
 
-  /// Looks up the called rooms that do not answer.
+  /// Looks up the names of the called rooms that do not answer.
   private mutating func look(at now: Micros) -> [Event] {
     var events: [Event] = []
     if let board, let due = nextLook, due <= now {

@@ -18,7 +18,7 @@ struct Gateways: Sendable {
   /// Whether there was a scan since Link is on the network.
   private var hasLooked = false
   private(set) var neighbours = Neighbourhood()
-  /// The networks of all interfaces, used or not.
+  /// The networks of all interfaces, also of those that Link does not use.
   private(set) var machine = Neighbourhood()
   /// The time of the next scan; nil while Link is not on the network.
   private(set) var nextScan: Micros?

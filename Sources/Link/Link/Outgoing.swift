@@ -6,7 +6,7 @@ internal import LinkWire
 /// A datagram that waits until the engine's lock is released. Its socket stays open at least as long.
 enum Outgoing: Sendable {
   case near(Packet, to: LinkSession.Destination, via: Channel, on: GatewaySockets)
-  /// `own`: the local address to send from.
+  /// A datagram of a far wire. `own`: the local address from which it is sent.
   case far([UInt8], to: Endpoint, own: Address?, by: FarSocket)
   /// The last datagram of a socket has left; the socket closes when this value is released.
   case closed(any AnyObject & Sendable)
@@ -29,7 +29,7 @@ enum Inlet: Sendable {
   /// A socket of a gateway: the one at index `socket` in the gateway's `descriptors`.
   case near(GatewaySockets, socket: Int)
   case far(FarSocket)
-  /// Only wakes the thread: names of other rooms were resolved.
+  /// A descriptor that only wakes the network thread: names of other rooms were resolved.
   case names(Int32)
 
   var descriptor: Int32 {

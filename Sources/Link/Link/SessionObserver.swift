@@ -29,15 +29,15 @@ package enum CommitPace: Sendable {
   case never
 }
 
-/// When Link's thread looks for commits of audio threads. Audio threads cannot wake Link's thread, because
-/// that would be a system call.
+/// Plans when Link's thread checks for commits of audio threads. Audio threads cannot wake Link's thread,
+/// because that would be a system call.
 struct CommitLook {
   private var lastSeen: Micros?
 
   /// The time for which an audio thread counts as running after its last sign. It is longer than any buffer.
   static var memory: Micros { Micros(500_000) }
 
-  /// The time of the next look; nil if none is needed.
+  /// The time at which Link's thread next checks for commits; nil if it need not.
   mutating func next(_ paces: some Collection<CommitPace>, hasPeers: Bool, at now: Micros) -> Micros? {
     if paces.contains(.soon) { lastSeen = now }
     guard paces.contains(where: { $0 != .never }) else { return nil }

@@ -4,7 +4,7 @@ import Glibc
 internal import LinkSystem
 internal import LinkWire
 
-/// A non-blocking UDP socket, closed with the value.
+/// A non-blocking UDP socket, which closes when this value is released.
 struct UDPSocket: ~Copyable, Sendable {
   let descriptor: Int32
 

@@ -123,7 +123,7 @@ public struct GatewayID: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// A network, or one address: 192.168.1.0/24. Scopes don't count.
+/// A network, like 192.168.1.0/24, or one address. Scopes are ignored.
 public struct AddressRange: Hashable, Sendable {
   private let address: Address
   private let bits: Int
@@ -143,7 +143,7 @@ public struct AddressRange: Hashable, Sendable {
     bits = address.isIPv6 ? 128 : 32
   }
 
-  /// Whether the range contains the address; false for the other family.
+  /// Whether the range contains the address; false for an address of the other family.
   public func contains(_ other: Address) -> Bool {
     switch (address, other) {
     case (.v4(let ours), .v4(let other)): (ours ^ other) >> UInt32(32 - bits) == 0

@@ -20,7 +20,7 @@ package enum Trust: Int, CaseIterable, Sendable {
 package struct InputGate<Source: Hashable & Sendable>: Sendable {
   package struct Share: Sendable {
     package let perSecond: Double
-    /// The most that can be saved up for a burst.
+    /// The largest amount that can be saved up for a burst.
     package let atOnce: Double
 
     package init(perSecond: Double, atOnce: Double) { (self.perSecond, self.atOnce) = (perSecond, atOnce) }

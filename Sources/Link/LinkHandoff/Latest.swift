@@ -17,7 +17,7 @@ public import Synchronization
   @usableFromInline static var fresh: UInt8 { @inlinable get { 4 } }
   @usableFromInline static var cacheLine: Int { @inlinable get { 64 } }
 
-  /// [any] Both ends see `value` until something is published.
+  /// Makes the slots. The reader gets `value` until the writer publishes another value. [any]
   @inlinable
   public init(_ value: Value) {
     unsafe slots = .allocate(capacity: 3)

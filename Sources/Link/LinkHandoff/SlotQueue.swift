@@ -16,7 +16,7 @@ public import Synchronization
   @usableFromInline let mask: UInt  // the number of slots, a power of two, minus one
   /// Bytes from one slot to the next: whole cache lines, so that the two ends never share one.
   @usableFromInline let stride: Int
-  /// Usable bytes of a slot.
+  /// The usable bytes of a slot.
   public let slotBytes: Int
 
   @usableFromInline static var cacheLine: Int { @inlinable get { 64 } }

@@ -4,9 +4,9 @@ public import LinkWire
 
 /// The socket of a gateway by which a datagram comes in or goes out.
 public enum Channel: Hashable, Sendable, BitwiseCopyable {
-  /// Presence and state of peers: Alives, Responses, ByeByes.
+  /// The socket for the presence and the state of peers: Alives, Responses, ByeByes.
   case discovery
-  /// Pings and pongs, by which a session's clock is measured.
+  /// The socket for pings and pongs, by which a session's clock is measured.
   case measurement
 }
 
@@ -16,12 +16,12 @@ public struct Gateway: Hashable, Sendable, BitwiseCopyable {
   public var id: GatewayID
   /// The local address, with the interface's scope if it is link-local.
   public var address: Address
-  /// The endpoint of this gateway's measurement socket, which answers pings and sends ours.
+  /// The endpoint of this gateway's measurement socket, which answers pings and sends our own.
   public var measurement: Endpoint
   /// The wire to another relay; only a relay may have one.
   public var far: FarWire?
 
-  /// The sockets must be open already: the machine sends as soon as it learns of the gateway.
+  /// Describes a gateway whose sockets are open already: the session sends as soon as it gets the gateway.
   public init(id: GatewayID, address: Address, measurement: Endpoint, far: FarWire? = nil) {
     self.id = id
     self.address = address
@@ -41,14 +41,14 @@ struct OpenGateway {
   private var corrected: Micros
   /// The endpoint of our audio socket on this address, while we take part in Link Audio.
   var audio: Endpoint?
-  /// Uptime of the last Alive or Response.
+  /// The uptime of our last Alive or Response on this gateway.
   var lastState: Micros?
   private var lastAlive: Micros?
   private(set) var nextAlive: Micros
   var responses: TokenBucket
   var respondents: Respondents
   var pongs: TokenBucket
-  /// Our encoded state, and its revision.
+  /// Our state as encoded packets, and the state's revision.
   var encoded: (revision: UInt64, alive: Packet, response: Packet)?
   /// The revision and the session of the last Alive.
   var announced: (revision: UInt64, session: SessionID)?

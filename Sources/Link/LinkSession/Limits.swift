@@ -163,45 +163,46 @@ public enum Limits {
 
 /// Counts of dropped input and of notable events. None of them is an error of ours.
 public struct Counters: Hashable, Sendable, BitwiseCopyable {
-  /// All datagrams that came in, dropped or not.
+  /// The number of all datagrams that came in, dropped or not.
   public var received = 0
-  /// Datagrams that `LinkWire` refused: not Link, broken, or too long.
+  /// The number of datagrams that `LinkWire` refused: not Link, broken, or too long.
   public var malformed = 0
-  /// Datagrams from ourselves, with our present id or a former id.
+  /// The number of datagrams from ourselves, with our present id or a former id.
   public var own = 0
-  /// Datagrams that came through a gateway that is not open, or while Link was disabled.
+  /// The number of datagrams that came through a gateway that is not open, or while Link was disabled.
   public var closedGateway = 0
-  /// Timelines, starts, stops or ghost times that no sane peer can have.
+  /// The number of timelines, starts, stops or ghost times that no sane peer can have.
   public var implausible = 0
-  /// Peers, sessions or gateways beyond the limits.
+  /// The number of peers, sessions or gateways that were refused because of a limit.
   public var crowdedOut = 0
-  /// Responses and pongs that were not sent because the gateway's rate was used up.
+  /// The number of Responses and pongs that were not sent because the gateway's rate was used up.
   public var unanswered = 0
-  /// Datagrams with a known peer's id that came from another host.
+  /// The number of datagrams with a known peer's id that came from another host.
   public var forged = 0
-  /// Pongs that answer no ping of ours.
+  /// The number of pongs that answer no ping of ours.
   public var strayPongs = 0
-  /// Measurements that got too few pongs.
+  /// The number of measurements that got too few pongs.
   public var measurementsFailed = 0
-  /// Measurements that gave a session's time.
+  /// The number of measurements that gave a session's time.
   public var measurementsDone = 0
-  /// Commits of an app or audio thread that were absurd or made for a session that we had left.
+  /// The number of commits of an app or audio thread that were absurd or made for a session that we had left.
   public var staleCommits = 0
-  /// Outputs beyond `Limits.outputs`, which the caller did not take in time.
+  /// The number of outputs beyond `Limits.outputs`, which the caller did not take in time.
   public var outputsDropped = 0
-  /// Steps of the host clock backwards, and calls later than we had asked for by more than a second.
+  /// The number of backward steps of the host clock, and of calls later than we had asked for by more than a
+  /// second.
   public var clockSteps = 0
-  /// Sessions of other peers that we joined.
+  /// The number of sessions of other peers that we joined.
   public var joins = 0
-  /// Sessions that we founded: when Link was switched on, when all other peers had left, or when our session
-  /// could not continue.
+  /// The number of sessions that we founded: when Link was switched on, when all other peers had left, or
+  /// when our session could not continue.
   public var resets = 0
 
-  /// Counters that are all zero.
+  /// Makes counters that are all zero.
   public init() {}
 }
 
-/// Present sizes of the tables.
+/// The present sizes of a session's tables.
 package struct Load: Hashable, Sendable {
   package var gateways: Int
   package var sightings: Int

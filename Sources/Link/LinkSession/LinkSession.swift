@@ -114,7 +114,7 @@ public struct LinkSession: Sendable {
   /// The uptime until which changes by our user wait for the measurement after a sleep.
   var changesWaitUntil = Micros.zero
   var formerNodes: [NodeID] = []
-  /// Sessions that our session continues: a commit made for one of them still counts.
+  /// Sessions that our session continues: a commit that was made for one of them is still accepted.
   var formerSessions: [SessionID] = []
 
   var dice: Dice

@@ -71,7 +71,7 @@ struct Measurement {
     return ping
   }
 
-  /// `now` is host time; the pong arrived `waited` earlier.
+  /// Handles a pong, which arrived at the host time `now` less `waited`.
   mutating func hear(_ pong: Pong, waited: Micros = .zero, at now: Micros, uptime: Micros) -> Step {
     let answered = outstanding.firstIndex {
       $0.host == pong.host && ($0.previousGhost ?? .zero) == pong.previousGhost
@@ -130,7 +130,7 @@ extension LinkSession {
     }
   }
 
-  /// Starts a measurement; it replaces a running one of the same session.
+  /// Starts a measurement of a session; it replaces a running measurement of that session.
   mutating func measure(_ target: SessionID) {
     let asked = guide(to: target)?.sighting
     if let asked, isFar(asked.gateway) { return awaitRelay(target, asked) }

@@ -31,7 +31,7 @@ struct PeerRecord {
 extension PeerRecord {
   func isAvoided(at now: Micros) -> Bool { avoidedUntil > now }
 
-  /// Returns the former state.
+  /// Notes a packet of the peer. Returns the peer's former state.
   mutating func renew(
     _ claim: Timeline, from source: Address, arrived: Micros, at now: Micros, until expiry: Micros
   ) -> PeerState {

@@ -4,7 +4,7 @@ import LinkWire
 
 // Handles datagrams and deadlines (facts: link 3.3, 3.4, 4.2).
 extension LinkSession {
-  /// `arrived`: the uptime at which the datagram reached the socket.
+  /// Handles a discovery datagram. `arrived`: the uptime at which it reached the socket.
   mutating func receiveDiscovery(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on place: Int, arrived: Micros
   ) {

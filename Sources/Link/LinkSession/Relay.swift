@@ -25,7 +25,7 @@ public struct FarWire: Hashable, Sendable, BitwiseCopyable {
   /// hears the start later by this distance.
   public var distance: Beats
 
-  /// Without a correction and a distance both rooms hear a beat at the same time.
+  /// Makes a wire. Without a correction and a distance, both rooms hear a beat at the same time.
   public init(relay: Endpoint, correction: Micros = .zero, distance: Beats = .zero) {
     self.relay = relay
     self.correction = correction
@@ -55,7 +55,7 @@ public struct FarMeasure: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension LinkSession {
-  /// The far gateway's measurement; nil for another gateway, or while too little is known.
+  /// The far gateway's measurement; nil for another gateway, or while there are too few samples.
   public func farMeasure(of gateway: GatewayID, at now: Micros) -> FarMeasure? {
     guard let place = index(of: gateway), let clock = gateways[place].farClock,
       let offset = clock.offset(at: now), let roundTrip = clock.roundTrip

@@ -55,7 +55,7 @@ struct SessionTable: Sendable {
 
   subscript(session: SessionID) -> KnownSession? { table[session] }
   var count: Int { table.count }
-  /// The number of sessions that were measured or are about to be.
+  /// The number of sessions that were measured or wait for a measurement.
   var compared: Int { table.values.count { $0.standing != nil } }
 
   mutating func add(_ state: PeerState, isNewMember: Bool) {

@@ -3,7 +3,7 @@ public import BeatMath
 
 /// The properties that all chunks of a datagram have in common.
 public struct AudioFormat: Hashable, Sendable, BitwiseCopyable {
-  /// The sender's channel.
+  /// The channel of the sender from which the audio comes.
   public var channel: ChannelID
   /// The session whose beats are in the chunks.
   public var session: SessionID
@@ -23,7 +23,7 @@ public struct AudioFormat: Hashable, Sendable, BitwiseCopyable {
 
   /// The lowest accepted rate, in frames per second; no sound card is outside these limits.
   public static var slowest: Int { @_noLocks @_noAllocation get { 8_000 } }
-  /// The highest accepted rate.
+  /// The highest accepted rate, in frames per second.
   public static var fastest: Int { @_noLocks @_noAllocation get { 384_000 } }
 }
 

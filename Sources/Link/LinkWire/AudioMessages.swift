@@ -48,13 +48,13 @@ public struct AudioMessage: BitwiseCopyable {
   public enum Body: BitwiseCopyable {
     /// The peer's name, and the channels that others may request.
     case announcement(AudioAnnouncement)
-    /// These channels were closed.
+    /// The peer has closed these channels.
     case byes(ChannelIDs)
     /// The answer to an announcement with a ping.
     case pong(AudioEcho)
     /// Requests this channel for the message's time to live.
     case request(ChannelID)
-    /// Ends a request.
+    /// Ends the request of a channel.
     case stop(ChannelID)
     /// Audio of a channel that we requested.
     case audio(AudioBuffer)
@@ -88,7 +88,7 @@ public struct AudioAnnouncement: BitwiseCopyable {
   /// The peer's name in UTF-8, unchecked; at most `Wire.maximumNameSize` bytes, to which longer names are
   /// cut. The cut may lie within a character.
   public var peerName: UnsafeRawBufferPointer
-  /// The channels in this datagram; others may have the rest of a long list.
+  /// The channels in this datagram; other datagrams may have the rest of a long list.
   public var channels: ChannelList
   /// The data to send back in a pong; nil: the peer wants no pong.
   public var ping: AudioEcho?

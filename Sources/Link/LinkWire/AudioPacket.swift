@@ -115,7 +115,7 @@ public struct AnnouncementWriter {
     packet.append(0, size: 4)
   }
 
-  /// Returns whether the channel fitted.
+  /// Adds a channel. Returns false if the channel does not fit.
   @_noLocks @_noAllocation
   public mutating func add(_ channel: ChannelID, named name: UnsafeRawBufferPointer) -> Bool {
     let size = Wire.nameSize(name)
@@ -157,7 +157,7 @@ extension AudioPacket {
     return packet
   }
 
-  /// Sends an announcement's echo data back.
+  /// The pong to an announcement, with the announcement's echo data.
   @_noLocks @_noAllocation
   public static func pong(_ echo: AudioEcho, from node: NodeID) -> AudioPacket {
     var packet = AudioPacket(.pong, from: node)
@@ -177,7 +177,7 @@ extension AudioPacket {
     return packet
   }
 
-  /// Ends a request.
+  /// Ends the request of a channel.
   @_noLocks @_noAllocation
   public static func stop(_ channel: ChannelID, from node: NodeID) -> AudioPacket {
     var packet = AudioPacket(.stop, ttl: 0, from: node)

@@ -28,7 +28,7 @@ public enum Wire {
   /// The seconds for which a peer is kept after its last packet: the value that the reference sends.
   public static var timeToLive: UInt8 { @_noLocks @_noAllocation get { 5 } }
 
-  /// Longest message of an audio socket (facts: link-audio 2).
+  /// The longest message of an audio socket, in bytes (facts: link-audio 2).
   public static var maximumAudioMessageSize: Int { @_noLocks @_noAllocation get { 1200 } }
   /// The most bytes of an announcement's entries: the reference assumes a header that is four bytes longer
   /// than the real one.
@@ -44,11 +44,11 @@ public enum Wire {
   /// two.
   public static var customaryAudioSize: Int { @_noLocks @_noAllocation get { 502 } }
 
-  /// `_asdp_v` and version 1, first byte most significant.
+  /// The first eight bytes of a discovery datagram: `_asdp_v` and version 1, first byte most significant.
   static var discoveryProtocol: UInt64 { @_noLocks @_noAllocation get { 0x5f61_7364_705f_7601 } }
-  /// `_link_v` and version 1.
+  /// The first eight bytes of a measurement datagram: `_link_v` and version 1.
   static var measurementProtocol: UInt64 { @_noLocks @_noAllocation get { 0x5f6c_696e_6b5f_7601 } }
-  /// `chnnlsv` and version 1.
+  /// The first eight bytes of an audio socket's datagram: `chnnlsv` and version 1.
   static var audioProtocol: UInt64 { @_noLocks @_noAllocation get { 0x6368_6e6e_6c73_7601 } }
 }
 
@@ -76,7 +76,7 @@ public enum DecodingFailure: Error, Hashable, Sendable, BitwiseCopyable, CaseIte
   case brokenList
   /// Audio without a chunk, or with more chunks than its bytes can hold.
   case wrongChunkCount
-  /// A chunk without frames, or with more than other implementations can take.
+  /// A chunk without frames, or with more frames than other implementations can take.
   case wrongChunkSize
   /// Audio that is not PCM of 16 bits.
   case unknownCodec

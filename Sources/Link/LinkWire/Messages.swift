@@ -114,7 +114,7 @@ public enum DiscoveryMessage: Hashable, Sendable, BitwiseCopyable {
   case alive(PeerState, ttl: UInt8)
   /// A peer's state in answer to an Alive; valid for `ttl` seconds.
   case response(PeerState, ttl: UInt8)
-  /// This peer has left.
+  /// The peer with this node id has left.
   case byeBye(NodeID)
 }
 
