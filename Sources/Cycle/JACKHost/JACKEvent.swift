@@ -29,18 +29,3 @@ extension ServerDescription {
     return events
   }
 }
-
-/// A command for JACK's transport, which any client may give at any time.
-public enum TransportCommand: Equatable, Sendable {
-  case play
-  case stop
-  /// Stops on the song's next bar line or the session's next beat; at once if asked again or if nothing
-  /// rolls.
-  case stopOn(bar: Bool)
-  case locate(frame: UInt32)
-  /// A locate that keeps the session's grid while the transport rolls: frame and song beat of the place, and
-  /// the number of beats on whose grid it may be heard (0: at once).
-  case jump(frame: UInt32, beat: Double, step: Double)
-  /// Sends a transport that has stopped where `Settings.stopPlace` says.
-  case goBack
-}

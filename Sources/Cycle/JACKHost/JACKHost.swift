@@ -22,7 +22,6 @@ public final class JACKHost {
   }
 
   private static let retryInterval = Micros(200_000)
-  private static let hastySteps = 20
   /// How long `close` and `stepOut` wait for a server to release us.
   private static let partingTime = Micros(2_000_000)
 
@@ -44,9 +43,7 @@ public final class JACKHost {
   public var wantedSink = ChosenName()
   /// Shown beside the tempo. Takes effect in the next step.
   public var shownSession = SessionProperties()
-  var transport = TransportControl()
-  /// Steps left at the short interval that follows a command: its start may need JACK calls soon.
-  private var haste = 0
+  private var transport = TransportDriver()
   private var guess = MasterGuess()
   /// The server, or the last one if none runs now.
   public private(set) var server: ServerDescription
@@ -115,29 +112,31 @@ extension JACKHost {
   /// Whether any of our ports is connected. nil without a server.
   public var isConnected: Bool? { running?.isConnected }
 
-  /// Plans locates, stops and the correction of a drifting host.
-  public var relocator: Relocator {
-    get { transport.relocator }
-    set { transport.relocator = newValue }
+  /// The plan for the transport.
+  public var plan: TransportPlan {
+    get { transport.plan }
+    set { transport.plan = newValue }
   }
 
   /// The client that is probably timebase master, if another one is.
   public var probableMaster: String? { guess.name }
 
-  /// Whether a stop waits for its beat.
-  public var isStopping: Bool { relocator.isStopping }
-
   /// Carries out a transport command. Does nothing without a server that answers.
   public func command(_ command: TransportCommand) {
     guard case .running(let running) = state, isRunning else { return }
-    transport.command(command, on: running, exchange.report(), sampleRate: server.sampleRate)
-    haste = Self.hastySteps
+    transport.next(.command(command), on: running, exchange.report(), sampleRate: server.sampleRate)
+  }
+
+  /// Starts or stops the transport as the session does, once for each change.
+  public func follow(_ session: StartStopWish) {
+    guard case .running(let running) = state, isRunning else { return transport.plan.ignore(session) }
+    transport.next(.session(session), on: running, exchange.report(), sampleRate: server.sampleRate)
   }
 
   /// The time after which `step` must be called again.
   public var patience: Micros {
     let isHolding = report.isHolding
-    if isHolding || relocator.isBusy || haste > 0 { return Micros(2_000) }
+    if isHolding || plan.isBusy { return Micros(2_000) }
     // No callback wakes this thread when a MIDI key or pedal is pressed.
     if case .running(let running) = state, running.isPlayed { return Micros(4_000) }
     return Micros(20_000)
@@ -191,7 +190,6 @@ extension JACKHost {
   /// Looks at everything that changes slowly; returns the changes. `now` is on Link's clock. May wait for
   /// JACK.
   public func step(at now: Micros) -> [JACKEvent] {
-    haste = max(0, haste - 1)
     switch state {
     case .open, .closed:
       return []
@@ -208,7 +206,7 @@ extension JACKHost {
     switch running.watch(exchange.report(), at: now) {
     case .nothing: break
     case .silence:
-      transport.forget()
+      transport.plan.forget()
       return [.serverSilent]
     case .answer:
       return [.serverAnswers]
@@ -236,7 +234,9 @@ extension JACKHost {
     let report = exchange.report()
     running.lookAfterTimebase(isWanted: wantsTimebase, report, at: now)
     guess.look(at: running, report, graphChanged: !notices.isDisjoint(with: [.graph, .clients]))
-    transport.step(on: running, report, sampleRate: server.sampleRate)
+    transport.next(.look, on: running, report, sampleRate: server.sampleRate)
+    // The steps above may have taken many milliseconds; this event reads the clock again.
+    transport.next(.tick, on: running, report, sampleRate: server.sampleRate)
     if running.standing != standing {
       standing = running.standing
       events.append(.timebase(standing))
@@ -256,7 +256,7 @@ extension JACKHost {
 
   private func leave(_ running: RunningClient) {
     patchbay.serverLost()
-    transport.forget()
+    transport.plan.forget()
     standing = .uninvolved
     departure = Departure(running, exchange: exchange)
   }

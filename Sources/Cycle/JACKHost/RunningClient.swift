@@ -185,14 +185,10 @@ extension RunningClient {
   }
 
   /// Never from the audio thread: PipeWire takes a lock for it (facts: jack 3).
-  func command(_ command: TransportCommand) {
-    switch command {
-    case .play: jack_transport_start(client.handle)
-    case .stop, .stopOn: jack_transport_stop(client.handle)
-    case .locate(let frame), .jump(let frame, _, _): locate(frame)
-    case .goBack: break
-    }
-  }
+  func play() { jack_transport_start(client.handle) }
+
+  /// See `play`.
+  func stop() { jack_transport_stop(client.handle) }
 
   /// Restarts the server's timeout for a held start. Leaves a transport alone that stands or rolls meanwhile.
   func holdOn() {

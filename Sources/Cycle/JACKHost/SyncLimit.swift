@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import CTactusJACK
-import HostSync
-import TactusChoices
 
 /// JACK's timeout for slow clients that hold a start: one number for the whole server. A start that we hold
 /// must be over by then. But a program that never gets ready delays all others for that time, so we keep the
@@ -15,20 +13,12 @@ struct SyncLimit {
 
   init(client: OpaquePointer) { self.client = client }
 
-  /// How long JACK waits for another slow client.
-  var present: Micros {
-    let wanted = told ?? implementation.usualSyncLimit
-    return implementation.longestHold.map { min($0, wanted) } ?? wanted
-  }
-
-  /// Sets the limit that these settings need. Call it before asking for a start: JACK reads the number once,
-  /// when the start begins. `beatMicros`: the session's beat, which the last cycle may not have seen yet.
-  mutating func follow(_ report: Report, _ choices: Settings, beatMicros: Double) {
-    let usual = implementation.usualSyncLimit
-    let needed = report.syncLimit(for: choices, beatMicros: beatMicros, usual: usual)
+  /// Sets the limit; nil: the usual one. Call it before asking for a start: JACK reads the number once, when
+  /// the start begins.
+  mutating func set(_ needed: Micros?) {
     guard needed != told else { return }
     told = needed
-    tell(needed ?? usual)
+    tell(needed ?? implementation.usualSyncLimit)
   }
 
   /// Sets our limit again after another tactus left and restored the usual one.

@@ -179,9 +179,9 @@ extension HostView {
       framesPerPeriod: host.server.framesPerPeriod, xruns: exchange.xrunCount,
       refusedLatencies: exchange.refusedLatencyCount, sinks: host.isRunning ? host.sinks.words : "none",
       sinkState: host.isRunning ? host.sinks.state : .none,
-      corrections: Int(clamping: host.relocator.corrections), probableMaster: host.probableMaster,
+      corrections: Int(clamping: host.plan.corrections), probableMaster: host.probableMaster,
       wantsTimebase: host.wantsTimebase,
-      isStopping: host.isStopping, startBeat: host.relocator.startBeat,
+      isStopping: host.plan.isStopping, startBeat: host.plan.startBeat,
       latencyMilliseconds: milliseconds, isClickConnected: host.isClickConnected ?? false,
       outputHealth: OutputHealth.all(on: host))
   }

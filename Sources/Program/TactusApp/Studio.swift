@@ -22,7 +22,7 @@ final class Studio {
   let desk: CommandHandler
   private let service = ServiceReport.ofEnvironment()
   var sounds: SoundShelf
-  private var orders = TransportOrders()
+  private let orders = TransportOrders()
   var presence: Presence
   let keeper: StateKeeper
   private var peerList = PeerList()
@@ -192,7 +192,7 @@ final class Studio {
       peerCounts: desk.takePeerCounts() + [session.peerCount], isResting: !presence.isActive,
       isMute: link.isMute, failure: link.isMute ? link.diagnostics.failure.map { "\($0)" } : nil,
       movedLaunches: report.movedLaunches, isGivenUp: report.isGivenUp,
-      corrections: host.relocator.corrections, leftLate: host.relocator.leftLate, cutStarts: report.cutStarts,
+      corrections: host.plan.corrections, leftLate: host.plan.leftLate, cutStarts: report.cutStarts,
       standsStill: report.standsStill, isMasterSenseless: report.isMasterSenseless,
       waitsInVain: state.choices.launch.wait == .stopped && state.choices.lead != .link,
       lostMIDI: report.lostMIDI, unfollowed: unfollowed(session, peers: addresses), midiClock: state.midiClock

@@ -6,89 +6,42 @@ import JACKHost
 import Link
 import TactusChoices
 
-/// Asks JACK's transport for what the surface's users want, and for the session's starts and stops. [control]
+/// Passes the surface's commands and the session's starts and stops on to the plan for JACK's transport, and
+/// the plan's news to the session. [control]
 struct TransportOrders {
-  /// A start that the session knows of, and that waits while JACK's transport is stopped.
-  private struct ToldStart {
-    var beat: Double
-    /// tactus started the session. If a peer did, tactus does not change the time of the start.
-    var isOurs: Bool
-    /// JACK was asked for the start; the report may not show that yet.
-    var isAsked = false
-  }
-
-  /// The number of the session's last start or stop that the transport was asked for.
-  private var obeyedStartStop: UInt32 = 0
-  private var toldStart: ToldStart?
-  private var lastOrder = LastOrder()
-
   /// Returns lines for the user.
-  mutating func carryOut(_ desk: CommandHandler, on host: JACKHost, _ report: Report, in link: Link)
-    -> [String]
-  {
+  func carryOut(_ desk: CommandHandler, on host: JACKHost, _ report: Report, in link: Link) -> [String] {
     let wishes = desk.takeWishes()
     // Read after the wishes were taken, so that the settings are at least as new as the last wish.
-    host.relocator.choices = desk.settings
-    host.beatMicros = 60e6 / link.captureAppState().tempo
+    host.plan.choices = desk.settings
+    host.plan.beatMicros = 60e6 / link.captureAppState().tempo
     var lines: [String] = []
     for wish in wishes {
       if let line = fulfil(wish, of: desk, on: host, report, in: link) { lines.append(line) }
     }
-    let wish = report.startStop
-    if wish.number != obeyedStartStop {
-      obeyedStartStop = wish.number
-      // A start that waits already begins at the session's time.
-      if !wish.starts || host.relocator.startBeat == nil {
-        host.command(wish.starts ? .play : desk.state.stopCommand)
-      }
-    }
-    tellStart(host.relocator.startBeat, report, in: link)
+    host.follow(report.startStop)
+    let start = host.plan.startBeat
+    tell(&host.plan.announcement, of: start, report, in: link)
     return lines
   }
 
-  /// Tells the session of a start that waits while JACK's transport is stopped: the audio thread would tell
-  /// it too late for the peers. Once JACK was asked, a slow program may still move the start, and the peers
-  /// get the new time, too.
-  ///
-  /// - Parameter standing: the session's beat of the start, until JACK is asked for it.
-  mutating func tellStart(_ standing: Double?, _ report: Report, in link: Link) {
-    let shown = report.isWaiting ? report.startBeat : toldStart?.beat
-    guard let beat = standing ?? (isToldStart(shownBy: report) ? shown : nil) else { return toldStart = nil }
-    let time = Micros(
-      rounding: report.moment.heard.start + (beat - report.sessionBeat) * report.moment.beatMicros)
-    guard let told = toldStart else {
-      return toldStart = ToldStart(beat: beat, isOurs: tell(true, at: time, in: link))
+  /// Tells the session of a start that waits while JACK's transport is stopped.
+  func tell(_ announcement: inout StartAnnouncement, of start: Double?, _ report: Report, in link: Link) {
+    switch announcement.next(start, report) {
+    case nil: break
+    case .start(let time): announcement.isOurs = tell(true, at: time, in: link)
+    case .move(let time):
+      guard link.isStartStopSyncEnabled else { return }
+      link.updateAppState { if $0.isPlaying { $0.setPlaying(true, at: time) } }
     }
-    toldStart?.isAsked = standing == nil
-    guard told.isOurs, told.beat != beat else { return }
-    toldStart?.beat = beat
-    guard link.isStartStopSyncEnabled else { return }
-    link.updateAppState { if $0.isPlaying { $0.setPlaying(true, at: time) } }
   }
 
-  /// Whether JACK was asked for the start that the session knows of, and the start still waits.
-  private func isToldStart(shownBy report: Report) -> Bool {
-    guard let toldStart else { return false }
-    return report.isWaiting || !(toldStart.isAsked || report.isMoving)
-  }
-
-  private mutating func start(_ host: JACKHost) {
-    host.command(.play)
-    lastOrder = LastOrder(moves: true, at: Link.clock())
-  }
-
-  private mutating func stop(_ desk: CommandHandler, _ host: JACKHost, in link: Link) {
-    if host.relocator.startBeat != nil {
+  private func stop(_ desk: CommandHandler, _ host: JACKHost, in link: Link) {
+    if host.plan.startBeat != nil {
       tell(false, at: Link.clock(), in: link)
-      toldStart = nil
+      host.plan.announcement.forget()
     }
-    let command = desk.state.stopCommand
-    host.command(command)
-    if case .stop = command { lastOrder = LastOrder(moves: false, at: Link.clock()) }
-  }
-
-  private func moves(_ host: JACKHost, _ report: Report) -> Bool {
-    lastOrder.moves(shown: report.isMoving || host.relocator.startBeat != nil, at: Link.clock())
+    host.command(desk.state.choices.stopCommand)
   }
 
   /// Sets the session's playing state. Returns whether that was another before.
@@ -103,14 +56,14 @@ struct TransportOrders {
     return isNews
   }
 
-  private mutating func fulfil(
+  private func fulfil(
     _ wish: Command, of desk: CommandHandler, on host: JACKHost, _ report: Report, in link: Link
   ) -> String? {
     switch wish {
-    case .start: start(host)
+    case .start: host.command(.play)
     case .stop: stop(desk, host, in: link)
-    case .toggle where moves(host, report): stop(desk, host, in: link)
-    case .toggle: start(host)
+    case .toggle where host.plan.moves(report): stop(desk, host, in: link)
+    case .toggle: host.command(.play)
     case .locate(let place):
       let order = desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate)
       guard let order else { return "locate: \(CommandHandler.tooFar.text)" }
@@ -129,23 +82,6 @@ struct TransportOrders {
   }
 }
 
-/// JACK shows a change within a few cycles, or never. Until then it may show the old state.
-private let answer = Micros(100_000)
-
-/// The last request to the transport. Two toggles in a row are two, even if JACK shows neither yet.
-struct LastOrder {
-  private var order: (moves: Bool, until: Micros)?
-
-  init() {}
-
-  init(moves: Bool, at time: Micros) { order = (moves, time + answer) }
-
-  /// Whether the transport moves, or is about to.
-  func moves(shown: Bool, at time: Micros) -> Bool {
-    if let order, time < order.until { order.moves } else { shown }
-  }
-}
-
 /// A start that overrides the launch moment of the settings, until it is over.
 struct AskedLaunch {
   let moment: LaunchMoment
@@ -153,8 +89,10 @@ struct AskedLaunch {
   private var wasSeen = false
   private(set) var isOver = false
 
-  /// A start that has not begun within this time never does.
-  private static let patience = Micros(1_000_000)
+  /// JACK shows a change within a few cycles, or never. Until then it may show the old state.
+  private static let reaction = Micros(100_000)
+  /// A start that has not begun within this time never does: it may wait behind a stop.
+  private static let patience = TransportPlan.answerTimeout + TransportPlan.answerTimeout
 
   init(_ moment: LaunchMoment, at time: Micros) {
     self.moment = moment
@@ -164,7 +102,7 @@ struct AskedLaunch {
   mutating func look(at transport: SurfaceState.Transport, _ time: Micros) {
     let age = time - asked
     // Until then the transport may show a song that stops first, or another start that waits.
-    guard age >= answer else { return }
+    guard age >= Self.reaction else { return }
     switch transport {
     case .waiting: wasSeen = true
     case .stopped where !wasSeen && age < Self.patience: break
@@ -175,16 +113,6 @@ struct AskedLaunch {
 
 // The surface's commands as transport commands.
 extension SurfaceState {
-  /// A stop waits for the beat or bar that the user chose. A stop by another JACK client takes effect at
-  /// once.
-  var stopCommand: TransportCommand {
-    switch choices.stop {
-    case .now: .stop
-    case .beat: .stopOn(bar: false)
-    case .bar: .stopOn(bar: true)
-    }
-  }
-
   /// The frame of a place at the session's tempo. nil: JACK counts frames with 32 bits and can't reach it.
   func frame(of place: Place, sampleRate: Int) -> UInt32? {
     UInt32(

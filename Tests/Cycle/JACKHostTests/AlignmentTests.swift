@@ -173,8 +173,8 @@ extension JACKHostTests {
     if live.exchange.report().isQuiet(since: before) {
       #expect(abs(off - before.hostLag) < 100 + noise, "\(off) us, said \(before.hostLag)")
     }
-    live.host.relocator.choices.correction = .locate
-    try await live.run { live.host.relocator.corrections == 1 }
+    live.host.plan.choices.correction = .locate
+    try await live.run { live.host.plan.corrections == 1 }
     try await live.run(for: 200)
     watch.forget()
     let corrected = live.exchange.report()
@@ -238,7 +238,7 @@ extension JACKHostTests {
       let place = UInt32(round % 4 > 0 ? 614_400 : 307_200)
       try await live.run {
         watch.last.isRolling && watch.last.frame >= place && watch.last.frame < place + 96_000
-          && !live.host.relocator.isBusy
+          && !live.host.plan.isBusy
       }
       watch.forget()
       try await live.run(for: 150)
@@ -258,7 +258,7 @@ extension JACKHostTests {
       try await live.run(for: Int64(50 + 90 * round))
       let before = live.exchange.report()
       live.host.command(.stopOn(bar: true))
-      #expect(live.host.isStopping)
+      #expect(live.host.plan.isStopping)
       try await live.run { !watch.last.isRolling }
       let last = try #require(watch.collected.last { $0.isRolling })
       let end = live.host.clockMap.link(fromJACK: Micros(Int64(last.due) + 5_333 + 10_667))
@@ -272,7 +272,7 @@ extension JACKHostTests {
     try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
     live.host.command(.stopOn(bar: true))
     live.host.command(.stopOn(bar: true))
-    #expect(!live.host.isStopping)
+    #expect(!live.host.plan.isStopping)
     try await live.run { !watch.last.isRolling }
   }
 

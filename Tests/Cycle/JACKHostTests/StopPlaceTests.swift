@@ -16,7 +16,7 @@ extension JACKHostTests {
   {
     let live = try LiveHost(server)
     live.change { ($0.launch.moment, $0.stopPlace) = (moment, place) }
-    live.host.relocator.choices = live.settings
+    live.host.plan.choices = live.settings
     live.edit { $0.setTempo(300, at: HostClock.micros()) }
     live.host.wantsTimebase = true
     try await live.run { live.standing == .master }
@@ -51,10 +51,12 @@ extension JACKHostTests {
     try await live.run { !watch.last.isRolling && watch.last.frame == frame }
   }
 
-  @Test func `a stop on the bar leaves the transport on that bar line`() async throws {
+  /// A song that started at once is off the session's grid.
+  @Test(arguments: [LaunchMoment.bar, .now])
+  func `a stop on the bar leaves the transport on that bar line`(start: LaunchMoment) async throws {
     let server = try await TestServer()
     let watch = try TransportWatch(server)
-    let live = try await rolling(server, watch, leaves: .bar, on: .bar)
+    let live = try await rolling(server, watch, leaves: .bar, on: start)
     live.host.command(.stopOn(bar: true))
     try await live.run { !watch.last.isRolling && watch.last.frame == 6 * 38_400 }
     try await live.run(for: 100)

@@ -111,9 +111,9 @@ extension JACKHostTests {
       $0.quantum = 3
       $0.launch.countIn = 4
     }
-    live.host.relocator.choices = live.settings
+    live.host.plan.choices = live.settings
     live.edit { $0.setTempo(72, at: HostClock.micros()) }
-    live.host.beatMicros = 60e6 / 72
+    live.host.plan.beatMicros = 60e6 / 72
     watch.forget()
     live.host.command(.play)
     try await live.run { watch.last.isRolling }

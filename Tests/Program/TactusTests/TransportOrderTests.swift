@@ -54,15 +54,6 @@ struct TransportOrderTests {
     }
   }
 
-  @Test func `a toggle goes by the last order until JACK can have shown it`() {
-    let order = LastOrder(moves: false, at: Micros(5_000_000))
-    #expect(!order.moves(shown: true, at: Micros(5_000_000)))
-    #expect(!order.moves(shown: true, at: Micros(5_099_999)))
-    #expect(order.moves(shown: true, at: Micros(5_100_000)))
-    #expect(LastOrder(moves: true, at: .zero).moves(shown: false, at: Micros(10)))
-    for shown in [true, false] { #expect(LastOrder().moves(shown: shown, at: .zero) == shown) }
-  }
-
   /// At 120 beats a minute: beat 8 is 4 s after beat 0.
   private func report(beat: Double, waitsFor start: Double? = nil, rolls: Bool = false) -> Report {
     var report = Report()
@@ -77,22 +68,23 @@ struct TransportOrderTests {
   func `peers get the new time of a start that a slow program delays`(isStale: Bool) {
     let link = Link(tempo: 120)
     link.isStartStopSyncEnabled = true
-    var orders = TransportOrders()
+    let orders = TransportOrders()
+    var announcement = StartAnnouncement()
     func told() -> Micros? {
       let state = link.captureAppState()
       return state.isPlaying ? state.startStop.time : nil
     }
-    orders.tellStart(8, report(beat: 6), in: link)
+    orders.tell(&announcement, of: 8, report(beat: 6), in: link)
     #expect(told() == Micros(14_000_000))
     // JACK was asked, and shows the start in its next cycle.
-    if isStale { orders.tellStart(nil, report(beat: 7.8), in: link) }
-    orders.tellStart(nil, report(beat: 7.9, waitsFor: 8), in: link)
+    if isStale { orders.tell(&announcement, of: nil, report(beat: 7.8), in: link) }
+    orders.tell(&announcement, of: nil, report(beat: 7.9, waitsFor: 8), in: link)
     #expect(told() == Micros(14_000_000))
-    orders.tellStart(nil, report(beat: 8.1, waitsFor: 12), in: link)
+    orders.tell(&announcement, of: nil, report(beat: 8.1, waitsFor: 12), in: link)
     #expect(told() == Micros(16_000_000))
-    orders.tellStart(nil, report(beat: 12.1, waitsFor: 16), in: link)
+    orders.tell(&announcement, of: nil, report(beat: 12.1, waitsFor: 16), in: link)
     #expect(told() == Micros(18_000_000))
-    orders.tellStart(nil, report(beat: 16.1, rolls: true), in: link)
+    orders.tell(&announcement, of: nil, report(beat: 16.1, rolls: true), in: link)
     #expect(told() == Micros(18_000_000))
   }
 
@@ -100,20 +92,22 @@ struct TransportOrderTests {
     let link = Link(tempo: 120)
     link.isStartStopSyncEnabled = true
     link.updateAppState { $0.setPlaying(true, at: Micros(14_000_000)) }
-    var orders = TransportOrders()
-    orders.tellStart(8, report(beat: 6), in: link)
-    orders.tellStart(nil, report(beat: 8.1, waitsFor: 12), in: link)
+    let orders = TransportOrders()
+    var announcement = StartAnnouncement()
+    orders.tell(&announcement, of: 8, report(beat: 6), in: link)
+    orders.tell(&announcement, of: nil, report(beat: 8.1, waitsFor: 12), in: link)
     #expect(link.captureAppState().startStop.time == Micros(14_000_000))
   }
 
   @Test func `after a start that was called off, the next one is announced`() {
     let link = Link(tempo: 120)
     link.isStartStopSyncEnabled = true
-    var orders = TransportOrders()
-    orders.tellStart(8, report(beat: 6), in: link)
+    let orders = TransportOrders()
+    var announcement = StartAnnouncement()
+    orders.tell(&announcement, of: 8, report(beat: 6), in: link)
     link.updateAppState { $0.setPlaying(false, at: Micros(13_200_000)) }
-    for beat in [6.5, 6.6] { orders.tellStart(nil, report(beat: beat), in: link) }
-    orders.tellStart(12, report(beat: 7), in: link)
+    for beat in [6.5, 6.6] { orders.tell(&announcement, of: nil, report(beat: beat), in: link) }
+    orders.tell(&announcement, of: 12, report(beat: 7), in: link)
     #expect(link.captureAppState().startStop.time == Micros(16_000_000))
     #expect(link.captureAppState().isPlaying)
   }

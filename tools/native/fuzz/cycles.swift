@@ -53,7 +53,7 @@ final class Stage {
   /// Called around the audio thread's part.
   var enter: () -> Void = {}, leave: () -> Void = {}
   private var sync = HostSync()
-  private var relocator = Relocator()
+  private var plan = TransportPlan()
   private var relocation: Relocation?
   private var now = 1e9
   private var number: UInt32 = 0
@@ -85,7 +85,7 @@ final class Stage {
     settings.syncsStartStop = input.chance(2)
     settings.click.isOn = true
     settings.clock.when = input.chance(2) ? .always : .rolling
-    if input.chance(2) { relocator.choices.correction = .locate }
+    if input.chance(2) { plan.choices.correction = .locate }
   }
 
   /// Changes settings, also while the song plays or counts in.
@@ -196,18 +196,35 @@ final class Stage {
   }
 
   private func control(_ report: Report, _ input: inout Bytes) {
-    if input.chance(20) { _ = relocator.locate(frame: input.number(), beat: 8, step: 4, from: report) }
-    if input.chance(20) { relocator.stop(onBar: input.chance(2)) }
-    if input.chance(20) { _ = relocator.start(from: report) }
-    switch relocator.step(report, at: moment) {
-    case .nothing: break
+    let now = TransportPlan.Observation(report, at: moment, on: TransportServer())
+    if input.chance(20) { plan.next(.command(command(&input)), now, carryOut) }
+    plan.next(.look, now, carryOut)
+    plan.next(.session(report.startStop), now, carryOut)
+    plan.next(.tick, now, carryOut)
+  }
+
+  private func command(_ input: inout Bytes) -> TransportCommand {
+    switch input.byte() % 5 {
+    case 0: .play
+    case 1: .stop
+    case 2: .stopOn(bar: input.chance(2))
+    case 3: .locate(frame: input.number())
+    default: .jump(frame: input.number(), beat: 8, step: 4)
+    }
+  }
+
+  private func carryOut(_ action: TransportAction) {
+    switch action {
     case .relocate(let next):
       relocation = next
       transport.frame = next.place.frame
       transport.state = .starting
-    case .locate(let frame): transport.frame = frame
+    case .locate(let frame, _): transport.frame = frame
+    case .fulfil(let wish):
+      if wish.isOpen(transport.state, at: transport.frame) { transport.frame = wish.place.frame }
     case .stop: transport.state = .stopped
-    case .start: if case .stopped = transport.state { transport.state = .starting }
+    case .play: if case .stopped = transport.state { transport.state = .starting }
+    case .holdOn, .limit, .insistOnLimit: break
     }
   }
 }

@@ -47,8 +47,8 @@ struct RelocationRetry: Sendable {
   /// Each time all clients get ready again. In a session that keeps moving, a replacement is worth it only
   /// just before this one would be heard.
   private func isWorthIt(_ now: Report) -> Bool {
-    if now.isRolling { return silences < Relocator.mostTries }
-    return tries < Relocator.mostTries
+    if now.isRolling { return silences < TransportPlan.mostTries }
+    return tries < TransportPlan.mostTries
       || relocation.isImminent(now) && relocation.heardAt < firstHeardAt + Self.longestSilence
   }
 }

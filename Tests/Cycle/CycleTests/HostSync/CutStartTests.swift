@@ -13,7 +13,7 @@ struct CutStartTests {
     studio.isMaster = true
     studio.settings.launch.alignment = alignment
     studio.settings.syncsStartStop = true
-    studio.relocator.choices = studio.settings
+    studio.plan.choices = studio.settings
     studio.latencies = [.jack: 512]
     studio.longestHold = 30_000
     return studio

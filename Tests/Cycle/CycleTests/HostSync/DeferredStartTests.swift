@@ -12,7 +12,7 @@ struct StandingStartTests {
     studio.asksBeforeRolling = true
     studio.isMaster = true
     studio.settings.launch.wait = .stopped
-    studio.relocator.choices = studio.settings
+    studio.plan.choices = studio.settings
     studio.transport.frame = frame
     studio.play(seconds: 1.3, frames: period)
     return studio
@@ -39,13 +39,13 @@ struct StandingStartTests {
           let studio = standing(at: wait % 2 == 0 ? 0 : 6 * 24_000, period: period)
           studio.settings.launch.moment = moment
           studio.settings.launch.alignment = alignment
-          studio.relocator.choices = studio.settings
+          studio.plan.choices = studio.settings
           studio.play(seconds: Double(wait) * 0.117, frames: period)
           let asked = studio.report.sessionBeat, step = moment == .bar ? 4.0 : 1
-          let waits = studio.relocator.start(from: studio.report)
+          let waits = studio.plan.start(from: studio.report)
           #expect(waits)
-          #expect(studio.relocator.isBusy)
-          let beat = try #require(studio.relocator.startBeat)
+          #expect(studio.plan.isBusy)
+          let beat = try #require(studio.plan.startBeat)
           #expect(beat >= asked && beat < asked + step + 0.6)
           let cycle = Double(period) / 48
           let cycles = cyclesOfStarting(studio, period: period)
@@ -53,7 +53,7 @@ struct StandingStartTests {
           // place.
           let longest = alignment == .nearest ? 4 + 4 * cycle : 30 + 9 * cycle
           #expect(Double(cycles) * cycle <= longest + 2 * cycle, "\(cycles) cycles of \(period)")
-          #expect(studio.report.isRolling && !studio.relocator.isBusy)
+          #expect(studio.report.isRolling && !studio.plan.isBusy)
           #expect(abs(studio.report.launchError) <= cycle * 510, "\(studio.report.launchError)")
           #expect(abs(studio.report.sessionBeat - beat) < 0.15, "\(studio.report.sessionBeat), not \(beat)")
           let phase = (studio.report.sessionBeat - studio.report.songBeat) / step
@@ -76,12 +76,12 @@ struct StandingStartTests {
       studio.setTempo(tempo)
       studio.settings.launch.moment = moment
       studio.settings.offsets[.click1] = Micros(rounding: offset)
-      studio.relocator.choices = studio.settings
+      studio.plan.choices = studio.settings
       studio.othersTake = take
       for start in 1...3 {
         studio.play(seconds: 0.4)
         let asked = studio.due
-        let waits = studio.relocator.start(from: studio.report)
+        let waits = studio.plan.start(from: studio.report)
         #expect(waits)
         _ = cyclesOfStarting(studio)
         let step = (moment == .bar ? 4 : 1) * studio.report.moment.beatMicros
@@ -108,9 +108,9 @@ struct StandingStartTests {
     for offset in [0.0, -3 * Double(period) / 0.048] {
       let studio = standing(period: period)
       studio.settings.offsets[.jack] = Micros(rounding: offset)
-      studio.relocator.choices = studio.settings
+      studio.plan.choices = studio.settings
       studio.play(seconds: 0.3, frames: period)
-      let waits = studio.relocator.start(from: studio.report)
+      let waits = studio.plan.start(from: studio.report)
       #expect(waits)
       cycles.append(cyclesOfStarting(studio, period: period))
       #expect(studio.report.isRolling && abs(studio.report.launchError) <= Double(period) / 0.048 * 0.51)
@@ -122,9 +122,9 @@ struct StandingStartTests {
     func isRefused(_ change: (Studio) -> Void) -> Bool {
       let studio = standing()
       change(studio)
-      studio.relocator.choices = studio.settings
-      let waits = studio.relocator.start(from: studio.report)
-      return !waits && !studio.relocator.isBusy
+      studio.plan.choices = studio.settings
+      let waits = studio.plan.start(from: studio.report)
+      return !waits && !studio.plan.isBusy
     }
     #expect(!isRefused { _ in })
     #expect(isRefused { $0.settings.launch.wait = .starting })
@@ -142,10 +142,10 @@ struct StandingStartTests {
   @Test func `a start takes a beat if the bar is too far away`() throws {
     let studio = standing()
     studio.settings.quantum = 256
-    studio.relocator.choices = studio.settings
-    let waits = studio.relocator.start(from: studio.report)
+    studio.plan.choices = studio.settings
+    let waits = studio.plan.start(from: studio.report)
     #expect(waits)
-    let beat = try #require(studio.relocator.startBeat)
+    let beat = try #require(studio.plan.startBeat)
     #expect(beat > studio.report.sessionBeat && beat < studio.report.sessionBeat + 1.6)
     _ = cyclesOfStarting(studio)
     #expect(studio.report.sessionBeat > beat - 0.1)
@@ -160,10 +160,10 @@ struct StandingStartTests {
   func `a start that must not wait any more goes to JACK at once`(change: @Sendable (inout Settings) -> Void)
   {
     let studio = standing()
-    let waits = studio.relocator.start(from: studio.report)
+    let waits = studio.plan.start(from: studio.report)
     #expect(waits)
-    change(&studio.relocator.choices)
-    guard case .start = studio.relocator.step(studio.report, at: Micros(rounding: studio.report.moment.due))
+    change(&studio.plan.choices)
+    guard studio.plan.step(studio.report, at: Micros(rounding: studio.report.moment.due)).asksToStart
     else {
       Issue.record("it waits")
       return
@@ -172,43 +172,43 @@ struct StandingStartTests {
 
   @Test func `a start that changes from a bar to a beat takes the beat`() throws {
     let studio = standing()
-    let waits = studio.relocator.start(from: studio.report)
+    let waits = studio.plan.start(from: studio.report)
     #expect(waits)
     studio.settings.launch.moment = .beat
-    studio.relocator.choices = studio.settings
+    studio.plan.choices = studio.settings
     studio.play(256)
-    let beat = try #require(studio.relocator.startBeat)
+    let beat = try #require(studio.plan.startBeat)
     #expect(beat < studio.report.sessionBeat + 1.6)
   }
 
   @Test func `a start's beat is known until JACK starts, or for a limited time`() throws {
     let studio = standing()
-    let waits = studio.relocator.start(from: studio.report)
+    let waits = studio.plan.start(from: studio.report)
     #expect(waits)
-    let beat = try #require(studio.relocator.startBeat)
-    var relocator = studio.relocator
-    studio.relocator.cancel()
+    let beat = try #require(studio.plan.startBeat)
+    var plan = studio.plan
+    studio.plan.cancel()
     var asked: Micros?
     while studio.report.sessionBeat < beat + 4 {
       studio.play(256)
       let time = Micros(rounding: studio.report.moment.due)
-      if case .start = relocator.step(studio.report, at: time) { asked = time }
+      if plan.step(studio.report, at: time).asksToStart { asked = time }
       let since = asked.map { time - $0 } ?? .zero
-      #expect((relocator.startBeat != nil) == (since < Relocator.answer), "\(since)")
+      #expect((plan.startBeat != nil) == (since < TransportPlan.answerTimeout), "\(since)")
     }
     #expect(asked != nil)
   }
 
   @Test func `a locate, a session jump and a peer's later time move a start`() throws {
     let studio = standing()
-    let waits = studio.relocator.start(from: studio.report)
+    let waits = studio.plan.start(from: studio.report)
     #expect(waits)
-    let first = try #require(studio.relocator.startBeat)
+    let first = try #require(studio.plan.startBeat)
     // A locate to a second beat of the bar.
     studio.locate = 24_000
     studio.play(256)
     studio.play(256)
-    let second = try #require(studio.relocator.startBeat)
+    let second = try #require(studio.plan.startBeat)
     #expect(
       abs((second - first).truncatingRemainder(dividingBy: 4).magnitude - 1) < 1e-6 || second == first + 1
         || second == first - 3)
@@ -217,7 +217,7 @@ struct StandingStartTests {
     studio.timeOfPlaying = Micros(rounding: studio.report.moment.heard.start + 9_000_000)
     studio.play(256)
     studio.play(256)
-    let third = try #require(studio.relocator.startBeat)
+    let third = try #require(studio.plan.startBeat)
     #expect(third >= studio.report.sessionBeat + 17.9 && third < studio.report.sessionBeat + 22)
     #expect(abs((third - 1) / 4 - ((third - 1) / 4).rounded()) < 1e-6)
     // Session beats that are a thousand smaller.
@@ -226,21 +226,21 @@ struct StandingStartTests {
     studio.timeline.beatOrigin = studio.timeline.beatOrigin - Beats(micros: 1_000_000_000)
     studio.play(256)
     studio.play(256)
-    let last = try #require(studio.relocator.startBeat)
+    let last = try #require(studio.plan.startBeat)
     #expect(last > studio.report.sessionBeat && last < studio.report.sessionBeat + 4.5)
   }
 
   /// A control thread that was stopped takes the next bar, and does not let JACK hold for a whole one.
   @Test func `a control thread that comes too late takes the next bar`() throws {
     let studio = standing()
-    let waits = studio.relocator.start(from: studio.report)
+    let waits = studio.plan.start(from: studio.report)
     #expect(waits)
-    let beat = try #require(studio.relocator.startBeat)
+    let beat = try #require(studio.plan.startBeat)
     while studio.report.sessionBeat < beat - 1 { studio.play(256) }
-    var late = studio.relocator
-    studio.relocator.cancel()
+    var late = studio.plan
+    studio.plan.cancel()
     while studio.report.sessionBeat < beat - 0.01 { studio.play(256) }
-    guard case .nothing = late.step(studio.report, at: Micros(rounding: studio.report.moment.due)) else {
+    guard late.step(studio.report, at: Micros(rounding: studio.report.moment.due)).asksNothing else {
       Issue.record("it was asked for too late")
       return
     }

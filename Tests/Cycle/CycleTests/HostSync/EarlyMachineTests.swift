@@ -21,7 +21,7 @@ struct EarlyMachineTests {
         number: UInt32(number + 1), settings: settings, offset: Micros(rounding: offset * 1000))
     }
     launch(&studio.settings.launch)
-    studio.relocator.choices = studio.settings
+    studio.plan.choices = studio.settings
     studio.play(seconds: 1.3, frames: frames)
     return studio
   }
@@ -56,7 +56,7 @@ struct EarlyMachineTests {
         }
         // Other programs are played early by JACK's own offset.
         studio.settings.offsets[.jack] = Micros([0, -40_000, -200_000][number % 3])
-        studio.relocator.choices = studio.settings
+        studio.plan.choices = studio.settings
         studio.play(frames)
         let beat = start(studio, before: before, frames: frames)
         #expect(abs(beat / 4 - (beat / 4).rounded()) < 1e-9, "\(name)")
@@ -174,7 +174,8 @@ struct EarlyMachineTests {
           late.offset = Micros(500_000)
           studio.rack.append(late)
         }
-        for _ in 0..<4000 where !studio.report.isRolling { studio.play(256) }
+        // A start that rolls although it was just moved on is taken back, and comes a bar later.
+        for _ in 0..<4000 where !studio.report.isRolling || studio.report.isHolding { studio.play(256) }
         studio.play(seconds: 0.5)
         #expect(studio.report.isRolling && studio.report.sessionBeat > pressed)
         for (place, messages) in studio.rackMessages.enumerated() {

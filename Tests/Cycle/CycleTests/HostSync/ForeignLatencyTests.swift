@@ -35,7 +35,7 @@ struct ForeignLatencyTests {
     studio.rack = Self.kinds.enumerated().map { number, settings in
       OutputSlot(number: UInt32(number + 1), settings: settings, latency: latency(&dice))
     }
-    studio.relocator.choices = studio.settings
+    studio.plan.choices = studio.settings
     return studio
   }
 

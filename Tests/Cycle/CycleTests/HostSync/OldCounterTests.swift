@@ -67,8 +67,8 @@ struct OldCounterTests {
 
   @Test func `a lag that no host can have is not corrected`() {
     func step(lag: Double, frame: UInt32) -> Bool {
-      var relocator = Relocator()
-      relocator.choices.correction = .locate
+      var plan = TransportPlan()
+      plan.choices.correction = .locate
       var report = Report()
       report.isRolling = true
       report.timebase = .ours
@@ -82,7 +82,7 @@ struct OldCounterTests {
         report.moment.due = now
         report.songBeat = now / 500_000
         for part in 0..<50 {
-          if case .relocate = relocator.step(report, at: Micros(Int64(now) + Int64(part) * 2_000)) {
+          if plan.step(report, at: Micros(Int64(now) + Int64(part) * 2_000)).relocates {
             return true
           }
         }

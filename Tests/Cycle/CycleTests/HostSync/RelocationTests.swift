@@ -110,7 +110,7 @@ struct RelocationTests {
   @Test(arguments: [64, 256, 1024] as [UInt32])
   func `a host that fell behind is back on the next bar, to the frame`(frames: UInt32) throws {
     let studio = rolling(latency: 2 * frames)
-    studio.relocator.choices.correction = .locate
+    studio.plan.choices.correction = .locate
     studio.play(frames, stall: 60_000)
     studio.play(seconds: 0.4, frames: frames)
     #expect(abs(studio.report.hostLag) > 30_000 && studio.relocations == 0)
@@ -141,7 +141,7 @@ struct RelocationTests {
     studio.play(seconds: 6)
     studio.setTempo(60)
     studio.play(seconds: 4)
-    studio.relocator.choices.correction = .locate
+    studio.plan.choices.correction = .locate
     studio.play(256, stall: 60_000)
     let before = studio.report.songBeat
     studio.play(seconds: 8)
@@ -156,7 +156,7 @@ struct RelocationTests {
     studio.play(seconds: 8)
     let bars = studio.report.bars
     #expect(bars.first > 0 && bars.meter == studio.settings.meter)
-    studio.relocator.choices.correction = .locate
+    studio.plan.choices.correction = .locate
     studio.play(256, stall: 60_000)
     var silent = 0
     while studio.relocations == 0 || silent == 0 || !studio.report.isRolling {
@@ -174,12 +174,12 @@ struct RelocationTests {
 
   @Test func `a host that cannot be brought back is left alone for a minute`() {
     let studio = rolling()
-    studio.relocator.choices.correction = .locate
+    studio.plan.choices.correction = .locate
     for _ in 0..<60 {
       studio.play(seconds: 1)
       studio.play(256, stall: 30_000)
     }
-    #expect(studio.relocations <= 2 * Relocator.mostTries && studio.relocations >= 2)
+    #expect(studio.relocations <= 2 * TransportPlan.mostTries && studio.relocations >= 2)
   }
 
   @Test(arguments: [0.0, 1, 4])
@@ -227,7 +227,7 @@ struct RelocationTests {
       #expect(abs(phase - phase.rounded()) < 1e-6)
       // JACK fell silent once, and a second relocation was requested at most.
       #expect(Double(stands) < Double(6 * late + 20) && studio.relocations <= 2)
-      #expect(!studio.relocator.isBusy)
+      #expect(!studio.plan.isBusy)
     }
   }
 
@@ -261,7 +261,7 @@ struct RelocationTests {
         mayRoll = studio.relocations == 1 || mayRoll && studio.transport.state == .rolling
       }
       studio.play(seconds: 1, frames: frames)
-      #expect(studio.report.isRolling && !studio.relocator.isBusy)
+      #expect(studio.report.isRolling && !studio.plan.isBusy)
       #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(behind) cycles behind it")
       #expect(studio.report.songBeat > 44 && studio.report.songBeat < 52)
       let phase = (studio.report.sessionBeat - studio.report.songBeat) / max(step, 1)
@@ -279,7 +279,7 @@ struct RelocationTests {
       while studio.relocations == 0 { studio.play(frames) }
       for _ in 0..<behind { studio.play(frames) }
       studio.transport.state = .stopped
-      studio.relocator.cancel()
+      studio.plan.cancel()
       studio.play(frames)
       studio.transport.state = .starting
       studio.play(seconds: 4, frames: frames)
@@ -293,17 +293,17 @@ struct RelocationTests {
   func `a stop on the bar and a locate in any order both take effect`(behind: Int) {
     for stopsFirst in [true, false] {
       let studio = rolling()
-      if stopsFirst { studio.relocator.stop(onBar: true) }
+      if stopsFirst { studio.plan.stop(onBar: true) }
       studio.locate(frame: 98_463, beat: 4, step: 4)
       for _ in 0..<behind { studio.play(256) }
-      if !stopsFirst { studio.relocator.stop(onBar: true) }
+      if !stopsFirst { studio.plan.stop(onBar: true) }
       var last = studio.report
       while studio.transport.state != .stopped {
         studio.play(256)
         if studio.report.isRolling { last = studio.report }
       }
       studio.play(seconds: 0.1)
-      #expect(studio.transport.frame == 98_463 && studio.relocations == 0 && !studio.relocator.isBusy)
+      #expect(studio.transport.frame == 98_463 && studio.relocations == 0 && !studio.plan.isBusy)
       let end = last.songBeat + last.moment.cycleMicros / last.moment.beatMicros
       #expect(abs(end / 4 - (end / 4).rounded()) * 4 * last.moment.beatMicros < 2_700)
     }
@@ -316,9 +316,9 @@ struct RelocationTests {
       studio.locate(frame: 73_846, beat: 3, step: 1)
       while studio.relocations == 0 { studio.play(256) }
       for _ in 0..<behind { studio.play(256) }
-      studio.relocator.stop(onBar: true)
+      studio.plan.stop(onBar: true)
       // Not locating, so that a start takes the stop back.
-      #expect(!studio.relocator.isLocating)
+      #expect(!studio.plan.isLocating)
       var last = studio.report
       while studio.transport.state != .stopped {
         studio.play(256)
@@ -326,7 +326,7 @@ struct RelocationTests {
       }
       let end = last.songBeat + last.moment.cycleMicros / last.moment.beatMicros
       #expect(abs(end - 4) * last.moment.beatMicros < 2_700, "\(end)")
-      #expect(!studio.relocator.isBusy)
+      #expect(!studio.plan.isBusy)
     }
   }
 
@@ -367,7 +367,7 @@ struct RelocationTests {
       let isKnown = othersTake < 4_000 + 3 * Double(frames) * 1e6 / 48_000
       #expect(studio.relocations == number + (isKnown ? 0 : 1))
       #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(number)")
-      #expect(studio.report.songBeat > 4 && studio.report.songBeat < 12 && !studio.relocator.isBusy)
+      #expect(studio.report.songBeat > 4 && studio.report.songBeat < 12 && !studio.plan.isBusy)
     }
     // Locates that wait for this client alone, which is quick now.
     studio.othersTake = 0
@@ -427,7 +427,7 @@ struct RelocationTests {
           }
           studio.play(seconds: 6)
           let name = "\(change), \(step), \(behind)"
-          #expect(studio.report.isRolling && !studio.relocator.isBusy, "\(name)")
+          #expect(studio.report.isRolling && !studio.plan.isBusy, "\(name)")
           let phase = (studio.report.sessionBeat - studio.report.songBeat) / step
           // After the silence the song is playing, and keeps to the quantum.
           #expect(abs(phase - phase.rounded()) < 1e-6, "\(name): \(phase)")
@@ -463,7 +463,7 @@ struct RelocationTests {
       let isSilent = studio.report.isBetweenPlaces
       studio.play(seconds: 6)
       let name = "in \(seconds) s, known: \(isKnown)"
-      #expect(studio.report.isRolling && !studio.relocator.isBusy, "\(name)")
+      #expect(studio.report.isRolling && !studio.plan.isBusy, "\(name)")
       let phase = (studio.report.sessionBeat - studio.report.songBeat) / 4
       #expect(abs(phase - phase.rounded()) < 1e-6, "\(name): \(phase)")
       // A change of tempo while the transport rolls may move the lag.
@@ -482,8 +482,8 @@ struct RelocationTests {
       studio.play(256)
       if studio.relocations > before { studio.othersTake *= 3 }
     }
-    #expect(studio.relocations == 1 + Relocator.mostTries)
-    #expect(studio.report.isRolling && !studio.relocator.isBusy && studio.relocator.leftLate == 1)
+    #expect(studio.relocations == 1 + TransportPlan.mostTries)
+    #expect(studio.report.isRolling && !studio.plan.isBusy && studio.plan.leftLate == 1)
   }
 
   /// Longer than the longest estimate: corrected each time, and other starts do not wait that long.
@@ -498,7 +498,7 @@ struct RelocationTests {
       #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(number)")
       let phase = (studio.report.sessionBeat - studio.report.songBeat) / 4
       #expect(abs(phase - phase.rounded()) < 1e-6)
-      #expect(studio.report.songBeat > 4 && !studio.relocator.isBusy && studio.relocator.leftLate == 0)
+      #expect(studio.report.songBeat > 4 && !studio.plan.isBusy && studio.plan.leftLate == 0)
     }
     #expect(studio.report.othersTake <= ReadinessEstimate.longest)
     // The client is quick now. There is one silence, as long as the longest estimate.
@@ -512,13 +512,14 @@ struct RelocationTests {
   @Test func `a client slower than JACK's limit is not waited for but reported`() {
     let studio = rolling()
     for limit in [5_000_000, 10_000_000] as [Int64] {
-      studio.relocator.syncLimit = Micros(limit)
+      studio.server = TransportServer(
+        usualLimit: Micros(limit), longestHold: limit == 5_000_000 ? Micros(limit) : nil)
       studio.othersTake = Double(limit) - 700_000
-      let before = studio.relocations, left = studio.relocator.leftLate
+      let before = studio.relocations, left = studio.plan.leftLate
       studio.locate(frame: 98_462, beat: 4, step: 4)
       studio.play(seconds: 14)
-      #expect(studio.relocations == before + 1 && studio.relocator.leftLate == left + 1)
-      #expect(studio.report.isRolling && !studio.relocator.isBusy)
+      #expect(studio.relocations == before + 1 && studio.plan.leftLate == left + 1)
+      #expect(studio.report.isRolling && !studio.plan.isBusy)
     }
   }
 
@@ -535,7 +536,7 @@ struct RelocationTests {
         studio.play(256, stall: stall)
         studio.play(seconds: 5)
         let name = "\(stall) us, \(behind) cycles behind it"
-        #expect(studio.report.isRolling && !studio.relocator.isBusy, "\(name)")
+        #expect(studio.report.isRolling && !studio.plan.isBusy, "\(name)")
         #expect(abs(studio.report.hostLag) <= 150, "\(name): \(studio.report.hostLag) us")
         let phase = studio.report.sessionBeat - studio.report.songBeat
         #expect(abs(phase - phase.rounded()) < 1e-6, "\(name)")
@@ -585,13 +586,13 @@ struct RelocationTests {
       studio.locate(frame: 98_462, beat: 4, step: 4)
       while studio.relocations == 0 { studio.play(256) }
       for _ in 0..<behind { studio.play(256) }
-      studio.relocator.stop(onBar: true)
+      studio.plan.stop(onBar: true)
       studio.play(256)
       if hasAnother { studio.locate(frame: 1_083_077, beat: 44, step: 4) }
       studio.play(256)
-      studio.relocator.goOn(from: studio.report)
+      studio.command(.play)
       studio.play(seconds: 6)
-      #expect(studio.report.isRolling && !studio.relocator.isBusy, "\(behind)")
+      #expect(studio.report.isRolling && !studio.plan.isBusy, "\(behind)")
       #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(behind)")
       let phase = (studio.report.sessionBeat - studio.report.songBeat) / 4
       #expect(abs(phase - phase.rounded()) < 1e-6)
@@ -636,8 +637,8 @@ struct RelocationTests {
       studio.relocatesLate = 12
       studio.play(256)
     }
-    #expect(studio.report.isRolling && !studio.relocator.isBusy && abs(studio.report.hostLag) <= 25)
-    #expect(studio.relocations == 2 + Relocator.mostTries && studio.relocator.leftLate == 0)
+    #expect(studio.report.isRolling && !studio.plan.isBusy && abs(studio.report.hostLag) <= 25)
+    #expect(studio.relocations == 2 + TransportPlan.mostTries && studio.plan.leftLate == 0)
   }
 
   @Test func `if each locate takes longer than the last, the song rolls late`() {
@@ -650,8 +651,8 @@ struct RelocationTests {
       studio.play(256)
       if studio.relocations > before { late = late * 3 / 2 }
     }
-    #expect(studio.report.isRolling && !studio.relocator.isBusy && studio.report.hostLag > 5_000)
-    #expect(studio.relocations <= (1 + Relocator.mostTries) * (1 + Relocator.mostTries))
+    #expect(studio.report.isRolling && !studio.plan.isBusy && studio.report.hostLag > 5_000)
+    #expect(studio.relocations <= (1 + TransportPlan.mostTries) * (1 + TransportPlan.mostTries))
   }
 
   @Test func `a locate that is not planned again rolls late`() {
@@ -659,7 +660,7 @@ struct RelocationTests {
     studio.relocatesLate = 6
     studio.locate(frame: 784_615, beat: 32, step: 4)
     while studio.relocations == 0 { studio.play(256) }
-    studio.relocator.cancel()
+    studio.plan.cancel()
     studio.play(seconds: 0.5)
     #expect(studio.report.isRolling && studio.relocations == 1 && studio.report.hostLag > 5_000)
   }
@@ -679,12 +680,12 @@ struct RelocationTests {
         let studio = rolling()
         studio.play(seconds: Double(wait) * 0.173)
         let asked = studio.report.sessionBeat
-        studio.relocator.stop(onBar: step == 4)
+        studio.plan.stop(onBar: step == 4)
         while studio.report.isRolling { studio.play(256) }
         let stopped = studio.report.sessionBeat
         let beat = (stopped / step).rounded() * step
         #expect(abs(stopped - beat) * studio.report.moment.beatMicros <= 0.51 * 5334)
-        #expect(stopped - asked <= step + 0.02 && !studio.relocator.isBusy)
+        #expect(stopped - asked <= step + 0.02 && !studio.plan.isBusy)
       }
     }
   }
@@ -699,7 +700,7 @@ struct RelocationTests {
       while studio.report.songBeat < 8 { studio.play(256) }
       studio.play(seconds: Double(wait) * 0.273)
       let origin = studio.report.sessionBeat - studio.report.songBeat
-      studio.relocator.stop(onBar: true)
+      studio.plan.stop(onBar: true)
       while studio.report.isRolling { studio.play(256) }
       let stopped = studio.report.sessionBeat - origin
       let line = ((stopped + 0.5) / 4).rounded() * 4 - 0.5
@@ -710,7 +711,7 @@ struct RelocationTests {
 
   @Test func `other clients' locates are not held with correction on`() {
     let studio = rolling()
-    studio.relocator.choices.correction = .locate
+    studio.plan.choices.correction = .locate
     for _ in 0..<20 {
       studio.locate = 96_000
       studio.play(256)

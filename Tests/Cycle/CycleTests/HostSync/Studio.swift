@@ -60,8 +60,15 @@ final class Studio {
   var locate: UInt32?
   /// The position in that request; JACK shows it to all clients until the master has written one.
   var locateShows: BBT?
-  /// The control thread's part; it runs once a cycle.
-  var relocator = Relocator()
+  /// The control thread's part; it looks once a cycle.
+  var plan = TransportPlan()
+  var server = TransportServer()
+  /// The control thread starts and stops the transport as the session does.
+  var followsSession = false
+  /// The control thread does not run.
+  var controlIsLate = false
+  /// The counters of the servers before this one.
+  private var counts = Report().counts
   var relocation: Relocation?
   private(set) var relocations = 0
   /// The delay of the first relocation's request to JACK, in cycles.
@@ -230,6 +237,7 @@ final class Studio {
     listen(frames: Int(frames), events: outputs.events)
     playRack(frames: frames)
     report = outputs.report
+    report.countOn(from: counts)
     proposals = []
     while !refusesProposals, let proposal = outputs.proposals.first {
       proposals.append(proposal)
@@ -253,7 +261,9 @@ final class Studio {
   }
 
   /// Starts like a user: the control thread may leave the transport standing first.
-  func pressPlay() { if !relocator.start(from: report) { starts = true } }
+  func pressPlay() { command(.play) }
+
+  func command(_ command: TransportCommand) { carryOut(plan.next(.command(command), observation)) }
 
   /// JACK asks all clients again, and each until it has said yes.
   private func beginStarting() {
@@ -263,6 +273,17 @@ final class Studio {
     startingSince = due
   }
 
+  /// Another server, with its transport at the beginning.
+  func restart() {
+    counts = report.counts
+    report = report.atRest
+    sync = HostSync()
+    transport = Transport(state: .stopped, frame: 0)
+    (mayRoll, isLocated, wasRolling, starts, stops) = (false, false, false, false, false)
+    (locate, late, relocation, shown) = (nil, nil, nil, nil)
+    plan.forget()
+  }
+
   func play(seconds: Double, frames: UInt32 = 256) {
     let end = frame + Int(seconds * Double(sampleRate))
     while frame < end { play(frames) }
@@ -270,35 +291,48 @@ final class Studio {
 
   /// Locates like a user while the transport rolls.
   func locate(frame: UInt32, beat: Double, step: Double) {
-    let keepsTime = relocator.locate(frame: frame, beat: beat, step: step, from: report)
+    let keepsTime = plan.locate(frame: frame, beat: beat, step: step, from: report)
     #expect(keepsTime)
+  }
+
+  /// The control thread looks every two milliseconds; the middle of a cycle stands for that.
+  private var observation: TransportPlan.Observation {
+    let middle = due + Double(report.moment.frames) * microsPerFrame / 2
+    return .init(report, at: Micros(rounding: middle), on: server)
   }
 
   /// Does the control thread's work with the last cycle's report.
   private func control() {
-    let wish = report.wish
-    if wish.number != wishNumber, wish.isOpen(transport.state, at: transport.frame) {
-      wishNumber = wish.number
-      locate = wish.place.frame
-    }
-    // The control thread looks every two milliseconds; the middle of a cycle stands for that.
-    let now = due + Double(report.moment.frames) * microsPerFrame / 2
-    switch relocator.step(report, at: Micros(rounding: now)) {
-    case .nothing: break
-    case .locate(let frame): locate = frame
-    case .stop(let place):
-      stops = true
-      if let place { locate = place }
-    case .start: starts = true
-    case .relocate(let next):
-      relocation = next
-      relocations += 1
-      late = (relocatesLate, next.place.frame)
-      relocatesLate = 0
+    if !controlIsLate {
+      carryOut(plan.next(.look, observation))
+      carryOut(plan.next(.tick, observation))
+      if followsSession { carryOut(plan.next(.session(report.startStop), observation)) }
     }
     guard let (cycles, frame) = late else { return }
     late = cycles > 0 ? (cycles - 1, frame) : nil
     if cycles == 0 { locate = frame }
+  }
+
+  private func carryOut(_ actions: [TransportAction]) {
+    for action in actions {
+      switch action {
+      // JACK remembers the last request.
+      case .play: (starts, stops) = (true, false)
+      case .stop: (starts, stops) = (false, true)
+      case .locate(let frame, _): locate = frame
+      case .fulfil(let wish):
+        guard wish.number != wishNumber, wish.isOpen(transport.state, at: transport.frame) else { continue }
+        wishNumber = wish.number
+        locate = wish.place.frame
+      case .relocate(let next):
+        relocation = next
+        relocations += 1
+        late = (relocatesLate, next.place.frame)
+        relocatesLate = 0
+      case .holdOn: if case .starting = transport.state { startingSince = due }
+      case .limit, .insistOnLimit: break
+      }
+    }
   }
 
   private func listen(frames: Int, events: MIDIEvents) {
@@ -388,4 +422,26 @@ extension OutputSlot {
       number: number, revision: 0, settings: settings, offset: offset, latency: latency,
       connections: connections)
   }
+}
+
+extension TransportPlan {
+  /// Returns the actions for JACK.
+  mutating func next(_ event: Event, _ now: Observation) -> [TransportAction] {
+    var actions: [TransportAction] = []
+    next(event, now) { actions.append($0) }
+    return actions
+  }
+
+  /// Does the control thread's work with a report.
+  mutating func step(_ report: Report, at time: Micros) -> [TransportAction] {
+    let now = Observation(report, at: time, on: TransportServer())
+    return next(.look, now) + next(.tick, now)
+  }
+}
+
+extension [TransportAction] {
+  var asksToStart: Bool { contains { if case .play = $0 { true } else { false } } }
+  var relocates: Bool { contains { if case .relocate = $0 { true } else { false } } }
+  /// Nothing is asked but the limit.
+  var asksNothing: Bool { allSatisfy { if case .limit = $0 { true } else { false } } }
 }

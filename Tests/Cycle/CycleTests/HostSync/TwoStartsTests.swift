@@ -18,7 +18,7 @@ struct TwoStartsTests {
     studio.settings.syncsStartStop = true
     studio.settings.launch.wait = wait
     studio.asksBeforeRolling = true
-    studio.relocator.choices = studio.settings
+    studio.plan.choices = studio.settings
     return studio
   }
 
@@ -65,7 +65,7 @@ struct TwoStartsTests {
         studio.isPlaying = true
         studio.timeOfPlaying = Micros(rounding: Grid(studio.timeline).time(of: bar * 4))
         studio.play(seconds: 0.1)
-        if studio.report.startStop.starts, !studio.report.isHolding, studio.relocator.startBeat == nil {
+        if studio.report.startStop.starts, !studio.report.isHolding, studio.plan.startBeat == nil {
           studio.pressPlay()
         }
         studio.play(seconds: 0.1)

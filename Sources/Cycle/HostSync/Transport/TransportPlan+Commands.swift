@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+
+/// Commands, and what the reports ask for at once.
+extension TransportPlan {
+  mutating func obey(_ wish: StartStopWish, _ now: Observation, _ ask: Ask) {
+    guard wish.number != obeyed else { return }
+    obeyed = wish.number
+    // A start that waits already begins at the session's time.
+    if wish.starts && startBeat != nil { return }
+    obey(wish.starts ? .play : choices.stopCommand, now, ask)
+  }
+
+  mutating func obey(_ command: TransportCommand, _ now: Observation, _ ask: Ask) {
+    if case .asked(let request) = stage, request.holdsBack { return held.append(command) }
+    let report = now.report
+    switch command {
+    case .stopOn(let bar) where report.isUnderWay && !isStopping: stop(onBar: bar)
+    case .stop, .stopOn: stop(now, ask)
+    case .jump(let frame, let beat, let step) where locate(frame: frame, beat: beat, step: step, from: report):
+      break
+    case .locate(let frame), .jump(let frame, _, _):
+      switch stage {
+      // A start that waits continues from the new place.
+      case .standing, .asked: break
+      case .idle, .correcting, .locating, .stopping: cancel()
+      }
+      ask(now.locate(frame))
+    case .goBack:
+      if let frame = report.frame(of: choices.stopPlace) { ask(now.locate(frame)) }
+    case .play where report.isUnderWay: goOn(now, ask)
+    case .play:
+      ask(.limit(limit(now)))
+      // JACK was asked just before its beat, and is asked again.
+      if case .asked(let request) = stage, request.beat != nil { return ask(.play) }
+      cancel()
+      if !start(from: report) { start(now, ask) }
+    }
+  }
+
+  /// Plans a locate that keeps to the session's grid, or comes after a waiting stop. Returns false if nothing
+  /// rolls that could keep to it, or if another client has the bars.
+  mutating func locate(frame: UInt32, beat: Double, step: Double, from now: Report) -> Bool {
+    guard now.isUnderWay, now.timebase != .foreign else { return false }
+    let there = Destination(place: SongPlace(frame: frame, beat: beat), step: step)
+    if case .stopping(let onBar, let beat, _) = stage {
+      stage = .stopping(onBar: onBar, on: beat, then: there)
+    } else {
+      stage = .locating(there, at: there.appointment(now))
+    }
+    return true
+  }
+
+  /// Plans a stop on the song's next bar line, or the session's next beat. A waiting locate comes after it.
+  mutating func stop(onBar: Bool) { stage = .stopping(onBar: onBar, on: nil, then: destination) }
+
+  /// Plans a start that leaves the transport standing until there is just enough time. Returns false if it
+  /// cannot wait.
+  mutating func start(from now: Report) -> Bool {
+    guard !now.isMoving, let start = DeferredStart(now, choices) else { return false }
+    stage = .standing(start)
+    return true
+  }
+
+  /// Asks JACK to start.
+  mutating func start(_ now: Observation, on beat: Double? = nil, _ ask: Ask) {
+    stage = .asked(Request(starts: true, beat: beat, time: now.time, isShown: now.report.isMoving))
+    ask(.play)
+  }
+
+  /// Asks JACK to stop. Once the transport has stopped, a locate to `frame`, or else a locate that waited, is
+  /// carried out, or else the transport goes where the user wants a stop to leave it.
+  mutating func stop(_ now: Observation, at frame: UInt32? = nil, _ ask: Ask) {
+    let place = frame ?? destination?.place.frame
+    let isStarting = if case .asked(let request) = stage { request.starts } else { false }
+    cancel()
+    // A renewed request to start would undo the stop until JACK shows it.
+    renewal = HoldRenewal()
+    let isMoving = now.report.isMoving
+    stage = .asked(
+      Request(starts: false, time: now.time, isShown: !isMoving, holdsBack: isMoving || isStarting))
+    ask(.stop)
+    if let place {
+      obey(.locate(frame: place), now, ask)
+    } else if isMoving, choices.stopPlace != .here {
+      obey(.goBack, now, ask)
+    }
+  }
+
+  /// Lets the transport roll on: takes back a stop that waits, but not the locate after it.
+  private mutating func goOn(_ now: Observation, _ ask: Ask) {
+    if case .stopping(_, _, let there) = stage {
+      stage = there.map { .locating($0, at: $0.appointment(now.report)) } ?? .idle
+      return isLocating ? () : ask(.play)
+    }
+    // The locate that is under way starts it again by itself.
+    guard !isLocating else { return }
+    switch stage {
+    case .asked(let request) where request.starts: ask(.play)
+    case .idle, .asked: start(now, ask)
+    case .correcting, .locating, .stopping, .standing: ask(.play)
+    }
+  }
+}
+
+// MARK: reports
+
+extension TransportPlan {
+  mutating func look(_ now: Observation, _ ask: Ask) {
+    let report = now.report
+    ask(.limit(limit(now)))
+    takeAnswer(now, ask)
+    if wish.number != report.wish.number { wish = (report.wish.number, report.moment.due) }
+    // A locate that comes together with a start becomes visible a cycle later; an older wish would undo it.
+    if report.moment.due > wish.due, report.wish.condition != .none { ask(.fulfil(report.wish)) }
+    if repair.settles(now) { ask(now.locate(report.moment.frame)) }
+    if repair.findsCut(report) {
+      ask(.insistOnLimit)
+      // A stop that JACK was asked for meanwhile wins.
+      if report.isUnderWay, !isAskedToStop, DeferredStart.isPossible(choices) {
+        stop(now, at: report.cutFrame, ask)
+        obey(.play, now, ask)
+      }
+    }
+    if repair.findsStandstill(report) {
+      let frame = report.moment.frame
+      obey(.jump(frame: frame, beat: now.beat(of: frame), step: choices.quantum), now, ask)
+    }
+    if renewal.isDue(isHolding: report.isHolding, limit: now.server.longestHold, at: now.time) {
+      ask(.holdOn)
+    }
+  }
+
+  /// Ends a request that JACK has answered, or never will, and obeys the commands that have waited for that.
+  private mutating func takeAnswer(_ now: Observation, _ ask: Ask) {
+    guard case .asked(let request) = stage,
+      request.isAnswered(by: now.report) || now.time >= request.time + Self.answerTimeout
+    else { return }
+    stage = .idle
+    let commands = held
+    held = HeldCommands()
+    for place in commands.places { obey(commands[place], now, ask) }
+  }
+
+  /// The limit that these choices need.
+  private func limit(_ now: Observation) -> Micros? {
+    now.report.syncLimit(for: choices, beatMicros: beatMicros, usual: now.server.usualLimit)
+  }
+
+  /// How long JACK waits for slow clients before it rolls without them.
+  func presentLimit(_ now: Observation) -> Micros {
+    let wanted = limit(now) ?? now.server.usualLimit
+    return now.server.longestHold.map { min($0, wanted) } ?? wanted
+  }
+}
+
+extension TransportPlan.Observation {
+  /// The song's beat at a frame, in the session's present tempo.
+  func beat(of frame: UInt32) -> Double { Double(frame) / Double(server.sampleRate) * report.tempo / 60 }
+
+  func locate(_ frame: UInt32) -> TransportAction { .locate(frame: frame, beat: beat(of: frame)) }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TactusChoices
+
+/// The steps that wait for a time.
+extension TransportPlan {
+  /// Tries in a row that suggest another program's work: corrections rest, a late locate stays.
+  static let mostTries = 3
+  /// Microseconds. A time that comes this close to JACK's limit may exceed it the next time.
+  static let margin = 1e6
+  /// Microseconds for which a transport rolls after a locate before the next one: after two locates one cycle
+  /// apart, Ardour 8.12's process thread dies on PipeWire, and Ardour is silent until it is opened again.
+  static let rest = 150_000.0
+
+  mutating func act(_ now: Observation, _ ask: Ask) {
+    let report = now.report
+    if report.isBetweenPlaces { stoodAt = report.moment.heard.start }
+    let rests = report.isRolling && (0..<Self.rest).contains(report.moment.heard.start - stoodAt)
+    if !rests, let again = land(report) { return ask(.relocate(again)) }
+    if case .idle = stage, correction.isDue(report, choices, at: now.time) {
+      stage = .correcting(bar: Relocation.nextBar(report))
+    }
+    switch stage {
+    case .idle, .asked: break
+    case .stopping(let onBar, let beat, let there): stop(now, onBar: onBar, on: beat, then: there, ask)
+    case .standing(let start): self.start(now, start, ask)
+    // Planned again each time: nearer clocks are known better, and the session may move.
+    case .correcting(let bar):
+      guard let relocation = Relocation.correction(report, at: bar) else { return stage = .idle }
+      relocate(relocation, now, rests: rests, ask)
+    case .locating(_, let appointment):
+      relocate(appointment.relocation(report), now, rests: rests, ask)
+    }
+  }
+
+  private mutating func relocate(_ planned: Relocation, _ now: Observation, rests: Bool, _ ask: Ask) {
+    let report = now.report
+    guard report.isUnderWay else { return giveUp(now, ask) }
+    let late = Double(now.time.count) - planned.askAt
+    let isInTime = late <= Relocation.leeway(report) && !(rests && late >= 0)
+    if late < -farthest(report) || !isInTime { postpone(report) }
+    guard late >= 0, isInTime else { return }
+    if case .correcting = stage { correction.isAsked(at: now.time) }
+    var relocation = planned
+    // JACK may stand there for the relocation before this one; then all clients go on standing.
+    relocation.insteadOf = landing?.relocation.place.frame
+    landing = RelocationRetry(
+      relocation, step: destination?.step ?? choices.quantum,
+      limit: Double(presentLimit(now).count) - Self.margin)
+    stage = .idle
+    ask(.relocate(relocation))
+  }
+
+  private mutating func land(_ now: Report) -> Relocation? {
+    guard let relocation = landing?.relocation else { return nil }
+    if let next = landing?.next(now) {
+      landing = next
+      return next.relocation
+    }
+    guard relocation.isOver(now) else { return nil }
+    if relocation.lateFrames(now) != nil { leftLate &+= 1 }
+    landing = nil
+    return nil
+  }
+
+  /// JACK stops in the cycle after the one in which it is asked, whose middle is the safest time to ask.
+  private mutating func stop(
+    _ now: Observation, onBar: Bool, on known: Double?, then there: Destination?, _ ask: Ask
+  ) {
+    let report = now.report
+    guard report.isUnderWay else { return giveUp(now, ask) }
+    // The transport is on its way to another place, which has other bars.
+    guard report.isRolling, landing == nil else {
+      return stage = .stopping(onBar: onBar, on: nil, then: there)
+    }
+    let beat = known ?? Self.end(onBar: onBar, report)
+    stage = .stopping(onBar: onBar, on: beat, then: there)
+    let moment = report.moment
+    let away = (beat - report.sessionBeat) * moment.beatMicros
+    let cycles = Double(Int64(rounding: away / moment.cycleMicros))
+    let askAt = moment.due + (cycles - 0.6) * moment.cycleMicros
+    // A session that jumped has other beats: choose again.
+    let farthest = onBar ? report.bars.meter.length.value : 1
+    if away > farthest * moment.beatMicros + 1e6 { stop(onBar: onBar) }
+    if Double(now.time.count) >= askAt {
+      stop(now, at: there?.place.frame ?? (onBar ? line(beat, report) : nil), ask)
+    }
+  }
+
+  /// The frame of the bar line at a beat of the session, if a stop is to leave the transport there. A line
+  /// computed from where the transport stopped could be the one before.
+  private func line(_ beat: Double, _ now: Report) -> UInt32? {
+    guard choices.stopPlace == .bar, now.timebase != .foreign, now.tempo > 0 else { return nil }
+    let place = beat - now.sessionBeat + now.songBeat
+    return UInt32(clamping: Int64(rounding: max(0, place) * 60 / now.tempo * Double(now.moment.sampleRate)))
+  }
+
+  /// The session's next beat on which it can stop.
+  private static func end(onBar: Bool, _ now: Report) -> Double {
+    let cycle = now.moment.cycleMicros / now.moment.beatMicros
+    return onBar
+      ? now.sessionBeat - now.songBeat + ThirtySeconds.beats(now.bars.line(atOrAfter: now.songBeat + cycle))
+      : -Double(Int64(flooring: -(now.sessionBeat + cycle)))
+  }
+
+  /// Requests the start in time for its beat; at once if it is not to wait any more.
+  private mutating func start(_ now: Observation, _ standing: DeferredStart, _ ask: Ask) {
+    guard !now.report.isMoving else { return cancel() }
+    guard standing.isWanted(by: choices, now.report), standing.isMet(now.report, at: now.time) else {
+      return start(from: now.report) ? () : start(now, ask)
+    }
+    if Double(now.time.count) >= standing.askAt(now.report) { start(now, on: standing.beat, ask) }
+  }
+
+  /// The transport has stopped by itself: a locate that waited needs to wait no longer.
+  private mutating func giveUp(_ now: Observation, _ ask: Ask) {
+    let frame = destination?.place.frame
+    cancel()
+    if let frame { ask(now.locate(frame)) }
+  }
+
+  /// Microseconds. Nothing is planned for a time that is farther away.
+  private func farthest(_ now: Report) -> Double {
+    let grid = destination.map { max(1, $0.step) } ?? now.bars.meter.length.value
+    return (grid + 1) * now.moment.beatMicros + 1e6
+  }
+
+  /// Takes the next time: it is too late for this one, or the session has moved it far away.
+  private mutating func postpone(_ now: Report) {
+    switch stage {
+    case .idle, .stopping, .standing, .asked: break
+    case .correcting: stage = .correcting(bar: Relocation.nextBar(now))
+    case .locating(let there, _): stage = .locating(there, at: there.appointment(now))
+    }
+  }
+}

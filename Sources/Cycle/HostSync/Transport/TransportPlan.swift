@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import TactusChoices
+
+/// The control thread's plan for JACK's transport: what waits for its time, and what JACK was asked for and
+/// has not shown yet. Pure: commands, reports and the time go in, requests to JACK come out. [control]
+///
+/// JACK shows a request one or two cycles later, or never. If it has not shown one after `answerTimeout`, the
+/// plan goes by what JACK shows. JACK remembers only one request to start or stop, so a start that follows a
+/// stop in the same cycle would replace it: commands wait behind a stop. The transitions:
+///
+/// | stage | what happens | next | actions |
+/// | --- | --- | --- | --- |
+/// | idle | play, and the transport stands | asked to start | limit, play |
+/// | idle | play, and the transport shall stand until just before the beat | standing | limit |
+/// | idle | play, and it rolls | asked to start | play |
+/// | idle | stop | asked to stop | stop |
+/// | idle | stop on the bar, and it rolls | stopping | |
+/// | idle | locate | idle | locate |
+/// | idle | jump, and it rolls | locating | |
+/// | idle | jump, and it stands | idle | locate |
+/// | idle | a host lags for half a second | correcting | |
+/// | correcting | the bar is near | idle | relocate |
+/// | correcting | it stops | idle | |
+/// | locating | the beat is near | idle | relocate |
+/// | locating | play | locating | |
+/// | locating | stop | asked to stop | stop |
+/// | locating | stop on the bar | stopping | |
+/// | locating | it stops | idle | locate |
+/// | stopping | the bar is near | asked to stop | stop |
+/// | stopping | jump | stopping | |
+/// | stopping | play | idle | play |
+/// | stopping | stop on the bar again | asked to stop | stop |
+/// | stopping | it stops | idle | |
+/// | standing | the beat is near | asked to start | play |
+/// | standing | a start shall not stand any more | asked to start | play |
+/// | standing | locate | standing | locate |
+/// | standing | stop | asked to stop | stop |
+/// | standing | it starts | idle | |
+/// | asked to start | it starts | idle | |
+/// | asked to start | nothing within the limit | idle | |
+/// | asked to start | stop | asked to stop | stop |
+/// | asked to start | play | asked to start | limit, play |
+/// | asked to stop | locate | asked to stop | |
+/// | asked to stop | it stops | idle | |
+/// | asked to stop | it stops, and a locate has waited | idle | locate |
+/// | asked to stop | it stops, and a stop goes back | idle | locate |
+/// | asked to stop | it stops, and a start has waited | asked to start | limit, play |
+/// | asked to stop | nothing within the limit | idle | |
+public struct TransportPlan: Sendable {
+  public enum Event: Sendable {
+    case command(TransportCommand)
+    /// The session's last start or stop; each number is obeyed once.
+    case session(StartStopWish)
+    /// The control thread looks at the last report.
+    case look
+    /// The time of a request may have come. Read the clock just before: a request that comes late is worse
+    /// than none.
+    case tick
+  }
+
+  /// The last cycle's report, and when it was read, on Link's clock.
+  public struct Observation: Sendable {
+    let report: Report
+    let time: Micros
+    let server: TransportServer
+
+    public init(_ report: Report, at time: Micros, on server: TransportServer) {
+      (self.report, self.time, self.server) = (report, time, server)
+    }
+  }
+
+  public typealias Ask = (TransportAction) -> Void
+
+  enum Stage: Sendable {
+    case idle
+    /// A host is corrected at this beat of the song.
+    case correcting(bar: Double)
+    case locating(Destination, at: BeatTarget)
+    /// The stop waits for a beat of the session, known when the transport rolls; then it goes to the place.
+    case stopping(onBar: Bool, on: Double?, then: Destination?)
+    case standing(DeferredStart)
+    case asked(Request)
+  }
+
+  /// The target of a locate, and the session's grid that it keeps to.
+  struct Destination: Sendable {
+    let place: SongPlace
+    let step: Double
+
+    func appointment(_ now: Report) -> BeatTarget { BeatTarget(now, place, step: step) }
+  }
+
+  /// A start or stop that JACK was asked for.
+  struct Request: Sendable {
+    let starts: Bool
+    /// The session's beat of the start, if tactus has chosen it.
+    var beat: Double?
+    let time: Micros
+    /// The transport seemed to be in this state already: only a later cycle answers.
+    let isShown: Bool
+    /// Commands wait until JACK has answered.
+    var holdsBack = false
+
+    func isAnswered(by now: Report) -> Bool {
+      guard now.isMoving == starts else { return false }
+      return !isShown || now.moment.due > Double(time.count) + now.moment.cycleMicros
+    }
+  }
+
+  /// The time in which JACK shows a request: two cycles, and the control thread's delay on a busy machine.
+  public static let answerTimeout = Micros(500_000)
+
+  /// The user's choices: among them whether and above which lag a host is corrected.
+  public var choices = Settings()
+  /// The length of the session's beat in microseconds. The reports show a tempo that comes with a start a
+  /// cycle late.
+  public var beatMicros = 0.0
+  /// The start that the session knows of.
+  public var announcement = StartAnnouncement()
+
+  var stage = Stage.idle
+  /// A relocation that JACK carries out; the next plan may wait meanwhile.
+  var landing: RelocationRetry?
+  var correction = HostCorrection()
+  /// Locates and corrections that stayed late, because other clients needed too long.
+  public internal(set) var leftLate: UInt64 = 0
+  /// When the transport last stood between two places, as heard.
+  var stoodAt = -1e18
+  var repair = TransportRepair()
+  var renewal = HoldRenewal()
+  var held = HeldCommands()
+  /// The number of the session's last start or stop that was obeyed.
+  var obeyed: UInt32 = 0
+  /// The audio thread's last wish, and the time of the cycle in which it appeared.
+  var wish: (number: UInt32, due: Double) = (0, 0)
+
+  public init() {}
+
+  /// Calls `ask` for each action, in their order.
+  public mutating func next(_ event: Event, _ now: Observation, _ ask: Ask) {
+    switch event {
+    case .command(let command): obey(command, now, ask)
+    case .session(let wish): obey(wish, now, ask)
+    case .look: look(now, ask)
+    case .tick: act(now, ask)
+    }
+  }
+
+  /// Forgets everything planned for a server that is gone or silent: it is not meant for the next.
+  public mutating func forget() {
+    cancel()
+    held = HeldCommands()
+    repair = TransportRepair()
+  }
+
+  /// Passes over a start or stop of the session: there is no server.
+  public mutating func ignore(_ session: StartStopWish) { obeyed = session.number }
+
+  mutating func cancel() { (stage, landing) = (.idle, nil) }
+}
+
+// MARK: the state, for the rest of the program
+
+extension TransportPlan {
+  /// The caller has to look every two milliseconds.
+  public var isBusy: Bool { if case .idle = stage, landing == nil { false } else { true } }
+
+  public var isStopping: Bool { if case .stopping = stage { true } else { false } }
+
+  /// JACK was asked to stop, and commands wait for that.
+  var isAskedToStop: Bool { if case .asked(let request) = stage { request.holdsBack } else { false } }
+
+  /// Corrections requested until now.
+  public var corrections: UInt64 { correction.count }
+
+  /// The session's beat of a start whose transport stands until just before it; nil: there is none.
+  public var startBeat: Double? {
+    switch stage {
+    case .standing(let start): start.beat
+    case .asked(let request): request.beat
+    case .idle, .correcting, .locating, .stopping: nil
+    }
+  }
+
+  /// The transport moves, or is about to. A request counts before JACK shows it, so two toggles in a row are
+  /// two.
+  public func moves(_ now: Report) -> Bool {
+    for place in held.places.reversed() {
+      switch held[place] {
+      case .play: return true
+      case .stop, .stopOn: return false
+      case .locate, .jump, .goBack: break
+      }
+    }
+    switch stage {
+    case .asked(let request): return request.starts
+    case .standing: return true
+    case .idle, .correcting, .locating, .stopping: return now.isMoving
+    }
+  }
+
+  /// The target of a locate that waits.
+  var destination: Destination? {
+    switch stage {
+    case .locating(let there, _): there
+    case .stopping(_, _, let there): there
+    case .idle, .correcting, .standing, .asked: nil
+    }
+  }
+
+  /// A locate of the rolling transport waits for its time, or for JACK. A locate after a stop does not count.
+  var isLocating: Bool {
+    switch stage {
+    case .locating: true
+    case .stopping: false
+    case .idle, .correcting, .standing, .asked: landing != nil
+    }
+  }
+}

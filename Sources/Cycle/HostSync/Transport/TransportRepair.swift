@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Finds faults of a server that a request repairs, each once. [control]
+struct TransportRepair: Sendable {
+  private var hasSettled = false
+  /// The last report's `cutStarts`; nil: there was no report.
+  private var cutStarts: UInt64?
+  private var stoodStill = false
+
+  /// We found the transport stopped: PipeWire may roll from where it stands or one cycle later, but after a
+  /// locate it rolls from there.
+  mutating func settles(_ now: TransportPlan.Observation) -> Bool {
+    guard now.report.isFirstFrameUnknown, !hasSettled, !now.server.rollsFromWhereItStands else {
+      return false
+    }
+    hasSettled = true
+    return true
+  }
+
+  /// JACK let a start roll while we held it, because another client changed the limit. jackd uses the last
+  /// value set, so we set ours again; PipeWire uses the shortest of all. The start is made again from its
+  /// place: stop, locate, play.
+  mutating func findsCut(_ report: Report) -> Bool {
+    defer { cutStarts = report.cutStarts }
+    return cutStarts.map { report.cutStarts > $0 } ?? false
+  }
+
+  /// The transport stands although JACK says that it rolls: a locate makes PipeWire's go on.
+  mutating func findsStandstill(_ report: Report) -> Bool {
+    defer { stoodStill = report.standsStill }
+    return report.standsStill && !stoodStill
+  }
+}
