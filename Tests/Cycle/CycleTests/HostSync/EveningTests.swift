@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Glibc
+import TactusChoices
+import TactusTestSupport
+import Testing
+
+@testable import HostSync
+
+/// Random evenings: commands, peers, slow and dead clients, lost cycles, tempo changes and server restarts,
+/// judged by the rules of docs/launching.md alone. EVENINGS sets their number.
+struct EveningTests {
+  private static let count = getenv("EVENINGS").flatMap { Int(String(cString: $0)) } ?? 12
+
+  @Test func `no start leaves the grid without a word, and nothing waits for ever`() {
+    var judged = 0
+    var told = 0
+    for seed in 0..<Self.count {
+      let evening = Evening(seed: UInt64(seed))
+      evening.run()
+      #expect(evening.broken.isEmpty, "seed \(seed): \(evening.broken)\n\(evening.diary)")
+      judged += evening.judged
+      told += evening.told
+    }
+    #expect(
+      judged > Self.count && told > Self.count / 2, "judged: \(judged), of these told: \(told)")
+  }
+
+  /// The planted fault lets a start roll that is held.
+  @Test func `an evening finds a planted fault`() {
+    var found: Set<String> = []
+    for seed in 0..<6 as Range<UInt64> {
+      let evening = Evening(seed: seed)
+      evening.plantsFault = true
+      evening.run()
+      found.formUnion(evening.broken.map(\.rule))
+    }
+    #expect(found.contains("grid"), "\(found)")
+  }
+}
+
+private final class Evening {
+  struct Breach { var rule: String, words: String, second: Double }
+
+  let studio: Studio
+  let frames: UInt32
+  private var dice: Dice
+  private(set) var broken: [Breach] = []
+  /// The number of starts that had to be on the grid, and the number of those that peers knew of.
+  private(set) var judged = 0, told = 0
+  private(set) var diary: [String] = []
+  /// JACK rolls without our yes.
+  var plantsFault = false
+
+  private let begin: Double
+  /// Cycles for which the control thread is still late.
+  private var lateCycles = 0
+  /// The next start may be off its grid; it may come at another time than peers know.
+  private var hasWord = false, isRetimed = false
+  /// Cycles since the transport rolled after it stood.
+  private var rolling: Int?
+  /// The proposals that came before this start.
+  private var toldBefore = 0
+  /// The session's beat of its first cycle.
+  private var startedAt = 0.0
+  private var cutStarts: UInt64 = 0
+
+  init(seed: UInt64) {
+    dice = Dice(seed: seed)
+    frames = [64, 256, 1024][Int(seed % 3)]
+    studio = Studio(tempo: 120)
+    begin = studio.clock.due
+    studio.asksBeforeRolling = true
+    studio.isMaster = true
+    studio.followsSession = true
+    studio.longestHold = 10e6
+    studio.settings.syncsStartStop = true
+    studio.settings.click.isOn = false
+    studio.plan.choices = studio.settings
+  }
+
+  private var second: Double { (studio.due - begin) / 1e6 }
+
+  private func chance(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &dice) < share }
+
+  func run() {
+    play(1.3)
+    for _ in 0..<30 {
+      happen()
+      play(chance(0.3) ? .random(in: 0...0.05, using: &dice) : .random(in: 0.05...3, using: &dice))
+    }
+    rest()
+  }
+
+  /// No more trouble: everything that waits must come to an end.
+  private func rest() {
+    note("rest")
+    studio.othersTake = 0
+    play(30)
+    let report = studio.report
+    if studio.plan.isBusy { breach("pending", "the plan is busy: \(studio.plan.stage)") }
+    if report.isHolding || report.isWaiting || report.isGivenUp {
+      breach("pending", "a start waits")
+    }
+    let wasMoving = report.isMoving
+    command(.stop)
+    play(2)
+    let isOver = !studio.report.isMoving && !studio.plan.isBusy && studio.sync.launch.isIdle
+    if !isOver { breach("pending", "after a stop") }
+    if wasMoving, studio.isPlaying { breach("pending", "the session plays on after a stop") }
+  }
+
+  private func note(_ words: String) {
+    diary.append("\((second * 1000).rounded() / 1000) \(words)")
+  }
+
+  private func breach(_ rule: String, _ words: String) {
+    broken.append(Breach(rule: rule, words: words, second: second))
+  }
+
+  private func command(_ command: TransportCommand) {
+    note("\(command)")
+    studio.command(command)
+  }
+
+  private func happen() {
+    switch Int.random(in: 0..<16, using: &dice) {
+    case 0...3: command(.play)
+    case 4, 5: command(.stop)
+    case 6: command(.stopOn(bar: chance(0.5)))
+    case 7:
+      let beat = Double(Int.random(in: 0..<64, using: &dice))
+      command(.jump(frame: frame(of: beat), beat: beat, step: studio.settings.launchStep.value))
+    case 8:
+      // A song keeps the beats of the tempo in which it began.
+      if !studio.report.isMoving {
+        command(.locate(frame: frame(of: Double.random(in: 0..<64, using: &dice))))
+      }
+    case 9: peer()
+    case 10:
+      studio.othersTake = chance(0.2) ? 30e6 : .random(in: 0...1.5e6, using: &dice)
+      note("clients need \(studio.othersTake / 1e6) s")
+    case 11: stall()
+    case 12:
+      let tempo = Double(Int.random(in: 60...200, using: &dice))
+      note("tempo \(tempo)")
+      studio.setTempo(tempo)
+      (hasWord, isRetimed) = (true, true)
+    case 13: restart()
+    case 14:
+      lateCycles = Int(Double.random(in: 0...0.06, using: &dice) * 48_000 / Double(frames))
+      note("the control thread is late by \(lateCycles) cycles")
+    default: choose()
+    }
+  }
+
+  private func frame(of beat: Double) -> UInt32 { UInt32(beat * 60 / studio.report.tempo * 48_000) }
+
+  private func choose() {
+    studio.settings.launch.moment = chance(0.6) ? .bar : .beat
+    studio.settings.launch.alignment = chance(0.6) ? .nearest : .exact
+    studio.settings.launch.wait = chance(0.7) ? .starting : .stopped
+    studio.settings.launch.countIn = chance(0.8) ? 0 : 1
+    studio.settings.stop = chance(0.7) ? .now : .bar
+    studio.plan.choices = studio.settings
+    (hasWord, isRetimed) = (true, true)
+    note("\(studio.settings.launch)")
+  }
+
+  private func peer() {
+    studio.isPlaying.toggle()
+    studio.timeOfPlaying = Micros(rounding: studio.due + .random(in: 0...3e6, using: &dice))
+    isRetimed = true
+    note(
+      "a peer \(studio.isPlaying ? "starts" : "stops") at \((Double(studio.timeOfPlaying.count) - begin) / 1e6)"
+    )
+  }
+
+  private func stall() {
+    let micros = Double.random(in: 1_000...100_000, using: &dice)
+    note("stall of \(micros / 1000) ms")
+    hasWord = true
+    cycle(stall: micros)
+  }
+
+  private func restart() {
+    note("restart")
+    studio.restart()
+    rolling = nil
+    (hasWord, isRetimed) = (true, true)
+  }
+
+  private func play(_ seconds: Double) {
+    let end = studio.due + seconds * 1e6
+    while studio.due < end { cycle() }
+  }
+
+  private func cycle(stall: Double = 0) {
+    let wasUnderWay = studio.report.isUnderWay
+    lateCycles = max(0, lateCycles - 1)
+    studio.controlIsLate = lateCycles > 0
+    studio.play(frames, stall: stall)
+    if plantsFault, studio.report.isHolding, chance(0.02) { studio.transport.state = .rolling }
+    let report = studio.report
+    if report.isGivenUp || report.cutStarts != cutStarts { hasWord = true }
+    cutStarts = report.cutStarts
+    judge(report, wasUnderWay: wasUnderWay)
+    // The control thread may have been late.
+    if case .asked(let request) = studio.plan.stage, lateCycles == 0,
+      studio.due > Double((request.time + TransportPlan.answerTimeout).count) + 100_000
+    {
+      breach("pending", "JACK was asked at \(request.time)")
+    }
+  }
+
+  /// We have told the session of this start. If the session has played since a server before, it knows.
+  private var isTimeOurs: Bool {
+    studio.told.dropFirst(toldBefore).last { $0.change == .playing(true) }?.moment
+      == studio.timeOfPlaying
+  }
+
+  /// A start is judged once it has rolled for 60 ms: within 30 it may be taken back.
+  private func judge(_ report: Report, wasUnderWay: Bool) {
+    if report.isRolling, !wasUnderWay {
+      (rolling, startedAt) = (0, report.sessionBeat)
+    } else if !report.isRolling {
+      rolling = nil
+      if !report.isMoving, studio.plan.startBeat == nil {
+        (hasWord, isRetimed, toldBefore) = (false, false, studio.told.count)
+      }
+    } else if let cycles = rolling {
+      rolling = cycles + 1
+    }
+    guard let cycles = rolling, Double(cycles) * report.moment.cycleMicros > 60_000 else { return }
+    rolling = nil
+    if hasWord { return }
+    judged += 1
+    let step = studio.settings.launchStep.value
+    let origin = report.sessionBeat - report.songBeat
+    let away = origin - (origin / step).rounded() * step
+    if abs(away) > 0.001 { breach("grid", "the song is \(away) beats off") }
+    if abs(report.hostLag) > 0.76 * report.moment.cycleMicros + 300 {
+      breach("grid", "late by \(report.hostLag) us")
+    }
+    // A peer's own time need not be on a bar.
+    guard !isRetimed, studio.isPlaying, isTimeOurs else { return }
+    told += 1
+    let beat = studio.beat(at: Double(studio.timeOfPlaying.count))
+    if abs(beat - startedAt) * report.moment.beatMicros > 2 * report.moment.cycleMicros {
+      breach("peers", "were told beat \(beat), and \(startedAt) was played")
+    }
+  }
+}
