@@ -44,7 +44,7 @@ struct SymmetricState: Sendable {
     // `InitializeSymmetric`: the name is longer than a hash, so `h` begins as its hash.
     let name = cipher.hash([UInt8]("Noise_NNpsk0_25519_ChaChaPoly_SHA256".utf8))
     hash = cipher.hash(name.bytes + prologue)
-    // `MixKeyAndHash`.
+    // The function `MixKeyAndHash` of the specification, with the pre-shared key.
     let made = SymmetricState.derive(psk.bytes, from: name, outputs: 3, by: cipher)
     chainingKey = made[0]
     hash = cipher.hash(hash.bytes + made[1].bytes)

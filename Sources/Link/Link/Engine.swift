@@ -64,7 +64,7 @@ struct Engine: Sendable {
   }
 }
 
-// Calls of app threads.
+// Functions that app threads call.
 extension Engine {
   /// Turns Link on or off. Turning off sends the changes that an audio thread has committed, and then the
   /// goodbye, without waiting for the network thread. So a program may end right afterwards. The network
@@ -154,7 +154,7 @@ extension Engine {
   }
 }
 
-// Calls of the network thread.
+// Functions that the network thread calls.
 extension Engine {
   /// The sockets of the gateways, then the sockets to other rooms.
   var inlets: [Inlet] {

@@ -61,7 +61,8 @@ final class AddressWatch: Sendable {
       descriptor = -1
       return
     }
-    // struct sockaddr_nl, which Glibc's module does not have: family, padding, our port (0: any), groups.
+    // The fields of struct sockaddr_nl, which Glibc's module does not have: family, padding, our port (0:
+    // any), groups.
     let linkIPv4IPv6: UInt32 = 0x1 | 0x10 | 0x100
     let address: (UInt16, UInt16, UInt32, UInt32) = (UInt16(AF_NETLINK), 0, 0, linkIPv4IPv6)
     let result = withUnsafeBytes(of: address) {

@@ -29,11 +29,12 @@ struct UDPSocket: ~Copyable, Sendable {
     try socket.set(SOL_SOCKET, SO_REUSEADDR, Int32(1), "SO_REUSEADDR")
     switch local.address {
     case .v4(let bits):
-      // Otherwise a socket gets the group's datagrams from every interface that any socket has joined on
-      // (facts: link 3.7), and Responses would leave from the wrong address.
+      // Without this option, a socket gets the group's datagrams from every interface that any socket has
+      // joined on (facts: link 3.7), and Responses would leave from the wrong address.
       try socket.set(Int32(IPPROTO_IP), IP_MULTICAST_ALL, Int32(0), "IP_MULTICAST_ALL")
       try socket.noteInterfaces()
-      // Bind to the group, not to 0.0.0.0, which would also receive datagrams to addresses of this machine.
+      // The socket is bound to the group. Bound to 0.0.0.0, it would also receive datagrams to this machine's
+      // addresses.
       try socket.bind(to: .discoveryGroup(for: local.address))
       var request = ip_mreqn()
       request.imr_multiaddr.s_addr = Endpoint.discoveryGroup(for: local.address).address.v4Bits.bigEndian

@@ -157,7 +157,8 @@ extension LinkSession {
     guard step != 0 else { return }
     slewed += abs(step)
     if slewed >= Limits.farNews.count {
-      // Followers that measured us earlier are this far off now; a jump makes them measure again.
+      // Followers that measured our clock before are off by `slewed` microseconds now; a jump makes them
+      // measure again.
       slewed = 0
       clock.jumps &+= 1
       isBroadcastDue = true

@@ -49,7 +49,7 @@ extension LinkSession {
       remeasureSoon()
       clock.jumps &+= 1
     }
-    // During the measurement another peer became the best one to ask.
+    // If another peer became the best to ask during the measurement, we measure that peer soon.
     if guide != nil && guide != source { remeasureSoon() }
     if fitting != timeline { peers.expect(fitting, in: session) }
     apply(fitting, map)

@@ -54,7 +54,7 @@ public enum KeyFile {
     guard count == line.count else { throw .system("write", count < 0 ? errno : ENOSPC) }
     guard fsync(descriptor) == 0 else { throw .system("fsync", errno) }
     let linked = template.withUnsafeBufferPointer { link($0.baseAddress!, path) }
-    // The error that `open` would give for an existing name.
+    // For an existing name, this gives the error that `open` would give.
     guard linked == 0 else { throw .system(errno == EEXIST ? "open" : "link", errno) }
   }
 }

@@ -110,7 +110,7 @@ struct PeerTests {
     first.isEnabled = false
     let asked = Link.clock()
     #expect(eventually { second.peerCount == 0 })
-    // Long before the five seconds after which a silent peer expires.
+    // This is long before a silent peer expires, which takes five seconds.
     #expect(Link.clock() - asked < Micros(2_000_000))
     #expect(eventually { !first.isConnected && first.peerCount == 0 })
     #expect(eventually { connections.all == [true, false] && farConnections.all == [true, false] })
@@ -123,8 +123,8 @@ struct PeerTests {
     let second = try network.link(tempo: 120)
     var audio = first.takeAudio()!
     #expect(connected(first, second))
-    // Longer than the period of Alives: a peer that never announced itself in the session is ignored when it
-    // leaves (facts: link 7.6).
+    // This pause is longer than the period of Alives, because a peer that never announced itself in the
+    // session is ignored when it leaves (facts: link 7.6).
     pause(milliseconds: 300)
     // After this change, the spacing forbids to send the next state at once.
     first.updateAppState { $0.setTempo(90, at: Link.clock()) }

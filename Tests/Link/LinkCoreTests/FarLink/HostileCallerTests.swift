@@ -66,7 +66,7 @@ struct HostileCallerTests {
     world.add(accepts: true)
     world.isCut = true
     world.call(0, 1)
-    // Hours of calls that were never answered.
+    // The caller calls for hours and gets no answer.
     world.run(for: Micros(20_000_000_000))
     let hellos = world.recording.map(\.bytes)
     #expect(hellos.count > 2 * FarLimits.hellos)
@@ -119,7 +119,7 @@ struct HostileCallerTests {
     world.add(accepts: true)
     world.call(0, 1)
     var kinds: Set<UInt8> = []
-    // Forge each kind of datagram just before the true one comes.
+    // This forges each kind of datagram just before the true datagram comes.
     world.run(for: Micros(1_500_000)) { world in
       for flight in world.flights where kinds.insert(flight.bytes[0]).inserted {
         let side = world.sides.firstIndex { $0.address == flight.to }!

@@ -69,7 +69,7 @@ struct LineTests {
       world.inject(bytes, into: 1, from: word.from)
       #expect(!world.sides[1].isCallerHeard)
     }
-    // The system chooses the route to a side that we call.
+    // No address is noted for a side that we call, because the system chooses the route to it.
     world.send("and I am here", from: 1)
     world.run(for: Micros(100_000))
     #expect(world.heard(by: 0).last == "and I am here" && !world.sides[0].isCallerHeard)
@@ -156,7 +156,7 @@ struct LineTests {
       world.send("there", from: staying)
       world.run(for: Micros(100_000))
       #expect(world.heard(by: moving).last == "there")
-      // One datagram may be forged; the next one confirms the address.
+      // One datagram may be forged; the next datagram confirms the address.
       world.run(for: Micros(1_500_000))
     }
     #expect(world.sides.allSatisfy { $0.opened.count == 1 })

@@ -134,7 +134,7 @@ struct OneLineTests {
     world.restart(1, accepts: true)
     world.run(for: Micros(5_000_000))
     #expect(world.isProven(0) && !world.isProven(0, line: 1))
-    // At most eight calls, even if all lead to one room.
+    // There are at most eight calls, even if all lead to one room.
     for number in 2..<12 { world.sides[0].board.call(number, at: [world.sides[1].address], at: world.now) }
     world.run(for: Micros(5_000_000))
     #expect(world.sides[0].board.views.reduce(0) { $0 + $1.calls.count } == FarLimits.lines)
@@ -158,7 +158,7 @@ struct OneLineTests {
     world.sides[0].board.call(0, at: [world.sides[1].address], at: world.now)
     world.run(for: Micros(6_000_000))
     #expect(world.isProven(0))
-    // An old hello of ours changes nothing.
+    // An old hello of ours that comes back changes nothing.
     for flight in world.sides[0].sent where flight.bytes[0] == 1 {
       world.inject(flight.bytes, into: 0, from: flight.to)
     }

@@ -272,7 +272,7 @@ import Testing
       }
       let jumps = bench.machine.clock.jumps
       _ = word(&bench, among: [first], seconds: 2)
-      // Two measurements: one of the two clocks was wrong, and we don't know which.
+      // After a jump we measure twice: one of the two clocks was wrong, and we don't know which.
       #expect(bench.machine.counters.measurementsDone == (hasJumped ? done + 2 : done))
       #expect(bench.machine.ghost == first.ghost)
       #expect(bench.machine.clock.jumps == (hasJumped ? jumps &+ 1 : jumps), "and so is whoever asks us")
@@ -336,7 +336,8 @@ import Testing
   /// After an attack has split a session, each half has its own clock and a timeline that fits it.
   @Test func `a clock that contradicts our timeline brings one that fits it`() {
     var first = Stranger(9, session: 7, intercept: 10_000_000_000_000)
-    // The farthest beat for a session four months old; implausible in a younger one.
+    // This is the farthest plausible beat of a session that is four months old. It is implausible in a
+    // younger session.
     first.state.timeline.beatOrigin = Beats(micros: .max - 1 << 51 + 100_000_000_000_000)
     first.state.timeline.timeOrigin = first.ghost.ghost(atHost: Micros(50_000_000))
     var bench = bench(joining: first)

@@ -152,7 +152,7 @@ import Testing
       #expect(bench.machine.peers.count == 0)
     }
     #expect(bench.machine.counters.malformed == 2)
-    // A packet without the timeline entry.
+    // This packet has no timeline entry.
     bytes.removeSubrange(20..<52)
     bench.hear(bytes: bytes, from: stranger.source)
     #expect(bench.machine.peers.count == 0)

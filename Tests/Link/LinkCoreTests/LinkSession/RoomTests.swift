@@ -121,7 +121,7 @@ import Testing
     world.run(for: Micros(180_000_000))
     #expect(world.disagreement() == nil && world.disagreementOfReferences == nil)
     let errors = world.phaseErrors() + world.phaseErrorsOfReferences()
-    // Two far wires, and a drift of 20 ppm between measurements.
+    // The limit allows for the errors of two far wires, and for a drift of 20 ppm between measurements.
     #expect(errors.allSatisfy { abs($0) < 3_500 }, "\(errors)")
   }
 

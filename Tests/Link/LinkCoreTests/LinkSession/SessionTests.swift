@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func `joining keeps the client's beat and takes tempo and grid`() {
-    // The worked example of the fact sheet, 7.5 and 7.7.
+    // These are the values of the worked example (facts: link 7.5, 7.7).
     var bench = Bench(tempo: 100, at: Micros(50_000_000), isEnabled: false)
     bench.now = Micros(80_000_000)
     bench.handle(.enable(true))

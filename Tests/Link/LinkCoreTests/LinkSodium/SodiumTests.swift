@@ -105,7 +105,7 @@ struct SodiumTests {
       // Only one drawn key in many millions would be refused because its letters are too equal.
       _ = try KeyText(text)
     }
-    // All 32 characters occur, and the hyphen.
+    // All 32 characters of the alphabet occur, and the hyphen.
     #expect(Set(drawn.joined()).count == 33)
   }
 

@@ -68,7 +68,8 @@ struct MutationTests {
 
   func checkDiscovery(_ packet: [UInt8]) throws {
     var first = try decodeDiscovery(packet)
-    // An absurdly slow tempo is not exact in a Double. It is never sent on, so it need not survive.
+    // An absurdly slow tempo is not exact as a `Double`. We never send such a tempo, so it need not stay the
+    // same.
     if case .alive(let state, let ttl) = first, state.timeline.tempo.beatsPerMinute < 1 {
       var other = state
       other.timeline.tempo = Tempo(120)
