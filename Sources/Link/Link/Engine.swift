@@ -43,7 +43,8 @@ struct Engine: Sendable {
     var workedIn: UInt64 = 0
   }
 
-  /// Datagrams read from a socket in one turn, so that a flood does not delay the other sockets.
+  /// The most datagrams that are read from a socket in one turn. The limit exists so that a flood does not
+  /// delay the other sockets.
   static var datagramsPerTurn: Int { 64 }
   static var changesPerTurn: Int { 1024 }
   /// The most events that wait to be delivered. More come only while a callback blocks; then only the newest

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// The keys of the entries we understand; entries with other keys are skipped, so that the protocol can grow.
-/// Four ASCII characters, the first in the most significant byte (facts: link 1.1).
+/// A key is four ASCII characters, the first in the most significant byte (facts: link 1.1).
 enum EntryKey {
   case timeline, session, startStop, measurementV4, measurementV6, hostTime, ghostTime, previousGhostTime,
     clock, relayTime, audioV4, audioV6, peerName, channels, channelByes, channel
