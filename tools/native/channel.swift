@@ -48,18 +48,18 @@ struct Channel: ~Copyable {
       case 0: continue
       case 1: held = chunk
       case 2:
-        playout.take(chunk, samples: UnsafeBufferPointer(samples), hearing)
-        playout.take(chunk, samples: UnsafeBufferPointer(samples), hearing)
+        playout.insert(chunk, samples: UnsafeBufferPointer(samples), hearing)
+        playout.insert(chunk, samples: UnsafeBufferPointer(samples), hearing)
       case 3:
         var forged = chunk
         forged.number = draw(.max)
         forged.begin = Int64(bitPattern: draw(.max))
-        playout.take(forged, samples: UnsafeBufferPointer(samples), hearing)
-        playout.take(chunk, samples: UnsafeBufferPointer(samples), hearing)
-      default: playout.take(chunk, samples: UnsafeBufferPointer(samples), hearing)
+        playout.insert(forged, samples: UnsafeBufferPointer(samples), hearing)
+        playout.insert(chunk, samples: UnsafeBufferPointer(samples), hearing)
+      default: playout.insert(chunk, samples: UnsafeBufferPointer(samples), hearing)
       }
       if let late = held, draw(4) == 0 {
-        playout.take(late, samples: UnsafeBufferPointer(samples), hearing)
+        playout.insert(late, samples: UnsafeBufferPointer(samples), hearing)
         held = nil
       }
     }

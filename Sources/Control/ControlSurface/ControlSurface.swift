@@ -29,7 +29,7 @@ public final class OSCSurface: Sendable {
   /// `update`; changes made there are sent before anything else.
   public init(
     _ settings: SurfaceSettings, state: SurfaceState, notice: @escaping @Sendable (Notice) -> Void,
-    handler: @escaping @Sendable (Order) -> Verdict
+    handler: @escaping @Sendable (Order) -> Reply
   ) throws(OpenFailure) {
     let loop = SurfaceLoop(settings, state: state, notice: notice, handler: handler)
     shared = loop.shared

@@ -18,7 +18,7 @@ public struct NSMClient: Sendable {
   /// there is none.
   static let capabilities = ":dirty:message:"
   /// Managers answer in milliseconds. Without an answer the program runs as if there were none.
-  static let patience = Micros(5_000_000)
+  static let answerTimeout = Micros(5_000_000)
   static let outputLimit = 64
 
   public enum Output: Equatable, Sendable {
@@ -127,13 +127,13 @@ extension NSMClient {
 
   public mutating func tick(at now: Micros) {
     switch phase {
-    case .announced(let since) where now - since >= Self.patience:
+    case .announced(let since) where now - since >= Self.answerTimeout:
       phase = .alone
       put(.alone(reason: "the session manager does not answer"))
     case .joined:
       let since = joined ?? now
       joined = since
-      guard now - since >= Self.patience else { return }
+      guard now - since >= Self.answerTimeout else { return }
       joined = Micros(.max)
       put(.stillWaiting)
     case .silent, .announced, .alone, .opening, .open, .saving: break

@@ -70,7 +70,7 @@ struct FormulaReader {
   /// A name, or a function and its bracket.
   private mutating func word(depth: Int) throws(Formula.Fault) {
     let begin = place
-    let word = take { $0.isLetter }
+    let word = read { $0.isLetter }
     if let number = names.firstIndex(of: word) { return steps.append(.name(number)) }
     let functions: [(String, Formula.Step)] = [("round", .round), ("floor", .floor), ("ceil", .ceil)]
     guard let function = functions.first(where: { $0.0 == word }) else {
@@ -85,7 +85,7 @@ struct FormulaReader {
 
   /// Reads digits, optionally with a point.
   private mutating func number() throws(Formula.Fault) -> Double {
-    let text = take { $0.isDigit || $0 == UInt8(ascii: ".") }
+    let text = read { $0.isDigit || $0 == UInt8(ascii: ".") }
     guard let number = Double(text), number.isFinite else { throw fault("\(text.prefix(32)) is no number") }
     return number
   }
@@ -98,7 +98,7 @@ struct FormulaReader {
     }
   }
 
-  private mutating func take(while isPart: (UInt8) -> Bool) -> String {
+  private mutating func read(while isPart: (UInt8) -> Bool) -> String {
     let begin = place
     while place < letters.count, isPart(letters[place]) { place += 1 }
     return String(decoding: letters[begin..<place], as: UTF8.self)

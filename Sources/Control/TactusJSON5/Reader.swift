@@ -55,14 +55,14 @@ struct Reader {
     var lines: [String: Int] = [:]
     while true {
       try scanner.skipSpace()
-      if members.isEmpty || !limits.isStrict, scanner.take("}") { return members }
+      if members.isEmpty || !limits.isStrict, scanner.skip("}") { return members }
       let start = scanner.line
       let name = try name()
       if let before = lines.updateValue(start, forKey: name) {
         throw JSON5.Fault(line: start, text: "\"\(name.shortened)\" is there twice, first in line \(before)")
       }
       try scanner.skipSpace()
-      guard scanner.take(":") else {
+      guard scanner.skip(":") else {
         if scanner.next == "-" {
           throw scanner.fault(
             "\"\(name.shortened)\(scanner.takeWhole().shortened)\" needs its quotes, for the dash in it")
@@ -75,8 +75,8 @@ struct Reader {
       }
       members.append(JSON5.Member(name: name, line: start, element: try element(depth: depth + 1)))
       try scanner.skipSpace()
-      guard scanner.take(",") else {
-        if scanner.take("}") { return members }
+      guard scanner.skip(",") else {
+        if scanner.skip("}") { return members }
         if let next = scanner.next, next.startsName || next == "\"" || next == "'" {
           throw scanner.fault("a comma is missing before \(scanner.takeWhole().shortened)")
         }
@@ -91,11 +91,11 @@ struct Reader {
     var elements: [JSON5.Element] = []
     while true {
       try scanner.skipSpace()
-      if elements.isEmpty || !limits.isStrict, scanner.take("]") { return elements }
+      if elements.isEmpty || !limits.isStrict, scanner.skip("]") { return elements }
       elements.append(try element(depth: depth + 1))
       try scanner.skipSpace()
-      guard scanner.take(",") else {
-        if scanner.take("]") { return elements }
+      guard scanner.skip(",") else {
+        if scanner.skip("]") { return elements }
         throw scanner.fault("a comma or ] was expected" + scanner.found)
       }
     }
@@ -114,7 +114,7 @@ struct Reader {
       var scalar = scalar
       if scalar == "\\" {
         scanner.advance()
-        guard scanner.take("u") else { throw scanner.fault("in a name, \\ begins only \\u and four digits") }
+        guard scanner.skip("u") else { throw scanner.fault("in a name, \\ begins only \\u and four digits") }
         scalar = try unicode()
         guard name.isEmpty ? scalar.startsName : scalar.continuesName else {
           throw scanner.fault("\(scalar.shown) in a name needs quotes around it")
@@ -207,7 +207,7 @@ struct Reader {
     case "x": return Unicode.Scalar(UInt8(try code(digits: 2, of: "\\x")))
     case "u": return try unicode()
     case "\r":
-      _ = scanner.take("\n")
+      _ = scanner.skip("\n")
       return nil
     case "\n", "\u{2028}", "\u{2029}": return nil
     default: return scalar
@@ -217,7 +217,7 @@ struct Reader {
   private mutating func unicode() throws(JSON5.Fault) -> Unicode.Scalar {
     let high = try code(digits: 4, of: "\\u")
     if let scalar = Unicode.Scalar(high) { return scalar }
-    guard high < 0xDC00, scanner.take("\\"), scanner.take("u") else {
+    guard high < 0xDC00, scanner.skip("\\"), scanner.skip("u") else {
       throw scanner.fault("half of a surrogate pair")
     }
     let low = try code(digits: 4, of: "\\u")

@@ -46,7 +46,7 @@ struct Scanner {
     place += 1
   }
 
-  mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+  mutating func skip(_ scalar: Unicode.Scalar) -> Bool {
     guard next == scalar else { return false }
     advance()
     return true
@@ -67,12 +67,12 @@ struct Scanner {
   private mutating func skipComment() throws(JSON5.Fault) {
     let start = line
     advance()
-    if take("/") {
+    if skip("/") {
       while let scalar = next, !scalar.endsLine { advance() }
-    } else if take("*") {
+    } else if skip("*") {
       while let scalar = next {
         advance()
-        if scalar == "*", take("/") { return }
+        if scalar == "*", skip("/") { return }
       }
       throw JSON5.Fault(line: start, text: "a comment without its closing */")
     } else {

@@ -4,7 +4,7 @@ import Glibc
 /// One UDP socket for a conversation in OSC with another program, for parts of tactus other than the control
 /// surface.
 ///
-/// Every packet passes the same check as those of controllers; a malformed one is dropped. Only `hear` waits.
+/// Every packet passes the same check as those of controllers; a malformed one is dropped. Only `receive` waits.
 package struct OSCPort: ~Copyable {
   private let socket: DatagramSocket
   private var buffer: [UInt8]
@@ -49,7 +49,7 @@ package struct OSCPort: ~Copyable {
   /// Waits for the next datagram.
   ///
   /// - Parameter bell: a descriptor that also ends the wait; -1: none.
-  package mutating func hear(withinMilliseconds limit: Int, orAt bell: Int32 = -1) -> Heard {
+  package mutating func receive(withinMilliseconds limit: Int, orAt bell: Int32 = -1) -> Heard {
     var waits = [socket.descriptor, bell].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     guard poll(&waits, nfds_t(waits.count), Int32(clamping: limit)) > 0, waits[0].revents != 0 else {
       return .nothing

@@ -15,17 +15,17 @@ struct Answers {
   init(_ settings: WebSettings) { self.settings = settings }
 
   /// The refusal of a request that may not be looked at further.
-  func refusal(_ request: Request, at door: Connection.Door) -> Response? {
+  func refusal(_ request: Request, at listener: Connection.Listener) -> Response? {
     if request.hosts > 1 || request.path.isEmpty { return Response(400, "not a request\n") }
     guard request.isFor(machine) else {
       return Response(403, "this is not \(printable(request.host, limit: 80))\n")
     }
-    guard request.isFromOurPage || (door == .page && request.socketCode != nil) else {
+    guard request.isFromOurPage || (listener == .page && request.socketCode != nil) else {
       return Response(403, "not from another page\n")
     }
     switch request.method {
     case "GET", "HEAD": return request.hasBody ? Response(413, "without a body\n") : nil
-    case "POST" where door == .page && request.path == "/pair":
+    case "POST" where listener == .page && request.path == "/pair":
       return request.namesOrigin ? nil : Response(403, "only from the page\n")
     default:
       var response = Response(405, "GET and HEAD\n")
@@ -38,7 +38,7 @@ struct Answers {
     _ request: Request, body: [UInt8], from visitor: Connection, _ surface: OSCSurface, isPaired: Bool,
     pair: ([UInt8]) -> Pairing.Answer
   ) -> Response {
-    guard visitor.door == .page else {
+    guard visitor.listener == .page else {
       return query(request, from: visitor, surface, isPaired: visitor.host.isLoopback)
     }
     if request.method == "POST" {

@@ -11,7 +11,7 @@ import LinkAddresses
 /// on this thread.
 struct Budget {
   /// Accepting has a bucket of its own: a browser is accepted or reset no matter what requests have cost.
-  var doors: TokenBucket
+  var listeners: TokenBucket
   var requests: TokenBucket
   /// The sockets' messages. Paired browsers are trusted, all others are strangers. The hosts' buckets pay for
   /// connections and requests, too.
@@ -25,7 +25,7 @@ struct Budget {
   static let pace = Micros(10_000)
 
   init(at now: Micros) {
-    doors = TokenBucket(perSecond: 30_000, capacity: 30_000, at: now)
+    listeners = TokenBucket(perSecond: 30_000, capacity: 30_000, at: now)
     requests = TokenBucket(perSecond: 36_000, capacity: 60_000, at: now)
     typealias Share = InputGate<Address>.Share
     gate = InputGate(
@@ -55,7 +55,7 @@ struct Budget {
   /// The earliest time at which a bucket that is empty now has something again.
   mutating func deadline(at now: Micros) -> Micros? {
     var times = [gate.refill(at: now)]
-    if !doors.has(at: now) { times.append(doors.time()) }
+    if !listeners.has(at: now) { times.append(listeners.time()) }
     if !requests.has(at: now) { times.append(requests.time()) }
     return times.compactMap { $0 }.min().map { max($0, now + Self.pace) }
   }

@@ -5,7 +5,7 @@ import LinkAddresses
 
 /// One TCP connection, from accept to close.
 final class Connection {
-  enum Door: Sendable {
+  enum Listener: Sendable {
     case page, query
   }
 
@@ -14,7 +14,7 @@ final class Connection {
   let endpoint: Endpoint
   /// Our own address, as the client reached it.
   let reached: Endpoint
-  let door: Door
+  let listener: Listener
   /// Start of the present state: waiting for a request, answering, or idle.
   private(set) var since: Micros
   private(set) var isAnswered = true
@@ -29,14 +29,14 @@ final class Connection {
   private(set) var isEnding = false
 
   init(
-    _ number: Int, _ descriptor: Int32, from endpoint: Endpoint, at reached: Endpoint, _ door: Door,
+    _ number: Int, _ descriptor: Int32, from endpoint: Endpoint, at reached: Endpoint, _ listener: Listener,
     now: Micros
   ) {
     self.number = number
     self.descriptor = descriptor
     self.endpoint = endpoint
     self.reached = reached
-    self.door = door
+    self.listener = listener
     since = now
   }
 

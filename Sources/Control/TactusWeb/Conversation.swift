@@ -46,7 +46,7 @@ enum Conversation {
 
   /// Sends one error message, in the form that the surface uses.
   private static func refuse(_ fault: JSONLine.Fault, _ socket: WebSocket, at now: Micros) {
-    guard socket.errors.take(at: now) else { return }
+    guard socket.errors.trySpend(at: now) else { return }
     let shown = printable(fault.address, limit: 80)
     let message = Message(
       Table.address("error"), .string("\(shown.isEmpty ? "this line" : shown): \(fault.words)"),

@@ -9,12 +9,12 @@ import TactusOSC
 /// The listening sockets. Each address opens, fails and returns on its own, with a notice; all are checked
 /// again every two seconds.
 final class HTTPListeners {
-  final class Door {
+  final class Listener {
     let descriptor: Int32
     let endpoint: Endpoint
-    let kind: Connection.Door
+    let kind: Connection.Listener
 
-    init(_ wanted: Endpoint, _ kind: Connection.Door) throws(OpenFailure) {
+    init(_ wanted: Endpoint, _ kind: Connection.Listener) throws(OpenFailure) {
       descriptor = try openSocket(wanted, SOCK_STREAM)
       setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
       do throws(OpenFailure) {
@@ -34,7 +34,7 @@ final class HTTPListeners {
 
   private struct Place {
     let host: Address
-    var door: Door?
+    var listener: Listener?
     var failure: String?
   }
 
@@ -58,10 +58,10 @@ final class HTTPListeners {
     choosePort()
   }
 
-  var doors: [Door] { places.compactMap(\.door) + queries.compactMap(\.door) }
+  var listeners: [Listener] { places.compactMap(\.listener) + queries.compactMap(\.listener) }
   var servesPage: Bool { !places.isEmpty }
-  var endpoints: [Endpoint] { places.compactMap { $0.door?.endpoint } }
-  var queryEndpoint: Endpoint? { queries.lazy.compactMap { $0.door?.endpoint }.first }
+  var endpoints: [Endpoint] { places.compactMap { $0.listener?.endpoint } }
+  var queryEndpoint: Endpoint? { queries.lazy.compactMap { $0.listener?.endpoint }.first }
 
   /// OSCQuery's address; empty: none.
   var query: String { queryEndpoint.map { "http://\($0)/" } ?? "" }
@@ -96,7 +96,7 @@ final class HTTPListeners {
 
   private static func isTaken(_ endpoint: Endpoint) -> Bool {
     do throws(OpenFailure) {
-      _ = try Door(endpoint, .page)
+      _ = try Listener(endpoint, .page)
       return false
     } catch {
       return error.code == EADDRINUSE
@@ -125,27 +125,27 @@ final class HTTPListeners {
   var deadline: Micros? { places.isEmpty && settings.query == nil ? nil : due }
 
   /// Checks all listeners if it is time; returns whether it did.
-  func look(at now: Micros, beside surface: Address?) -> Bool {
+  func poll(at now: Micros, beside surface: Address?) -> Bool {
     guard let due = deadline, now >= due else { return false }
     self.due = now + ListenPolicy.interval
     defer { hasLooked = true }
-    for index in places.indices { look(at: &places[index]) }
+    for index in places.indices { poll(at: &places[index]) }
     lookAtQuery(surface)
     return true
   }
 
-  private func look(at place: inout Place) {
-    if let door = place.door {
-      guard ListenPolicy.loss(of: door.endpoint.address) != nil else { return }
-      place.door = nil
+  private func poll(at place: inout Place) {
+    if let listener = place.listener {
+      guard ListenPolicy.loss(of: listener.endpoint.address) != nil else { return }
+      place.listener = nil
     }
     do throws(OpenFailure) {
-      let door = try Door(Endpoint(place.host, port: port), .page)
-      port = door.endpoint.port
-      (place.door, place.failure) = (door, nil)
+      let listener = try Listener(Endpoint(place.host, port: port), .page)
+      port = listener.endpoint.port
+      (place.listener, place.failure) = (listener, nil)
     } catch {
       if ListenPolicy.isMissed(place.host, error) {
-        place.failure = told("no page: \(error)", after: place.failure)
+        place.failure = reported("no page: \(error)", after: place.failure)
       }
     }
   }
@@ -160,19 +160,19 @@ final class HTTPListeners {
     if queries.map(\.host) != hosts {
       queries = hosts.map { host in queries.first { $0.host == host } ?? Place(host: host) }
     }
-    for index in queries.indices where queries[index].door == nil {
+    for index in queries.indices where queries[index].listener == nil {
       do throws(OpenFailure) {
         let wanted = port == 0 ? queryEndpoint?.port ?? 0 : port
-        let door = try Door(Endpoint(hosts[index], port: wanted), .query)
-        if hasLooked { notice(.opened("OSCQuery: http://\(door.endpoint)/")) }
-        (queries[index].door, queries[index].failure) = (door, nil)
+        let listener = try Listener(Endpoint(hosts[index], port: wanted), .query)
+        if hasLooked { notice(.opened("OSCQuery: http://\(listener.endpoint)/")) }
+        (queries[index].listener, queries[index].failure) = (listener, nil)
       } catch {
-        queries[index].failure = told("no OSCQuery: \(error)", after: queries[index].failure)
+        queries[index].failure = reported("no OSCQuery: \(error)", after: queries[index].failure)
       }
     }
   }
 
-  private func told(_ failure: String, after earlier: String?) -> String {
+  private func reported(_ failure: String, after earlier: String?) -> String {
     if failure != earlier { notice(.missing(failure)) }
     return failure
   }

@@ -69,7 +69,7 @@ final class HTTPServer {
   var descriptor: Int32 { daemon.map { web_descriptor($0) } ?? -1 }
 
   /// Milliseconds until the library wants to run again; nil: no deadline.
-  var patience: Int? {
+  var millisUntilDue: Int? {
     var time: UInt64 = 0
     return MHD_get_timeout(daemon, &time) == .YES ? Int(clamping: time) : nil
   }
@@ -82,7 +82,7 @@ final class HTTPServer {
     for visitor in refused { answerer.gone(visitor) }
   }
 
-  func take(_ visitor: Connection) -> Bool {
+  func adopt(_ visitor: Connection) -> Bool {
     arriving[visitor.descriptor] = visitor
     let isTaken = visitor.endpoint.withSocketAddress { address, length in
       MHD_add_connection(daemon, visitor.descriptor, address, length) == .YES
@@ -257,7 +257,7 @@ private func takeHeader(
   _ value: UnsafePointer<CChar>?
 ) -> MHD_Result {
   guard let context, let name else { return .NO }
-  context.assumingMemoryBound(to: Request.self).pointee.take(
+  context.assumingMemoryBound(to: Request.self).pointee.add(
     header: String(cString: name), value.map { String(cString: $0) } ?? "")
   return .YES
 }

@@ -22,7 +22,7 @@ struct Request: Equatable {
     "sec-websocket-version", "transfer-encoding", "upgrade",
   ]
 
-  mutating func take(header name: String, _ value: String) {
+  mutating func add(header name: String, _ value: String) {
     let name = name.lowercased()
     guard Self.heard.contains(name) else { return }
     if name == "host" { hosts += 1 }

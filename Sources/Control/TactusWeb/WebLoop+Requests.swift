@@ -8,7 +8,7 @@ import TactusOSC
 extension WebLoop: HTTPAnswering {
   func refusal(_ request: Request, from visitor: Connection) -> Response? {
     counters.requests += 1
-    guard let refusal = answers.refusal(request, at: visitor.door) else { return nil }
+    guard let refusal = answers.refusal(request, at: visitor.listener) else { return nil }
     if refusal.status == 403 { counters.foreign += 1 }
     return guarded(refusal)
   }
@@ -20,7 +20,7 @@ extension WebLoop: HTTPAnswering {
 
   /// An examination costs more than any other request, so only paired browsers may ask for it.
   private func wantsDoctor(_ request: Request, _ visitor: Connection) -> Bool {
-    visitor.door == .page && request.path == "/doctor" && isPaired(request)
+    visitor.listener == .page && request.path == "/doctor" && isPaired(request)
   }
 
   func answer(_ request: Request, body: [UInt8], from visitor: Connection) -> Response {

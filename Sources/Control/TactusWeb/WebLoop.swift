@@ -11,7 +11,7 @@ final class WebLoop {
   let settings: WebSettings
   let shared: WebShared
   let surface: OSCSurface
-  let doors: HTTPListeners
+  let listeners: HTTPListeners
   var answers: Answers
   let doctor: Doctor
   /// Returns the present secret, which may change at any time.
@@ -43,7 +43,7 @@ final class WebLoop {
     shared = WebShared(isOpenToNetworks: settings.isOpen)
     pairing = Pairing(secret())
     self.surface = surface
-    doors = HTTPListeners(settings, notice: notice)
+    listeners = HTTPListeners(settings, notice: notice)
     answers = Answers(settings)
     doctor = Doctor(examine, bell: shared.bell)
     server = HTTPServer(for: self)
@@ -76,7 +76,7 @@ final class WebLoop {
     if let caller = callers.first(where: { $0.trust == .stranger }) ?? callers.first {
       budget.gate.charge(cost, to: caller.trust, at: now)
     } else if watched[1].revents == 0, watched.dropFirst(2).contains(where: { $0.revents != 0 }) {
-      budget.doors.spend(cost, at: now)
+      budget.listeners.spend(cost, at: now)
     } else if watched[0].revents == 0 || watched[1].revents != 0 {
       budget.requests.spend(cost, at: now)
     }
@@ -88,13 +88,13 @@ final class WebLoop {
   func lookAround() -> Bool {
     let now = HostClock.micros()
     let (isClosing, isOpen) = shared.mailbox.withLock { ($0.isClosing, $0.isOpenToNetworks) }
-    if doors.open(toNetworks: isOpen) { sendStrangersAway() }
-    if doors.look(at: now, beside: surface.endpoints.first?.address) {
+    if listeners.open(toNetworks: isOpen) { sendStrangersAway() }
+    if listeners.poll(at: now, beside: surface.endpoints.first?.address) {
       near = Interface.up().map(Neighbourhood.init) ?? near
-      let announced = doors.announced
+      let announced = listeners.announced
       surface.tell(
         WebReach(
-          query: doors.query, failure: doors.queryFailure, queryPort: announced.query,
+          query: listeners.query, failure: listeners.queryFailure, queryPort: announced.query,
           pagePort: announced.page))
     }
     if now >= secretDue { heedSecret(at: now) }
@@ -103,9 +103,9 @@ final class WebLoop {
     counters.open = crowd.visitors.count
     counters.sockets = crowd.visitors.values.count { $0.socket != nil }
     shared.mailbox.withLock { mailbox in
-      mailbox.endpoints = doors.endpoints
-      mailbox.queryEndpoint = doors.queryEndpoint
-      mailbox.missing = doors.missing
+      mailbox.endpoints = listeners.endpoints
+      mailbox.queryEndpoint = listeners.queryEndpoint
+      mailbox.missing = listeners.missing
       mailbox.counters = counters
     }
     return isClosing
@@ -113,8 +113,8 @@ final class WebLoop {
 
   /// Closes connections that came in at an address which is not served any more.
   func sendStrangersAway() {
-    for visitor in crowd.visitors.values where visitor.door == .page && !doors.wants(visitor.reached.address)
-    {
+    for visitor in crowd.visitors.values
+    where visitor.listener == .page && !listeners.wants(visitor.reached.address) {
       visitor.socket?.sayGoodbye(1001)
       end(visitor)
     }
@@ -169,14 +169,16 @@ final class WebLoop {
       watched.append(pollfd(fd: events == 0 ? -1 : socket.descriptor, events: events, revents: 0))
       watchedSockets.append(visitor)
     }
-    if budget.doors.has(at: now), crowd.takesMore, now >= acceptingAgain {
-      for door in doors.doors {
-        watched.append(pollfd(fd: door.descriptor, events: Int16(POLLIN), revents: 0))
+    if budget.listeners.has(at: now), crowd.takesMore, now >= acceptingAgain {
+      for listener in listeners.listeners {
+        watched.append(pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0))
       }
     }
-    let patience = mayServe ? server?.patience.map { now + Micros(Int64($0) * 1000) } : nil
-    let deadline = [again, patience, crowd.deadline, doors.deadline, doors.servesPage ? secretDue : nil]
-      .compactMap { $0 }.min()
+    let libraryDue = mayServe ? server?.millisUntilDue.map { now + Micros(Int64($0) * 1000) } : nil
+    let deadline = [
+      again, libraryDue, crowd.deadline, listeners.deadline, listeners.servesPage ? secretDue : nil,
+    ]
+    .compactMap { $0 }.min()
     LinkSystem.wait(for: &watched, from: now, until: deadline)
   }
 

@@ -57,7 +57,7 @@ final class WebSocket {
     var calls = wslay_event_callbacks()
     calls.recv_callback = readBytes
     calls.send_callback = writeBytes
-    calls.on_msg_recv_callback = hearMessage
+    calls.on_msg_recv_callback = receiveMessage
     guard wslay_event_context_server_init(&context, &calls, Unmanaged.passUnretained(self).toOpaque()) == 0
     else {
       return nil
@@ -146,7 +146,7 @@ final class WebSocket {
 
   // MARK: wslay's calls
 
-  fileprivate func take(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+  fileprivate func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     guard room > 0, !buffer.isEmpty else { return -1 }
     if !early.isEmpty {
       let count = min(early.count, buffer.count)
@@ -173,7 +173,7 @@ final class WebSocket {
     outbox += bytes
   }
 
-  fileprivate func hear(_ message: Heard) { inbox.append(message) }
+  fileprivate func receive(_ message: Heard) { inbox.append(message) }
 }
 
 private func socket(_ context: UnsafeMutableRawPointer?) -> WebSocket {
@@ -185,7 +185,7 @@ private func readBytes(
   _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let socket = socket(context)
-  let read = socket.take(into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
+  let read = socket.drain(into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
   if read < 0 {
     wslay_event_set_error(
       events, Int32(socket.isBroken ? WSLAY_ERR_CALLBACK_FAILURE.rawValue : WSLAY_ERR_WOULDBLOCK.rawValue))
@@ -201,15 +201,15 @@ private func writeBytes(
   return count
 }
 
-private func hearMessage(
+private func receiveMessage(
   _ events: OpaquePointer?, _ message: UnsafePointer<wslay_event_on_msg_recv_arg>?,
   _ context: UnsafeMutableRawPointer?
 ) {
   guard let message = message?.pointee else { return }
   let bytes = Array(UnsafeBufferPointer(start: message.msg, count: message.msg_length))
   switch UInt32(message.opcode) {
-  case WSLAY_TEXT_FRAME.rawValue: socket(context).hear(.text(bytes))
-  case WSLAY_BINARY_FRAME.rawValue: socket(context).hear(.binary(bytes))
+  case WSLAY_TEXT_FRAME.rawValue: socket(context).receive(.text(bytes))
+  case WSLAY_BINARY_FRAME.rawValue: socket(context).receive(.binary(bytes))
   default: break
   }
 }

@@ -61,7 +61,7 @@ public struct Cycle: BitwiseCopyable {
 
   /// Replaces the session; call it when a new one was published.
   @_noLocks @_noAllocation
-  public mutating func take(_ session: SessionView) { self.session = session }
+  public mutating func update(_ session: SessionView) { self.session = session }
 }
 
 /// The session as a callback may see it. A freewheeling server's time says nothing about the session, so the

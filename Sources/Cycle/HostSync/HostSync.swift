@@ -281,7 +281,7 @@ extension HostSync {
     let master = timebase.foreign(now)
     outputs.proposals.add(follower.follow(now, master: master, leads: timebase.leads(now)))
     outputs.proposals.add(clockIn.follow(now, &received, sent: &outputs.events))
-    if !now.isFreewheeling, let tempo = tempoRequest.take() {
+    if !now.isFreewheeling, let tempo = tempoRequest.drain() {
       outputs.proposals.add(Proposal(.tempo(tempo), at: Micros(rounding: now.heard.start)))
     }
   }

@@ -49,7 +49,7 @@ struct AudioCycle: ~Copyable {
     if rate != sampleRate { restart(rate) }
     self.frames = frames
     let control = source.buffer(source.ports[.control], frames)
-    hearClock(control)
+    receiveClock(control)
     var number = 0
     while let port = Port.number(number) {
       if port.isAudible { outputs[port] = source.audio(source.ports[port], frames) }
@@ -137,7 +137,7 @@ struct AudioCycle: ~Copyable {
   mutating func countLost(_ count: Int) { before.lostMIDI &+= UInt64(count) }
 
   /// Passes a sequencer's MIDI clock to the cycle.
-  private mutating func hearClock(_ buffer: UnsafeMutableRawPointer?) {
+  private mutating func receiveClock(_ buffer: UnsafeMutableRawPointer?) {
     guard let buffer else { return }
     for index in 0..<min(jack_midi_get_event_count(buffer), Self.controlLimit) {
       var event = jack_midi_event_t()

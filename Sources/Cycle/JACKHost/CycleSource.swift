@@ -74,7 +74,7 @@ struct CycleSource {
     if let clock = shared.pointee.clockMap.readIfNew() { cycle.clock = clock }
     // Settings before the session: a queued change leaves them when the session has it.
     if let settings = shared.pointee.settings.readIfNew() { cycle.settings = settings }
-    if let session = shared.pointee.session.readIfNew() { cycle.take(session) }
+    if let session = shared.pointee.session.readIfNew() { cycle.update(session) }
     if let sounds = shared.pointee.sounds.readIfNew() { cycle.sounds = sounds }
     if let relocation = shared.pointee.relocation.readIfNew() { cycle.relocation = relocation }
     cycle.settingsNumber = UInt32(shared.pointee.settings.readings)

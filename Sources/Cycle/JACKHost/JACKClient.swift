@@ -153,14 +153,14 @@ private func ignoreMessage(_ text: UnsafePointer<CChar>?) {}
 struct ServerTurn {
   /// Attempts at intervals of 10 ms. A program that holds the lock for two seconds hangs, and nothing here is
   /// worth a longer wait.
-  private static let patience = 200
+  private static let lockAttempts = 200
   /// All clients of a server share this folder, which serves as the lock file.
   private let folder: Int32
 
   /// nil: the lock did not become free in time.
   init?() {
     folder = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    for _ in 0..<Self.patience {
+    for _ in 0..<Self.lockAttempts {
       if flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK { return }
       usleep(10_000)
     }

@@ -17,7 +17,7 @@ public enum JACKEvent: Equatable, Sendable {
   case periodChanged(frames: Int)
   case sampleRateChanged(Int)
   case freewheel(Bool)
-  case timebase(Mastership.Standing)
+  case timebase(Mastership.MasterState)
 }
 
 extension ServerDescription {

@@ -36,7 +36,7 @@ public final class JACKHost {
   private var areChannelsDue = false
   private var outputs: [OwnOutput] = []
   private var areOutputsDue = false
-  private var standing = Mastership.Standing.uninvolved
+  private var standing = Mastership.MasterState.uninvolved
   /// Whether we want to be timebase master. Takes effect in the next step.
   public var wantsTimebase = false
   /// Where other programs are heard. Takes effect in the next step.
@@ -83,10 +83,10 @@ public final class JACKHost {
   /// Leaves the server for good. Waits at most two seconds for it, and hardly at all if it is silent already.
   public func close() {
     if case .closed = state { return }
-    let patience = isRunning ? Self.partingTime : Self.retryInterval
+    let closeTimeout = isRunning ? Self.partingTime : Self.retryInterval
     if case .running(let running) = state { leave(running) }
     state = .closed
-    Question.ask { departure?.wait(atMost: patience) }
+    Question.ask { departure?.wait(atMost: closeTimeout) }
   }
 
   deinit {
@@ -134,7 +134,7 @@ extension JACKHost {
   }
 
   /// The time after which `step` must be called again.
-  public var patience: Micros {
+  public var pollInterval: Micros {
     let isHolding = report.isHolding
     if isHolding || plan.isBusy { return Micros(2_000) }
     // No callback wakes this thread when a MIDI key or pedal is pressed.
@@ -216,10 +216,10 @@ extension JACKHost {
       return [.stoodStill(gap)]
     }
     guard running.watchdog.isPrompt else { return [] }
-    return Question.ask { look(after: running, exchange.shared.pointee.board.take(), at: now) }
+    return Question.ask { poll(running, exchange.shared.pointee.board.drain(), at: now) }
   }
 
-  private func look(after running: RunningClient, _ notices: Notices, at now: Micros) -> [JACKEvent] {
+  private func poll(_ running: RunningClient, _ notices: Notices, at now: Micros) -> [JACKEvent] {
     var events: [JACKEvent] = []
     running.step(at: now, notices: notices, sink: wantedSink, shown: shownSession)
     if areChannelsDue {
@@ -233,8 +233,8 @@ extension JACKHost {
     patchbay.step(on: running, graphChanged: notices.contains(.graph), at: now)
     let report = exchange.report()
     running.lookAfterTimebase(isWanted: wantsTimebase, report, at: now)
-    guess.look(at: running, report, graphChanged: !notices.isDisjoint(with: [.graph, .clients]))
-    transport.next(.look, on: running, report, sampleRate: server.sampleRate)
+    guess.poll(at: running, report, graphChanged: !notices.isDisjoint(with: [.graph, .clients]))
+    transport.next(.observe, on: running, report, sampleRate: server.sampleRate)
     // The steps above may have taken many milliseconds; this event reads the clock again.
     transport.next(.tick, on: running, report, sampleRate: server.sampleRate)
     if running.standing != standing {

@@ -36,7 +36,7 @@ struct NoticeBoard: ~Copyable, Sendable {
   }
 
   /// [control]
-  func take() -> Notices { Notices(rawValue: pending.exchange(0, ordering: .acquiring)) }
+  func drain() -> Notices { Notices(rawValue: pending.exchange(0, ordering: .acquiring)) }
 
   /// Clears the notices of an earlier client; call it before a new one is activated. [control]
   func clear(sampleRate: UInt32) {

@@ -52,9 +52,9 @@ struct Listeners {
   private var came: Micros?
   private var areCounted = false
   /// JACK shows a connection a little before it carries anything.
-  private static let patience = Micros(100_000)
+  private static let settlingTime = Micros(100_000)
 
-  /// Returns true once for each time that the port became connected, `patience` after it did. [control]
+  /// Returns true once for each time that the port became connected, `settlingTime` after it did. [control]
   mutating func haveCome(areThere: Bool, at now: Micros) -> Bool {
     guard areThere else {
       (came, areCounted) = (nil, false)
@@ -62,7 +62,7 @@ struct Listeners {
     }
     let since = came ?? now
     came = since
-    guard !areCounted, now - since >= Self.patience else { return false }
+    guard !areCounted, now - since >= Self.settlingTime else { return false }
     areCounted = true
     count &+= 1
     return true

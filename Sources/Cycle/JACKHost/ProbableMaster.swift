@@ -32,7 +32,7 @@ struct MasterGuess {
   private(set) var name: String?
   private var isMade = false
 
-  mutating func look(at running: RunningClient, _ report: Report, graphChanged: Bool) {
+  mutating func poll(at running: RunningClient, _ report: Report, graphChanged: Bool) {
     if report.timebase != .foreign {
       self = MasterGuess()
     } else if graphChanged || !isMade {

@@ -159,12 +159,12 @@ final class RunningClient {
 
 extension RunningClient {
   func watch(_ report: Report, at now: Micros) -> Watchdog.Finding {
-    watchdog.look(
+    watchdog.poll(
       cycles: shared.pointee.cycles.load(ordering: .relaxed), of: report.moment.cycleMicros, at: now,
       waited: Question.totalWait)
   }
 
-  var standing: Mastership.Standing { mastership.standing }
+  var standing: Mastership.MasterState { mastership.standing }
 
   /// Asks for the timebase, gives it up or refreshes it, as the user's wish and the report demand.
   func lookAfterTimebase(isWanted: Bool, _ report: Report, at now: Micros) {

@@ -39,7 +39,7 @@ struct Watchdog {
 
   /// Looks once; call it every 20 ms or so. `cycle`: the length of a cycle in microseconds, 0 if unknown.
   /// `waited`: the total time spent waiting for JACK, which does not count as a standstill of ours.
-  mutating func look(cycles now: UInt, of cycle: Double, at time: Micros, waited: Micros) -> Finding {
+  mutating func poll(cycles now: UInt, of cycle: Double, at time: Micros, waited: Micros) -> Finding {
     let gap = time - lastLook
     let lost = gap - (waited - lastWait)
     let passed = cycles.map { now &- $0 }

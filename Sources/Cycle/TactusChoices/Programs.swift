@@ -43,7 +43,7 @@ public struct Programs: Hashable, Sendable, BitwiseCopyable {
 
   /// Marks the request on this channel as sent.
   @_noLocks @_noAllocation
-  public mutating func take(_ channel: Int, from other: Programs) {
+  public mutating func merge(_ channel: Int, from other: Programs) {
     numbers[channel & 15] = other.numbers[channel & 15]
     asked[channel & 15] = other.asked[channel & 15]
   }

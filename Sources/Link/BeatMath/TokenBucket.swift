@@ -19,7 +19,7 @@ package struct TokenBucket: Sendable {
     self.init(perSecond: Double(perSecond), capacity: Double(perSecond), at: now)
   }
 
-  package mutating func take(_ amount: Double = 1, at now: Micros) -> Bool {
+  package mutating func trySpend(_ amount: Double = 1, at now: Micros) -> Bool {
     guard has(amount, at: now) else { return false }
     tokens -= amount
     return true

@@ -31,7 +31,7 @@ extension Switchboard {
 
   /// Handles the answer to a call. If the answer can be opened, the called side has the key, because the
   /// answer is bound to our hello. The called side's next datagram proves that our datagrams reach it.
-  mutating func hear(_ answer: Datagram.Answer, from sender: Endpoint, at now: Micros) {
+  mutating func receive(_ answer: Datagram.Answer, from sender: Endpoint, at now: Micros) {
     guard
       let place = lines.firstIndex(where: { $0.attempts.contains { $0.index == answer.index } }),
       let attempt = lines[place].attempts.first(where: { $0.index == answer.index })
@@ -39,7 +39,7 @@ extension Switchboard {
       counters.unasked += 1
       return
     }
-    guard lines[place].answers.take(at: now) else {
+    guard lines[place].answers.trySpend(at: now) else {
       counters.flooded += 1
       return
     }

@@ -55,7 +55,7 @@ struct Keys: Sendable {
     guard let plain = cipher.open(datagram.sealed, opening, number: datagram.number, header: []) else {
       return .forged
     }
-    return .plain(plain, isNewest: window.take(datagram.number))
+    return .plain(plain, isNewest: window.admit(datagram.number))
   }
 
   /// For a test: pretends that this many datagrams were sent.
@@ -90,7 +90,7 @@ struct ReplayWindow: Sendable {
 
   /// Marks a number as received; `isNew` must be true for it. Returns whether the number is the highest so
   /// far.
-  mutating func take(_ number: UInt64) -> Bool {
+  mutating func admit(_ number: UInt64) -> Bool {
     let isHighest = number >= end
     if isHighest {
       if number - end >= ReplayWindow.size {

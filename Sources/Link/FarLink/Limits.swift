@@ -18,10 +18,10 @@ public enum FarLimits {
   /// A caller that was away for this time is forgotten, and its line is free.
   public static var memory: Micros { Micros(600_000_000) }
   /// Interval of calls to a side that does not answer: `callSpacing` for the first `eagerCalls`, then
-  /// `patience`.
+  /// `callTimeout`.
   public static var callSpacing: Micros { Micros(1_000_000) }
   static var eagerCalls: Int { 60 }
-  static var patience: Micros { Micros(3_000_000) }
+  static var callTimeout: Micros { Micros(3_000_000) }
   /// The most calls on one line that can still be answered.
   static var attempts: Int { 3 }
   /// The most handshakes that wait for a first sealed datagram, and how long they wait.

@@ -112,7 +112,8 @@ struct Line: Sendable {
 
   /// Notes a datagram that was sealed with these keys. The newest datagram shows the present endpoint of the
   /// other side.
-  mutating func hear(_ keys: Keys, isCurrent: Bool, isNewest: Bool, from sender: Endpoint, at now: Micros) {
+  mutating func receive(_ keys: Keys, isCurrent: Bool, isNewest: Bool, from sender: Endpoint, at now: Micros)
+  {
     if isCurrent { current = keys } else { previous = keys }
     note(at: now)
     guard isCurrent, isNewest else { return }
@@ -186,7 +187,7 @@ struct Line: Sendable {
       return nil
     }
     let next = called.map {
-      $0 + (hellos < FarLimits.eagerCalls ? FarLimits.callSpacing : FarLimits.patience)
+      $0 + (hellos < FarLimits.eagerCalls ? FarLimits.callSpacing : FarLimits.callTimeout)
     }
     guard let current, !isSilent else { return next ?? keptAlive }
     return max(next ?? current.renewal, current.renewal)

@@ -17,9 +17,9 @@ extension Switchboard {
     isCallerHeard = false
     switch Datagram(bytes) {
     case .hello where !mayCall: counters.unasked += 1
-    case .hello(let hello): hear(hello, from: sender, at: now, using: &random)
-    case .answer(let answer): hear(answer, from: sender, at: now)
-    case .sealed(let datagram): hear(datagram, from: sender, at: now)
+    case .hello(let hello): receive(hello, from: sender, at: now, using: &random)
+    case .answer(let answer): receive(answer, from: sender, at: now)
+    case .sealed(let datagram): receive(datagram, from: sender, at: now)
     case nil: counters.malformed += 1
     }
     return isCallerHeard
@@ -27,7 +27,7 @@ extension Switchboard {
 
   // MARK: Callers
 
-  private mutating func hear(
+  private mutating func receive(
     _ hello: HandshakeMessage, from sender: Endpoint, at now: Micros,
     using random: inout some RandomNumberGenerator
   ) {
@@ -80,13 +80,13 @@ extension Switchboard {
 
   // MARK: Proven sides
 
-  private mutating func hear(_ datagram: Datagram.SealedPayload, from sender: Endpoint, at now: Micros) {
+  private mutating func receive(_ datagram: Datagram.SealedPayload, from sender: Endpoint, at now: Micros) {
     for place in lines.indices {
       if let keys = lines[place].current, keys.ourIndex == datagram.index {
-        return hear(datagram, keys, isCurrent: true, on: place, from: sender, at: now)
+        return receive(datagram, keys, isCurrent: true, on: place, from: sender, at: now)
       }
       if let keys = lines[place].previous, keys.ourIndex == datagram.index {
-        return hear(datagram, keys, isCurrent: false, on: place, from: sender, at: now)
+        return receive(datagram, keys, isCurrent: false, on: place, from: sender, at: now)
       }
     }
     guard let place = candidates.firstIndex(where: { $0.keys.ourIndex == datagram.index }) else {
@@ -102,7 +102,7 @@ extension Switchboard {
     deliver(plain.bytes, on: line, at: now)
   }
 
-  private mutating func hear(
+  private mutating func receive(
     _ datagram: Datagram.SealedPayload, _ keys: Keys, isCurrent: Bool, on place: Int, from sender: Endpoint,
     at now: Micros
   ) {
@@ -110,7 +110,7 @@ extension Switchboard {
     guard !keys.isDead(at: now), isCurrent || lines[place].isOverlapping(at: now),
       let plain = open(datagram, &keys, from: sender, at: now)
     else { return }
-    lines[place].hear(keys, isCurrent: isCurrent, isNewest: plain.isNewest, from: sender, at: now)
+    lines[place].receive(keys, isCurrent: isCurrent, isNewest: plain.isNewest, from: sender, at: now)
     isCallerHeard = isCurrent && plain.isNewest && !keys.areWeCaller
     if lines[place].owesSight { keepAlive(place, at: now) }
     deliver(plain.bytes, on: place, at: now)

@@ -12,10 +12,10 @@ struct Absences: Sendable {
   private var since: [LocalAddress: Micros] = [:]
 
   /// A peer's time to live, and the grace after it (facts: link 3.4).
-  static var patience: Micros { Micros(6_000_000) }
+  static var absenceLimit: Micros { Micros(6_000_000) }
 
   /// The time at which the next missing address expires; nil if none is missing.
-  var nextEnd: Micros? { since.values.min().map { $0 + Self.patience } }
+  var nextEnd: Micros? { since.values.min().map { $0 + Self.absenceLimit } }
 
   func contains(_ address: LocalAddress) -> Bool { since[address] != nil }
 
@@ -30,7 +30,7 @@ struct Absences: Sendable {
       open.filter { !found.contains($0) }.map { ($0, since[$0] ?? now) }, uniquingKeysWith: min)
     let longestFirst = missing.keys.sorted { (missing[$0]!, $0) < (missing[$1]!, $1) }
     let surplus = longestFirst.prefix(max(0, missing.count + found.count - limit))
-    let expired = longestFirst.filter { now - missing[$0]! >= Self.patience }
+    let expired = longestFirst.filter { now - missing[$0]! >= Self.absenceLimit }
     let ended = Set(surplus).union(expired)
     since = missing.filter { !ended.contains($0.key) }
     return ended

@@ -24,7 +24,7 @@ enum AddressScan {
 
   /// Looks at interfaces that are up and wanted (`wanted` is nil: all). Only those with a carrier get
   /// gateways, but the neighbours of the others count, too. Fails if no descriptor is free.
-  static func look(on wanted: Set<String>?) throws(SystemFailure) -> Found {
+  static func scan(on wanted: Set<String>?) throws(SystemFailure) -> Found {
     guard let interfaces = Interface.up() else { throw SystemFailure(call: "getifaddrs", code: errno) }
     let chosen = interfaces.filter { wanted?.contains($0.name) ?? true }
     let (used, left) = LocalAddress.gateways(on: chosen.filter(\.isRunning), limit: Limits.gateways)
@@ -43,8 +43,8 @@ enum AddressScan {
 
 // How the results of a scan reach the engine.
 extension Engine {
-  /// Returns whether a scan is due. The scan runs without the lock, in three steps: `look`; `learn`; then
-  /// `open` for each address that `learn` returns, and `take` the results.
+  /// Returns whether a scan is due. The scan runs without the lock, in three steps: `scan`; `learn`; then
+  /// `open` for each address that `learn` returns, and `adopt` the results.
   mutating func beginScan(isNews: Bool, at now: Micros) -> Bool {
     guard gateways.isScanDue(isNews: isNews, at: now) else { return false }
     gateways.beginScan(at: now)
@@ -69,9 +69,9 @@ extension Engine {
 
   /// Takes over the opened sockets. If Link was disabled meanwhile, they are closed when these values are
   /// released.
-  mutating func take(_ opened: [AddressScan.Opened]) {
+  mutating func adopt(_ opened: [AddressScan.Opened]) {
     guard session.isEnabled else { return }
-    gateways.take(opened)
+    gateways.adopt(opened)
     for case .open(let gateway) in opened {
       feed(.gatewayOpened(gateway.description), at: HostClock.micros())
     }

@@ -12,11 +12,11 @@ package import LinkWire
 /// and must not call Link.
 package protocol AudioListener: AnyObject, Sendable {
   /// Receives all current gateways, and the networks whose datagrams are accepted there.
-  func hear(_ gateways: [AudioGateway], _ neighbours: Neighbourhood)
+  func receive(_ gateways: [AudioGateway], _ neighbours: Neighbourhood)
   /// Receives the node id of this program and the id of its session.
-  func hear(node: NodeID, session: SessionID)
+  func receive(node: NodeID, session: SessionID)
   /// Receives a sighting of a peer on a gateway for which `Link.setAudioSocket` has set our endpoint.
-  func hear(_ sighting: AudioSighting)
+  func receive(_ sighting: AudioSighting)
 }
 
 /// A local address on which Link has a gateway.

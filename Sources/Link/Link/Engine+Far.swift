@@ -19,8 +19,8 @@ extension Link {
 }
 
 extension Engine {
-  mutating func hearRooms(_ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival) {
-    carryOut(far?.hear(bytes, arrival, of: gateways.machine) ?? [])
+  mutating func receiveRooms(_ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival) {
+    carryOut(far?.receive(bytes, arrival, of: gateways.machine) ?? [])
   }
 
   /// The port for the sockets to other rooms, if it is time to open them. The caller opens them without the
@@ -31,7 +31,7 @@ extension Engine {
   /// released.
   mutating func takeFar(_ opened: Result<[FarSocket], SystemFailure>, at now: Micros) {
     guard session.isEnabled else { return }
-    far?.take(opened, at: now)
+    far?.adopt(opened, at: now)
     lookAfterFar(at: now)
   }
 

@@ -24,7 +24,7 @@ struct Engine: Sendable {
   /// Whether the user wants Link on the network: enabled and active.
   private(set) var isWanted = false
 
-  private var doors: [Door] = []
+  private var observers: [Observer] = []
   /// The receiver for Link Audio, and the values that it was given last.
   private var audio: (any AudioListener)?
   private var toldGateways: [AudioGateway] = []
@@ -38,8 +38,8 @@ struct Engine: Sendable {
   private var outgoing: [Outgoing] = []
 
   /// A part with its own audio thread, and the number of its last change that is in the session.
-  private struct Door {
-    let door: any SessionObserver
+  private struct Observer {
+    let lane: any SessionObserver
     var workedIn: UInt64 = 0
   }
 
@@ -96,14 +96,14 @@ extension Engine {
     feed(.enableStartStopSync(isOn), at: now)
   }
 
-  mutating func attach(_ door: any SessionObserver) {
-    doors.append(Door(door: door))
-    door.publish(snapshot)
+  mutating func attach(_ lane: any SessionObserver) {
+    observers.append(Observer(lane: lane))
+    lane.publish(snapshot)
   }
 
-  mutating func detach(_ door: any SessionObserver, at now: Micros) {
+  mutating func detach(_ lane: any SessionObserver, at now: Micros) {
     collectAudioChanges(at: now)
-    doors.removeAll { $0.door === door }
+    observers.removeAll { $0.lane === lane }
   }
 
   mutating func listen(_ listener: any AudioListener) {
@@ -128,28 +128,28 @@ extension Engine {
     let identity = (snapshot.node, snapshot.session)
     if toldIdentity.map({ $0 != identity }) ?? true {
       toldIdentity = identity
-      audio.hear(node: identity.0, session: identity.1)
+      audio.receive(node: identity.0, session: identity.1)
     }
     let gateways = session.isEnabled ? gateways.all.map { AudioGateway(id: $0.id, local: $0.local) } : []
     let neighbours = self.gateways.neighbours
     if gateways != toldGateways || neighbours != toldNeighbours {
       (toldGateways, toldNeighbours) = (gateways, neighbours)
-      audio.hear(gateways, neighbours)
+      audio.receive(gateways, neighbours)
     }
   }
 
   /// Takes over the commits of audio threads, so that `snapshot` is complete.
   mutating func collectAudioChanges(at now: Micros) {
-    for index in doors.indices {
+    for index in observers.indices {
       var collected = 0
-      while collected < Self.changesPerTurn, let change = doors[index].door.nextChange() {
-        doors[index].workedIn = change.sequence
+      while collected < Self.changesPerTurn, let change = observers[index].lane.nextChange() {
+        observers[index].workedIn = change.sequence
         session.handle(.commit(change), at: now)
         collected += 1
       }
       if collected > 0 {
         drain()
-        publish(to: doors[index])  // acknowledges the changes, even if the state is the same
+        publish(to: observers[index])  // acknowledges the changes, even if the state is the same
       }
     }
   }
@@ -165,7 +165,7 @@ extension Engine {
 
   /// The time at which the network thread must wake up; nil for never.
   mutating func nextWake(at now: Micros) -> Micros? {
-    let nextLook = look.next(doors.map(\.door.pace), hasPeers: snapshot.peerCount > 0, at: now)
+    let nextLook = look.next(observers.map(\.lane.pace), hasPeers: snapshot.peerCount > 0, at: now)
     return [deadline, gateways.nextScan, nextLook, far?.nextWake].compactMap(\.self).min()
   }
 
@@ -193,13 +193,13 @@ extension Engine {
     want(false, at: now)
     tellAudio()
     closeAll()
-    doors.removeAll()
+    observers.removeAll()
     events.removeAll()
   }
 
   /// Handles a datagram that was read at `read`. Each datagram gets a time of its own, because pings are
   /// measurements.
-  mutating func hear(
+  mutating func receive(
     _ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival, by inlet: Inlet, read: Micros
   ) {
     let now = HostClock.micros()
@@ -215,7 +215,7 @@ extension Engine {
         bytes, from: arrival.from, on: gateway.id, via: GatewaySockets.channel(at: socket),
         waited: arrival.waited, at: now)
       drain()
-    case .far: hearRooms(bytes, arrival)
+    case .far: receiveRooms(bytes, arrival)
     case .names: break
     }
   }
@@ -270,12 +270,12 @@ extension Engine {
       case .publish(let snapshot):
         self.snapshot = snapshot
         status.update(snapshot)
-        for door in doors { publish(to: door) }
+        for lane in observers { publish(to: lane) }
         tellAudio()
       case .event(let event):
         events.append(event)
         if events.count > Self.eventLimit { events = events.newestOfEachKind }
-      case .audioPeer(let sighting): audio?.hear(sighting)
+      case .audioPeer(let sighting): audio?.receive(sighting)
       case .sleep(let until):
         deadline = until
         return
@@ -283,9 +283,9 @@ extension Engine {
     }
   }
 
-  private func publish(to door: Door) {
+  private func publish(to lane: Observer) {
     var snapshot = snapshot
-    snapshot.audioSequence = door.workedIn
-    door.door.publish(snapshot)
+    snapshot.audioSequence = lane.workedIn
+    lane.lane.publish(snapshot)
   }
 }

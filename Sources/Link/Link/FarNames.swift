@@ -57,7 +57,7 @@ final class FarNames: Sendable {
   }
 
   /// Returns the lookups that were finished since the last call.
-  func take() -> [(number: Int, addresses: [Endpoint])] {
+  func drain() -> [(number: Int, addresses: [Endpoint])] {
     bell.drain()
     return names.withLock { names in
       names.indices.compactMap { number in

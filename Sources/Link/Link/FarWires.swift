@@ -70,7 +70,7 @@ struct FarWires: Sendable {
   }
 
   /// Takes the result of opening the sockets.
-  mutating func take(_ opened: Result<[FarSocket], SystemFailure>, at now: Micros) {
+  mutating func adopt(_ opened: Result<[FarSocket], SystemFailure>, at now: Micros) {
     guard board == nil else { return }
     switch opened {
     case .success(let opened):
@@ -102,11 +102,11 @@ struct FarWires: Sendable {
   }
 
   /// Takes a datagram of one of the sockets. `machine` has the addresses of all interfaces.
-  mutating func hear(
+  mutating func receive(
     _ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival, of machine: Neighbourhood
   ) -> [Event] {
     guard board != nil, !settings.isKeyPublic || arrival.from.address.isPrivate else { return [] }
-    let mayCall = isAtDoor(arrival, of: machine)
+    let mayCall = mayCall(arrival, of: machine)
     let isCaller = board?.receive(
       bytes, from: arrival.from, mayCall: mayCall, at: HostClock.micros(), using: &random)
     if let own = arrival.to, isCaller ?? false, ways.own(for: arrival.from) != own {
@@ -117,7 +117,7 @@ struct FarWires: Sendable {
 
   /// Whether this datagram may be a call: only at the configured address (`FarSettings.door`), through the
   /// interface that has that address.
-  private func isAtDoor(_ arrival: UDPSocket.Arrival, of machine: Neighbourhood) -> Bool {
+  private func mayCall(_ arrival: UDPSocket.Arrival, of machine: Neighbourhood) -> Bool {
     guard let door = settings.door else { return true }
     guard let to = arrival.to, to.scoped(0) == door.scoped(0) else { return false }
     return machine.owns(to, through: arrival.interface)
@@ -137,7 +137,7 @@ struct FarWires: Sendable {
   }
 
   mutating func meetDeadlines(at now: Micros) -> [Event] {
-    let events = look(at: now)
+    let events = poll(at: now)
     if let due = board?.nextDeadline, due <= now { board?.meetDeadlines(at: now, using: &random) }
     return events + flush()
   }
@@ -150,7 +150,7 @@ struct FarWires: Sendable {
   }
 
   /// Looks up the names of the called rooms that do not answer.
-  private mutating func look(at now: Micros) -> [Event] {
+  private mutating func poll(at now: Micros) -> [Event] {
     var events: [Event] = []
     if let board, let due = nextLook, due <= now {
       nextLook = now + Self.retry
@@ -158,7 +158,7 @@ struct FarWires: Sendable {
       let heard = board.views.filter(\.isProven).flatMap(\.calls)
       for number in settings.calls.indices where !heard.contains(number) { names.ask(number, at: now) }
     }
-    for (number, addresses) in names.take() {
+    for (number, addresses) in names.drain() {
       if addresses.isEmpty { unknown.insert(number) } else { unknown.remove(number) }
       if !addresses.isEmpty { places[number] = addresses }
       board?.call(number, at: addresses, at: now)

@@ -102,7 +102,7 @@ struct Gateways: Sendable {
     }
   }
 
-  mutating func take(_ opened: [AddressScan.Opened]) {
+  mutating func adopt(_ opened: [AddressScan.Opened]) {
     for one in opened {
       switch one {
       case .open(let gateway): all.append(gateway)

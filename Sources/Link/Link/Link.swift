@@ -152,7 +152,7 @@ public final class Link: Sendable {
   }
 
   /// Wakes Link's thread. Call this function when the pace of an attached part has become sooner.
-  package func look() { network.wake() }
+  package func wake() { network.wake() }
 
   /// Takes over the changes that the attached part has committed, then disconnects that part.
   ///

@@ -136,7 +136,7 @@ final class NetworkThread: Sendable {
     plannedWake.store(0, ordering: .relaxed)
     wakeUp.drain()
     for (inlet, ready) in zip(inlets, list.dropFirst(own.count)) where ready.revents != 0 {
-      hear(inlet, &buffer)
+      receive(inlet, &buffer)
     }
     let isNews = watch.drain()
     let (isScanDue, farPort) = act { engine in
@@ -151,13 +151,13 @@ final class NetworkThread: Sendable {
 
   /// Handles the datagrams of one socket. It takes the lock for each of them, so that an app's call waits for
   /// at most one datagram.
-  private func hear(_ inlet: Inlet, _ buffer: inout [UInt8]) {
+  private func receive(_ inlet: Inlet, _ buffer: inout [UInt8]) {
     for _ in 0..<Engine.datagramsPerTurn {
       guard let arrival = buffer.withUnsafeMutableBytes({ inlet.receive(into: $0) }) else { return }
       let read = HostClock.micros()
       buffer.withUnsafeBytes { bytes in
         let bytes = UnsafeRawBufferPointer(rebasing: bytes[..<arrival.count])
-        act { $0.hear(bytes, arrival, by: inlet, read: read) }
+        act { $0.receive(bytes, arrival, by: inlet, read: read) }
       }
     }
   }
@@ -165,10 +165,10 @@ final class NetworkThread: Sendable {
   /// Makes the system calls without the lock, so that app threads do not wait for them.
   private func scan() {
     do throws(SystemFailure) {
-      let found = try AddressScan.look(on: engine.withLock { $0.gateways.allowed })
+      let found = try AddressScan.scan(on: engine.withLock { $0.gateways.allowed })
       let missing = act { $0.learn(found, at: HostClock.micros()) }
       let opened = missing.map { AddressScan.open($0, as: $1) }
-      act { $0.take(opened) }
+      act { $0.adopt(opened) }
     } catch {
       engine.withLock { $0.learn(error) }
     }

@@ -15,7 +15,7 @@ package protocol SessionObserver: AnyObject, Sendable {
   /// `BeatMath.AudioSession`).
   func nextChange() -> SessionChange?
   /// The present pace, which Link's thread reads before each wait. After a change to a sooner pace, call
-  /// `Link.look`.
+  /// `Link.wake`.
   var pace: CommitPace { get }
 }
 
@@ -25,7 +25,7 @@ package enum CommitPace: Sendable {
   case soon
   /// The audio thread does not run, and may start without notice.
   case late
-  /// Another thread will call `Link.look` after a commit.
+  /// Another thread will call `Link.wake` after a commit.
   case never
 }
 

@@ -87,7 +87,7 @@ struct FarClock {
 
   /// Handles an answer to the ping that was sent at the host time `host`; `relay` is the time of the relay's
   /// clock. Returns false if no such ping waits for an answer.
-  mutating func hear(host: Micros, relay: Micros, at now: Micros, uptime: Micros) -> Bool {
+  mutating func receive(host: Micros, relay: Micros, at now: Micros, uptime: Micros) -> Bool {
     guard let place = outstanding.firstIndex(of: host), now >= host else { return false }
     outstanding.remove(at: place)
     heard = uptime

@@ -166,8 +166,8 @@ extension LinkSession {
   /// Answers an Alive at once, even if a state was sent just before. The spacing to the next state is counted
   /// from this Response.
   mutating func respond(to sender: Endpoint, on place: Int) {
-    guard gateways[place].respondents.take(sender.address, at: uptime.now),
-      gateways[place].responses.take(at: uptime.now)
+    guard gateways[place].respondents.admit(sender.address, at: uptime.now),
+      gateways[place].responses.trySpend(at: uptime.now)
     else {
       counters.unanswered += 1
       return

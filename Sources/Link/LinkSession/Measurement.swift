@@ -72,7 +72,7 @@ struct Measurement {
   }
 
   /// Handles a pong, which arrived at the host time `now` less `waited`.
-  mutating func hear(_ pong: Pong, waited: Micros = .zero, at now: Micros, uptime: Micros) -> Step {
+  mutating func receive(_ pong: Pong, waited: Micros = .zero, at now: Micros, uptime: Micros) -> Step {
     let answered = outstanding.firstIndex {
       $0.host == pong.host && ($0.previousGhost ?? .zero) == pong.previousGhost
     }
@@ -153,10 +153,10 @@ extension LinkSession {
         on: measurement.gateway, via: .measurement))
   }
 
-  mutating func hear(_ pong: Pong, from source: Endpoint, on gateway: GatewayID, waited: Micros) {
+  mutating func receive(_ pong: Pong, from source: Endpoint, on gateway: GatewayID, waited: Micros) {
     for place in measurements.indices
     where measurements[place].gateway == gateway && measurements[place].endpoint == source {
-      switch measurements[place].hear(pong, waited: waited, at: now, uptime: uptime.now) {
+      switch measurements[place].receive(pong, waited: waited, at: now, uptime: uptime.now) {
       case .stray:
         continue
       case .ask(let ping):

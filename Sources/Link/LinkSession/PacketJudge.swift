@@ -141,7 +141,7 @@ enum PacketJudge {
   /// Whether a packet with a known id comes from another host while the known host still counts as present. A
   /// peer that stalls must not lose its id, and we must not lose its clock, to an attacker who waits for a
   /// stall. A peer with two addresses on our wire sends each packet from both. The tempo and the start of a
-  /// peer that has moved are still accepted (`LinkSession.hearElsewhere`).
+  /// peer that has moved are still accepted (`LinkSession.receiveElsewhere`).
   static func isForged(from source: Address, of known: PeerRecord, at now: Micros) -> Bool {
     source != known.source && now < known.expiry
   }

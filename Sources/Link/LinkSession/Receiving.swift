@@ -69,7 +69,7 @@ extension LinkSession {
     case .known: break
     case .forged(let known):
       counters.forged += 1
-      if isOurs { hearElsewhere(state, since: known, from: source.address) }
+      if isOurs { receiveElsewhere(state, since: known, from: source.address) }
     case .refused:
       counters.crowdedOut += 1
     case .news(let isTimelineNews, let isStartStopNews):
@@ -83,7 +83,7 @@ extension LinkSession {
   /// the peer moved or another host uses its id. Any host may set a tempo or a start under an id of its own,
   /// so both are accepted at once. Everything else stays with the known address: whether the peer is there,
   /// its session, and the endpoint of its clock.
-  private mutating func hearElsewhere(_ state: PeerState, since known: PeerState, from host: Address) {
+  private mutating func receiveElsewhere(_ state: PeerState, since known: PeerState, from host: Address) {
     if PacketJudge.overrides(state.timeline, timeline) { consider(state.timeline, of: session, from: host) }
     // As with every peer, only a change is followed: a start from before we joined starts nothing.
     if state.startStop != known.startStop { consider(state.startStop, of: session) }
@@ -114,7 +114,7 @@ extension LinkSession {
         peers.noteQuestion(from: source.address, at: uptime.now)
         guard gateways[place].gateway.far == nil else { return answerRelay(echo, waited: waited, on: place) }
         guard !isClockDoubted else { return }
-        guard gateways[place].pongs.take(at: uptime.now) else {
+        guard gateways[place].pongs.trySpend(at: uptime.now) else {
           counters.unanswered += 1
           return
         }
@@ -122,8 +122,8 @@ extension LinkSession {
         let pong = encodePong(session: session, ghost: ghost.ghost(atHost: middle), echoing: echo)
         emit(.send(pong, to: .endpoint(source), on: gateways[place].gateway.id, via: .measurement))
       case .pong(let pong):
-        guard gateways[place].gateway.far == nil else { return hearRelay(pong, waited: waited, on: place) }
-        hear(pong, from: source, on: gateways[place].gateway.id, waited: waited)
+        guard gateways[place].gateway.far == nil else { return receiveRelay(pong, waited: waited, on: place) }
+        receive(pong, from: source, on: gateways[place].gateway.id, waited: waited)
       }
     } catch {
       counters.malformed += 1

@@ -104,7 +104,8 @@ extension LinkSession {
   }
 
   mutating func answerRelay(_ echo: EchoPayload, waited: Micros, on place: Int) {
-    guard !isClockDoubted, let far = gateways[place].gateway.far, gateways[place].pongs.take(at: uptime.now)
+    guard !isClockDoubted, let far = gateways[place].gateway.far,
+      gateways[place].pongs.trySpend(at: uptime.now)
     else { return }
     let middle = now - Micros(waited.count / 2)
     let pong = encodePong(
@@ -113,11 +114,12 @@ extension LinkSession {
     emit(.send(pong, to: .endpoint(far.relay), on: gateways[place].gateway.id, via: .measurement))
   }
 
-  mutating func hearRelay(_ pong: Pong, waited: Micros, on place: Int) {
+  mutating func receiveRelay(_ pong: Pong, waited: Micros, on place: Int) {
     let gateway = gateways[place].gateway
     guard gateway.far != nil, PacketJudge.isPlausible(age: pong.ghost), pong.relay != .zero,
       PacketJudge.isPossible(hostTime: pong.relay),
-      gateways[place].farClock?.hear(host: pong.host, relay: pong.relay, at: now - waited, uptime: uptime.now)
+      gateways[place].farClock?.receive(
+        host: pong.host, relay: pong.relay, at: now - waited, uptime: uptime.now)
         ?? false
     else {
       counters.strayPongs += 1

@@ -12,7 +12,7 @@ struct Respondents: Sendable {
 
   init(at now: Micros) { began = now }
 
-  mutating func take(_ host: Address, at now: Micros) -> Bool {
+  mutating func admit(_ host: Address, at now: Micros) -> Bool {
     if now - began >= Micros(1_000_000) {
       began = now
       counts.removeAll(keepingCapacity: true)

@@ -4,7 +4,7 @@ import LinkWire
 
 /// An announced session: its members, their states, and the progress of its measurement.
 struct KnownSession: Sendable {
-  enum Standing: Equatable {
+  enum Rank: Equatable {
     /// The session waits in the queue for a measurement.
     case waiting
     case measuring
@@ -15,7 +15,7 @@ struct KnownSession: Sendable {
 
   /// The progress of the session's measurement; nil for our own session, and for a session that was not
   /// queued yet.
-  fileprivate(set) var standing: Standing?
+  fileprivate(set) var standing: Rank?
   private(set) var members = 0
   private(set) var sightings = 0
   var timelines = Multiset<Timeline>()
@@ -86,7 +86,7 @@ struct SessionTable: Sendable {
 
   /// Takes the next session to measure from the queue.
   mutating func takeWaiting(at now: Micros) -> SessionID? {
-    while let entry = first.take(from: table) {
+    while let entry = first.removeFirst(from: table) {
       // After a failed measurement of this host's session, the host's other sessions wait until those of all
       // other hosts were measured.
       if let host = entry.host, let failed = failedHosts[host], now - failed < Limits.failureMemory {
@@ -95,7 +95,7 @@ struct SessionTable: Sendable {
         return measure(entry.session)
       }
     }
-    return again.take(from: table).map { measure($0.session) }
+    return again.removeFirst(from: table).map { measure($0.session) }
   }
 
   private mutating func measure(_ session: SessionID) -> SessionID {
@@ -173,7 +173,7 @@ private struct Failures: Sendable {
   }
 }
 
-/// A first-in, first-out queue. It may contain sessions that are gone; `take` skips them.
+/// A first-in, first-out queue. It may contain sessions that are gone; `removeFirst` skips them.
 private struct Queue: Sendable {
   typealias Entry = (session: SessionID, host: Address?)
   private var entries: [Entry] = []
@@ -191,7 +191,7 @@ private struct Queue: Sendable {
     head = 0
   }
 
-  mutating func take(from table: [SessionID: KnownSession]) -> Entry? {
+  mutating func removeFirst(from table: [SessionID: KnownSession]) -> Entry? {
     while head < entries.count {
       let entry = entries[head]
       head += 1

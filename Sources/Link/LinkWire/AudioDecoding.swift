@@ -51,11 +51,11 @@ private struct AudioEntries {
   @_noLocks @_noAllocation
   init(_ reader: Reader) throws(DecodingFailure) {
     var reader = reader
-    while let entry = try reader.nextEntry() { try take(entry, of: reader) }
+    while let entry = try reader.nextEntry() { try read(entry, of: reader) }
   }
 
   @_noLocks @_noAllocation
-  private mutating func take(_ entry: Entry, of reader: Reader) throws(DecodingFailure) {
+  private mutating func read(_ entry: Entry, of reader: Reader) throws(DecodingFailure) {
     switch entry.key {
     case .session:
       announcement.session = try readSession(entry, of: reader)

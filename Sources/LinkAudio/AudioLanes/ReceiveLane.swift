@@ -115,7 +115,7 @@ public struct ReceiveEnd: @unchecked Sendable, BitwiseCopyable {
       let chunk = slot.load(as: AudioChunk.self)
       let samples = (slot.baseAddress! + ReceiveLane.headBytes).assumingMemoryBound(to: Float.self)
       let count = min(AudioChunk.mostSamples, Int(chunk.frames) &* Int(chunk.channels))
-      playout.pointee.take(chunk, samples: UnsafeBufferPointer(start: samples, count: count), hearing)
+      playout.pointee.insert(chunk, samples: UnsafeBufferPointer(start: samples, count: count), hearing)
       shared.pointee.queue.release()
       taken &+= 1
     }

@@ -11,7 +11,7 @@ internal import LinkWire
 /// The session and all calls on it: everything behind the lock that callers wait for.
 ///
 /// App threads and Link Audio's thread take turns. While holding the lock, no thread reads a socket, sends,
-/// opens, closes or calls Link: input is read before, and output waits in `errands` (see
+/// opens, closes or calls Link: input is read before, and output waits in `tasks` (see
 /// `AudioThread.deliver`).
 struct AudioEngine: Sendable {
   private(set) var machine: LinkAudioSession
@@ -40,7 +40,7 @@ struct AudioEngine: Sendable {
   /// When to try again to open missing sockets.
   private var nextTry: Micros?
   /// Pending tasks, in order.
-  private var errands: [Errand] = []
+  private var tasks: [IOTask] = []
 
   private static let repairSpacing = Micros(1_000_000)
   /// If more wait, the calling thread runs them itself. This happens only while a user callback blocks our
@@ -52,14 +52,14 @@ struct AudioEngine: Sendable {
     var generator = SystemRandomNumberGenerator()
     machine = LinkAudioSession(
       secret: (generator.next(), generator.next()), node: node, session: session, at: now)
-    errands.append(.become(node, in: session))
+    tasks.append(.become(node, in: session))
     feed(.name(peerName), at: now)
   }
 
-  var errandCount: Int { errands.count }
+  var errandCount: Int { tasks.count }
 
   /// Swaps the list of pending tasks for an empty one.
-  mutating func takeErrands(_ list: inout [Errand]) { swap(&errands, &list) }
+  mutating func takeTasks(_ list: inout [IOTask]) { swap(&tasks, &list) }
 }
 
 // Calls of app threads.
@@ -81,7 +81,7 @@ extension AudioEngine {
   mutating func publish(_ lane: SendLane, as name: String, at now: Micros) -> ChannelID? {
     defer { drain() }
     guard let id = machine.addSink(named: name, at: now) else { return nil }
-    errands.append(.publish(id, lane))
+    tasks.append(.publish(id, lane))
     return id
   }
 
@@ -93,7 +93,7 @@ extension AudioEngine {
   mutating func unpublish(_ sink: ChannelID, at now: Micros) {
     machine.removeSink(sink, at: now)
     drain()
-    errands.append(.unpublish(sink))
+    tasks.append(.unpublish(sink))
     listeners[sink] = nil
   }
 
@@ -133,22 +133,22 @@ extension AudioEngine {
   }
 
   /// Takes a datagram that was read at `read`. Returns whether tasks are pending now.
-  mutating func hear(
+  mutating func receive(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, waited: Micros,
     read: Micros
   ) -> Bool {
     let taken = machine.receive(bytes, from: source, on: gateway, at: HostClock.micros())
     guard let taken else {
       drain()
-      return !errands.isEmpty
+      return !tasks.isEmpty
     }
-    overflows += sources[taken.source.rawValue].take(taken.buffer, arrivedAt: read - waited)
+    overflows += sources[taken.source.rawValue].accept(taken.buffer, arrivedAt: read - waited)
     return false
   }
 
   /// Does the work of a turn after all input was read. Returns the gateways for which to open sockets now.
   mutating func work(_ letters: AudioMail.Letters, at now: Micros) -> [AudioGateway] {
-    take(letters, at: now)
+    apply(letters, at: now)
     if let deadline, deadline <= now { feed(.deadline, at: now) }
     guard let due = nextTry, due <= now else { return [] }
     nextTry = nil
@@ -156,14 +156,14 @@ extension AudioEngine {
   }
 
   /// Adopts sockets that were opened. A socket that is no longer needed closes when its value is destroyed.
-  mutating func take(_ opened: [OpenedAudioSocket], at now: Micros) {
+  mutating func adopt(_ opened: [OpenedAudioSocket], at now: Micros) {
     failure = nil
     for one in opened {
       switch one {
       case .open(let gateway, let socket):
         guard missing.contains(gateway) else { continue }
         open.append(gateway.id)
-        errands.append(.opened(gateway.id, socket))
+        tasks.append(.opened(gateway.id, socket))
         feed(.gatewayOpened(gateway.id, gateway.address), at: now)
       case .refused(let reason):
         failure = reason
@@ -179,9 +179,9 @@ extension AudioEngine {
     return channels
   }
 
-  private mutating func take(_ letters: AudioMail.Letters, at now: Micros) {
+  private mutating func apply(_ letters: AudioMail.Letters, at now: Micros) {
     if let identity = letters.identity {
-      errands.append(.become(identity.node, in: identity.session))
+      tasks.append(.become(identity.node, in: identity.session))
       feed(.identity(node: identity.node, session: identity.session), at: now)
     }
     if letters.isOverrun {
@@ -213,7 +213,7 @@ extension AudioEngine {
     for gateway in open where !wanted.contains(where: { $0.id == gateway }) {
       // The session must know first, so that its goodbyes still leave through the gateway.
       feed(.gatewayClosed(gateway), at: now)
-      errands.append(.closed(gateway))
+      tasks.append(.closed(gateway))
       open.removeAll { $0 == gateway }
     }
     (failure, nextTry) = (nil, missing.isEmpty ? nil : now)
@@ -229,10 +229,10 @@ extension AudioEngine {
     while true {
       switch machine.nextOutput() {
       case .send(let packet, let endpoint, let gateway):
-        errands.append(.send(packet, AudioRoute(gateway, endpoint)))
+        tasks.append(.send(packet, AudioRoute(gateway, endpoint)))
       case .routes(let routes, let id):
         listeners[id] = routes.count
-        errands.append(.routes(routes, of: id))
+        tasks.append(.routes(routes, of: id))
       case .senders(let routes, let source): sources[source.rawValue].isConnected = !routes.isEmpty
       case .channels(let list):
         channels = list

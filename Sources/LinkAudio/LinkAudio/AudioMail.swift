@@ -40,13 +40,13 @@ final class AudioMail: AudioListener {
     self.wakeUp = wakeUp
   }
 
-  func hear(_ gateways: [AudioGateway], _ neighbours: Neighbourhood) {
+  func receive(_ gateways: [AudioGateway], _ neighbours: Neighbourhood) {
     put { ($0.letters.gateways, $0.letters.neighbours) = (gateways, neighbours) }
   }
 
-  func hear(node: NodeID, session: SessionID) { put { $0.letters.identity = (node, session) } }
+  func receive(node: NodeID, session: SessionID) { put { $0.letters.identity = (node, session) } }
 
-  func hear(_ sighting: AudioSighting) {
+  func receive(_ sighting: AudioSighting) {
     put { box in
       let sight = Sight(node: sighting.node, gateway: sighting.gateway)
       if let place = box.places[sight] {
@@ -60,7 +60,7 @@ final class AudioMail: AudioListener {
     }
   }
 
-  func take() -> Letters {
+  func drain() -> Letters {
     box.withLock { box in
       let letters = box.letters
       if !letters.isEmpty { box = Box() }

@@ -97,7 +97,7 @@ final class AudioThread: Sendable {
   /// Runs the engine's pending tasks. [any but audio, may block while datagrams are sent]
   func deliver() {
     delivery.withLock { delivery in
-      engine.withLock { delivery.take(&$0) }
+      engine.withLock { delivery.adopt(&$0) }
       delivery.carryOut()
       failedSends.store(delivery.failedSends, ordering: .relaxed)
     }
@@ -109,7 +109,7 @@ final class AudioThread: Sendable {
     while !isStopping.load(ordering: .acquiring) {
       told.withLock { $0 = urgency.state }
       turn(&buffer)
-      urgency.look(at: HostClock.micros())
+      urgency.poll(at: HostClock.micros())
     }
   }
 
@@ -130,8 +130,10 @@ final class AudioThread: Sendable {
     }
     wait(for: &list, from: now, until: wake)
     if list[0].revents != 0 { wakeUp.drain() }
-    for (place, socket) in sockets.enumerated() where list[1 + place].revents != 0 { hear(socket, &buffer) }
-    let letters = mail.take()
+    for (place, socket) in sockets.enumerated() where list[1 + place].revents != 0 {
+      receive(socket, &buffer)
+    }
+    let letters = mail.drain()
     let (missing, news) = engine.withLock { engine in
       (engine.work(letters, at: HostClock.micros()), engine.takeNews())
     }
@@ -142,7 +144,7 @@ final class AudioThread: Sendable {
   }
 
   /// Takes the lock for each datagram, so that an app's call waits for at most one.
-  private func hear(_ open: OpenAudioSocket, _ buffer: inout [UInt8]) {
+  private func receive(_ open: OpenAudioSocket, _ buffer: inout [UInt8]) {
     for _ in 0..<Self.datagramsPerTurn {
       guard let arrival = buffer.withUnsafeMutableBytes({ open.socket.receive(into: $0) }) else { return }
       let read = HostClock.micros()
@@ -150,7 +152,7 @@ final class AudioThread: Sendable {
         let bytes = UnsafeRawBufferPointer(rebasing: bytes[..<arrival.count])
         return engine.withLock {
           $0.admits(arrival.from.address, through: arrival.interface)
-            && $0.hear(bytes, from: arrival.from, on: open.id, waited: arrival.waited, read: read)
+            && $0.receive(bytes, from: arrival.from, on: open.id, waited: arrival.waited, read: read)
         }
       }
       if isAnswered { deliver() }
@@ -159,7 +161,7 @@ final class AudioThread: Sendable {
 
   private func open(_ missing: [AudioGateway]) {
     let opened = missing.map { OpenedAudioSocket($0) }
-    engine.withLock { $0.take(opened, at: HostClock.micros()) }
+    engine.withLock { $0.adopt(opened, at: HostClock.micros()) }
     deliver()
   }
 }

@@ -7,7 +7,7 @@ internal import LinkSystem
 internal import LinkWire
 
 /// A task from the engine that runs after the engine's lock is released.
-enum Errand: Sendable {
+enum IOTask: Sendable {
   case send(AudioPacket, AudioRoute)
   case opened(GatewayID, AudioSocket)
   /// The gateway is closed: all its datagrams have left.
@@ -48,17 +48,17 @@ struct Delivery: Sendable {
   private var node = NodeID(rawValue: 0)
   private var session = SessionID(rawValue: 0)
   private var sinks: [Outgoing] = []
-  private var errands: [Errand] = []
+  private var tasks: [IOTask] = []
 
   init(_ link: Link) {
     self.link = link
   }
 
-  mutating func take(_ engine: inout AudioEngine) { engine.takeErrands(&errands) }
+  mutating func adopt(_ engine: inout AudioEngine) { engine.takeTasks(&tasks) }
 
   mutating func carryOut() {
-    for errand in errands { carryOut(errand) }
-    errands.removeAll(keepingCapacity: true)
+    for errand in tasks { carryOut(errand) }
+    tasks.removeAll(keepingCapacity: true)
   }
 
   /// Sends all waiting audio to all subscribers.
@@ -73,7 +73,7 @@ struct Delivery: Sendable {
     failedSends += failures
   }
 
-  private mutating func carryOut(_ errand: Errand) {
+  private mutating func carryOut(_ errand: IOTask) {
     switch errand {
     case .send(let packet, let route):
       if !packet.withUnsafeBytes({ Self.send($0, to: route, through: sockets) }) { failedSends += 1 }
@@ -86,7 +86,7 @@ struct Delivery: Sendable {
     case .become(let node, let session): (self.node, self.session) = (node, session)
     case .publish(let id, let lane): sinks.append(Outgoing(id: id, lane: lane))
     case .routes(let routes, let id):
-      if let place = sinks.firstIndex(where: { $0.id == id }) { sinks[place].take(routes) }
+      if let place = sinks.firstIndex(where: { $0.id == id }) { sinks[place].update(routes) }
     case .unpublish(let id): sinks.removeAll { $0.id == id }
     }
   }

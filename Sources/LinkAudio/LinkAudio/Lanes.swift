@@ -20,7 +20,7 @@ struct Outgoing: Sendable {
     chunker = Chunker(seed: id.rawValue)
   }
 
-  mutating func take(_ routes: [AudioRoute]) {
+  mutating func update(_ routes: [AudioRoute]) {
     // Audio that was left when the last subscriber went is too old now.
     if self.routes.isEmpty { lane.drain { _, _ in } }
     self.routes = routes
@@ -84,7 +84,7 @@ struct Incoming: Sendable {
   var isConnected = false
 
   /// Puts a buffer's chunks into the lanes. Returns how many were refused.
-  func take(_ buffer: AudioBuffer, arrivedAt arrival: Micros) -> Int {
+  func accept(_ buffer: AudioBuffer, arrivedAt arrival: Micros) -> Int {
     var refused = 0
     var first = 0
     for place in 0..<buffer.chunkCount {

@@ -19,19 +19,19 @@ struct RealtimePriority {
   init(at now: Micros) {
     budget = UrgencyBudget(used: Self.used, at: now)
     // If the program runs in another scheduling class, a user chose that class on purpose.
-    isGranted = Self.policy == SCHED_OTHER && Self.take(SCHED_RR, Self.priority)
+    isGranted = Self.policy == SCHED_OTHER && Self.setPolicy(SCHED_RR, Self.priority)
     if isGranted { state = .realTime }
   }
 
   /// Checks the budget. Call this after each turn of the thread.
-  mutating func look(at now: Micros) {
+  mutating func poll(at now: Micros) {
     guard isGranted else { return }
     budget.note(used: Self.used, at: now)
     switch (state, budget.isSpent) {
     case (.realTime, true):
-      if Self.take(SCHED_OTHER, 0) { state = .slowed }
+      if Self.setPolicy(SCHED_OTHER, 0) { state = .slowed }
     case (.slowed, false):
-      isGranted = Self.take(SCHED_RR, Self.priority)
+      isGranted = Self.setPolicy(SCHED_RR, Self.priority)
       state = isGranted ? .realTime : .ordinary
     case (.realTime, false), (.slowed, true), (.ordinary, _): break
     }
@@ -40,7 +40,7 @@ struct RealtimePriority {
   private static var policy: Int32 { sched_getscheduler(0) & ~Self.resetOnFork }
 
   /// Applies to this thread only; threads that it starts do not inherit it.
-  private static func take(_ policy: Int32, _ priority: Int32) -> Bool {
+  private static func setPolicy(_ policy: Int32, _ priority: Int32) -> Bool {
     var wanted = sched_param()
     wanted.sched_priority = priority
     return sched_setscheduler(0, policy | Self.resetOnFork, &wanted) == 0

@@ -15,5 +15,6 @@ import BeatMath
 // and the stream has one line from places to time, found from their stamps. Each output frame is computed
 // from these two, never by counting frames, so that a lost, late or doubled chunk moves nothing else.
 //
-// Start reading at `OutputPeriod` (one period of an output), then `Playout`: `take` in Playout+Take.swift,
-// `render` in Playout+Render.swift. Sending is [network] except for the stamp; receiving is [audio].
+// Start reading at `OutputPeriod` (one period of an output), then `Playout`: `insert` in
+// Playout+Insert.swift, `render` in Playout+Render.swift. Sending is [network] except for the stamp;
+// receiving is [audio].

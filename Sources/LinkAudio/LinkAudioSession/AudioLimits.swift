@@ -77,7 +77,7 @@ package enum AudioLimits {
   package static var requestPeriod: Micros { Micros(1_250_000) }
   /// If a peer's channel stays silent for this time and as many requests, the peer may need our placeholder.
   /// A peer that sends to listeners without channels does so within a tenth of a second.
-  static var placeholderPatience: Micros { Micros(700_000) }
+  static var placeholderDelay: Micros { Micros(700_000) }
   static var placeholderRequests: Int { 2 }
   /// A peer forgets a channel of ours within this time after its bye.
   static var placeholderMemory: Micros { Micros(6_000_000) }

@@ -36,7 +36,7 @@ struct Channels: Sendable {
 
   subscript(id: ChannelID) -> Known? { known[id] }
 
-  mutating func hear(
+  mutating func receive(
     _ listed: ListedChannel, of peer: NodeID, in session: SessionID, at route: AudioRoute, until: Micros
   ) -> News {
     if nextExpiry == nil { nextExpiry = until }

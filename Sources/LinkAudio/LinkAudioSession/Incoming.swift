@@ -5,7 +5,7 @@ internal import LinkWire
 
 // How we react to messages of peers, except audio (facts: link-audio 3.3 to 3.7).
 extension LinkAudioSession {
-  mutating func hear(_ datagram: AudioMessage, from route: AudioRoute, on gateway: Int) {
+  mutating func receive(_ datagram: AudioMessage, from route: AudioRoute, on gateway: Int) {
     guard
       let place = receivers.firstIndex(where: {
         $0.node == datagram.node && $0.route == route && isMember($0)
@@ -17,13 +17,13 @@ extension LinkAudioSession {
       }
       return
     }
-    guard receivers[place].messages.take(at: uptime.now), messages.take(at: uptime.now) else {
+    guard receivers[place].messages.trySpend(at: uptime.now), messages.trySpend(at: uptime.now) else {
       counters.flooded &+= 1
       return
     }
     switch datagram.body {
-    case .announcement(let announcement): hear(announcement, from: place)
-    case .pong(let echo): hear(echo, from: place)
+    case .announcement(let announcement): receive(announcement, from: place)
+    case .pong(let echo): receive(echo, from: place)
     case .byes(let ids):
       guard isProven(place) else { return }
       for index in 0..<ids.count { takeBye(ids[index], of: place) }
@@ -45,20 +45,21 @@ extension LinkAudioSession {
 
   /// Answers a ping of a sender that knows us before we know it. Until we answer, it tells us no channels.
   private mutating func answerStranger(_ echo: AudioEcho, at route: AudioRoute, on gateway: Int) {
-    guard gateways[gateway].pongs.take(at: uptime.now) else {
+    guard gateways[gateway].pongs.trySpend(at: uptime.now) else {
       counters.unanswered &+= 1
       return
     }
     emit(.send(.pong(echo, from: node), to: route.endpoint, on: route.gateway))
   }
 
-  private mutating func hear(_ announcement: AudioAnnouncement, from place: Int) {
+  private mutating func receive(_ announcement: AudioAnnouncement, from place: Int) {
     let receiver = receivers[place]
     if let echo = announcement.ping {
       emit(.send(.pong(echo, from: node), to: receiver.route.endpoint, on: receiver.route.gateway))
     }
     guard isProven(place) else { return }
-    guard receivers[place].announcements.take(at: uptime.now), announcements.take(at: uptime.now) else {
+    guard receivers[place].announcements.trySpend(at: uptime.now), announcements.trySpend(at: uptime.now)
+    else {
       counters.flooded &+= 1
       return
     }
@@ -69,7 +70,7 @@ extension LinkAudioSession {
     }
     let until = uptime.now + AudioRules.lifetime
     for channel in announcement.channels where !isOurs(channel.channel) {
-      switch channels.hear(
+      switch channels.receive(
         channel, of: receiver.node, in: announcement.session, at: receiver.route, until: until)
       {
       case .nothing: break
@@ -91,13 +92,13 @@ extension LinkAudioSession {
     }
   }
 
-  private mutating func hear(_ echo: AudioEcho, from place: Int) {
+  private mutating func receive(_ echo: AudioEcho, from place: Int) {
     let receiver = receivers[place]
     guard !receivers.contains(where: { $0.isRival(of: receiver) && $0.isAnswering(at: uptime.now) }) else {
       counters.unproven &+= 1
       return
     }
-    switch receivers[place].hear(echo, at: uptime.now) {
+    switch receivers[place].receive(echo, at: uptime.now) {
     case .stray: counters.strayPongs &+= 1
     case .provenAgain: areWaysDue = true
     case .proven:

@@ -138,8 +138,8 @@ package struct LinkAudioSession: Sendable {
       return nil
     }
     let route = AudioRoute(gateway, source)
-    if case .audio(let buffer) = datagram.body { return take(buffer, from: route) }
-    hear(datagram, from: route, on: place)
+    if case .audio(let buffer) = datagram.body { return accept(buffer, from: route) }
+    receive(datagram, from: route, on: place)
     settle()
     return nil
   }

@@ -104,7 +104,7 @@ struct Receiver: Sendable {
   enum Answer { case stray, proven, provenAgain }
 
   /// Matches an echo with its ping, once. The caller checks that it came from this endpoint.
-  mutating func hear(_ echo: AudioEcho, at now: Micros) -> Answer {
+  mutating func receive(_ echo: AudioEcho, at now: Micros) -> Answer {
     guard let place = pings.firstIndex(where: { $0.echo == echo }) else { return .stray }
     roundTrips.add(now - pings[place].sent)
     pings.remove(at: place)

@@ -33,7 +33,7 @@ struct Source: Sendable {
   /// Whether several requests in a row have brought no audio.
   func isUnanswered(at now: Micros) -> Bool {
     tries > AudioLimits.placeholderRequests
-      && silentSince.map { now >= $0 + AudioLimits.placeholderPatience } ?? false
+      && silentSince.map { now >= $0 + AudioLimits.placeholderDelay } ?? false
   }
 
   /// Starts over with a request now: the first route to the peer appeared, or it changed.
@@ -124,7 +124,7 @@ extension LinkAudioSession {
   /// it, and only in our session's beats.
   ///
   /// Runs for each audio datagram, so it neither allocates nor searches more than the few sources.
-  mutating func take(_ buffer: AudioBuffer, from route: AudioRoute) -> (
+  mutating func accept(_ buffer: AudioBuffer, from route: AudioRoute) -> (
     source: SourceID, buffer: AudioBuffer
   )? {
     for place in sources.indices {

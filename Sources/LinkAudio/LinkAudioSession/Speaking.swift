@@ -33,7 +33,7 @@ extension LinkAudioSession {
   private mutating func mayPing(_ receiver: Receiver) -> Bool {
     guard let place = index(of: receiver.route.gateway) else { return false }
     return receiver.wasPinged
-      ? gateways[place].pings.take(at: uptime.now) : gateways[place].firstPings.take(at: uptime.now)
+      ? gateways[place].pings.trySpend(at: uptime.now) : gateways[place].firstPings.trySpend(at: uptime.now)
   }
 
   /// By its key, this entry is the sender's wall-clock time, which only the sender uses. Ours looks like a

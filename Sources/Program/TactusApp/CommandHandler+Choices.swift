@@ -10,7 +10,7 @@ extension CommandHandler {
   var takesKeys: Bool { surface != nil }
 
   /// Makes a change that the present state may refuse. [any]
-  func attempt(_ lasts: Bool, _ change: (inout SurfaceState) throws(Refusal) -> Void) -> Verdict {
+  func attempt(_ lasts: Bool, _ change: (inout SurfaceState) throws(Refusal) -> Void) -> Reply {
     do throws(Refusal) {
       var state = state
       try change(&state)
@@ -23,7 +23,7 @@ extension CommandHandler {
   }
 
   /// Takes over all choices of a configuration. [control]
-  func take(_ configuration: Configuration) {
+  func apply(_ configuration: Configuration) {
     choose(true) { configuration.choose(in: &$0) }
   }
 

@@ -17,7 +17,7 @@ import TactusOSC
 /// A command that touches the session goes to Link at once, one that touches the sound to the audio thread at
 /// once. One that needs JACK waits for the control thread, which is woken.
 final class CommandHandler: SessionObserver {
-  private struct Held {
+  private struct State {
     /// The user's choices are kept here and nowhere else.
     var state: SurfaceState
     /// The same without the choices of controllers that are not paired: those are not remembered.
@@ -56,22 +56,22 @@ final class CommandHandler: SessionObserver {
 
   let link: Link
   private let exchange: AudioExchange
-  private let door: SessionDoor
-  private let held: Mutex<Held>
+  private let door: SessionActions
+  private let held: Mutex<State>
   let bend = HeldBend()
   let wake: @Sendable () -> Void
   /// Rings when a choice or the session has changed: the view waits for the effect of a key.
   let news = WakeUp()
 
   init(
-    link: Link, exchange: AudioExchange, door: SessionDoor, state: SurfaceState,
+    link: Link, exchange: AudioExchange, door: SessionActions, state: SurfaceState,
     wake: @escaping @Sendable () -> Void
   ) {
     self.link = link
     self.exchange = exchange
     self.door = door
     self.wake = wake
-    held = Mutex(Held(state: state, lasting: state, wantsTimebase: state.choices.lead.wantsTimebase))
+    held = Mutex(State(state: state, lasting: state, wantsTimebase: state.choices.lead.wantsTimebase))
   }
 
   var state: SurfaceState { held.withLock { $0.state } }
@@ -121,7 +121,7 @@ final class CommandHandler: SessionObserver {
     held.withLock { held in
       let before = held.state
       change(&held.state)
-      held.launch?.look(at: held.state.transport, Link.clock())
+      held.launch?.poll(at: held.state.transport, Link.clock())
       if held.launch?.isOver == true {
         held.launch = nil
         publish(held)
@@ -180,10 +180,10 @@ final class CommandHandler: SessionObserver {
 
   // MARK: orders [any]
 
-  func obey(_ order: Order) -> Verdict { obey(order.command, at: order.time, lasts: order.isPaired) }
+  func obey(_ order: Order) -> Reply { obey(order.command, at: order.time, lasts: order.isPaired) }
 
   /// `time`: when the change was meant to happen. `lasts`: whether tactus still has it after a restart.
-  func obey(_ command: Command, at time: Micros, lasts: Bool = true) -> Verdict {
+  func obey(_ command: Command, at time: Micros, lasts: Bool = true) -> Reply {
     switch command {
     case .tempo(let tempo): return setTempo(tempo, bentFrom: nil, at: time)
     case .bentTempo(let tempo, let below): return setTempo(tempo, bentFrom: below, at: time)
@@ -224,19 +224,19 @@ final class CommandHandler: SessionObserver {
   static let tooFar = Refusal(.range, "farther than JACK can count its frames")
 
   /// Without a JACK server, sets the session's playing state if starts and stops are synced. nil: otherwise.
-  private func playAlone(_ isPlaying: Bool?, at time: Micros) -> Verdict? {
+  private func playAlone(_ isPlaying: Bool?, at time: Micros) -> Reply? {
     let state = held.withLock { $0.state }
     guard !state.jackConnected, state.choices.syncsStartStop else { return nil }
     link.updateAppState { $0.setPlaying(isPlaying ?? !$0.isPlaying, at: time) }
     return .accepted
   }
 
-  private func start(_ launch: LaunchMoment?) -> Verdict {
+  private func start(_ launch: LaunchMoment?) -> Reply {
     if let launch { ask(for: launch) }
     return wish(.start(nil))
   }
 
-  private func stop() -> Verdict {
+  private func stop() -> Reply {
     ask(for: nil)
     return wish(.stop)
   }
@@ -249,8 +249,8 @@ final class CommandHandler: SessionObserver {
     }
   }
 
-  private func wish(_ wish: Command) -> Verdict {
-    let verdict: Verdict = held.withLock { held in
+  private func wish(_ wish: Command) -> Reply {
+    let verdict: Reply = held.withLock { held in
       guard held.state.jackConnected else { return .notNow("no JACK server") }
       guard held.wishes.count < Self.wishLimit else { return .notNow("too much at once") }
       held.wishes.append(wish)
@@ -291,5 +291,5 @@ final class CommandHandler: SessionObserver {
   }
 
   /// Call it with the lock held: `exchange` allows one writer at a time.
-  private func publish(_ held: Held) { exchange.publish(held.settings) }
+  private func publish(_ held: State) { exchange.publish(held.settings) }
 }

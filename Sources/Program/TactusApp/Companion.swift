@@ -41,14 +41,14 @@ struct Companion {
   }
 
   /// Returns a line once, when the program has ended: how it ended, and where its messages are.
-  mutating func look() -> String? {
+  mutating func poll() -> String? {
     var status: Int32 = 0
     guard !hasEnded else { return nil }
     let found = waitpid(process, &status, WNOHANG)
     guard found != 0 else { return nil }
     if found < 0 {
       looks &+= 1
-      // `look` is called every 2 to 20 ms; /proc is read less often.
+      // `poll` is called every 2 to 20 ms; /proc is read less often.
       if isJoined, looks % 50 != 0 { return nil }
       if Self.isAlive(process) {
         isJoined = true

@@ -4,7 +4,7 @@ import Glibc
 /// Runs `tactus doctor` as a program of its own for a visitor of the page: it may hang where JACK's server
 /// hangs, and it sees JACK as any new client does.
 enum DoctorVisit {
-  private static let patienceMillis: Int32 = 20_000
+  private static let timeoutMillis: Int32 = 20_000
   private static let longest = 65_536
   private static let mostDescriptors: Int32 = 1024
 
@@ -57,7 +57,7 @@ enum DoctorVisit {
     var chunk = [UInt8](repeating: 0, count: 8192)
     while heard.count < longest {
       var place = pollfd(fd: end, events: Int16(POLLIN), revents: 0)
-      guard poll(&place, 1, patienceMillis) > 0 else { return nil }
+      guard poll(&place, 1, timeoutMillis) > 0 else { return nil }
       let count = Glibc.read(end, &chunk, chunk.count)
       guard count > 0 else { return heard.isEmpty ? nil : heard }
       heard += chunk[..<count]

@@ -54,7 +54,7 @@ enum AcceptChoice: Equatable, OptionValueType {
     case .at(let address?, let port?): ["\(Endpoint(address, port: port))"]
     }
   }
-  mutating func take(_ text: String) { self = AcceptChoice(written: text) ?? self }
+  mutating func parse(_ text: String) { self = AcceptChoice(written: text) ?? self }
 }
 
 extension Configuration {

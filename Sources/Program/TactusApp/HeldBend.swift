@@ -7,7 +7,7 @@ import Synchronization
 /// The tempos that a bend gave the session, and the tempo below them. tactus remembers and saves only the
 /// tempo below, and gives it back to the session when it ends. [any]
 final class HeldBend: Sendable {
-  private struct Held {
+  private struct State {
     var below: Tempo
     /// Microseconds per beat as ordered, the latest last. The session shows each of them later than it was
     /// ordered, and in whole microseconds once a peer has passed it on (facts: link 5).
@@ -19,14 +19,14 @@ final class HeldBend: Sendable {
   /// peer's tempo, until the session shows the next one.
   private static let mostTempos = 64
 
-  private let held = Mutex<Held?>(nil)
+  private let held = Mutex<State?>(nil)
 
   /// Notes an ordered tempo. `below`: the tempo that it bends; nil: it is no bend.
   func ordered(_ tempo: Tempo, below: Tempo?) {
     held.withLock { held in
       guard let below else { return held = nil }
       let earlier = held?.beats.suffix(Self.mostTempos - 1) ?? []
-      held = Held(below: below.clamped, beats: earlier + [tempo.clamped.microsPerBeat])
+      held = State(below: below.clamped, beats: earlier + [tempo.clamped.microsPerBeat])
     }
   }
 
@@ -61,7 +61,7 @@ final class HeldBend: Sendable {
 
 extension CommandHandler {
   /// Sets the session's tempo. `below`: the tempo that it bends; nil: it is no bend. [any]
-  func setTempo(_ tempo: Tempo, bentFrom below: Tempo?, at time: Micros) -> Verdict {
+  func setTempo(_ tempo: Tempo, bentFrom below: Tempo?, at time: Micros) -> Reply {
     if let leader = state.leading.leader { return .notNow("\(leader) leads the tempo") }
     bend.ordered(tempo, below: below)
     link.updateAppState { $0.setTempo(tempo.beatsPerMinute, at: time) }

@@ -16,9 +16,9 @@ enum LastResort {
   private static let oneQuestion: Int64 = 200
   /// Limits in milliseconds: for an end that was asked for twice at one moment; for a main thread that has
   /// not noticed the request, since it asks a JACK server that may only be busy; and for every end.
-  private static let patienceWithTwo: Int64 = 2000
-  private static let patienceUnheard: Int64 = 4000
-  private static let patienceMillis: Int64 = 10_000
+  private static let secondSignalMillis: Int64 = 2000
+  private static let unnoticedMillis: Int64 = 4000
+  private static let timeoutMillis: Int64 = 10_000
   /// Seconds for the work of this thread; then SIGALRM ends the program.
   private static let mercy: UInt32 = 2
 
@@ -64,12 +64,12 @@ enum LastResort {
     asked.store(true, ordering: .releasing)
     Signals.wake()
     let first = now
-    var limit = first + patienceMillis
-    while now < limit, isHeard.load(ordering: .relaxed) || now < first + patienceUnheard {
+    var limit = first + timeoutMillis
+    while now < limit, isHeard.load(ordering: .relaxed) || now < first + unnoticedMillis {
       let rest = min(limit - now, 100)
       var wait = timespec(tv_sec: 0, tv_nsec: Int(rest) * 1_000_000)
       guard sigtimedwait(&ends, nil, &wait) > 0 else { continue }
-      limit = now - first < oneQuestion ? first + patienceWithTwo : now
+      limit = now - first < oneQuestion ? first + secondSignalMillis : now
     }
     alarm(mercy)
     takeLeave()

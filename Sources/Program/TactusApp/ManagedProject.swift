@@ -63,7 +63,7 @@ final class ManagedProject {
   func tell(_ line: String) { session.tell(line, priority: 1) }
 
   /// Obeys the manager and reports to it; `configuration` is the present one.
-  func look(_ configuration: Configuration, host: JACKHost, links: String, at now: Micros) {
+  func poll(_ configuration: Configuration, host: JACKHost, links: String, at now: Micros) {
     for output in session.step(at: now) {
       switch output {
       case .save: session.saved(save(configuration, host: host))

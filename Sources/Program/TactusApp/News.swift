@@ -177,7 +177,7 @@ struct PlayNews {
   /// A tempo that stays for this time is reported: the hand at the fader has come to rest.
   static let rest = Micros(500_000)
   /// By then a patchbay, or tactus itself with `--autoconnect`, has connected the click.
-  static let patience = Micros(3_000_000)
+  static let connectTimeout = Micros(3_000_000)
 
   private var before: SurfaceState?
   private var clickLostSince: Micros?
@@ -191,7 +191,7 @@ struct PlayNews {
     if state.isClickLost {
       let since = clickLostSince ?? now
       clickLostSince = since
-      if !saidClickIsLost, now - since >= Self.patience {
+      if !saidClickIsLost, now - since >= Self.connectTimeout {
         saidClickIsLost = true
         lines.append(
           "the click is connected to nothing: connect click_1 in a patchbay, or start tactus with --autoconnect"
@@ -231,7 +231,7 @@ struct PeerList {
   private var count = 0
   private var asked: Micros?
 
-  mutating func look(at now: Micros, count: Int, _ ask: () -> String) -> String {
+  mutating func poll(at now: Micros, count: Int, _ ask: () -> String) -> String {
     guard count > 0 else {
       (text, self.count) = ("", 0)
       return text

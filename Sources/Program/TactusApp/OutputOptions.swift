@@ -79,7 +79,7 @@ struct CarriedOutputs {
 
 extension CommandHandler {
   /// Adds an output, or gives the output of this name other settings. [any]
-  func put(_ output: NamedOutput, lasts: Bool) -> Verdict {
+  func put(_ output: NamedOutput, lasts: Bool) -> Reply {
     let present = state.outputs
     let isNew = !present.contains { $0.name == output.name }
     guard !isNew || present.count < OutputSettings.limit else {
@@ -100,7 +100,7 @@ extension CommandHandler {
   }
 
   /// [any]
-  func removeOutput(_ name: String, lasts: Bool) -> Verdict {
+  func removeOutput(_ name: String, lasts: Bool) -> Reply {
     guard state.outputs.contains(where: { $0.name == name }) else {
       return .notNow("there is no such output")
     }

@@ -14,7 +14,7 @@ final class PageServer: Sendable {
   /// How often the addresses of this machine are looked up: they come and go.
   private static let interval = Micros(2_000_000)
 
-  private struct Held {
+  private struct State {
     var web: Web?
     var surface: OSCSurface?
     var configuration: Configuration?
@@ -25,7 +25,7 @@ final class PageServer: Sendable {
   }
 
   private let secrets: SecretFile
-  private let held = Mutex(Held())
+  private let held = Mutex(State())
 
   init(_ secrets: SecretFile) { self.secrets = secrets }
 
@@ -45,7 +45,7 @@ final class PageServer: Sendable {
     guard let surface, !settings.listen.isEmpty || settings.query != nil else { return nil }
     do throws(OpenFailure) {
       let web = try Web(
-        settings, secret: { [secrets] in secrets.look() }, surface: surface, doctor: DoctorVisit.report
+        settings, secret: { [secrets] in secrets.current() }, surface: surface, doctor: DoctorVisit.report
       ) { notice in
         if notice.isComplaint { Console.complain(notice.text) } else { Console.say(notice.text) }
       }
@@ -60,7 +60,7 @@ final class PageServer: Sendable {
   /// Opens or closes the page to the network. [control]
   ///
   /// - Returns: the page's addresses and the missing ones, if they were looked up again.
-  func look(isOpen: Bool, at now: Micros) -> (reach: PageReach, lacks: [String], isNew: Bool)? {
+  func poll(isOpen: Bool, at now: Micros) -> (reach: PageReach, lacks: [String], isNew: Bool)? {
     held.withLock { held in
       if isOpen != held.isOpen { turn(&held, isOpen: isOpen) }
       let endpoints = held.web?.endpoints ?? []
@@ -74,7 +74,7 @@ final class PageServer: Sendable {
     }
   }
 
-  private func turn(_ held: inout Held, isOpen: Bool) {
+  private func turn(_ held: inout State, isOpen: Bool) {
     held.isOpen = isOpen
     held.next = .zero
     guard var configuration = held.configuration else { return }

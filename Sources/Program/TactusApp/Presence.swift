@@ -26,7 +26,7 @@ struct Presence {
   }
 
   /// A user who moves a cable unplugs it first; the session must not be left because of that.
-  static let patience = Micros(1_000_000)
+  static let recablingTime = Micros(1_000_000)
 
   var life: Life
   private(set) var isActive: Bool
@@ -44,7 +44,7 @@ struct Presence {
       : "Ableton Link rests: tactus is in the background, nothing rolls and no port is connected"
   }
 
-  /// Returns `isActive`. A reason counts at once, the lack of all reasons only after `patience`.
+  /// Returns `isActive`. A reason counts at once, the lack of all reasons only after `recablingTime`.
   mutating func judge(_ signs: ActivitySignals, at now: Micros) -> Bool {
     if life == .always || signs.giveReason {
       idleSince = nil
@@ -52,7 +52,7 @@ struct Presence {
     } else if signs.isConnected == nil {
       idleSince = nil
     } else if let idleSince {
-      if now - idleSince >= Self.patience { isActive = false }
+      if now - idleSince >= Self.recablingTime { isActive = false }
     } else {
       idleSince = now
     }

@@ -11,7 +11,7 @@ struct RoomsWatch {
   private var told: (choices: FarChoices, meter: Meter, calls: [String])?
   private static let period = Micros(500_000)
 
-  mutating func look(at link: Link, _ state: SurfaceState, for desk: CommandHandler) -> [String] {
+  mutating func poll(at link: Link, _ state: SurfaceState, for desk: CommandHandler) -> [String] {
     let wanted = (choices: state.choices.far, meter: state.choices.meter, calls: state.calls)
     if told.map({ $0 != wanted }) ?? true {
       told = wanted

@@ -43,7 +43,7 @@ extension ValueRule {
 
 extension CommandHandler {
   /// Adds a song at the end of the set list, or gives the song of this title other commands. [any]
-  func put(_ song: SetSong, lasts: Bool) -> Verdict {
+  func put(_ song: SetSong, lasts: Bool) -> Reply {
     let present = state.songs
     guard present.count < SetSong.limit || present.contains(where: { $0.title == song.title }) else {
       return .notNow("\(SetSong.limit) are all there can be")
@@ -59,7 +59,7 @@ extension CommandHandler {
   }
 
   /// [any]
-  func removeSong(_ title: String, lasts: Bool) -> Verdict {
+  func removeSong(_ title: String, lasts: Bool) -> Reply {
     guard state.songs.contains(where: { $0.title == title }) else { return .notNow("there is no such song") }
     choose(lasts) { $0.songs.removeAll { $0.title == title } }
     return .accepted

@@ -19,7 +19,7 @@ struct SoundShelf {
   }
 
   /// Replaces the files from the next `put` on. If one of them can't be read, the old ones stay.
-  mutating func take(_ paths: Configuration.SoundPaths) throws(SoundFileError) {
+  mutating func load(_ paths: Configuration.SoundPaths) throws(SoundFileError) {
     files = try Self.files(paths)
     rendered = nil
   }

@@ -27,7 +27,7 @@ enum PortChoice: Equatable, OptionValueType {
   var port: UInt16? { if case .at(let port) = self { port } else { nil } }
 
   var texts: [String] { [port.map { "\($0)" } ?? "\(self)"] }
-  mutating func take(_ text: String) { self = text == "off" ? .off : UInt16(text).map { .at($0) } ?? .on }
+  mutating func parse(_ text: String) { self = text == "off" ? .off : UInt16(text).map { .at($0) } ?? .on }
 }
 
 extension Configuration {

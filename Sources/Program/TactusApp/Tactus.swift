@@ -68,7 +68,7 @@ public enum Tactus {
       return .failure
     }
     do {
-      return try Studio(startup, to: rooms, in: project).play(until: signals)
+      return try App(startup, to: rooms, in: project).play(until: signals)
     } catch {
       Console.complain(error.description)
       project?.failed(error.description)

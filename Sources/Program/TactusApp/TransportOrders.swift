@@ -92,20 +92,20 @@ struct AskedLaunch {
   /// JACK shows a change within a few cycles, or never. Until then it may show the old state.
   private static let reaction = Micros(100_000)
   /// A start that has not begun within this time never does: it may wait behind a stop.
-  private static let patience = TransportPlan.answerTimeout + TransportPlan.answerTimeout
+  private static let startTimeout = TransportPlan.answerTimeout + TransportPlan.answerTimeout
 
   init(_ moment: LaunchMoment, at time: Micros) {
     self.moment = moment
     asked = time
   }
 
-  mutating func look(at transport: SurfaceState.Transport, _ time: Micros) {
+  mutating func poll(at transport: SurfaceState.Transport, _ time: Micros) {
     let age = time - asked
     // Until then the transport may show a song that stops first, or another start that waits.
     guard age >= Self.reaction else { return }
     switch transport {
     case .waiting: wasSeen = true
-    case .stopped where !wasSeen && age < Self.patience: break
+    case .stopped where !wasSeen && age < Self.startTimeout: break
     case .stopped, .rolling: isOver = true
     }
   }

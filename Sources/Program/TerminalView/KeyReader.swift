@@ -9,7 +9,7 @@ public struct KeyReader {
   }
 
   /// The Escape key sends one byte; every other key that begins with this byte sends the rest at once.
-  private static let patience = Micros(50_000)
+  private static let escapeTimeout = Micros(50_000)
   /// Longer sequences are no key.
   private static let longest = 16
 
@@ -22,7 +22,7 @@ public struct KeyReader {
   /// When to call `pause`, if no byte comes before.
   public var deadline: Micros? {
     guard case .escape = place else { return nil }
-    return last + Self.patience
+    return last + Self.escapeTimeout
   }
 
   /// Call it at the deadline: the Escape key was pressed if no byte came since.

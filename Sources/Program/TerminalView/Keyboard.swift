@@ -29,7 +29,7 @@ public struct Keyboard: Sendable {
   private static let resolve = Micros(3_000_000)
   /// How long an unfinished tempo waits: a digit touched by accident must not change what Enter does an hour
   /// later.
-  private static let patience = Micros(10_000_000)
+  private static let typingTimeout = Micros(10_000_000)
   /// The address that moves the click, and how long its number stays on the screen after a key.
   static let tuning = "click/offset/nudge"
   private static let tuningTime = Micros(4_000_000)
@@ -123,7 +123,8 @@ public struct Keyboard: Sendable {
     let isNumber = text.utf8.count <= Self.longest && text.count { $0 == "." } <= 1
     typing =
       text.isEmpty
-      ? nil : OptionValueType(text: isNumber ? text : String(text.dropLast()), until: now + Self.patience)
+      ? nil
+      : OptionValueType(text: isNumber ? text : String(text.dropLast()), until: now + Self.typingTimeout)
     return nil
   }
 

@@ -107,13 +107,13 @@ struct Arguments: Sendable {
       guard index < words.count else {
         return .failure(Refusal(text: "\(word) is not an option, or lacks its value"))
       }
-      if let refusal = arguments.take(word, words[index]) { return .failure(refusal) }
+      if let refusal = arguments.parse(word, words[index]) { return .failure(refusal) }
       index += 1
     }
     return .success(arguments)
   }
 
-  private mutating func take(_ option: String, _ value: String) -> Refusal? {
+  private mutating func parse(_ option: String, _ value: String) -> Refusal? {
     let isTaken: Bool
     switch option {
     case "--seed":

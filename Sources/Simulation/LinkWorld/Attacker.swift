@@ -37,7 +37,7 @@ final class Attacker: Guest {
   }
 
   /// Answers a peer's ping with a false time.
-  func hear(
+  func receive(
     _ packet: Packet, from source: Endpoint, on interface: Int, via channel: Channel, in world: LinkWorld
   ) {
     guard world.now < end, channel == .measurement, let claim = claims[interface] else { return }

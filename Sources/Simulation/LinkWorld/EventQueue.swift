@@ -36,7 +36,7 @@ struct EventQueue<Event> {
     }
   }
 
-  mutating func take() -> Event? {
+  mutating func removeFirst() -> Event? {
     guard let first = items.first, let last = items.popLast() else { return nil }
     guard !items.isEmpty else { return first.event }
     items.withUnsafeMutableBufferPointer { items in

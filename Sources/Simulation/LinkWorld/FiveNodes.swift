@@ -14,7 +14,7 @@ package struct FiveNodes: Sendable {
     /// All hear each other; two pairs hear the peer between them; each hears its neighbours.
     case connected, bridge, line
 
-    func hear(_ first: Int, _ second: Int) -> Bool {
+    func reaches(_ first: Int, _ second: Int) -> Bool {
       switch self {
       case .connected: true
       case .bridge: first == 2 || second == 2 || (first < 2) == (second < 2)
@@ -104,7 +104,7 @@ package struct FiveNodes: Sendable {
     }
     var segment = 0
     for first in 0..<5 {
-      for second in first + 1..<5 where topology.hear(first, second) {
+      for second in first + 1..<5 where topology.reaches(first, second) {
         world.join(first, second, bySegment: segment, FarConditions())
         segment += 1
       }
@@ -125,7 +125,7 @@ package struct FiveNodes: Sendable {
     let owners = Dictionary(uniqueKeysWithValues: ends)
     let start = Self.settled
     world.path = { [self, unowned world] sender, target, dice in
-      guard let from = owners[sender], let to = owners[target], topology.hear(from, to) else { return nil }
+      guard let from = owners[sender], let to = owners[target], topology.reaches(from, to) else { return nil }
       let spell = (world.now - start).count / Self.spell.count
       let isSlow = world.now > start && spell % 2 == 1 && from != 0
       return Micros(200) + (isSlow ? drawn(&dice) : .zero)

@@ -138,7 +138,7 @@ public final class LinkWorld {
 
   /// Processes everything due until `end`, in order; then `now` is `end`.
   public func run(until end: Micros) {
-    while let time = queue.nextTime, time <= end, let next = queue.take() {
+    while let time = queue.nextTime, time <= end, let next = queue.removeFirst() {
       now = time
       switch next {
       case .delivery(let delivery): deliver(delivery)
@@ -258,7 +258,7 @@ public final class LinkWorld {
     let source = delivery.channel & 2 != 0 ? sender.measurement : sender.discovery
     let channel: Channel = delivery.channel & 1 != 0 ? .measurement : .discovery
     if let guest = guests[target] {
-      return guest.hear(packet, from: source, on: target, via: channel, in: self)
+      return guest.receive(packet, from: source, on: target, via: channel, in: self)
     }
     guard peers[peer].machine.isEnabled else { return }
     datagramsDelivered += 1

@@ -26,6 +26,6 @@ extension LinkWorld {
 /// A participant on the wire that is not one of our peers: a reference peer or an attacker.
 public protocol Guest: AnyObject {
   /// Receives a datagram at its interface. It may answer by `LinkWorld.send`.
-  func hear(
+  func receive(
     _ packet: Packet, from source: Endpoint, on interface: Int, via channel: Channel, in world: LinkWorld)
 }

@@ -101,11 +101,11 @@ final class ReferencePeer: Guest {
     if now == 0 && count > 0 { reset(in: world) }
   }
 
-  func hear(
+  func receive(
     _ packet: Packet, from source: Endpoint, on interface: Int, via channel: Channel, in world: LinkWorld
   ) {
     packet.withUnsafeBytes { bytes in
-      if channel == .measurement { return hearMeasurement(bytes, from: source, in: world) }
+      if channel == .measurement { return receiveMeasurement(bytes, from: source, in: world) }
       switch try? decodeDiscovery(bytes) {
       case .alive(let state, let ttl):
         guard state.node != node else { return }
@@ -166,7 +166,8 @@ final class ReferencePeer: Guest {
     world.send(ping, from: interface, to: .endpoint(running.endpoint), via: .measurement)
   }
 
-  private func hearMeasurement(_ bytes: UnsafeRawBufferPointer, from source: Endpoint, in world: LinkWorld) {
+  private func receiveMeasurement(_ bytes: UnsafeRawBufferPointer, from source: Endpoint, in world: LinkWorld)
+  {
     switch try? decodeMeasurement(bytes) {
     case .ping(let echo):
       let pong = encodePong(session: session, ghost: ghost.ghost(atHost: world.now), echoing: echo)

@@ -30,7 +30,7 @@ package struct Simulation {
 
   /// How long peers may take to find one session again. A measurement over a network that loses 30 % takes
   /// seconds and may fail; two sessions that should have merged measure each other again after some seconds.
-  package static let patience = Micros(240_000_000)
+  package static let mergeTimeout = Micros(240_000_000)
   private static let step = Micros(50_000)
   /// Time to live, grace period and a margin.
   private static let expiry = Micros(6_500_000)
@@ -172,7 +172,7 @@ package struct Simulation {
     }
     for interface in world.interfaces.indices { world.place(interface, inPart: 0) }
     while let reason = disagreement() {
-      if world.now - peace > Simulation.patience {
+      if world.now - peace > Simulation.mergeTimeout {
         referee.blame(.allAgree, at: world.now, reason)
         return
       }

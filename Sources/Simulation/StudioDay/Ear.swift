@@ -164,7 +164,7 @@ struct Ear {
   /// Counts an event that was sent but is suppressed: a planted fault.
   mutating func miss() { heard += 1 }
 
-  mutating func hear(at time: Double) {
+  mutating func listen(at time: Double) {
     heard += 1
     silence = 0
     defer { (lastHeard, wasInDoubt) = (time, isTimeInDoubt) }

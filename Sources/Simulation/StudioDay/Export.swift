@@ -19,7 +19,7 @@ struct Export {
   }
 
   /// Judges a click, at a frame of this cycle as heard.
-  mutating func hear(at frame: Double, _ time: Double) {
+  mutating func listen(at frame: Double, _ time: Double) {
     clicks += 1
     let number = ((place + frame) / beat).rounded()
     let away = place + frame - number * beat

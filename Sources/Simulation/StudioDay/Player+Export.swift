@@ -92,12 +92,12 @@ extension Player {
   }
 
   func listenToExport(_ events: MIDIEvents) {
-    for index in 0..<events.count { receiver.hear(events[index], at: driver.due) }
+    for index in 0..<events.count { receiver.receive(events[index], at: driver.due) }
     guard export != nil, case .rolling = transport.state, let tempo = exportSession?.tempo else {
       return
     }
     for frame in 0..<Int(plan.frames) where click[frame] != 0 {
-      export?.hear(at: Double(frame), driver.due)
+      export?.listen(at: Double(frame), driver.due)
     }
     export?.see(
       sync.bbt(nextFrame: transport.frame &+ plan.frames), beatsPerMinute: tempo, after: plan.frames,

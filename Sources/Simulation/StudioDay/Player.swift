@@ -201,8 +201,8 @@ extension Player {
     for index in 0..<events.count {
       let event = events[index]
       let time = heard(Int(event.frame), latencies[.clock])
-      receiver.hear(event, at: time)
-      if event.status == MIDI.clock { hearClock(at: time) }
+      receiver.receive(event, at: time)
+      if event.status == MIDI.clock { receiveClock(at: time) }
     }
   }
 
@@ -218,18 +218,18 @@ extension Player {
     }
     let isLate = isSpoilt(clicks, by: .clickLate)
     let isDouble = isSpoilt(clicks, by: .clickDoubled)
-    clicks.hear(at: isLate ? time + 1500 : time)
-    if isDouble { clicks.hear(at: time + 20_000) }
+    clicks.listen(at: isLate ? time + 1500 : time)
+    if isDouble { clicks.listen(at: time + 20_000) }
   }
 
-  private func hearClock(at time: Double) {
+  private func receiveClock(at time: Double) {
     if isSpoilt(clocks, by: .clockSkipped) {
       clocks.miss()
       return
     }
     let isDouble = isSpoilt(clocks, by: .clockDoubled)
-    clocks.hear(at: time)
-    if isDouble { clocks.hear(at: time + 100) }
+    clocks.listen(at: time)
+    if isDouble { clocks.listen(at: time + 100) }
   }
 }
 
@@ -239,7 +239,7 @@ struct Receiver {
   private(set) var starts = 0
   private(set) var complaints = Complaints()
 
-  mutating func hear(_ event: MIDIEvent, at time: Double) {
+  mutating func receive(_ event: MIDIEvent, at time: Double) {
     switch event.status {
     case MIDI.start, MIDI.resume:
       if isRunning { complaints.add(.order, at: time, "started while it runs") }

@@ -60,23 +60,23 @@ extension JACKHostTests {
     live.edit { $0.setTempo(30, at: HostClock.micros()) }
     let neighbour = try Neighbour(server)
     try await live.run(for: 100)
-    #expect(live.host.patience == Micros(20_000))
+    #expect(live.host.pollInterval == Micros(20_000))
     neighbour.ticks = 300
     neighbour.connect("neighbour:keys", "tactus:control")
     try await live.run { live.exchange.report().lostMIDI > 0 }
-    #expect(live.host.patience == Micros(4_000))
+    #expect(live.host.pollInterval == Micros(4_000))
     neighbour.disconnect("neighbour:keys", "tactus:control")
-    try await live.run { live.host.patience == Micros(20_000) }
+    try await live.run { live.host.pollInterval == Micros(20_000) }
     let lost = live.exchange.report().lostMIDI
     #expect(lost > 0 && lost % 44 == 0, "\(lost) of 300 in a cycle, of which 256 are looked at")
     #expect(live.exchange.nextControlMessage() == nil)
     // A bar takes two minutes here, so the start waits.
     live.host.command(.play)
-    #expect(live.host.patience == Micros(2_000))
+    #expect(live.host.pollInterval == Micros(2_000))
     try await live.run { live.host.report.isHolding }
     try await live.run(for: 200)
-    #expect(live.host.report.isHolding && live.host.patience == Micros(2_000))
+    #expect(live.host.report.isHolding && live.host.pollInterval == Micros(2_000))
     live.host.command(.stop)
-    try await live.run { live.host.patience == Micros(20_000) }
+    try await live.run { live.host.pollInterval == Micros(20_000) }
   }
 }

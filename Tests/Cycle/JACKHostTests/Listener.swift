@@ -97,7 +97,7 @@ final class Listener {
     return onsets
   }
 
-  fileprivate static func hear(_ frames: UInt32, _ ear: UnsafeMutablePointer<Ear>) {
+  fileprivate static func receive(_ frames: UInt32, _ ear: UnsafeMutablePointer<Ear>) {
     var cycle = HeardCycle(
       frame: jack_last_frame_time(ear.pointee.client), woken: jack_get_time(), frames: frames)
     guard let buffer = jack_port_get_buffer(ear.pointee.input, frames) else { return }
@@ -115,6 +115,6 @@ final class Listener {
 }
 
 private func listen(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
-  Listener.hear(frames, context!.assumingMemoryBound(to: Listener.Ear.self))
+  Listener.receive(frames, context!.assumingMemoryBound(to: Listener.Ear.self))
   return 0
 }

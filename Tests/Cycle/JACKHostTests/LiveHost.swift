@@ -51,7 +51,7 @@ final class LiveHost {
       lastStep = HostClock.micros()
       events += host.step(at: lastStep)
       takeProposals()
-      try await Task.sleep(for: .microseconds(min(10_000, host.patience.count)))
+      try await Task.sleep(for: .microseconds(min(10_000, host.pollInterval.count)))
     }
     return HostClock.micros() - start
   }
@@ -70,7 +70,7 @@ final class LiveHost {
   }
 
   /// The last event about the timebase.
-  var standing: Mastership.Standing {
+  var standing: Mastership.MasterState {
     for event in events.reversed() { if case .timebase(let standing) = event { return standing } }
     return .uninvolved
   }

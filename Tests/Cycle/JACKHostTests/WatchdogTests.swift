@@ -22,7 +22,7 @@ private struct Watch {
   mutating func look(after micros: Int64, plays: Bool = true) {
     now = now + Micros(micros)
     if plays, !isServerStopped { cycles &+= UInt(Double(micros) / cycle) }
-    let finding = watchdog.look(cycles: cycles, of: cycle, at: now, waited: waited)
+    let finding = watchdog.poll(cycles: cycles, of: cycle, at: now, waited: waited)
     if finding != .nothing { found.append(finding) }
   }
 }

@@ -30,7 +30,7 @@ struct FarWiresTests {
       machine = Neighbourhood(Interface.up() ?? [])
       let now = HostClock.micros()
       let wanted = wires.portToOpen(at: now) ?? 0
-      wires.take(Result { () throws(SystemFailure) in try FarSocket.both(port: wanted) }, at: now)
+      wires.adopt(Result { () throws(SystemFailure) in try FarSocket.both(port: wanted) }, at: now)
     }
 
     mutating func turn() {
@@ -39,7 +39,7 @@ struct FarWiresTests {
       for inlet in wires.inlets {
         while let arrival = buffer.withUnsafeMutableBytes({ inlet.receive(into: $0) }) {
           events += buffer.withUnsafeBytes {
-            wires.hear(UnsafeRawBufferPointer(rebasing: $0[..<arrival.count]), arrival, of: machine)
+            wires.receive(UnsafeRawBufferPointer(rebasing: $0[..<arrival.count]), arrival, of: machine)
           }
         }
       }

@@ -18,7 +18,7 @@ struct OutgoingTests {
         Link.Configuration(tempo: 100), seed: 1, far: nil, at: Link.clock(), status: LinkStatus())
       engine.want(true, at: Link.clock())
       engine.work(at: Link.clock())
-      engine.take([AddressScan.open(Self.loopback, as: GatewayID(rawValue: 1))])
+      engine.adopt([AddressScan.open(Self.loopback, as: GatewayID(rawValue: 1))])
       var state = engine.snapshot.state
       state.setTempo(125, at: Link.clock())
       engine.commit(try #require(state.change(at: Link.clock())), at: Link.clock())

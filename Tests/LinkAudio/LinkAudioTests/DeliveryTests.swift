@@ -50,12 +50,12 @@ struct DeliveryTests {
       var engine = Self.engine()
       var delivery = Delivery(Link(tempo: 120))
       func deliver() {
-        delivery.take(&engine)
+        delivery.adopt(&engine)
         delivery.carryOut()
       }
       let missing = engine.work(Self.letters(), at: Link.clock())
       #expect(missing == [Self.gateway])
-      engine.take(missing.map { OpenedAudioSocket($0) }, at: Link.clock())
+      engine.adopt(missing.map { OpenedAudioSocket($0) }, at: Link.clock())
       #expect(engine.work(.init(), at: Link.clock()).isEmpty && delivery.sockets.isEmpty)
       deliver()
       #expect(delivery.sockets.count == 1)
@@ -71,7 +71,7 @@ struct DeliveryTests {
       // message has left.
       #expect({ engine.publish(SendLane(channels: 1), as: "Drums", at: Link.clock()) }() != nil)
       let isAnswered = AudioPacket.pong(echo, from: Self.peer).withUnsafeBytes {
-        engine.hear($0, from: ear.endpoint, on: Self.gateway.id, waited: .zero, read: Link.clock())
+        engine.receive($0, from: ear.endpoint, on: Self.gateway.id, waited: .zero, read: Link.clock())
       }
       engine.want(false, at: Link.clock())
       #expect(isAnswered && heard(by: ear).isEmpty && delivery.sockets.count == 1)
@@ -86,7 +86,7 @@ struct DeliveryTests {
     try PrivateNetwork().perform {
       var engine = Self.engine()
       let missing = engine.work(Self.letters(), at: Link.clock())
-      engine.take(missing.map { OpenedAudioSocket($0) }, at: Link.clock())
+      engine.adopt(missing.map { OpenedAudioSocket($0) }, at: Link.clock())
       #expect(engine.work(Self.letters(), at: Link.clock()).isEmpty)
       #expect(engine.work(Self.letters(isOverrun: true), at: Link.clock()) == [Self.gateway])
     }

@@ -29,7 +29,7 @@ struct OtherInterfaceAudioTests {
     let (gateway, socket, neighbours, wifi) = try home.perform {
       let local = LocalAddress(address: Self.stage, interface: if_nametoindex("stage0"))
       let gateway = AudioGateway(id: GatewayID(rawValue: 1), local: local)
-      let found = try AddressScan.look(on: ["stage0"])
+      let found = try AddressScan.scan(on: ["stage0"])
       return (gateway, try AudioSocket(gateway), found.neighbours, if_nametoindex("wifi0"))
     }
     var engine = AudioEngine(

@@ -103,7 +103,7 @@ struct ArdourChaseTests {
           + "\(late.min() ?? .nan) to \(late.max() ?? .nan), \(late.count) clicks")
     }
     try await transport.ask("stop")
-    #expect(try await ears.hearSilence(within: 20))
+    #expect(try await ears.receiveSilence(within: 20))
     ardour.closeInput()
     tactus.signal(SIGTERM)
     #expect(await tactus.status() == 0)

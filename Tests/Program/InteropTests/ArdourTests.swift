@@ -91,7 +91,7 @@ struct ArdourTests {
         try await player.press(.stop, tablet, in: stage)
         try await transport.wait("playing", "false")
         try await tablet.wait("playing", "false")
-        #expect(try await ears.hearSilence(within: 20))
+        #expect(try await ears.receiveSilence(within: 20))
         try await tablet.ask("tempo 120")
         try await transport.wait("tempo", "120")
         return (clicks, bars, slower)
@@ -194,7 +194,7 @@ struct ArdourTests {
       let bars = try await barDistance(transport, tablet, framesPerBeat: 19_200)
       try await Player.ardour.press(.stop, tablet, in: stage)
       try await tablet.wait("playing", "false")
-      #expect(try await ears.hearSilence(within: 20))
+      #expect(try await ears.receiveSilence(within: 20))
       return (clicks, bars)
     }
     #expect(abs(clicks.interval - 400) < 0.1, "\(clicks.interval)")

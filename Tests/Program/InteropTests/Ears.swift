@@ -122,7 +122,7 @@ final class Ears {
   }
 
   /// Listens until it is quiet for 1.5 seconds. Returns false if it never was.
-  func hearSilence(within seconds: Double) async throws -> Bool {
+  func receiveSilence(within seconds: Double) async throws -> Bool {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while try await !listen(for: .milliseconds(1500)).isEmpty {
       guard ContinuousClock.now < deadline else { return false }

@@ -45,7 +45,7 @@ import Testing
       print("klick at \(tempo) BPM: \(clicks.lateness) ms after the beat, median of \(clicks.count)")
     }
     try await scene.tablet.ask("stop")
-    #expect(try await ears.hearSilence(within: 20))
+    #expect(try await ears.receiveSilence(within: 20))
     klick.signal(SIGTERM)
     scene.program.signal(SIGTERM)
     #expect(await scene.program.status() == 0)
@@ -59,7 +59,7 @@ import Testing
     let ears = try await Ears("jack_midi_clock:mclk_out", in: scene.stage)
     let clocks = try await Interop.undisturbed(in: scene.stage) {
       try await scene.tablet.ask("stop")
-      #expect(try await ears.hearSilence(within: 20))
+      #expect(try await ears.receiveSilence(within: 20))
       try await scene.transport.ask("locate 0")
       try await scene.tablet.ask("play")
       return try await ears.listen(forIntervals: 200).filter { $0.bytes == nil }
@@ -70,7 +70,7 @@ import Testing
     #expect(abs(clocks.lateness) < 3.5, "\(clocks.lateness)")
     print("jack_midi_clock: \(clocks.lateness) ms after the beat's 24th, median of \(clocks.count)")
     try await scene.tablet.ask("stop")
-    #expect(try await ears.hearSilence(within: 20))
+    #expect(try await ears.receiveSilence(within: 20))
     generator.signal(SIGTERM)
     scene.program.signal(SIGTERM)
     #expect(await scene.program.status() == 0)

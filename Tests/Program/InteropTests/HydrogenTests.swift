@@ -20,7 +20,7 @@ import Testing
       let kicks = try await Interop.undisturbed(in: stage) {
         try await tablet.ask("stop")
         try await transport.wait("playing", "false")
-        #expect(try await ears.hearSilence(within: 20))
+        #expect(try await ears.receiveSilence(within: 20))
         try await transport.ask("locate \(Int((bar * 4 * 60 / tempo * 48_000).rounded()))")
         try await tablet.ask("play")
         return try await ears.listen(forIntervals: 8)
@@ -34,7 +34,7 @@ import Testing
       #expect(shown.isPlaying)
       try await tablet.ask("stop")
       try await transport.wait("playing", "false")
-      #expect(try await ears.hearSilence(within: 20))
+      #expect(try await ears.receiveSilence(within: 20))
     }
     #expect(await session.end() == 0)
   }

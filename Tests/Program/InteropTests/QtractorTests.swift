@@ -30,7 +30,7 @@ import Testing
       clicks = try await Interop.undisturbed(in: stage) {
         try await tablet.ask("stop")
         try await transport.wait("playing", "false")
-        #expect(try await ears.hearSilence(within: 20))
+        #expect(try await ears.receiveSilence(within: 20))
         try await transport.ask("locate 0")
         try await Task.sleep(for: .milliseconds(500))
         try await tablet.ask("play")
@@ -57,7 +57,7 @@ import Testing
     }
     try await tablet.ask("stop")
     try await transport.wait("playing", "false")
-    #expect(try await ears.hearSilence(within: 20))
+    #expect(try await ears.receiveSilence(within: 20))
     try await tablet.ask("play")
     clicks = try await ears.listen(forIntervals: 5)
     #expect(abs(clicks.interval - 60_000 / 140) < 0.5, "\(clicks.interval)")

@@ -96,7 +96,7 @@ struct RosegardenTests {
           let slower = try await ears.listen(forIntervals: 4)
           try await tablet.ask("stop")
           try await transport.wait("playing", "false")
-          #expect(try await ears.hearSilence(within: 20))
+          #expect(try await ears.receiveSilence(within: 20))
           ears.say("tempo 120")
           try await transport.wait("tempo", "120")
           return (clicks, late, slower)

@@ -36,7 +36,7 @@ struct BigSetTests {
   private mutating func pass(seconds: Int64) {
     for _ in 0..<seconds * 10 {
       now = now + Micros(100_000)
-      places.look(at: now)
+      places.poll(at: now)
     }
   }
 

@@ -29,11 +29,11 @@ struct ChannelNewsTests {
     var worked: [Int] = []
     for turn in 1...1000 {
       newest = turn
-      if let list = pace.take(at: Micros(Int64(turn) * 10_000), { newest }) { worked.append(list) }
+      if let list = pace.next(at: Micros(Int64(turn) * 10_000), { newest }) { worked.append(list) }
     }
     #expect(worked.first == 1 && worked.count <= 41)
-    #expect(pace.take(at: Micros(11_000_000), { newest }) == 1000)
-    #expect(pace.take(at: Micros(12_000_000), { Int?.none }) == nil)
+    #expect(pace.next(at: Micros(11_000_000), { newest }) == 1000)
+    #expect(pace.next(at: Micros(12_000_000), { Int?.none }) == nil)
   }
 
   @Test func `channels that come and go fill no terminal; the last state is said`() {

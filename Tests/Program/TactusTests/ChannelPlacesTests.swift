@@ -21,7 +21,7 @@ struct ChannelPlacesTests {
     second += 1
     places.offer(named(channels), at: Micros(second * 1_000_000))
     second += 1
-    places.look(at: Micros(second * 1_000_000))
+    places.poll(at: Micros(second * 1_000_000))
   }
 
   private func named(_ channels: [(String, UInt64)]) -> [ChannelNames.Named] {
@@ -203,7 +203,7 @@ struct ChannelPlacesTests {
       let now = Micros(second * 1_000_000 + Int64(turn) * 250_000)
       places.offer(
         named([("Studio/Drums", 1)] + (0..<64).map { ("Evil/\(turn) \($0)", UInt64(100 + $0)) }), at: now)
-      places.look(at: now)
+      places.poll(at: now)
     }
     // The channel becomes silent.
     #expect(names == ["Studio/Drums"] && places.changes <= before + 1)
@@ -223,7 +223,7 @@ struct ChannelPlacesTests {
         places.offer(named((0..<64).map { ("Evil/\(turn) \($0)", first + UInt64($0)) }), at: now)
       }
       let before = Set(places.places.map(\.title))
-      places.look(at: now)
+      places.poll(at: now)
       titles += Set(places.places.map(\.title)).subtracting(before).count
       made += Set(names).subtracting(last).count
       last = Set(names)
@@ -242,13 +242,13 @@ struct ChannelPlacesTests {
     for turn in 1...240 {
       let now = Micros(Int64(turn) * 250_000)
       places.offer(named([("Studio/Drums", UInt64(turn))]), at: now)
-      places.look(at: now)
+      places.poll(at: now)
       if sounding["Studio/Drums"] != last { made += 1 }
       last = sounding["Studio/Drums"]
     }
     // The loop above lasts a minute, and the last channel wins.
     #expect((50...61).contains(made), "\(made)")
-    places.look(at: Micros(62_000_000))
+    places.poll(at: Micros(62_000_000))
     #expect(sounding["Studio/Drums"] == 240)
   }
 }

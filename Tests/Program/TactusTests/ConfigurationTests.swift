@@ -163,7 +163,7 @@ func `OSC is on at its usual port, and --osc and --no-osc change that`() throws 
 }
 
 @Test
-func `the text that an option reads back stores the same value`() throws {
+func `an option's value survives being written as text and read again`() throws {
   var changed = try Configuration(arguments: [
     "-nsolo", "-sstudio", "-t99.5", "-m7/8", "--click", "--pulse-rate=24", "--click-pattern=Xx.",
     "--osc=9001",

@@ -65,7 +65,7 @@ struct DoctorJudgementTests {
         "jack/sink/state": .string(sinks.state.word),
       ]
       return DoctorCommand.judge(
-        ToldValues(values.map { (Table.standard.row($0.key)!, [$0.value]) }), port: 1
+        RemoteValues(values.map { (Table.standard.row($0.key)!, [$0.value]) }), port: 1
       ).filter { $0.topic == "Latency" }
     }
     var sinks = SinkChoice(reason: .click("click_1"), ports: ["card:1", "card:2"])
@@ -134,7 +134,7 @@ struct DoctorJudgementTests {
       for (place, address) in seen.enumerated() { state.far.rooms[place].seen = address }
       change(&state.far)
       return RoomsExamination.judge(
-        ToldValues(values(of: state)), "",
+        RemoteValues(values(of: state)), "",
         own: [Address("192.168.1.5")!, Address("fd00::7%3") ?? Address("fd00::7")!])
     }
     #expect(told([]).isEmpty)
@@ -177,7 +177,7 @@ struct DoctorJudgementTests {
       let reach = OSCReach(open: ["127.0.0.1:20809"], missing: missing, query: "http://127.0.0.1:8080/")
       var state = SurfaceState()
       state.clientName = "tactus"
-      return DoctorCommand.judge(ToldValues(values(of: state, reach: reach)), port: 20809)
+      return DoctorCommand.judge(RemoteValues(values(of: state, reach: reach)), port: 20809)
     }
     #expect(bad(told()).isEmpty)
     #expect(bad(told("no port; really")) == ["tactus: lacks a part of OSC: no port; really"])
@@ -201,7 +201,7 @@ struct DoctorJudgementTests {
         ("jack/connected", [.float32(1)]), ("click/connected", [.float32(0)]),
       ]
       return DoctorCommand.judge(
-        ToldValues(values.map { (Table.standard.row($0.0)!, $0.1) }), port: 20809, isAlone: isAlone,
+        RemoteValues(values.map { (Table.standard.row($0.0)!, $0.1) }), port: 20809, isAlone: isAlone,
         master: ours)
     }
     #expect(told("link", "tactus").map(\.grade) == [.good, .note])

@@ -57,7 +57,7 @@ struct HeldBendTests {
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
     let desk = CommandHandler(
-      link: link, exchange: exchange, door: SessionDoor(exchange: exchange, state: state),
+      link: link, exchange: exchange, door: SessionActions(exchange: exchange, state: state),
       state: SurfaceState(timeline: state.timeline), wake: {})
     for tempo in [132, 133] as [Double] { _ = desk.setTempo(Tempo(tempo), bentFrom: Tempo(121), at: .zero) }
     var snapshot = link.snapshot

@@ -18,7 +18,7 @@ struct Phone {
   func say(_ message: String) { child.send("say " + message) }
 
   /// Waits for a line with this text; skips others.
-  func hear(_ text: String) async throws -> String {
+  func receive(_ text: String) async throws -> String {
     while let line = try await child.line(within: .seconds(30)) {
       if line.contains(text) { return line }
     }

@@ -16,7 +16,7 @@ struct QueuedChangeTests {
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
     let desk = CommandHandler(
-      link: link, exchange: exchange, door: SessionDoor(exchange: exchange, state: state),
+      link: link, exchange: exchange, door: SessionActions(exchange: exchange, state: state),
       state: SurfaceState(timeline: state.timeline), wake: {})
     let change = QueuedChange(at: Beats(8), tempo: Tempo(150), meter: Meter(beatsPerBar: 7, beatType: 8))
     desk.expect(change)

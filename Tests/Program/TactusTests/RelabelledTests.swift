@@ -79,12 +79,12 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
 ]
 
 @Suite("Nothing depends on the words of a label") struct RelabelledTests {
-  private func told(_ number: Int) -> (plain: ToldValues, relabelled: ToldValues) {
+  private func told(_ number: Int) -> (plain: RemoteValues, relabelled: RemoteValues) {
     var state = SurfaceState()
     state.jackConnected = true
     states[number](&state)
     let all = values(of: state, reach: OSCReach(open: ["127.0.0.1:20809"], missing: ["no such address"]))
-    return (ToldValues(all), ToldValues(relabelled(all)))
+    return (RemoteValues(all), RemoteValues(relabelled(all)))
   }
 
   @Test(arguments: states.indices)
@@ -103,7 +103,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   @Test(arguments: states.indices)
   func `the doctor and status judge alike by other labels`(number: Int) {
     let (plain, other) = told(number)
-    func judge(_ told: ToldValues) -> [Finding] { DoctorCommand.judge(told, port: 20809) }
+    func judge(_ told: RemoteValues) -> [Finding] { DoctorCommand.judge(told, port: 20809) }
     #expect(judge(other).map(\.grade) == judge(plain).map(\.grade))
     #expect(judge(other).map(\.topic) == judge(plain).map(\.topic))
     #expect(judge(other).map(\.remedy) == judge(plain).map(\.remedy))
@@ -123,7 +123,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
 
   @Test
   func `without any value the doctor claims nothing`() {
-    let told = ToldValues([])
+    let told = RemoteValues([])
     #expect(told.state.timebase == .unknown && told.state.page == .unknown && told.state.status == "unknown")
     #expect(DoctorCommand.judge(told, port: 20809).map(\.grade) == [.good])
     #expect(!StatusCommand.text([]).isEmpty)
@@ -136,8 +136,8 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
       ("jack/timebase/kind", ["shared", "x"]), ("web/reach", ["moon", "0"]), ("jack/sink/state", ["some"]),
     ] {
       let values: [Argument] = arguments.map { Float($0).map(Argument.float32) ?? .string($0) }
-      let told = ToldValues([(Table.standard.row(path)!, values)])
-      #expect(told.state == ToldState().state, "\(path)")
+      let told = RemoteValues([(Table.standard.row(path)!, values)])
+      #expect(told.state == RemoteState().state, "\(path)")
     }
   }
 

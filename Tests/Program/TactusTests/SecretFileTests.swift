@@ -23,8 +23,8 @@ struct SecretFileTests {
     path = scratch.path + "/state/tactus/pairing.json5"
   }
 
-  private func file(_ path: String?, patience: Duration = .seconds(3600)) -> SecretFile {
-    SecretFile(path, patience: patience) { [notices] text in notices.all.withLock { $0.append(text) } }
+  private func file(_ path: String?, retryDelay: Duration = .seconds(3600)) -> SecretFile {
+    SecretFile(path, retryDelay: retryDelay) { [notices] text in notices.all.withLock { $0.append(text) } }
   }
 
   private var mode: mode_t {
@@ -36,9 +36,9 @@ struct SecretFileTests {
   func `the first look creates a secret, and all tactus share it`() throws {
     let one = file(path)
     #expect(one.known == nil)
-    let secret = one.look()
-    #expect(one.look() == secret && one.known == secret && mode == 0o600)
-    #expect(file(path).look() == secret)
+    let secret = one.current()
+    #expect(one.current() == secret && one.known == secret && mode == 0o600)
+    #expect(file(path).current() == secret)
     #expect(try SecretFile.read(path) == secret)
     #expect(notices.texts.isEmpty)
   }
@@ -46,15 +46,15 @@ struct SecretFileTests {
   @Test
   func `a renewed secret reaches every tactus at its next look`() throws {
     let (one, other) = (file(path), file(path))
-    let before = one.look()
-    #expect(other.look() == before)
+    let before = one.current()
+    #expect(other.current() == before)
     let after = try SecretFile.renew(path)
-    #expect(after != before && one.look() == after && other.look() == after && mode == 0o600)
+    #expect(after != before && one.current() == after && other.current() == after && mode == 0o600)
     #expect(notices.texts.isEmpty)
     // Deleting the file renews the secret, too.
     #expect(unlink(path) == 0)
-    let third = one.look()
-    #expect(third != after && other.look() == third)
+    let third = one.current()
+    #expect(third != after && other.current() == third)
   }
 
   @Test(arguments: [
@@ -64,16 +64,16 @@ struct SecretFileTests {
   func `a damaged secret is reported and replaced`(text: String) throws {
     try scratch.write(text, to: "state/tactus/pairing.json5")
     #expect(chmod(path, 0o600) == 0)
-    let secret = file(path).look()
+    let secret = file(path).current()
     #expect(notices.texts == ["\(path) is not as tactus wrote it: all browsers have to pair again"])
-    #expect(file(path).look() == secret && notices.texts.count == 1)
+    #expect(file(path).current() == secret && notices.texts.count == 1)
   }
 
   @Test
   func `a secret that others could read is replaced`() throws {
-    let before = file(path).look()
+    let before = file(path).current()
     #expect(chmod(path, 0o640) == 0)
-    let after = file(path).look()
+    let after = file(path).current()
     #expect(after != before && mode == 0o600)
     #expect(notices.texts == ["\(path): others could read it: all browsers have to pair again"])
   }
@@ -84,14 +84,14 @@ struct SecretFileTests {
   {
     try scratch.write("", to: "state")
     let one = file(path)
-    let secret = one.look()
-    for _ in 0..<3 { #expect(one.look() == secret) }
+    let secret = one.current()
+    for _ in 0..<3 { #expect(one.current() == secret) }
     #expect(notices.texts.count == 1)
     #expect(notices.texts[0].contains("can't be saved") && notices.texts[0].contains("until tactus ends"))
     // A folder in its place is not deleted.
     let folder = scratch.path + "/pairing.json5"
     #expect(mkdir(folder, 0o700) == 0)
-    #expect(file(folder).look() != secret && notices.texts.count == 3)
+    #expect(file(folder).current() != secret && notices.texts.count == 3)
     #expect(throws: UserError.self) { try SecretFile.renew(folder) }
   }
 
@@ -100,24 +100,24 @@ struct SecretFileTests {
     throws
   {
     try scratch.write("", to: "state")
-    let (one, hasty) = (file(path, patience: .zero), file(path))
-    let secret = one.look()
-    for _ in 0..<3 { #expect(one.look() == secret) }
+    let (one, hasty) = (file(path, retryDelay: .zero), file(path))
+    let secret = one.current()
+    for _ in 0..<3 { #expect(one.current() == secret) }
     #expect(throws: UserError.self) { try WebCommand.secret(in: path) }
-    _ = hasty.look()
+    _ = hasty.current()
     #expect(unlink(scratch.path + "/state") == 0)
-    #expect(one.look() == secret && notices.texts.count == 2)
+    #expect(one.current() == secret && notices.texts.count == 2)
     #expect(try WebCommand.secret(in: path) == secret && mode == 0o600)
     // From now on every tactus has this secret.
-    #expect(hasty.look() == secret)
+    #expect(hasty.current() == secret)
     // The same for a folder and a link to nowhere in its place.
     for name in ["folder", "link"] {
       let place = scratch.path + "/" + name
       #expect((name == "folder" ? mkdir(place, 0o700) : symlink("/nowhere/at/all", place)) == 0)
-      let other = file(place, patience: .zero)
-      let secret = other.look()
+      let other = file(place, retryDelay: .zero)
+      let secret = other.current()
       let said = notices.texts.count
-      #expect(other.look() == secret && notices.texts.count == said)
+      #expect(other.current() == secret && notices.texts.count == said)
       do throws(UserError) {
         _ = try WebCommand.secret(in: place)
         Issue.record("there is none")
@@ -125,7 +125,7 @@ struct SecretFileTests {
         #expect(error.text.hasPrefix(place) && error.text.contains("view"))
       }
       #expect(remove(place) == 0)
-      #expect(other.look() == secret)
+      #expect(other.current() == secret)
       #expect(try SecretFile.read(place) == secret && notices.texts.count == said)
     }
   }
@@ -133,7 +133,7 @@ struct SecretFileTests {
   @Test
   func `without a place the secret is for this run alone`() {
     let one = file(nil)
-    #expect(one.look() == one.look() && one.look() != file(nil).look())
+    #expect(one.current() == one.current() && one.current() != file(nil).current())
     #expect(notices.texts.isEmpty)
   }
 

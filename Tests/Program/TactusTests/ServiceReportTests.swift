@@ -28,7 +28,7 @@ private struct ServiceSocket: ~Copyable {
 
   deinit { close(descriptor) }
 
-  func hear() -> String {
+  func receive() -> String {
     var bytes = [UInt8](repeating: 0, count: 4096)
     return String(decoding: bytes[..<max(0, recv(descriptor, &bytes, bytes.count, 0))], as: UTF8.self)
   }
@@ -46,11 +46,11 @@ func `systemd gets one READY, each new status, and the end`(kind: String) {
   report.show("No Links")
   report.show("1 Link")
   report.stopping()
-  #expect(manager.hear() == "READY=1\nSTATUS=waiting for a JACK server")
-  #expect(manager.hear() == "STATUS=No Links READY=0")
-  #expect(manager.hear() == "STATUS=No Links")
-  #expect(manager.hear() == "STATUS=1 Link")
-  #expect(manager.hear() == "STOPPING=1\nSTATUS=leaving")
+  #expect(manager.receive() == "READY=1\nSTATUS=waiting for a JACK server")
+  #expect(manager.receive() == "STATUS=No Links READY=0")
+  #expect(manager.receive() == "STATUS=No Links")
+  #expect(manager.receive() == "STATUS=1 Link")
+  #expect(manager.receive() == "STOPPING=1\nSTATUS=leaving")
 }
 
 @Test(arguments: [nil, "", "relative", "/nowhere/at/all", "/" + String(repeating: "x", count: 200)])
@@ -72,12 +72,12 @@ func `a service is ready when it waits for a server, and says goodbye`()
   let stage = try await LabStage("--no-server")
   let command = ["env", "NOTIFY_SOCKET=\(path)", program, "--wait", "--server=stage", "--no-osc"]
   let child = try ChildProcess(stage.command(command))
-  #expect(manager.hear() == "READY=1\nSTATUS=waiting for a JACK server")
+  #expect(manager.receive() == "READY=1\nSTATUS=waiting for a JACK server")
   let server = try ChildProcess(stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"]))
-  #expect(manager.hear().hasPrefix("STATUS=No Links, "))
+  #expect(manager.receive().hasPrefix("STATUS=No Links, "))
   child.signal(SIGTERM)
-  var last = manager.hear()
-  while last.hasPrefix("STATUS=") { last = manager.hear() }
+  var last = manager.receive()
+  while last.hasPrefix("STATUS=") { last = manager.receive() }
   #expect(last == "STOPPING=1\nSTATUS=leaving")
   #expect(await child.status() == 0)
   server.signal(SIGTERM)

@@ -57,7 +57,7 @@ struct StudioNewsTests {
     var list = PeerList()
     var asked = 0
     func look(_ time: Int64, _ count: Int) -> String {
-      list.look(at: Micros(time), count: count) {
+      list.poll(at: Micros(time), count: count) {
         asked += 1
         return "look \(asked)"
       }

@@ -23,14 +23,14 @@ struct Tablet {
   }
 
   /// Waits for this line; skips others.
-  func hear(_ line: String) async throws {
+  func receive(_ line: String) async throws {
     while let next = try await child.line(within: .seconds(30)) {
       if next == "/tactus/" + line { return }
     }
     throw ChildProcess.Failure.ended(status: -1, errors: "never told \(line)")
   }
 
-  func hear(beginning: String) async throws -> String {
+  func receive(beginning: String) async throws -> String {
     while let next = try await child.line(within: .seconds(30)) {
       if next.hasPrefix("/tactus/" + beginning) { return next }
     }

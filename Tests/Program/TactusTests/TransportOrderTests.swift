@@ -130,7 +130,7 @@ struct TransportOrderTests {
   private func `an overridden launch moment lasts until the start is over`(seen: [Seen]) {
     var launch = AskedLaunch(.now, at: Micros(7_000_000))
     for (transport, milliseconds, lasts) in seen {
-      launch.look(at: transport, Micros(7_000_000 + milliseconds * 1_000))
+      launch.poll(at: transport, Micros(7_000_000 + milliseconds * 1_000))
       #expect(launch.isOver != lasts, "\(transport) after \(milliseconds) ms")
     }
   }

@@ -106,7 +106,7 @@ struct UserStateTests {
     var shown = SurfaceState(timeline: link.captureAppState().timeline)
     configuration.choose(in: &shown)
     let exchange = AudioExchange(session: link.captureAppState(), settings: shown.choices)
-    let door = SessionDoor(exchange: exchange, state: link.captureAppState())
+    let door = SessionActions(exchange: exchange, state: link.captureAppState())
     let desk = CommandHandler(
       link: link, exchange: exchange, door: door, state: shown, wake: {})
     _ = desk.obey(.set("click/offset", .number(500)), at: .zero, lasts: false)
@@ -131,7 +131,7 @@ struct UserStateTests {
     let link = Link(tempo: 120)
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
-    let door = SessionDoor(exchange: exchange, state: state)
+    let door = SessionActions(exchange: exchange, state: state)
     let desk = CommandHandler(
       link: link, exchange: exchange, door: door, state: SurfaceState(timeline: state.timeline), wake: {})
     var snapshot = link.snapshot

@@ -139,7 +139,7 @@ final class Card: Sendable {
       }
     for frame in 0..<Self.frames {
       let time = start + Double(frame) * frameMicros
-      guard let middle = state.ear.hear(left[frame], at: time) else { continue }
+      guard let middle = state.ear.receive(left[frame], at: time) else { continue }
       let beat = (middle - late - grid.origin) / grid.beatMicros
       state.ear.heard.append((beat - beat.rounded()) * grid.beatMicros / frameMicros)
     }
@@ -165,7 +165,7 @@ struct Ear {
   private var quiet = 0
 
   /// Returns the middle of a pulse that has just ended.
-  mutating func hear(_ sample: Float, at time: Double) -> Double? {
+  mutating func receive(_ sample: Float, at time: Double) -> Double? {
     let loud = Double(abs(sample))
     if loud > 0.01 {
       if mass == 0 { moment = 0 }

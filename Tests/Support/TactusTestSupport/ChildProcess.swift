@@ -131,7 +131,7 @@ public final class ChildProcess: @unchecked Sendable {
   public func line(within limit: Duration = .seconds(30)) async throws -> String? {
     let deadline = ContinuousClock.now + limit
     while true {
-      switch hear(waiting: 0) {
+      switch receive(waiting: 0) {
       case .line(let line): return line
       case .end: return nil
       case .silence:
@@ -155,7 +155,7 @@ public final class ChildProcess: @unchecked Sendable {
   public func line(within limit: Duration = .seconds(30)) throws -> String? {
     let deadline = ContinuousClock.now + limit
     while true {
-      switch hear(waiting: 10) {
+      switch receive(waiting: 10) {
       case .line(let line): return line
       case .end: return nil
       case .silence: guard ContinuousClock.now < deadline else { throw silence(of: limit) }
@@ -169,7 +169,7 @@ public final class ChildProcess: @unchecked Sendable {
     case silence
   }
 
-  private func hear(waiting milliseconds: Int32) -> Heard {
+  private func receive(waiting milliseconds: Int32) -> Heard {
     while true {
       if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
         let line = String(decoding: pending[..<end], as: UTF8.self)

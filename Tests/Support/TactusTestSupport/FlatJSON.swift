@@ -15,18 +15,18 @@ public enum FlatJSON: Equatable, Sendable {
   public static func object(_ line: String) -> [String: FlatJSON]? {
     var rest = Substring(line)
     var fields: [String: FlatJSON] = [:]
-    guard take("{", from: &rest) else { return nil }
-    if take("}", from: &rest) { return fields }
+    guard skip("{", from: &rest) else { return nil }
+    if skip("}", from: &rest) { return fields }
     repeat {
-      guard let name = string(from: &rest), take(":", from: &rest), let value = value(from: &rest) else {
+      guard let name = string(from: &rest), skip(":", from: &rest), let value = value(from: &rest) else {
         return nil
       }
       fields[name] = value
-    } while take(",", from: &rest)
-    return take("}", from: &rest) ? fields : nil
+    } while skip(",", from: &rest)
+    return skip("}", from: &rest) ? fields : nil
   }
 
-  private static func take(_ character: Character, from rest: inout Substring) -> Bool {
+  private static func skip(_ character: Character, from rest: inout Substring) -> Bool {
     rest = rest.drop { $0.isWhitespace }
     guard rest.first == character else { return false }
     rest.removeFirst()
@@ -34,7 +34,7 @@ public enum FlatJSON: Equatable, Sendable {
   }
 
   private static func string(from rest: inout Substring) -> String? {
-    guard take("\"", from: &rest) else { return nil }
+    guard skip("\"", from: &rest) else { return nil }
     var text = ""
     while let character = rest.popFirst() {
       switch character {

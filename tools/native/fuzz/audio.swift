@@ -42,7 +42,7 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
       at: now)
   }
   drain()
-  hear(packet)
+  receive(packet)
   session.handle(.deadline, at: now)
   drain()
   let load = session.load
@@ -52,7 +52,7 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-private func hear(_ packet: UnsafeRawBufferPointer) {
+private func receive(_ packet: UnsafeRawBufferPointer) {
   if let audio = session.receive(packet, from: sender, on: gateway, at: now) {
     var frames = 0
     for index in 0..<audio.buffer.chunkCount { frames += audio.buffer.chunk(at: index).frames }

@@ -61,7 +61,7 @@ private struct Room {
     board.call(0, at: [Endpoint(.v4(0x0a00_0001), port: 7)], at: now)
   }
 
-  mutating func hear(_ datagram: [UInt8], from sender: Endpoint, later: Micros) {
+  mutating func receive(_ datagram: [UInt8], from sender: Endpoint, later: Micros) {
     now = now + later
     if let due = board.nextDeadline, due <= now { board.meetDeadlines(at: now, using: &random) }
     _ = drain()
@@ -115,7 +115,7 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
       datagram.replaceSubrange(1..<5, with: room.index)
     }
     let sender = Endpoint(.v4(0x0a00_0001 + UInt32(kind >> 1 & 3)), port: 7)
-    room.hear(datagram, from: sender, later: Micros(Int64(kind >> 3) * 200_000))
+    room.receive(datagram, from: sender, later: Micros(Int64(kind >> 3) * 200_000))
   }
   return 0
 }

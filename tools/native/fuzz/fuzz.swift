@@ -22,7 +22,7 @@ nonisolated(unsafe) private var now = Micros.zero
 public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let packet = UnsafeRawBufferPointer(start: bytes, count: count)
   readTwice(packet)
-  hear(packet)
+  receive(packet)
   return 0
 }
 
@@ -55,7 +55,7 @@ private func isMusical(_ message: DiscoveryMessage) -> Bool {
   }
 }
 
-private func hear(_ packet: UnsafeRawBufferPointer) {
+private func receive(_ packet: UnsafeRawBufferPointer) {
   now = now + Micros(997)
   let sender = Endpoint(.v4(0x7f00_0001), port: UInt16(truncatingIfNeeded: packet.count) | 1)
   for channel in [Channel.discovery, .measurement] {

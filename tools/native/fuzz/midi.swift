@@ -34,7 +34,7 @@ private func play(_ whole: UnsafeRawBufferPointer) {
   var map = MIDIMap(configured: ["note 36 = tap", "cc 7 = click/volume"].compactMap { MIDIBinding($0) })
   while !input.isEmpty {
     var events = MIDIEvents()
-    for _ in 0..<input.byte() % 6 { hear(&input, &map, &events) }
+    for _ in 0..<input.byte() % 6 { receive(&input, &map, &events) }
     stage.received = events
     if input.chance(8) { stage.transport.state = [.rolling, .stopped, .starting][Int(input.byte() % 3)] }
     // A clock is believed only after some even cycles.
@@ -43,7 +43,7 @@ private func play(_ whole: UnsafeRawBufferPointer) {
 }
 
 /// One message, parsed for the map and for the clock as the audio thread does it.
-private func hear(_ input: inout Bytes, _ map: inout MIDIMap, _ events: inout MIDIEvents) {
+private func receive(_ input: inout Bytes, _ map: inout MIDIMap, _ events: inout MIDIEvents) {
   let kinds: [UInt8] = [0xF8, 0xF8, 0xF8, 0xFA, 0xFB, 0xFC, 0xF2, 0xF0]
   let kind = input.byte()
   var message = kind & 8 == 0 ? [kinds[Int(kind & 7)]] : []

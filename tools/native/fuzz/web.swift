@@ -44,7 +44,7 @@ private func request(_ bytes: ArraySlice<UInt8>) {
   request.method = method
   for header in lines.dropFirst() {
     let (name, value) = halves(header, at: ":")
-    request.take(header: name, value)
+    request.add(header: name, value)
   }
   request.host = request.headers["host", default: ""]
   if let (authority, path) = Request.target(target) {

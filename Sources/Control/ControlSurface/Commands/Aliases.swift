@@ -106,7 +106,7 @@ enum Aliases {
   }
 
   /// The addresses at which subscribers of a dialect get a row.
-  static func told(_ path: String, in dialect: Dialect) -> [String] {
+  static func translate(_ path: String, in dialect: Dialect) -> [String] {
     all.compactMap { alias in
       guard alias.isTold, alias.dialect == dialect, case .row(path) = alias.meaning else { return nil }
       return alias.address
@@ -116,7 +116,7 @@ enum Aliases {
 
 extension Node {
   /// Arguments in the subscriber's dialect: klick numbers its sounds.
-  func told(_ arguments: [Argument], in dialect: Dialect) -> [Argument] {
+  func translate(_ arguments: [Argument], in dialect: Dialect) -> [Argument] {
     guard dialect == .klick, case .word(let words)? = parameters.first,
       case .string(let word)? = arguments.first, let place = words.firstIndex(of: word)
     else { return arguments }

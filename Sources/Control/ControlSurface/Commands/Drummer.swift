@@ -15,7 +15,7 @@ struct Drummer {
   /// A tap farther from the beat than this part of a beat is off the beat.
   static let off = 0.25
   /// This many taps off the beat in a row start a new beat.
-  static let patience = 3
+  static let tapsOffBeat = 3
   /// After more beats than this without a tap the estimate starts again.
   static let mostMissed: Int64 = 8
   /// Largest relative change of the tempo by one tap, once the beat is known.
@@ -43,7 +43,7 @@ struct Drummer {
     let off = time - known.time - Double(count) * known.length
     guard abs(off) <= Self.off * known.length else {
       strangers += 1
-      return strangers < Self.patience ? nil : begin(again: time)
+      return strangers < Self.tapsOffBeat ? nil : begin(again: time)
     }
     strangers = 0
     taps += 1

@@ -140,11 +140,11 @@ private struct OutwardWords {
     var rest = text.drop { $0 == " " }
     while let first = rest.first {
       if first == "\"" {
-        all.append(.quoted(try Self.take(&rest, opening: 1, until: "\"")))
+        all.append(.quoted(try Self.read(&rest, opening: 1, until: "\"")))
       } else if first == "{" {
-        all.append(.formula(try Self.take(&rest, opening: 1, until: "}"), isWhole: false))
+        all.append(.formula(try Self.read(&rest, opening: 1, until: "}"), isWhole: false))
       } else if rest.hasPrefix("i{") {
-        all.append(.formula(try Self.take(&rest, opening: 2, until: "}"), isWhole: true))
+        all.append(.formula(try Self.read(&rest, opening: 2, until: "}"), isWhole: true))
       } else {
         let word = rest.prefix { $0 != " " }
         all.append(.plain(String(word)))
@@ -155,7 +155,7 @@ private struct OutwardWords {
     }
   }
 
-  private static func take<Text: StringProtocol>(
+  private static func read<Text: StringProtocol>(
     _ rest: inout Text, opening: Int, until end: Character
   ) throws(Refusal) -> String where Text.SubSequence == Text {
     let inner = rest.dropFirst(opening)

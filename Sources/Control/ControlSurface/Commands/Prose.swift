@@ -78,8 +78,8 @@ package func slips(from word: String, to other: String) -> Int {
   return last[b.count]
 }
 
-/// Text for an output's offset: `, offset 50.67 ms`, and the offset of a port that follows it if that
-/// differs. Empty for no offset.
+/// Text for an output's offset: `, offset 50.67 ms`. If the output has a second port with another offset,
+/// that offset is appended. Empty if there is no offset.
 package func offsetNote(_ own: String, _ follower: (name: String, offset: String)? = nil) -> String {
   let other = follower.flatMap { $0.offset == own ? nil : ", \($0.name) \($0.offset) ms" } ?? ""
   return (own == "0" ? "" : ", offset \(own) ms") + other

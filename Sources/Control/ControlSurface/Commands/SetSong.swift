@@ -81,8 +81,8 @@ extension Target {
   var output: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
 }
 
-/// Titles of the song that was taken last, the one that waits for its beat or bar, and the one that `set/next`
-/// takes; empty: none.
+/// Titles of the song that was taken last, the one that waits for its beat or bar, and the one that
+/// `set/next` takes; empty: none.
 public struct SetPlace: Hashable, Sendable {
   public var song = ""
   public var waiting = ""

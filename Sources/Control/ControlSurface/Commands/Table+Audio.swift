@@ -65,10 +65,10 @@ extension Table {
       }.restoring { $0.audio.toldReceived = $1[0].text },
       .count("audio/sent/count", "", "How many channels are sent.") {
         $0.state.audio.channels.count(where: \.isSent)
-      }.restoring { $0.audio.take($1[0].whole, areSent: true) },
+      }.restoring { $0.audio.restore($1[0].whole, areSent: true) },
       .count("audio/received/count", "", "How many channels are received.") {
         $0.state.audio.channels.count { !$0.isSent }
-      }.restoring { $0.audio.take($1[0].whole, areSent: false) },
+      }.restoring { $0.audio.restore($1[0].whole, areSent: false) },
       .count("audio/dropouts", "", "Gaps in received channels that were too long to be filled in.") {
         $0.state.audio.channels.reduce(0) { $0 + $1.dropouts }
       },
@@ -185,7 +185,7 @@ public struct ShownAudio: Hashable, Sendable {
   }
 
   /// Sets the number of another tactus' channels, whose descriptions come as text.
-  mutating func take(_ count: Int, areSent: Bool) {
+  mutating func restore(_ count: Int, areSent: Bool) {
     channels.removeAll { $0.isSent == areSent }
     let channel = ShownChannel(name: "", isSent: areSent)
     channels += Array(repeating: channel, count: min(count, SurfaceLimits.shownChannels))

@@ -49,8 +49,8 @@ extension Table {
     ) { $0.state.far.heard.compactMap(\.roundTripMilliseconds).max() ?? 0 },
     .measured(
       "far/bound", "ms",
-      "How far another room's beat may be off at most: half of that round trip, if all of it is spent "
-        + "on one way."
+      "The largest possible error of another room's beat: half of the round trip to that room, if the "
+        + "whole delay lies in one direction."
     ) { ($0.state.far.heard.compactMap(\.roundTripMilliseconds).max() ?? 0) / 2 },
     .measured(
       "far/loss", "%", "Loss on the way here, of the last thousand datagrams: the room with the most."

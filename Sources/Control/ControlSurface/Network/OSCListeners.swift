@@ -15,7 +15,7 @@ final class OSCListeners {
   static let announcementInterval = Micros(30_000_000)
 
   /// A place that is open, or the reason why it is not.
-  private struct Door<Thing> {
+  private struct Listener<Thing> {
     var thing: Thing?
     var failure: String?
   }
@@ -37,19 +37,19 @@ final class OSCListeners {
   /// The settings, with the port that was actually opened in every `listen` address.
   let settings: SurfaceSettings
   private let notice: @Sendable (Notice) -> Void
-  private var addresses: [Door<SocketBox>] = []
-  private var ways: [Way]
+  private var addresses: [Listener<SocketBox>] = []
+  private var routes: [SendRoute]
   /// Indices into `settings.targets`: by the controller as written, and by its present address if that
   /// differs.
   private let named: [Peer: Int]
   private var moved: [Endpoint: Int] = [:]
-  private var entries: [Announcement.Service: Door<Entry>] = [:]
+  private var entries: [Announcement.Service: Listener<Entry>] = [:]
   private var due = Micros.zero
   private var announcementDue = Micros.zero
 
   init(_ settings: SurfaceSettings, notice: @escaping @Sendable (Notice) -> Void) {
     self.notice = notice
-    ways = settings.targets.map { Way(to: $0.endpoint) }
+    routes = settings.targets.map { SendRoute(to: $0.endpoint) }
     named = Dictionary(
       settings.targets.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
     let hosts = settings.listen.map(\.address)
@@ -65,18 +65,18 @@ final class OSCListeners {
     settings.listen = hosts.map { Endpoint($0, port: port) }
     self.settings = settings
     if wanted != 0, port != wanted { notice(.portTaken(wanted, instead: port)) }
-    for (host, result) in zip(hosts, tries) { addresses.append(door(host, result, now: Door())) }
+    for (host, result) in zip(hosts, tries) { addresses.append(listener(host, result, now: Listener())) }
     openWays()
   }
 
   // MARK: what is there
 
   /// Listening sockets, followed by the controllers' own sockets.
-  var count: Int { addresses.count + ways.count }
+  var count: Int { addresses.count + routes.count }
   func descriptor(_ index: Int) -> Int32? { box(index)?.socket.descriptor }
 
   private func box(_ index: Int) -> SocketBox? {
-    index < addresses.count ? addresses[index].thing : ways[index - addresses.count].own
+    index < addresses.count ? addresses[index].thing : routes[index - addresses.count].own
   }
 
   /// Returns the sender. A controller's own socket receives only from that controller.
@@ -94,7 +94,7 @@ final class OSCListeners {
   /// The reason for each address that is missing.
   var missing: [String] {
     let entries = self.entries.values.compactMap(\.failure)
-    let unreached = ways.compactMap(\.failure)
+    let unreached = routes.compactMap(\.failure)
     return addresses.compactMap(\.failure) + unreached + [String](Set(entries))
   }
 
@@ -110,35 +110,35 @@ final class OSCListeners {
   func send(_ bytes: [UInt8], to peer: Peer, trust: Trust) {
     guard addresses.indices.contains(peer.socket) else { return }
     let number = named[peer]
-    let way = number.map { ways[$0] }
+    let way = number.map { routes[$0] }
     // If the controller's own socket is missing, any open socket of the same address family will do.
-    let door =
+    let listener =
       way?.own ?? addresses[way?.listener ?? peer.socket].thing
       ?? addresses.lazy.compactMap(\.thing).first {
         $0.socket.endpoint.address.isIPv6 == peer.endpoint.address.isIPv6
       }
     let own = peer.arrival.flatMap { $0.to.isOfMany ? nil : $0.to }
-    let isSent = door?.socket.send(
+    let isSent = listener?.socket.send(
       bytes, to: way?.there ?? peer.endpoint, from: own, leaving: trust.leaves)
-    if isSent == false, let number { ways[number].doubt() }
+    if isSent == false, let number { routes[number].doubt() }
   }
 
   // MARK: what comes and goes
 
   /// Looks at all places again if that is due; returns true then.
-  func look(at now: Micros, web: WebReach) -> Bool {
+  func poll(at now: Micros, web: WebReach) -> Bool {
     guard now >= due else { return false }
     due = now + ListenPolicy.interval
     for index in addresses.indices {
       let endpoint = settings.listen[index]
       if addresses[index].thing == nil {
         let found = Self.open([endpoint.address], port: endpoint.port, settings)
-        addresses[index] = door(endpoint.address, found[0], now: addresses[index])
+        addresses[index] = listener(endpoint.address, found[0], now: addresses[index])
         if let opened = addresses[index].thing { notice(.opened("OSC: \(opened.socket.endpoint)")) }
       } else if let here = addresses[index].thing?.socket.endpoint.address,
         let failure = ListenPolicy.loss(of: here)
       {
-        addresses[index] = door(endpoint.address, .failure(failure), now: addresses[index])
+        addresses[index] = listener(endpoint.address, .failure(failure), now: addresses[index])
       }
     }
     openWays()
@@ -147,17 +147,17 @@ final class OSCListeners {
   }
 
   private func openWays() {
-    guard !ways.isEmpty else { return }
+    guard !routes.isEmpty else { return }
     let listening = addresses.map { $0.thing?.socket.endpoint }
     let interfaces = Interface.up() ?? []
-    for index in ways.indices {
-      let before = ways[index].failure
-      ways[index].look(listening: listening, interfaces: interfaces, settings)
-      let now = ways[index].failure
+    for index in routes.indices {
+      let before = routes[index].failure
+      routes[index].poll(listening: listening, interfaces: interfaces, settings)
+      let now = routes[index].failure
       if let now, now != before { notice(.missing(now)) }
-      if before != nil, now == nil { notice(.opened("OSC: sending to \(ways[index].there)")) }
+      if before != nil, now == nil { notice(.opened("OSC: sending to \(routes[index].there)")) }
     }
-    let elsewhere = ways.enumerated().filter { $0.element.there != $0.element.target }
+    let elsewhere = routes.enumerated().filter { $0.element.there != $0.element.target }
     moved = Dictionary(
       elsewhere.map { ($0.element.there, $0.offset) }, uniquingKeysWith: { first, _ in first })
   }
@@ -181,14 +181,15 @@ final class OSCListeners {
     if case .failure(let failure) = result { failure.code == EADDRINUSE } else { false }
   }
 
-  private func door(
-    _ host: Address, _ result: Result<SocketBox, OpenFailure>, now door: Door<SocketBox>
-  ) -> Door<SocketBox> {
+  private func listener(
+    _ host: Address, _ result: Result<SocketBox, OpenFailure>, now listener: Listener<SocketBox>
+  ) -> Listener<SocketBox> {
     switch result {
-    case .success(let box): return Door(thing: box)
+    case .success(let box): return Listener(thing: box)
     case .failure(let failure):
-      return Door(
-        failure: ListenPolicy.isMissed(host, failure) ? told(Self.words(failure), after: door.failure) : nil)
+      return Listener(
+        failure: ListenPolicy.isMissed(host, failure)
+          ? reported(Self.words(failure), after: listener.failure) : nil)
     }
   }
 
@@ -198,7 +199,7 @@ final class OSCListeners {
       : "no OSC: \(failure)"
   }
 
-  private func told(_ failure: String, after earlier: String?) -> String {
+  private func reported(_ failure: String, after earlier: String?) -> String {
     if failure != earlier { notice(.missing(failure)) }
     return failure
   }
@@ -218,15 +219,16 @@ final class OSCListeners {
       entries[service] = nil
       return
     }
-    let door = entries[service] ?? Door()
-    if let entry = door.thing, let why = entry.announcement.ended {
+    let listener = entries[service] ?? Listener()
+    if let entry = listener.thing, let why = entry.announcement.ended {
       // OSC and OSCQuery usually fail for the same reason, which is reported once.
-      let known = door.failure ?? entries[.osc]?.failure
-      entries[service] = Door(failure: told("not announced: \(why)", after: known))
-    } else if door.thing?.port != port, door.failure == nil || now >= announcementDue {
+      let known = listener.failure ?? entries[.osc]?.failure
+      entries[service] = Listener(failure: reported("not announced: \(why)", after: known))
+    } else if listener.thing?.port != port, listener.failure == nil || now >= announcementDue {
       // Keep the earlier failure until the restarted program has survived one look.
-      entries[service] = Door(thing: Entry(service, port: port, settings: settings), failure: door.failure)
-    } else if door.thing != nil, door.failure != nil {
+      entries[service] = Listener(
+        thing: Entry(service, port: port, settings: settings), failure: listener.failure)
+    } else if listener.thing != nil, listener.failure != nil {
       entries[service]?.failure = nil
       notice(.opened("announced as \"\(settings.serviceName ?? "")\""))
     }

@@ -19,29 +19,29 @@ final class SurfaceLoop {
   static let readPace = Micros(1000)
 
   let shared: Shared
-  private let doors: OSCListeners
+  private let listeners: OSCListeners
   private let outward: OutwardSockets
   private var machine: SurfaceMachine
   private var watched: [pollfd] = []
   private var inbox = Inbox(at: Clocks.read().host)
   private let notice: @Sendable (Notice) -> Void
-  private let handler: @Sendable (Order) -> Verdict
+  private let handler: @Sendable (Order) -> Reply
   private let keep: @Sendable ([MIDIBinding]) -> Void
   private let expect: @Sendable (QueuedChange?) -> Void
   private let buffer: UnsafeMutableRawBufferPointer
 
   init(
     _ settings: SurfaceSettings, state: SurfaceState, notice: @escaping @Sendable (Notice) -> Void,
-    handler: @escaping @Sendable (Order) -> Verdict
+    handler: @escaping @Sendable (Order) -> Reply
   ) {
-    doors = OSCListeners(settings, notice: notice)
+    listeners = OSCListeners(settings, notice: notice)
     outward = OutwardSockets(notice: notice)
     self.notice = notice
     self.handler = handler
     keep = settings.keep
     expect = settings.expect
-    shared = Shared(state, version: doors.settings.version)
-    machine = SurfaceMachine(doors.settings, state: state, clocks: Clocks.read())
+    shared = Shared(state, version: listeners.settings.version)
+    machine = SurfaceMachine(listeners.settings, state: state, clocks: Clocks.read())
     buffer = .allocate(byteCount: 65_536, alignment: 8)
     tellWhere()
   }
@@ -50,10 +50,10 @@ final class SurfaceLoop {
 
   private func tellWhere() {
     let web = shared.mailbox.withLock { $0.web }
-    let missing = doors.missing + (web.failure.map { [$0] } ?? [])
-    let reach = OSCReach(open: doors.endpoints.map(\.description), missing: missing, query: web.query)
+    let missing = listeners.missing + (web.failure.map { [$0] } ?? [])
+    let reach = OSCReach(open: listeners.endpoints.map(\.description), missing: missing, query: web.query)
     machine.reach(reach, near: Interface.up().map(Neighbourhood.init), clocks: Clocks.read())
-    shared.mailbox.withLock { $0.endpoints = doors.endpoints }
+    shared.mailbox.withLock { $0.endpoints = listeners.endpoints }
   }
 
   func run() {
@@ -71,8 +71,8 @@ final class SurfaceLoop {
       watched.removeAll(keepingCapacity: true)
       watched.append(pollfd(fd: shared.bell.descriptor, events: Int16(POLLIN), revents: 0))
       let isFlooded = !inbox.isEmpty
-      for index in 0..<doors.count where !isFlooded {
-        guard let descriptor = doors.descriptor(index) else { continue }
+      for index in 0..<listeners.count where !isFlooded {
+        guard let descriptor = listeners.descriptor(index) else { continue }
         watched.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
       }
       let turn = inbox.deadline.map { $0 <= now ? now : max($0, begun + Self.pace) } ?? machine.deadline
@@ -85,7 +85,7 @@ final class SurfaceLoop {
         guard shared.hasOnlyMail else { return }
         takeMail()
       }
-      for index in 0..<doors.count { read(from: index) }
+      for index in 0..<listeners.count { read(from: index) }
     }
   }
 
@@ -107,11 +107,11 @@ final class SurfaceLoop {
     if shared.mailbox.withLock({ $0.hands.takeLost() }) > 0 { machine.note(.touchesLost) }
     obeyHands()
     let isElsewhere = shared.mailbox.withLock { $0.takeElsewhere() }
-    if doors.look(at: Clocks.read().host, web: shared.mailbox.withLock { $0.web }) || isElsewhere {
+    if listeners.poll(at: Clocks.read().host, web: shared.mailbox.withLock { $0.web }) || isElsewhere {
       tellWhere()
     }
     takeMail()
-    for index in 0..<doors.count { read(from: index) }
+    for index in 0..<listeners.count { read(from: index) }
     lookAtInbox()
     machine.leftOut(inbox.dropped + shared.mailbox.withLock { $0.mail.dropped })
     machine.tick(clocks: Clocks.read())
@@ -125,7 +125,7 @@ final class SurfaceLoop {
 
   /// Puts browsers' packets into the inbox, and removes browsers whose connections have ended.
   private func takeMail() {
-    for item in shared.mailbox.withLock({ $0.mail.take() }) {
+    for item in shared.mailbox.withLock({ $0.mail.drain() }) {
       switch item {
       case .packet(let bytes, let peer):
         machine.browsers.insert(peer)
@@ -158,14 +158,14 @@ final class SurfaceLoop {
     // Read errors here too, not only after a failed call: a send may have fetched the error and left the
     // queue of errors, and `poll` would spin on it.
     for _ in 0..<Self.batch {
-      guard let (target, isThere) = doors.nextUnreachable(index) else { break }
+      guard let (target, isThere) = listeners.nextUnreachable(index) else { break }
       machine.unreachable(target, isThere: isThere, clocks: Clocks.read())
     }
     drain()
     for _ in 0..<Self.readBatch {
-      switch doors.receive(index, into: buffer) {
+      switch listeners.receive(index, into: buffer) {
       case .datagram(let arrival):
-        let peer = doors.peer(arrival.from, at: index, arrival.info)
+        let peer = listeners.peer(arrival.from, at: index, arrival.info)
         inbox.put(
           UnsafeRawBufferPointer(rebasing: buffer[..<arrival.count]), from: peer,
           trust: machine.trust(in: peer),
@@ -206,7 +206,7 @@ final class SurfaceLoop {
       switch output {
       case .send(let bytes, let peer) where peer.isBrowser: post?(bytes, peer)
       case .send(let bytes, let peer):
-        doors.send(bytes, to: peer, trust: machine.trust(in: peer))
+        listeners.send(bytes, to: peer, trust: machine.trust(in: peer))
       case .outward(let bytes, let target): outward.send(bytes, to: target)
       case .order(let order):
         let verdict = handler(order)

@@ -79,7 +79,7 @@ struct BrowserMail: Sendable {
     canWait = false
   }
 
-  mutating func take() -> [Item] {
+  mutating func drain() -> [Item] {
     defer {
       items.removeAll(keepingCapacity: true)
       waiting.removeAll(keepingCapacity: true)

@@ -90,7 +90,7 @@ struct Allowance {
   init(_ whole: Int = Cost.datagram) { left = whole }
 
   mutating func spend(_ cost: Int) throws(Refusal) {
-    guard take(cost) else { throw .tooMuch }
+    guard trySpend(cost) else { throw .tooMuch }
   }
 
   /// Charges the full cost even if it exceeds the rest, for a request whose size is the user's choice. It
@@ -102,7 +102,7 @@ struct Allowance {
   }
 
   /// Charges the cost if it is covered; otherwise charges nothing and returns false.
-  mutating func take(_ cost: Int) -> Bool {
+  mutating func trySpend(_ cost: Int) -> Bool {
     guard cost <= left else { return false }
     left -= cost
     spent += cost

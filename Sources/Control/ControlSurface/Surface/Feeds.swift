@@ -94,7 +94,7 @@ struct Feeds {
   }
 
   /// Messages that are due now.
-  mutating func take(for audience: Group, state: SurfaceState, at now: Micros) -> [Feed] {
+  mutating func due(for audience: Group, state: SurfaceState, at now: Micros) -> [Feed] {
     var due: [Feed] = []
     let beat = state.shownNote(at: now)
     let bar = Self.bar(of: beat, state)

@@ -10,7 +10,7 @@ import TactusOSC
 /// of its own, with its own limits and its own share of the thread's time: no sender waits behind one that is
 /// trusted less.
 struct Inbox {
-  struct Letter {
+  struct QueuedPacket {
     let datagram: [UInt8]
     let peer: Peer
     let trust: Trust
@@ -46,7 +46,7 @@ struct Inbox {
     let source = trust == .trusted ? peer.endpoint : Endpoint(peer.host, port: 0)
     let recent = gate.recall(source, at: now)
     let expected = max(Double(Cost.expected(datagram)), recent?.last ?? 0)
-    let letter = Letter(
+    let letter = QueuedPacket(
       datagram: [UInt8](datagram), peer: peer, trust: trust, source: source, isKnown: recent != nil,
       came: now, expected: expected)
     lines[trust.rawValue].put(letter, mayGoAhead: recent.map { $0.left >= expected } ?? false)
@@ -56,21 +56,22 @@ struct Inbox {
     datagram.withUnsafeBytes { put($0, from: peer, trust: trust, at: now) }
   }
 
-  /// nil: nothing waits, or no budget covers the expected cost of its first letter yet. So a budget hardly
-  /// goes below zero, and no sender waits for another one's debt.
-  mutating func next(at now: Micros) -> Letter? {
+  /// The next packet to be handled; nil if none waits, or if no sender whose packets wait has budget enough
+  /// for the first of them. So a budget hardly goes below zero, and no sender waits for another sender's
+  /// debt.
+  mutating func next(at now: Micros) -> QueuedPacket? {
     for trust in Trust.allCases.reversed() {
       lines[trust.rawValue].dropOld(at: now)
       guard let first = lines[trust.rawValue].first, gate.has(trust, cost: first.expected, at: now) else {
         continue
       }
-      return lines[trust.rawValue].take()
+      return lines[trust.rawValue].removeFirst()
     }
     return nil
   }
 
   /// Charges the letter's host with the cost of handling it.
-  mutating func charge(_ cost: Int, for letter: Letter, at now: Micros) {
+  mutating func charge(_ cost: Int, for letter: QueuedPacket, at now: Micros) {
     gate.charge(Double(Cost.letter + cost), to: letter.trust, at: now)
     // A busy moment without a flood must not count against the source for long.
     gate.charge(

@@ -9,7 +9,7 @@ import TactusOSC
 ///
 /// Bounded in number and in bytes.
 struct InboxLine {
-  private var waiting: [Endpoint: FirstInFirstOut<Inbox.Letter>] = [:]
+  private var waiting: [Endpoint: FirstInFirstOut<Inbox.QueuedPacket>] = [:]
   /// Each source with letters is once in one of these three.
   private var ahead = FirstInFirstOut<Endpoint>()
   private var known = FirstInFirstOut<Endpoint>()
@@ -23,14 +23,14 @@ struct InboxLine {
   private(set) var bytes = 0
   private(set) var dropped = 0
 
-  var first: Inbox.Letter? {
+  var first: Inbox.QueuedPacket? {
     (ahead.first ?? (isNextNew ? new : known).first).flatMap { waiting[$0]?.first }
   }
 
   private var isNextNew: Bool { known.isEmpty || isTurnOfNew && !new.isEmpty }
 
   /// - Parameter mayGoAhead: the source asks seldom and for little.
-  mutating func put(_ letter: Inbox.Letter, mayGoAhead: Bool) {
+  mutating func put(_ letter: Inbox.QueuedPacket, mayGoAhead: Bool) {
     let source = letter.source
     let own = waiting[source]?.count ?? 0
     // A source's later letters do not pass its earlier ones.
@@ -68,7 +68,7 @@ struct InboxLine {
     return true
   }
 
-  mutating func take() -> Inbox.Letter? {
+  mutating func removeFirst() -> Inbox.QueuedPacket? {
     guard let source = ahead.popFirst() ?? takeTurn(), let letter = waiting[source]?.popFirst() else {
       return nil
     }
@@ -92,13 +92,13 @@ struct InboxLine {
   }
 
   mutating func dropOld(at now: Micros) {
-    while let first, now - first.came > SurfaceLimits.patience {
+    while let first, now - first.came > SurfaceLimits.longestWait {
       dropped += 1
-      _ = take()
+      _ = removeFirst()
     }
   }
 
-  private mutating func forget(_ letter: Inbox.Letter) {
+  private mutating func forget(_ letter: Inbox.QueuedPacket) {
     count -= 1
     bytes -= letter.size
   }

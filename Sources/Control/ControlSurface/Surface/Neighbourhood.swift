@@ -88,7 +88,7 @@ extension SurfaceMachine {
     guard isTold || tellers.silences(source, at: now) else { return false }
     // Answer its pings all the same: it may want to know what we are.
     for message in messages
-    where Table.path(of: message.address) == Verb.ping.rawValue && allowance.take(Cost.answer) {
+    where Table.path(of: message.address) == Verb.ping.rawValue && allowance.trySpend(Cost.answer) {
       pong(message.arguments, to: peer, dialect: .own)
     }
     return true

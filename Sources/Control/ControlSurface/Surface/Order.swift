@@ -19,12 +19,12 @@ public struct Order: Sendable {
 }
 
 /// The program's answer to an order. A refusal goes back to the sender, with the old value.
-public enum Verdict: Sendable {
+public enum Reply: Sendable {
   case accepted
   case refused(Refusal)
 
   /// Refuses for the moment, for example because there is no JACK server or Link is disabled.
-  public static func notNow(_ text: String) -> Verdict { .refused(Refusal(.notNow, text)) }
+  public static func notNow(_ text: String) -> Reply { .refused(Refusal(.notNow, text)) }
 }
 
 /// Messages for the person at the terminal.

@@ -47,12 +47,12 @@ extension SurfaceMachine {
     LibloCodec.encode(Message(Table.address("proof"), .string(proof(of: target.endpoint))))
   }
 
-  mutating func hearProof(_ arguments: [Argument], from peer: Peer) throws(Refusal) {
+  mutating func receiveProof(_ arguments: [Argument], from peer: Peer) throws(Refusal) {
     let own = subscribers.indices.filter { subscribers[$0].target.isKin(of: peer) }
     guard case .string(let text)? = arguments.first else { throw .type("the text that was sent") }
     guard let index = own.first(where: { proof(of: subscribers[$0].target.endpoint) == text }) else {
       try allowance.spend(Cost.picture)
-      if hearProof(ofApplicant: text, from: peer) { return }
+      if receiveProof(ofApplicant: text, from: peer) { return }
       throw Refusal(.notNow, "no subscription was sent this")
     }
     guard !subscribers[index].hears else { return }
@@ -72,8 +72,8 @@ extension SurfaceMachine {
 
 /// Other instances of tactus that send us the values which they show. If we obeyed them, their lights would
 /// press our buttons and ours theirs.
-struct Tellers {
-  private struct Teller {
+struct MirrorGuard {
+  private struct MirrorPeer {
     /// When we asked the sender whether it is a tactus.
     var asked: Micros
     var heard: Micros
@@ -81,7 +81,7 @@ struct Tellers {
     var isKnown = false
   }
 
-  private var tellers: [Endpoint: Teller] = [:]
+  private var tellers: [Endpoint: MirrorPeer] = [:]
 
   /// Whether messages of this source are ignored now.
   mutating func silences(_ source: Endpoint, at now: Micros) -> Bool {
@@ -89,7 +89,7 @@ struct Tellers {
     guard teller.isKnown else { return now - teller.asked < SurfaceLimits.suspicion }
     tellers[source] =
       now - teller.heard < SurfaceLimits.silence
-      ? Teller(asked: teller.asked, heard: now, isKnown: true) : nil
+      ? MirrorPeer(asked: teller.asked, heard: now, isKnown: true) : nil
     return tellers[source] != nil
   }
 
@@ -104,14 +104,14 @@ struct Tellers {
       else { return false }
       tellers[oldest.key] = nil
     }
-    tellers[source] = Teller(asked: now, heard: now)
+    tellers[source] = MirrorPeer(asked: now, heard: now)
     return true
   }
 
   /// The source sent back the text that only it was sent. Returns true the first time.
   mutating func know(_ source: Endpoint, at now: Micros) -> Bool {
     guard let teller = tellers[source], !teller.isKnown else { return false }
-    tellers[source] = Teller(asked: teller.asked, heard: now, isKnown: true)
+    tellers[source] = MirrorPeer(asked: teller.asked, heard: now, isKnown: true)
     return true
   }
 }

@@ -30,7 +30,7 @@ struct SourceRates {
   var count: Int { sources.count }
 
   mutating func mayBeToldOff(_ source: Endpoint, at now: Micros) -> Bool {
-    with(source, at: now) { $0.errors.take(at: now) }
+    with(source, at: now) { $0.errors.trySpend(at: now) }
   }
 
   /// Suggestions are costly to find, so each host has a limit for them.
@@ -40,20 +40,20 @@ struct SourceRates {
 
   /// Allows a reminder once a minute.
   mutating func mayBeReminded(_ host: Address, at now: Micros) -> Bool {
-    with(Endpoint(host, port: 0), at: now) { $0.notes.take(at: now) }
+    with(Endpoint(host, port: 0), at: now) { $0.notes.trySpend(at: now) }
   }
 
   /// - Parameter isReserved: the host is subscribed, so it has a budget of its own, however many others there
   ///   are. Otherwise a flood of forged sources could keep a new tablet from getting its `proof`.
   mutating func mayBeTold(_ host: Address, bytes: Int, at now: Micros, isReserved: Bool = false) -> Bool {
-    with(Endpoint(host, port: 0), at: now, isReserved) { $0.bytes.take(Double(bytes), at: now) }
+    with(Endpoint(host, port: 0), at: now, isReserved) { $0.bytes.trySpend(Double(bytes), at: now) }
   }
 
   mutating func left(for host: Address, at now: Micros, isReserved: Bool = false) -> Double {
     with(Endpoint(host, port: 0), at: now, isReserved) { $0.bytes.left(at: now) }
   }
 
-  mutating func hear(_ host: Address, bytes: Int, at now: Micros) {
+  mutating func receive(_ host: Address, bytes: Int, at now: Micros) {
     with(Endpoint(host, port: 0), at: now) {
       $0.bytes.gain(Double(bytes) * SurfaceLimits.unprovenFactor, at: now)
     }

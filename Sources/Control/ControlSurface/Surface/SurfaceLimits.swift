@@ -52,7 +52,7 @@ enum SurfaceLimits {
   static let inboxBytes = 2 << 20
   static let letter = 64
   /// A datagram that has waited longer is dropped.
-  static let patience = Micros(3_000_000)
+  static let longestWait = Micros(3_000_000)
   static let errorsPerSecond = 5.0
   /// Bytes sent to a host that is neither named nor proven, for its address may be forged: enough for all
   /// values four times, and then `unprovenFactor` bytes for each byte that it sends.

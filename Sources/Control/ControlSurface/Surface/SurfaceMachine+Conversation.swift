@@ -19,7 +19,7 @@ extension SurfaceMachine {
     case .unsubscribe: try unsubscribe(arguments, from: peer)
     case .midiList: try listBindings(to: answerTarget(for: peer))
     case .audioList: try listChannels(arguments, to: answerTarget(for: peer))
-    case .proof: try hearProof(arguments, from: peer)
+    case .proof: try receiveProof(arguments, from: peer)
     }
   }
 
@@ -184,7 +184,7 @@ extension SurfaceMachine {
   /// Sends one clear error, to the sender alone; at most five a second.
   mutating func refuse(_ refusal: Refusal, _ address: String, to peer: Peer, at target: Peer? = nil) {
     counters.refused += 1
-    _ = allowance.take(Cost.refusal)
+    _ = allowance.trySpend(Cost.refusal)
     reading.own.errors += 1
     comparisonDue = comparisonDue ?? now + SurfaceLimits.flushInterval
     guard rates.mayBeToldOff(peer.endpoint, at: now) else { return }
@@ -192,7 +192,7 @@ extension SurfaceMachine {
     // share one budget for suggestions.
     let advised = trust(in: peer) == .stranger ? .v4(0) : peer.host
     let refusal =
-      refusal == .unknown && rates.mayBeAdvised(advised, at: now) && allowance.take(Cost.suggestion)
+      refusal == .unknown && rates.mayBeAdvised(advised, at: now) && allowance.trySpend(Cost.suggestion)
       ? Refusal(.unknownAddress, refusal.text + suggestion(for: address)) : refusal
     let shown = printable(address, limit: 80)
     let name = Table.path(of: shown) ?? shown

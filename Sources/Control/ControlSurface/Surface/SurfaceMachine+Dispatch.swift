@@ -136,7 +136,7 @@ extension SurfaceMachine {
   /// Limits added and removed outputs: each changes JACK's graph, which all its clients see.
   private mutating func mayReshape(_ peer: Peer) throws(Refusal) {
     guard !isPaired(peer) else { return }
-    guard reshaping.take(at: now) else {
+    guard reshaping.trySpend(at: now) else {
       throw Refusal(.notNow, "too many outputs came and went: try again in a second")
     }
   }
@@ -210,7 +210,7 @@ extension SurfaceMachine {
     case .outward(let message):
       try allowance.spend(Cost.answer)
       try sayWhenAsked(message)
-    case .song(let title, let launch): try take(title, on: launch, asker, at: time)
+    case .song(let title, let launch): try request(title, on: launch, asker, at: time)
     case .verb: break
     }
   }
@@ -259,7 +259,7 @@ extension SurfaceMachine {
   }
 
   /// Handles the program's answer to an order.
-  mutating func settle(_ order: Order, _ verdict: Verdict, clocks: Clocks) {
+  mutating func settle(_ order: Order, _ verdict: Reply, clocks: Clocks) {
     self.clocks = clocks
     switch verdict {
     case .accepted: return

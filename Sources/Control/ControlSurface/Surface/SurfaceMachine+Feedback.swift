@@ -113,8 +113,8 @@ extension SurfaceMachine {
     switch dialect {
     case .own: [packet(row)]
     case .klick, .ardour:
-      Aliases.told(table.rows[row].path, in: dialect).map {
-        LibloCodec.encode(Message($0, arguments: table.rows[row].told(told[row], in: dialect)))
+      Aliases.translate(table.rows[row].path, in: dialect).map {
+        LibloCodec.encode(Message($0, arguments: table.rows[row].translate(told[row], in: dialect)))
       }
     }
   }
@@ -123,7 +123,9 @@ extension SurfaceMachine {
     switch dialect {
     case .own: [LibloCodec.encode(Message(Table.address(feed.path), arguments: feed.arguments))]
     case .klick, .ardour:
-      Aliases.told(feed.path, in: dialect).map { LibloCodec.encode(Message($0, arguments: feed.arguments)) }
+      Aliases.translate(feed.path, in: dialect).map {
+        LibloCodec.encode(Message($0, arguments: feed.arguments))
+      }
     }
   }
 
@@ -158,7 +160,7 @@ extension SurfaceMachine {
   mutating func sendFeeds() {
     let audience = self.audience
     guard !audience.isEmpty else { return }
-    let due = feeds.take(for: audience, state: reading.state, at: now)
+    let due = feeds.due(for: audience, state: reading.state, at: now)
     guard !due.isEmpty else { return }
     if let beat = due.first(where: { $0.path == "beat" }) {
       sayOutward(.beat)

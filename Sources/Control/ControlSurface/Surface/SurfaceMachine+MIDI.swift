@@ -35,7 +35,7 @@ extension SurfaceMachine {
     switch midi.receive(message) {
     case .nothing: break
     case .learned(let binding):
-      _ = allowance.take(Cost.learning)
+      _ = allowance.trySpend(Cost.learning)
       note(.learned(binding))
       learnedChanged(binding.description)
     case .full:

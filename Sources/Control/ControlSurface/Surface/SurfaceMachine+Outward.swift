@@ -41,7 +41,7 @@ struct Outward {
     return true
   }
 
-  fileprivate mutating func mayBeSaid(at now: Micros) -> Bool { bucket.take(at: now) }
+  fileprivate mutating func mayBeSaid(at now: Micros) -> Bool { bucket.trySpend(at: now) }
 }
 
 extension SurfaceMachine {

@@ -204,7 +204,7 @@ extension SurfaceMachine {
   }
 
   /// Returns whether this was an applicant's proof.
-  mutating func hearProof(ofApplicant text: String, from peer: Peer) -> Bool {
+  mutating func receiveProof(ofApplicant text: String, from peer: Peer) -> Bool {
     guard
       let index = applicants.firstIndex(where: {
         $0.target.isKin(of: peer) && proof(of: $0.target.endpoint) == text

@@ -8,7 +8,7 @@ import TactusOSC
 // here.
 extension SurfaceMachine {
   /// Takes a song at once, or on a beat or a bar. A later request replaces an earlier one.
-  mutating func take(_ title: String, on launch: LaunchMoment, _ asker: Asker, at time: Micros)
+  mutating func request(_ title: String, on launch: LaunchMoment, _ asker: Asker, at time: Micros)
     throws(Refusal)
   {
     // If a song's commands could take another song, they might never end.

@@ -49,7 +49,7 @@ struct SurfaceMachine {
   var neighbourhood = Neighbourhood()
   /// Browsers that have sent something and are still connected.
   var browsers: Set<Peer> = []
-  var tellers = Tellers()
+  var tellers = MirrorGuard()
   var midi: MIDIMap
   var levels = KnobLevels()
   var lastEvent: MIDIEventName?
@@ -113,7 +113,7 @@ struct SurfaceMachine {
     if let pace = notice.pace {
       let (atOnce, perMinute) = pace.bucket
       var bucket = news[pace] ?? TokenBucket(perSecond: perMinute / 60, capacity: atOnce, at: now)
-      let isSaid = bucket.take(at: now)
+      let isSaid = bucket.trySpend(at: now)
       news[pace] = bucket
       guard isSaid else { return }
     }
@@ -145,7 +145,7 @@ struct SurfaceMachine {
       malformed(error, from: peer)
       return bytes.count / Cost.bytes
     }
-    rates.hear(peer.endpoint.address, bytes: bytes.count, at: now)
+    rates.receive(peer.endpoint.address, bytes: bytes.count, at: now)
     let messages = decode(parts, of: bytes, from: peer)
     guard peer.isBrowser || !isTelling(peer, messages.map(\.message)) else { return allowance.spent }
     heard(from: peer)
@@ -165,10 +165,10 @@ struct SurfaceMachine {
   private mutating func decode(
     _ parts: [PacketCheck.Part], of bytes: UnsafeRawBufferPointer, from peer: Peer
   ) -> [(message: Message, timetag: Timetag)] {
-    _ = allowance.take(bytes.count / Cost.bytes)
+    _ = allowance.trySpend(bytes.count / Cost.bytes)
     var messages: [(message: Message, timetag: Timetag)] = []
     for part in parts {
-      guard allowance.take(Cost.message) else {
+      guard allowance.trySpend(Cost.message) else {
         refuseRest(from: peer)
         break
       }

@@ -34,7 +34,7 @@ struct ClockIn: BitwiseCopyable {
   private var isRunning: Bool { loop.isRunning && !echo.mayBeEcho }
 
   /// Notes what we sent through `clock` in this cycle, `ahead` microseconds before it is heard. Call it
-  /// before `hear`.
+  /// before `receive`.
   mutating func send(_ events: inout MIDIEvents, _ line: FrameLine, ahead: Double, frames: UInt32) {
     echo.send(ahead: ahead, cycle: Double(frames) * line.frameMicros, at: line.start)
     for index in 0..<events.count {
@@ -43,7 +43,7 @@ struct ClockIn: BitwiseCopyable {
   }
 
   /// Reads one cycle's messages. `arrived`: when they were sent. `line`: when they pass through JACK.
-  mutating func hear(
+  mutating func receive(
     _ events: inout MIDIEvents, _ arrived: FrameLine, passing line: FrameLine, frames: UInt32,
     sessionTempo: Double
   ) {
@@ -55,14 +55,14 @@ struct ClockIn: BitwiseCopyable {
       switch event.status {
       case MIDI.clock:
         loop.clock(at: time)
-        echo.hear(at: line.time(atFrame: frame), tempo: loop.beatsPerMinute, session: sessionTempo)
+        echo.receive(at: line.time(atFrame: frame), tempo: loop.beatsPerMinute, session: sessionTempo)
       case MIDI.start:
         loop.start()
-        echo.hearCommand(at: line.time(atFrame: frame))
+        echo.receiveCommand(at: line.time(atFrame: frame))
         startedAt = time
       case MIDI.resume:
         loop.resume()
-        echo.hearCommand(at: line.time(atFrame: frame))
+        echo.receiveCommand(at: line.time(atFrame: frame))
         startedAt = nil
       case MIDI.stop:
         loop.stop()
@@ -161,7 +161,7 @@ extension ClockIn {
     }
     isInUse = true
     send(&sent, now.line, ahead: now.delay(of: .clock), frames: now.frames)
-    hear(&received, now.sent, passing: now.line, frames: now.frames, sessionTempo: now.session.tempo)
+    receive(&received, now.sent, passing: now.line, frames: now.frames, sessionTempo: now.session.tempo)
     let offset = Double(now.settings.offset(of: .control).count)
     if offset != self.offset, loop.isRunning { follower.hostJumped() }
     self.offset = offset

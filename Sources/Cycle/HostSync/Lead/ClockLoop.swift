@@ -34,8 +34,8 @@ public struct ClockLoop: BitwiseCopyable {
   static let shortest: Double = 2_000
   static let longest: Double = 250_000
   /// The clock is lost after a silence of both this number of clocks and this number of microseconds.
-  static let patienceInClocks: Double = 6.5
-  static let patienceMicros: Double = 250_000
+  static let silenceInClocks: Double = 6.5
+  static let silenceMicros: Double = 250_000
   /// If this number of clocks in a row come at a pace that differs by the share `otherPace`, the tempo is
   /// another one.
   static let otherPaceClocks: Int = 5
@@ -105,7 +105,7 @@ public struct ClockLoop: BitwiseCopyable {
     number = resumption
     isRunning = true
     isBeginning = true
-    // Earlier clocks were counted from another place.
+    // Earlier clocks were counted from another start, so they cannot be compared with later ones.
     recentCount = 0
     doubt.clocks = 0
   }
@@ -139,7 +139,7 @@ public struct ClockLoop: BitwiseCopyable {
     let isInPlace = steps == 0 && abs(distance - bias) <= Self.usual * max(scatter, Self.leastNoise)
     if !isInPlace, doubt.clocks == 0, canTell { beginDoubt(gap: isBeginning ? clockMicros : gap) }
     isBeginning = false
-    take(time, steps)
+    accept(time, steps)
     if doubt.clocks > 0 {
       if steps >= 0 { due += clockMicros }
       weigh(isInPlace)
@@ -152,7 +152,7 @@ public struct ClockLoop: BitwiseCopyable {
   }
 
   /// Takes a clock in the place of a later one (those between were lost), or a surplus one (`steps` below 0).
-  private mutating func take(_ time: Double, _ steps: Int64) {
+  private mutating func accept(_ time: Double, _ steps: Int64) {
     guard steps >= 0 else { return remember(time) }
     number &+= steps
     due += Double(steps) * clockMicros
@@ -166,7 +166,7 @@ public struct ClockLoop: BitwiseCopyable {
     case .acquiring, .locked: break
     }
     let step = clockMicros > 0 ? clockMicros : Self.longest
-    guard time - last > max(Self.patienceMicros, Self.patienceInClocks * step) else { return }
+    guard time - last > max(Self.silenceMicros, Self.silenceInClocks * step) else { return }
     state = .lost
     clockMicros = 0
     recentCount = 0

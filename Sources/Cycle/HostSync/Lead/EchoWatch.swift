@@ -100,7 +100,7 @@ struct EchoWatch: BitwiseCopyable {
   }
 
   /// Reads a Start or Continue. A sequencer begins a new count with it; our own changes nothing.
-  mutating func hearCommand(at time: Double) {
+  mutating func receiveCommand(at time: Double) {
     doubtful = nil
     for index in 0..<8 where Self.mayBeOurs(time - commands[index]) { doubtful = time }
     if doubtful == nil { isEcho = false }
@@ -127,7 +127,7 @@ struct EchoWatch: BitwiseCopyable {
 
   /// Reads a clock. `tempo` is what the clock claims, `session` the session's, in beats per minute; 0:
   /// unknown.
-  mutating func hear(at time: Double, tempo: Double, session: Double) {
+  mutating func receive(at time: Double, tempo: Double, session: Double) {
     let now = Self.cut(time)
     if heardCount > 0, now &- heard[(heardCount - 1) & 127] < Self.apart { return }
     heard[heardCount & 127] = now

@@ -79,10 +79,10 @@ struct HostFollower: BitwiseCopyable {
   }
 
   mutating func follow(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal? {
-    told(look(now, reading), reading)
+    proposal(examine(now, reading), reading)
   }
 
-  private mutating func told(_ change: Proposal.Change?, _ reading: LeaderReading) -> Proposal? {
+  private mutating func proposal(_ change: Proposal.Change?, _ reading: LeaderReading) -> Proposal? {
     guard let change else { return nil }
     lastProposal = reading.heard
     return Proposal(change, at: Micros(rounding: reading.heard), isDictated: true)
@@ -92,7 +92,7 @@ struct HostFollower: BitwiseCopyable {
   /// and taken for the drift of its crystal.
   mutating func hostJumped() { line.rest() }
 
-  private mutating func look(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal.Change? {
+  private mutating func examine(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal.Change? {
     let (shownTempo, beat, ticksPerBeat): (Double, Double, Double)
     switch reading.shown {
     case .nothing: return leave(now, reading)
@@ -123,7 +123,7 @@ struct HostFollower: BitwiseCopyable {
   /// can be read: the host is gone, or absent for a moment (a locate while it stands), or the server
   /// freewheels.
   mutating func pause(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal? {
-    told(rest(now, reading), reading)
+    proposal(rest(now, reading), reading)
   }
 
   private mutating func rest(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal.Change? {

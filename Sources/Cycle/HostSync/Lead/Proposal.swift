@@ -88,7 +88,7 @@ extension SessionState {
   /// Returns the change that a proposal makes, to be committed; nil: none. Later proposals start from this
   /// result, so that switching on and off again yields two changes, each later than the start or stop before
   /// it: the session drops one that is not later. [network]
-  public mutating func take(_ proposal: Proposal, at now: Micros) -> SessionChange? {
+  public mutating func apply(_ proposal: Proposal, at now: Micros) -> SessionChange? {
     apply(proposal)
     let change = change(at: max(now, startStop.timestamp + Micros(1)))
     self = SessionState(

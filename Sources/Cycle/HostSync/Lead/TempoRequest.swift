@@ -45,7 +45,7 @@ struct TempoRequest: BitwiseCopyable {
   }
 
   /// Returns the request, once.
-  mutating func take() -> Double? {
+  mutating func drain() -> Double? {
     guard let tempo = wanted else { return nil }
     wanted = nil
     count &+= 1

@@ -32,7 +32,7 @@ struct TempoUnit: BitwiseCopyable {
       return LeaderReading.Shown(bbt)
     }
     if isRolling {
-      look(at: beats, bbt, at: time)
+      examine(at: beats, bbt, at: time)
     } else {
       lastTime = -.infinity
     }
@@ -40,7 +40,7 @@ struct TempoUnit: BitwiseCopyable {
     return LeaderReading.Shown(bbt, countsQuarters: countsQuarters)
   }
 
-  private mutating func look(at beats: Double, _ bbt: BBT, at time: Double) {
+  private mutating func examine(at beats: Double, _ bbt: BBT, at time: Double) {
     let ticks = (beats - lastBeats) * bbt.notesPerBeat * bbt.ticksPerBeat
     let isFirst = lastTime == -.infinity || time <= lastTime || ticks < 0
     guard isFirst || ticks >= Self.leastTicks else { return }

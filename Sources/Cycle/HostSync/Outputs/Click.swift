@@ -33,7 +33,7 @@ struct Click: BitwiseCopyable {
     let perBeat = parts &* each
     if ticker.open(window, perBeat: perBeat, whole: each, missed) { isAfterJump = true }
     if window.isCut { lastTime = -.infinity }
-    while let tick = ticker.take(from: window) {
+    while let tick = ticker.next(in: window) {
       let beat = Double(tick.number) / Double(perBeat)
       let time = window.grid.time(of: beat)
       guard isDue(beat: beat, time: time, click, countIn, song: song) else { continue }

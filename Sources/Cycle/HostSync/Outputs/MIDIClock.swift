@@ -185,8 +185,8 @@ struct MIDIClock: BitwiseCopyable {
     let now = window.line.start
     let soonest = max(start, now + Self.shortestSettle + Self.wireMargin)
     let halfClock = window.grid.beatMicros / Double(2 * perBeat)
-    let patience = max(Self.longestWait, settle + Self.longestWait)
-    let latest = start + (settle > Self.longestWait ? patience : Self.longestWait)
+    let extendedWait = max(Self.longestWait, settle + Self.longestWait)
+    let latest = start + (settle > Self.longestWait ? extendedWait : Self.longestWait)
     let first =
       0 &- Int64(flooring: 0 - song.songBeat(of: window.grid.beat(at: soonest)) * sixteenthsPerBeat)
     var best = first

@@ -164,7 +164,7 @@ struct OutputRack: BitwiseCopyable {
   private static func send(_ programs: Programs, after sent: inout Programs, _ events: inout MIDIEvents) {
     while let (channel, number) = programs.next(after: sent), events.hasRoom {
       events.insert(MIDIEvent(frame: 0, program: number, channel: UInt8(truncatingIfNeeded: channel)))
-      sent.take(channel, from: programs)
+      sent.merge(channel, from: programs)
     }
   }
 

@@ -9,7 +9,7 @@ import BeatMath
 /// that one is late, and is taken at once unless the delay would be audible.
 struct Ticker: BitwiseCopyable {
   /// Up to this delay, a late boundary is better than none. A correction of the session's time adds to it.
-  static let patienceMicros: Double = 5000
+  static let latenessMicros: Double = 5000
   /// More boundaries than 8192 frames at 999 BPM hold at 96 for each 32nd.
   static let limit: Int = 2560
 
@@ -58,7 +58,7 @@ struct Ticker: BitwiseCopyable {
   func position(in window: Window) -> Double { window.line.frame(at: time(in: window)) }
 
   /// Takes the next boundary of this buffer, if there is one more.
-  mutating func take(from window: Window) -> Tick? {
+  mutating func next(in window: Window) -> Tick? {
     guard taken < Self.limit else { return nil }
     taken += 1
     if let number = takeLate(from: window) { return Tick(number: number, frame: 0) }
@@ -77,7 +77,7 @@ struct Ticker: BitwiseCopyable {
     let chosen = most >= next ? most : last
     let delay = window.line.start - window.grid.time(of: Double(chosen) / Double(perBeat))
     next = last &+ 1
-    guard delay <= Self.patienceMicros + window.correction else { return nil }
+    guard delay <= Self.latenessMicros + window.correction else { return nil }
     if isCrowded(by: next, in: window) {
       // Two clicks at once sound like one that is too loud, so the minor one is left out.
       guard chosen % whole == 0 else { return nil }

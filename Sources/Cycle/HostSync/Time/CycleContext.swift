@@ -70,10 +70,10 @@ struct CycleContext: BitwiseCopyable {
 
   /// A change is carried out within a fraction of a second of its beat. If its beat is further back, the
   /// session has changed and the change was meant for other beats.
-  private static let patience = 250_000.0
+  private static let changeLimit = 250_000.0
 
   private static func queued(_ change: QueuedChange?, _ grid: Grid, at time: Double) -> QueuedChange? {
-    guard let change, grid.time(of: change.beat.value) > time - patience else { return nil }
+    guard let change, grid.time(of: change.beat.value) > time - changeLimit else { return nil }
     return change
   }
 

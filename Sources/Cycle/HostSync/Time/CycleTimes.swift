@@ -44,7 +44,7 @@ struct CycleTimes: BitwiseCopyable {
   private var differing = 0
   private var wasStalled = false
   private var wasReversed = false
-  /// The last line that was returned, on Link's clock. A freewheel continues it.
+  /// The frame line that was last returned, on Link's clock. During a freewheel it is extended.
   private var given = FrameLine(start: 0, frameMicros: 1)
   /// The last cycle was a freewheeling one.
   private(set) var wasFreewheeling = false

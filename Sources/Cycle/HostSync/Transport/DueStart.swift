@@ -19,5 +19,5 @@ struct DueStart: BitwiseCopyable {
   }
 
   /// JACK has asked.
-  mutating func take() { isDue = false }
+  mutating func clear() { isDue = false }
 }

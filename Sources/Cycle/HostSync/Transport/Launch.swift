@@ -112,7 +112,7 @@ struct Launch: BitwiseCopyable {
     cuts.isAsked = true
     guard case .starting = now.transport.state else { return true }
     let (next, mayRoll) = asked(now, question)
-    take(next)
+    enter(next)
     return mayRoll
   }
 
@@ -122,12 +122,12 @@ struct Launch: BitwiseCopyable {
     learn(now)
     guard !isIdle else { return }
     if case .released = stage, now.isRolling, !isBehind { rolledAt = now.heard.start }
-    take(seen(now))
+    enter(seen(now))
   }
 
   /// Ends a launch: the server freewheels and waits for no client. A client's slowness does not count then.
   mutating func letGo(_ state: Transport.State) {
-    take(.idle)
+    enter(.idle)
     lastMove = nil
     relocating = nil
     due.see(state)
@@ -139,7 +139,7 @@ struct Launch: BitwiseCopyable {
     relocating?.held = now.heard.start
   }
 
-  private mutating func take(_ next: Stage) {
+  private mutating func enter(_ next: Stage) {
     stage = next
     (isIdle, isHolding, isGivenUp) = (false, false, false)
     switch next {
@@ -199,7 +199,7 @@ struct Launch: BitwiseCopyable {
       let hasJustRolled = rollsAt - rolledAt < 3.5 * now.cycleMicros
       guard due.isDue || back != nil || hasJustRolled else { return (stage, true) }
       isBehind = !due.isDue
-      due.take()
+      due.clear()
       start = Start(now, question, askedAt: back?.askedAt ?? rollsAt)
       start.choose(now, question, othersTake, lead: othersTake)
     }

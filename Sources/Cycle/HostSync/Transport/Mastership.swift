@@ -10,7 +10,7 @@ public import TactusChoices
 /// the timebase: we follow, say so, and wait for an explicit command. Only a timebase that another tactus
 /// leaves is inherited: no user chose between the two.
 public struct Mastership {
-  public enum Standing: Equatable, Sendable {
+  public enum MasterState: Equatable, Sendable {
     /// We do not want to be master.
     case uninvolved
     case asked
@@ -29,7 +29,7 @@ public struct Mastership {
 
   /// JACK calls within a few cycles, which are 186 ms each at 8192 frames and 44.1 kHz; a server that stands
   /// has no cycles.
-  static let patience = Micros(400_000)
+  static let silenceLimit = Micros(400_000)
   static let patientCycles: UInt = 3
   /// A locate shows nonsense for one cycle. Evidence that lasts longer than this is another client's.
   static let doubt = Micros(150_000)
@@ -38,7 +38,7 @@ public struct Mastership {
   /// The shortest time between two updates of a tempo that moves while the transport stands, or of the meter.
   static let refreshInterval = Micros(50_000)
 
-  public private(set) var standing = Standing.uninvolved
+  public private(set) var standing = MasterState.uninvolved
   private var askedAt = Micros.zero
   /// Callbacks from before we asked, or while we were master, prove nothing.
   private var callsBefore: UInt
@@ -108,7 +108,7 @@ public struct Mastership {
     case (true, .asked):
       if calls != callsBefore {
         standing = .master
-      } else if now - askedAt > Self.patience, cycles &- cyclesWhenAsked >= Self.patientCycles {
+      } else if now - askedAt > Self.silenceLimit, cycles &- cyclesWhenAsked >= Self.patientCycles {
         standing = .follower
       }
       return .nothing

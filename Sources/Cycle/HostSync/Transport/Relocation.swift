@@ -39,12 +39,12 @@ public struct Relocation: Sendable, BitwiseCopyable {
     guard case .starting = now.transport.state, frame == place.frame || frame == insteadOf else { return .no }
     let left = heardAt - now.rollsAt
     if left > cycle / 2, left < longestHold { return .untilItsCycle }
-    if left < -cycle / 2, -left < Self.patience(cycle) { return .untilAnother }
+    if left < -cycle / 2, -left < Self.longestPause(cycle) { return .untilAnother }
     return .no
   }
 
   /// Microseconds for which a busy machine stops a thread at most; a relocation that comes later rolls late.
-  private static func patience(_ cycleMicros: Double) -> Double { 100_000 + 2 * cycleMicros }
+  private static func longestPause(_ cycleMicros: Double) -> Double { 100_000 + 2 * cycleMicros }
 
   /// Returns whether this relocation brings a drifted host back to this song.
   func isCorrection(ofSongFrom origin: Int64, _ now: borrowing CycleContext) -> Bool {
@@ -117,7 +117,7 @@ extension Relocation {
   func isOver(_ now: Report) -> Bool {
     let since = now.moment.heard.start - heardAt
     return !now.isMoving || framesBehind(now) != nil
-      || now.isRolling && since > Self.patience(now.moment.cycleMicros)
+      || now.isRolling && since > Self.longestPause(now.moment.cycleMicros)
   }
 
   /// Frames by which the transport rolls late from the place; nil: not by more than a period.
@@ -193,7 +193,7 @@ struct BeatTarget: Sendable {
     if step > 0 {
       (place, sessionBeat) = (wanted, soon + wait)
     } else {
-      // As far after the place as the session is after its last matching beat.
+      // The locate's target, later by the beats since the session's last beat with the target's phase.
       let behind = wait > 0 ? 1 - wait : 0
       let rest = Int64(rounding: behind * moment.beatMicros * Double(moment.sampleRate) / 1e6)
       place = SongPlace(frame: UInt32(clamping: Int64(wanted.frame) &+ rest), beat: wanted.beat + behind)

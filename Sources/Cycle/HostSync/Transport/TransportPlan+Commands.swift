@@ -107,7 +107,7 @@ extension TransportPlan {
 // MARK: reports
 
 extension TransportPlan {
-  mutating func look(_ now: Observation, _ ask: Ask) {
+  mutating func observe(_ now: Observation, _ ask: Ask) {
     let report = now.report
     ask(.limit(limit(now)))
     takeAnswer(now, ask)

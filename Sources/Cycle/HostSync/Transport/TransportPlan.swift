@@ -53,7 +53,7 @@ public struct TransportPlan: Sendable {
     /// The session's last start or stop; each number is obeyed once.
     case session(StartStopWish)
     /// The control thread looks at the last report.
-    case look
+    case observe
     /// The time of a request may have come. Read the clock just before: a request that comes late is worse
     /// than none.
     case tick
@@ -142,7 +142,7 @@ public struct TransportPlan: Sendable {
     switch event {
     case .command(let command): obey(command, now, ask)
     case .session(let wish): obey(wish, now, ask)
-    case .look: look(now, ask)
+    case .observe: observe(now, ask)
     case .tick: act(now, ask)
     }
   }

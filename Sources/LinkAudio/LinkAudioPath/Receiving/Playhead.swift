@@ -89,7 +89,7 @@ struct FadeOut: BitwiseCopyable {
   }
 
   @inline(__always)
-  mutating func take() -> SIMD2<Float> {
+  mutating func advance() -> SIMD2<Float> {
     guard next < end else { return SIMD2(repeating: 0) }
     next += 1
     return samples[next - 1]

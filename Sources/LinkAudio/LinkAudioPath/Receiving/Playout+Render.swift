@@ -6,7 +6,7 @@ import BeatMath
 
 extension Playout {
   /// A stream is over if no chunk comes for this time, in microseconds.
-  static var patience: Double { 2e6 }
+  static var streamTimeout: Double { 2e6 }
   /// If a cycle begins this much later than the last one ended, in microseconds, cycles were lost, and the
   /// sound was cut anyway.
   static var lostTime: Double { 400 }
@@ -35,7 +35,7 @@ extension Playout {
     right?.update(repeating: 0, count: hearing.frames)
     guard hearing.isUsable else { return }
     attend(hearing)
-    if isOpen && hearing.start - heardOfAt > Self.patience + delayNow { close() }
+    if isOpen && hearing.start - heardOfAt > Self.streamTimeout + delayNow { close() }
     if isOpen, let last, isSeated(hearing) {
       let seat = placeHeard(at: hearing.heard - delayNow)
       let before = delayNow
@@ -131,7 +131,7 @@ extension Playout {
   ) {
     var frame = 0
     while tail.isSounding && frame < hearing.frames {
-      let value = tail.take()
+      let value = tail.advance()
       if let right {
         left[frame] += value.x
         right[frame] += value.y

@@ -3,7 +3,7 @@ import BeatMath
 
 /// A received channel: chunks in, an output's frames out, each sample at its beat plus the delay.
 ///
-/// In each period, the audio thread calls `take` for every chunk that has arrived, then `render`, both with
+/// In each period, the audio thread calls `insert` for every chunk that has arrived, then `render`, both with
 /// the period's `OutputPeriod`. While the server freewheels, its periods have no true time: then drop the
 /// chunks and call neither. Afterwards the playout finds its place again. [audio], except for `init`.
 package struct Playout: ~Copyable {

@@ -22,7 +22,7 @@ struct StampRuns: BitwiseCopyable {
   /// Equal steps in a row that make a sender a reckoner.
   static var runOfReckoner: Int { 32 }
   /// A reckoner measures again within this time, in microseconds; its buffers would else be 5700 frames long.
-  static var patience: Double { 30e6 }
+  static var runTimeout: Double { 30e6 }
 
   private var run = 0
   private var step: Int64 = 0
@@ -51,7 +51,7 @@ struct StampRuns: BitwiseCopyable {
       }
       run = min(run + 1, 1_000_000)
     }
-    if silence > max(Self.patience, 3 * interval) { isReckoner = false }
+    if silence > max(Self.runTimeout, 3 * interval) { isReckoner = false }
     return isReckoner ? .reckoned : .plain
   }
 

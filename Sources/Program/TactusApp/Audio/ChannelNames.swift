@@ -27,7 +27,7 @@ struct ChannelNames {
 
   /// How long a numbered channel can still get the plain name: Link gives up silent peers after five seconds
   /// and one.
-  private static let patience = Micros(10_000_000)
+  private static let reuseTime = Micros(10_000_000)
 
   private struct Base: Hashable {
     let peer: String
@@ -48,7 +48,7 @@ struct ChannelNames {
     var used = Set(known.values.map(\.name))
     let waiting = gone.isEmpty ? [] : known.sorted { $0.value.since < $1.value.since }
     for (id, one) in waiting
-    where one.name != one.base && now - one.since < Self.patience && used.insert(one.base).inserted {
+    where one.name != one.base && now - one.since < Self.reuseTime && used.insert(one.base).inserted {
       known[id]?.name = one.base
       used.remove(one.name)
     }

@@ -61,7 +61,7 @@ struct ChannelPresence {
     said = [:]
     var lines: [String] = now.compactMap { name, isThere in
       let old = before[name] ?? false
-      let isSaid = old != isThere && turns.take(at: time)
+      let isSaid = old != isThere && turns.trySpend(at: time)
       said[name] = isSaid ? isThere : old
       return isSaid ? ChannelNews.presence(name, isThere) : nil
     }
@@ -69,7 +69,7 @@ struct ChannelPresence {
     saidCrowds = [:]
     for crowd in crowds {
       let old = saidBefore[crowd.peer] ?? 0
-      let isSaid = crowd.leftOut > 2 * old && turns.take(at: time)
+      let isSaid = crowd.leftOut > 2 * old && turns.trySpend(at: time)
       if isSaid { lines.append(ChannelNews.crowd(crowd)) }
       if isSaid || old > 0 { saidCrowds[crowd.peer] = isSaid ? crowd.leftOut : old }
     }
@@ -84,7 +84,7 @@ struct OfferPace {
 
   private var next = Micros.zero
 
-  mutating func take<News>(at now: Micros, _ news: () -> News?) -> News? {
+  mutating func next<News>(at now: Micros, _ news: () -> News?) -> News? {
     guard now >= next, let found = news() else { return nil }
     next = now + Self.pause
     return found

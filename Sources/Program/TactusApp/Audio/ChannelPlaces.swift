@@ -32,7 +32,7 @@ struct ChannelPlaces {
 
   /// A channel must keep its name this long before a pattern gives it a place. A place keeps its channel this
   /// long, and a place without channel and cable ends after this time.
-  static let patience = Micros(1_000_000)
+  static let settlingTime = Micros(1_000_000)
   /// A channel without a cable that is silent for this time falls asleep.
   static let wakefulness = Micros(5_000_000)
   /// Limits for new places of patterns, and for new channels in them.
@@ -84,7 +84,7 @@ struct ChannelPlaces {
   }
 
   /// Settles again when a change that had to wait is due.
-  mutating func look(at now: Micros) {
+  mutating func poll(at now: Micros) {
     if let due, now >= due { settle(at: now) }
   }
 
@@ -166,7 +166,11 @@ struct ChannelPlaces {
     var over: Set<String> = []
     for place in places where !isKept(place) {
       guard let gone = place.goneSince else { continue }
-      if now >= gone + Self.patience { over.insert(place.name) } else { wait(until: gone + Self.patience) }
+      if now >= gone + Self.settlingTime {
+        over.insert(place.name)
+      } else {
+        wait(until: gone + Self.settlingTime)
+      }
     }
     places.removeAll { over.contains($0.name) }
   }
@@ -174,8 +178,8 @@ struct ChannelPlaces {
   /// Gives the place another channel. Each costs a lane, whose memory is locked. Returns false if it must
   /// wait.
   private mutating func change(_ index: Int, to id: ChannelID, at now: Micros) -> Bool {
-    if let since = places[index].since, now - since < Self.patience {
-      wait(until: since + Self.patience)
+    if let since = places[index].since, now - since < Self.settlingTime {
+      wait(until: since + Self.settlingTime)
       return false
     }
     guard isNamed(places[index]) || takeTurn(at: now) else { return false }
@@ -212,8 +216,8 @@ struct ChannelPlaces {
   /// Whether the peer has kept this name for long enough, and another change is allowed now.
   private mutating func mayChange(_ name: String, at now: Micros) -> Bool {
     guard let since = offeredSince[name] else { return true }
-    guard now - since >= Self.patience else {
-      wait(until: since + Self.patience)
+    guard now - since >= Self.settlingTime else {
+      wait(until: since + Self.settlingTime)
       return false
     }
     return hasTurn(at: now)

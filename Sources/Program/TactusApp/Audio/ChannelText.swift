@@ -44,7 +44,7 @@ struct ReceivedText: Equatable {
   /// nil: the delay of `--link-audio-delay`.
   let delay: AudioDelay?
 
-  /// "Studio/Drums", "Studio/*", "Studio/Drums=1bar"
+  /// "App/Drums", "App/*", "App/Drums=1bar"
   init?(_ text: String) {
     guard text.isPrintable, (3...AudioChannelText.longest).contains(text.utf8.count) else { return nil }
     self.text = text
@@ -127,8 +127,8 @@ extension Configuration {
       "send", in: .audio, .value("NAME[=PORT,PORT]", SentText.allowed, \.sends), isRemembered: true,
       help:
         "With --link-audio, offer a channel to the session's peers. Its sound comes in at the ports "
-        + "send_NAME_l and _r, which are kept connected to these two ports of other programs, if any; with "
-        + "one port, or as NAME=mono, it is mono. Can be repeated."),
+        + "send_NAME_l and send_NAME_r. tactus keeps them connected to the ports that you name behind =. "
+        + "With one such port, or with NAME=mono, the channel is mono. Can be repeated."),
     Option(
       "receive", in: .audio, .value("PEER/CHANNEL[=DELAY]", ReceivedText.allowed, \.receives),
       isRemembered: true,

@@ -69,7 +69,7 @@ final class ReceivedChannels {
   }
 
   /// Applies the session's channels and the user's choices. Returns whether `connections` changed.
-  func look(at now: Micros, _ state: SurfaceState, on host: JACKHost) -> Bool {
+  func poll(at now: Micros, _ state: SurfaceState, on host: JACKHost) -> Bool {
     let isOn = state.choices.audio.isOn
     guard isOn || audio?.isEnabled == true else { return false }
     let audio = start()
@@ -79,12 +79,12 @@ final class ReceivedChannels {
     }
     if audio.isEnabled != isOn { audio.isEnabled = isOn }
     if !isOn { offers.news.withLock { $0 = [] } }
-    if let news = offerPace.take(at: now, offers.takeNews) {
+    if let news = offerPace.next(at: now, offers.takeNews) {
       places.offer(names.names(of: news, at: now), at: now)
     }
     send(isOn ? state.sends.compactMap { SentText($0) } : [], audio)
     places.want(isOn ? state.receives.compactMap { ReceivedText($0) } : [], at: now)
-    places.look(at: now)
+    places.poll(at: now)
     if now >= nextLook { noteUse(of: host, audio, at: now) }
     receive(state, audio)
     return carry(on: host)

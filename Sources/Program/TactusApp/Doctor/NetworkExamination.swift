@@ -29,7 +29,7 @@ enum NetworkExamination {
   /// Link's group and port.
   private static let group = Endpoint(.v4(0xE04C_4E4B), port: 20808)
   /// Long enough to hear two announcements of every peer.
-  private static let patience = Duration.milliseconds(600)
+  private static let listeningTime = Duration.milliseconds(600)
 
   /// - Parameter own: the ports of the tactus that runs here, which does not count as a peer.
   static func interfaces(own: Set<UInt16>) -> [Interface] {
@@ -95,7 +95,7 @@ enum NetworkExamination {
   private static func listen(
     on descriptor: Int32, for nonce: [UInt8], besides us: Set<Endpoint>, _ interface: inout Interface
   ) {
-    let deadline = ContinuousClock.now + patience
+    let deadline = ContinuousClock.now + listeningTime
     var buffer = [UInt8](repeating: 0, count: 2048)
     var peers: Set<String> = []
     while ContinuousClock.now < deadline {

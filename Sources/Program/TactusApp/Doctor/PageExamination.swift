@@ -8,7 +8,7 @@ import TactusOSC
 /// Whether the page answers: the doctor fetches it once, as a browser on this machine does.
 enum PageExamination {
   /// The limit for the whole request: the page's thread may be busy with other browsers.
-  private static let patience = Duration.seconds(3)
+  private static let requestTimeout = Duration.seconds(3)
 
   /// nil: no page is open.
   static func answers(_ reach: PageReach) -> Bool? {
@@ -21,7 +21,7 @@ enum PageExamination {
       let descriptor = try? openSocket(endpoint, SOCK_STREAM)
     else { return false }
     defer { close(descriptor) }
-    let deadline = ContinuousClock.now + patience
+    let deadline = ContinuousClock.now + requestTimeout
     let called = endpoint.withSocketAddress { connect(descriptor, $0, $1) }
     guard called == 0 || errno == EINPROGRESS, wait(descriptor, POLLOUT, until: deadline),
       option(descriptor, SOL_SOCKET, SO_ERROR) == 0

@@ -14,7 +14,7 @@ enum RoomsExamination {
   private static let muchTime = 500.0
 
   /// `own`: the addresses of this machine.
-  static func judge(_ told: ToldValues, _ who: String, own: [Address] = ownAddresses) -> [Finding] {
+  static func judge(_ told: RemoteValues, _ who: String, own: [Address] = ownAddresses) -> [Finding] {
     let far = told.state.far
     guard !far.rooms.isEmpty || !far.failure.isEmpty else { return [] }
     let who = who.isEmpty ? "" : "\(who.dropLast()): "
@@ -59,7 +59,7 @@ enum RoomsExamination {
     }
   }
 
-  private static func figures(_ told: ToldValues, _ who: String) -> [Finding] {
+  private static func figures(_ told: RemoteValues, _ who: String) -> [Finding] {
     var findings: [Finding] = []
     if let loss = Double(told.words("far/loss")), loss >= muchLoss {
       findings.append(
@@ -79,7 +79,7 @@ enum RoomsExamination {
     return findings
   }
 
-  private static func key(_ told: ToldValues, _ who: String) -> [Finding] {
+  private static func key(_ told: RemoteValues, _ who: String) -> [Finding] {
     switch told.words("far/key") {
     case "?": []
     case "":
@@ -99,7 +99,7 @@ enum RoomsExamination {
     }
   }
 
-  private static func router(_ told: ToldValues, _ who: String, _ own: [Address]) -> [Finding] {
+  private static func router(_ told: RemoteValues, _ who: String, _ own: [Address]) -> [Finding] {
     let places = told.words("far/seen").split(separator: ";").compactMap {
       Endpoint.split($0.drop { $0 == " " }).flatMap { Address($0.host) }
     }
@@ -116,7 +116,7 @@ enum RoomsExamination {
     ]
   }
 
-  private static func stranger(_ told: ToldValues, _ who: String) -> [Finding] {
+  private static func stranger(_ told: RemoteValues, _ who: String) -> [Finding] {
     let place = told.words("far/refused")
     guard !place.isEmpty, place != "?" else { return [] }
     return [

@@ -104,7 +104,7 @@ enum OptionForm<Settings>: Sendable {
     .value(
       OptionValue(
         takes: ValueSpec(placeholder: placeholder, allowed: allowed, bare: bare, repeats: T.repeats),
-        store: { $0[keyPath: place].take($1) }, read: { $0[keyPath: place].texts },
+        store: { $0[keyPath: place].parse($1) }, read: { $0[keyPath: place].texts },
         copy: { $1[keyPath: place] = $0[keyPath: place] }, clear: { $0[keyPath: place].clear() }))
   }
 }
@@ -138,7 +138,7 @@ protocol OptionValueType: Sendable {
   /// The texts that lead to this value.
   var texts: [String] { get }
   /// Sets the value from a text that is allowed; a list gets one more element.
-  mutating func take(_ text: String)
+  mutating func parse(_ text: String)
   mutating func clear()
 }
 
@@ -149,33 +149,33 @@ extension OptionValueType {
 
 extension OptionValueType where Self: RawRepresentable<String> {
   var texts: [String] { [rawValue] }
-  mutating func take(_ text: String) { self = Self(rawValue: text) ?? self }
+  mutating func parse(_ text: String) { self = Self(rawValue: text) ?? self }
 }
 
 extension String: OptionValueType {
   var texts: [String] { [self] }
-  mutating func take(_ text: String) { self = text }
+  mutating func parse(_ text: String) { self = text }
 }
 
 extension Int: OptionValueType {
   var texts: [String] { ["\(self)"] }
-  mutating func take(_ text: String) { self = Int(text) ?? self }
+  mutating func parse(_ text: String) { self = Int(text) ?? self }
 }
 
 extension Double: OptionValueType {
   var texts: [String] { [shortest(self)] }
-  mutating func take(_ text: String) { self = Double(text) ?? self }
+  mutating func parse(_ text: String) { self = Double(text) ?? self }
 }
 
 extension String?: OptionValueType {
   var texts: [String] { map { [$0] } ?? [] }
-  mutating func take(_ text: String) { self = text }
+  mutating func parse(_ text: String) { self = text }
 }
 
 extension [String]: OptionValueType {
   static var repeats: Bool { true }
   var texts: [String] { self }
-  mutating func take(_ text: String) { append(text) }
+  mutating func parse(_ text: String) { append(text) }
   mutating func clear() { self = [] }
 }
 

@@ -61,11 +61,11 @@ struct ConfigurationKeys<Settings> {
       }
       throw UserError(path, line: element.line, "\"\(option.long)\": \"\(text.shortened)\": \(why)")
     }
-    func collect(_ elements: [JSON5.Element], _ take: (JSON5.Element) throws(UserError) -> Void)
+    func collect(_ elements: [JSON5.Element], _ read: (JSON5.Element) throws(UserError) -> Void)
       -> [UserError]
     {
       elements.compactMap { element in
-        do throws(UserError) { try take(element) } catch { return error }
+        do throws(UserError) { try read(element) } catch { return error }
         return nil
       }
     }

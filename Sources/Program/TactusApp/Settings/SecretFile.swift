@@ -13,7 +13,7 @@ import TactusWeb
 final class SecretFile: Sendable {
   private static let longest = 4096
 
-  private struct Held {
+  private struct State {
     var secret: Secret?
     /// The version of the file that the secret came from; nil: not read yet, or there was no file.
     var stamp: Stamp?
@@ -22,18 +22,18 @@ final class SecretFile: Sendable {
   }
 
   private let path: String?
-  private let patience: Duration
+  private let retryDelay: Duration
   private let notice: @Sendable (String) -> Void
-  private let held = Mutex(Held())
+  private let held = Mutex(State())
 
   /// - Parameters:
   ///   - path: nil: the secret is for this run alone.
-  ///   - patience: the time after which a failed write is tried again.
+  ///   - retryDelay: the time after which a failed write is tried again.
   init(
-    _ path: String?, patience: Duration = .seconds(10), notice: @escaping @Sendable (String) -> Void
+    _ path: String?, retryDelay: Duration = .seconds(10), notice: @escaping @Sendable (String) -> Void
   ) {
     self.path = path
-    self.patience = patience
+    self.retryDelay = retryDelay
     self.notice = notice
   }
 
@@ -43,22 +43,22 @@ final class SecretFile: Sendable {
   }
 
   /// The secret that holds now. It reads the disk, which may take time. [web]
-  func look() -> Secret {
+  func current() -> Secret {
     held.withLock { held in
       let stamp = path.flatMap(Stamp.init)
-      let isDue = held.tried.map { ContinuousClock.now - $0 >= patience } ?? (stamp == nil)
+      let isDue = held.tried.map { ContinuousClock.now - $0 >= retryDelay } ?? (stamp == nil)
       if let secret = held.secret, path == nil || stamp == held.stamp && !isDue { return secret }
-      let secret = path.map { take($0, stamp, &held) } ?? .fresh()
+      let secret = path.map { adopt($0, stamp, &held) } ?? .fresh()
       held.secret = secret
       held.stamp = path.flatMap(Stamp.init)
       return secret
     }
   }
 
-  /// The secret as of the last `look`; nil: there was none. [any]
+  /// The secret as of the last `current`; nil: there was none. [any]
   var known: Secret? { held.withLock { $0.secret } }
 
-  private func take(_ path: String, _ stamp: Stamp?, _ held: inout Held) -> Secret {
+  private func adopt(_ path: String, _ stamp: Stamp?, _ held: inout State) -> Secret {
     let isNews = held.tried == nil || stamp != held.stamp
     // Keep trying to write the same secret: browsers that are paired with it stay paired.
     let secret = held.tried == nil ? .fresh() : held.secret ?? .fresh()

@@ -14,7 +14,7 @@ final class StateKeeper: Sendable {
   /// Choices are written after this time without a change: a fader may still move.
   static let rest = Micros(1_000_000)
   /// Choices are written after this time even if they keep changing.
-  static let patience = Micros(10_000_000)
+  static let longestDelay = Micros(10_000_000)
   static let retry = Micros(10_000_000)
 
   /// The new name of a file that can't be understood.
@@ -22,7 +22,7 @@ final class StateKeeper: Sendable {
   /// The copy of the file as it was before this run's first choice.
   static func before(_ path: String) -> String { path + ".before" }
 
-  private let held: Mutex<Held>
+  private let held: Mutex<State>
 
   /// - Parameters:
   ///   - path: nil: nothing is remembered.
@@ -33,7 +33,7 @@ final class StateKeeper: Sendable {
     path: String?, known: UserState = UserState(), start: Configuration, file: Configuration,
     notice: @escaping @Sendable (String) -> Void
   ) {
-    held = Mutex(Held(path: path, known: known, noted: start, file: file, notice: notice))
+    held = Mutex(State(path: path, known: known, noted: start, file: file, notice: notice))
   }
 
   /// Takes the present settings; nil: no choice was made since the last call.
@@ -70,7 +70,7 @@ final class StateKeeper: Sendable {
   }
 }
 
-private struct Held {
+private struct State {
   let path: String?
   /// The choices that this run found and made: all that is left if the file gets damaged meanwhile.
   var known: UserState
@@ -97,7 +97,7 @@ private struct Held {
     }
     if let writing, writing.isOver { finish(writing, at: now) }
     guard let changedFirst, writing == nil, now >= notBefore,
-      now >= changedLast + StateKeeper.rest || now >= changedFirst + StateKeeper.patience
+      now >= changedLast + StateKeeper.rest || now >= changedFirst + StateKeeper.longestDelay
     else { return }
     begin()
   }
@@ -111,7 +111,7 @@ private struct Held {
     changedFirst = nil
     guard let path else { return }
     writing = Writing(choices, besides: known, to: path, keepsPredecessor: !hasWritten)
-    known.take(choices)
+    known.merge(choices)
     choices = UserState()
   }
 
@@ -126,7 +126,7 @@ private struct Held {
     case let failure?:
       let later = choices
       choices = done.choices
-      choices.take(later)
+      choices.merge(later)
       if !hasFailed {
         notice("the remembered choices can't be written: \(failure.text); the file stays as it was")
       }
@@ -164,7 +164,7 @@ private final class Writing: Sendable {
     do throws(UserError) {
       try WholeFile.change(path, limit: JSON5.Limits().bytes) { bytes throws(UserError) in
         var state = try found(bytes)
-        state.take(choices)
+        state.merge(choices)
         return state.text
       }
     } catch {

@@ -60,7 +60,7 @@ struct UserState: Equatable {
   }
 
   /// Adds later choices, which win.
-  mutating func take(_ later: UserState) {
+  mutating func merge(_ later: UserState) {
     entries.merge(later.entries) { _, later in later }
     for name in later.entries.keys { kept[name] = nil }
   }

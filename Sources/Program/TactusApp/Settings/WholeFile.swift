@@ -4,7 +4,7 @@ import Glibc
 /// Reads and writes small files as a whole; no wait for another process is without a limit.
 enum WholeFile {
   /// How long a typed pipe, as in `--config <(...)`, may take to bring something.
-  private static let patienceMillis: Int32 = 2000
+  private static let timeoutMillis: Int32 = 2000
   /// How long to wait for another tactus that changes the file, in hundredths of a second.
   private static let turn = 100
 
@@ -26,7 +26,7 @@ enum WholeFile {
         bytes += chunk[..<count]
       } else if errno == EAGAIN, orPipe {
         var wait = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
-        guard poll(&wait, 1, patienceMillis) > 0 else {
+        guard poll(&wait, 1, timeoutMillis) > 0 else {
           throw UserError("\(path): a pipe that does not come to its end", .unreadable)
         }
       } else if errno != EINTR {

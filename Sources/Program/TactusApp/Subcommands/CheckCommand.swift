@@ -31,7 +31,9 @@ struct CheckCommand: Conversing {
         help: "How long to play; two clicks a second (default: 5)."),
       Option(
         "share", in: .other, .value("PERCENT", .number(0...100), \.share),
-        help: "The share of the error, in per cent, that belongs to the way out (default: 50)."),
+        help:
+          "The share of the error, in per cent, that belongs to the outputs; the rest belongs to the inputs (default: 50)."
+      ),
       Option("set", in: .other, .flag(\.sets), help: "Make the result the click's offset."),
       Option("json", in: .other, .flag(\.json), help: "Print one line of JSON."),
       Option(

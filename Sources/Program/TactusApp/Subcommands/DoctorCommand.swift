@@ -93,16 +93,16 @@ struct DoctorCommand: Conversing {
     }
   }
 
-  private static func ask(_ place: Whereabouts) throws(UserError) -> (told: ToldValues, port: Int) {
+  private static func ask(_ place: Whereabouts) throws(UserError) -> (told: RemoteValues, port: Int) {
     var running = try RunningTactus(place)
     do throws(UserError) {
-      return (ToldValues(try running.values()), running.port)
+      return (RemoteValues(try running.values()), running.port)
     } catch {
       throw UserError("does not run, or not with OSC at port \(running.port)", .unavailable)
     }
   }
 
-  private static func audio(_ told: ToldValues, _ who: String) -> [Finding] {
+  private static func audio(_ told: RemoteValues, _ who: String) -> [Finding] {
     guard told.isOn("link/audio") else { return [] }
     switch told.state.audio.thread {
     case .realTime:
@@ -118,8 +118,8 @@ struct DoctorCommand: Conversing {
       return [
         .note(
           "Link Audio",
-          "\(who)receives more audio packets than its share of the processor allows: it runs at normal "
-            + "priority",
+          "\(who)receives more audio packets than its share of the processor allows, so its audio thread runs "
+            + "at normal priority",
           mend: "Find the sender: ss -uan, or tcpdump udp.")
       ]
     case .off, .unknown: return []
@@ -129,7 +129,7 @@ struct DoctorCommand: Conversing {
   /// Findings from the values of a running tactus. `master`: the tactus of this user that is timebase master.
   /// `pageAnswers`: nil: the page was not asked.
   static func judge(
-    _ told: ToldValues, port: Int, isAlone: Bool = true, master: String? = nil, pageAnswers: Bool? = nil
+    _ told: RemoteValues, port: Int, isAlone: Bool = true, master: String? = nil, pageAnswers: Bool? = nil
   ) -> [Finding] {
     let name = told.words("jack/name")
     let (topic, who) = ("tactus", name == "tactus" ? "" : name + " ")
@@ -183,7 +183,7 @@ struct DoctorCommand: Conversing {
 
 extension DoctorCommand {
   /// The finding about the ports whose latency counts for other programs.
-  private static func sinks(_ told: ToldValues, _ who: String, _ send: String) -> [Finding] {
+  private static func sinks(_ told: RemoteValues, _ who: String, _ send: String) -> [Finding] {
     guard told.state.jackConnected else { return [] }
     let words = "\(who)times the bars and starts of other programs by the latency of \(told.state.sinks)"
     return switch told.state.sinkState {
@@ -199,7 +199,8 @@ extension DoctorCommand {
   }
 
   /// Findings about the page for phones.
-  private static func page(_ told: ToldValues, _ who: String, _ send: String, _ answers: Bool?) -> [Finding] {
+  private static func page(_ told: RemoteValues, _ who: String, _ send: String, _ answers: Bool?) -> [Finding]
+  {
     let topic = "Page"
     let who = who.isEmpty ? "" : "\(who.dropLast()): "
     let lacks = told.state.pageLacks.map {
@@ -228,7 +229,11 @@ extension DoctorCommand {
           mend: "\(send)web/open 1 opens one for phones, tactus web shows how to get there.")
       ]
     case .closed:
-      [.bad(topic, "\(who)not open yet", mend: "tactus says why when it begins, and tries again.")]
+      [
+        .bad(
+          topic, "\(who)not open yet",
+          mend: "When tactus starts, it prints the reason. It tries again by itself.")
+      ]
     case .thisMachine(let address):
       [
         .good(

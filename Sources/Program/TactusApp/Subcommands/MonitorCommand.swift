@@ -45,7 +45,7 @@ struct MonitorCommand: Conversing {
         running.say(subscription)
         renewed = now
       }
-      guard let messages = try running.hear(withinMilliseconds: held.isEmpty ? 100 : 20) else {
+      guard let messages = try running.receive(withinMilliseconds: held.isEmpty ? 100 : 20) else {
         guard held.say() else { return .failure }
         // Each renewal is confirmed, so a longer silence means that tactus is gone.
         if now - heard > .seconds(Int(Self.lease)) { throw running.nobody }

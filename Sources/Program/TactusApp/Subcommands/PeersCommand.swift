@@ -24,7 +24,7 @@ struct PeersCommand: Conversing {
 
   func run(_ operands: [String]) throws(UserError) -> Tactus.Status {
     let isAsked = whereabouts != Whereabouts() || !RunningNote.all().isEmpty
-    let peers = try isAsked ? askTactus() : look()
+    let peers = try isAsked ? askTactus() : listenForPeers()
     guard Console.say(links(peers)) else { return .failure }
     return peers > 0 ? .success : .failure
   }
@@ -33,13 +33,13 @@ struct PeersCommand: Conversing {
     var running = try RunningTactus(whereabouts)
     let end = ContinuousClock.now + .seconds(wait)
     while true {
-      let peers = Int(ToldValues(try running.values()).words("peers")) ?? 0
+      let peers = Int(RemoteValues(try running.values()).words("peers")) ?? 0
       if peers > 0 || ContinuousClock.now >= end { return peers }
       usleep(250_000)
     }
   }
 
-  private func look() throws(UserError) -> Int {
+  private func listenForPeers() throws(UserError) -> Int {
     let link = Link(try Startup([]).configuration.link, far: nil)
     link.isEnabled = true
     defer { link.isEnabled = false }

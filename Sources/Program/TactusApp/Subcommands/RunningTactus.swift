@@ -8,7 +8,7 @@ import TactusOSC
 struct RunningTactus: ~Copyable {
   /// Milliseconds to wait for an answer: tactus reads its sockets many times a second, but its machine may be
   /// busy.
-  static let patience = 2000
+  static let answerTimeoutMillis = 2000
 
   private var socket: OSCPort
   private let endpoint: Endpoint
@@ -68,8 +68,9 @@ struct RunningTactus: ~Copyable {
   func say(_ message: Message) { socket.send(message, to: endpoint) }
 
   /// The next messages; nil: none came in time, or the bell rang.
-  mutating func hear(withinMilliseconds limit: Int, orAt bell: Int32 = -1) throws(UserError) -> [Message]? {
-    switch socket.hear(withinMilliseconds: limit, orAt: bell) {
+  mutating func receive(withinMilliseconds limit: Int, orAt bell: Int32 = -1) throws(UserError) -> [Message]?
+  {
+    switch socket.receive(withinMilliseconds: limit, orAt: bell) {
     case .messages(let messages, endpoint): return messages
     case .messages, .nothing: return nil
     case .nobody: throw nobody
@@ -81,7 +82,7 @@ struct RunningTactus: ~Copyable {
     say(Message(Table.address("query")))
     var told: [String: [Argument]] = [:]
     while true {
-      guard let messages = try hear(withinMilliseconds: Self.patience) else { throw silence }
+      guard let messages = try receive(withinMilliseconds: Self.answerTimeoutMillis) else { throw silence }
       for message in messages {
         if message.address == Table.address("update"), message.arguments.first?.number == 0 {
           return Table.standard.rows.compactMap { row in
@@ -99,7 +100,7 @@ struct RunningTactus: ~Copyable {
     var (page, pages) = (1, 1)
     say(Message(Table.address("audio/list"), .int32(1)))
     while true {
-      guard let messages = try hear(withinMilliseconds: Self.patience) else { throw silence }
+      guard let messages = try receive(withinMilliseconds: Self.answerTimeoutMillis) else { throw silence }
       for message in messages {
         switch message.address {
         case Table.address("error"): return nil
@@ -136,7 +137,7 @@ struct RunningTactus: ~Copyable {
     say(Message(Table.address("ping")))
     var told: [Message] = []
     while true {
-      guard let messages = try hear(withinMilliseconds: Self.patience) else { throw silence }
+      guard let messages = try receive(withinMilliseconds: Self.answerTimeoutMillis) else { throw silence }
       for message in messages {
         switch message.address {
         case Table.address("pong"): return .accepted(told)
@@ -235,15 +236,15 @@ extension Conversing {
 }
 
 /// The values of a running tactus: its state, and each value as text for people.
-struct ToldValues {
+struct RemoteValues {
   private let known: [String: (row: Node, arguments: [Argument])]
   /// Values that were not told are unknown.
   let state: SurfaceState
 
   init(_ values: [(row: Node, arguments: [Argument])]) {
     known = Dictionary(values.map { ($0.row.path, $0) }, uniquingKeysWith: { first, _ in first })
-    var told = ToldState()
-    for (row, arguments) in values { told.take(Message(Table.address(row.path), arguments: arguments)) }
+    var told = RemoteState()
+    for (row, arguments) in values { told.receive(Message(Table.address(row.path), arguments: arguments)) }
     state = told.state
   }
 

@@ -24,7 +24,7 @@ struct SaveCommand: Conversing {
     ] + whereaboutsOptions
 
   /// The disk may take its time.
-  private static let patience = Duration.seconds(10)
+  private static let saveTimeout = Duration.seconds(10)
 
   var replaces = false
   var whereabouts = Whereabouts()
@@ -34,11 +34,11 @@ struct SaveCommand: Conversing {
     let before = try Self.outcome(&running)
     let order = Message(Table.address(replaces ? "save/replace" : "save"))
     if case .refused(let text) = try running.ask(order) { throw UserError(text) }
-    let deadline = ContinuousClock.now + Self.patience
+    let deadline = ContinuousClock.now + Self.saveTimeout
     while ContinuousClock.now < deadline {
       let now = try Self.outcome(&running)
       guard now.number == before.number else { return try answer(now) }
-      _ = try running.hear(withinMilliseconds: 50)
+      _ = try running.receive(withinMilliseconds: 50)
     }
     throw UserError("tactus has not saved: its disk, or JACK, does not answer")
   }

@@ -56,7 +56,7 @@ struct SendCommand: Conversing {
       case .accepted(let told) = try running.ask(Message(address)),
       let arguments = told.first(where: { $0.address == address })?.arguments
     else { return }
-    let words = ToldValues([(row, arguments)]).words(row.path)
+    let words = RemoteValues([(row, arguments)]).words(row.path)
     if row.path == "midi/learn" {
       Console.say(words.isEmpty ? "nothing is learned now" : "touch the key, knob or pedal for \(words) now")
     } else {
@@ -78,7 +78,8 @@ struct SendCommand: Conversing {
     }
   }
 
-  /// A tactus that quits may be gone before it answers, so only the ping before it proves that it was there.
+  /// After `quit`, tactus may be gone before it answers. So a ping is sent first: its answer proves that a
+  /// tactus was running.
   private func quit(_ running: inout RunningTactus, _ message: Message) throws(UserError)
     -> Tactus.Status
   {

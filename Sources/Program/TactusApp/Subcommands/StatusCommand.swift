@@ -26,7 +26,7 @@ struct StatusCommand: Conversing {
     var running = try RunningTactus(whereabouts)
     let values = try running.values()
     if json { return Console.answer(Self.json(values)) }
-    let isAudioOn = ToldValues(values).isOn("link/audio")
+    let isAudioOn = RemoteValues(values).isOn("link/audio")
     let text = Self.text(values, channels: isAudioOn ? try running.channels() : nil)
     return Console.answer(text.withMicros())
   }
@@ -37,7 +37,7 @@ struct StatusCommand: Conversing {
 
   /// - Parameter channels: the arguments of each `audio/channel`; nil: the values have their names.
   static func text(_ values: [(row: Node, arguments: [Argument])], channels: [[Argument]]? = nil) -> String {
-    let told = ToldValues(values)
+    let told = RemoteValues(values)
     func say(_ path: String) -> String { told.words(path) }
     func runs(_ path: String) -> String {
       guard told.isOn(path) else { return "off" }
@@ -89,14 +89,14 @@ struct StatusCommand: Conversing {
       .joined(separator: "\n")
   }
 
-  private static func songs(_ told: ToldValues) -> String {
+  private static func songs(_ told: RemoteValues) -> String {
     let (song, coming) = (told.words("set/song"), told.words("set/coming"))
     guard !song.isEmpty || !coming.isEmpty else { return "none" }
     let next = coming.isEmpty ? "the last one" : "then \(coming)"
     return song.isEmpty ? next : "\(told.words("set/number")) \(song), \(next)"
   }
 
-  private static func audio(_ told: ToldValues, _ channels: [[Argument]]?) -> [(String, String)] {
+  private static func audio(_ told: RemoteValues, _ channels: [[Argument]]?) -> [(String, String)] {
     guard told.isOn("link/audio") else { return [("Link Audio", "off")] }
     let head = [
       ("Link Audio", "on, delay \(told.words("link/audio/delay")), thread: \(told.words("audio/thread"))"),
@@ -130,7 +130,7 @@ struct StatusCommand: Conversing {
   }
 
   /// When a start would happen, if the transport is stopped.
-  private static func launch(_ told: ToldValues) -> String {
+  private static func launch(_ told: RemoteValues) -> String {
     guard told.state.doing == .stopped else { return "" }
     let moment = told.state.choices.launch.moment
     return moment == .now ? "; a start waits for nothing" : "; a start waits for the next \(moment)"

@@ -80,7 +80,7 @@ private struct Visit: ~Copyable {
   private static let renewal = Micros(5_000_000)
   private static let question = Micros(1_000_000)
   /// Limits for an answer: at the beginning, and later.
-  private static let patience = Micros(2_000_000)
+  private static let answerTimeout = Micros(2_000_000)
   private static let longestSilence = Micros(6_000_000)
 
   private var running: RunningTactus
@@ -100,13 +100,13 @@ private struct Visit: ~Copyable {
 
   /// Waits for the first message. [control]
   mutating func begin(until signals: Signals) throws(UserError) {
-    let deadline = Link.clock() + Self.patience
+    let deadline = Link.clock() + Self.answerTimeout
     while heard == .zero, !signals.came(withinMilliseconds: 0) {
       let now = Link.clock()
       guard now < deadline else { throw running.place == nil ? running.silence : running.nobody }
       speak(at: now)
-      guard let messages = try running.hear(withinMilliseconds: 100) else { continue }
-      take(messages) { _, _ in }
+      guard let messages = try running.receive(withinMilliseconds: 100) else { continue }
+      receive(messages) { _, _ in }
     }
   }
 
@@ -119,14 +119,14 @@ private struct Visit: ~Copyable {
     for order in tactus.takeOrders() { running.say(order) }
     let messages: [Message]?
     do throws(UserError) {
-      messages = try running.hear(withinMilliseconds: 100, orAt: tactus.keys.descriptor)
+      messages = try running.receive(withinMilliseconds: 100, orAt: tactus.keys.descriptor)
     } catch {
       // The kernel says at once that no program listens there. Wait: it may come back.
       messages = nil
       usleep(100_000)
     }
     tactus.keys.drain()
-    if let messages { return take(messages, tell) }
+    if let messages { return receive(messages, tell) }
     guard Link.clock() - heard > Self.longestSilence else { return }
     fallSilent("it does not answer; what is shown is old")
     tell(silence ?? "", true)
@@ -152,7 +152,7 @@ private struct Visit: ~Copyable {
     }
   }
 
-  private mutating func take(_ messages: [Message], _ tell: (String, Bool) -> Void) {
+  private mutating func receive(_ messages: [Message], _ tell: (String, Bool) -> Void) {
     heard = Link.clock()
     if silence != nil {
       silence = nil
@@ -172,7 +172,7 @@ private struct Visit: ~Copyable {
         guard running.place != nil, message.arguments.count > 4, message.arguments[4] == .int32(asked.number),
           let theirs = message.arguments[3].number
         else { continue }
-        guess.take(asked: asked.at, answered: heard, theirs: theirs)
+        guess.measure(asked: asked.at, answered: heard, theirs: theirs)
       case "error": if let text { tell(text, true) }
       case "message":
         guard let text, text != " ", !text.isEmpty, text != lastMessage else { continue }
@@ -181,7 +181,7 @@ private struct Visit: ~Copyable {
       default: break
       }
     }
-    tactus.take(messages, ahead: guess.ahead)
+    tactus.receive(messages, ahead: guess.ahead)
     guard hasEnded else { return }
     fallSilent("tactus has ended; this view goes on when it is back, q leaves it")
     tell(silence ?? "", true)

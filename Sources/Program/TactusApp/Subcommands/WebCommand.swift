@@ -36,7 +36,7 @@ struct WebCommand: Conversing {
       return Console.answer("All browsers are unpaired. tactus web shows the new code.")
     }
     var running = try RunningTactus(whereabouts)
-    let state = ToldValues(try running.values()).state
+    let state = RemoteValues(try running.values()).state
     let reach = state.page
     guard !reach.addresses.isEmpty else { throw UserError(Self.help(state)) }
     return Console.answer(Self.text(reach, try Self.secret(in: path), Screen.ofThisTerminal))

@@ -12,8 +12,8 @@ import TerminalView
 /// A tactus that runs elsewhere, known by its OSC messages, for a view of it here. Messages come in on one
 /// thread, the view's keys on another.
 final class DistantTactus: StateSource {
-  fileprivate struct Held {
-    var told = ToldState()
+  fileprivate struct State {
+    var told = RemoteState()
     var isAnswering = true
     /// Pressed keys that are not sent yet, as messages.
     var orders: [Message] = []
@@ -27,7 +27,7 @@ final class DistantTactus: StateSource {
   /// Rings when a key was pressed.
   let keys = WakeUp()
   private let secretPath: String?
-  private let held = Mutex(Held())
+  private let held = Mutex(State())
 
   /// - Parameter place: nil: this machine, whose user can read the page's code.
   init(at place: String?) {
@@ -67,11 +67,11 @@ final class DistantTactus: StateSource {
     }
   }
 
-  func take(_ messages: [Message], ahead: Micros) {
+  func receive(_ messages: [Message], ahead: Micros) {
     held.withLock { held in
       held.isAnswering = true
       held.told.ahead = ahead
-      for message in messages { held.told.take(message) }
+      for message in messages { held.told.receive(message) }
     }
     news.signal()
   }
@@ -79,7 +79,7 @@ final class DistantTactus: StateSource {
   func isSilent() { held.withLock { $0.isAnswering = false } }
 }
 
-extension DistantTactus.Held {
+extension DistantTactus.State {
   /// A tap carries its own time, so the network's delay does not count.
   fileprivate func message(_ target: Target, at time: Micros) -> Message? {
     guard target.path == "tempo/tap", target.arguments.isEmpty else { return Table.standard.message(target) }
@@ -98,7 +98,7 @@ struct ClockGuess {
 
   var ahead: Micros { Micros(last.min { $0.trip < $1.trip }?.ahead ?? 0) }
 
-  mutating func take(asked: Micros, answered: Micros, theirs: Double) {
+  mutating func measure(asked: Micros, answered: Micros, theirs: Double) {
     guard theirs.isFinite, answered >= asked else { return }
     let trip = answered - asked
     let middle = asked + Micros(trip.count / 2)

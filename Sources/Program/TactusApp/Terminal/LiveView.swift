@@ -21,7 +21,7 @@ final class LiveView: Sendable {
     case off, asked, on
   }
 
-  private struct Held {
+  private struct State {
     var news: News?
     var earlier: News?
     var isClosing = false
@@ -37,7 +37,7 @@ final class LiveView: Sendable {
   fileprivate let keys: KeyMap
   // Used only by the view's thread as soon as that runs.
   nonisolated(unsafe) fileprivate let device: TerminalDevice
-  private let held = Mutex(Held())
+  private let held = Mutex(State())
 
   /// nil: there is no terminal to draw on.
   init?(of desk: any StateSource, keys: KeyMap) {
@@ -229,7 +229,7 @@ private final class RenderLoop {
     LinkSystem.wait(for: &watched, from: now, until: Micros(until))
     let then = Link.clock()
     if watched[0].revents != 0 { readKeys(at: then) }
-    if watched[1].revents != 0, let text = errors.take() { live.tell(text, isComplaint: true) }
+    if watched[1].revents != 0, let text = errors.drain() { live.tell(text, isComplaint: true) }
     if watched[2].revents != 0 { live.desk.news.drain() }
     if let key = reader.pause(at: then) { press(key, at: then) }
   }

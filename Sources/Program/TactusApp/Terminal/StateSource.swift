@@ -6,7 +6,8 @@ import MIDIControl
 import TactusOSC
 import TerminalView
 
-/// The tactus that a view shows and that gets its keys: the view's own program, or one that runs elsewhere.
+/// The tactus that a view shows and to which the view sends the keys that the user presses: the program of
+/// the view itself, or one that runs elsewhere.
 /// [view]
 protocol StateSource: Sendable {
   var state: SurfaceState { get }

@@ -32,7 +32,7 @@ final class StderrCapture {
   func restore() {
     guard descriptor >= 0 else { return }
     dup2(errors, STDERR_FILENO)
-    while let text = take() { _ = text.withCString { write(errors, $0, strlen($0)) } }
+    while let text = drain() { _ = text.withCString { write(errors, $0, strlen($0)) } }
     CrashHandler.keepsMessages(waiting: -1, errors: -1)
     close(descriptor)
     close(errors)
@@ -40,7 +40,7 @@ final class StderrCapture {
   }
 
   /// The text that has come; nil: none.
-  func take() -> String? {
+  func drain() -> String? {
     guard descriptor >= 0 else { return nil }
     var chunk = [UInt8](repeating: 0, count: 4096)
     let count = read(descriptor, &chunk, chunk.count)

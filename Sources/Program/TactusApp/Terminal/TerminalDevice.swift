@@ -19,7 +19,7 @@ final class TerminalDevice {
   private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h"
   private static let leave = "\u{1B}[0m\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
   /// How long to wait for a terminal that takes no output, before it is left.
-  private static let patienceMillis: Int32 = 100
+  private static let timeoutMillis: Int32 = 100
 
   let descriptor: Int32
   private(set) var isEntered = false
@@ -82,7 +82,7 @@ final class TerminalDevice {
     flush()
     if !pending.isEmpty {
       var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-      poll(&wait, 1, Self.patienceMillis)
+      poll(&wait, 1, Self.timeoutMillis)
       flush()
       pending = []
     }

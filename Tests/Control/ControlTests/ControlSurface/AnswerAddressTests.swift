@@ -32,9 +32,9 @@ struct AnswerAddressTests {
     settings.listen = [Endpoint(.v4(0), port: 0), Endpoint(.v6(high: 0, low: 0, scope: 0), port: 0)]
     let studio = try home.perform { [settings] in try Studio(settings) }
     defer { studio.close() }
-    let door = Endpoint(try #require(Address(asked)), port: UInt16(studio.port))
-    let heard = try other.perform { [door] in
-      let controller = try DatagramSocket(connectingTo: door)
+    let listener = Endpoint(try #require(Address(asked)), port: UInt16(studio.port))
+    let heard = try other.perform { [listener] in
+      let controller = try DatagramSocket(connectingTo: listener)
       var buffer = [UInt8](repeating: 0, count: 65_536)
       return ["/tactus/ping", "/tactus/subscribe"].map { address in
         let bytes = LibloCodec.encode(Message(address))

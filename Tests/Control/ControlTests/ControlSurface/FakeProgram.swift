@@ -18,7 +18,7 @@ struct FakeProgram {
     state.choices.click.when = .rolling
   }
 
-  mutating func obey(_ order: Order) -> Verdict {
+  mutating func obey(_ order: Order) -> Reply {
     commands.append(order.command)
     if let refuses { return .refused(refuses) }
     apply(order.command, at: order.time)

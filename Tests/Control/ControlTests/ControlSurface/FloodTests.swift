@@ -269,7 +269,7 @@ struct FloodTests {
     }
     #expect(taken > 500 && inbox.dropped > 500)
     // Datagrams that have waited for too long are dropped.
-    now = now + SurfaceLimits.patience + Micros(1)
+    now = now + SurfaceLimits.longestWait + Micros(1)
     #expect(inbox.next(at: now) == nil && inbox.isEmpty && inbox.bytes == 0)
   }
 

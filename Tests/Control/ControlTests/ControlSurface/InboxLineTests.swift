@@ -7,9 +7,9 @@ import Testing
 
 @Suite("One line of the inbox")
 struct InboxLineTests {
-  private func letter(_ source: UInt32, isKnown: Bool = false, came: Micros = .zero) -> Inbox.Letter {
+  private func letter(_ source: UInt32, isKnown: Bool = false, came: Micros = .zero) -> Inbox.QueuedPacket {
     let endpoint = Endpoint(.v4(source), port: 0)
-    return Inbox.Letter(
+    return Inbox.QueuedPacket(
       datagram: [UInt8(truncatingIfNeeded: source)], peer: Peer(endpoint), trust: .stranger, source: endpoint,
       isKnown: isKnown, came: came, expected: 1)
   }
@@ -17,7 +17,7 @@ struct InboxLineTests {
   /// The senders in the order in which the line hands out their letters.
   private func order(_ line: inout InboxLine) -> [UInt8] {
     var order: [UInt8] = []
-    while let letter = line.take() { order += letter.datagram }
+    while let letter = line.removeFirst() { order += letter.datagram }
     return order
   }
 
@@ -67,7 +67,7 @@ struct InboxLineTests {
     var line = InboxLine()
     line.put(letter(1), mayGoAhead: false)
     line.put(letter(2, came: Micros(1)), mayGoAhead: false)
-    line.dropOld(at: SurfaceLimits.patience + Micros(1))
+    line.dropOld(at: SurfaceLimits.longestWait + Micros(1))
     #expect(line.dropped == 1 && order(&line) == [2])
   }
 }

@@ -150,7 +150,7 @@ struct PedalTests {
   }
 
   @Test
-  func `a lesson can be cancelled`() {
+  func `learning a pedal can be cancelled`() {
     var desk = Desk(.paired)
     desk.send("/tactus/midi/learn", .string("stop"))
     desk.send("/tactus/midi/learn", .string(""))

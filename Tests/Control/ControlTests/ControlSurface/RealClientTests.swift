@@ -60,7 +60,7 @@ struct RealClientTests {
     defer { studio.close() }
     studio.change { $0.peers = 3 }
     var told: [Message] = []
-    while case .messages(let messages, _) = ear.hear(withinMilliseconds: 10_000) {
+    while case .messages(let messages, _) = ear.receive(withinMilliseconds: 10_000) {
       told = messages.filter { $0.address == "/tactus/peers/str" && $0.arguments == [.string("3 Links")] }
       if !told.isEmpty { break }
     }
@@ -75,7 +75,7 @@ struct RealClientTests {
     settings.targets = [Peer(ear.endpoint)]
     let studio = try Studio(settings)
     defer { studio.close() }
-    guard case .messages(_, let source) = ear.hear(withinMilliseconds: 10_000) else {
+    guard case .messages(_, let source) = ear.receive(withinMilliseconds: 10_000) else {
       Issue.record("nothing was sent")
       return
     }
@@ -89,19 +89,19 @@ struct RealClientTests {
   @Test
   func `the route to a controller is looked up only after a change`() throws {
     let ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
-    var way = Way(to: ear.endpoint)
+    var route = SendRoute(to: ear.endpoint)
     var interfaces = [Interface(index: 1, addresses: [.loopback])]
     func look(_ listening: [Endpoint?] = []) -> Bool {
-      way.look(listening: listening, interfaces: interfaces, .loopback)
+      route.poll(listening: listening, interfaces: interfaces, .loopback)
     }
-    #expect(look() && way.own != nil)
+    #expect(look() && route.own != nil)
     #expect(!look() && !look())
     interfaces.append(Interface(index: 2, addresses: [.v4(0x0a09_0909)]))
     #expect(look() && !look())
-    way.doubt()
+    route.doubt()
     #expect(look() && !look())
     let here = Endpoint(.loopback, port: 9)
-    #expect(look([here]) && !look([here]) && way.own == nil && way.listener == 0)
+    #expect(look([here]) && !look([here]) && route.own == nil && route.listener == 0)
   }
 
   @Test(arguments: OtherController.Library.allCases)
@@ -113,25 +113,25 @@ struct RealClientTests {
     let controller = try OtherController(library, for: studio.port)
     controller.send("/tactus/subscribe i:\(controller.port) s:state,beat,exact i:60")
     #expect(
-      try controller.hear("/tactus/subscribed")
+      try controller.receive("/tactus/subscribed")
         == "/tactus/subscribed i:\(controller.port) s:state beat exact i:60")
-    #expect(try controller.hear("/tactus/tempo") == "/tactus/tempo f:120.0")
-    #expect(try controller.hear("/tactus/update") == "/tactus/update f:0.0")
+    #expect(try controller.receive("/tactus/tempo") == "/tactus/tempo f:120.0")
+    #expect(try controller.receive("/tactus/update") == "/tactus/update f:0.0")
     controller.send("/tactus/tempo d:93.5")
-    #expect(try controller.hear("/tactus/tempo/str") == "/tactus/tempo/str s:93.50")
+    #expect(try controller.receive("/tactus/tempo/str") == "/tactus/tempo/str s:93.50")
     #expect(studio.state.tempo == Tempo(93.5))
     controller.send("/tactus/link T")
-    #expect(try controller.hear("/tactus/link/str") == "/tactus/link/str s:Enabled")
+    #expect(try controller.receive("/tactus/link/str") == "/tactus/link/str s:Enabled")
     controller.send("/tactus/quantum h:7")
-    #expect(try controller.hear("/tactus/quantum") == "/tactus/quantum f:7.0")
-    #expect(try controller.hear("/tactus/beat") != nil)
+    #expect(try controller.receive("/tactus/quantum") == "/tactus/quantum f:7.0")
+    #expect(try controller.receive("/tactus/beat") != nil)
     controller.send("/tactus/ping s:hello")
-    let pong = try controller.hear("/tactus/pong")
+    let pong = try controller.receive("/tactus/pong")
     #expect(
       pong?.hasPrefix("/tactus/pong s:tactus s:test i:\(studio.port) d:") == true
         && pong?.hasSuffix("s:hello") == true)
     controller.send("/tactus/unsubscribe i:\(controller.port)")
-    #expect(try controller.hear("/tactus/tempo/str") == "/tactus/tempo/str s: ")
+    #expect(try controller.receive("/tactus/tempo/str") == "/tactus/tempo/str s: ")
   }
 
   /// The code as it stands on the page, except for the port.
@@ -188,18 +188,18 @@ struct RealClientTests {
     controller.send("/tactus/subscribe i:\(controller.port)")
     controller.send("/tactus/tempo s:fast")
     #expect(
-      try controller.hear("/tactus/error")
+      try controller.receive("/tactus/error")
         == "/tactus/error s:tempo: a number, 20 to 999 BPM, not \"fast\" s:/tactus/tempo i:2")
     controller.send("/tactus/tempo f:1000")
     #expect(
-      try controller.hear("/tactus/error")
+      try controller.receive("/tactus/error")
         == "/tactus/error s:tempo: 20 to 999 BPM, not 1000 s:/tactus/tempo i:3")
     // The receive port is wrong: packets to it come back as unreachable, and the error goes to the port that
     // sent the message.
     controller.send("/tactus/unsubscribe i:\(controller.port)")
     let wrong = Self.freePort
     controller.send("/tactus/subscribe i:\(wrong) s:state,beat,phase")
-    let error = try controller.hear("source:/tactus/error")
+    let error = try controller.receive("source:/tactus/error")
     #expect(error?.contains("nobody listens at port \(wrong): set the receive port") == true)
     #expect(studio.wait { studio.notices.contains(.nobodyListens(Endpoint(.loopback, port: wrong))) })
   }

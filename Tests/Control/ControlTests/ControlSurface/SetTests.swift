@@ -19,11 +19,11 @@ struct SetTests {
       tablet.send("\(address) f:0.0")
     }
     tablet.send("/tactus/subscribe f:\(tablet.port).0 s:state,beat,phase")
-    #expect(try tablet.hear("/tactus/tempo/str") == "/tactus/tempo/str s:120.00")
-    #expect(try tablet.hear("/tactus/stop") == "/tactus/stop f:1.0")
+    #expect(try tablet.receive("/tactus/tempo/str") == "/tactus/tempo/str s:120.00")
+    #expect(try tablet.receive("/tactus/stop") == "/tactus/stop f:1.0")
 
     press("/tactus/link/toggle")
-    #expect(try tablet.hear("/tactus/link/str") == "/tactus/link/str s:Enabled")
+    #expect(try tablet.receive("/tactus/link/str") == "/tactus/link/str s:Enabled")
 
     // Taps that must be exact travel in bundles with timetags; these are as exact as this machine is.
     for _ in 1...5 {
@@ -37,10 +37,10 @@ struct SetTests {
     tablet.send("/tactus/start f:1.0 s:bar")
     tablet.send("/tactus/start f:0.0 s:bar")
     #expect(studio.wait { studio.commands.contains(.start(.bar)) })
-    #expect(try tablet.hear("/tactus/start") == "/tactus/start f:1.0")
+    #expect(try tablet.receive("/tactus/start") == "/tactus/start f:1.0")
     #expect(studio.wait { studio.state.isRolling })
-    #expect(try tablet.hear("/tactus/jack/rolling") == "/tactus/jack/rolling f:1.0")
-    #expect(try tablet.hear("/tactus/downbeat") != nil)
+    #expect(try tablet.receive("/tactus/jack/rolling") == "/tactus/jack/rolling f:1.0")
+    #expect(try tablet.receive("/tactus/downbeat") != nil)
 
     let before = studio.state.tempo.beatsPerMinute
     tablet.send("/tactus/tempo/nudge f:1.5")
@@ -49,14 +49,14 @@ struct SetTests {
     for step in 0...50 { tablet.send("/tactus/click/volume f:\(Double(step) / 50)") }
     #expect(studio.wait { studio.commands.last == .set("click/gain", .number(2)) })
     press("/tactus/click/toggle")
-    #expect(try tablet.hear("/tactus/click") == "/tactus/click f:1.0")
+    #expect(try tablet.receive("/tactus/click") == "/tactus/click f:1.0")
 
     press("/tactus/stop")
     #expect(studio.wait { studio.state.transport == .stopped(at: .zero) })
-    #expect(try tablet.hear("/tactus/stop") == "/tactus/stop f:1.0")
+    #expect(try tablet.receive("/tactus/stop") == "/tactus/stop f:1.0")
     #expect(!studio.commands.contains(.toggle))
     #expect(studio.surface.counters.refused == 0)
     studio.close()
-    #expect(try tablet.hear("/tactus/bye") == "/tactus/bye")
+    #expect(try tablet.receive("/tactus/bye") == "/tactus/bye")
   }
 }

@@ -75,16 +75,16 @@ struct StateWordTests {
 
   @Test
   func `a list with a broken end or a wrong type changes nothing`() {
-    var state = ToldState()
-    state.take(Message("/tactus/web/missing", .int32(1), .string("no port")))
+    var state = RemoteState()
+    state.receive(Message("/tactus/web/missing", .int32(1), .string("no port")))
     #expect(state.state.pageLacks == ["no port"])
     let before = state.state
     for arguments in [
       [], [.string("x")], [.int32(1), .int32(1)], [.float32(.nan)], [.int32(-1)],
       [.int32(1), .string(String(repeating: "x", count: 256))],
     ] as [[Argument]] {
-      state.take(Message("/tactus/web/missing", arguments: arguments))
-      state.take(Message("/tactus/far/rooms", arguments: arguments + [.string("x")]))
+      state.receive(Message("/tactus/web/missing", arguments: arguments))
+      state.receive(Message("/tactus/far/rooms", arguments: arguments + [.string("x")]))
       #expect(state.state == before, "\(arguments)")
     }
   }

@@ -117,7 +117,7 @@ final class OtherController {
   }
 
   /// The next line that begins with this text; skips at most `limit` other lines.
-  func hear(_ beginning: String, limit: Int = 2000) throws -> String? {
+  func receive(_ beginning: String, limit: Int = 2000) throws -> String? {
     for _ in 0..<limit {
       guard let line = try child.line(within: .seconds(20)) else { return nil }
       if line == beginning || line.hasPrefix(beginning + " ") { return line }

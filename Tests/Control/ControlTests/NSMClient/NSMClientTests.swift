@@ -7,7 +7,7 @@ import Testing
 
 private let manager = Endpoint(.loopback, port: 16_000)
 
-/// The machine, and its outputs.
+/// The NSM client as a state machine, and the actions that it asks for.
 private struct Stage {
   var client = NSMClient(manager: manager)
 
@@ -16,20 +16,22 @@ private struct Stage {
   static func joined() -> Stage {
     var stage = Stage()
     _ = stage.outputs()
-    stage.hear("/reply", .string("/nsm/server/announce"), .string("hi"), .string("fake"), .string(":dirty:"))
+    stage.receive(
+      "/reply", .string("/nsm/server/announce"), .string("hi"), .string("fake"), .string(":dirty:"))
     _ = stage.outputs()
     return stage
   }
 
   static func open() -> Stage {
     var stage = joined()
-    stage.hear("/nsm/client/open", .string("/s/song/tactus.nABCD"), .string("song"), .string("tactus.nABCD"))
+    stage.receive(
+      "/nsm/client/open", .string("/s/song/tactus.nABCD"), .string("song"), .string("tactus.nABCD"))
     stage.client.opened(.done)
     _ = stage.outputs()
     return stage
   }
 
-  mutating func hear(_ address: String, _ arguments: Argument..., from source: Endpoint = manager) {
+  mutating func receive(_ address: String, _ arguments: Argument..., from source: Endpoint = manager) {
     client.receive(Message(address, arguments: arguments), from: source)
   }
 
@@ -61,11 +63,11 @@ func `the client announces itself once and answers each open and save once`()
           "/nsm/server/announce", .string("tactus"), .string(":dirty:message:"), .string("tactus"), .int32(1),
           .int32(0), .int32(4711)))
     ])
-  stage.hear(
+  stage.receive(
     "/reply", .string("/nsm/server/announce"), .string("hi"), .string("fake"), .string(":broadcast:"))
   #expect(stage.outputs() == [.joined(manager: "fake")])
   let project = try Project(path: "/s/song/tactus.nABCD", displayName: "song", clientID: "tactus.nABCD")
-  stage.hear("/nsm/client/open", .string(project.path), .string("song"), .string("tactus.nABCD"))
+  stage.receive("/nsm/client/open", .string(project.path), .string("song"), .string("tactus.nABCD"))
   #expect(stage.outputs() == [.open(project)])
   #expect(stage.client.project == nil)
   stage.client.opened(.done)
@@ -73,13 +75,13 @@ func `the client announces itself once and answers each open and save once`()
   #expect(stage.outputs() == [reply("/nsm/client/open", "ready")])
   #expect(stage.client.project == project)
   for _ in 1...3 {
-    stage.hear("/nsm/client/save")
+    stage.receive("/nsm/client/save")
     #expect(stage.outputs() == [.save])
     stage.client.saved(.done)
     stage.client.saved(.done)
     #expect(stage.outputs() == [reply("/nsm/client/save", "saved")])
   }
-  stage.hear("/nsm/client/session_is_loaded")
+  stage.receive("/nsm/client/session_is_loaded")
   #expect(stage.outputs() == [.sessionIsLoaded])
 }
 
@@ -93,14 +95,14 @@ func `without an answer, or after a refusal, tactus runs alone`() {
   silent.client.tick(at: Micros(6_000_000))
   #expect(silent.outputs() == [.alone(reason: "the session manager does not answer")])
   // Too late: a JACK client with another name exists by now.
-  silent.hear("/reply", .string("/nsm/server/announce"), .string("hi"), .string("fake"), .string(""))
-  silent.hear("/nsm/client/open", .string("/a/b"), .string("b"), .string("c"))
-  silent.hear("/nsm/client/save")
+  silent.receive("/reply", .string("/nsm/server/announce"), .string("hi"), .string("fake"), .string(""))
+  silent.receive("/nsm/client/open", .string("/a/b"), .string("b"), .string("c"))
+  silent.receive("/nsm/client/save")
   #expect(silent.outputs() == [] && silent.client.counters.ignored == 3)
 
   var refused = Stage()
   _ = refused.outputs()
-  refused.hear("/error", .string("/nsm/server/announce"), .int32(-2), .string("too old"))
+  refused.receive("/error", .string("/nsm/server/announce"), .int32(-2), .string("too old"))
   #expect(refused.outputs() == [.alone(reason: "the session manager refuses: too old")])
 }
 
@@ -111,7 +113,7 @@ func `a manager that sends no open is waited for, and reported once`() {
   #expect(stage.outputs() == [])
   for second in 5...20 { stage.client.tick(at: Micros(Int64(second) * 1_000_000)) }
   #expect(stage.outputs() == [.stillWaiting])
-  stage.hear("/nsm/client/open", .string("/s/song/tactus.nABCD"), .string("song"), .string("tactus.nABCD"))
+  stage.receive("/nsm/client/open", .string("/s/song/tactus.nABCD"), .string("song"), .string("tactus.nABCD"))
   guard case .open? = stage.outputs().first else {
     Issue.record("it was not opened")
     return
@@ -134,14 +136,14 @@ func `failures have the protocol's codes, and another open may follow`() throws 
   stage.client.opened(.done)
   _ = stage.outputs()
   stage.client.changed(true)
-  stage.hear("/nsm/client/save")
+  stage.receive("/nsm/client/save")
   stage.client.saved(.failed(.general("disk full")))
   #expect(
     stage.outputs() == [
       .send(Message("/nsm/client/is_dirty")), .save, error("/nsm/client/save", -1, "disk full"),
     ])
   // The project is still unsaved, so it was not reported clean.
-  stage.hear("/nsm/client/save")
+  stage.receive("/nsm/client/save")
   stage.client.saved(.done)
   #expect(
     stage.outputs() == [.save, reply("/nsm/client/save", "saved"), .send(Message("/nsm/client/is_clean"))])
@@ -150,24 +152,24 @@ func `failures have the protocol's codes, and another open may follow`() throws 
 @Test
 func `requests at the wrong time are refused with the reason`() {
   var stage = Stage.joined()
-  stage.hear("/nsm/client/save")
+  stage.receive("/nsm/client/save")
   #expect(stage.outputs() == [error("/nsm/client/save", -6, "no project is open")])
-  stage.hear("/nsm/client/open", .string("/s/a"), .string("a"), .string("t"))
+  stage.receive("/nsm/client/open", .string("/s/a"), .string("a"), .string("t"))
   _ = stage.outputs()
-  stage.hear("/nsm/client/open", .string("/s/b"), .string("b"), .string("t"))
-  stage.hear("/nsm/client/save")
+  stage.receive("/nsm/client/open", .string("/s/b"), .string("b"), .string("t"))
+  stage.receive("/nsm/client/save")
   let busy = "still busy with the last order"
   #expect(
     stage.outputs() == [error("/nsm/client/open", -8, busy), error("/nsm/client/save", -8, busy)])
   stage.client.opened(.done)
   _ = stage.outputs()
-  stage.hear("/nsm/client/open", .string("/s/b"), .string("b"), .string("t"))
+  stage.receive("/nsm/client/open", .string("/s/b"), .string("b"), .string("t"))
   #expect(
     stage.outputs() == [
       error("/nsm/client/open", -8, "one project at a time; start tactus again for another")
     ])
-  stage.hear("/nsm/client/save")
-  stage.hear("/nsm/client/save")
+  stage.receive("/nsm/client/save")
+  stage.receive("/nsm/client/save")
   #expect(stage.outputs() == [.save, error("/nsm/client/save", -8, busy)])
 }
 
@@ -178,11 +180,11 @@ func `only the manager's port and addresses are obeyed`() {
     Endpoint(.loopback, port: 16_001), Endpoint(Address.v4(0xC0A8_0001), port: 16_000),
     Endpoint(Address.v6(high: 0xfe80 << 48, low: 1, scope: 0), port: 16_000),
   ] {
-    stage.hear("/nsm/client/save", from: source)
-    stage.hear("/nsm/client/open", .string("/x"), .string("x"), .string("x"), from: source)
+    stage.receive("/nsm/client/save", from: source)
+    stage.receive("/nsm/client/open", .string("/x"), .string("x"), .string("x"), from: source)
   }
   #expect(stage.outputs() == [] && stage.client.counters.strangers == 6)
-  stage.hear("/nsm/client/save", from: Endpoint(Address.v4(0x7f00_0101), port: 16_000))
+  stage.receive("/nsm/client/save", from: Endpoint(Address.v4(0x7f00_0101), port: 16_000))
   #expect(stage.outputs() == [.save])
   // A manager on the network has one address: a message from loopback is not its.
   var remote = NSMClient(manager: Endpoint(Address.v4(0xC0A8_0001), port: 16_000))
@@ -200,7 +202,7 @@ func `an unsafe path or name is refused before anything is touched`(
   path: String, identifier: String
 ) {
   var stage = Stage.joined()
-  stage.hear("/nsm/client/open", .string(path), .string("song"), .string(identifier))
+  stage.receive("/nsm/client/open", .string(path), .string("song"), .string(identifier))
   let outputs = stage.outputs()
   guard case .send(let message) = outputs.first, outputs.count == 1 else {
     Issue.record("\(outputs)")
@@ -252,7 +254,7 @@ func `each change is sent once, and only while a project is open`() {
 @Test
 func `outputs that are not fetched are limited and counted`() {
   var stage = Stage.joined()
-  for _ in 1...200 { stage.hear("/nsm/client/save") }
+  for _ in 1...200 { stage.receive("/nsm/client/save") }
   #expect(stage.outputs().count == NSMClient.outputLimit)
   #expect(stage.client.counters.ignored == 200 - NSMClient.outputLimit)
 }

@@ -113,7 +113,7 @@ struct HandshakeTests {
       ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
     ] {
       #expect(Handshake.accept(request) == nil)
-      request.take(header: name, value)
+      request.add(header: name, value)
     }
     #expect(Handshake.isAsked(request) && Handshake.accept(request) == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
     for (name, value) in [
@@ -121,7 +121,7 @@ struct HandshakeTests {
       ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZ===="),
     ] {
       var other = request
-      other.take(header: name, value)
+      other.add(header: name, value)
       #expect(Handshake.accept(other) == nil)
     }
     request.method = "POST"
@@ -169,7 +169,7 @@ struct RequestTests {
       ("null", false),
       ("http://localhost:20880.evil.example", false), ("", false),
     ] {
-      request.take(header: "Origin", origin)
+      request.add(header: "Origin", origin)
       #expect(request.isFromOurPage == isOurs, "\(origin)")
     }
     for (cookie, token) in [
@@ -179,7 +179,7 @@ struct RequestTests {
       ("tactus-0BCDEF=def", nil), ("xtactus-K7QM3X=abc", nil), ("tactus-K7QM3X", nil), ("tactus=abc", nil),
       ("", nil),
     ] as [(String, Substring?)] {
-      request.take(header: "Cookie", cookie)
+      request.add(header: "Cookie", cookie)
       #expect(request.cookie("tactus-K7QM3X") == token, "\(cookie)")
       #expect(request.showsCookie == cookie.contains("tactus-"), "\(cookie)")
     }

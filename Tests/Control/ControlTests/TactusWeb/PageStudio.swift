@@ -150,7 +150,7 @@ final class Caller {
   func send(_ text: String) { send(Array(text.utf8)) }
 
   /// Reads more data. False: the end, or too long a wait.
-  func hear() -> Bool {
+  func receive() -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65_536)
     let count = recv(descriptor, &chunk, chunk.count, 0)
     guard count > 0 else {
@@ -178,7 +178,7 @@ final class Caller {
           return (Int(head.split(separator: " ").dropFirst().first ?? "") ?? 0, head, body)
         }
       }
-      guard hear() else { throw Silence() }
+      guard receive() else { throw Silence() }
     }
   }
 
@@ -195,7 +195,7 @@ final class Caller {
 
   /// Whether the other side closes the connection.
   func isSentAway() -> Bool {
-    while hear() {}
+    while receive() {}
     return isEnded
   }
 }
@@ -239,7 +239,7 @@ final class Phone {
   func say(_ message: Message) { caller.send(Self.frame(LibloCodec.encode(message), opcode: 2)) }
 
   /// The next frame.
-  func hear() throws -> (opcode: UInt8, payload: [UInt8]) {
+  func receive() throws -> (opcode: UInt8, payload: [UInt8]) {
     while true {
       let heard = caller.heard
       if heard.count >= 2 {
@@ -250,7 +250,7 @@ final class Phone {
           return (heard[0] & 15, Array(heard[start..<start + count]))
         }
       }
-      guard caller.hear() else { throw Silence() }
+      guard caller.receive() else { throw Silence() }
     }
   }
 
@@ -263,7 +263,7 @@ final class Phone {
   /// The next line that begins like this.
   func line(_ beginning: String, limit: Int = 3000) throws -> String? {
     for _ in 0..<limit {
-      let (opcode, payload) = try hear()
+      let (opcode, payload) = try receive()
       guard opcode == 1 else { continue }
       for line in String(decoding: payload, as: UTF8.self).split(separator: "\n")
       where line.hasPrefix(beginning) {
@@ -277,14 +277,14 @@ final class Phone {
   func messages(until last: Message, limit: Int = 3000) throws -> [Message] {
     var seen: [Message] = []
     for _ in 0..<limit where seen.last != last {
-      seen += try hear().payload.withUnsafeBytes { try LibloCodec.messages(in: $0) }
+      seen += try receive().payload.withUnsafeBytes { try LibloCodec.messages(in: $0) }
     }
     return seen
   }
 
   func message(_ address: String, limit: Int = 3000) throws -> Message? {
     for _ in 0..<limit {
-      let (opcode, payload) = try hear()
+      let (opcode, payload) = try receive()
       guard opcode == 2 else { continue }
       let messages = payload.withUnsafeBytes { (try? LibloCodec.messages(in: $0)) ?? [] }
       if let found = messages.first(where: { $0.address == address }) { return found }
@@ -295,7 +295,7 @@ final class Phone {
   /// The code of the close frame; nil: there was no frame.
   func farewell() throws -> UInt16? {
     while true {
-      guard let (opcode, payload) = try? hear() else { return nil }
+      guard let (opcode, payload) = try? receive() else { return nil }
       if opcode == 8 { return payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : nil }
     }
   }

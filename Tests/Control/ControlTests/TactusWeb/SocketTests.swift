@@ -80,7 +80,7 @@ struct SocketTests {
     let port = try #require(studio.web.queryEndpoint).port
     let reader = try Phone(port, path: "/", isPaired: false)
     reader.say("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/peers\"}")
-    #expect(try reader.hear().payload == LibloCodec.encode(Message("/tactus/peers", .int32(0))))
+    #expect(try reader.receive().payload == LibloCodec.encode(Message("/tactus/peers", .int32(0))))
     studio.change {
       $0.choices.click.isOn = true
       $0.peers = 1
@@ -96,7 +96,7 @@ struct SocketTests {
     studio.change { $0.peers = 2 }
     reader.say(Message("/tactus/ping", .int32(2)))
     // Nor does the socket get dark lights, as a leaving controller does.
-    #expect(try reader.hear().payload.starts(with: LibloCodec.encode(Message("/tactus/pong")).prefix(12)))
+    #expect(try reader.receive().payload.starts(with: LibloCodec.encode(Message("/tactus/pong")).prefix(12)))
     for command in [
       "{\"COMMAND\":\"LISTEN\",\"DATA\":\"/nothing\"}", "{\"COMMAND\":\"DANCE\",\"DATA\":\"/\"}", "{",
     ] {
@@ -118,7 +118,7 @@ struct SocketTests {
     let other = try Phone(try #require(studio.web.queryEndpoint).port, path: "/", isPaired: false)
     #expect(studio.wait { studio.surface.snapshot.row("/tactus/out/dr/offset") != nil })
     other.say(listen)
-    #expect(try other.hear().payload == LibloCodec.encode(Message("/tactus/out/dr/offset", .float32(0))))
+    #expect(try other.receive().payload == LibloCodec.encode(Message("/tactus/out/dr/offset", .float32(0))))
     studio.change { $0.outputs = [late] }
     let seen = try other.messages(until: Message("/tactus/out/dr/offset", .float32(4)))
     #expect(seen.allSatisfy { $0.address == "/tactus/out/dr/offset" })

@@ -53,7 +53,7 @@ struct BendTests {
   }
 
   @Test
-  func `a turn is followed at a tenth of the time, and a return undoes it`() {
+  func `a turn of the jog wheel takes ten times its time, and turning back undoes it`() {
     let studio = Self.studio()
     studio.settings.bend.turned = Micros(30_000)
     studio.play(seconds: 0.15)

@@ -149,14 +149,14 @@ final class ClockCable {
         let gap = sent - lastHeard
         if lastHeard > 0, gap < 300_000 { pace = pace == 0 ? gap : pace }
         lastHeard = sent
-        hear(sent)
+        receive(sent)
       }
     case .none, .own: break
     }
   }
 
   /// The inertia of the follower: its own loop through our clocks.
-  private func hear(_ sent: Double) {
+  private func receive(_ sent: Double) {
     guard case .follower(let seconds) = device, pace > 0 else { return }
     let away = sent + 5_000 - next
     let error = away - (away / pace).rounded() * pace

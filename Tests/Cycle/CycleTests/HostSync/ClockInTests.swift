@@ -98,7 +98,7 @@ private struct Sequencer {
       pending.removeFirst()
     }
     let line = FrameLine(start: now - Self.length * 1e6, frameMicros: 1e6 / 48_000)
-    clockIn.hear(&events, line, passing: line, frames: 256, sessionTempo: session.tempo)
+    clockIn.receive(&events, line, passing: line, frames: 256, sessionTempo: session.tempo)
     let proposal = clockIn.propose(CycleContext(session, heard: now))
     guard let proposal else { return }
     commits.append((now, proposal.change))
@@ -297,7 +297,7 @@ private struct Sequencer {
     #expect(sequencer.clockIn.loop.state == .locked && abs(sequencer.error) < 1000, "\(sequencer.error)")
   }
 
-  @Test func `a sequencer that users push about is not taken for our own clock`() {
+  @Test func `a sequencer whose tempo is nudged is not taken for our own clock`() {
     var dice = Dice(seed: 3)
     for _ in 0..<20 {
       var sequencer = Sequencer()

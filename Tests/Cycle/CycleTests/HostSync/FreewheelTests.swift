@@ -204,7 +204,7 @@ struct FreewheelTests {
     #expect(studio.report.othersTake == 0)
   }
 
-  @Test func `a leading host's tempo is no news after its export`() {
+  @Test func `after an export a leading host's unchanged tempo changes nothing`() {
     let studio = Studio(tempo: 130)
     studio.settings.lead = .host
     func play(seconds: Double) {

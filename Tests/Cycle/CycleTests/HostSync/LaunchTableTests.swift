@@ -65,7 +65,7 @@ struct LaunchTableTests {
       see(.starting)
     }
 
-    /// The same for the two bars after it, too.
+    /// Three times in a row another client holds the start, and it moves to the next bar.
     mutating func missThrice() {
       pressPlay(before: Self.bar)
       for _ in 0..<2 {

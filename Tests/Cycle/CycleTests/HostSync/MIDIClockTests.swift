@@ -17,7 +17,7 @@ struct MIDIClockTests {
     private(set) var continues = 0
     private(set) var stops = 0
 
-    mutating func hear(_ message: Studio.Message) {
+    mutating func receive(_ message: Studio.Message) {
       switch message.event.status {
       case MIDI.clock:
         if isRunning {
@@ -43,7 +43,7 @@ struct MIDIClockTests {
     }
 
     init(_ messages: some Sequence<Studio.Message>) {
-      for message in messages { hear(message) }
+      for message in messages { receive(message) }
     }
   }
 

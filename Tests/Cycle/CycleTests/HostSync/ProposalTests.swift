@@ -73,8 +73,8 @@ struct ProposalTests {
     ]
     for (number, change) in changes.enumerated() {
       let proposal = Proposal(change, at: Micros(8))
-      let first = state.take(proposal, at: Micros(Int64(100 + number)))
-      let again = state.take(proposal, at: Micros(200))
+      let first = state.apply(proposal, at: Micros(Int64(100 + number)))
+      let again = state.apply(proposal, at: Micros(200))
       let taken = try #require(first, "\(change)")
       #expect(taken.at == Micros(Int64(100 + number)) && taken.session == 7)
       #expect(again == nil, "twice is once: \(change)")
@@ -87,7 +87,7 @@ struct ProposalTests {
     #expect(state.isPlaying && abs(state.tempo - 120) < 0.001)
     // Also within one microsecond.
     let stamps = [false, true].map {
-      state.take(Proposal(.playing($0), at: Micros(9)), at: Micros(300))?.startStop?.timestamp
+      state.apply(Proposal(.playing($0), at: Micros(9)), at: Micros(300))?.startStop?.timestamp
     }
     #expect(stamps == [Micros(300), Micros(301)])
   }

@@ -729,15 +729,15 @@ struct TempoRequestTests {
     for (second, tempo) in [120.0, 121, 122].enumerated() { request.show(tempo, at: Double(second) * 1e6) }
     for echo in [122, 121.000_4, 120] {
       request.read(echo, at: 2.5e6)
-      #expect(request.take() == nil)
+      #expect(request.drain() == nil)
     }
     request.read(97, at: 2.5e6)
-    #expect(request.take() == 97)
-    #expect(request.take() == nil)
+    #expect(request.drain() == 97)
+    #expect(request.drain() == nil)
     // Long after the session had this tempo, it may be requested again.
     request.show(122, at: 9e6)
     request.read(120, at: 9.5e6)
-    #expect(request.take() == 120)
+    #expect(request.drain() == 120)
   }
 
   /// A standing transport keeps showing the tempo that it was given, and jack2 does not ask its master again
@@ -746,19 +746,19 @@ struct TempoRequestTests {
     var request = TempoRequest()
     request.show(120, at: 0)
     request.read(120, at: 60e6)
-    #expect(request.take() == nil)
+    #expect(request.drain() == nil)
     request.show(131, at: 90e6)
     request.read(120, at: 91e6)
-    #expect(request.take() == nil)
+    #expect(request.drain() == nil)
     request.read(120, at: 94e6)
-    #expect(request.take() == 120)
+    #expect(request.drain() == 120)
   }
 
   @Test func `impossible tempos are no tempo requests`() {
     var request = TempoRequest()
     for tempo in [0, -1, .nan, .infinity, .leastNonzeroMagnitude, 19, 1000] {
       request.read(tempo, at: 0)
-      #expect(request.take() == nil)
+      #expect(request.drain() == nil)
     }
   }
 }

@@ -304,7 +304,7 @@ final class Studio {
   /// Does the control thread's work with the last cycle's report.
   private func control() {
     if !controlIsLate {
-      carryOut(plan.next(.look, observation))
+      carryOut(plan.next(.observe, observation))
       carryOut(plan.next(.tick, observation))
       if followsSession { carryOut(plan.next(.session(report.startStop), observation)) }
     }
@@ -435,7 +435,7 @@ extension TransportPlan {
   /// Does the control thread's work with a report.
   mutating func step(_ report: Report, at time: Micros) -> [TransportAction] {
     let now = Observation(report, at: time, on: TransportServer())
-    return next(.look, now) + next(.tick, now)
+    return next(.observe, now) + next(.tick, now)
   }
 }
 

@@ -48,7 +48,7 @@ struct PlanStand {
     time += Self.cycleMicros
     show()
     // Each look sets the limit first.
-    actions = next(.look).dropFirst() + next(.tick)
+    actions = next(.observe).dropFirst() + next(.tick)
   }
 
   mutating func look(for micros: Double) {

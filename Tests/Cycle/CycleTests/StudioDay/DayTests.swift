@@ -81,7 +81,7 @@ struct EarTests {
     for buffer in 0..<Int(end / 10_000) where !lost.contains(buffer) {
       let start = Double(buffer) * 10_000
       ear.open(from: start, to: start + 10_000, beats: beats(start), isTimeInDoubt: false)
-      for click in clicks where click >= start && click < start + 10_000 { ear.hear(at: click) }
+      for click in clicks where click >= start && click < start + 10_000 { ear.listen(at: click) }
     }
     return ear
   }
@@ -96,7 +96,7 @@ struct EarTests {
       let start = Double(buffer) * 16_000 / 3
       ear.open(
         from: start, to: start + 16_000 / 3, beats: buffer < change ? fast : slow, isTimeInDoubt: false)
-      for clock in clocks where clock >= start && clock < start + 16_000 / 3 { ear.hear(at: clock) }
+      for clock in clocks where clock >= start && clock < start + 16_000 / 3 { ear.listen(at: clock) }
     }
     return ear
   }
@@ -168,7 +168,7 @@ struct EarTests {
       let start = Double(buffer) * 5000
       let beats = start < change ? fast : slow
       ear.open(from: start, to: start + 5000, beats: beats, isTimeInDoubt: false)
-      for clock in clocks where clock >= start && clock < start + 5000 { ear.hear(at: clock) }
+      for clock in clocks where clock >= start && clock < start + 5000 { ear.listen(at: clock) }
     }
     #expect(ear.complaints.all.isEmpty == (later == 0), "\(ear.complaints.all)")
   }

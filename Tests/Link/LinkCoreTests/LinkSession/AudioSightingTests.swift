@@ -55,7 +55,7 @@ import Testing
     peer.state.audio = nil
     bench.meet(peer)
     #expect(bench.audioPeers.count == 4 && bench.audioPeers.last?.endpoint == nil)
-    bench.hear(peer.byeBye, from: peer.source)
+    bench.receive(peer.byeBye, from: peer.source)
     bench.wait(10_000_000)
     #expect(bench.audioPeers.count == 4)
   }
@@ -66,7 +66,7 @@ import Testing
       bench.handle(.audioSocket(socket, on: Bench.gateway.id))
       let peer = peer(7, in: bench)
       bench.meet(peer)
-      if saysGoodbye { bench.hear(peer.byeBye, from: peer.source) }
+      if saysGoodbye { bench.receive(peer.byeBye, from: peer.source) }
       bench.wait(saysGoodbye ? 500_000 : 6_500_000)
       #expect(bench.audioPeers.map(\.endpoint) == [peer.state.audio, nil])
     }

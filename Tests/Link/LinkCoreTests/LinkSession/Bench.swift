@@ -76,7 +76,7 @@ struct Bench {
     now = end
   }
 
-  mutating func hear(
+  mutating func receive(
     _ packet: Packet, from source: Endpoint, on gateway: Gateway = Bench.gateway,
     via channel: Channel = .discovery, waited: Micros = .zero
   ) {
@@ -86,7 +86,7 @@ struct Bench {
     drain()
   }
 
-  mutating func hear(
+  mutating func receive(
     bytes: [UInt8], from source: Endpoint, on gateway: Gateway = Bench.gateway,
     via channel: Channel = .discovery, waited: Micros = .zero
   ) {
@@ -189,7 +189,7 @@ struct Stranger {
 
 extension Bench {
   mutating func meet(_ stranger: Stranger, on gateway: Gateway = Bench.gateway) {
-    hear(stranger.alive, from: stranger.source, on: gateway)
+    receive(stranger.alive, from: stranger.source, on: gateway)
   }
 
   /// The pong that the stranger sends now for a ping.
@@ -200,7 +200,7 @@ extension Bench {
     let packet = makePong(
       session: stranger.state.session, ghost: stranger.ghost.ghost(atHost: now), host: ping.host,
       previousGhost: ping.previousGhost)
-    hear(bytes: packet, from: stranger.state.measurement!, on: gateway, via: .measurement)
+    receive(bytes: packet, from: stranger.state.measurement!, on: gateway, via: .measurement)
   }
 
   /// Answers all pings to the stranger, and also the pings that follow from these answers; no time passes.

@@ -65,7 +65,7 @@ import Testing
           announced[endpoint] = state.session
         }
       }
-      bench.hear(bytes: datagram.bytes, from: datagram.source, on: gateway)
+      bench.receive(bytes: datagram.bytes, from: datagram.source, on: gateway)
       answer(&bench, gateway, clocks, announced)
       let snapshot = bench.snapshot
       if tempos.last != snapshot.sessionTimeline.tempo.microsPerBeat {
@@ -101,7 +101,7 @@ import Testing
         let pong = makePong(
           session: session, ghost: clock.ghost(atHost: bench.now), host: ping.host,
           previousGhost: ping.previousGhost)
-        bench.hear(bytes: pong, from: endpoint, on: gateway, via: .measurement)
+        bench.receive(bytes: pong, from: endpoint, on: gateway, via: .measurement)
       }
     }
   }

@@ -125,7 +125,7 @@ import Testing
     let node = bench.snapshot.node
     var follower = member(3, of: 0, steps: 1)
     follower.state.clock!.root = node
-    bench.hear(first.byeBye, from: first.source)
+    bench.receive(first.byeBye, from: first.source)
     #expect(told(word(&bench, among: [follower])) == origin(node.rawValue, 0))
     for _ in 0..<40 {
       bench.wait(1_000_000)

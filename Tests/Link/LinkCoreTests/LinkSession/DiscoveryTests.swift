@@ -106,7 +106,7 @@ import Testing
     var bench = Bench()
     _ = bench.takeSent()
     let stranger = Stranger(7)
-    bench.hear(stranger.response, from: stranger.source)
+    bench.receive(stranger.response, from: stranger.source)
     #expect(bench.takeSent().allSatisfy { $0.response == nil })
   }
 
@@ -115,7 +115,7 @@ import Testing
     _ = bench.takeSent()
     let stranger = Stranger(7)
     let bytes = stranger.alive.withUnsafeBytes { Array($0.dropLast()) }
-    bench.hear(bytes: bytes, from: stranger.source)
+    bench.receive(bytes: bytes, from: stranger.source)
     let sent = bench.takeSent()
     #expect(sent.count == 1)
     #expect(sent.first?.response != nil)
@@ -153,13 +153,13 @@ import Testing
   @Test func `own datagrams are ignored even under a former id`() throws {
     var bench = Bench()
     let first = try #require(bench.takeSent().first?.packet)
-    bench.hear(first, from: Bench.gateway.measurement)
+    bench.receive(first, from: Bench.gateway.measurement)
     bench.handle(.enable(false))
     bench.handle(.enable(true))
     bench.handle(.gatewayOpened(Bench.gateway))
     _ = bench.takeSent()
     #expect(bench.snapshot.node != first.withUnsafeBytes { try? decodeDiscoveryHeader($0).node })
-    bench.hear(first, from: Bench.gateway.measurement)
+    bench.receive(first, from: Bench.gateway.measurement)
     #expect(bench.sent.isEmpty)
     #expect(bench.machine.peers.count == 0)
     #expect(bench.machine.counters.own == 2)
@@ -193,7 +193,7 @@ import Testing
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
     #expect(bench.snapshot.peerCount == 1)
-    bench.hear(stranger.byeBye, from: stranger.source)
+    bench.receive(stranger.byeBye, from: stranger.source)
     bench.wait(Limits.farewellGrace.count - 1)
     #expect(bench.snapshot.peerCount == 1)
     bench.wait(1)
@@ -211,8 +211,8 @@ import Testing
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
-    bench.hear(stranger.byeBye, from: stranger.source, waited: Micros(800))
-    bench.hear(stranger.response, from: stranger.source, waited: Micros(answerWaited))
+    bench.receive(stranger.byeBye, from: stranger.source, waited: Micros(800))
+    bench.receive(stranger.response, from: stranger.source, waited: Micros(answerWaited))
     bench.wait(Limits.farewellGrace.count)
     #expect(bench.snapshot.peerCount == peers)
   }
@@ -226,7 +226,7 @@ import Testing
     let before = bench.snapshot
     _ = bench.takeEvents()
     for turn in 0..<40 {
-      bench.hear(neighbour.byeBye, from: neighbour.source)
+      bench.receive(neighbour.byeBye, from: neighbour.source)
       neighbour.source.port += 1
       neighbour.state.measurement!.port += 1
       // Now and then the reopened gateway's first Alive is late.
@@ -246,7 +246,7 @@ import Testing
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
-    bench.hear(stranger.byeBye, from: Stranger(8).source)
+    bench.receive(stranger.byeBye, from: Stranger(8).source)
     #expect(bench.snapshot.peerCount == 1)
     #expect(bench.machine.counters.forged == 1)
   }
@@ -255,7 +255,7 @@ import Testing
     for (ttl, seconds) in [(UInt8(5), Int64(6)), (4, 5), (0, 1)] {
       var bench = Bench()
       let stranger = Stranger(7, memberOf: bench)
-      bench.hear(encodeAlive(stranger.state, ttl: ttl), from: stranger.source)
+      bench.receive(encodeAlive(stranger.state, ttl: ttl), from: stranger.source)
       bench.wait(seconds * 1_000_000 - 1)
       #expect(bench.snapshot.peerCount == 1)
       bench.wait(60_000)
@@ -267,7 +267,7 @@ import Testing
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     for _ in 0..<10 {
-      bench.hear(stranger.response, from: stranger.source)
+      bench.receive(stranger.response, from: stranger.source)
       bench.wait(5_900_000)
       #expect(bench.snapshot.peerCount == 1)
     }

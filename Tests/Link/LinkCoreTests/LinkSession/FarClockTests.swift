@@ -31,7 +31,7 @@ import Testing
         now = min(max(now, min(ping, arrival)), end)
         if arrival <= now, let place = answers.firstIndex(where: { $0.at == arrival }) {
           let answer = answers.remove(at: place)
-          _ = clock.hear(host: answer.host, relay: answer.relay, at: here.host(at: now), uptime: now)
+          _ = clock.receive(host: answer.host, relay: answer.relay, at: here.host(at: now), uptime: now)
         } else if ping <= now {
           let host = clock.ping(at: here.host(at: now), uptime: now)
           let (out, home) = delay(&dice)
@@ -100,7 +100,7 @@ import Testing
     var wire = Wire()
     wire.run(seconds: 10, delay: uniform(30_000, 0))
     let before = wire.error
-    let stray = wire.clock.hear(
+    let stray = wire.clock.receive(
       host: Micros(1), relay: Micros(2), at: wire.here.host(at: wire.now), uptime: wire.now)
     #expect(!stray)
     #expect(wire.error == before)

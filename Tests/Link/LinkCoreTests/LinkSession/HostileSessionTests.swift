@@ -23,7 +23,7 @@ import Testing
       bench.meet(fake)
       if number % 100 == 0 {
         bench.wait(2_000)
-        for friend in friends { bench.hear(friend.response, from: friend.source) }
+        for friend in friends { bench.receive(friend.response, from: friend.source) }
         bench.sent = []
       }
     }
@@ -37,7 +37,7 @@ import Testing
     // A peer that comes later finds room, because peers that sent only once are removed for it.
     for _ in 0..<8 {
       bench.wait(250_000)
-      for friend in friends { bench.hear(friend.response, from: friend.source) }
+      for friend in friends { bench.receive(friend.response, from: friend.source) }
     }
     let late = Stranger(77, memberOf: bench)
     bench.meet(late)
@@ -61,7 +61,7 @@ import Testing
     for number in 0..<40_000 {
       let fake = Stranger(UInt64(number % 150) + 1_000, session: UInt64(number) + 1_000_000)
       bench.meet(fake)
-      bench.hear(fake.byeBye, from: fake.source)
+      bench.receive(fake.byeBye, from: fake.source)
       if number % 1_000 == 0 { bench.sent = [] }
     }
     #expect(bench.machine.peers.count == 0)
@@ -77,7 +77,7 @@ import Testing
       fake.source = endpoint(UInt32(number) % 1_000)
       bench.meet(fake)
     }
-    for _ in 0..<100_000 { bench.hear(bytes: ping, from: stranger.source, via: .measurement) }
+    for _ in 0..<100_000 { bench.receive(bytes: ping, from: stranger.source, via: .measurement) }
     let sent = bench.takeSent()
     #expect(sent.filter { $0.response != nil }.count == Limits.responsesPerSecond)
     #expect(sent.filter { $0.channel == .measurement }.count == Limits.pongsPerSecond)
@@ -94,7 +94,7 @@ import Testing
     var asked = 0
     for number in 0..<20_000 {
       short[12] = UInt8(number % 256)
-      bench.hear(bytes: short, from: Endpoint(victim.address, port: UInt16(1 + number % 60_000)))
+      bench.receive(bytes: short, from: Endpoint(victim.address, port: UInt16(1 + number % 60_000)))
       asked += short.count
       bench.wait(100)
     }
@@ -102,11 +102,11 @@ import Testing
     #expect(answers.count <= 3 * Limits.responsesPerHost, "in two seconds")
     #expect(answers.reduce(0) { $0 + $1.packet.withUnsafeBytes(\.count) } < asked / 20)
     // Another host is answered at once, and the flooding host again after a second.
-    bench.hear(bytes: short, from: Stranger(7).source)
+    bench.receive(bytes: short, from: Stranger(7).source)
     #expect(bench.takeSent().contains { $0.response != nil })
     bench.wait(1_000_000)
     _ = bench.takeSent()
-    bench.hear(bytes: short, from: victim)
+    bench.receive(bytes: short, from: victim)
     #expect(bench.takeSent().contains { $0.response != nil })
   }
 
@@ -116,7 +116,7 @@ import Testing
     let start = bench.now
     for _ in 0..<1_000 {
       stranger.state.timeline.beatOrigin = stranger.state.timeline.beatOrigin + Beats(micros: 100)
-      bench.hear(stranger.response, from: stranger.source)
+      bench.receive(stranger.response, from: stranger.source)
       bench.wait(1_000)
     }
     let alives = bench.sent.filter { $0.alive != nil }
@@ -148,13 +148,13 @@ import Testing
     var bytes = stranger.alive.withUnsafeBytes(Array.init)
     for wrong in [[UInt8](repeating: 0, count: 8), [UInt8](repeating: 0xff, count: 8)] {
       bytes.replaceSubrange(28..<36, with: wrong)
-      bench.hear(bytes: bytes, from: stranger.source)
+      bench.receive(bytes: bytes, from: stranger.source)
       #expect(bench.machine.peers.count == 0)
     }
     #expect(bench.machine.counters.malformed == 2)
     // This packet has no timeline entry.
     bytes.removeSubrange(20..<52)
-    bench.hear(bytes: bytes, from: stranger.source)
+    bench.receive(bytes: bytes, from: stranger.source)
     #expect(bench.machine.peers.count == 0)
     #expect(bench.machine.counters.implausible == 1)
   }
@@ -173,7 +173,7 @@ import Testing
     }
     let before = bench.snapshot
     #expect(before.sessionTimeline == stranger.state.timeline)
-    for packet in recorded + recorded.reversed() { bench.hear(packet, from: Stranger(8).source) }
+    for packet in recorded + recorded.reversed() { bench.receive(packet, from: Stranger(8).source) }
     #expect(bench.snapshot == before)
   }
 
@@ -202,7 +202,7 @@ import Testing
       let before = bench.snapshot.state.timeline.beats(at: bench.now)
       let source = Stranger(UInt64.random(in: 1...6, using: &dice))
       let isPong = bytes.count > 1 && bytes[1] == 0x6c
-      bench.hear(
+      bench.receive(
         bytes: bytes, from: isPong ? source.state.measurement! : source.source,
         via: isPong ? .measurement : .discovery)
       let state = bench.snapshot.state

@@ -94,7 +94,7 @@ import Testing
     impostor.state.node = founder.state.node
     for round in 0..<15 {
       #expect(listen(to: [founder, liar, impostor], quarters: 3 + round % 9))
-      if round % 2 == 0 { bench.hear(liar.byeBye, from: liar.source) }
+      if round % 2 == 0 { bench.receive(liar.byeBye, from: liar.source) }
       #expect(listen(to: [founder], quarters: 1 + round))
     }
   }

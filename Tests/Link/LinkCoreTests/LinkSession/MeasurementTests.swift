@@ -22,9 +22,9 @@ import Testing
 
   @Test func `the first pong gives one point and each later one two`() {
     var running = measurement()
-    _ = running.hear(pong(ghost: 987_654, host: 1_234_567_890), at: Micros(1_234_568_890), uptime: .zero)
+    _ = running.receive(pong(ghost: 987_654, host: 1_234_567_890), at: Micros(1_234_568_890), uptime: .zero)
     #expect(running.points == [-1_233_580_736])
-    _ = running.hear(
+    _ = running.receive(
       pong(ghost: 988_754, host: 1_234_568_890, previousGhost: 987_654), at: Micros(1_234_569_890),
       uptime: .zero)
     let all: [Double] = [-1_233_580_736, 988_754 - 1_234_569_390, 988_204 - 1_234_568_890]
@@ -75,7 +75,7 @@ import Testing
         previousGhost: sent.ping!.previousGhost)
       let waited = Micros(Int64(dice.next() % UInt64(mostMicros + 1)))
       bench.now = bench.now + Micros(100) + waited
-      bench.hear(bytes: pong, from: stranger.state.measurement!, via: .measurement, waited: waited)
+      bench.receive(bytes: pong, from: stranger.state.measurement!, via: .measurement, waited: waited)
     }
     #expect(bench.machine.counters.measurementsDone == 1)
     #expect(abs((bench.machine.ghost.ghost(atHost: .zero) - stranger.ghost.ghost(atHost: .zero)).count) <= 1)
@@ -88,7 +88,7 @@ import Testing
     _ = bench.takeSent()
     let ping = encodePing(host: Micros(1), previousGhost: nil)
     let bytes = ping.withUnsafeBytes { Array($0) }
-    bench.hear(bytes: bytes, from: asker.state.measurement!, via: .measurement, waited: Micros(9_000))
+    bench.receive(bytes: bytes, from: asker.state.measurement!, via: .measurement, waited: Micros(9_000))
     let pong = try #require(bench.takeSent().compactMap(\.pong).first)
     #expect(pong.ghost == bench.machine.ghost.ghost(atHost: bench.now - Micros(4_500)))
   }
@@ -132,10 +132,10 @@ import Testing
     let good = makePong(
       session: stranger.state.session, ghost: Micros(90_000_000), host: ping.host, previousGhost: .zero)
     for length in 0..<good.count {
-      bench.hear(bytes: Array(good.prefix(length)), from: stranger.state.measurement!, via: .measurement)
+      bench.receive(bytes: Array(good.prefix(length)), from: stranger.state.measurement!, via: .measurement)
     }
     #expect(bench.machine.measurements.first?.points.isEmpty == true)
-    bench.hear(bytes: good, from: stranger.state.measurement!, via: .measurement)
+    bench.receive(bytes: good, from: stranger.state.measurement!, via: .measurement)
     #expect(bench.machine.measurements.first?.points.count == 1)
   }
 
@@ -146,9 +146,9 @@ import Testing
     let ping = try #require(bench.takeSent().compactMap(\.ping).first)
     let good = makePong(
       session: stranger.state.session, ghost: Micros(90_000_000), host: ping.host, previousGhost: .zero)
-    bench.hear(bytes: good, from: Stranger(8).state.measurement!, via: .measurement)
+    bench.receive(bytes: good, from: Stranger(8).state.measurement!, via: .measurement)
     #expect(bench.sent.isEmpty)
-    for _ in 0..<5 { bench.hear(bytes: good, from: stranger.state.measurement!, via: .measurement) }
+    for _ in 0..<5 { bench.receive(bytes: good, from: stranger.state.measurement!, via: .measurement) }
     #expect(bench.takeSent().count == 1)
     #expect(bench.machine.measurements.first?.points.count == 1)
     #expect(bench.machine.counters.strayPongs == 5)
@@ -185,7 +185,7 @@ import Testing
     for length in [0, 1, 16, 31, 32] {
       _ = bench.takeSent()
       let payload = (0..<length).map { UInt8($0 + 1) }
-      bench.hear(
+      bench.receive(
         bytes: Array("_link_v".utf8) + [1, 1] + payload, from: asker.source, via: .measurement)
       let sent = bench.takeSent()
       #expect(sent.count == 1)
@@ -203,7 +203,7 @@ import Testing
     var bench = Bench()
     _ = bench.takeSent()
     for length in [33, 48, 400] {
-      bench.hear(
+      bench.receive(
         bytes: Array("_link_v".utf8) + [1, 1] + Array(repeating: 0, count: length), from: Stranger(7).source,
         via: .measurement)
     }
@@ -317,12 +317,12 @@ import Testing
       bench.meet(founder)
       bench.answerPings(as: founder)
       bench.meet(other)
-      bench.hear(founder.byeBye, from: founder.source)
+      bench.receive(founder.byeBye, from: founder.source)
       _ = bench.takeSent()
       for _ in 1...39 {
         bench.wait(1_000_000)
         bench.meet(other)
-        bench.hear(bytes: ping, from: other.state.measurement!, via: .measurement)
+        bench.receive(bytes: ping, from: other.state.measurement!, via: .measurement)
       }
       #expect(bench.takeSent().contains { $0.ping != nil } != isReference)
     }
@@ -349,7 +349,7 @@ import Testing
     let ping: [UInt8] = Array("_link_v".utf8) + [1, 1]
     let bridge = Stranger(.max, session: 7)
     let follower = Stranger(.max - 1, session: 7)
-    bench.hear(bridge.alive, from: follower.source)
+    bench.receive(bridge.alive, from: follower.source)
     bench.wait(2_000_000)
     bench.meet(bridge)
     bench.answerPings(as: bridge)
@@ -359,7 +359,7 @@ import Testing
       bench.meet(bridge)
       bench.meet(follower)
       if second % 20 == 0 {
-        bench.hear(bytes: ping, from: follower.state.measurement!, via: .measurement)
+        bench.receive(bytes: ping, from: follower.state.measurement!, via: .measurement)
       }
     }
     #expect(bench.machine.counters.measurementsDone > done)

@@ -83,7 +83,7 @@ import Testing
 
   @Test func `a time to live of minutes is not believed`() {
     var bench = Bench()
-    bench.hear(encodeAlive(Stranger(7, memberOf: bench).state, ttl: 255), from: Stranger(7).source)
+    bench.receive(encodeAlive(Stranger(7, memberOf: bench).state, ttl: 255), from: Stranger(7).source)
     bench.wait(6_100_000)
     #expect(bench.snapshot.peerCount == 0)
   }
@@ -157,7 +157,7 @@ import Testing
       bench.wait(250_000)
       thief.state.timeline.beatOrigin = thief.state.timeline.beatOrigin + Beats(micros: Int64(round + 1))
       bench.meet(thief)
-      bench.hear(thief.byeBye, from: thief.source)
+      bench.receive(thief.byeBye, from: thief.source)
     }
     let known = bench.machine.peers.nodes[friend.state.node]
     #expect(known?.map(\.source) == [friend.source.address])
@@ -189,7 +189,7 @@ import Testing
     bench.handle(.clockDisturbed)
     bench.wait(1)
     _ = bench.takeSent()
-    bench.hear(bytes: ping, from: Stranger(8).source, via: .measurement)
+    bench.receive(bytes: ping, from: Stranger(8).source, via: .measurement)
     #expect(!bench.takeSent().contains { $0.destination == .endpoint(Stranger(8).source) })
     // No peer answers. So our clock is the session's clock, and we must not doubt it for ever.
     for _ in 0..<48 {
@@ -197,7 +197,7 @@ import Testing
       bench.meet(stranger)
     }
     _ = bench.takeSent()
-    bench.hear(bytes: ping, from: Stranger(8).source, via: .measurement)
+    bench.receive(bytes: ping, from: Stranger(8).source, via: .measurement)
     #expect(bench.takeSent().contains { $0.destination == .endpoint(Stranger(8).source) })
   }
 
@@ -304,7 +304,7 @@ import Testing
     bench.answerPings(as: founder)
     bench.meet(member)
     _ = bench.takeSent()
-    bench.hear(founder.byeBye, from: founder.source)
+    bench.receive(founder.byeBye, from: founder.source)
     for _ in 0..<24 {
       bench.wait(250_000)
       bench.meet(member)

@@ -33,7 +33,7 @@ import Testing
     var bench = relay()
     let session = bench.snapshot.session.rawValue
     for address in [0xc000_0201, 0xcb00_7105, 0x0808_0808] as [UInt32] {
-      bench.hear(alive(session), from: Endpoint(.v4(address), port: 1_234), on: RelayTests.far)
+      bench.receive(alive(session), from: Endpoint(.v4(address), port: 1_234), on: RelayTests.far)
     }
     #expect(bench.snapshot.peerCount == 1)
     #expect(bench.machine.counters.forged == 0)
@@ -43,7 +43,7 @@ import Testing
   /// The other room could make us send pings and audio anywhere.
   @Test func `an endpoint from the other room is not even remembered`() {
     var bench = relay()
-    bench.hear(
+    bench.receive(
       alive(5, audio: Endpoint(.v4(0xc0a8_0105), port: 4_001)), from: RelayTests.far.far!.relay,
       on: RelayTests.far)
     bench.wait(2_000_000)
@@ -59,13 +59,13 @@ import Testing
   @Test func `nonsense times from the other relay change nothing`() throws {
     var bench = relay()
     let session = bench.snapshot.session
-    bench.hear(alive(session.rawValue), from: RelayTests.far.far!.relay, on: RelayTests.far)
+    bench.receive(alive(session.rawValue), from: RelayTests.far.far!.relay, on: RelayTests.far)
     let before = bench.snapshot.ghost
     let times: [Int64] = [.min, .min + 1, -1, 0, 1, 100_000_000_000_001, .max - 1, .max]
     for turn in 0..<400 {
       bench.wait(50_000)
       if turn % 10 == 0 {
-        bench.hear(alive(session.rawValue), from: RelayTests.far.far!.relay, on: RelayTests.far)
+        bench.receive(alive(session.rawValue), from: RelayTests.far.far!.relay, on: RelayTests.far)
       }
       for sent in bench.takeSent() where sent.channel == .measurement {
         guard case .ping(let echo) = try sent.packet.withUnsafeBytes({ try decodeMeasurement($0) }) else {
@@ -73,8 +73,8 @@ import Testing
         }
         let pong = encodePong(
           session: session, ghost: Micros(times[turn % 8]), relay: Micros(times[turn / 8 % 8]), echoing: echo)
-        bench.hear(pong, from: RelayTests.far.far!.relay, on: RelayTests.far, via: .measurement)
-        bench.hear(pong, from: RelayTests.far.far!.relay, on: RelayTests.far, via: .measurement)
+        bench.receive(pong, from: RelayTests.far.far!.relay, on: RelayTests.far, via: .measurement)
+        bench.receive(pong, from: RelayTests.far.far!.relay, on: RelayTests.far, via: .measurement)
       }
     }
     #expect(abs((bench.snapshot.ghost.intercept - before.intercept).count) < 60_000)

@@ -107,7 +107,7 @@ import Testing
     bench.meet(stranger)
     bench.wait(360_000)
     _ = bench.takeSent()
-    bench.hear(stranger.response, from: stranger.source)
+    bench.receive(stranger.response, from: stranger.source)
     bench.wait(60_000)
     #expect(bench.takeAlives().isEmpty)
   }
@@ -130,7 +130,7 @@ import Testing
     bench.commitTempo(140)
     bench.wait(100_000)
     _ = bench.takeSent()
-    bench.hear(stranger.response, from: stranger.source)
+    bench.receive(stranger.response, from: stranger.source)
     bench.wait(50_000)
     #expect(bench.takeAlives().map { $0.timeline.tempo.microsPerBeat } == [428_571])
     #expect(bench.snapshot.state.tempo == 140)
@@ -166,7 +166,7 @@ import Testing
     let before = bench.snapshot
     _ = bench.takeEvents()
     _ = bench.takeSent()
-    bench.hear(stranger.byeBye, from: stranger.source)
+    bench.receive(stranger.byeBye, from: stranger.source)
     bench.wait(Limits.farewellGrace.count)
     let after = bench.snapshot
     #expect(bench.takeEvents() == [.peers(0)])
@@ -258,7 +258,7 @@ import Testing
     let stranger = Stranger(7)
     bench.meet(stranger)
     bench.answerPings(as: stranger, atMost: 10)
-    bench.hear(stranger.byeBye, from: stranger.source)
+    bench.receive(stranger.byeBye, from: stranger.source)
     bench.answerPings(as: stranger)
     #expect(bench.snapshot.session == bench.snapshot.node)
     #expect(bench.machine.measurements.isEmpty)
@@ -316,7 +316,7 @@ import Testing
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
     let captured = bench.snapshot
-    bench.hear(stranger.byeBye, from: stranger.source)
+    bench.receive(stranger.byeBye, from: stranger.source)
     bench.wait(Limits.farewellGrace.count)
     #expect(bench.snapshot.session != captured.session)
     var edited = captured.state
@@ -332,7 +332,7 @@ import Testing
     var bench = Bench()
     let stranger = Stranger(7)
     bench.published = []
-    bench.hear(stranger.alive, from: stranger.source)
+    bench.receive(stranger.alive, from: stranger.source)
     bench.answerPings(as: stranger)
     #expect(bench.published.last == bench.snapshot)
     #expect(bench.published.last?.peerCount == 1)

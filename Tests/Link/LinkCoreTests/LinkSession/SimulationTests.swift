@@ -136,7 +136,7 @@ import Testing
     for (event, time) in times.enumerated() { queue.put(event, at: Micros(time)) }
     let expected = times.enumerated().sorted { ($0.element, $0.offset) < ($1.element, $1.offset) }
     var taken: [Int] = []
-    while let event = queue.take() { taken.append(event) }
+    while let event = queue.removeFirst() { taken.append(event) }
     #expect(taken == expected.map(\.offset))
   }
 

@@ -99,7 +99,7 @@ private final class Replay {
     while now < end {
       let now = now
       while next < datagrams.count, Double(datagrams[next].time) <= now {
-        hear(datagrams[next])
+        receive(datagrams[next])
         next += 1
       }
       machine.handle(.deadline, at: Micros(Int64(now)))
@@ -120,7 +120,7 @@ private final class Replay {
       grid: grid)
   }
 
-  private func hear(_ datagram: CapturedDatagram) {
+  private func receive(_ datagram: CapturedDatagram) {
     let at = Micros(datagram.time)
     let from = Endpoint(.v4(datagram.source.address), port: datagram.source.port)
     datagram.bytes.withUnsafeBytes { bytes in
@@ -177,7 +177,7 @@ private final class Replay {
         sampleRate: UInt32(buffer.format.sampleRate), frames: UInt16(part.frames),
         channels: UInt8(buffer.format.channelCount))
       inspect(chunk, &samples)
-      receiver.take(Packet(chunk: chunk, samples: samples, leaves: 0), hearing)
+      receiver.insert(Packet(chunk: chunk, samples: samples, leaves: 0), hearing)
     }
   }
 

@@ -132,7 +132,7 @@ struct HostileStreamTests {
           session: 1, number: UInt64(number), begin: Int64((Double(number) / 0.024).rounded()),
           microsPerBeat: 500_000, arrival: Int64(hearing.start), sampleRate: 48_000, frames: 1, channels: 1)
         let level = Float(turn(Double(number) / 109).sine * 0.5)
-        receiver.take(Packet(chunk: chunk, samples: [level], leaves: 0), hearing)
+        receiver.insert(Packet(chunk: chunk, samples: [level], leaves: 0), hearing)
       }
       receiver.render(hearing) { _, value in #expect(abs(value.x) < 1.1) }
     }
@@ -154,7 +154,7 @@ struct HostileStreamTests {
           session: 1, number: UInt64(number), begin: Int64((Double(number) / 0.024).rounded()),
           microsPerBeat: 500_000, arrival: Int64(hearing.start),
           sampleRate: packet / 2 % 2 == 0 ? 48_000 : 44_100, frames: 1, channels: 1)
-        receiver.take(Packet(chunk: chunk, samples: [0.5], leaves: 0), hearing)
+        receiver.insert(Packet(chunk: chunk, samples: [0.5], leaves: 0), hearing)
       }
       receiver.render(hearing) { _, value in #expect(abs(value.x) < 1.1) }
     }
@@ -217,7 +217,7 @@ struct HostileStreamTests {
           var packet = packet
           packet.chunk.number = UInt64(number)
           packet.chunk.begin = Int64(number) * 4167
-          receiver.take(packet, hearing)
+          receiver.insert(packet, hearing)
         }
         if hearing.frames > 0, hearing.frames <= Playout.mostFrames {
           receiver.render(hearing) { _, value in #expect(value.x == value.x) }

@@ -9,16 +9,17 @@ struct JitterTests {
   func `30 ms of jitter and a corrected clock conceal nothing in ten minutes`(
     delay: PlayoutDelay
   ) {
-    hear(StreamWorld(ExactSender(Card(rate: 48_000, ppm: 60)), output: Card(rate: 48_000, start: 777)), delay)
+    receive(
+      StreamWorld(ExactSender(Card(rate: 48_000, ppm: 60)), output: Card(rate: 48_000, start: 777)), delay)
   }
 
   @Test func `30 ms of jitter and a corrected clock conceal nothing of a reckoner`() {
-    hear(
+    receive(
       StreamWorld(ReferenceSender(Card(rate: 48_000, ppm: 60)), output: Card(rate: 48_000, start: 777)),
       .standard)
   }
 
-  private func hear<Source>(_ world: StreamWorld<Source>, _ delay: PlayoutDelay) {
+  private func receive<Source>(_ world: StreamWorld<Source>, _ delay: PlayoutDelay) {
     world.delay = delay
     let (before, after) = world.playOnBadWire(movingTheClock: 59)
     print("30 ms of jitter, and a clock that moves:", after)

@@ -31,8 +31,8 @@ final class Receiver {
     right.deallocate()
   }
 
-  func take(_ packet: Packet, _ hearing: OutputPeriod) {
-    packet.samples.withUnsafeBufferPointer { playout.take(packet.chunk, samples: $0, hearing) }
+  func insert(_ packet: Packet, _ hearing: OutputPeriod) {
+    packet.samples.withUnsafeBufferPointer { playout.insert(packet.chunk, samples: $0, hearing) }
   }
 
   func render(_ hearing: OutputPeriod, _ listen: (Int, SIMD2<Float>) -> Void) {
@@ -99,7 +99,7 @@ final class StreamWorld<Source: Sender> {
     let micros = Double(period) * card.frameMicros
     for packet in network.receive(until: start) {
       var packet = packet
-      if inspect(&packet) { receiver.take(packet, hearing) }
+      if inspect(&packet) { receiver.insert(packet, hearing) }
     }
     let before = figures.delay * 1000
     receiver.render(hearing) { index, value in

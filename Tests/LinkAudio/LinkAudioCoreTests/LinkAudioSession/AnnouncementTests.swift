@@ -117,14 +117,14 @@ struct AnnouncementTests {
   @Test func `every ping is answered at its source endpoint`() {
     var bench = Bench()
     let stranger = Stranger(9)
-    bench.hear(stranger.announcement(ping: AudioEcho(rawValue: 123_456)), from: stranger.endpoint)
+    bench.receive(stranger.announcement(ping: AudioEcho(rawValue: 123_456)), from: stranger.endpoint)
     #expect(bench.takeSent(to: stranger.endpoint).map(\.said) == [.pong(123_456)])
-    bench.hear(stranger.announcement(), from: stranger.endpoint)
+    bench.receive(stranger.announcement(), from: stranger.endpoint)
     #expect(bench.sent.isEmpty)
     let peer = Stranger(1)
     bench.meet(peer)
     bench.sent = []
-    bench.hear(peer.announcement(ping: AudioEcho(rawValue: 7)), from: peer.endpoint)
+    bench.receive(peer.announcement(ping: AudioEcho(rawValue: 7)), from: peer.endpoint)
     #expect(bench.takeSent().map(\.said) == [.pong(7)])
   }
 
@@ -201,7 +201,7 @@ struct AnnouncementTests {
     var moved = peer
     moved.endpoint.port = 4_001
     bench.meet(peer)
-    bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node), from: peer.endpoint)
     #expect(bench.routes[kick] == [AudioRoute(Bench.gateway, peer.endpoint)])
     bench.see(moved)
     bench.wait(800_000, with: [moved])
@@ -221,13 +221,13 @@ struct AnnouncementTests {
     var forged = peer
     forged.endpoint = Endpoint(.v4(0x0a00_0166), port: 6_666)
     bench.meet(peer)
-    bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node), from: peer.endpoint)
     for _ in 0..<100 {
       bench.see(forged)
       bench.wait(125_000, with: [peer])
       bench.see(peer)
       bench.wait(125_000, with: [peer])
-      bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+      bench.receive(.request(kick, from: peer.node), from: peer.endpoint)
     }
     #expect(bench.routes[kick] == [AudioRoute(Bench.gateway, peer.endpoint)] && bench.routeChanges == 1)
   }

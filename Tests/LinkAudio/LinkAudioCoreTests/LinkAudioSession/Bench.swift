@@ -77,7 +77,7 @@ struct Bench {
   }
 
   @discardableResult
-  mutating func hear(_ bytes: [UInt8], from source: Endpoint, on gateway: GatewayID = Bench.gateway)
+  mutating func receive(_ bytes: [UInt8], from source: Endpoint, on gateway: GatewayID = Bench.gateway)
     -> SourceID?
   {
     let audio = bytes.withUnsafeBytes { machine.receive($0, from: source, on: gateway, at: now)?.source }
@@ -86,10 +86,10 @@ struct Bench {
   }
 
   @discardableResult
-  mutating func hear(
+  mutating func receive(
     _ packet: AudioPacket, from source: Endpoint, on gateway: GatewayID = Bench.gateway
   ) -> SourceID? {
-    hear(packet.array, from: source, on: gateway)
+    receive(packet.array, from: source, on: gateway)
   }
 
   mutating func addSink(_ name: String) -> ChannelID {
@@ -214,7 +214,7 @@ extension Bench {
   mutating func answerPings(as stranger: Stranger, sentBefore time: Micros = Micros(.max)) {
     for said in sent where said.endpoint == stranger.endpoint && said.at <= time {
       guard let ping = said.packet.ping, answered.insert(ping).inserted else { continue }
-      hear(.pong(ping, from: stranger.node), from: stranger.endpoint, on: said.gateway)
+      receive(.pong(ping, from: stranger.node), from: stranger.endpoint, on: said.gateway)
     }
   }
 
@@ -222,7 +222,7 @@ extension Bench {
   mutating func meet(_ stranger: Stranger, on gateway: GatewayID = Bench.gateway) {
     see(stranger, on: gateway)
     answerPings(as: stranger)
-    hear(stranger.announcement(), from: stranger.endpoint, on: gateway)
+    receive(stranger.announcement(), from: stranger.endpoint, on: gateway)
   }
 
   /// Meets a peer and subscribes to its channel.

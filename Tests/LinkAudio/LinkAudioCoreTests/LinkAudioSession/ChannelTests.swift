@@ -29,7 +29,7 @@ struct ChannelTests {
     bench.meet(peer)
     peer.channels = []
     _ = peer.add("b", id: 2)
-    bench.hear(peer.announcement(), from: peer.endpoint)
+    bench.receive(peer.announcement(), from: peer.endpoint)
     bench.wait(100_000)
     #expect(bench.channels.map(\.name) == ["a", "b"])
   }
@@ -42,7 +42,7 @@ struct ChannelTests {
     bench.meet(peer)
     bench.wait(4_900_000, with: [peer])
     #expect(bench.channels.count == 2)
-    [a].withUnsafeBufferPointer { _ = bench.hear(.byes($0, from: peer.node), from: peer.endpoint) }
+    [a].withUnsafeBufferPointer { _ = bench.receive(.byes($0, from: peer.node), from: peer.endpoint) }
     #expect(bench.channels.map(\.name) == ["b"])
     bench.wait(100_000, with: [peer])
     #expect(bench.channels.isEmpty)
@@ -55,15 +55,15 @@ struct ChannelTests {
     bench.meet(peer)
     bench.wait(60_000)
     peer.channels[0].name = "b"
-    bench.hear(peer.announcement(), from: peer.endpoint)
+    bench.receive(peer.announcement(), from: peer.endpoint)
     #expect(bench.channels == [AudioChannel(id: channel, name: "b", peer: peer.node, peerName: "there")])
     bench.wait(60_000)
     peer.name = "yonder"
-    bench.hear(peer.announcement(), from: peer.endpoint)
+    bench.receive(peer.announcement(), from: peer.endpoint)
     #expect(bench.channels[0].peerName == "yonder")
     bench.wait(60_000)
     peer.session = NodeID(rawValue: 4)
-    bench.hear(peer.announcement(), from: peer.endpoint)
+    bench.receive(peer.announcement(), from: peer.endpoint)
     #expect(bench.channels.isEmpty, "no beats of ours")
     bench.wait(60_000)
     bench.handle(.identity(node: Bench.node, session: peer.session))
@@ -89,7 +89,7 @@ struct ChannelTests {
       }
       bench.wait(60_000)
       #expect(bench.channels.isEmpty && bench.senders[source] == [])
-      #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == nil)
+      #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == nil)
     }
   }
 
@@ -106,8 +106,8 @@ struct ChannelTests {
     bench.wait(60_000)
     #expect(bench.channels.count == 1)
     #expect(bench.senders[source]?.map(\.endpoint) == [peer.endpoint, other.endpoint])
-    #expect(bench.hear(peer.audio(channel), from: other.endpoint, on: Bench.secondGateway) == source)
-    #expect(bench.hear(peer.audio(channel), from: other.endpoint) == nil, "through the wrong door")
+    #expect(bench.receive(peer.audio(channel), from: other.endpoint, on: Bench.secondGateway) == source)
+    #expect(bench.receive(peer.audio(channel), from: other.endpoint) == nil, "through the wrong door")
     bench.handle(.gatewayClosed(Bench.gateway))
     bench.wait(60_000)
     #expect(bench.channels.count == 1)
@@ -118,19 +118,19 @@ struct ChannelTests {
     var bench = Bench()
     var stranger = Stranger(9)
     let channel = stranger.add("a", id: 1)
-    bench.hear(stranger.announcement(), from: stranger.endpoint)
+    bench.receive(stranger.announcement(), from: stranger.endpoint)
     #expect(bench.machine.counters.unknownSender == 1)
     // The peer is known but has not answered: its address may be forged.
     bench.see(stranger)
-    bench.hear(stranger.announcement(), from: stranger.endpoint)
+    bench.receive(stranger.announcement(), from: stranger.endpoint)
     #expect(bench.machine.counters.unproven == 1)
     // A known endpoint with another id, and a known id with another endpoint.
     let peer = Stranger(1)
     bench.meet(peer)
-    bench.hear(stranger.announcement(), from: peer.endpoint)
+    bench.receive(stranger.announcement(), from: peer.endpoint)
     var liar = peer
     _ = liar.add("b", id: 2)
-    bench.hear(liar.announcement(), from: stranger.endpoint)
+    bench.receive(liar.announcement(), from: stranger.endpoint)
     #expect(bench.machine.counters.unknownSender == 3)
     let source = bench.subscribe(channel)
     bench.wait(100_000)
@@ -150,16 +150,16 @@ struct ChannelTests {
     #expect(bench.machine.counters.copiedChannels > 0)
     #expect(bench.channels.map(\.name) == ["vox"])
     #expect(bench.senders[source]?.map(\.endpoint) == [peer.endpoint])
-    #expect(bench.hear(thief.audio(channel), from: thief.endpoint) == nil)
+    #expect(bench.receive(thief.audio(channel), from: thief.endpoint) == nil)
     #expect(bench.machine.counters.forgedAudio == 1)
     let copied = bench.machine.counters.copiedChannels
-    [channel].withUnsafeBufferPointer { _ = bench.hear(.byes($0, from: thief.node), from: thief.endpoint) }
+    [channel].withUnsafeBufferPointer { _ = bench.receive(.byes($0, from: thief.node), from: thief.endpoint) }
     #expect(bench.channels.map(\.name) == ["vox"] && bench.machine.counters.copiedChannels == copied + 1)
-    #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
+    #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == source)
     // Copies of our own ids gain nothing either.
     let ours = bench.addSink("mine")
     thief.channels[0].id = ours
-    bench.hear(thief.announcement(), from: thief.endpoint)
+    bench.receive(thief.announcement(), from: thief.endpoint)
     bench.wait(100_000, with: [peer, thief])
     #expect(!bench.channels.contains { $0.id == ours })
   }
@@ -172,7 +172,7 @@ struct ChannelTests {
     let before = bench.listChanges
     for index in 0..<200 {
       peer.channels[0].name = "\(index)"
-      bench.hear(peer.announcement(), from: peer.endpoint)
+      bench.receive(peer.announcement(), from: peer.endpoint)
       bench.wait(5_000, with: [peer])
     }
     #expect(bench.listChanges - before <= 21)

@@ -27,15 +27,15 @@ struct HostileAudioPeerTests {
     bench.see(victim)
     var dice = SecretDice((7, 7))
     for round in 0..<5_000 {
-      bench.hear(.request(kick, from: victim.node), from: victim.endpoint)
-      bench.hear(
+      bench.receive(.request(kick, from: victim.node), from: victim.endpoint)
+      bench.receive(
         .pong(AudioEcho(rawValue: 1 << 50 | dice.next() >> 14), from: victim.node), from: victim.endpoint)
       // The attacker may return its own echoes under any id and address.
       for said in bench.sent where said.endpoint == attacker.endpoint {
         guard let ping = said.packet.ping else { continue }
-        bench.hear(.pong(ping, from: victim.node), from: victim.endpoint)
-        bench.hear(.pong(ping, from: attacker.node), from: victim.endpoint)
-        bench.hear(.pong(ping, from: victim.node), from: attacker.endpoint)
+        bench.receive(.pong(ping, from: victim.node), from: victim.endpoint)
+        bench.receive(.pong(ping, from: attacker.node), from: victim.endpoint)
+        bench.receive(.pong(ping, from: victim.node), from: attacker.endpoint)
       }
       bench.sent = []
       if round % 20 == 0 { bench.wait(10_000, with: [attacker]) }
@@ -49,23 +49,23 @@ struct HostileAudioPeerTests {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let (peer, channel, source) = bench.takeChannel()
-    bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node), from: peer.endpoint)
     var thief = peer
     thief.endpoint = Endpoint(.v4(0x0a00_0166), port: 6_666)
     for round in 0..<300 {
       bench.see(thief)
       bench.wait(50_000, with: [peer, thief])
-      bench.hear(thief.announcement(), from: thief.endpoint)
-      bench.hear(.request(kick, from: peer.node), from: thief.endpoint)
-      #expect(bench.hear(thief.audio(channel), from: thief.endpoint) == nil)
+      bench.receive(thief.announcement(), from: thief.endpoint)
+      bench.receive(.request(kick, from: peer.node), from: thief.endpoint)
+      #expect(bench.receive(thief.audio(channel), from: thief.endpoint) == nil)
       [channel].withUnsafeBufferPointer {
-        _ = bench.hear(.byes($0, from: thief.node), from: thief.endpoint)
+        _ = bench.receive(.byes($0, from: thief.node), from: thief.endpoint)
       }
-      #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
+      #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == source)
       if round % 5 == 0 {
         // The peer's own discovery messages never get through.
-        bench.hear(peer.announcement(), from: peer.endpoint)
-        bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+        bench.receive(peer.announcement(), from: peer.endpoint)
+        bench.receive(.request(kick, from: peer.node), from: peer.endpoint)
       }
     }
     #expect(bench.routes[kick] == [AudioRoute(Bench.gateway, peer.endpoint)] && bench.routeChanges == 1)
@@ -78,19 +78,19 @@ struct HostileAudioPeerTests {
     let peer = Stranger(1)
     bench.see(peer)
     let ping = bench.sent[0].packet.ping!
-    bench.hear(.pong(ping, from: peer.node), from: peer.endpoint, on: GatewayID(rawValue: 9))
+    bench.receive(.pong(ping, from: peer.node), from: peer.endpoint, on: GatewayID(rawValue: 9))
     bench.handle(.gatewayOpened(Bench.secondGateway, .v4(0x0a01_0001)))
-    bench.hear(.pong(ping, from: peer.node), from: peer.endpoint, on: Bench.secondGateway)
+    bench.receive(.pong(ping, from: peer.node), from: peer.endpoint, on: Bench.secondGateway)
     #expect(bench.machine.peers.isEmpty, "not through another door")
-    bench.hear(.pong(ping, from: peer.node), from: peer.endpoint)
+    bench.receive(.pong(ping, from: peer.node), from: peer.endpoint)
     #expect(bench.machine.peers.count == 1)
-    bench.hear(.pong(ping, from: peer.node), from: peer.endpoint)
+    bench.receive(.pong(ping, from: peer.node), from: peer.endpoint)
     #expect(bench.machine.counters.strayPongs == 1)
     bench.wait(20_000_000)
     #expect(bench.machine.peers.isEmpty)
     for said in bench.sent.dropLast(AudioLimits.outstandingPings) {
       guard let ping = said.packet.ping else { continue }
-      bench.hear(.pong(ping, from: peer.node), from: peer.endpoint)
+      bench.receive(.pong(ping, from: peer.node), from: peer.endpoint)
     }
     #expect(bench.machine.peers.isEmpty, "pongs of long ago")
   }
@@ -151,9 +151,9 @@ struct HostileAudioPeerTests {
     bench.sent = []
     for number in 0..<10_000 {
       let flooder = stranger(number)
-      bench.hear(flooder.announcement(ping: AudioEcho(rawValue: 1)), from: flooder.endpoint)
+      bench.receive(flooder.announcement(ping: AudioEcho(rawValue: 1)), from: flooder.endpoint)
     }
-    bench.hear(peer.announcement(ping: AudioEcho(rawValue: 2)), from: peer.endpoint)
+    bench.receive(peer.announcement(ping: AudioEcho(rawValue: 2)), from: peer.endpoint)
     #expect(bench.sent.count == AudioLimits.pongsToStrangersPerSecond + 1)
     #expect(bench.sent.last?.said == .pong(2))
     #expect(bench.machine.counters.unanswered == 10_000 - UInt64(AudioLimits.pongsToStrangersPerSecond))
@@ -168,9 +168,9 @@ struct HostileAudioPeerTests {
     bench.routeChanges = 0
     for index in 0..<20_000 {
       if index % 2 == 0 {
-        bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+        bench.receive(.request(kick, from: peer.node), from: peer.endpoint)
       } else {
-        bench.hear(.stop(kick, from: peer.node), from: peer.endpoint)
+        bench.receive(.stop(kick, from: peer.node), from: peer.endpoint)
       }
     }
     #expect(bench.routeChanges <= AudioLimits.messagesPerSecond)
@@ -195,10 +195,10 @@ struct HostileAudioPeerTests {
     let before = bench.machine.counters
     for round in 0..<300 {
       bench.wait(10_000, with: [friend])
-      if round % 25 == 0 { bench.hear(friend.announcement(), from: friend.endpoint) }
+      if round % 25 == 0 { bench.receive(friend.announcement(), from: friend.endpoint) }
       bench.sent = []
       for index in crowd.indices {
-        for _ in 0..<5 { bench.hear(packets[index], from: crowd[index].endpoint) }
+        for _ in 0..<5 { bench.receive(packets[index], from: crowd[index].endpoint) }
       }
     }
     let after = bench.machine.counters
@@ -240,7 +240,7 @@ struct HostileAudioPeerTests {
     bench.meet(loud)
     for part in 0..<200 {
       loud.channels = (0..<50).map { (NodeID(rawValue: UInt64(part * 50 + $0) + 1), "c\(part * 50 + $0)") }
-      bench.hear(loud.announcement(), from: loud.endpoint)
+      bench.receive(loud.announcement(), from: loud.endpoint)
       bench.wait(6_000, with: [friend, loud])
     }
     bench.wait(60_000, with: [friend, loud])
@@ -249,13 +249,13 @@ struct HostileAudioPeerTests {
     #expect(bench.machine.counters.crowdedOut >= 10_000 - UInt64(AudioLimits.channelsPerPeer))
     var other = friend
     _ = other.add("mine", id: 1 << 40)
-    bench.hear(other.announcement(), from: other.endpoint)
+    bench.receive(other.announcement(), from: other.endpoint)
     bench.wait(60_000, with: [friend, loud])
     #expect(bench.channels.contains { $0.name == "mine" })
     // Expired channels make room for others.
     bench.wait(6_000_000, with: [friend, loud])
     #expect(bench.machine.load.channels == 0)
-    bench.hear(loud.announcement(), from: loud.endpoint)
+    bench.receive(loud.announcement(), from: loud.endpoint)
     #expect(bench.machine.load.channels == 50)
   }
 
@@ -276,7 +276,7 @@ struct HostileAudioPeerTests {
     }
     #expect(sinks.count == AudioLimits.sinks && bench.machine.load.sources == AudioLimits.sources)
     for sink in sinks.prefix(20) {
-      for peer in many.prefix(100) { bench.hear(.request(sink, from: peer.node), from: peer.endpoint) }
+      for peer in many.prefix(100) { bench.receive(.request(sink, from: peer.node), from: peer.endpoint) }
     }
     #expect(bench.machine.load.subscribers == AudioLimits.subscribers)
     #expect(bench.routes.values.allSatisfy { $0.count <= AudioLimits.subscribersPerSink })
@@ -318,7 +318,7 @@ struct HostileAudioPeerTests {
     peer.endpoint.address = peer.endpoint.address.scoped(3)
     #expect(bench.sent.map(\.endpoint) == [peer.endpoint])
     bench.answerPings(as: peer)
-    bench.hear(.request(kick, from: peer.node), from: peer.endpoint, on: Bench.secondGateway)
+    bench.receive(.request(kick, from: peer.node), from: peer.endpoint, on: Bench.secondGateway)
     #expect(bench.routes[kick] == [AudioRoute(Bench.secondGateway, peer.endpoint)])
   }
 
@@ -354,15 +354,15 @@ struct HostileAudioPeerTests {
       for _ in 0..<Int.random(in: 0...2, using: &dice) where !packet.isEmpty {
         packet[Int.random(in: 0..<packet.count, using: &dice)] = UInt8.random(in: 0...255, using: &dice)
       }
-      bench.hear(packet, from: peer.endpoint)
+      bench.receive(packet, from: peer.endpoint)
       bench.wait(Int64.random(in: 0..<2_000, using: &dice), with: peers)
       if bench.sent.count > 200 { bench.sent = [] }
     }
     bench.wait(6_000_000, with: peers)
     #expect(bench.machine.counters.malformed > 1_000 && bench.machine.counters.audio > 100)
-    for peer in peers { bench.hear(peer.announcement(), from: peer.endpoint) }
+    for peer in peers { bench.receive(peer.announcement(), from: peer.endpoint) }
     bench.wait(100_000, with: peers)
     #expect(bench.channels.count == 5)
-    for peer in peers { #expect(bench.hear(peer.audio(peer.channels[0].id), from: peer.endpoint) != nil) }
+    for peer in peers { #expect(bench.receive(peer.audio(peer.channels[0].id), from: peer.endpoint) != nil) }
   }
 }

@@ -27,10 +27,10 @@ struct PeersNameTests {
 
   private var bench = Bench()
 
-  private mutating func hear(
+  private mutating func receive(
     peer name: [UInt8] = Array("Studio".utf8), _ channels: (id: UInt64, name: [UInt8])...
   ) {
-    bench.hear(Self.announcement(peer: name, channels: channels), from: Self.peer.endpoint)
+    bench.receive(Self.announcement(peer: name, channels: channels), from: Self.peer.endpoint)
     bench.wait(100_000, with: [Self.peer])
   }
 
@@ -40,7 +40,7 @@ struct PeersNameTests {
   mutating func `an invalid name is repaired and hides no other channel`() {
     bench.meet(Self.peer)
     let korean = Array(String(repeating: "가", count: 86).utf8)
-    hear(
+    receive(
       (1, Array("Good1".utf8)), (2, [0x42, 0xe4, 0x73, 0x73, 0x65]), (3, Array(korean[..<256])),
       (4, Array("Good2".utf8)))
     #expect(
@@ -50,29 +50,29 @@ struct PeersNameTests {
     #expect(bench.machine.counters.repairedNames == 2 && bench.machine.counters.malformed == 0)
     // Its channel can be subscribed to like any other.
     let source = bench.subscribe(NodeID(rawValue: 2))
-    #expect(bench.hear(Self.peer.audio(NodeID(rawValue: 2)), from: Self.peer.endpoint) == source)
+    #expect(bench.receive(Self.peer.audio(NodeID(rawValue: 2)), from: Self.peer.endpoint) == source)
   }
 
   @Test mutating func `a peer with an invalid name keeps its channels`() {
     bench.meet(Self.peer)
-    hear(peer: [0x53, 0xff, 0xfe], (1, Array("Good".utf8)))
+    receive(peer: [0x53, 0xff, 0xfe], (1, Array("Good".utf8)))
     #expect(shown == ["S\u{FFFD}\u{FFFD}/Good"])
   }
 
   @Test mutating func `an invalid name is news only once`() {
     bench.meet(Self.peer)
-    hear((1, [0x42, 0xe4]))
+    receive((1, [0x42, 0xe4]))
     let (changes, repaired) = (bench.listChanges, bench.machine.counters.repairedNames)
-    for _ in 0..<50 { hear((1, [0x42, 0xe4])) }
+    for _ in 0..<50 { receive((1, [0x42, 0xe4])) }
     #expect(bench.listChanges == changes && bench.machine.counters.repairedNames == repaired)
-    hear((1, Array("Bä".utf8)))
+    receive((1, Array("Bä".utf8)))
     #expect(shown == ["Studio/Bä"])
   }
 
   @Test mutating func `the counter of repaired names wraps`() {
     bench.meet(Self.peer)
     bench.machine.counters.repairedNames = .max
-    hear(peer: [0x53, 0xff], (1, [0x42, 0xe4]))
+    receive(peer: [0x53, 0xff], (1, [0x42, 0xe4]))
     #expect(bench.machine.counters.repairedNames == 1)
     #expect(shown == ["S\u{FFFD}/B\u{FFFD}"])
   }

@@ -60,18 +60,18 @@ struct PlaceholderTests {
     var bench = Bench()
     let sink = bench.addSink("kick")
     let (peer, channel, _) = bench.takeChannel()
-    bench.hear(peer.audio(channel), from: peer.endpoint)
+    bench.receive(peer.audio(channel), from: peer.endpoint)
     bench.wait(300_000, with: [peer])
-    bench.hear(peer.audio(channel), from: peer.endpoint)
+    bench.receive(peer.audio(channel), from: peer.endpoint)
     bench.machine.removeSink(sink, at: bench.now)
     bench.drain()
     // The last audio is still on its way.
     bench.wait(300_000, with: [peer])
-    bench.hear(peer.audio(channel), from: peer.endpoint)
+    bench.receive(peer.audio(channel), from: peer.endpoint)
     bench.sent = []
     for _ in 0..<20 {
       bench.wait(100_000, with: [peer])
-      bench.hear(peer.announcement(), from: peer.endpoint)
+      bench.receive(peer.announcement(), from: peer.endpoint)
     }
     #expect(bench.sent.contains { $0.said == .announcement(["(listens)"], pings: true) })
   }
@@ -81,19 +81,19 @@ struct PlaceholderTests {
     let (peer, _, _) = bench.takeChannel()
     for _ in 0..<20 {
       bench.wait(100_000, with: [peer])
-      bench.hear(peer.announcement(), from: peer.endpoint)
+      bench.receive(peer.announcement(), from: peer.endpoint)
     }
     guard let placeholder = bench.machine.placeholder?.id else {
       Issue.record("no placeholder")
       return
     }
-    bench.hear(.request(placeholder, from: peer.node), from: peer.endpoint)
+    bench.receive(.request(placeholder, from: peer.node), from: peer.endpoint)
     #expect(bench.machine.counters.unknownSinks == 0 && bench.routeChanges == 0)
     #expect(bench.machine.load.sinks == 0 && bench.machine.load.subscribers == 0)
     // A peer that repeats our own channel offers nothing.
     var copycat = peer
     copycat.channels = [(placeholder, "copy")]
-    bench.hear(copycat.announcement(), from: peer.endpoint)
+    bench.receive(copycat.announcement(), from: peer.endpoint)
     bench.wait(100_000, with: [peer])
     #expect(!bench.channels.contains { $0.id == placeholder })
     bench.sent = []

@@ -78,7 +78,7 @@ struct ReferencePeer {
   }
 
   /// Returns the channel if the datagram is audio of a requested channel.
-  mutating func hear(_ bytes: UnsafeRawBufferPointer, from source: Endpoint, at now: Int64) -> ChannelID? {
+  mutating func receive(_ bytes: UnsafeRawBufferPointer, from source: Endpoint, at now: Int64) -> ChannelID? {
     guard let datagram = try? decodeAudio(bytes) else { return nil }
     switch datagram.body {
     case .announcement(let announcement):

@@ -43,9 +43,9 @@ struct RequestTests {
     #expect(requests(bench.takeSent()).map(\.at.count) == asked)
     // With audio every 5 ms: three or four requests in the five seconds for which a publisher remembers one.
     for _ in 0..<2_000 {
-      #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
+      #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == source)
       bench.wait(5_000, with: [peer])
-      if bench.now.count % 250_000 == 0 { bench.hear(peer.announcement(), from: peer.endpoint) }
+      if bench.now.count % 250_000 == 0 { bench.receive(peer.announcement(), from: peer.endpoint) }
     }
     let steady = requests(bench.takeSent())
     #expect((7...9).contains(steady.count))
@@ -56,7 +56,7 @@ struct RequestTests {
     let stop = bench.now
     for _ in 0..<60 {
       bench.wait(250_000, with: [peer])
-      bench.hear(peer.announcement(), from: peer.endpoint)
+      bench.receive(peer.announcement(), from: peer.endpoint)
     }
     let after = requests(bench.takeSent()).map { ($0.at - stop).count }
     #expect(after.contains { $0 >= 400_000 && $0 <= 850_000 })
@@ -67,11 +67,11 @@ struct RequestTests {
   @Test func `release stops a channel and its audio is dropped`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
-    #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
+    #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == source)
     bench.sent = []
     bench.release(source)
     #expect(bench.sent.map(\.said) == [.stop(channel)])
-    #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == nil)
+    #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == nil)
     #expect(bench.machine.counters.unwantedAudio == 1)
     bench.release(source)
     bench.release(SourceID(rawValue: -1))
@@ -96,11 +96,11 @@ struct RequestTests {
   @Test func `audio of another session is not played`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
-    #expect(bench.hear(peer.audio(channel, session: NodeID(rawValue: 8)), from: peer.endpoint) == nil)
+    #expect(bench.receive(peer.audio(channel, session: NodeID(rawValue: 8)), from: peer.endpoint) == nil)
     #expect(bench.machine.counters.foreignAudio == 1)
-    #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
+    #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == source)
     bench.handle(.identity(node: Bench.node, session: NodeID(rawValue: 8)))
-    #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == nil)
+    #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == nil)
   }
 
   @Test func `received audio causes no outputs`() {
@@ -154,9 +154,9 @@ struct RequestTests {
       let gateway = GatewayID(rawValue: number)
       bench.handle(.gatewayOpened(gateway, .v4(0x0a00_0001)))
       bench.meet(peer, on: gateway)
-      bench.hear(.request(kick, from: peer.node), from: peer.endpoint, on: gateway)
+      bench.receive(.request(kick, from: peer.node), from: peer.endpoint, on: gateway)
       bench.wait(20_000, with: [peer])
-      #expect(bench.hear(peer.audio(channel), from: peer.endpoint, on: gateway) == source)
+      #expect(bench.receive(peer.audio(channel), from: peer.endpoint, on: gateway) == source)
       #expect(bench.routes[kick]?.map(\.gateway) == [gateway])
       bench.handle(.gatewayClosed(gateway))
       #expect(bench.routes[kick] == [] && bench.senders[source] == [])
@@ -170,12 +170,12 @@ struct RequestTests {
   @Test func `a channel that comes back is requested again`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
-    [channel].withUnsafeBufferPointer { _ = bench.hear(.byes($0, from: peer.node), from: peer.endpoint) }
+    [channel].withUnsafeBufferPointer { _ = bench.receive(.byes($0, from: peer.node), from: peer.endpoint) }
     #expect(bench.senders[source] == [])
     bench.sent = []
     bench.wait(2_000_000, with: [peer])
     #expect(requests(bench.takeSent()).isEmpty)
-    bench.hear(peer.announcement(), from: peer.endpoint)
+    bench.receive(peer.announcement(), from: peer.endpoint)
     #expect(requests(bench.takeSent()).count == 1)
     #expect(bench.senders[source]?.count == 1)
   }

@@ -14,13 +14,13 @@ struct SinkTests {
     let second = Stranger(2)
     bench.meet(first)
     bench.meet(second)
-    bench.hear(.request(kick, from: first.node), from: first.endpoint)
+    bench.receive(.request(kick, from: first.node), from: first.endpoint)
     #expect(bench.routes[kick] == [AudioRoute(Bench.gateway, first.endpoint)])
-    bench.hear(.request(kick, from: second.node), from: second.endpoint)
+    bench.receive(.request(kick, from: second.node), from: second.endpoint)
     #expect(bench.routes[kick]?.count == 2)
-    bench.hear(.stop(kick, from: first.node), from: first.endpoint)
+    bench.receive(.stop(kick, from: first.node), from: first.endpoint)
     #expect(bench.routes[kick] == [AudioRoute(Bench.gateway, second.endpoint)])
-    bench.hear(.stop(kick, from: second.node), from: second.endpoint)
+    bench.receive(.stop(kick, from: second.node), from: second.endpoint)
     #expect(bench.routes[kick] == [])
   }
 
@@ -29,7 +29,7 @@ struct SinkTests {
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
     bench.meet(peer)
-    bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node), from: peer.endpoint)
     bench.wait(15_500_000, with: [peer])
     #expect(bench.routes[kick]?.count == 1 && bench.routeChanges == 1)
     bench.wait(600_000, with: [peer])
@@ -41,15 +41,15 @@ struct SinkTests {
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
     bench.meet(peer)
-    bench.hear(.request(kick, from: peer.node, ttl: 0), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node, ttl: 0), from: peer.endpoint)
     #expect(bench.routes[kick] == nil, "it asks for no time at all")
-    bench.hear(.request(kick, from: peer.node, ttl: 255), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node, ttl: 255), from: peer.endpoint)
     bench.wait(30_900_000, with: [peer])
     #expect(bench.routes[kick]?.count == 1)
     bench.wait(200_000, with: [peer])
     #expect(bench.routes[kick] == [])
-    bench.hear(.request(kick, from: peer.node, ttl: 255), from: peer.endpoint)
-    bench.hear(.request(kick, from: peer.node, ttl: 0), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node, ttl: 255), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node, ttl: 0), from: peer.endpoint)
     #expect(bench.routes[kick] == [])
   }
 
@@ -58,7 +58,7 @@ struct SinkTests {
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
     bench.meet(peer)
-    bench.hear(.request(kick, from: peer.node, ttl: 255), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node, ttl: 255), from: peer.endpoint)
     bench.wait(1_000_000, with: [peer])
     bench.wait(4_600_000)
     #expect(bench.routes[kick]?.count == 1)
@@ -73,7 +73,7 @@ struct SinkTests {
     let ids = ["a", "b", "c"].map { bench.addSink($0) }
     let peer = Stranger(1)
     bench.meet(peer)
-    bench.hear(.request(ids[1], from: peer.node), from: peer.endpoint)
+    bench.receive(.request(ids[1], from: peer.node), from: peer.endpoint)
     bench.sent = []
     bench.machine.removeSink(ids[1], at: bench.now)
     bench.drain()
@@ -81,7 +81,7 @@ struct SinkTests {
     #expect(bench.routes[ids[1]] == [])
     bench.wait(300_000, with: [peer])
     #expect(bench.sent.contains { $0.said == .announcement(["a", "c"], pings: true) })
-    bench.hear(.request(ids[1], from: peer.node), from: peer.endpoint)
+    bench.receive(.request(ids[1], from: peer.node), from: peer.endpoint)
     #expect(bench.machine.counters.unknownSinks == 1)
   }
 
@@ -132,7 +132,7 @@ struct SinkTests {
       }
     }
     live(slow: 20_000, fast: 1_000)
-    bench.hear(.request(kick, from: slow.node), from: slow.endpoint)
+    bench.receive(.request(kick, from: slow.node), from: slow.endpoint)
     #expect(bench.routes[kick] == [AudioRoute(Bench.secondGateway, fast.endpoint)], "one, and the better")
     let before = bench.routeChanges
     live(slow: 20_000, fast: 20_000)
@@ -148,7 +148,7 @@ struct SinkTests {
     let kick = bench.addSink("kick")
     var peer = Stranger(1)
     bench.meet(peer)
-    bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node), from: peer.endpoint)
     peer.session = NodeID(rawValue: 9)
     bench.handle(.identity(node: Bench.node, session: peer.session))
     #expect(bench.routes[kick] == [], "they are not where we are")
@@ -167,7 +167,7 @@ struct SinkTests {
     bench.handle(.enable(true))
     bench.handle(.gatewayOpened(Bench.gateway, .v4(0x0a00_0001)))
     bench.meet(peer)
-    bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node), from: peer.endpoint)
     #expect(bench.routes[kick]?.count == 1)
     bench.handle(.enable(false))
     #expect(bench.routes[kick] == [])

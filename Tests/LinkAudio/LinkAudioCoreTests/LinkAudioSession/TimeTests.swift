@@ -16,11 +16,11 @@ struct TimeTests {
     let channel = peer.add("a", id: 1)
     bench.meet(peer)
     let source = bench.subscribe(channel)
-    bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node), from: peer.endpoint)
     for tick in 0..<240 {
       bench.wait(250_000, with: [peer])
-      if tick < 100 { bench.hear(peer.announcement(), from: peer.endpoint) }
-      if tick < 60 { bench.hear(.request(kick, from: peer.node), from: peer.endpoint) }
+      if tick < 100 { bench.receive(peer.announcement(), from: peer.endpoint) }
+      if tick < 60 { bench.receive(.request(kick, from: peer.node), from: peer.endpoint) }
       story.append(
         "\(bench.sent.count) \(bench.routes[kick]?.count ?? -1) \(bench.senders[source]?.count ?? -1) \(bench.channels.count)"
       )
@@ -59,7 +59,7 @@ struct TimeTests {
     var peer = Stranger(1)
     _ = peer.add("a", id: 1)
     bench.meet(peer)
-    bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node), from: peer.endpoint)
     bench.wait(100_000, with: [peer])
     bench.now = bench.now + Micros(3_600_000_000)
     bench.handle(.deadline)
@@ -89,7 +89,7 @@ struct TimeTests {
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
     bench.meet(peer)
-    bench.hear(.request(kick, from: peer.node, ttl: 255), from: peer.endpoint)
+    bench.receive(.request(kick, from: peer.node, ttl: 255), from: peer.endpoint)
     for _ in 0..<20 {
       bench.now = bench.now + Micros(900_000)
       bench.handle(.deadline)

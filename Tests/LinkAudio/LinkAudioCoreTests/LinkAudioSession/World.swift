@@ -169,7 +169,7 @@ struct World {
       }
     } else {
       let time = now
-      isHeard = bytes.withUnsafeBytes { parties[to].reference.hear($0, from: source, at: time) != nil }
+      isHeard = bytes.withUnsafeBytes { parties[to].reference.receive($0, from: source, at: time) != nil }
     }
     if isHeard {
       if heard[to][from] == nil { heard[to][from] = now }

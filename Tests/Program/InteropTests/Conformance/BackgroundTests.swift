@@ -92,12 +92,12 @@ extension Conformance {
         try await expectStillThere(linkhut, c, "App, not playing, in the background: still 1 connected app")
         let ears = try await c.listen()
         try await ears.joinSession()
-        var heard = try await ears.hear(seconds: 6) { try await linkhut.ask("play") }
+        var heard = try await ears.receive(seconds: 6) { try await linkhut.ask("play") }
         c.record.step(
           "Start playback in LinkHut: App starts", "\(heard.ours.count) clicks", holds: heard.ours.count >= 3)
         try await linkhut.ask("stop")
         try await c.pause(1)
-        heard = try await ears.hear(seconds: 3)
+        heard = try await ears.receive(seconds: 3)
         c.record.step(
           "Stop playback in LinkHut: App stops", "\(heard.ours.count) clicks", holds: heard.ours.isEmpty)
       }
@@ -138,7 +138,7 @@ extension Conformance {
         try await c.expectPeers(1, at: linkhut, "Connect its click without waking it: LinkHut shows 1")
         try await app.play()
         try await c.pause(3)
-        let heard = try await ears.hear(seconds: 5)
+        let heard = try await ears.receive(seconds: 5)
         let differences = heard.differences
         c.record.step(
           "... and what it plays then is heard with LinkHut's", "ours from LinkHut's: \(differences.spread)",

@@ -110,7 +110,7 @@ struct EarPair {
   }
 
   /// Hears what both programs play for `seconds`, or while `meanwhile` runs.
-  func hear(seconds: Double, meanwhile: () async throws -> Void = {}) async throws -> Heard {
+  func receive(seconds: Double, meanwhile: () async throws -> Void = {}) async throws -> Heard {
     for ear in all { ear.begin() }
     let started = ContinuousClock.now
     try await meanwhile()

@@ -84,7 +84,7 @@ extension Conformance {
     var said = ""
     var stretchesOfLinkHut = 0
     for _ in 0..<Self.stretches {
-      let heard = try await ears.hear(seconds: max(5, 4.6 * 60 / tempo))
+      let heard = try await ears.receive(seconds: max(5, 4.6 * 60 / tempo))
       said =
         "\(Heard.tempo(of: heard.ours).rounded(places: 2)) BPM heard; from the reference beat: ours "
         + "\(heard.ours.filter(\.isSure).map(\.error).spread), LinkHut's \(heard.theirs.filter(\.isSure).map(\.error).spread); "
@@ -114,7 +114,7 @@ extension Conformance {
   func expectOnReferenceBeat(_ ears: EarPair, tempo: Double, _ what: String) async throws {
     var said = ""
     for _ in 0..<Self.stretches {
-      let heard = try await ears.hear(seconds: 5)
+      let heard = try await ears.receive(seconds: 5)
       let sure = heard.ours.filter(\.isSure)
       let shown = Heard.tempo(of: heard.ours)
       let isRight =
@@ -132,7 +132,7 @@ extension Conformance {
 
   /// Expects that nothing is heard of our program for `seconds`.
   func expectSilence(_ ears: EarPair, seconds: Double, _ what: String) async throws {
-    let heard = try await ears.hear(seconds: seconds)
+    let heard = try await ears.receive(seconds: seconds)
     record.step(what, "\(heard.ours.count) clicks of ours in \(seconds) s", holds: heard.ours.isEmpty)
   }
 
@@ -145,7 +145,7 @@ extension Conformance {
     var said = ""
     for turn in 0..<Self.stretches {
       if turn > 0 { try await backForAnotherTry() }
-      let heard = try await ears.hear(seconds: 8) {
+      let heard = try await ears.receive(seconds: 8) {
         try await pause(4)
         try await change()
       }

@@ -21,13 +21,13 @@ extension Conformance {
     }
 
     /// Hears a start. Repeats it if the server lost a cycle, which may have swallowed the first click.
-    private func hearStart(
+    private func receiveStart(
       _ ears: EarPair, _ start: () async throws -> Void, backForAnotherTry: () async throws -> Void
     ) async throws -> Heard {
-      var heard = try await ears.hear(seconds: 6.5, meanwhile: start)
+      var heard = try await ears.receive(seconds: 6.5, meanwhile: start)
       for _ in 0..<4 where !heard.isWhole && !(late(heard.ours).map { abs($0) < 0.05 } ?? false) {
         try await backForAnotherTry()
-        heard = try await ears.hear(seconds: 6.5, meanwhile: start)
+        heard = try await ears.receive(seconds: 6.5, meanwhile: start)
       }
       return heard
     }
@@ -58,7 +58,7 @@ extension Conformance {
         try await app.says("1 Link")
         let ears = try await c.listen()
         try await ears.joinSession()
-        var heard = try await hearStart(ears) {
+        var heard = try await receiveStart(ears) {
           try await linkhut.ask("play")
         } backForAnotherTry: {
           try await linkhut.ask("stop")
@@ -71,7 +71,7 @@ extension Conformance {
           "Open LinkHut, set Link and Start Stop Sync to Enabled, press Play: App starts according to its quantization"
         )
         var stopped = 0.0
-        heard = try await ears.hear(seconds: 4) {
+        heard = try await ears.receive(seconds: 4) {
           try await linkhut.ask("stop")
           stopped = Double(try await linkhut.ask("clock")["time"]?.number ?? 0)
         }
@@ -98,12 +98,12 @@ extension Conformance {
         try await app.says("1 Link")
         let ears = try await c.listen()
         try await ears.joinSession()
-        var heard = try await ears.hear(seconds: 4)
+        var heard = try await ears.receive(seconds: 4)
         c.record.step(
           "Open App, set Link and Start Stop Sync to Enabled: App is not playing while LinkHut plays on",
           "in 4 s \(heard.ours.count) clicks of ours, \(heard.theirs.count) of LinkHut's",
           holds: heard.ours.isEmpty && heard.theirs.count >= 5)
-        heard = try await hearStart(ears) {
+        heard = try await receiveStart(ears) {
           app.touch("start")
         } backForAnotherTry: {
           // Stop the app alone: the plan has no common stop here, so LinkHut plays on.
@@ -117,7 +117,7 @@ extension Conformance {
         expectStart(
           of: heard.ours, c, "Start playback in App: it joins according to its quantization")
         var stopped = 0.0
-        heard = try await ears.hear(seconds: 4) {
+        heard = try await ears.receive(seconds: 4) {
           app.touch("stop")
           try await linkhut.wait("playing", "false")
           stopped = Double(try await linkhut.ask("clock")["time"]?.number ?? 0)
@@ -127,7 +127,7 @@ extension Conformance {
         // A song stopped within a bar continues within a bar; rewound, it begins on one.
         app.touch("rewind")
         try await c.pause(0.5)
-        heard = try await hearStart(ears) {
+        heard = try await receiveStart(ears) {
           app.touch("start")
           try await linkhut.wait("playing", "true")
         } backForAnotherTry: {

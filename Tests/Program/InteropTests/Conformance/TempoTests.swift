@@ -20,7 +20,7 @@ extension Conformance {
         let ears = try await c.listen()
         try await app.setTempo(133)
         try await linkhut.wait("tempo", "133")
-        let heard = try await ears.hear(seconds: 5)
+        let heard = try await ears.receive(seconds: 5)
         let tempo = Heard.tempo(of: heard.theirs)
         c.record.step(
           "Without starting to play, change tempo in App: LinkHut's clicks change their speed",

@@ -24,10 +24,10 @@ private func told(_ state: SurfaceState, at now: Micros = .zero)
     }
 }
 
-private func heard(_ messages: [Message], ahead: Micros = .zero) -> ToldState {
-  var told = ToldState()
+private func heard(_ messages: [Message], ahead: Micros = .zero) -> RemoteState {
+  var told = RemoteState()
   told.ahead = ahead
-  for message in messages { told.take(message) }
+  for message in messages { told.receive(message) }
   return told
 }
 
@@ -202,10 +202,10 @@ func `a remote view survives any message`() {
       "out/drums/state", "out//state", "out/a/b/c", "timeline", "song", "song",
     ]
   for _ in 0..<200 {
-    var told = ToldState()
+    var told = RemoteState()
     told.ahead = Micros(Int64(draw(3) - 1) &* Int64.max)
     for _ in 0..<100 {
-      told.take(
+      told.receive(
         Message(Table.address(paths[draw(paths.count)]), arguments: (0..<draw(5)).map { _ in argument() }))
     }
     for now in [Micros.zero, Micros(1_000_000_000_000), Micros(Int64.max / 2)] {

@@ -11,14 +11,14 @@ import TactusChoices
 /// Connects the parts, runs them, and reports what happens. [control]
 ///
 /// All decisions about time and music are made in the modules below.
-final class Studio {
+final class App {
   private static let retry = 500
 
   var startup: Startup
   var configuration: Configuration
   private let link: Link
   private let exchange: AudioExchange
-  private let door: SessionDoor
+  private let door: SessionActions
   let desk: CommandHandler
   private let service = ServiceReport.ofEnvironment()
   var sounds: SoundShelf
@@ -59,7 +59,7 @@ final class Studio {
     var shown = SurfaceState(timeline: state.timeline)
     configuration.choose(in: &shown)
     exchange = AudioExchange(session: state, settings: shown.heardChoices)
-    door = SessionDoor(exchange: exchange, state: state)
+    door = SessionActions(exchange: exchange, state: state)
     link.isStartStopSyncEnabled = configuration.choices.syncsStartStop
     desk = CommandHandler(
       link: link, exchange: exchange, door: door, state: shown, wake: Signals.wake)
@@ -105,7 +105,7 @@ final class Studio {
       link.isEnabled = configuration.choices.isLinkEnabled
       service.ready(serviceStatus(host))
       project?.opened(on: host)
-      while !signals.came(withinMilliseconds: Int(host.patience.count / 1000)) { look(after: host) }
+      while !signals.came(withinMilliseconds: Int(host.pollInterval.count / 1000)) { poll(host) }
       service.stopping()
       note = nil
       LastResort.takeLeave()
@@ -138,7 +138,7 @@ final class Studio {
   }
 
   private func lookAtPage() {
-    guard let (reach, lacks, isNew) = page.look(isOpen: desk.state.choices.opensPage, at: Link.clock()) else {
+    guard let (reach, lacks, isNew) = page.poll(isOpen: desk.state.choices.opensPage, at: Link.clock()) else {
       return
     }
     desk.tell { ($0.page, $0.pageLacks) = (reach, lacks) }
@@ -174,7 +174,7 @@ final class Studio {
     project?.tell(line)
   }
 
-  private func look(after host: JACKHost) {
+  private func poll(_ host: JACKHost) {
     if Signals.isDue(SIGTSTP) { pause(host) }
     if Signals.isDue(SIGHUP) { reload(host) }
     for event in host.step(at: Link.clock()) {
@@ -182,7 +182,7 @@ final class Studio {
     }
     let report = host.report
     let session = link.snapshot
-    let addresses = peerList.look(at: Link.clock(), count: session.peerCount) {
+    let addresses = peerList.poll(at: Link.clock(), count: session.peerCount) {
       let diagnostics = link.diagnostics
       return tally(diagnostics.peers.map { ($0.name, $0.count) }, of: diagnostics.peerCount)
     }
@@ -199,7 +199,7 @@ final class Studio {
     )
     for line in news.lines(sight, at: Link.clock()) { say(line) }
     if view == nil { playNews.lines(state, at: Link.clock()).forEach { Console.say($0) } }
-    if let line = companion?.look() { say(line) }
+    if let line = companion?.poll() { say(line) }
     lookAtPage()
     considerPresence(host, report)
     service.show(serviceStatus(host))
@@ -208,9 +208,9 @@ final class Studio {
     let isHasty = proposalWatch.expects(
       leading: state.leading, syncsStartStop: state.choices.syncsStartStop,
       tempoRequests: report.tempoRequests, at: Link.clock())
-    if door.hasten(isHasty) { link.look() }
-    look(atChannelsOf: host, state)
-    rooms.look(at: link, state, for: desk).forEach { say($0) }
+    if door.hasten(isHasty) { link.wake() }
+    pollChannels(of: host, state)
+    rooms.poll(at: link, state, for: desk).forEach { say($0) }
     outputs.carry(state.outputs, on: host)
     keep(host)
     host.wantedSink = state.choices.sink
@@ -223,8 +223,8 @@ final class Studio {
     orders.carryOut(desk, on: host, report, in: link).forEach(say)
   }
 
-  private func look(atChannelsOf host: JACKHost, _ state: SurfaceState) {
-    if channels.look(at: Link.clock(), state, on: host) { wantConnections(of: host) }
+  private func pollChannels(of host: JACKHost, _ state: SurfaceState) {
+    if channels.poll(at: Link.clock(), state, on: host) { wantConnections(of: host) }
     guard let (shown, news) = channels.figures(at: Link.clock()) else { return }
     desk.tell { $0.audio = shown }
     news.forEach { say($0) }

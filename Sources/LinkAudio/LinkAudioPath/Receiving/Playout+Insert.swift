@@ -29,7 +29,7 @@ extension Playout {
   #else
     @_noLocks @_noAllocation
   #endif
-  package mutating func take(
+  package mutating func insert(
     _ chunk: AudioChunk, samples: UnsafeBufferPointer<Float>, _ hearing: OutputPeriod
   ) {
     guard hearing.isUsable else { return }

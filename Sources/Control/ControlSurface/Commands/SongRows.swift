@@ -19,11 +19,11 @@ extension SurfaceState {
     let song: [Argument] = [.string(word), .float64(beats.value)]
     guard bars != Bars(choices.meter) else { return song }
     let here = ThirtySeconds.before(songBeats(at: now).value)
-    let present = song + Self.told(bars.origin(at: here), bars.meter(at: here), beats)
-    return here < bars.first ? present + Self.told(bars.first, bars.meter, beats) : present
+    let present = song + Self.arguments(bars.origin(at: here), bars.meter(at: here), beats)
+    return here < bars.first ? present + Self.arguments(bars.first, bars.meter, beats) : present
   }
 
-  private static func told(_ place: Int64, _ meter: Meter, _ start: Beats) -> [Argument] {
+  private static func arguments(_ place: Int64, _ meter: Meter, _ start: Beats) -> [Argument] {
     [
       .float64(start.value + ThirtySeconds.beats(place)), .int32(meter.beatsPerBar), .int32(meter.beatType),
     ]

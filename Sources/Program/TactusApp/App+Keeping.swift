@@ -6,13 +6,13 @@ import JACKHost
 import Link
 
 // Keeps the user's choices: in the state file, the configuration, and the session manager's folder. [control]
-extension Studio {
+extension App {
   /// Writes changed choices to the state file, and saves if the session manager, a signal or a controller
   /// asks for it.
   func keep(_ host: JACKHost) {
     keeper.note(desk.takeLasting().map { configuration.taking($0) }, at: Link.clock())
     var chosen: Configuration { configuration.taking(desk.lasting) }
-    project?.look(chosen, host: host, links: links(news.peers), at: Link.clock())
+    project?.poll(chosen, host: host, links: links(news.peers), at: Link.clock())
     if Signals.isDue(SIGUSR1) {
       keeper.hurry(at: Link.clock())
       project?.save(chosen, host: host)
@@ -61,11 +61,11 @@ extension Studio {
     }
     configuration = reload.wanted
     do throws(SoundFileError) {
-      try sounds.take(configuration.soundFiles)
+      try sounds.load(configuration.soundFiles)
     } catch {
       say(error.description)
     }
-    desk.take(configuration)
+    desk.apply(configuration)
     presence.life = configuration.life
     if reload.movesConnections { wantConnections(of: host) }
     keeper.configured(configuration.taking(desk.lasting), file: startup.file)

@@ -13,7 +13,7 @@ final class SocketBox {
 /// The socket that sends to a named controller: the listening socket whose address the kernel would choose as
 /// the source. If we do not listen there, the controller gets a socket of its own, which is connected, so
 /// that the kernel accepts only this controller's packets.
-struct Way {
+struct SendRoute {
   let target: Endpoint
   /// `target` with the index that its interface has now.
   private(set) var there: Endpoint
@@ -33,7 +33,7 @@ struct Way {
   /// Looks up the route again if the networks have changed, for the kernel's choice changes with them.
   /// Returns false if nothing had to be done.
   @discardableResult
-  mutating func look(listening: [Endpoint?], interfaces: [Interface], _ settings: SurfaceSettings) -> Bool {
+  mutating func poll(listening: [Endpoint?], interfaces: [Interface], _ settings: SurfaceSettings) -> Bool {
     if failure == nil, let known, known == (listening, interfaces) { return false }
     known = (listening, interfaces)
     do throws(OpenFailure) {

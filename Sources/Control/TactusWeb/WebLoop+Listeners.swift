@@ -11,35 +11,37 @@ extension WebLoop {
   /// Empties each listener's queue before any request is served: one address may fill it as fast as it can.
   func accept(at now: Micros) {
     guard now >= acceptingAgain else { return }
-    for door in doors.doors {
-      for _ in 0..<WebLimits.acceptBatch where budget.doors.has(at: now) && crowd.takesMore {
+    for listener in listeners.listeners {
+      for _ in 0..<WebLimits.acceptBatch where budget.listeners.has(at: now) && crowd.takesMore {
         let begun = Budget.spent()
-        guard let (socket, source) = next(at: door, now) else { break }
+        guard let (socket, source) = next(at: listener, now) else { break }
         counters.connections += 1
         let host = Connection.host(of: source)
         if budget.admits(host, at: now) {
-          welcome(socket, source, at: door, now)
+          welcome(socket, source, at: listener, now)
         } else {
           counters.overdrawn += 1
           reset(socket)
         }
         let cost = Budget.spent() - begun
-        budget.doors.spend(cost, at: now)
+        budget.listeners.spend(cost, at: now)
         budget.gate.charge(cost, to: host, at: now)
         billed += cost
       }
     }
   }
 
-  private func welcome(_ socket: Int32, _ source: Endpoint, at door: HTTPListeners.Door, _ now: Micros) {
+  private func welcome(
+    _ socket: Int32, _ source: Endpoint, at listener: HTTPListeners.Listener, _ now: Micros
+  ) {
     setNonBlocking(socket)
-    guard let reached = Endpoint(of: socket), serves(source.address, at: door, reached: reached.address)
+    guard let reached = Endpoint(of: socket), serves(source.address, at: listener, reached: reached.address)
     else {
       counters.strangers += 1
       Glibc.close(socket)
       return
     }
-    let visitor = Connection(crowd.nextNumber(), socket, from: source, at: reached, door.kind, now: now)
+    let visitor = Connection(crowd.nextNumber(), socket, from: source, at: reached, listener.kind, now: now)
     guard crowd.makeRoom(for: visitor.endpoint.address, at: now) else {
       counters.crowded += 1
       Glibc.close(socket)
@@ -48,7 +50,7 @@ extension WebLoop {
     setOption(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     crowd.add(visitor)
     // A refused connection is closed by the server itself.
-    if server?.take(visitor) != true { crowd.remove(visitor.number) }
+    if server?.adopt(visitor) != true { crowd.remove(visitor.number) }
   }
 
   /// Closes a connection at once, so that nothing of it stays in the kernel.
@@ -58,11 +60,12 @@ extension WebLoop {
     Glibc.close(socket)
   }
 
-  private func next(at door: HTTPListeners.Door, _ now: Micros) -> (socket: Int32, source: Endpoint)? {
+  private func next(at listener: HTTPListeners.Listener, _ now: Micros) -> (socket: Int32, source: Endpoint)?
+  {
     var address = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     let descriptor = withUnsafeMutableBytes(of: &address) { raw in
-      Glibc.accept(door.descriptor, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+      Glibc.accept(listener.descriptor, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
     }
     guard descriptor >= 0 else {
       // Out of descriptors: the connection stays in the queue, and poll would spin on it.
@@ -77,9 +80,9 @@ extension WebLoop {
   }
 
   /// The page serves the networks of this machine; OSCQuery's own port obeys the same rules as OSC's port.
-  private func serves(_ host: Address, at door: HTTPListeners.Door, reached: Address) -> Bool {
+  private func serves(_ host: Address, at listener: HTTPListeners.Listener, reached: Address) -> Bool {
     var rules = SurfaceSettings()
-    if door.kind == .query { rules.allow = settings.allow }
+    if listener.kind == .query { rules.allow = settings.allow }
     // An address that is newer than our last look has no interface yet.
     return rules.obeys(host, at: reached, by: near.interface(of: reached) ?? 0, near: near)
   }

@@ -35,7 +35,7 @@ extension Node {
   ) -> Node {
     var row = Node(path: path, kind: .reading, parameters: parameters, words: words)
     row.each = each
-    row.read = { told(read($0), as: parameters, each: each) }
+    row.read = { encode(read($0), as: parameters, each: each) }
     return row
   }
 
@@ -46,7 +46,7 @@ extension Node {
 
   /// The arguments of values. A list must fit one datagram, and a message has at most 64 arguments: things
   /// that find no room are left out.
-  private static func told(_ values: [Value], as parameters: [Parameter], each: [Parameter]) -> [Argument] {
+  private static func encode(_ values: [Value], as parameters: [Parameter], each: [Parameter]) -> [Argument] {
     var arguments = zip(parameters, values).map { $0.argument($1) }
     var rest = values.dropFirst(parameters.count)
     var room = 1_200

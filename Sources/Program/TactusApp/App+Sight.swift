@@ -2,7 +2,7 @@
 import LinkSession
 import TerminalView
 
-extension Studio {
+extension App {
   /// nil: nobody plays, or tactus shares starts and stops.
   func unfollowed(_ session: SessionSnapshot, peers: String) -> StudioNews.UnfollowedPlay? {
     guard session.sessionPlays, !session.isStartStopSyncEnabled, session.peerCount > 0 else { return nil }

@@ -10,7 +10,7 @@ import TactusChoices
 
 /// Connects the Link session and the audio cycle, which do not know each other: states go in, proposals come
 /// out.
-final class SessionDoor: SessionObserver {
+final class SessionActions: SessionObserver {
   private let exchange: AudioExchange
   /// The last published state, with the proposals since then applied.
   private let state: Mutex<SessionState>
@@ -45,7 +45,7 @@ final class SessionDoor: SessionObserver {
   func nextChange() -> SessionChange? {
     while let proposal = exchange.nextProposal() {
       let change = state.withLock { state in
-        let change = state.take(proposal, at: Link.clock())
+        let change = state.apply(proposal, at: Link.clock())
         if proposal.isDictated { dictated.withLock { $0 = state.timeline.tempo } }
         return change
       }

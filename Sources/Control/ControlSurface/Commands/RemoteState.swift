@@ -8,7 +8,7 @@ public import TactusOSC
 ///
 /// States that were never told are unknown, and other values those of a fresh state. A message that the table
 /// does not know, or with wrong arguments, changes nothing.
-public struct ToldState: Sendable {
+public struct RemoteState: Sendable {
   public private(set) var state = SurfaceState()
   /// The other tactus's clock minus this machine's; zero on the same machine.
   public var ahead = Micros.zero { didSet { if ahead != oldValue { place() } } }
@@ -27,7 +27,7 @@ public struct ToldState: Sendable {
   }
 
   /// Takes a message and changes the state as far as it is valid.
-  public mutating func take(_ message: Message) {
+  public mutating func receive(_ message: Message) {
     guard let path = Table.path(of: message.address) else { return }
     // The bars in `song` are a list without a fixed number of arguments.
     if path == "song" { return state.takeSong(message.arguments) }
