@@ -60,6 +60,9 @@ static const unsigned char session_js[] = {
 static const unsigned char socket_js[] = {
 #embed "../../Control/TactusWeb/Page/socket.js"
 };
+static const unsigned char songs_js[] = {
+#embed "../../Control/TactusWeb/Page/songs.js"
+};
 static const unsigned char tabs_js[] = {
 #embed "../../Control/TactusWeb/Page/tabs.js"
 };
@@ -89,6 +92,7 @@ static const struct page_file files[] = {
   {"/sections.js", SCRIPT, sections_js, sizeof sections_js},
   {"/session.js", SCRIPT, session_js, sizeof session_js},
   {"/socket.js", SCRIPT, socket_js, sizeof socket_js},
+  {"/songs.js", SCRIPT, songs_js, sizeof songs_js},
   {"/tabs.js", SCRIPT, tabs_js, sizeof tabs_js},
   {"/trouble.js", SCRIPT, trouble_js, sizeof trouble_js},
 };

@@ -6,8 +6,9 @@ import Testing
 /// Use without sight, without a mouse, or on a small screen.
 @Suite struct AccessTests {
   static let screens = [
-    (name: "phone", width: 390, height: 844), (name: "small-phone", width: 320, height: 568),
-    (name: "tablet", width: 820, height: 1180), (name: "laptop", width: 1366, height: 768),
+    (name: "320", width: 320, height: 568), (name: "360", width: 360, height: 740),
+    (name: "390", width: 390, height: 844), (name: "768", width: 768, height: 1024),
+    (name: "1366", width: 1366, height: 768),
   ]
 
   /// PAGE_PICTURES names a folder in which pictures of all views are kept.
@@ -15,9 +16,14 @@ import Testing
 
   @Test(arguments: ["dark", "light"])
   func `axe-core finds nothing in any view at any size`(scheme: String) async throws {
-    let visit = try await Visit()
+    let visit = try await Visit(
+      "--meter=7/8", "--click-pattern=X..x.X.", "--song=Opener = tempo 128",
+      "--song=A rather long title of a slow one = tempo 72")
     try await visit.ask("media prefers-color-scheme \(scheme)")
     try await visit.arrive()
+    try await visit.send("set/go", "1")
+    try await visit.send("locate/bar", "1000")
+    try await visit.until("document.querySelector('#bar').textContent === '1000'")
     for screen in Self.screens {
       try await visit.ask("size \(screen.width) \(screen.height)\(screen.width < 1000 ? " touched" : "")")
       for view in ["play", "sound", "link", "all"] {

@@ -74,6 +74,50 @@ import Testing
     try await visit.end()
   }
 
+  @Test func `Play shows the set list, and takes songs by touch`() async throws {
+    let hostile = "<b>Two</b>, 9 Nine"
+    let songs = ["One", hostile, "Three"].map { "--song=\($0) = click/offset 0" }
+    let visit = try await Visit(songs[0], songs[1], songs[2])
+    try await visit.ask("size 320 568 touched")
+    try await visit.arrive()
+    func shows(_ song: String, then next: String) async throws {
+      try await visit.until(
+        "document.querySelector('#song').textContent === '\(song)' && document.querySelector('#song-coming').textContent === '\(next)'"
+      )
+    }
+    try await shows("No song yet", then: "then One")
+    try await visit.touch("click #song-next")
+    try await shows("One", then: "then \(hostile)")
+    try await visit.ask("click #songs-open")
+    let titles = "[...document.querySelectorAll('#songs button')].map((song) => song.textContent).join('|')"
+    #expect(try await visit.evaluate(titles) == "One|\(hostile)|Three")
+    let found = try await visit.ask("axe")
+    #expect(found["count"] == .number(0), "\(visit.text(found["findings"]))")
+    #expect(
+      try await visit.evaluate(
+        "document.querySelector('#play').scrollWidth <= document.querySelector('#play').clientWidth")
+        == "true")
+    try await visit.touch("click \"#songs button:nth-child(2)\"")
+    try await shows(hostile, then: "then Three")
+    #expect(try await visit.evaluate("document.querySelector('#songs').hidden") == "true")
+    // While the song moves, the next one waits for the bar.
+    try await visit.send("tempo", "20")
+    try await visit.send("start", "now")
+    try await visit.until("document.querySelector('#toggle').dataset.song === 'rolling'")
+    try await visit.touch("click #song-next")
+    try await shows(hostile, then: "on the bar: Three")
+    try await shows("Three", then: "the last song")
+    try await visit.end()
+  }
+
+  @Test func `a machine without songs shows no set list on Play`() async throws {
+    let visit = try await Visit()
+    try await visit.arrive()
+    try await visit.until("tactus.state.values['set/list']?.[0] === 'none'")
+    #expect(try await visit.evaluate("document.querySelector('#set').hidden") == "true")
+    try await visit.end()
+  }
+
   @Test func `offsets of clock and pulses show the measured lateness`() async throws {
     let visit = try await Visit("--clock", "--clock-when=always", "--pulse")
     try await visit.arrive()

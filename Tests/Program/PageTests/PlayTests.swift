@@ -50,6 +50,42 @@ import Testing
     try await visit.end()
   }
 
+  @Test func `the meter is stepped and chosen, and accents are marked`() async throws {
+    let visit = try await Visit("--click-pattern=X..x")
+    try await visit.arrive()
+    let accents = "[...document.querySelectorAll('#beats .accent')].map((beat) => beat.textContent).join()"
+    try await visit.until("document.querySelector('#meter').value === '4' && \(accents) === '1'")
+    for _ in 0..<3 { try await visit.touch("click #meter-up") }
+    try await visit.touch(
+      "evaluate \"(document.querySelector('#meter-unit').value = 8, document.querySelector('#meter-unit').dispatchEvent(new Event('change'))), 0\""
+    )
+    try await visit.until(
+      "tactus.state.values.meter.join() === '7,8' && document.querySelector('#meter').value === '7'")
+    try await visit.until("document.querySelectorAll('#beats .beat').length === 7 && \(accents) === '1,5'")
+    try await visit.send("click/pattern", "X.X")
+    try await visit.until("\(accents) === '1,3,4,6,7'")
+    try await visit.send("meter", "3", "4")
+    try await visit.until(
+      "document.querySelector('#meter').value === '3' && document.querySelector('#meter-unit').value === '4'")
+    try await visit.end()
+  }
+
+  @Test func `Play scrolls nowhere sideways from 320 pixels on`() async throws {
+    let visit = try await Visit("--meter=7/8", "--tempo=130.25")
+    try await visit.ask("size 390 844 touched")
+    try await visit.arrive()
+    try await visit.send("locate/bar", "1000")
+    try await visit.until("document.querySelector('#bar').textContent === '1000'")
+    for width in [320, 360, 375, 390, 419, 420, 768, 1000, 1366] {
+      try await visit.ask("size \(width) 740\(width < 1000 ? " touched" : "")")
+      let wide =
+        "[...document.querySelectorAll('#play, #play *, header *')].filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX === 'auto' || each.getBoundingClientRect().right > innerWidth + 1)"
+      #expect(
+        try await visit.evaluate("\(wide).map((each) => each.id || each.className).join()") == "", "\(width)")
+    }
+    try await visit.end()
+  }
+
   @Test func `an invalid tempo is refused visibly and the true one stays`() async throws {
     let visit = try await Visit()
     try await visit.arrive()

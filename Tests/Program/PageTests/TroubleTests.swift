@@ -95,7 +95,7 @@ import Testing
   @Test func `the message about a lost connection moves no control`() async throws {
     let visit = try await Visit()
     let places =
-      "['tempo-down', 'tempo-up', 'pull', 'push', 'lock', 'quantum-down', 'quantum-up', 'tap', 'toggle', 'rewind'].map((id) => Object.values(document.getElementById(id).getBoundingClientRect().toJSON()).map(Math.round).join(' ')).join()"
+      "['tempo-down', 'tempo-up', 'pull', 'push', 'lock', 'meter-down', 'meter-up', 'meter-unit', 'tap', 'toggle', 'rewind'].map((id) => Object.values(document.getElementById(id).getBoundingClientRect().toJSON()).map(Math.round).join(' ')).join()"
     for size in ["320 568 touched", "390 844 touched", "820 1180 touched", "1366 768"] {
       try await visit.ask("size \(size)")
       try await visit.arrive()

@@ -9,6 +9,7 @@ import { Play } from "./play.js";
 import { Sections } from "./sections.js";
 import { Session } from "./session.js";
 import { Connection } from "./socket.js";
+import { showSongs } from "./songs.js";
 import { startTabs, show as showTab } from "./tabs.js";
 import { Trouble } from "./trouble.js";
 
@@ -142,6 +143,7 @@ $("trouble").addEventListener("click", () => {
 	$("link").scrollTop = 0;
 });
 startTabs();
+showSongs(desk, session);
 
 desk.watch("peers/str", ([text]) => {
 	const isNews = $("peers").textContent !== text && $("peers").textContent !== "…";

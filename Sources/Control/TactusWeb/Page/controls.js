@@ -7,7 +7,7 @@ const hold = 1000; // milliseconds after a touch during which a control is not m
 
 let number = 0;
 
-const locked = /^(tempo|quantum)(\/|$)/;
+const locked = /^(tempo|meter|quantum)(\/|$)/;
 
 // A line of a list: name, control, help. A full one shows the help and the address at once.
 export function lineOf(desk, row, { name = row.title, isFull = false, shows = null } = {}) {
@@ -43,7 +43,7 @@ function controlOf(desk, row, about) {
 const control = (kind, id, more) => make(kind, { "aria-labelledby": id, "data-control": "", ...more });
 
 // Shows tactus' value, except under the finger; then it shows the last one.
-function follow(desk, path, show) {
+export function follow(desk, path, show) {
 	let until = 0;
 	let timer = 0;
 	const update = () => {

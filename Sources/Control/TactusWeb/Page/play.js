@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page for the stage: tempo, beat, transport. All motion is drawn from the clock, frame by frame.
+import { follow } from "./controls.js";
 import { $, make, memory, refuse, short, tell, toast } from "./desk.js";
 import { held, on, struck, whileHeld } from "./hands.js";
+import { letterOf } from "./session.js";
 
 const bend = 0.03; // how much push and pull change the tempo
+const units = [1, 2, 4, 8, 16, 32]; // a whole note to a 32nd
+const mostNotes = 64;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 const bars = (count) => `${count} bar${count > 1 ? "s" : ""}`;
@@ -21,8 +25,10 @@ export class Play {
 		Object.assign(this, { desk, session, clock });
 		this.tempo();
 		this.hands();
+		this.meter();
 		this.transport();
 		this.locks();
+		for (const path of ["click/pattern", "click/subdivision"]) desk.watch(path, () => this.accents());
 	}
 
 	// The field for a typed tempo.
@@ -71,9 +77,6 @@ export class Play {
 		const press = (id, path, values = [1]) => on($(id), "click", () => this.change(path, values, $(id)));
 		press("half", "tempo/half");
 		press("double", "tempo/double");
-		press("quantum-down", "quantum/nudge", [-1]);
-		press("quantum-up", "quantum/nudge", [1]);
-		this.desk.watch("quantum", ([beats]) => ($("quantum").value = beats === 0 ? "none" : beats));
 		struck($("tap"), (at) => this.tap(at));
 		held($("push"), (isHeld) => this.bendBy(isHeld ? 1 + bend : 0, $("push")));
 		held($("pull"), (isHeld) => this.bendBy(isHeld ? 1 - bend : 0, $("pull")));
@@ -129,6 +132,28 @@ export class Play {
 		if (button && !$("push").classList.contains("held") && !$("pull").classList.contains("held")) this.bendBy(0, button);
 	}
 
+	// The notes in a bar, stepped, and their length, chosen.
+	meter() {
+		const unit = $("meter-unit");
+		for (const length of units) unit.append(new Option(length, length));
+		let wanted = [4, 4];
+		const show = () => ([$("meter").value, unit.value] = wanted);
+		const following = follow(this.desk, "meter", (values) => {
+			wanted = values;
+			show();
+		});
+		const change = (count, length, by) => {
+			if (count < 1 || count > mostNotes) return false;
+			wanted = [count, length];
+			show();
+			following.choose(wanted, by);
+			return wanted[0] === count;
+		};
+		whileHeld($("meter-up"), () => change(wanted[0] + 1, wanted[1], $("meter-up")));
+		whileHeld($("meter-down"), () => change(wanted[0] - 1, wanted[1], $("meter-down")));
+		on(unit, "change", () => change(wanted[0], Number(unit.value), unit));
+	}
+
 	transport() {
 		const toggle = $("toggle");
 		struck(toggle, () => this.desk.order("toggle", [1], toggle));
@@ -178,7 +203,7 @@ export class Play {
 		const turn = (isLocked) => {
 			this.isLocked = isLocked;
 			show();
-			tell(isLocked ? "Tempo and quantum are locked." : "Tempo and quantum are open.");
+			tell(isLocked ? "Tempo, meter and quantum are locked." : "Tempo, meter and quantum are open.");
 		};
 		let timer = 0;
 		let hasTurned = false;
@@ -259,5 +284,13 @@ export class Play {
 		row.style.setProperty("--columns", columns);
 		row.className = length > 24 ? "most" : length > 8 ? "many" : "";
 		this.was = { state: this.was.state, length };
+		this.accents();
+	}
+
+	// Marks the beats whose click is an accent.
+	accents() {
+		const pattern = this.desk.value("click/pattern", "");
+		const each = this.desk.value("click/subdivision", 1);
+		[...$("beats").children].forEach((beat, n) => beat.classList.toggle("accent", letterOf(pattern, n * each) === "X"));
 	}
 }
