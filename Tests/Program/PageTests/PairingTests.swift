@@ -32,6 +32,25 @@ import Testing
     try await visit.end()
   }
 
+  @Test func `a typed code pairs, and a wrong one does not`() async throws {
+    let visit = try await Visit()
+    try await visit.ask("size 1366 768")
+    try await visit.arrive(unpaired: true)
+    try await visit.until("document.querySelector('#code').checkVisibility()")
+    let found = try await visit.ask("axe")
+    #expect(found["count"] == .number(0), "\(visit.text(found["findings"]))")
+    try await visit.ask("evaluate \"(document.querySelector('#code').value = 'AAAA-BBBB-CCCC-DDDD', 0)\"")
+    try await visit.ask("click \"#pair button\"")
+    try await visit.until("document.querySelector('#toasts').textContent.includes('That code is not valid')")
+    #expect(try await visit.evaluate("document.body.dataset.paired") == "false")
+    _ = try await visit.ask("complaints")  // 403, as the console shows it
+    let code = visit.invitation.split(separator: "#")[1].lowercased()
+    try await visit.ask("fill #code \(code)")  // with the Enter key
+    try await visit.until("document.body.dataset.paired === 'true'")
+    try await visit.until("!document.querySelector('#code').checkVisibility()")
+    try await visit.end()
+  }
+
   @Test func `a wrong secret does not pair, and tactus web --forget unpairs`() async throws {
     let visit = try await Visit()
     try await visit.ask("open \(visit.address)#AAAA-BBBB-CCCC-DDDD")

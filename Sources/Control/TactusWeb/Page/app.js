@@ -81,6 +81,7 @@ function sayConnection() {
 	document.body.dataset.connection = shown;
 	if (banner.textContent !== text) banner.textContent = text;
 	banner.hidden = text === "";
+	$("pair").hidden = shown !== "live" || desk.isPaired;
 	$("other").hidden = desk.warning === "" || text !== "";
 	$("other").textContent = desk.warning;
 }
@@ -192,20 +193,33 @@ async function pairByAddress() {
 	const body = location.hash.slice(1);
 	if (!body) return;
 	history.replaceState(null, "", location.pathname);
+	await pair(body);
+}
+addEventListener("hashchange", pairByAddress);
+pairByAddress();
+
+// The typed code, or the whole address in front of it.
+on($("pair"), "submit", (event) => {
+	event.preventDefault();
+	const code = $("code").value.split("#").pop().trim().toUpperCase();
+	if (code) pair(code);
+});
+
+async function pair(body) {
 	const outcome = await fetch("/pair", { method: "POST", body, headers: { "Content-Type": "text/plain" } }).then(
 		({ status }) => status,
 		() => 0,
 	);
 	const words = {
 		204: "Paired. This browser may now change everything.",
-		403: "That code is not valid any more. Scan the new one.",
-		429: "Too many wrong codes. Wait a minute, then scan again.",
+		403: "That code is not valid. Use the one that tactus shows now.",
+		429: "Too many wrong codes. Wait a minute, then try again.",
 	};
-	toast(words[outcome] ?? "tactus did not answer. Scan the code again when it runs.");
-	if (outcome === 204) connection.renew();
+	toast(words[outcome] ?? "tactus did not answer. Try the code again when it runs.");
+	if (outcome !== 204) return;
+	$("code").value = "";
+	connection.renew();
 }
-addEventListener("hashchange", pairByAddress);
-pairByAddress();
 
 // For tests and for curious users. Times are those of performance.now(), beats the session's.
 window.tactus = Object.freeze({
