@@ -57,9 +57,15 @@ import Testing
     try await visit.show("sound")
     let told = "document.querySelector('#sound .outputs')?.textContent"
     try await visit.until("\(told)?.includes('drums') && \(told).includes('offset 4 ms')")
-    try await visit.touch("fill \"#sound [data-address='out/add'] input\" \"ppq=pulse rate=24\"")
-    try await visit.touch("click \"#sound [data-address='out/add'] button.action\"")
-    try await visit.until("\(told).includes('ppq')")
+    try await visit.ask(
+      "evaluate \"[['select', 'pulse'], ['label:nth-of-type(4) select', 'korg'], ['input', 'ppq'], ['label:nth-of-type(3) input', '4.5']].forEach(([at, to]) => { const box = document.querySelector('.new-output ' + at); box.value = to; box.dispatchEvent(new Event('change')) }), 0\""
+    )
+    try await visit.touch("click \".new-output button\"")
+    try await visit.until("\(told).includes('ppq') && \(told).includes('offset 4.5 ms')")
+    try await visit.until("out/ppq/rate", is: "2")
+    try await visit.ask("evaluate \"document.querySelector('.new-output input').value = 'a b=c', 0\"")
+    try await visit.touch("click \".new-output button\"")
+    try await visit.until("document.querySelector('#toasts').textContent.includes('1 to 32 letters')")
     try await visit.ask("click \"#sound .outputs summary\"")
     try await visit.touch("click \"#sound [data-address='out/drums/play'] [role=switch]\"")
     try await visit.until("out/drums/play", is: "0")

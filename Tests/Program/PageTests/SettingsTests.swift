@@ -30,6 +30,47 @@ import Testing
     try await visit.end()
   }
 
+  @Test func `the search for late finds the click's offset first`() async throws {
+    let visit = try await visit()
+    let first =
+      "[...document.querySelectorAll('#rows .row')].find((r) => r.checkVisibility()).dataset.address"
+    let usual = try await visit.evaluate(first)
+    try await visit.ask("fill #search late")
+    try await visit.until("document.querySelector('#found').textContent.includes('found')")
+    #expect(try await visit.evaluate(first) == "click/offset")
+    try await visit.ask(
+      "evaluate \"(document.querySelector('#search').value = '', document.querySelector('#search').dispatchEvent(new Event('input')), 0)\""
+    )
+    try await visit.until("document.querySelector('#found').textContent === ''")
+    #expect(try await visit.evaluate(first) == usual)
+    try await visit.end()
+  }
+
+  @Test func `sections that are off are one line with their switch`() async throws {
+    let visit = try await visit()
+    func row(_ path: String) -> String {
+      "document.querySelector('.list:not(#all) [data-address=\\\"\(path)\\\"]')"
+    }
+    for (view, path, inside) in [
+      ("sound", "pulse", "pulse/rate"), ("link", "link/audio", "link/name"),
+    ] {
+      try await visit.show(view)
+      try await visit.until("\(row(path)).checkVisibility() && !\(row(inside)).checkVisibility()")
+      #expect(
+        try await visit.evaluate("\(row(path)).closest('.card').clientHeight < 80") == "true", "\(path)")
+      let found = try await visit.ask("axe")
+      #expect(found["count"] == .number(0), "\(visit.text(found["findings"]))")
+      try await visit.touch("click \"#\(view) [data-address='\(path)'] [role=switch]\"")
+      try await visit.until("\(row(inside)).checkVisibility()")
+      try await visit.touch("click \"#\(view) [data-address='\(path)'] [role=switch]\"")
+      try await visit.until("!\(row(inside)).checkVisibility()")
+    }
+    #expect(
+      try await visit.evaluate("\(row("far/str")).checkVisibility() && !\(row("far/key")).checkVisibility()")
+        == "true")
+    try await visit.end()
+  }
+
   /// Rows that take the page or the session away from other browsers come last.
   private static let atTheEnd = [
     "record", "playing", "jack/rolling", "jack/timebase", "lead", "link", "web/open",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Rows that come and go by name: channels of Link Audio, the user's own outputs, and songs.
 import { lineOf } from "./controls.js";
-import { make, short } from "./desk.js";
+import { make, refuse, short } from "./desk.js";
 import { on } from "./hands.js";
 
 const button = (desk, verb, what, path, values) => {
@@ -98,6 +98,35 @@ export function outputList(desk, rows) {
 		outputs.get(name).lastChild.before(lineOf(desk, row, { name: row.path.slice(path("").length) }));
 	}
 	return [...outputs.values()];
+}
+
+const kinds = { clock: "MIDI clock", pulse: "Pulses", run: "Run gate", reset: "Reset", click: "Click", ltc: "LTC", mtc: "MIDI timecode" };
+const machines = { "": "any", korg: "Korg SYNC, Pocket Operator", step: "a step for each pulse", din: "DIN sync 24", din48: "DIN sync 48" };
+
+// Adds an output: kind, name, offset, and for pulses the machine. *All* takes every other setting as text.
+export function outputForm(desk) {
+	const field = (name, box) => make("label.line", {}, make("span.name", {}, name), box);
+	const choice = (words) => make("select.box", {}, ...Object.entries(words).map(([value, word]) => new Option(word, value)));
+	const kind = choice(kinds);
+	const name = make("input.box text", { placeholder: "drums", maxLength: 32, autocomplete: "off", autocapitalize: "off", spellcheck: false });
+	const offset = make("input.box", { inputmode: "text", value: "0", autocomplete: "off" });
+	const machine = choice(machines);
+	const machineLine = field("Machine", machine);
+	const show = () => (machineLine.hidden = kind.value !== "pulse");
+	on(kind, "change", show);
+	show();
+	const form = make("form.row new-output", {}, field("Kind", kind), field("Name", name), field("Earlier by (ms)", offset), machineLine);
+	const add = make("button.action", {}, "Add output");
+	form.append(make("div.line", {}, add));
+	on(form, "submit", (event) => {
+		event.preventDefault();
+		const early = Number(offset.value.trim().replace(",", ".").replace("−", "-"));
+		if (!/^[\w-]{1,32}$/.test(name.value)) return refuse(name, "A name has 1 to 32 letters, digits, - and _.");
+		if (!(Math.abs(early) <= 500)) return refuse(offset, "The offset is -500 to 500 ms.");
+		const settings = [machine.value && kind.value === "pulse" ? ` for=${machine.value}` : "", early ? ` offset=${early}` : ""];
+		if (desk.order("out/add", [`${name.value}=${kind.value}${settings.join("")}`], add)) name.value = "";
+	});
+	return form;
 }
 
 // The current song, the next one, and the buttons to move on.

@@ -2,7 +2,7 @@
 // Sound, Link and All settings, built from the table's rows.
 import { lineOf } from "./controls.js";
 import { $, make, refuse, tell } from "./desk.js";
-import { channelList, outputList, outputOf, setList } from "./named.js";
+import { channelList, outputForm, outputList, outputOf, setList } from "./named.js";
 import { cardOf, pageCard, phoneClickCard } from "./device.js";
 import { on } from "./hands.js";
 import { patternEditor } from "./pattern.js";
@@ -15,7 +15,7 @@ Click: click, click/volume Volume, click/sound Sound, pattern, click/subdivision
 phone
 MIDI clock: clock, clock/when It is sent, clock/offset Earlier by, clock/jitter Off its place by, clock/settle Time to settle
 Pulses: pulse, pulse/rate Per beat, pulse/offset Earlier by, pulse/jitter Off their place by, run/offset
-Your own outputs: outputs, out/add Add or change
+Your own outputs: outputs, new-output
 Set list: set, set/go Song number
 In time with the room: click/offset, click/2/offset, jack/offset, jack/sink, jack/sink/str That is, jack/latency Its latency, jack/latency/refused, jack/xruns, jack/lost`;
 
@@ -29,6 +29,9 @@ Bar: quantum, quantum/bar, meter, align
 Launch: launch, count/in, stop/when, stop/at, launch/align Exactly, launch/wait While it waits, launch/error, launch/moved Starts that came later
 Drift: drift Sound card's rate, drift/lag, drift/correct Correct, drift/above Above, drift/corrections Corrections
 page`;
+
+// Cards that are one line while these are off.
+const switches = { "MIDI clock": "clock", Pulses: "pulse", "Link Audio": "link/audio", "Other rooms": "far/str" };
 
 const groups = `Link: link startstop peers quantum meter align, Lead: lead, Tempo: tempo timeline, Launch: launch count,
 Transport: transport playing start stop toggle rewind locate record song, Drift: drift, Click: click, MIDI clock: clock, Pulses: pulse run,
@@ -72,12 +75,20 @@ export class Sections {
 		const place = $(id);
 		for (const line of cards.trim().split("\n")) {
 			const [title, rows] = line.split(": ");
-			place.append(rows ? cardOf(title, rows.split(", ").flatMap((one) => this.line(one))) : this.special(title));
+			const card = rows ? cardOf(title, rows.split(", ").flatMap((one) => this.line(one))) : this.special(title);
+			place.append(card);
+			this.fold(card, switches[title]);
 		}
 	}
 
+	// Shows only the first row of a card whose part is off.
+	fold(card, path) {
+		if (!path) return;
+		this.desk.watch(path, ([value]) => card.classList.toggle("folded", value === 0 || value === "none"));
+	}
+
 	line(text) {
-		const special = { pattern: () => this.pattern(), channels: () => channelList(this.desk), outputs: () => make("div.outputs"), set: () => setList(this.desk) }[text];
+		const special = { pattern: () => this.pattern(), channels: () => channelList(this.desk), outputs: () => make("div.outputs"), "new-output": () => outputForm(this.desk), set: () => setList(this.desk) }[text];
 		if (special) return [special()];
 		const [path, ...name] = text.split(" ");
 		const row = this.rows.get(path);
@@ -142,6 +153,7 @@ export class Sections {
 			else buttons.before(line);
 		}
 		cards.get("Your own outputs")?.box.append(make("div.outputs"));
+		this.order = new Map([place, ...place.children].map((box) => [box, [...box.children]]));
 	}
 
 	// Removes the rows of all outputs and fetches them again, since outputs come and go.
@@ -165,16 +177,24 @@ export class Sections {
 		}
 	}
 
-	// Each word must occur in the title, the address or the help.
+	// Each word must occur in the title, the address or the help. Settings with the whole words come first, then
+	// readings with them, then rows that have the words as parts of longer words.
 	search(text) {
 		const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+		const place = $("rows");
 		let count = 0;
-		for (const box of document.querySelectorAll("#rows .card")) {
+		const ranks = new Map();
+		for (const box of place.querySelectorAll(".card")) {
 			let here = 0;
 			for (const row of box.querySelectorAll(".row")) {
-				const isFound = words.every((word) => row.textContent.toLowerCase().includes(word) || row.dataset.address.includes(word));
+				const said = `${row.querySelector(".name").textContent} ${row.querySelector(".help").textContent} ${row.dataset.address}`.toLowerCase();
+				const isFound = words.every((word) => said.includes(word));
 				row.hidden = !isFound;
 				here += isFound;
+				if (!isFound || !isWhole(words, said)) continue;
+				const rank = row.querySelector("[data-control]") ? 0 : 1;
+				ranks.set(row, rank);
+				ranks.set(box, Math.min(rank, ranks.get(box) ?? 1));
 			}
 			for (const details of box.querySelectorAll("details")) {
 				details.hidden = !details.querySelector(".row:not([hidden])");
@@ -183,6 +203,8 @@ export class Sections {
 			box.hidden = here === 0;
 			count += here;
 		}
+		const rank = (element) => (element.matches("h3") ? -1 : ranks.get(element) ?? 2);
+		for (const [box, order] of this.order ?? []) box.append(...(words.length === 0 ? order : order.toSorted((a, b) => rank(a) - rank(b))));
 		$("found").textContent = words.length === 0 ? "" : count === 0 ? "No setting has these words." : `${count} found`;
 	}
 
@@ -190,6 +212,11 @@ export class Sections {
 		for (const draw of this.drawers) draw(moment);
 	}
 }
+
+const isWhole = (words, said) => {
+	const whole = new Set(said.split(/[^\p{L}\p{N}]+/u));
+	return words.every((word) => whole.has(word));
+};
 
 // Rows of tactus' table below an address, from OSCQuery's tree. A browser may keep a request on a dead
 // connection for a minute, so we abort it earlier.
