@@ -44,10 +44,10 @@ extension Facts {
       ? "\(signed(state.driftPartsPerMillion, places: 0)) ppm" : nil
   }
 
-  /// A start in the nearest cycle is right within half a period.
+  /// A start in the nearest cycle is right within half a period, and so is every start from the song's first
+  /// period.
   private var startAlarm: String? {
-    let bound = state.choices.launch.alignment == .exact ? 0.1 : period / 2 + 0.1
-    guard state.hasLaunched, abs(state.launchErrorMilliseconds) > bound else { return nil }
+    guard state.hasLaunched, abs(state.launchErrorMilliseconds) > period / 2 + 0.1 else { return nil }
     return "\(signed(state.launchErrorMilliseconds, places: 2)) ms from its beat"
   }
 

@@ -55,7 +55,10 @@ import Testing
     try await visit.arrive()
     let accents = "[...document.querySelectorAll('#beats .accent')].map((beat) => beat.textContent).join()"
     try await visit.until("document.querySelector('#meter').value === '4' && \(accents) === '1'")
-    for _ in 0..<3 { try await visit.touch("click #meter-up") }
+    for count in 5...7 {
+      try await visit.touch("click #meter-up")
+      try await visit.until("tactus.state.values.meter.join() === '\(count),4'")
+    }
     try await visit.touch(
       "evaluate \"(document.querySelector('#meter-unit').value = 8, document.querySelector('#meter-unit').dispatchEvent(new Event('change'))), 0\""
     )

@@ -51,6 +51,8 @@ import Testing
     func row(_ path: String) -> String {
       "document.querySelector('.list:not(#all) [data-address=\\\"\(path)\\\"]')"
     }
+    // Pulses are on by default.
+    try await visit.send("pulse", "0")
     for (view, path, inside) in [
       ("sound", "pulse", "pulse/rate"), ("link", "link/audio", "link/name"),
     ] {

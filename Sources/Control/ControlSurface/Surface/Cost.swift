@@ -8,7 +8,7 @@ import TactusOSC
 /// One datagram may cost at most `datagram`; the rest of it is refused. All input together may cost at most a
 /// tenth of a core: 6 % for datagrams (`share`), 1.5 % for keys, knobs and pedals.
 enum Cost {
-  static let datagram = 450
+  static let datagram = 500
   typealias Share = InputGate<Endpoint>.Share
 
   static func share(of trust: Trust) -> Share {

@@ -204,7 +204,7 @@ export class Sections {
 			count += here;
 		}
 		const rank = (element) => (element.matches("h3") ? -1 : ranks.get(element) ?? 2);
-		for (const [box, order] of this.order ?? []) box.append(...(words.length === 0 ? order : order.toSorted((a, b) => rank(a) - rank(b))));
+		for (const [box, order] of this.order ?? []) box.append(...(words.length === 0 ? order : [...order].sort((a, b) => rank(a) - rank(b))));
 		$("found").textContent = words.length === 0 ? "" : count === 0 ? "No setting has these words." : `${count} found`;
 	}
 

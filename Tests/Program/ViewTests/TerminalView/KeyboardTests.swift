@@ -167,7 +167,7 @@ struct KeyboardTests {
       }
     }
     // A row with a typing error would have fewer keys.
-    #expect(keys.count == 38)
+    #expect(keys.count == 39)
   }
 
   @Test
@@ -354,7 +354,9 @@ struct KeyboardTests {
       state.choices.lead = lead
       #expect(remark(.character("l")) == words)
     }
-    for key: Key in [.character("m"), .character("c"), .character(" "), .character("t"), .up] {
+    #expect(remark(.character("m"))?.hasPrefix("Click: on, also at the next start") == true)
+    #expect(remark(.character("c"))?.hasPrefix("MIDI clock: off, also at the next start") == true)
+    for key: Key in [.character(" "), .character("t"), .up] {
       #expect(remark(key) == nil)
     }
   }
