@@ -186,10 +186,12 @@ struct Reader {
     throw JSON5.Fault(line: start, text: "text without its closing \(quote == "'" ? "'" : "\"")")
   }
 
+  private static let escapesOfJSON: [Unicode.Scalar] = ["\"", "\\", "/", "b", "f", "n", "r", "t", "u"]
+
   /// Reads an escape. nil: it continues the string on the next line.
   private mutating func escape() throws(JSON5.Fault) -> Unicode.Scalar? {
     guard let scalar = scanner.next else { throw scanner.fault("text that ends in a \\") }
-    guard !limits.isStrict || "\"\\/bfnrtu".unicodeScalars.contains(scalar) else {
+    guard !limits.isStrict || Self.escapesOfJSON.contains(scalar) else {
       throw scanner.fault("\\\(scalar.shown) means nothing")
     }
     scanner.advance()
@@ -210,7 +212,7 @@ struct Reader {
       _ = scanner.skip("\n")
       return nil
     case "\n", "\u{2028}", "\u{2029}": return nil
-    default: return scalar
+    case let itself: return itself
     }
   }
 

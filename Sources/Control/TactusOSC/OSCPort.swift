@@ -4,7 +4,8 @@ import Glibc
 /// One UDP socket for a conversation in OSC with another program, for parts of tactus other than the control
 /// surface.
 ///
-/// Every packet passes the same check as those of controllers; a malformed one is dropped. Only `receive` waits.
+/// Every packet passes the same check as those of controllers; a malformed packet is dropped. Only `receive`
+/// waits.
 package struct OSCPort: ~Copyable {
   private let socket: DatagramSocket
   private var buffer: [UInt8]

@@ -28,8 +28,7 @@ public struct LinkSession: Sendable {
     /// New values for an open far gateway. The correction is slewed, never stepped; a distance moves one
     /// room's beats forward at once.
     case farWire(correction: Micros, distance: Beats, on: GatewayID)
-    /// The endpoint of our audio socket on this gateway; nil: the socket is closed. It also closes with the
-    /// gateway.
+    /// The endpoint of our audio socket on this gateway; nil: the socket is closed.
     case audioSocket(Endpoint?, on: GatewayID)
     /// True founds a session; then gateways may be opened. False says goodbye and forgets all gateways.
     case enable(Bool)

@@ -4,8 +4,7 @@ import BeatMath
 // Decides whether a chunk belongs to the stream, and at which place.
 
 extension Playout {
-  /// Frames. A stamp with a smaller error corrects the line. A larger error means that the sender lost a
-  /// cycle, and the samples move.
+  /// Frames. A smaller error of a stamp corrects the line; after a larger error the samples move.
   static var roundingFrames: Double { 64 }
   /// Microseconds. A stamp with a larger error belongs to another stream.
   static var longestGap: Double { 250_000 }

@@ -229,11 +229,7 @@ extension DoctorCommand {
           mend: "\(send)web/open 1 opens one for phones, tactus web shows how to get there.")
       ]
     case .closed:
-      [
-        .bad(
-          topic, "\(who)not open yet",
-          mend: "When tactus starts, it prints the reason. It tries again by itself.")
-      ]
+      [.bad(topic, "\(who)not open yet", mend: "tactus has printed the reason, and tries again.")]
     case .thisMachine(let address):
       [
         .good(

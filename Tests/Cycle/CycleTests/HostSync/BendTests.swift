@@ -53,7 +53,7 @@ struct BendTests {
   }
 
   @Test
-  func `a turn of the jog wheel takes ten times its time, and turning back undoes it`() {
+  func `a jog wheel turn takes ten times as long, and a turn back undoes it`() {
     let studio = Self.studio()
     studio.settings.bend.turned = Micros(30_000)
     studio.play(seconds: 0.15)

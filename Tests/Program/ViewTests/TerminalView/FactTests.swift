@@ -53,7 +53,7 @@ struct FactTests {
   }
 
   @Test
-  func `jitter is shown from more than a frame on, in the terminal's own letters`() {
+  func `jitter is shown from a frame on, in the terminal's own letters`() {
     func jitter(_ micros: Double) -> (inout SurfaceState) -> Void {
       {
         $0.choices.clock.isOn = true
