@@ -195,7 +195,17 @@ struct EndTests {
       wasMissed = await isMissed()
     }
     #expect(wasMissed)
-    try await child.awaitLine(beginning: "back on JACK server")
+    do {
+      try await child.awaitLine(beginning: "back on JACK server")
+    } catch {
+      // Rare, and its cause is unknown: where each thread waits, and whether the server answers.
+      let threads = """
+        cd /proc/$(cat /dev/shm/tactus)/task && for t in *; do echo $(cat $t/comm $t/wchan $t/syscall); done
+        timeout 2 jack_lsp; echo jack_lsp $?
+        """
+      Issue.record("\(error) \(try await shell(stage, threads))")
+      throw error
+    }
     let isWell = """
       for i in $(seq 50); do
         timeout 1 jack_lsp -c | grep -A1 ^tactus:click_1 | grep -q jack_delay:in &&

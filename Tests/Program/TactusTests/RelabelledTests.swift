@@ -93,6 +93,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
     var state = other.state
     // These texts are shown as they come, and read by no program.
     (state.sinks, state.message) = (plain.state.sinks, plain.state.message)
+    state.place = plain.state.place  // titles of songs, as the user wrote them
     (state.audio.toldSent, state.audio.toldReceived) = (
       plain.state.audio.toldSent, plain.state.audio.toldReceived
     )

@@ -102,7 +102,7 @@ struct SignalledProgramTests {
     let home = try ScratchFolder()
     let file = try home.write("{launch: 'beat', 'click-subdivision': 2}", to: "tactus/config.json5")
     let child = try await start(stage, home, "setsid", "--wait")
-    #expect(try await ask(stage, "meter", "3", "4") == "")
+    #expect(try await ask(stage, "meter", "3", "4").hasPrefix("meter is "))
     try home.write(
       "{launch: 'now', 'click-subdivision': 4, 'click-sound': 'bell', autoconnect: true, name: 'x', link: false}",
       to: "tactus/config.json5")

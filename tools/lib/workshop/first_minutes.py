@@ -81,7 +81,7 @@ class View:
     def __init__(self, newcomer: Newcomer) -> None:
         print("$ tactus", flush=True)
         newcomer.steps += 1
-        self.newcomer = newcomer
+        self.newcomer, self.drawn = newcomer, b""
         self.terminal, inner = pty.openpty()
         termios.tcsetwinsize(inner, (24, 80))
         self.process = subprocess.Popen(newcomer.argv("tactus", "xterm"), stdin=inner, stdout=inner, stderr=inner, start_new_session=True)
@@ -91,8 +91,8 @@ class View:
     def read(self) -> None:
         """A full terminal would stop the program."""
         with contextlib.suppress(OSError):
-            while os.read(self.terminal, 65536):
-                pass
+            while drawn := os.read(self.terminal, 65536):
+                self.drawn += drawn
 
     def press(self, key: str) -> None:
         print(f"[tactus] {key}", flush=True)
@@ -202,7 +202,7 @@ def hears_first_click(newcomer: Newcomer) -> None:
     began = time.monotonic()
     view.press("m")
     heard = ear.next(30)
-    demand("a click is heard", heard is not None)
+    demand(f"a click is heard: {view.drawn[-2000:]!r}", heard is not None)
     demand("the click goes to the loudspeaker", "system:playback_1" in ports("-c", "tactus:click_1"))
     print(f"(the first click {float(heard or 0) - began:.2f} s after m, step {newcomer.steps} after the installation)", flush=True)
     demand(f"at most {MOST_STEPS} steps to the first click", newcomer.steps <= MOST_STEPS)

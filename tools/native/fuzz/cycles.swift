@@ -198,7 +198,7 @@ final class Stage {
   private func control(_ report: Report, _ input: inout Bytes) {
     let now = TransportPlan.Observation(report, at: moment, on: TransportServer())
     if input.chance(20) { plan.next(.command(command(&input)), now, carryOut) }
-    plan.next(.look, now, carryOut)
+    plan.next(.observe, now, carryOut)
     plan.next(.session(report.startStop), now, carryOut)
     plan.next(.tick, now, carryOut)
   }

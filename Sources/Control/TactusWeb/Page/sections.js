@@ -31,7 +31,7 @@ Drift: drift Sound card's rate, drift/lag, drift/correct Correct, drift/above Ab
 page`;
 
 // Cards that are one line while these are off.
-const switches = { "MIDI clock": "clock", Pulses: "pulse", "Link Audio": "link/audio", "Other rooms": "far/str" };
+const switches = { "MIDI clock": "clock", Pulses: "pulse", "Link Audio": "link/audio", "Other rooms": "far/rooms" };
 
 const groups = `Link: link startstop peers quantum meter align, Lead: lead, Tempo: tempo timeline, Launch: launch count,
 Transport: transport playing start stop toggle rewind locate record song, Drift: drift, Click: click, MIDI clock: clock, Pulses: pulse run,
@@ -84,7 +84,7 @@ export class Sections {
 	// Shows only the first row of a card whose part is off.
 	fold(card, path) {
 		if (!path) return;
-		this.desk.watch(path, ([value]) => card.classList.toggle("folded", value === 0 || value === "none"));
+		this.desk.watch(path, ([value]) => card.classList.toggle("folded", value === 0));
 	}
 
 	line(text) {

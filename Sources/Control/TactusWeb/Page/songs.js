@@ -37,7 +37,7 @@ export function showSongs(desk, session) {
 		const coming = desk.value("set/coming", "");
 		$("song").textContent = desk.value("set/song") || "No song yet";
 		$("song-coming").textContent = waits ? `on the bar: ${waits}` : coming ? `then ${coming}` : "the last song";
-		$("song-next").disabled = coming === "";
+		$("song-next").disabled = !coming;
 		mark();
 	};
 	desk.watch("set/list", ([text]) => {

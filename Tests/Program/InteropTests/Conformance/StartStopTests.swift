@@ -89,10 +89,16 @@ extension Conformance {
         let linkhut = try c.openLinkHut()
         try await linkhut.ask("enable on")
         try await linkhut.ask("sync on")
-        try await linkhut.ask("play")
         // LinkHut's audio thread passes its start to its network thread, which wakes late on a busy machine.
-        // If the app joined before that, the start would be new to it.
-        try await c.pause(3)
+        // If the app joined before that, the start would be new to it. A peer that leaves again has seen it.
+        let witness = try LabPeer(.reference, in: c.stage)
+        try await witness.ask("enable on")
+        try await witness.ask("sync on")
+        try await witness.wait("peers", "1")
+        try await linkhut.ask("play")
+        try await witness.wait("playing", "true")
+        try await witness.ask("enable off")
+        try await linkhut.wait("peers", "0")
         c.record.step("Open LinkHut, set Link and Start Stop Sync to Enabled, press Play")
         let app = try await c.openApp("--startstop")
         try await app.says("1 Link")
