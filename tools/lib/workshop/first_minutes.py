@@ -84,7 +84,8 @@ class View:
         self.newcomer, self.drawn = newcomer, b""
         self.terminal, inner = pty.openpty()
         termios.tcsetwinsize(inner, (24, 80))
-        self.process = subprocess.Popen(newcomer.argv("tactus", "xterm"), stdin=inner, stdout=inner, stderr=inner, start_new_session=True)
+        # The view needs a controlling terminal.
+        self.process = subprocess.Popen(["setsid", "--ctty", *newcomer.argv("tactus", "xterm")], stdin=inner, stdout=inner, stderr=inner)
         os.close(inner)
         threading.Thread(target=self.read, daemon=True).start()
 
