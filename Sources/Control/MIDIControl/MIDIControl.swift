@@ -12,7 +12,7 @@
 // One invariant: for every input the map stays within `MIDIMap.limit`, and only `learn` and `forget` change
 // it.
 //
-// SendRoute in: `MIDIMessage(_:)`, then `MIDIMap.receive`. Pure: no ports, no clock.
+// Start reading at `MIDIMessage(_:)`, then `MIDIMap.receive`. Pure: no ports, no clock.
 
 /// The addresses that a controller's events move, in three layers: learned bindings, the user's
 /// configuration, and the messages that sequencers and MIDI machine control send everywhere. The first layer

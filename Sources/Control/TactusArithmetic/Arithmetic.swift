@@ -7,7 +7,7 @@
 // One invariant: for every text, reading takes at most `longest` bytes and `deepest` brackets, computing is
 // one pass over the steps, and the result is a finite number or nil.
 //
-// SendRoute in: `Formula(_:names:)`, then `value(_:)`. Pure: no I/O, no clock, no Foundation.
+// Start reading at `Formula(_:names:)`, then `value(_:)`. Pure: no I/O, no clock, no Foundation.
 
 /// Arithmetic on named numbers: + - * / (also x for *), brackets, round, floor and ceil.
 public struct Formula: Hashable, Sendable {

@@ -7,7 +7,7 @@
 // does not know the meaning of an address. It has no thread and its sockets do not block; only `OSCPort.hear`
 // waits. TCP is left out on purpose.
 //
-// SendRoute in: `Message`, `OSCPort` for a conversation with one program, `DatagramSocket` for many.
+// Start reading at `Message`, `OSCPort` for a conversation with one program, `DatagramSocket` for many.
 
 /// One argument of an OSC message, as liblo decoded it. Types that are useless here are `.other`.
 public enum Argument: Hashable, Sendable {

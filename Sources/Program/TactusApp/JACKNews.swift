@@ -60,7 +60,7 @@ extension JACKError {
 }
 
 extension ClickCable {
-  /// A line for a user who has switched the click on. nil: there is nothing to say.
+  /// The line that tactus prints after the user has switched the click on; nil: none.
   var line: String? {
     switch self {
     case .found: nil

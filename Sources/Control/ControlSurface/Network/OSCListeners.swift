@@ -110,16 +110,16 @@ final class OSCListeners {
   func send(_ bytes: [UInt8], to peer: Peer, trust: Trust) {
     guard addresses.indices.contains(peer.socket) else { return }
     let number = named[peer]
-    let way = number.map { routes[$0] }
+    let route = number.map { routes[$0] }
     // If the controller's own socket is missing, any open socket of the same address family will do.
     let listener =
-      way?.own ?? addresses[way?.listener ?? peer.socket].thing
+      route?.own ?? addresses[route?.listener ?? peer.socket].thing
       ?? addresses.lazy.compactMap(\.thing).first {
         $0.socket.endpoint.address.isIPv6 == peer.endpoint.address.isIPv6
       }
     let own = peer.arrival.flatMap { $0.to.isOfMany ? nil : $0.to }
     let isSent = listener?.socket.send(
-      bytes, to: way?.there ?? peer.endpoint, from: own, leaving: trust.leaves)
+      bytes, to: route?.there ?? peer.endpoint, from: own, leaving: trust.leaves)
     if isSent == false, let number { routes[number].doubt() }
   }
 

@@ -17,8 +17,8 @@ extension Report {
 
   /// The first frame of the bar. nil: the timebase master shows no bars that could be computed with.
   private var barFrame: UInt32? {
-    let rate = Double(moment.sampleRate)
     if timebase == .foreign {
+      let rate = Double(moment.sampleRate)
       guard foreignTempo > 0, let shown, shown.ticksPerBeat > 0 else { return nil }
       let notes = Double(shown.beat) - 1 + Double(shown.tick) / shown.ticksPerBeat
       return UInt32(
@@ -30,6 +30,12 @@ extension Report {
     let near = ThirtySeconds.before(songBeat + 1.5 * moment.cycleMicros / moment.beatMicros)
     let (_, note, rest) = bars.place(of: near)
     let line = near - rest - note * bars.meter(at: near).note
-    return UInt32(clamping: Int64(rounding: max(0, ThirtySeconds.beats(line)) * 60 / tempo * rate))
+    return frame(ofBeat: ThirtySeconds.beats(line))
+  }
+
+  /// The frame of a beat of the song at the session's tempo; nil: the tempo is unknown.
+  func frame(ofBeat beat: Double) -> UInt32? {
+    guard tempo > 0 else { return nil }
+    return UInt32(clamping: Int64(rounding: max(0, beat) * 60 / tempo * Double(moment.sampleRate)))
   }
 }

@@ -90,9 +90,8 @@ extension TransportPlan {
   /// The frame of the bar line at a beat of the session, if a stop is to leave the transport there. A line
   /// computed from where the transport stopped could be the one before.
   private func line(_ beat: Double, _ now: Report) -> UInt32? {
-    guard choices.stopPlace == .bar, now.timebase != .foreign, now.tempo > 0 else { return nil }
-    let place = beat - now.sessionBeat + now.songBeat
-    return UInt32(clamping: Int64(rounding: max(0, place) * 60 / now.tempo * Double(now.moment.sampleRate)))
+    guard choices.stopPlace == .bar, now.timebase != .foreign else { return nil }
+    return now.frame(ofBeat: beat - now.sessionBeat + now.songBeat)
   }
 
   /// The session's next beat on which it can stop.

@@ -44,7 +44,7 @@ struct ReceivedText: Equatable {
   /// nil: the delay of `--link-audio-delay`.
   let delay: AudioDelay?
 
-  /// "App/Drums", "App/*", "App/Drums=1bar"
+  /// "Studio/Drums", "Studio/*", "Studio/Drums=1bar"
   init?(_ text: String) {
     guard text.isPrintable, (3...AudioChannelText.longest).contains(text.utf8.count) else { return nil }
     self.text = text
