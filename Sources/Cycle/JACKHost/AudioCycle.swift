@@ -4,13 +4,13 @@ import CTactusJACK
 import HostSync
 import TactusChoices
 
-/// The state that only the audio thread touches while a client is active: `HostSync`, and what brings it its
-/// cycle.
+/// The state that only the audio thread touches while a client is active: `HostSync`, and the source of its
+/// cycles.
 ///
-/// It has 70 KB, and Swift copies a value whole for a call that borrows it. So every method that changes
-/// nothing here belongs to the small `CycleSource`, or is `mutating`.
+/// An `AudioCycle` has 70 KB, and Swift would copy all of it for each call of a method that is not
+/// `mutating`. So every method is `mutating`, or belongs to the small `CycleSource`.
 struct AudioCycle: ~Copyable {
-  /// Most messages taken from `control` in one cycle.
+  /// The greatest number of messages that one cycle reads from the port `control`.
   private static var controlLimit: UInt32 { 256 }
 
   let source: CycleSource
@@ -21,8 +21,8 @@ struct AudioCycle: ~Copyable {
   private var frames: UInt32 = 0
   /// The wake-up time of the last cycle, in microseconds, and its first frame.
   private var last: (wake: UInt64, frame: UInt32) = (.max, 0)
-  /// Counts to add to the report's: from before this server and this sample rate, and since then of messages
-  /// lost at the ports.
+  /// Counts that are added to those of each report: the counts from before this server and this sample rate,
+  /// and the number of MIDI messages that were lost at the ports since then.
   private var before: Report.Counts
   private var channels = ChannelTable()
   var own = OutputTable()
@@ -62,7 +62,7 @@ struct AudioCycle: ~Copyable {
     playOutputs(frames)
     carryChannels(frames)
     readControl(control)
-    // If the queue is full, its reader is late; the rest stays for the next cycle.
+    // If the queue is full, its reader is late. The remaining proposals wait for the next cycle.
     while let proposal = outputs.proposals.first, source.shared.pointee.proposals.push(proposal) {
       outputs.proposals.removeFirst()
     }
@@ -71,9 +71,9 @@ struct AudioCycle: ~Copyable {
     source.shared.pointee.cycles.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// Starts over at another sample rate: all state counts in frames of the old length. Never inlined: a new
-  /// `HostSync` in the stack frame of `run` would put each cycle's data tens of kilobytes away from the stack
-  /// that libjack has just used.
+  /// Starts over at another sample rate, because all state is counted in frames of the old length. Never
+  /// inlined: a new `HostSync` in the stack frame of `run` would put each cycle's data tens of kilobytes away
+  /// from the stack that libjack has just used.
   @inline(never)
   private mutating func restart(_ rate: UInt32) {
     sampleRate = rate
@@ -81,7 +81,8 @@ struct AudioCycle: ~Copyable {
     before = outputs.report.counts
   }
 
-  /// Plays received channels into their ports and records sent ones from theirs.
+  /// Writes the audio of received channels into their ports, and records the audio of sent channels from
+  /// their ports.
   private mutating func carryChannels(_ frames: UInt32) {
     if let table = source.shared.pointee.channels.readIfNew() {
       channels = table
@@ -100,8 +101,8 @@ struct AudioCycle: ~Copyable {
     }
   }
 
-  /// Reports a driver that woke far too late although no frames are missing. The control thread counts it if
-  /// JACK's own figure shows nothing new.
+  /// Reports a driver that woke far too late although no frames are missing. The control thread counts this
+  /// as an xrun, unless JACK has reported the xrun itself.
   private mutating func noteLateness(_ times: RawTimes) {
     let period = UInt64(frames) * 1_000_000 / UInt64(max(1, sampleRate))
     if last.wake < times.wakeMicros, times.frame &- last.frame == frames,
@@ -151,8 +152,8 @@ struct AudioCycle: ~Copyable {
     }
   }
 
-  /// Passes keys, knobs, pedals and transport keys to the control thread, but no clock ticks, and no message
-  /// longer than any known one.
+  /// Passes the MIDI messages of keys, knobs, pedals and transport keys to the control thread. Leaves out
+  /// clock ticks, and messages that are longer than `ControlMessage.longest`.
   private mutating func readControl(_ buffer: UnsafeMutableRawPointer?) {
     guard let buffer else { return }
     let count = jack_midi_get_event_count(buffer)
@@ -177,7 +178,7 @@ func runAudioCycle(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int
   return 0
 }
 
-/// The sync callback, in the same thread: whether the transport may roll.
+/// The sync callback, on the thread of the process callback: whether the transport may roll.
 @_noLocks @_noAllocation
 func askAudioCycle(
   _ state: jack_transport_state_t, _ position: UnsafeMutablePointer<jack_position_t>?,
@@ -187,7 +188,7 @@ func askAudioCycle(
   return context!.assumingMemoryBound(to: AudioCycle.self).pointee.mayRoll(state, position.pointee) ? 1 : 0
 }
 
-/// The timebase callback, in the same thread.
+/// The timebase callback, on the thread of the process callback.
 @_noLocks @_noAllocation
 func writeTimebase(
   _ state: jack_transport_state_t, _ frames: UInt32, _ position: UnsafeMutablePointer<jack_position_t>?,

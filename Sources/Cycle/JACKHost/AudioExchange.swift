@@ -6,8 +6,8 @@ import LinkHandoff
 import Synchronization
 public import TactusChoices
 
-/// Everything that crosses between the audio thread and the other threads. Only `let`s: atomics and handoffs,
-/// each with one writer and one reader.
+/// Everything that crosses between the audio thread and the other threads. All members are constants: atomics
+/// and handoffs, each with one writer and one reader.
 struct SharedState: ~Copyable, Sendable {
   // Into the audio thread.
   let session: Latest<SessionView>
@@ -18,24 +18,25 @@ struct SharedState: ~Copyable, Sendable {
   let relocation = Latest(Relocation?.none)
   let channels = Latest(ChannelTable())
   let outputs = Latest(OutputTable())
-  /// Times that `clock` was connected after it had no connection.
+  /// How often the port `clock` was connected while it had no connection.
   let clockConnections = Atomic<UInt32>(0)
-  /// `Cycle.ownDelay`, in microseconds.
+  /// The value of `Cycle.ownDelay`, in microseconds.
   let ownDelay = Atomic<Int64>(0)
-  /// We are about to leave: `clock` sends Stop and nothing more.
+  /// Whether we are about to leave the server. Then the port `clock` sends Stop and nothing more.
   let isLeaving = Atomic(false)
   // Out of the audio thread.
   let report = Latest(Report())
   let figures = Latest(OutputFigures())
   let control = SPSCQueue<ControlMessage>(capacity: 256)
   let proposals = SPSCQueue<Proposal>(capacity: 64)
-  /// The number of the last start or stop proposal taken; used only by the thread that takes proposals and
-  /// publishes sessions.
+  /// The number of the last start or stop proposal that was taken from `proposals`. Only the thread that
+  /// takes proposals and publishes sessions uses this number.
   let startStopsTaken = Atomic<UInt32>(0)
   let cycles = Atomic<UInt>(0)
-  /// The number of the channel table that the audio thread uses; it uses no earlier one any more.
+  /// The number of the newest channel table that the audio thread has read. The audio thread no longer uses
+  /// any earlier channel table.
   let channelsSeen = Atomic<UInt32>(0)
-  /// The same for the table of the user's own outputs.
+  /// The number of the newest table of the user's own outputs that the audio thread has read.
   let outputsSeen = Atomic<UInt32>(0)
   /// How often JACK asked us, as timebase master, for bar and beat.
   let timebaseCalls = Atomic<UInt>(0)
@@ -48,8 +49,8 @@ struct SharedState: ~Copyable, Sendable {
   }
 }
 
-/// The other threads' access to the audio thread: each function names the thread that may call it. Outlives
-/// clients and servers.
+/// The other threads' access to the audio thread: each function names the thread that may call it. The
+/// exchange outlives clients and servers.
 public final class AudioExchange: Sendable {
   // Never moves: the audio thread holds its address.
   nonisolated(unsafe) let shared: UnsafeMutablePointer<SharedState>
@@ -65,8 +66,8 @@ public final class AudioExchange: Sendable {
     shared.deallocate()
   }
 
-  /// Keeps the memory that the audio thread touches from being paged out: libjack locks only its own. A small
-  /// RLIMIT_MEMLOCK refuses this, which matters only on a machine that is short of memory.
+  /// Keeps the memory that the audio thread touches from being paged out: libjack locks only its own memory.
+  /// With a small RLIMIT_MEMLOCK the system refuses, which matters only on a machine that is short of memory.
   private func lockInMemory() {
     func lock(_ block: UnsafeRawBufferPointer) { mlock(block.baseAddress, block.count) }
     lock(UnsafeRawBufferPointer(start: shared, count: MemoryLayout<SharedState>.size))
@@ -84,27 +85,27 @@ public final class AudioExchange: Sendable {
     shared.pointee.proposals.forEachBlock(lock)
   }
 
-  /// Takes effect in the next cycle. [network]
+  /// A published session takes effect in the next cycle. [network]
   public func publish(_ session: SessionState) {
     let taken = shared.pointee.startStopsTaken.load(ordering: .relaxed)
     shared.pointee.session.publish(SessionView(session, startStopsTaken: taken))
   }
 
-  /// Takes effect in the next cycle. [control]
+  /// Published settings take effect in the next cycle. [control]
   public func publish(_ settings: Settings) { shared.pointee.settings.publish(settings) }
 
-  /// Takes effect in the next cycle. The caller still owns the sounds' memory: `SoundBank` says for how long.
-  /// [control]
+  /// Published sounds take effect in the next cycle. The caller still owns their memory: `SoundBank` says for
+  /// how long. [control]
   public func publish(_ sounds: SoundBank) { shared.pointee.sounds.publish(sounds) }
 
   /// The last cycle's report. [control]
   public func report() -> Report { shared.pointee.report.read() }
 
-  /// The next message that came in through `control`, oldest first. [control]
+  /// Takes the oldest waiting message that came in through the port `control`. [control]
   public func nextControlMessage() -> ControlMessage? { shared.pointee.control.pop() }
 
-  /// The next change to the session that the audio thread proposes, oldest first. The caller commits it, and
-  /// publishes the session afterwards even if it did not change. [network]
+  /// Takes the oldest waiting change to the session that the audio thread proposes. The caller commits the
+  /// change, and then publishes the session even if the session did not change. [network]
   public func nextProposal() -> Proposal? {
     let proposal = shared.pointee.proposals.pop()
     if let proposal, case .playing = proposal.change {
@@ -125,17 +126,18 @@ public final class AudioExchange: Sendable {
   var isFreewheeling: Bool { shared.pointee.board.isFreewheeling }
 }
 
-/// A MIDI message that arrived at `control`, and its time. Its meaning is not judged here.
+/// A MIDI message that arrived at the port `control`, and the time of its arrival. Other modules find out
+/// what the message means.
 public struct ControlMessage: Sendable, BitwiseCopyable {
-  /// Machine control's locate has 13 bytes.
+  /// The longest message that is kept, in bytes. MIDI Machine Control's locate has 13 bytes.
   static var longest: Int { 16 }
 
-  /// On Link's clock.
+  /// The time of the message's arrival, on Link's clock.
   public private(set) var moment: Micros
   private var count: UInt8
   private var storage = InlineArray<16, UInt8>(repeating: 0)
 
-  /// `count` at most `longest`.
+  /// Bytes beyond `longest` are cut off.
   init(_ bytes: UnsafePointer<UInt8>, count: Int, at moment: Micros) {
     self.moment = moment
     self.count = UInt8(truncatingIfNeeded: min(count, Self.longest))

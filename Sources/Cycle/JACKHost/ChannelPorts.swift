@@ -3,21 +3,21 @@ public import AudioLanes
 import CTactusJACK
 import TactusChoices
 
-/// A channel of Link Audio for which JACK shall have ports.
+/// A channel of Link Audio that is to have ports in JACK.
 public struct AudioChannelPorts: Sendable {
   public enum Lane: Sendable {
-    /// Input ports, one or two, as the lane has channels.
+    /// A channel that we send: one input port if the lane is mono, two if it is stereo.
     case send(SendLane)
-    /// Two output ports. nil: silence, while the channel is absent.
+    /// A channel that we receive: two output ports. nil: the channel is absent, and its ports play silence.
     case receive(ReceiveLane?)
   }
 
-  /// The ports' name, without _l and _r.
+  /// The name of the channel's ports, without the ending `_l` or `_r`.
   public var name: String
   /// The name that patchbays show.
   public var pretty: String
   public var lane: Lane
-  /// Delay of a received channel; nil: the common one.
+  /// The delay of a received channel; nil: the delay from the settings.
   public var delay: AudioDelay?
 
   public init(name: String, pretty: String, lane: Lane, delay: AudioDelay? = nil) {
@@ -29,7 +29,7 @@ public struct AudioChannelPorts: Sendable {
 
   public static var limit: Int { ChannelTable.limit }
 
-  /// The name of each of its ports, left first.
+  /// The name of each port of the channel, the left one first.
   public var portNames: [String] {
     switch lane {
     case .send(let lane) where lane.channelCount == 1: [name]
@@ -37,7 +37,8 @@ public struct AudioChannelPorts: Sendable {
     }
   }
 
-  /// Whether a channel could have a port of this name; channels that are absent can't be checked further.
+  /// Whether a channel could have a port of this name. Only the form of the name is checked, since the
+  /// channel may be absent.
   public static func canHavePort(_ name: String) -> Bool {
     (1...200).contains(name.utf8.count) && !name.contains(":") && ChannelPortName.isOne(name.utf8)
   }
@@ -45,8 +46,8 @@ public struct AudioChannelPorts: Sendable {
   fileprivate var isSent: Bool { if case .send = lane { true } else { false } }
 }
 
-/// The ports of the channels on one server. A lane that is taken away lives until the audio thread no longer
-/// uses it, and so do its ports. [control]
+/// The ports of Link Audio's channels on one server. A lane that is removed lives until the audio thread no
+/// longer uses it, and its ports do, too. [control]
 final class ChannelPorts {
   private struct Open {
     var channel: AudioChannelPorts
@@ -65,7 +66,7 @@ final class ChannelPorts {
   private var leaving: LeavingPorts
   private var wanted: [AudioChannelPorts] = []
 
-  /// Call it before the client is active.
+  /// Call this initializer before the client is active.
   init(client: OpaquePointer, shared: UnsafePointer<SharedState>, reader: LatencyReader) {
     self.client = client
     self.shared = shared
@@ -74,8 +75,8 @@ final class ChannelPorts {
     publish()
   }
 
-  /// Registers missing ports and removes unwanted ones. A port that JACK refuses is tried again when others
-  /// have gone.
+  /// Registers the missing ports of the wanted channels, and removes the ports of all other channels. If JACK
+  /// refuses a port, `step` tries again when other ports have gone.
   func carry(_ wanted: [AudioChannelPorts]) {
     self.wanted = wanted
     var left = open
@@ -110,12 +111,12 @@ final class ChannelPorts {
     if open.map(\.latency) != before { publish() }
   }
 
-  /// The ports' names without the client's, and libjack's handles.
+  /// The ports' names without the client's name, and libjack's handles of the ports.
   var named: [(String, OpaquePointer?)] {
     open.flatMap { zip($0.channel.portNames, $0.handles).map { ($0, $1) } }
   }
 
-  /// Removes the ports' metadata; call it before the ports go.
+  /// Removes the ports' metadata. Call this before the ports are unregistered.
   func forget() { PortProperties(client: client).forget(open.flatMap(\.handles)) }
 
   private func describe(_ fresh: [Open]) {

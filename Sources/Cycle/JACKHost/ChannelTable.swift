@@ -5,11 +5,12 @@ import HostSync
 import LinkAudioPath
 import TactusChoices
 
-/// The channels as the audio thread sees them: it gets the table whole and never changes it. [audio]
+/// The channels of Link Audio as the audio thread sees them. The audio thread gets the table whole and never
+/// changes it. [audio]
 struct ChannelTable: BitwiseCopyable {
   static var limit: Int { 32 }
 
-  /// A new number for each table.
+  /// Each published table has a new number.
   var number: UInt32 = 0
   var sentCount = 0
   var receivedCount = 0
@@ -17,13 +18,13 @@ struct ChannelTable: BitwiseCopyable {
   var received = InlineArray<32, ReceivedPorts>(repeating: ReceivedPorts())
 }
 
-/// A channel that we send: the audio at these ports goes into its lane.
+/// A channel that we send: the audio at these ports goes into the channel's lane.
 struct SentPorts: BitwiseCopyable {
   var end: SendEnd?
   var left: OpaquePointer?
-  /// nil: mono.
+  /// The right port; nil: the channel is mono.
   var right: OpaquePointer?
-  /// JACK's capture latency.
+  /// JACK's capture latency of the ports, in frames.
   var latency: UInt32 = 0
 
   func record(_ passing: CycleTiming, _ frames: UInt32) {
@@ -36,14 +37,14 @@ struct SentPorts: BitwiseCopyable {
   }
 }
 
-/// A channel that we receive: its lane's audio goes to these ports.
+/// A channel that we receive: the audio of the channel's lane goes to these ports.
 struct ReceivedPorts: BitwiseCopyable {
   var end: ReceiveEnd?
   var left: OpaquePointer?
   var right: OpaquePointer?
-  /// JACK's playback latency.
+  /// JACK's playback latency of the ports, in frames.
   var latency: UInt32 = 0
-  /// nil: that of the settings.
+  /// The channel's delay; nil: the delay from the settings.
   var delay: AudioDelay?
 
   func play(_ passing: CycleTiming, _ frames: UInt32) {

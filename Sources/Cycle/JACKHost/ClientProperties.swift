@@ -2,9 +2,9 @@
 import BeatMath
 import CTactusJACK
 
-/// Properties of our JACK client beside the tempo, for other programs.
+/// The properties, beside the tempo, that our JACK client shows to other programs.
 public struct SessionProperties: Hashable, Sendable {
-  /// The UDP port at which tactus obeys OSC; nil: none.
+  /// The UDP port at which tactus obeys OSC; nil: there is no such port.
   public var oscPort: Int?
   public var isLinkEnabled: Bool
   public var peers: Int
@@ -15,8 +15,8 @@ public struct SessionProperties: Hashable, Sendable {
 }
 
 /// Metadata properties of our client, under the keys of jack_transport_link: RNBO's runner, patchbays and
-/// scripts read them. The tempo exists even if no transport rolls, no matter which client is timebase master.
-/// [control]
+/// scripts read them. The property of the tempo exists even while the transport stands, no matter which
+/// client is timebase master. [control]
 struct ClientProperties {
   private struct Content: Equatable {
     var tempo: Double
@@ -29,7 +29,7 @@ struct ClientProperties {
   private static let interval = Micros(500_000)
 
   private let client: OpaquePointer
-  /// Our client's UUID; nil: the server has given none, and nothing is written.
+  /// Our client's UUID; nil: the server has given our client none, so no property is written.
   private let subject: jack_uuid_t?
   private var content: Content?
   private var told: [String: String] = [:]
@@ -46,7 +46,8 @@ struct ClientProperties {
     jack_free(text)
   }
 
-  /// Writes the properties; the tempo in the steps that Link's tempo has: 120 and not 120.00000000000001.
+  /// Writes the properties that have changed. The tempo has the steps of Link's tempo: 120 and not
+  /// 120.00000000000001.
   mutating func tell(_ tempo: Double, _ session: SessionProperties, at now: Micros) {
     let news = Content(tempo: tempo, session: session)
     guard let subject, tempo > 0, news != content, now >= nextTime, let turn = ServerTurn() else { return }
@@ -69,7 +70,8 @@ struct ClientProperties {
     }
   }
 
-  /// Removes our properties. jack2 would keep them after we are gone, and give our number to another client.
+  /// Removes our properties. jack2 would keep them after our client is gone, and give its UUID to another
+  /// client.
   func forget() {
     guard let subject, !told.isEmpty, let turn = ServerTurn() else { return }
     for key in told.keys { jack_remove_property(client, subject, Self.prefix + key) }

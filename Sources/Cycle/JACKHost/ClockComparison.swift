@@ -3,10 +3,10 @@ import BeatMath
 import CTactusJACK
 import LinkSystem
 
-/// One reading of both clocks, as close together as a thread can read them.
+/// One reading of JACK's clock and of Link's clock, as close together as a thread can read them.
 struct ClockPair: Sendable {
   let jack: Micros
-  /// Link's clock just before and just after.
+  /// The readings of Link's clock just before and just after the reading of JACK's clock.
   let before, after: Micros
 
   var link: Micros { Micros(before.count &+ (after.count &- before.count) / 2) }
@@ -21,13 +21,16 @@ struct ClockPair: Sendable {
 struct ClockComparison {
   static let interval = Micros(100_000)
   static let limit = 32
-  /// A wider bracket means that this thread was interrupted between the readings; such a pair is discarded.
+  /// The longest time between a pair's two readings of Link's clock. If the time is longer, this thread was
+  /// interrupted in between, and the pair is discarded.
   static let widestBracket = Micros(20)
-  /// A larger error between two pairs is no drift: the clock was set, or another clock is in use.
+  /// If a pair differs from the map by more than this, the clock has not drifted: it was set, or JACK uses
+  /// another clock now.
   static let jump = Micros(1_000)
-  /// Below this the slope is noise: a microsecond of rounding over half a second is 2 ppm.
+  /// If the pairs span less time than this, their slope is noise: a microsecond of rounding over half a
+  /// second is 2 ppm.
   static let shortestSpan = Micros(500_000)
-  /// Twice the rate at which NTP may slew.
+  /// The steepest slope of the map: twice the rate at which NTP may slew a clock.
   static let steepest = 1e-3
 
   private var pairs: [ClockPair] = []
@@ -48,7 +51,7 @@ struct ClockComparison {
     map = pairs.allSatisfy(\.couldBeOneClock) ? .identity : fit(through: pair)
   }
 
-  /// Least squares of (link - jack) over jack, anchored at the newest pair's time.
+  /// Fits a line to (link - jack) over jack by least squares. The line's anchor is the newest pair's time.
   private func fit(through newest: ClockPair) -> ClockMap {
     let count = Double(pairs.count)
     let base = newest.link - newest.jack
@@ -76,8 +79,8 @@ struct ClockComparison {
 extension ClockPair {
   private static let attempts = 5
 
-  /// Reads Link's, JACK's, then Link's clock a few times and keeps the tightest pair. A client must be open:
-  /// without one jack_get_time crashes. [control]
+  /// Reads Link's, JACK's, and again Link's clock, a few times, and returns the pair that took the least
+  /// time. A client must be open: without an open client jack_get_time crashes. [control]
   static func read() -> ClockPair {
     var best = readOnce()
     for _ in 1..<attempts where best.bracket.count > 0 {

@@ -6,7 +6,7 @@ import TactusChoices
 
 /// The source of a `Cycle`: JACK's answers, its ports' buffers, and the values that other threads published.
 struct CycleSource {
-  /// In frames. No server has longer periods; a larger value from JACK is invalid.
+  /// The longest period, in frames. No server has longer periods, so a larger value from JACK is invalid.
   static var longestPeriod: UInt32 { 65_536 }
 
   let client: OpaquePointer
@@ -25,15 +25,16 @@ struct CycleSource {
   /// The frame whose bar and beat the timebase master must answer with. PipeWire asks with the present
   /// cycle's frame and shows the answer in the next cycle.
   /// - Parameters:
-  ///   - told: the cycle's length by JACK. PipeWire before March 2026 may say -1; then `ofCycle` is used.
-  ///   - ofCycle: the length of our own cycle.
+  ///   - told: the length of the cycle that JACK gives. PipeWire before March 2026 may give -1; then
+  ///     `ofCycle` is used.
+  ///   - ofCycle: the length of the cycle that the process callback got.
   @_noLocks @_noAllocation
   static func frameToShow(_ transport: Transport, told: UInt32, ofCycle: UInt32, isLate: Bool) -> UInt32 {
     guard isLate, case .rolling = transport.state else { return transport.frame }
     return transport.frame &+ (told > longestPeriod ? ofCycle : told)
   }
 
-  /// The initial value, before the first cycle.
+  /// The value of the cycle before the first call of the process callback.
   var noCycle: Cycle {
     Cycle(
       frames: 0, sampleRate: 0,
@@ -44,7 +45,7 @@ struct CycleSource {
       relocation: shared.pointee.relocation.read())
   }
 
-  /// Reads everything that is true in this cycle, once.
+  /// Fills in the cycle, and asks JACK for the transport.
   func read(_ cycle: inout Cycle, _ frames: UInt32, sampleRate: UInt32) {
     var position = jack_position_t()
     let state = jack_transport_query(client, &position)
@@ -52,8 +53,8 @@ struct CycleSource {
     read(&cycle, frames, sampleRate: sampleRate, transport, wokeAt: position.usecs)
   }
 
-  /// The same, when the caller has the transport already. Copies only those published values that are new
-  /// since the last cycle: all of them are kilobytes.
+  /// Fills in the cycle for a caller that knows the transport already. Copies only the published values that
+  /// have changed since the last cycle, because all of them together are kilobytes.
   func read(
     _ cycle: inout Cycle, _ frames: UInt32, sampleRate: UInt32, _ transport: Transport, wokeAt: UInt64
   ) {
@@ -72,7 +73,8 @@ struct CycleSource {
     cycle.clients = shared.pointee.board.clientCount
     if let latencies = shared.pointee.latencies.readIfNew() { cycle.latencies = latencies }
     if let clock = shared.pointee.clockMap.readIfNew() { cycle.clock = clock }
-    // Settings before the session: a queued change leaves them when the session has it.
+    // Read the settings before the session. A queued change leaves the settings when the session has adopted
+    // it, so this order never misses the change.
     if let settings = shared.pointee.settings.readIfNew() { cycle.settings = settings }
     if let session = shared.pointee.session.readIfNew() { cycle.update(session) }
     if let sounds = shared.pointee.sounds.readIfNew() { cycle.sounds = sounds }

@@ -5,7 +5,7 @@ import TactusChoices
 
 /// A server as an open client sees it.
 public struct ServerDescription: Equatable, Sendable {
-  /// The server's name as asked for, or JACK's default.
+  /// The name by which the user asked for the server, or the name of JACK's default server.
   public var server: String
   /// The name that this client really has: JACK adds a number if the wanted one is taken.
   public var clientName: String
@@ -73,7 +73,7 @@ public final class JACKClient {
     return handle
   }
 
-  /// Whether another client has ports under our name, before we have any.
+  /// Whether another client has ports under our name. Call this before we register ports ourselves.
   private static func isTaken(_ handle: OpaquePointer) -> Bool {
     guard let name = jack_get_client_name(handle) else { return false }
     let prefix = String(cString: name) + ":"
@@ -91,7 +91,7 @@ public final class JACKClient {
     turn?.end()
   }
 
-  /// Waits for one answer of the server: by then it has finished what it was doing.
+  /// Waits for one answer of the server. When the answer comes, the server has finished its earlier work.
   func awaitAnswer() {
     if let answer = jack_get_uuid_for_client_name(handle, name) { jack_free(answer) }
   }
@@ -127,14 +127,15 @@ public final class JACKClient {
       isRealtime: jack_is_realtime(handle) != 0)
   }
 
-  /// The name that libjack itself uses when none is given.
+  /// The name of the server that libjack itself uses when the caller names none.
   static var defaultServer: String {
     guard let name = getenv("JACK_DEFAULT_SERVER"), name.pointee != 0 else { return "default" }
     return String(cString: name)
   }
 }
 
-/// libjack prints messages to stderr, over the terminal view; what matters also arrives as errors.
+/// Without this, libjack would print messages to stderr, over the terminal view. Every important message also
+/// arrives as an error.
 private func silenceLibjack() {
   jack_set_error_function(ignoreMessage)
   jack_set_info_function(ignoreMessage)
@@ -147,17 +148,18 @@ private func ignoreMessage(_ text: UnsafePointer<CChar>?) {}
 ///
 /// jack2 keeps properties in a database without deadlock detection: two programs that remove properties at
 /// the same time can wait for each other for ever. Also, a client that is closing stops reading notifications
-/// before jackd learns of it. If 33 have arrived meanwhile (each change of a property is one for every
-/// client), jackd waits for ever until the last is read, and all its clients with it. Six programs that ended
-/// together on a busy machine were enough.
+/// before jackd learns of it. Each change of a property is one notification for every client. If 33 have
+/// arrived meanwhile, jackd waits for ever for the client to read the last one, and all other clients wait
+/// for jackd. Six programs that ended together on a busy machine were enough.
 struct ServerTurn {
-  /// Attempts at intervals of 10 ms. A program that holds the lock for two seconds hangs, and nothing here is
-  /// worth a longer wait.
+  /// The number of attempts to take the lock, at intervals of 10 ms. A program that holds the lock for two
+  /// seconds hangs, and a property is not worth a longer wait.
   private static let lockAttempts = 200
-  /// All clients of a server share this folder, which serves as the lock file.
+  /// The file descriptor of /dev/shm. All clients of a server share this folder, so it serves as the lock
+  /// file.
   private let folder: Int32
 
-  /// nil: the lock did not become free in time.
+  /// Takes the lock; nil: the lock did not become free in time.
   init?() {
     folder = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     for _ in 0..<Self.lockAttempts {

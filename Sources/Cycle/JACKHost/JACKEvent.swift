@@ -4,7 +4,7 @@ public import HostSync
 
 /// A change that a step of `JACKHost` found.
 public enum JACKEvent: Equatable, Sendable {
-  /// The server is gone; the reason is JACK's own. We keep trying to return.
+  /// The server is gone; `reason` is JACK's own text. We keep trying to return.
   case serverLost(reason: String)
   case serverReturned(ServerDescription)
   /// JACK does not answer: no cycle ran for 1.5 s. We ask it nothing until it answers again.
@@ -21,7 +21,7 @@ public enum JACKEvent: Equatable, Sendable {
 }
 
 extension ServerDescription {
-  /// The settings that the server has changed.
+  /// An event for each of the two settings, period and sample rate, that differs from `before`.
   func changes(since before: Self) -> [JACKEvent] {
     var events: [JACKEvent] = []
     if framesPerPeriod != before.framesPerPeriod { events.append(.periodChanged(frames: framesPerPeriod)) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// The routes from our ports, and from other clients', to the sinks.
+// The connections and latencies of our ports, and the sinks at which other clients are heard.
 extension JACKHost {
   /// Whether the click is connected. nil without a server.
   public var isClickConnected: Bool? { running.map { $0.isConnected(.click1) || $0.isConnected(.click2) } }
@@ -14,7 +14,7 @@ extension JACKHost {
 
   public var latencies: PortLatencies { running?.latencies ?? .zero }
 
-  /// The sinks at which other programs are heard, as far as JACK shows it.
+  /// The sinks at which other programs are heard, as far as JACK's connections show them.
   public var sinks: SinkChoice { running?.sinks ?? .none }
 }
 

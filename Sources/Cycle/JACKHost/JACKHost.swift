@@ -41,15 +41,15 @@ public final class JACKHost {
   public var wantsTimebase = false
   /// Where other programs are heard. Takes effect in the next step.
   public var wantedSink = ChosenName()
-  /// Shown beside the tempo. Takes effect in the next step.
+  /// The properties that other programs see beside the tempo. Takes effect in the next step.
   public var shownSession = SessionProperties()
   private var transport = TransportDriver()
   private var guess = MasterGuess()
-  /// The server, or the last one if none runs now.
+  /// The server of our client, or the last server if none runs now.
   public private(set) var server: ServerDescription
   /// Whether libjack started the server for this client.
   public private(set) var serverWasStarted: Bool
-  /// Whether the next attempt to return may start the server: it ended because we stepped out.
+  /// Whether the next attempt to return may start the server, which may have ended because we stepped out.
   private var mayStart = false
 
   /// Joins a running server. `server` nil is JACK's default. `mayStart`: if no server runs, start one. A
@@ -80,7 +80,8 @@ public final class JACKHost {
       })
   }
 
-  /// Leaves the server for good. Waits at most two seconds for it, and hardly at all if it is silent already.
+  /// Leaves the server for good. Waits at most two seconds for the server, or 0.2 s if the server is silent
+  /// already.
   public func close() {
     if case .closed = state { return }
     let closeTimeout = isRunning ? Self.partingTime : Self.retryInterval
@@ -100,8 +101,8 @@ extension JACKHost {
   /// Whether there is an active client on a server that answers now.
   public var isRunning: Bool { running.map { !$0.watchdog.isSilent } ?? false }
 
-  /// The last cycle's report; before the first cycle on this server, or while it is silent, with the
-  /// transport at rest.
+  /// The last cycle's report. Before the first cycle on this server, and while the server is silent, this
+  /// report shows the transport at rest.
   public var report: Report {
     let hasCycled = running?.watchdog.hasCycled ?? false
     return isRunning && hasCycled ? exchange.report() : exchange.report().atRest
@@ -127,7 +128,7 @@ extension JACKHost {
     transport.next(.command(command), on: running, exchange.report(), sampleRate: server.sampleRate)
   }
 
-  /// Starts or stops the transport as the session does, once for each change.
+  /// Starts or stops the transport when the session does, once for each change of the session.
   public func follow(_ session: StartStopWish) {
     guard case .running(let running) = state, isRunning else { return transport.plan.ignore(session) }
     transport.next(.session(session), on: running, exchange.report(), sampleRate: server.sampleRate)
@@ -142,7 +143,7 @@ extension JACKHost {
     return Micros(20_000)
   }
 
-  /// Becomes timebase master. `conditionally`: only if there is no other master; otherwise replaces it.
+  /// Becomes timebase master; `conditionally`: only if there is no other master, else replacing it.
   public func askForTimebase(conditionally: Bool, at now: Micros) {
     wantsTimebase = true
     if case .running(let running) = state, running.watchdog.isPrompt {
@@ -150,8 +151,8 @@ extension JACKHost {
     }
   }
 
-  /// Makes each of these connections once, as soon as both of its ports exist. If the user cuts it later, it
-  /// stays cut. Returns false if there are too many to remember.
+  /// Makes each of these connections once, as soon as both of its ports exist. A connection that the user
+  /// cuts later stays cut. Returns false if there are too many connections to remember.
   @discardableResult
   public func wish(for connections: Set<Connection>) -> Bool { patchbay.wish(for: connections) }
 
@@ -201,7 +202,7 @@ extension JACKHost {
     }
   }
 
-  /// Asks a hesitating server nothing: it might never answer, and this thread would hang.
+  /// Calls no server that has not run a cycle lately: the call might never return.
   private func watch(_ running: RunningClient, at now: Micros) -> [JACKEvent] {
     switch running.watch(exchange.report(), at: now) {
     case .nothing: break

@@ -2,7 +2,8 @@
 import BeatMath
 import CTactusJACK
 
-/// Which libjack is loaded, and all the differences between implementations. No other code asks.
+/// Which libjack is loaded, and all differences between implementations. No other code asks which libjack is
+/// loaded.
 ///
 /// jack2's clock is CLOCK_MONOTONIC_RAW, like Link's; PipeWire's is CLOCK_MONOTONIC, hundreds of milliseconds
 /// away and drifting. jackd1 and jack2 before 1.9.13 use CLOCK_MONOTONIC too, `jackd -c hpet` a third clock,
@@ -41,8 +42,8 @@ extension JACKImplementation: CustomStringConvertible {
 extension JACKImplementation {
   private var isPipeWire: Bool { if case .pipeWire = self { true } else { false } }
 
-  /// Whether the timebase master is called with this cycle's position while its answer is shown in the next,
-  /// so that clients see it a period late. jack2 calls it for the next cycle (facts: jack 1).
+  /// Whether the server calls the timebase master with the present cycle's position, and shows the answer in
+  /// the next cycle, a period late. jack2 calls the master with the next cycle's position (facts: jack 1).
   var showsTimebaseLate: Bool { isPipeWire }
 
   /// The argument for `jack_set_sync_timeout`. PipeWire uses it as nanoseconds instead of microseconds, and
@@ -51,10 +52,12 @@ extension JACKImplementation {
     UInt64(clamping: duration.count) &* (isPipeWire ? 1000 : 1)
   }
 
-  /// The limit before any client has set it; JACK has no call to read it (facts: jack 4).
+  /// JACK's timeout for a held start before any client has set it. JACK has no call to read the timeout
+  /// (facts: jack 4).
   var usualSyncLimit: Micros { Micros(isPipeWire ? 5_000_000 : 10_000_000) }
 
-  /// The longest time that the server holds a start; nil: as long as a client asks (facts: jack 4).
+  /// The longest time for which the server holds a start; nil: the server holds it as long as a client asks
+  /// (facts: jack 4).
   var longestHold: Micros? { isPipeWire ? usualSyncLimit : nil }
 
   /// Whether a stopped transport rolls from the frame that it shows. PipeWire does so only after a locate

@@ -4,8 +4,8 @@ import CTactusJACK
 public import TactusChoices
 
 /// The latency that JACK reports from each output port to the ear, in frames, as last read. Of several routes
-/// the longest counts, as in most JACK programs. For `jack` it is that of the sinks that `SinkRule` chooses,
-/// where other clients are heard; for `control` it is the latency from a device to here.
+/// the longest counts, as in most JACK programs. The latency of `jack` is that of the sinks that `SinkRule`
+/// chooses, where other clients are heard. The latency of `control` is that from a MIDI device to this port.
 public struct PortLatencies: Hashable, Sendable, BitwiseCopyable {
   private(set) var frames = PerPort<UInt32>(repeating: 0)
   /// Latency that the MIDI bridge behind a port adds without reporting it; already included in `frames`.
@@ -26,8 +26,8 @@ public struct PortLatencies: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension PortLatencies {
-  /// Reads the figures that depend on other clients' connections: those of `jack` and of MIDI bridges.
-  /// [control]
+  /// Reads the latencies that depend on other clients' connections: the one of `jack`, and what MIDI bridges
+  /// add. [control]
   fileprivate mutating func readOthers(_ ports: PortHandles, sinks: [String], by reader: LatencyReader) {
     frames[.jack] =
       sinks.map { reader.frames(of: jack_port_by_name(reader.client, $0), JackPlaybackLatency) }.max() ?? 0
@@ -37,7 +37,7 @@ extension PortLatencies {
     }
   }
 
-  /// Reads our own ports' figures, from shared memory only. [control]
+  /// Reads the latencies of our own ports, from shared memory only. [control]
   fileprivate mutating func readOwn(_ ports: PortHandles, by reader: LatencyReader) {
     for port in Port.registered {
       frames[port] = reader.frames(of: ports[port], port.latency) + unreported[port]
@@ -51,15 +51,17 @@ extension Port {
 
 /// The latencies on one server, read again whenever they may have changed. [control]
 struct LatencyWatch {
-  /// JACK does not notify us when other clients' connections to the sinks change.
+  /// The time between two looks at the sinks: JACK does not notify us when other clients' connections to the
+  /// sinks change.
   private static let interval = Micros(1_000_000)
-  /// JACK reports a new period before every driver has corrected its own ports.
+  /// The times after a change of the period at which the latencies are computed again. JACK reports a new
+  /// period before every driver has corrected its own ports.
   private static let recomputeAfter = [Micros(0), Micros(50_000), Micros(500_000)]
 
   /// The choices and the state that decide which sinks count.
   struct Wish: Equatable {
     var sink = ChosenName()
-    /// Our clicks' ports, full names.
+    /// The full names of our clicks' ports.
     var clicks: [String] = []
     var isMoving = false
   }

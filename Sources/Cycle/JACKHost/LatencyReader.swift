@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CTactusJACK
 
-/// Reads the latencies of ports. This is the only place where other clients' figures enter. [control]
+/// Reads the latencies of ports. Latencies that other clients report enter tactus only here. [control]
 final class LatencyReader {
   let client: OpaquePointer
   private let shared: UnsafePointer<SharedState>
@@ -41,9 +41,10 @@ final class LatencyReader {
   }
 }
 
-/// Counts impossible latencies: once for each port, until the port reports a believable one again.
+/// Counts impossible latencies. Each port counts once, until it has reported a believable latency again.
 struct LatencyDoubts {
-  /// Most ports remembered at a time; further ones are not counted.
+  /// The greatest number of ports with an impossible latency that are remembered. Further ports are not
+  /// counted.
   static let limit = 4_096
 
   private(set) var count = 0

@@ -8,13 +8,13 @@ struct LeavingPorts {
   private struct Leaving {
     let handles: [OpaquePointer]
     let kept: Any?
-    /// The first table without them.
+    /// The number of the first table without these ports.
     let table: UInt32
   }
 
   private let properties: PortProperties
   private var leaving: [Leaving] = []
-  /// The number of the last table.
+  /// The number of the newest table.
   private var number: UInt32
 
   /// `seen`: the number of the table that the audio thread used last.
@@ -48,13 +48,13 @@ struct LeavingPorts {
 }
 
 extension UInt32 {
-  /// Comparison of numbers that wrap.
+  /// Whether this number comes after `other`, although numbers wrap.
   func isAfter(_ other: UInt32) -> Bool { Int32(bitPattern: self &- other) > 0 }
 }
 
-/// Metadata of our ports, which patchbays show. Results are ignored: a server without metadata refuses, and
-/// nothing is lost by that. The keys are written out because libjack exports them as mutable globals, and
-/// some libjack builds lack the newer ones. [control]
+/// Metadata of our ports, which patchbays show. The results of the calls are ignored: a server without
+/// metadata refuses them, and nothing is lost by that. The keys are written out because libjack exports them
+/// as mutable globals, and some libjack builds lack the newer ones. [control]
 struct PortProperties {
   let client: OpaquePointer
 
@@ -71,7 +71,8 @@ struct PortProperties {
     }
   }
 
-  /// Removes the properties: jack2 keeps them after the port is gone and gives its UUID to the next one.
+  /// Removes the properties of these ports. jack2 would keep them after a port is gone, and give the port's
+  /// UUID to the next port.
   func forget(_ handles: [OpaquePointer?]) {
     guard !handles.isEmpty, let turn = ServerTurn() else { return }
     defer { turn.end() }

@@ -3,10 +3,11 @@ import CTactusJACK
 import Glibc
 import Synchronization
 
-/// Plays clicks into an output and records an input, to compare the delay with JACK's own figures.
+/// Plays clicks into an output and records an input, to compare the clicks' delay with the latencies that
+/// JACK reports.
 ///
-/// It is a JACK client of its own, for a few seconds. A position in the recording equals the position in the
-/// played signal: both are in the same cycle's buffers. [control]
+/// A `Loopback` is a JACK client of its own, for a few seconds. Equal positions in the recording and in the
+/// played signal are the same moment: JACK handed over both in the same cycle. [control]
 public final class Loopback {
   public struct Ports: Equatable, Sendable {
     public var output: String
@@ -77,7 +78,7 @@ public final class Loopback {
 
   public var isOver: Bool { tape.pointee.isOver.load(ordering: .acquiring) }
 
-  /// The return of each click; call it when the recording is over.
+  /// The return of each click; empty before the recording is over.
   public func returns() -> [LoopbackClicks.Return?] {
     guard isOver else { return [] }
     return clicks.returns(in: Array(tape.pointee.recording))
@@ -142,17 +143,19 @@ public struct LoopbackClicks: Sendable {
   public struct Return: Equatable, Sendable {
     /// Frames from the click to its return.
     public var delay: Int
-    /// The recording's peak there; 1 is full scale.
+    /// The recording's peak at the return; 1 is full scale.
     public var peak: Double
   }
 
-  /// A lower correlation is another sound, or noise.
+  /// The lowest correlation with the click at which a sound counts as its return. Below it, the sound is
+  /// another one, or noise.
   static let leastLikeness = 0.5
-  /// A return below -60 dB is crosstalk or noise, not a cable or a loudspeaker.
+  /// The lowest peak of a return (-60 dB). A quieter sound is crosstalk or noise, and came through no cable
+  /// or loudspeaker.
   static let leastPeak = 0.001
 
   public let signal: [Float]
-  /// Frames from click to click; the search for a return ends at the next one.
+  /// Frames from click to click. The search for a click's return ends at the next click.
   public let spacing: Int
 
   public init(sampleRate: Int) {
@@ -202,6 +205,6 @@ public struct LoopbackClicks: Sendable {
     }
   }
 
-  /// Energy that may be left of silence by rounding.
+  /// The energy that rounding errors may leave in silence.
   private static let leastEnergy: Float = 1e-9
 }

@@ -19,8 +19,9 @@ struct Notices: OptionSet, Sendable {
   static let lateness = Notices(rawValue: 64)
 }
 
-/// Where JACK's notification callbacks leave notices. They run in libjack's threads, on PipeWire perhaps in
-/// the audio thread, so they only store into atomics. They wake no thread; the control thread looks often.
+/// The board on which JACK's notification callbacks leave notices. The callbacks run on libjack's threads, on
+/// PipeWire perhaps on the audio thread, so they only store into atomics. They wake no thread: the control
+/// thread looks at the board often.
 struct NoticeBoard: ~Copyable, Sendable {
   private let pending = Atomic<UInt32>(0)
   private let clients = Atomic<Int32>(0)
@@ -54,7 +55,7 @@ struct NoticeBoard: ~Copyable, Sendable {
   /// Number of times that the driver was late. [any]
   var xrunCount: UInt { xruns.load(ordering: .relaxed) }
 
-  /// Clients that came, minus those that went, since this board was made. [any]
+  /// The number of clients that came, minus the number that went, since this board was made. [any]
   var clientCount: Int32 { clients.load(ordering: .relaxed) }
 
   /// Whether the server has gone or thrown us out. [any]
@@ -91,12 +92,12 @@ struct NoticeBoard: ~Copyable, Sendable {
   }
 
   /// Registers every callback but the one for xruns: while a client is stopped there are hundreds of xruns,
-  /// and jackd notifies each client of each. That overflows the channel through which it notifies them, jackd
-  /// gets out of step with it and answers no client any more (facts: jack 8). `shared` must outlive the
-  /// client. [control]
+  /// and jackd would notify each client of each. These notices overflow jackd's channel to its clients, and
+  /// then jackd answers no client any more (facts: jack 8). `shared` must outlive the client. [control]
   static func attach(_ shared: UnsafePointer<SharedState>, to client: OpaquePointer) {
     let context = UnsafeMutableRawPointer(mutating: shared)
-    // jack2 calls the callback with a reason if it has both; PipeWire 0.3 knows only the other.
+    // If both callbacks are set, jack2 calls only the one with a reason. PipeWire 0.3 knows only the one
+    // without.
     jack_on_shutdown(client, noteSilentShutdown, context)
     jack_on_info_shutdown(client, noteShutdown, context)
     jack_set_freewheel_callback(client, noteFreewheel, context)
@@ -104,15 +105,15 @@ struct NoticeBoard: ~Copyable, Sendable {
     jack_set_sample_rate_callback(client, noteSampleRate, context)
     jack_set_port_connect_callback(client, noteConnection, context)
     jack_set_port_registration_callback(client, noteRegistration, context)
-    // When a client leaves, jack2 notifies us of its ports while they still exist, and then only by this
-    // callback.
+    // When a client leaves, jack2 notifies us of its ports while they still exist. After they are gone, it
+    // makes only the next callback.
     jack_set_client_registration_callback(client, noteClient, context)
     jack_set_graph_order_callback(client, noteOrder, context)
     jack_set_latency_callback(client, passNoLatency, context)
   }
 
-  /// Removes the callbacks of a deactivated client, so that the server sends it nothing that it might not
-  /// read any more (`ServerTurn`). [control]
+  /// Removes the callbacks of a deactivated client, so that the server sends the client no notification that
+  /// the client might never read (`ServerTurn`). [control]
   static func detach(from client: OpaquePointer) {
     jack_set_freewheel_callback(client, nil, nil)
     jack_set_buffer_size_callback(client, nil, nil)
@@ -132,8 +133,8 @@ struct NoticeBoard: ~Copyable, Sendable {
 @_noLocks @_noAllocation
 private func passNoLatency(_ mode: jack_latency_callback_mode_t, _ context: UnsafeMutableRawPointer?) {}
 
-// Named functions, never closures: a closure literal would carry the isolation of its surroundings into
-// libjack's threads, where Swift's check of it ends the program.
+// The callbacks are named functions, never closures. A closure literal would carry the isolation of its
+// surroundings into libjack's threads, where Swift checks the isolation and ends the program.
 
 private func shared(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<SharedState> {
   context!.assumingMemoryBound(to: SharedState.self)

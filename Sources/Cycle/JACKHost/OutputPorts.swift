@@ -5,12 +5,12 @@ import Glibc
 public import HostSync
 public import TactusChoices
 
-/// An output that the user added, for which JACK shall have a port.
+/// An output that the user added, and that is to have a port in JACK.
 public struct OwnOutput: Hashable, Sendable {
   /// The port's name.
   public var name: String
   public var settings: OutputSettings
-  /// The same meaning as `Settings.offsets`: positive is earlier.
+  /// The output's offset, as in `Settings.offsets`: positive is earlier.
   public var offset: Micros
 
   public init(name: String, settings: OutputSettings, offset: Micros = .zero) {
@@ -19,7 +19,7 @@ public struct OwnOutput: Hashable, Sendable {
     self.offset = offset
   }
 
-  /// The properties of its port that patchbays show.
+  /// The properties of the output's port that patchbays show.
   fileprivate var properties: KeyValuePairs<String, String> {
     let kind = settings.kind
     let (type, signal) =
@@ -41,17 +41,18 @@ public struct OwnOutputPort: Sendable {
   public let output: OwnOutput
   /// Frames from the port to the ear.
   public let latency: UInt32
-  /// nil: the output is not a MIDI clock.
+  /// The figures of a MIDI clock; nil: the output is no MIDI clock.
   public let figures: ClockFigures?
 }
 
 /// Notices when one of our ports gets its first connection, by looking now and then.
 struct Listeners {
-  /// Times that the unconnected port was connected; wraps.
+  /// How often the port was connected while it had no connection; wraps.
   private(set) var count: UInt32 = 0
   private var came: Micros?
   private var areCounted = false
-  /// JACK shows a connection a little before it carries anything.
+  /// How long a connection must have existed before it counts: JACK shows a connection a little before it
+  /// carries anything.
   private static let settlingTime = Micros(100_000)
 
   /// Returns true once for each time that the port became connected, `settlingTime` after it did. [control]
@@ -69,9 +70,9 @@ struct Listeners {
   }
 }
 
-/// The ports of the user's outputs on one server. An output keeps its place in the table, and with it the
-/// audio thread's state, as long as it exists. A port that is taken away lives until the audio thread no
-/// longer uses it. [control]
+/// The ports of the user's outputs on one server. As long as an output exists, it keeps its place in the
+/// table, and so the audio thread keeps the output's state. A port that is removed lives until the audio
+/// thread no longer uses it. [control]
 final class OutputPorts {
   private struct Open {
     var output: OwnOutput
@@ -91,15 +92,15 @@ final class OutputPorts {
   private let shared: UnsafePointer<SharedState>
   private let reader: LatencyReader
   private var open: [Open] = []
-  /// MIDI clocks to be removed, switched off first so that their receivers get a Stop; `table`: the table
-  /// that says so.
+  /// MIDI clocks that are to be removed. They are switched off first, so that their receivers get a Stop.
+  /// `table` is the number of the table in which they are off.
   private var silenced: [(output: Open, table: UInt32)] = []
   private var leaving: LeavingPorts
   private var count: UInt32 = 0
   private var wanted: [OwnOutput] = []
   private var clockListeners = Listeners()
 
-  /// Before the client is active.
+  /// Call this initializer before the client is active.
   init(client: OpaquePointer, shared: UnsafePointer<SharedState>, reader: LatencyReader) {
     self.client = client
     self.shared = shared
@@ -111,8 +112,8 @@ final class OutputPorts {
     publish()
   }
 
-  /// Registers missing ports, removes unwanted ones and gives the others their settings. A port that JACK
-  /// refuses is tried again when others have gone.
+  /// Registers missing ports, removes unwanted ports and gives all others their settings. If JACK refuses a
+  /// port, `step` tries again when other ports have gone.
   func carry(_ wanted: [OwnOutput]) {
     self.wanted = wanted
     open += silenced.filter { wanted.contains(where: $0.output.canBe) }.map(\.output)
@@ -143,8 +144,8 @@ final class OutputPorts {
     silenced.append((last, leaving.comingNumber))
   }
 
-  /// Looks for changed latencies, for new connections of MIDI clocks (`clock` is the standing one), and for
-  /// ports that the audio thread no longer uses.
+  /// Looks for changed latencies, for new connections of MIDI clocks (`clock` is the standing MIDI clock),
+  /// and for ports that the audio thread no longer uses.
   func step(clock: OpaquePointer?, at now: Micros) {
     if clockListeners.haveCome(areThere: jack_port_connected(clock) > 0, at: now) {
       shared.pointee.clockConnections.wrappingAdd(1, ordering: .relaxed)
@@ -165,8 +166,8 @@ final class OutputPorts {
     if isNews { publish() }
   }
 
-  /// Sends Stop on all MIDI clocks before the ports go: their receivers would wait for the next clock for
-  /// ever. Waits for one whole cycle, if cycles still run.
+  /// Sends Stop on all MIDI clocks before their ports go: the receivers would wait for the next clock message
+  /// for ever. Waits until one whole cycle has run, if cycles still run.
   func stopMachines() {
     carry([])
     shared.pointee.isLeaving.store(true, ordering: .relaxed)
@@ -174,17 +175,17 @@ final class OutputPorts {
     for _ in 0..<500 where shared.pointee.cycles.load(ordering: .relaxed) &- before < 2 { usleep(1_000) }
   }
 
-  /// Removes the ports' metadata; call it before the ports go.
+  /// Removes the ports' metadata. Call this before the ports are unregistered.
   func forget() { PortProperties(client: client).forget(all.map(\.handle)) }
 
-  /// All outputs with a port, including those to be removed.
+  /// All outputs with a port, including the MIDI clocks that are to be removed.
   private var all: [Open] { open + silenced.map(\.output) }
 
   var isConnected: Bool { open.contains { jack_port_connected($0.handle) > 0 } }
 
   var named: [(String, OpaquePointer)] { open.map { ($0.output.name, $0.handle) } }
 
-  /// The names of the clicks among them.
+  /// The names of the user's outputs that are clicks.
   var clicks: [String] {
     open.filter { if case .click = $0.output.settings { true } else { false } }.map(\.output.name)
   }

@@ -3,11 +3,12 @@ import CTactusJACK
 import HostSync
 import TactusChoices
 
-/// The user's outputs as the audio thread sees them: it gets the table whole and never changes it. [audio]
+/// The user's outputs as the audio thread sees them. The audio thread gets the table whole and never changes
+/// it. [audio]
 struct OutputTable: BitwiseCopyable {
   static var limit: Int { OutputSettings.limit }
 
-  /// A new number for each table.
+  /// Each published table has a new number.
   var number: UInt32 = 0
   /// No place at or after this index holds an output.
   var used = 0
@@ -39,7 +40,7 @@ extension AudioCycle {
       place += 1
     }
     figuresAge &+= frames
-    // The control thread reads them no more often than every 20 ms.
+    // The control thread reads the figures no more often than every 20 ms.
     if figuresAge >= source.shared.pointee.board.sampleRate / 50 { tellFigures() }
   }
 

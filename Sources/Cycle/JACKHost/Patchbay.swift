@@ -4,17 +4,18 @@ public import TactusChoices
 
 /// Remembers our connections while a server runs, and restores them when it has returned.
 struct Patchbay {
-  /// Other programs return after the server, some of them late.
+  /// How long missing connections are restored after the server's return. Other programs return after the
+  /// server, some of them late.
   private static let restoreFor = Micros(30_000_000)
   private static let restoreInterval = Micros(100_000)
-  /// How long we keep looking after a change: a new port may not be ready for a connection yet, and a cut
-  /// connection may still look connected.
+  /// How long we keep looking at the connections after a change: a new port may not be ready for a connection
+  /// yet, and a cut connection may still look connected.
   private static let settling = Micros(2_000_000)
 
   private var memory = ConnectionMemory()
   private var missing: Set<Connection> = []
-  /// Connections asked for and not made yet. They have no time limit: a session's other programs may start at
-  /// any time.
+  /// Connections that were asked for and are not made yet. They have no time limit: a session's other
+  /// programs may start at any time.
   private var wished: Set<Connection> = []
   private var standing = StandingConnections()
   /// The click's cables that `connectClick` has made.
@@ -27,7 +28,7 @@ struct Patchbay {
   /// Present, remembered and wished connections.
   var known: Set<Connection> { memory.remembered.union(wished) }
 
-  /// Returns false if there are too many.
+  /// Returns false if there would be too many wished connections.
   mutating func wish(for connections: Set<Connection>) -> Bool {
     let all = wished.union(connections)
     guard all.count <= ConnectionMemory.limit else { return false }
@@ -67,8 +68,8 @@ struct Patchbay {
     nextLook = now
   }
 
-  /// Whether to look now. JACK notifies us when ports and connections change, but jack2 does so a cycle or
-  /// more before the change is visible. Without a change we do not look.
+  /// Whether to look at the connections now. JACK notifies us when ports and connections change, but jack2
+  /// does so a cycle or more before the change is visible. Without a change we do not look.
   mutating func isLookDue(graphChanged: Bool, at now: Micros) -> Bool {
     let isChange = graphChanged || isNew
     isNew = false
@@ -82,7 +83,7 @@ struct Patchbay {
   /// [control]
   mutating func step(on client: RunningClient, graphChanged: Bool, at now: Micros) {
     guard isLookDue(graphChanged: graphChanged, at: now) else { return }
-    // Each connection is made once only: if it is cut afterwards, the user wanted that.
+    // Make each connection only once: if a connection is cut afterwards, the user wanted that.
     for connection in missing where client.connect(connection) { missing.remove(connection) }
     for connection in wished where client.connect(connection) { wished.remove(connection) }
     if !standing.wanted.isEmpty {
@@ -119,17 +120,19 @@ public struct Connection: Hashable, Sendable {
 /// A connection is forgotten only if it stays cut while both of its ports exist: then the user cut it. If a
 /// port is gone as well, its program, its channel or the whole server went down and may return.
 struct ConnectionMemory {
-  /// A server that shuts down properly cuts connections first and unregisters ports after.
+  /// How long a connection must stay cut before it is forgotten. A server that shuts down properly first cuts
+  /// connections and then unregisters ports.
   static let forgetAfter = Micros(1_000_000)
   static let limit = 512
 
   private(set) var remembered: Set<Connection> = []
   private(set) var refusedCount = 0
   private var cutSince: [Connection: Micros] = [:]
-  /// Remembered connections whose port of ours is gone.
+  /// Remembered connections of our ports that are gone.
   private var parted: Set<Connection> = []
 
-  /// `portExists` gets the full names of other programs' ports, and of ours the names without the client's.
+  /// `portExists` gets the full name of another program's port, or the name of our port without our client's
+  /// name.
   mutating func observe(_ present: Set<Connection>, at now: Micros, portExists: (String) -> Bool) {
     for connection in present where !remembered.contains(connection) {
       if remembered.count < Self.limit {
@@ -153,18 +156,19 @@ struct ConnectionMemory {
     }
   }
 
-  /// The connections that a port of ours had before it went, if it has returned: the user did not cut them.
+  /// The connections that our ports had before they went, if the ports have returned. The user did not cut
+  /// these connections.
   mutating func takeReturned(portExists: (String) -> Bool) -> Set<Connection> {
     let returned = parted.filter { portExists($0.port) }
     parted.subtract(returned)
     return returned
   }
 
-  /// Forgets the cuts seen lately: the server's end caused them, not the user.
+  /// Forgets the latest cuts: the server's end caused them, not the user.
   mutating func serverLost() {
     cutSince = [:]
   }
 
-  /// Whether a cut is still being judged, so that another look is needed.
+  /// Whether a connection was cut so lately that only another look shows if the user cut it.
   var isUndecided: Bool { !cutSince.isEmpty }
 }

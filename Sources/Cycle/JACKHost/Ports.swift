@@ -2,8 +2,8 @@
 import CTactusJACK
 public import TactusChoices
 
-/// Our standing ports as JACK shows them. All are registered at start, even if unused: sessions lose the
-/// connections of a port that appears later.
+/// Our standing ports as JACK shows them. All are registered at the start, even if they are not used: a
+/// session manager loses the connections of a port that appears later.
 extension Port {
   public static let all: [Port] = (0..<Int.max).lazy.map(Port.number).prefix { $0 != nil }.compactMap(\.self)
   /// The ports that JACK knows.

@@ -9,15 +9,16 @@ enum ProbableMaster {
     "seq24", "seq66", "klick", "gtklick", "jack_transport_link", "jack-link",
   ]
 
-  /// The only client of such a program, or the only other tactus. nil if there is none, or several; a client
-  /// without ports is not seen.
+  /// The only client that belongs to one of the listed programs or is another tactus. nil if there is no such
+  /// client, or several. A client without ports is not seen.
   static func name(ofPorts ports: [String], neighbours: Set<String>) -> String? {
     let clients = Set(ports.compactMap { $0.split(separator: ":").first.map(String.init) })
     let candidates = clients.filter { neighbours.contains($0) || isKnown($0) }
     return candidates.count == 1 ? candidates.first : nil
   }
 
-  /// "Hydrogen", "hydrogen-01", "Qtractor"; no "musescore".
+  /// Whether the client belongs to a listed program: "Hydrogen", "hydrogen-01" and "Qtractor" do. "musescore"
+  /// does not, although its name begins with "muse".
   private static func isKnown(_ client: String) -> Bool {
     let name = client.lowercased()
     return programs.contains { program in

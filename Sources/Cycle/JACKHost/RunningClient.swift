@@ -25,7 +25,7 @@ final class RunningClient {
   private var wishNumber: UInt32
   /// JACK's delay of its last xrun, in microseconds.
   private var lastDelay: Float
-  /// Until this time, a lateness that the audio thread noticed belongs to an xrun already counted.
+  /// Until this time, a lateness that the audio thread noticed belongs to an xrun that is counted already.
   private var nextLateness = Micros.zero
   private static let latenessSpacing = Micros(60_000)
   private var hasLeft = false
@@ -53,8 +53,8 @@ final class RunningClient {
     cycle.initialize(
       to: AudioCycle(
         client: client.handle, ports: ports, shared: shared, sampleRate: rate, after: before))
-    // The audio thread touches these pages, and libjack locks only its own. A small RLIMIT_MEMLOCK refuses
-    // this; then a machine that is short of memory may page them out.
+    // The audio thread touches this memory, and libjack locks only its own. With a small RLIMIT_MEMLOCK the
+    // system refuses; then a machine that is short of memory may page this memory out.
     mlock(cycle, MemoryLayout<AudioCycle>.size)
     try activate(at: now)
   }
@@ -81,8 +81,8 @@ final class RunningClient {
     }
     jack_deactivate(client.handle)
     NoticeBoard.detach(from: client.handle)
-    // No new notification is sent to us from here on, but one may be on its way. Once we close, we would not
-    // read it, and jackd would wait for ever.
+    // From here on jackd sends us no new notification, but an earlier one may be on its way. If we closed
+    // now, we would not read it, and jackd would wait for ever.
     client.awaitAnswer()
     client.close()
   }
@@ -90,7 +90,8 @@ final class RunningClient {
   private func activate(at now: Micros) throws(JACKError) {
     NoticeBoard.attach(shared, to: client.handle)
     jack_set_process_callback(client.handle, runAudioCycle, cycle)
-    // Before activation: afterwards jack2 does not ask until the next time (facts: jack 3).
+    // Set the sync callback before the activation. jack2 does not ask a callback that is set later the first
+    // time (facts: jack 3).
     jack_set_sync_callback(client.handle, askAudioCycle, cycle)
     ports.describe(on: client.handle)
     compareClocks(at: now)
@@ -116,7 +117,7 @@ final class RunningClient {
 
   var sinks: SinkChoice { watch.sinks }
 
-  /// Clocks, and latencies if anything may have moved them.
+  /// Compares the clocks, counts xruns, and reads the latencies if they may have changed.
   func step(at now: Micros, notices: Notices, sink: ChosenName, shown: SessionProperties) {
     channels.step()
     outputs.step(clock: ports[.clock], at: now)
@@ -130,8 +131,8 @@ final class RunningClient {
     readLatencies(sink, notices, at: now)
   }
 
-  /// jackd reports only the last xrun's delay, in whole microseconds, so that two equal ones look like one.
-  /// Then the audio thread's own notice of lateness shows the second.
+  /// jackd reports only the last xrun's delay, in whole microseconds, so that two xruns with equal delays
+  /// look like one. Then the audio thread's notice of lateness shows the second xrun.
   private func countXruns(at now: Micros, wasLate: Bool) {
     let delay = jack_get_xrun_delayed_usecs(client.handle)
     guard delay != lastDelay || wasLate && now >= nextLateness else { return }
@@ -178,19 +179,19 @@ extension RunningClient {
     }
   }
 
-  /// - Parameter conditionally: only if there is no other master; otherwise replaces it.
+  /// - Parameter conditionally: true: only if there is no other master; false: replaces another master.
   func askForTimebase(conditionally: Bool, at now: Micros) {
     let code = jack_set_timebase_callback(client.handle, conditionally ? 1 : 0, writeTimebase, cycle)
     mastership.asked(wasRefused: code != 0, at: now)
   }
 
-  /// Never from the audio thread: PipeWire takes a lock for it (facts: jack 3).
+  /// Starts the transport. Never call this on the audio thread: PipeWire takes a lock in it (facts: jack 3).
   func play() { jack_transport_start(client.handle) }
 
-  /// See `play`.
+  /// Stops the transport. Never call this on the audio thread either: see `play`.
   func stop() { jack_transport_stop(client.handle) }
 
-  /// Restarts the server's timeout for a held start. Leaves a transport alone that stands or rolls meanwhile.
+  /// Restarts the server's timeout for a held start. Does nothing if the transport stands or rolls by now.
   func holdOn() {
     guard jack_transport_query(client.handle, nil) == JackTransportStarting else { return }
     jack_transport_start(client.handle)
@@ -210,9 +211,9 @@ extension RunningClient {
     jack_transport_reposition(client.handle, &position)
   }
 
-  /// Carries out a wish of the audio thread, once, and only if it is still open. Until the timebase master
-  /// has answered, JACK shows the bar and beat that come with the locate for a cycle: `showing`, or else the
-  /// present ones.
+  /// Carries out a wish of the audio thread, once, and only if the wish is still open. JACK shows the bar and
+  /// beat that come with the locate for one cycle, until the timebase master has answered. They are `bbt`, or
+  /// else the present bar and beat.
   func fulfil(_ wish: TransportWish, showing bbt: BBT?) {
     guard wish.number != wishNumber else { return }
     var position = jack_position_t()
@@ -243,12 +244,12 @@ extension RunningClient {
     return found
   }
 
-  /// Reads only the server's shared memory, so it may be called often.
+  /// Whether any of our ports is connected. Reads only the server's shared memory, so it may be called often.
   var isConnected: Bool { Port.registered.contains(where: isConnected) || outputs.isConnected }
 
   func isConnected(_ port: Port) -> Bool { jack_port_connected(ports[port]) > 0 }
 
-  /// All clients' ports.
+  /// The ports of all clients.
   var portsSeen: StandingConnections.Seen {
     .init(
       outputs: client.ports(JackPortIsOutput), inputs: client.ports(JackPortIsInput),
@@ -279,7 +280,7 @@ extension RunningClient {
     return isOutput ? connect(from: ours, to: connection.other) : connect(from: connection.other, to: ours)
   }
 
-  /// A name without a colon is a port of ours.
+  /// Whether this port exists. A name without a colon is a port of ours.
   func exists(port name: String) -> Bool { client.exists(port: fullName(of: name)) }
 
   private func fullName(of port: String) -> String { port.contains(":") ? port : client.name + ":" + port }

@@ -4,8 +4,8 @@ import Glibc
 
 /// Lets libjack start a server, with the command line in the user's `.jackdrc`. [control]
 ///
-/// jack2's libjack adds the server's name and `-T`, so the server ends with its last client. Without such a
-/// file, libjack would try `jackd -d alsa` on the first sound card; we don't let it guess.
+/// jack2's libjack adds the server's name and `-T`, so the server ends with its last client. Without a
+/// `.jackdrc`, libjack would try `jackd -d alsa` on the first sound card; we don't let it guess.
 public enum ServerStart {
   /// Why no server was started.
   public enum Obstacle: Equatable, Sendable {
@@ -15,11 +15,12 @@ public enum ServerStart {
     case forbidden
     /// PipeWire's libjack starts no server.
     case pipeWire
-    /// The command in that file started no server within libjack's six seconds.
+    /// The command in `file` started no server within libjack's six seconds.
     case inVain(file: String)
   }
 
-  /// The file with the command that starts a server, at libjack's places; nil if there is none.
+  /// The file with the command that starts a server, in a place where libjack looks; nil if there is no such
+  /// file.
   public static var file: String? {
     let home = getenv("HOME").map { String(cString: $0) + "/.jackdrc" }
     return ([home].compactMap(\.self) + ["/etc/jackdrc"]).first { access($0, R_OK) == 0 }
@@ -49,13 +50,14 @@ public enum ServerStart {
   }
 }
 
-/// Whether the process forked now becomes the server. Only the control thread uses it.
+/// Whether a process that is forked now becomes the server. Only the control thread uses this variable.
 nonisolated(unsafe) private var isStarting = false
 
 private let childrenAreDetached = pthread_atfork(nil, nil, detachServer) == 0
 
-/// Runs in libjack's child before it becomes the server. Otherwise the server would write into the terminal
-/// view for as long as it runs, keep our stdout pipe open, and inherit the signals that we block or ignore.
+/// Runs in libjack's child process before the child becomes the server. Otherwise the server would write into
+/// the terminal view for as long as it runs, keep our stdout pipe open, and inherit the signals that we block
+/// or ignore.
 private func detachServer() {
   guard isStarting else { return }
   let nothing = open("/dev/null", O_RDWR)

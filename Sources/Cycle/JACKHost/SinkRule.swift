@@ -4,20 +4,21 @@ import TactusChoices
 /// The sinks whose latency counts for other programs' sound, and the reason for the choice.
 public struct SinkChoice: Hashable, Sendable {
   public enum Reason: Hashable, Sendable {
-    /// The user has named them.
+    /// The user has named these sinks.
     case named
-    /// This click (the port's name without its client's) is heard there.
+    /// This click of ours is heard at these sinks. The text is the click port's name without the client's
+    /// name.
     case click(String)
-    /// JACK programs play there, and no click is heard anywhere.
+    /// JACK programs play to these sinks, and no click of ours reaches any sink.
     case programs
-    /// The sinks counted when the transport began to move, and a program still plays there.
+    /// These sinks counted when the transport began to move, and a program still plays to them.
     case kept
-    /// No JACK program plays anywhere, so all sinks count.
+    /// No JACK program plays to any sink, so all sinks count.
     case nobody
   }
 
   public var reason: Reason
-  /// Full names of inputs.
+  /// The full names of the sinks, which are input ports.
   public var ports: [String]
   /// Whether the user has named sinks of which none exists.
   public var isNameMissing = false
@@ -34,7 +35,7 @@ public struct SinkChoice: Hashable, Sendable {
   }
 }
 
-/// A server's audio ports and connections, as far as the rule needs them; full names.
+/// A server's audio ports and connections, as far as `SinkRule` needs them. All port names are full names.
 protocol SinkGraph {
   /// Every input.
   var inputs: [String] { get }
@@ -43,7 +44,7 @@ protocol SinkGraph {
   func outputs(of client: String) -> [String]
   func inputs(behind output: String) -> [String]
   func outputs(before input: String) -> [String]
-  /// Whether its client passes on nothing that arrives at this input.
+  /// Whether the input's client passes on nothing that arrives at this input.
   func isTerminal(input: String) -> Bool
   /// Whether this output belongs to a desktop program and not to a JACK program.
   func isDesktop(output: String) -> Bool
@@ -86,7 +87,8 @@ enum SinkRule {
       ? SinkChoice(reason: .nobody, ports: graph.sinks) : SinkChoice(reason: .programs, ports: played)
   }
 
-  /// The sinks that an output reaches through the fewest other clients. Connections beyond them don't matter.
+  /// The sinks that an output reaches through the fewest other clients. Connections behind these sinks don't
+  /// matter.
   private static func nearest(to output: String, in graph: some SinkGraph) -> [String] {
     var outputs = [output]
     var seen: Set = [clientName(ofPort: output)]

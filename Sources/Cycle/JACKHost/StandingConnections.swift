@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import TactusChoices
 
-/// A connection that is to be there whenever both of its ports are.
+/// A connection that is to exist whenever both of its ports exist.
 public enum StandingConnection: Hashable, Sendable {
-  /// Two ports, in either direction: full names, or a port of ours without the client's name; `*` stands for
-  /// anything.
+  /// Two ports, in either order: each by its full name, or one of ours without the client's name. `*` stands
+  /// for any text.
   case ports(String, String)
   /// The click on the first two playback ports of the sound card.
   case clickToSpeakers
@@ -18,7 +18,7 @@ public enum StandingConnection: Hashable, Sendable {
 /// Makes the standing connections: each pair once, whenever both of its ports have appeared. A connection
 /// that the user cuts stays cut until one of its ports, or the server, has gone and returned.
 struct StandingConnections {
-  /// Most pairs: two patterns that match everything would yield thousands.
+  /// The greatest number of pairs. Two patterns that match everything would yield thousands.
   static let limit = 512
 
   struct Seen {
@@ -34,7 +34,7 @@ struct StandingConnections {
 
   private(set) var wanted: [StandingConnection] = []
   private var made: Set<Pair> = []
-  /// Pairs beyond the limit at the last look.
+  /// The number of pairs beyond the limit at the last look.
   private(set) var refusedCount = 0
 
   mutating func want(_ connections: [StandingConnection]) {
@@ -73,15 +73,15 @@ struct StandingConnections {
     ]
   }
 
-  /// The click's cables that were made, and whose ports are still there.
+  /// The click's cables that were made and whose ports still exist.
   func madeOfClick(client: String) -> [Connection] {
     [Port.click1, .click2].flatMap { port in
       made.filter { $0.output == "\(client):\(port.name)" }.map { Connection(port: port, other: $0.input) }
     }
   }
 
-  /// The outputs and inputs to be connected, each with each. They are not expanded to pairs, of which there
-  /// may be a million.
+  /// The outputs and inputs that are to be connected, each output with each input. They are not expanded to
+  /// pairs: there may be a million pairs.
   private func ends(
     _ connection: StandingConnection, _ seen: Seen, _ client: String
   ) -> [(outputs: [String], inputs: [String])] {

@@ -3,8 +3,8 @@ import BeatMath
 import CTactusJACK
 
 /// JACK's timeout for slow clients that hold a start: one number for the whole server. A start that we hold
-/// must be over by then. But a program that never gets ready delays all others for that time, so we keep the
-/// usual limit wherever it suffices. [control]
+/// must end before the timeout. But a program that never gets ready delays all others until the timeout, so
+/// we keep the usual limit wherever it suffices. [control]
 struct SyncLimit {
   private let client: OpaquePointer
   let implementation = JACKImplementation.loaded

@@ -4,7 +4,8 @@ import Glibc
 import LinkSystem
 import Synchronization
 
-/// Judges whether JACK still answers, from the audio cycles and from the times of our own looks at them.
+/// Decides whether JACK still answers, from the number of audio cycles and from the times at which we looked
+/// at it.
 ///
 /// A server that was stopped sends no signal, and each call to it blocks while it stays silent. So we call
 /// only a server that has just run a cycle. If this process itself was stopped (by a debugger or a freezer),
@@ -20,11 +21,13 @@ struct Watchdog {
     case standstill(Micros)
   }
 
-  /// The longest cycle, 8192 frames at 22050 Hz, is 372 ms.
+  /// The time without a cycle after which the server is silent. The longest cycle, 8192 frames at 22050 Hz,
+  /// is 372 ms.
   static let longestSilence = Micros(1_500_000)
   /// Time without a cycle, in addition to three cycles, after which we ask the server nothing.
   static let hesitation = Micros(50_000)
-  /// Longer than jackd's timeout for a client, half a second.
+  /// If two looks are further apart than this, this process may have been stopped. The limit is longer than
+  /// jackd's timeout for a client, half a second.
   static let longestGap = Micros(600_000)
 
   private var cycles: UInt?
@@ -37,8 +40,9 @@ struct Watchdog {
   /// Whether a cycle ran since the first look.
   private(set) var hasCycled = false
 
-  /// Looks once; call it every 20 ms or so. `cycle`: the length of a cycle in microseconds, 0 if unknown.
-  /// `waited`: the total time spent waiting for JACK, which does not count as a standstill of ours.
+  /// Looks once at the number of cycles; call it every 20 ms or so. `cycle`: the length of a cycle in
+  /// microseconds, 0 if unknown. `waited`: the total time spent waiting for JACK, which does not count as a
+  /// standstill of ours.
   mutating func poll(cycles now: UInt, of cycle: Double, at time: Micros, waited: Micros) -> Finding {
     let gap = time - lastLook
     let lost = gap - (waited - lastWait)
@@ -76,7 +80,7 @@ public enum Question {
   /// Total time spent in calls, in microseconds.
   private static let waited = Atomic<Int64>(0)
 
-  /// [any]
+  /// Whether a call is under way. [any]
   public static var isOpen: Bool { since.load(ordering: .relaxed) != 0 }
 
   /// Whether the present call has taken so long that the server must be silent. [any]
@@ -87,7 +91,8 @@ public enum Question {
 
   static var totalWait: Micros { Micros(waited.load(ordering: .relaxed)) }
 
-  /// Runs `question` and measures the time it takes. A nested call belongs to the outer one. [control]
+  /// Runs `question` and measures the time it takes. The time of a nested question counts as part of the
+  /// outer question. [control]
   static func ask<Answer, Failure: Error>(_ question: () throws(Failure) -> Answer) throws(Failure) -> Answer
   {
     guard !isOpen else { return try question() }
