@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The place of a song's bars, in 32nds from its start. A change of meter comes with a bar line, and the bars
-/// before it keep their numbers.
+/// The places of a song's bars, in 32nds from the song's start. A change of meter comes at a bar line, and
+/// the bars before that line keep their numbers.
 ///
-/// Only the last change is known, because it still sounds. Before that change all bars have the earlier
-/// length, and a song that starts again counts in its meter from the beginning.
+/// Only the last change of meter is known: earlier bars no longer sound. All bars before that change have the
+/// length that they had just before it. A song that starts again counts in its present meter from the
+/// beginning.
 public struct Bars: Hashable, Sendable, BitwiseCopyable {
-  /// Bars of one length, from a bar line on.
+  /// A row of bars that have the same length, from a bar line on.
   private struct Stretch: Hashable, BitwiseCopyable {
-    /// The beginning of the first bar, and the number of bars before it.
+    /// The beginning of the first bar in 32nds, and the number of bars before that bar.
     var first: Int64 = 0
     var number: Int64 = 0
     var meter: Meter
@@ -24,14 +25,14 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     before = present
   }
 
-  /// Bars of one length that begin at `origin`.
+  /// Bars that all have the same length. The first one begins at `origin`.
   public init(_ meter: Meter, countedFrom origin: Int64) {
     self.init(meter)
     present.first = origin
     before = present
   }
 
-  /// The meter from the last change on, and the place of that change.
+  /// The meter from the last change on. `first` is the place of that change.
   public var meter: Meter {
     @_noLocks @_noAllocation get { present.meter }
   }
@@ -46,7 +47,7 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public func meter(at place: Int64) -> Meter { stretch(at: place).meter }
 
-  /// The beginning of the first bar, if all bars were as long as the one that contains `place`.
+  /// The place at which the first bar would begin if all bars were as long as the bar that contains `place`.
   public func origin(at place: Int64) -> Int64 {
     let stretch = stretch(at: place)
     return stretch.first &- stretch.number &* stretch.meter.bar
@@ -64,7 +65,8 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     return (stretch.meter, stretch.number &+ bar, from &- bar &* length)
   }
 
-  /// The bar, the note in it, and the rest in 32nds, all from 0; bars before the song are below 0.
+  /// The number of the bar, the number of the note within the bar, and the 32nds since that note began, all
+  /// from 0. The bars before the song have negative numbers.
   @_noLocks @_noAllocation
   public func place(of place: Int64) -> (bar: Int64, note: Int64, rest: Int64) {
     let here = inBar(of: place)
@@ -80,18 +82,19 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     return (here.bar, here.note, passed / Double(meter(at: whole).note))
   }
 
-  /// The first bar line that is not before this beat, in 32nds.
+  /// The first bar line at or after this beat, in 32nds.
   @_noLocks @_noAllocation
   public func line(atOrAfter beat: Double) -> Int64 {
     let whole = 0 &- ThirtySeconds.before(0 - beat)
     let here = inBar(of: whole)
     guard here.inBar > 0 else { return whole }
     let next = whole &- here.inBar &+ here.meter.bar
-    // A change cuts no bar, so its line belongs to both meters.
+    // A change of meter cuts no bar, so the bar line of the change belongs to both meters.
     return whole < present.first ? min(next, present.first) : next
   }
 
-  /// The place within a group of `span` bars, counted from the group's first, and the group's length.
+  /// The place within a group of `span` bars, counted from the group's first bar line, and the group's
+  /// length.
   @_noLocks @_noAllocation
   public func place(of place: Int64, inBars span: Int64) -> (place: Int64, length: Int64) {
     let here = inBar(of: place)
@@ -114,7 +117,7 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
   public mutating func change(to meter: Meter, at beat: Double) {
     guard meter != present.meter else { return }
     let half = ThirtySeconds.beats(present.meter.grain) / 2
-    // The last change has not come yet, or just now: replace its meter.
+    // The last change of meter has not come yet, or came just now: replace its meter.
     guard beat >= ThirtySeconds.beats(present.first) + half else {
       present.meter = meter
       return

@@ -3,16 +3,16 @@ public import BeatMath
 
 /// The user's shift of our outputs' phase by hand; the session goes on as it is.
 public struct BendSettings: Hashable, Sendable, BitwiseCopyable {
-  /// Per cent by which the outputs run faster than the session while a control is held; negative: slower.
-  /// Within `most`.
+  /// Per cent by which the outputs run faster than the session while the user holds a control; negative:
+  /// slower. Within +-`most`.
   public var percent = 0.0
-  /// The sum of all turns since the program's start, negative for backwards. The outputs follow as fast as
-  /// `most` lets them.
+  /// The sum of all the user's turns of a knob since the program's start; negative: later. The outputs follow
+  /// this sum as fast as `most` allows.
   public var turned = Micros(0)
   /// Counts the requests to return to the session.
   public var returns: UInt32 = 0
 
-  /// Per cent; the fastest bend, as far as a turntable's pitch fader goes.
+  /// The fastest bend in per cent. It is the range of a turntable's pitch fader.
   public static var most: Double {
     @_noLocks @_noAllocation get { 10 }
   }

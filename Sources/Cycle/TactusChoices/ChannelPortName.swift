@@ -4,7 +4,7 @@
 public enum ChannelPortName {
   /// The prefix of a channel that we send.
   public static var sent: StaticString { "send_" }
-  /// The suffix of the left port of a stereo channel; then that of the right one.
+  /// The suffix of the left port of a stereo channel. `right` is the suffix of the right port.
   public static var left: StaticString { "_l" }
   public static var right: StaticString { "_r" }
 

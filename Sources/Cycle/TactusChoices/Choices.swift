@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-// The user's choices as plain values: each type and each default exists here and nowhere else. A setting that
-// can change while music plays is a choice; a setting that only a start can change is configuration. The
-// audio thread reads these in each cycle, so they contain no strings, no key paths, no heap.
+// The user's choices as plain values: each type and each default value exists here and nowhere else. A
+// setting that can change while music plays is a choice; a setting that only a start can change is
+// configuration. The audio thread reads the choices in each cycle, so they contain no strings, no key paths
+// and no heap memory.
 
-/// The choices that matter inside a cycle. Replaced as a whole; every field takes effect in the next cycle.
+/// The choices that matter inside a cycle. They are replaced as a whole and take effect in the next cycle.
 public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var meter = Meter()
   public var ownQuantum = Quantum.bar
   public var click = ClickSettings()
   public var clock = ClockSettings()
   public var pulse = PulseSettings()
-  /// Added to the time at which a port is heard. Positive: the port is heard later than JACK's latencies say
-  /// (an amplifier across the stage, an unreported converter), so we send earlier. nil: the same as for the
-  /// port that it follows.
+  /// The offset that is added to the time at which a port is heard. Positive: the port is heard later than
+  /// JACK's latencies say (an amplifier across the stage, an unreported converter), so we send earlier. nil:
+  /// the offset of `Port.follows` holds.
   public var offsets = PerPort<Micros?>(repeating: Micros(0))
   public var launch = LaunchSettings()
   /// The boundary that a stop waits for if the user asks tactus for it.
   public var stop = LaunchMoment.now
   public var stopPlace = StopPlace.here
   public var correction = Correction.off
-  /// A lag below this is not corrected.
+  /// The smallest lag of a host that is corrected.
   public var correctAbove = Micros(3000)
-  /// Takes part in the Link session. While the program rests, it leaves the network in any case.
+  /// Whether tactus takes part in the Link session. While the program rests, it leaves the network in any
+  /// case.
   public var isLinkEnabled = true
   public var lead = Lead.link
-  /// The host is the clock: the session's grid is moved to the host's beat even when others share it.
+  /// Whether the session's grid is moved to a leading host's beat even if other peers share the session.
   public var hostIsTheClock = false
-  /// A start or stop of the transport starts or stops the session. The opposite direction is the program's
-  /// part.
+  /// Whether the transport's starts and stops go to the session; TactusApp does the opposite direction.
   public var syncsStartStop = false
-  /// The wish to record. JACK's transport cannot express it; machine control can, and DAWs obey it (Ardour,
-  /// Qtractor).
+  /// Whether the user wants to record. JACK's transport cannot express this wish. MIDI Machine Control can,
+  /// and some DAWs obey it (Ardour, Qtractor).
   public var records = false
-  /// The page for browsers can be reached from the networks that this machine is on.
+  /// Whether browsers can reach the page from the networks that this machine is on.
   public var opensPage = false
   public var audio = AudioSettings()
-  /// Shows the tick's fraction beside `tick` while we are timebase master. Off: jack2 then drops the locates
-  /// of programs that send back the position that they read.
+  /// Whether we show the tick's fraction beside `tick` while we are timebase master. By default we do not:
+  /// jack2 would drop the locates of programs that send back the position that they read.
   public var showsFineTicks = false
   public var far = FarChoices()
   public var bend = BendSettings()
-  /// Where other programs are heard: a JACK client or port, in which `*` stands for anything. For the control
-  /// thread.
+  /// The JACK client or port at which other programs are heard (`*`: any text). For the control thread.
   public var sink = ChosenName()
-  /// The next change that waits for its beat; the control surface says which.
+  /// The next change that waits for its beat. The control surface chooses it.
   public var queued: QueuedChange?
 
   public init() {
@@ -53,7 +53,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
     offsets[.run] = nil
   }
 
-  /// Beats after which the session's grid repeats, for launches and for bars while nothing rolls.
+  /// The beats after which the session's grid repeats, for launches, and for bars while nothing rolls.
   public var quantum: Double {
     @_noLocks @_noAllocation get {
       switch ownQuantum {
@@ -64,7 +64,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
     set { ownQuantum = .beats(newValue) }
   }
 
-  /// The grid that a start waits for, and a locate lands on; zero: none.
+  /// The length of the grid that a start waits for and that a locate lands on; zero: no grid.
   public var launchStep: Beats {
     @_noLocks @_noAllocation get {
       switch launch.moment {
@@ -75,8 +75,8 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// The bars while nothing rolls: those of the meter, if it fits the grid that peers share; otherwise bars
-  /// of that grid.
+  /// The meter of the bars while nothing rolls: `meter`, if it fits the grid that peers share; otherwise a
+  /// meter whose bars fill that grid.
   public var standingMeter: Meter {
     @_noLocks @_noAllocation get {
       guard case .beats(let beats) = ownQuantum else { return meter }
@@ -84,7 +84,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  /// The count-in that a start waits for: the longest of all outputs.
+  /// The count-in that a start waits for: the longest count-in of all outputs.
   public var countIn: Beats {
     @_noLocks @_noAllocation get { countIn(bars: max(launch.countIn, launch.othersCountIn)) }
   }
@@ -94,7 +94,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
     LaunchSettings.countIn(bars: bars, in: meter)
   }
 
-  /// The offset that holds for this port. Inlined, so that a call does not copy all settings.
+  /// The offset that holds for this port. The function is inlined, so that a call does not copy all settings.
   @inlinable @_noLocks @_noAllocation
   public func offset(of port: Port) -> Micros {
     if let own = offsets[port] { return own }
@@ -103,28 +103,28 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The owner of tempo and beat.
+/// Which side leads with its tempo and beat.
 public enum Lead: UInt8, Sendable, BitwiseCopyable {
   /// The session leads: we show it as bar and beat on JACK's transport.
   case link
-  /// Another JACK client leads as timebase master: its tempo and beat go into the session.
+  /// Another JACK client leads as timebase master: the client's tempo and beat go into the session.
   case host
   /// `host` while another client is master, `link` otherwise.
   case auto
-  /// A sequencer leads by its MIDI clock at `control`: its tempo and beat go into the session.
+  /// A sequencer leads by its MIDI clock at the port `control`: its tempo and beat go into the session.
   case midi
 }
 
 /// The time when a click or a clock runs, if it is on.
 public enum RunsWhen: UInt8, Sendable, BitwiseCopyable {
-  /// Follows the session whether the transport rolls or not.
+  /// The click or clock follows the session whether the transport rolls or not.
   case always
   case rolling
 }
 
 /// The built-in sounds.
 public enum ClickSound: UInt8, Sendable, BitwiseCopyable {
-  /// Two sine tones, a fourth apart.
+  /// Sine tones; an accent is a fifth higher.
   case beep
   /// A wood block.
   case wood
@@ -138,11 +138,12 @@ public struct ClickSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn: Bool
   public var when = RunsWhen.always
   public var sound = ClickSound.beep
-  /// Linear; 0...8.
+  /// The click's gain as a linear factor, 0...8.
   public var gain: Float = 0.5
   /// Clicks for each note of the meter, 1...8.
   public var subdivision: Int32 = 1
-  /// Empty: an accent on the bar's first beat, then beats; subdivisions are softer.
+  /// The clicks of a bar. An empty pattern gives an accent on the bar's first beat, plain beats after it, and
+  /// softer subdivisions.
   public var pattern = Pattern()
 
   /// A click that a user has added is on as long as it exists.
@@ -151,18 +152,18 @@ public struct ClickSettings: Hashable, Sendable, BitwiseCopyable {
 
 public struct ClockSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = true
-  /// `always`: clocks go out while the transport stands, too, so that hardware stays locked.
+  /// With `always`, clocks go out while the transport stands, too, so that hardware keeps its tempo.
   public var when = RunsWhen.rolling
   /// The time that a receiver gets between a song position and Continue, if the grid leaves room for it.
   public var settle = Micros(100_000)
-  /// Clocks a beat, 6...96: 24, or a multiple or a part of it, so that a machine plays faster or slower.
+  /// Clock messages in a beat, 6...96: 24, or another number to make the machine faster or slower.
   public var perBeat: Int32 = 24
-  /// Sends Start, Stop and Continue; otherwise clocks alone.
+  /// Whether Start, Stop and Continue are sent; if not, the output sends clock messages alone.
   public var sendsTransport = true
-  /// Sends song position and Continue; otherwise a start in the middle of a song is a Start on its next bar.
+  /// Whether song position and Continue are sent. If not, a start within a song is a Start on its next bar.
   public var sendsPosition = true
-  /// Off: this receiver alone is stopped. When it is switched on while the song rolls, it starts with the
-  /// next bar.
+  /// Whether this receiver plays. If `plays` is switched off, this receiver alone is stopped. If it is
+  /// switched on while the song rolls, the receiver starts with the next bar.
   public var plays = true
 
   public init() {}
@@ -172,7 +173,7 @@ public struct ClockSettings: Hashable, Sendable, BitwiseCopyable {
 public enum PulseRate: UInt8, Sendable, BitwiseCopyable {
   case bar, one, two, four, twentyFour, fortyEight
 
-  /// nil: once a bar.
+  /// The number of pulses in a beat; nil: once a bar.
   public var perBeat: Int64? {
     @_noLocks @_noAllocation get {
       switch self {
@@ -190,8 +191,8 @@ public enum PulseRate: UInt8, Sendable, BitwiseCopyable {
 public struct PulseSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = true
   public var rate = PulseRate.one
-  /// `always`: the pulse follows the session whether the transport rolls or not; `run` shows whether it
-  /// rolls.
+  /// When pulses go out. With `always` they follow the session whether the transport rolls or not; the port
+  /// `run` shows whether the transport rolls.
   public var when = RunsWhen.always
 
   public init() {}
@@ -204,11 +205,11 @@ public enum LaunchMoment: UInt8, Sendable, BitwiseCopyable {
 
 /// The accuracy with which the song's start position is heard on its beat.
 public enum Alignment: UInt8, Sendable, BitwiseCopyable {
-  /// In the nearest cycle: at most half a period off.
+  /// The song starts in the cycle nearest to the beat, at most half a period off.
   case nearest
-  /// To the frame: the transport is first sent back by less than a period. If a boundary is too near for
-  /// that, the start takes the next one. A start from the song's first period has no room before it, and is
-  /// like `nearest`.
+  /// The song's start is exact to the frame: the transport is first sent back by less than a period. If the
+  /// boundary is too near for that, the start waits for the next boundary. A start from the song's first
+  /// period cannot be sent back, so it is like `nearest`.
   case exact
 }
 
@@ -216,8 +217,8 @@ public enum Alignment: UInt8, Sendable, BitwiseCopyable {
 public enum LaunchWait: UInt8, Sendable, BitwiseCopyable {
   /// JACK's transport is starting: every slow client can get ready meanwhile.
   case starting
-  /// JACK's transport stands until shortly before the beat: for programs that already play while it is
-  /// starting.
+  /// JACK's transport stands until shortly before the beat. This is for programs that already play while the
+  /// transport is starting.
   case stopped
 }
 
@@ -234,16 +235,18 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
     Beats(micros: Int64(min(mostCountIn, max(0, bars))) &* meter.length.micros)
   }
 
-  /// Whole bars of clicks before a start, which waits for them; up to `mostCountIn`. None before a start that
-  /// waits for nothing; before a peer's start, the part that is left until the peer's time.
+  /// The number of whole bars of clicks before a start, up to `mostCountIn`. The start waits for them. A
+  /// start that waits for no boundary has no count-in. Before a peer's start, only the part that fits before
+  /// the peer's time is heard.
   public var countIn: Int32 = 0
   /// The longest count-in that one of the user's own outputs has.
   public var othersCountIn: Int32 = 0
-  /// A transport that waits longer looks broken. JACK's own timeout must be longer than this.
+  /// The longest wait for a boundary: a transport that waits longer looks broken. JACK's own timeout must be
+  /// longer than this.
   public var longestWait = Micros(30_000_000)
 
-  /// The longest wait for a peer's start, in microseconds. The peer has fixed its time, so only an absurd
-  /// time ends the wait.
+  /// The longest wait for a peer's start, in microseconds. The peer has fixed the time of its start, so only
+  /// an absurd time ends the wait.
   public static var longestPeersWait: Double {
     @_noLocks @_noAllocation get { 900e6 }
   }
@@ -257,8 +260,8 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
   public init() {}
 }
 
-/// The correction of a host that counts frames and has drifted from the session: only a report, or a locate
-/// to its right place at the next bar line.
+/// What happens to a host that counts frames and has drifted from the session. `off`: tactus only reports the
+/// lag. `locate`: tactus locates the transport to the right place at the next bar line.
 public enum Correction: UInt8, Sendable, BitwiseCopyable {
   case off, locate
 }
@@ -266,9 +269,9 @@ public enum Correction: UInt8, Sendable, BitwiseCopyable {
 /// Channels of audio between the session's peers.
 public struct AudioSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = false
-  /// The name of this computer that peers show. For the control thread.
+  /// The name of this computer that peers show. Only the control thread uses it.
   public var peerName = ChosenName()
-  /// How much later than at its beat a channel is heard.
+  /// The time by which a received channel is heard later than the beat of its stamp.
   public var delay = AudioDelay.auto
   /// The time by which sound at our inputs was played earlier than JACK's latencies say.
   public var sendOffset = Micros(0)

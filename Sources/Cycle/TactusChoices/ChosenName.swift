@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A name that the user chooses. Empty: tactus finds one.
+/// A name that the user chooses. If it is empty, tactus finds a name itself.
 public struct ChosenName: Sendable, BitwiseCopyable {
   public static var longest: Int { 64 }
 
@@ -11,7 +11,7 @@ public struct ChosenName: Sendable, BitwiseCopyable {
 
   /// nil if `text` is too long.
   public init?(_ text: some Sequence<UInt8>) {
-    // `count` must not grow in the loop: optimised code of Swift 6.3.1 leaves it at 0 then.
+    // `count` must not grow in the loop: in optimised code of Swift 6.3.1, `count` would stay 0.
     var place = 0
     for byte in text {
       guard place < Self.longest else { return nil }
@@ -23,7 +23,7 @@ public struct ChosenName: Sendable, BitwiseCopyable {
 
   public var isEmpty: Bool { count == 0 }
 
-  /// - Parameter place: below `count`.
+  /// - Parameter place: the index of a byte, below `count`.
   public subscript(place: Int) -> UInt8 { bytes[place] }
 }
 

@@ -3,18 +3,19 @@ public import BeatMath
 
 /// The choices about other rooms that can change during playing.
 public struct FarChoices: Hashable, Sendable, BitwiseCopyable {
-  /// The time by which the other rooms are earlier than measured: half of the difference between the way
-  /// there and the way back.
+  /// The time by which the other rooms are earlier than measured. It is half of the difference between a
+  /// datagram's time to the other room and its time back.
   public var offset = Micros(0)
   /// The range of `offset`, in milliseconds.
   public static let offsets = -250.0...250.0
-  /// The distance by which the other rooms' grids are later than ours.
+  /// The distance by which the grids of the other rooms are later than our grid.
   public var distance = FarDistance.beats(0)
 
   public init() {}
 }
 
-/// Whole beats or bars, so that the delayed sound is heard on a beat, or on a bar.
+/// A distance between rooms in whole beats or bars, so that the delayed sound is heard on a beat or on a bar
+/// line.
 public enum FarDistance: Hashable, Sendable, BitwiseCopyable {
   case beats(Int32)
   case bars(Int32)
@@ -23,7 +24,7 @@ public enum FarDistance: Hashable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { 64 }
   }
 
-  /// The distance in beats; bars are the meter's, as for the delays of channels.
+  /// The distance in beats. A bar has the length of `meter`, as in the delays of channels.
   public func beats(in meter: Meter) -> Beats {
     switch self {
     case .beats(let count): Beats(micros: Int64(count) * 1_000_000)

@@ -6,7 +6,7 @@ public import BeatMath
 public struct Meter: Hashable, Sendable, BitwiseCopyable {
   /// The number of notes in a bar; 1...64.
   public var beatsPerBar: Int32
-  /// The note's value, which JACK calls `beat_type`: 1, 2, 4, 8, 16 or 32, a whole note to a 32nd.
+  /// The value of the notes, which JACK calls `beat_type`: 1, 2, 4, 8, 16 or 32, from a whole note to a 32nd.
   public var beatType: Int32
 
   public init(beatsPerBar: Int32 = 4, beatType: Int32 = 4) {
@@ -14,9 +14,9 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
     self.beatType = beatType
   }
 
-  /// A bar that fills a grid of `grid` 32nds, in quarters or the longest notes that fit. It is `other` if
-  /// whole bars of `other` make the grid, or whole grids a bar; also if there is no grid, or one of more
-  /// notes than a meter may have.
+  /// A meter whose bar fills a grid of `grid` 32nds, in quarters or the longest shorter notes that fit. The
+  /// result is `other` if the grid is a whole number of bars of `other`, or a bar of `other` a whole number
+  /// of grids. It is also `other` if there is no grid, or if the grid has more notes than a meter may have.
   @_noLocks @_noAllocation
   init(filling grid: Int64, orFitting other: Meter) {
     self = other
@@ -51,25 +51,26 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { Double(ThirtySeconds.perBeat) / Double(note) }
   }
 
-  /// The unit by which a song is moved into phase: a beat, or the note if that is shorter. In 32nds.
+  /// The unit by which a song is moved into phase, in 32nds: a beat, or the meter's note if the note is
+  /// shorter.
   public var grain: Int64 {
     @_noLocks @_noAllocation get { min(ThirtySeconds.perBeat, note) }
   }
 }
 
-/// The grid that peers share, for starts, and for bars while nothing rolls.
+/// The length of the grid that peers share. Starts use this grid, and bars do while nothing rolls.
 public enum Quantum: Hashable, Sendable, BitwiseCopyable {
-  /// The length of one bar, also when the meter changes.
+  /// The length of one bar; it changes with the meter.
   case bar
-  /// Beats, in multiples of a 32nd; 0: no grid.
+  /// A number of beats, in multiples of a 32nd; 0: no grid.
   case beats(Double)
 
-  /// The longest bar that a meter can have.
+  /// The longest bar that a meter can have, in beats: 64 whole notes.
   public static var most: Double { 256 }
 }
 
-/// The shortest note that a meter can have. Bars, and a song's beginning in the session, are counted in
-/// 32nds: exactly, in every meter.
+/// The 32nd is the shortest note that a meter can have. Bars, and a song's beginning in the session, are
+/// counted in 32nds, which is exact in every meter.
 public enum ThirtySeconds {
   /// 32nds in one of Link's beats.
   public static var perBeat: Int64 {
@@ -85,11 +86,11 @@ public enum ThirtySeconds {
   @_noLocks @_noAllocation
   public static func beats(_ count: Int64) -> Double { Double(count) / Double(perBeat) }
 
-  /// The number of whole 32nds up to a beat.
+  /// The number of whole 32nds from beat 0 to this beat.
   @_noLocks @_noAllocation
   public static func before(_ beat: Double) -> Int64 { Int64(flooring: beat * Double(perBeat)) }
 
-  /// The nearest multiple of `grain` 32nds to a beat.
+  /// The multiple of `grain` 32nds that is nearest to this beat.
   @_noLocks @_noAllocation
   public static func nearest(to beat: Double, grain: Int64) -> Int64 {
     Int64(rounding: beat * Double(perBeat) / Double(grain)) &* grain

@@ -9,7 +9,7 @@ public enum OutputKind: UInt8, Sendable, BitwiseCopyable {
   case pulse
   /// High while the song plays.
   case run
-  /// A pulse when the song starts, and more of them while it plays.
+  /// A pulse when the song starts, and more pulses while the song plays.
   case reset
   /// A click with a sound, a level and a pattern of its own.
   case click
@@ -18,7 +18,7 @@ public enum OutputKind: UInt8, Sendable, BitwiseCopyable {
   /// MIDI timecode.
   case mtc
 
-  /// The group of ports in which patchbays show it. It says the port's type, too.
+  /// The group of ports in which patchbays show the output. The group also decides the port's type.
   public var group: PortGroup {
     @_noLocks @_noAllocation get {
       switch self {
@@ -30,7 +30,7 @@ public enum OutputKind: UInt8, Sendable, BitwiseCopyable {
     }
   }
 
-  /// The kind as patchbays show it; nil: by its own word.
+  /// The words by which patchbays show the kind; nil: the kind's own name.
   public var label: StaticString? {
     switch self {
     case .clock: "MIDI clock"
@@ -43,7 +43,7 @@ public enum OutputKind: UInt8, Sendable, BitwiseCopyable {
   /// The port's type: MIDI, or audio.
   public var isMIDI: Bool { @_noLocks @_noAllocation get { group == .midi } }
 
-  /// A timecode tells the transport's position, independent of beats.
+  /// Whether the kind is a timecode, which tells the transport's position, independent of beats.
   public var isTimecode: Bool { @_noLocks @_noAllocation get { self == .ltc || self == .mtc } }
 }
 
@@ -53,7 +53,7 @@ public enum PortGroup: UInt8, Sendable, BitwiseCopyable {
 
 /// A rate: `count` times in `span` beats or bars.
 public struct Rate: Hashable, Sendable, BitwiseCopyable {
-  /// 0: never.
+  /// The number of times in `span`; 0: never.
   public var count: Int32
   public var span: Int32
   public var isInBars: Bool
@@ -69,20 +69,20 @@ public struct Rate: Hashable, Sendable, BitwiseCopyable {
   public static let longestSpan: Int32 = 64
 }
 
-/// The settings of an output that the user has added: those of its kind.
+/// The settings of an output that the user has added. Each kind of output has its own settings.
 public enum OutputSettings: Hashable, Sendable, BitwiseCopyable {
-  /// `programs`: the sounds of the clock's machine.
+  /// A MIDI clock. `programs` are the sounds that the receiving machine was asked for.
   case clock(ClockSettings, programs: Programs = Programs())
   case pulse(GateSettings)
   case run(GateSettings)
   case reset(GateSettings)
-  /// `countIn`: bars of clicks at this port before a start, which waits for them; up to
-  /// `LaunchSettings.mostCountIn`.
+  /// A click. `countIn` is the number of bars of clicks at this port before a start, up to
+  /// `LaunchSettings.mostCountIn`. The start waits for them.
   case click(ClickSettings, countIn: Int32 = 0)
   case ltc(TimecodeSettings)
   case mtc(TimecodeSettings)
 
-  /// The settings that an output of this kind begins with.
+  /// The settings with which an output of this kind begins.
   public init(_ kind: OutputKind) {
     switch kind {
     case .clock: self = .clock(ClockSettings())
@@ -113,8 +113,8 @@ public enum OutputSettings: Hashable, Sendable, BitwiseCopyable {
   public static let limit = 32
 }
 
-/// The parts of the settings; nil: this kind has no such part. An assignment to a part that the kind does not
-/// have, or of nil, has no effect.
+/// The parts of the settings; nil: this kind has no such part. Assigning nil, or assigning to a part that the
+/// kind does not have, has no effect.
 extension OutputSettings {
   public var clock: ClockSettings? {
     get { if case .clock(let clock, _) = self { clock } else { nil } }
@@ -179,13 +179,13 @@ public struct GateSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = true
   public var rate: Rate
   public var when: RunsWhen
-  /// The width of a pulse; it is shorter if pulses come close.
+  /// The width of a pulse. If pulses come close together, they are shorter.
   public var width = Micros(5000)
-  /// A share of full scale, which is the maximum of a sound card's output.
+  /// The level of the signal, as a share of full scale, which is the maximum of a sound card's output.
   public var level: Float = 1
-  /// High at rest, low for the pulse.
+  /// Whether the signal is high at rest and low during a pulse.
   public var isInverted = false
-  /// Places edges between two frames, not at the nearest frame.
+  /// Whether an edge may lie between two frames. If not, each edge is at the nearest frame.
   public var isFine = false
 
   @_noLocks @_noAllocation

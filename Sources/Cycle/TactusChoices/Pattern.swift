@@ -8,8 +8,9 @@ public enum Accent: UInt8, Sendable, BitwiseCopyable {
   case accent
 }
 
-/// The clicks of a bar in klick's letters: `X` accent, `x` beat, `.` silent. A letter is one click, and the
-/// letters repeat from every bar line on. Up to 64 letters; empty means "no pattern".
+/// The clicks of a bar in the letters of the metronome klick: `X` is an accent, `x` a beat, `.` silence. Each
+/// letter is one click. The letters begin again at every bar line, and repeat within a longer bar. A pattern
+/// has up to 64 letters; an empty one means "no pattern".
 public struct Pattern: Hashable, Sendable, BitwiseCopyable {
   public static var longest: Int { 64 }
 
@@ -19,7 +20,7 @@ public struct Pattern: Hashable, Sendable, BitwiseCopyable {
 
   public init() {}
 
-  /// nil if `letters` contains another letter, or more than 64.
+  /// nil if `letters` contains a letter that is not in the list, or more than 64 letters.
   public init?(_ letters: some Sequence<UInt8>) {
     for letter in letters {
       guard count < Self.longest else { return nil }

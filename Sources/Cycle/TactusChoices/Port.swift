@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The ports at which sound, clocks and gates leave tactus and MIDI comes in. `PerPort` holds a value for
-/// each of them.
+/// The ports at which sound, clocks and gates leave tactus and at which MIDI comes in. `PerPort` holds a
+/// value for each port.
 public enum Port: Int, Hashable, Sendable, BitwiseCopyable {
   case click1, click2, clock, pulse, run, control
-  /// No port of ours: the sound card's outputs, through which other JACK clients are heard. Their bar and
-  /// beat, and their launch, are computed for it.
+  /// `jack` is no port of ours. It stands for the sound card's outputs, through which other JACK clients are
+  /// heard. The bar and beat of those clients, and their launch, are computed for these outputs.
   case jack
 
-  /// The port with this number, for code that must not allocate a list.
+  /// The port with this number; for code that must not allocate a list of ports.
   @_noLocks @_noAllocation
   public static func number(_ number: Int) -> Port? { Port(rawValue: number) }
 
@@ -22,7 +22,8 @@ public enum Port: Int, Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// A value for each port. Inlined, so that the compiler sees that a cycle may use it.
+/// A value for each port. The functions are inlined, so that the compiler sees that they neither allocate nor
+/// lock.
 public struct PerPort<Value: BitwiseCopyable>: BitwiseCopyable {
   @usableFromInline var values: InlineArray<7, Value>
 

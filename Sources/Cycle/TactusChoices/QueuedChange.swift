@@ -4,9 +4,9 @@ public import BeatMath
 /// A change that waits for a beat of the session. The audio thread gets it before that beat.
 public struct QueuedChange: Hashable, Sendable, BitwiseCopyable {
   public var beat: Beats
-  /// nil: the tempo stays.
+  /// The new tempo; nil: the tempo stays.
   public var tempo: Tempo?
-  /// nil: the meter stays.
+  /// The new meter; nil: the meter stays.
   public var meter: Meter?
 
   public init(at beat: Beats, tempo: Tempo? = nil, meter: Meter? = nil) {

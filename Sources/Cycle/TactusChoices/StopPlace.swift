@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The place where the transport stands after a stop by tactus.
+/// The place at which the transport stands after tactus has stopped it.
 public enum StopPlace: UInt8, Sendable, BitwiseCopyable {
-  /// Where it stopped.
+  /// The place at which the transport stopped.
   case here
-  /// The beginning of the bar in which it stopped.
+  /// The beginning of the bar in which the transport stopped.
   case bar
   /// The song's beginning.
   case start

@@ -2,17 +2,17 @@
 
 /// The number of timecode frames in a second, and their numbering.
 public enum TimecodeRate: UInt8, Sendable, BitwiseCopyable {
-  /// Film.
+  /// The rate of film.
   case fps24
   case fps25
-  /// 30000/1001 frames a second, numbered so that an hour of them is an hour: in each minute except every
-  /// tenth, the first two numbers are left out.
+  /// 30000/1001 frames a second, numbered so that an hour of timecode takes an hour: in each minute except
+  /// every tenth, the first two numbers are left out.
   case drop2997
-  /// The same frames with all numbers: an hour of them takes 3.6 seconds longer.
+  /// 30000/1001 frames a second, with all numbers: an hour of timecode takes 3.6 seconds longer than an hour.
   case fps2997
   case fps30
 
-  /// Frame numbers in a second.
+  /// The number of frame numbers in a second.
   public var numbers: Int64 {
     @_noLocks @_noAllocation get {
       switch self {
@@ -34,13 +34,13 @@ public enum TimecodeRate: UInt8, Sendable, BitwiseCopyable {
     }
   }
 
-  /// Frames until the count begins again.
+  /// The number of frames in a day, after which the count begins again.
   public var framesPerDay: Int64 {
     @_noLocks @_noAllocation get { numbers &* 86_400 &- (isDrop ? 2 &* 9 &* 6 &* 24 : 0) }
   }
 }
 
-/// A frame's number as people read it: 01:00:00:00.
+/// A timecode frame's number as people read it, such as 01:00:00:00.
 public struct Timecode: Hashable, Sendable, BitwiseCopyable {
   public var hours: UInt8
   public var minutes: UInt8
@@ -55,13 +55,13 @@ public struct Timecode: Hashable, Sendable, BitwiseCopyable {
     self.frames = frames
   }
 
-  /// The code of frame `count` of a day; counts below or beyond a day wrap.
+  /// The code of frame `count` of a day. A count below 0 or beyond the day wraps.
   @_noLocks @_noAllocation
   public init(frame count: Int64, _ rate: TimecodeRate) {
     let remainder = count % rate.framesPerDay
     var number = remainder < 0 ? remainder &+ rate.framesPerDay : remainder
     if rate.isDrop {
-      // Ten minutes have 17982 frames: the first of them 1800, the others 1798 each.
+      // Ten minutes have 17982 frames: the first minute has 1800, each of the others 1798.
       let tens = number / 17_982
       let rest = number % 17_982
       number = number &+ 18 &* tens &+ (rest < 2 ? 0 : 2 &* ((rest &- 2) / 1_798))
@@ -93,9 +93,9 @@ extension Timecode {
 /// The settings of timecode that follows the transport.
 public struct TimecodeSettings: Hashable, Sendable, BitwiseCopyable {
   public var rate = TimecodeRate.fps25
-  /// The code at the transport's start.
+  /// The code at the transport's frame 0.
   public var start = Timecode()
-  /// For LTC: a share of full scale, which is the maximum of a sound card's output.
+  /// The level of LTC, as a share of full scale, which is the maximum of a sound card's output.
   public var level: Float = 0.5
 
   @_noLocks @_noAllocation
