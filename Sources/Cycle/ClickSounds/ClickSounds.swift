@@ -14,18 +14,18 @@ public import TactusChoices
 // Start with `RenderedBank`: it is made from a `ClickSound`, with a `SoundFile` in place of any of its three
 // sounds.
 
-/// Three sounds in memory that does not move. The audio thread reads from it, so keep it until
-/// `Report.oldestBank` has passed its number.
+/// Three sounds in memory that does not move. The audio thread reads from this memory, so keep the bank until
+/// `Report.oldestBank` is greater than the bank's number.
 public final class RenderedBank: Sendable {
-  // Written once, in `init`; only read afterwards.
+  // The samples are written once, in `init`, and only read afterwards.
   nonisolated(unsafe) private let samples: UnsafeMutableBufferPointer<Float>
   nonisolated(unsafe) public let bank: SoundBank
-  /// All built-in sounds, each in its own memory, if they are wanted.
+  /// A bank for each built-in sound, if the caller wants all of them.
   private let builtIn: [RenderedBank]
   nonisolated(unsafe) private let builtInBanks: UnsafeMutableBufferPointer<SoundBank>
 
-  /// `number` grows with each bank that is published. A file replaces its built-in sound. `all`: adds a bank
-  /// of each built-in sound, without files.
+  /// `number` grows with each bank that is published. A file replaces the built-in sound in its place. `all`:
+  /// adds a bank for each built-in sound, without files.
   public convenience init(
     _ sound: ClickSound, files: SoundFiles = SoundFiles(), sampleRate: Int, number: UInt32, all: Bool = false
   ) {

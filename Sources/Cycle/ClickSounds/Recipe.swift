@@ -12,13 +12,15 @@ struct Recipe {
   }
 
   var tones: [Tone] = []
-  /// Level and decay of white noise.
+  /// White noise, with its level at the beginning and the seconds until that level has fallen to a
+  /// thousandth.
   var noise = (level: 0.0, decay: 0.01)
 
-  /// Seconds at the end in which the sound fades to nothing, so that its end is no click of its own.
+  /// The seconds at the end of a sound in which it fades to nothing, so that the sound's end makes no second
+  /// click.
   private static let release = 0.002
 
-  /// Samples within -1 ... 1.
+  /// The sound's samples at this rate, within -1 ... 1.
   func rendered(sampleRate: Double) -> [Float] {
     let length = max(tones.map(\.decay).max() ?? 0, noise.level > 0 ? noise.decay : 0)
     let count = max(1, Int(length * sampleRate))

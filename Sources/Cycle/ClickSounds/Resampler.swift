@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Converts a whole sound from one rate to another by a windowed sinc: exact, and done before the sound is
-/// played. Frame 0 stays frame 0, so a click does not move.
+/// Converts a whole sound from one sample rate to another by a windowed sinc, before the sound is played.
+/// Frame 0 stays frame 0, so a click does not move.
 struct Resampler {
-  /// Zero crossings of the sinc on each side.
+  /// The number of the sinc's zero crossings on each side of its middle.
   private static let lobes = 24
 
-  /// The rates without their common divisor: frame `to` of the output is at frame `from` of the input.
+  /// The two sample rates, divided by their greatest common divisor: frame `to` of the output has the time of
+  /// frame `from` of the input.
   private let from: Int
   private let to: Int
-  /// A share of the input's Nyquist frequency, below the lower of the two, so that nothing folds back.
+  /// The cutoff frequency, as a share of the input's Nyquist frequency. It is below the Nyquist frequencies
+  /// of input and output, so that nothing folds back.
   private let cutoff: Double
 
   init(from: Int, to: Int) {

@@ -2,17 +2,17 @@
 import CTactusSndfile
 import Glibc
 
-/// A sound of the user's own: a WAV or FLAC file, read once into memory, mixed to mono. [control]
+/// A sound from the user's WAV or FLAC file, which is read once into memory and mixed to mono. [control]
 ///
 /// The file is not trusted. The claims of its header are checked against limits and never used to allocate;
 /// samples that are not numbers become silence.
 public struct SoundFile: Equatable, Sendable {
-  /// A longer sound is probably the wrong file.
+  /// The length of the longest sound, in seconds. A longer sound is probably the wrong file.
   public static let longestSeconds = 10
   static let mostChannels: Int32 = 32
   static let rates: ClosedRange<Int32> = 4000...768_000
   private static let chunkFrames = 4096
-  /// Seconds at the end in which the sound fades to nothing: a file may end anywhere.
+  /// The seconds at the end in which the sound fades to nothing, because a file's last sample may be loud.
   private static let releaseSeconds = 0.002
 
   let samples: [Float]
@@ -25,7 +25,7 @@ public struct SoundFile: Equatable, Sendable {
 
   /// Reads the file at `path`; waits for nothing but the disk.
   public init(reading path: String) throws(SoundFileError) {
-    // O_NONBLOCK: the opening of a pipe without a writer would wait for ever.
+    // Without O_NONBLOCK, opening a pipe without a writer would wait for ever.
     let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw .unreadable(path, reason: String(cString: strerror(errno))) }
     var status = stat()
@@ -34,9 +34,9 @@ public struct SoundFile: Equatable, Sendable {
       throw .unreadable(path, reason: "not a file")
     }
     var info = SF_INFO()
-    // From here on libsndfile owns the descriptor. Version 1.2.0 closes the descriptor of a file that it
-    // refuses, even if it is asked not to: a second close would hit a socket that another thread has opened
-    // meanwhile.
+    // From here on libsndfile owns the descriptor. libsndfile 1.2.0 closes the descriptor of a file that it
+    // refuses, even if the caller forbids that. If we closed the descriptor again, we could hit a socket that
+    // another thread has opened meanwhile.
     guard let file = sf_open_fd(descriptor, Int32(SFM_READ), &info, 1) else {
       throw .notAudio(path, reason: String(cString: sf_strerror(nil)))
     }
@@ -60,7 +60,7 @@ public struct SoundFile: Equatable, Sendable {
     }
   }
 
-  /// Reads until the end, whatever length the header claims.
+  /// Reads samples until the end of the file, whatever length the header claims.
   private static func mono(
     _ file: OpaquePointer, _ info: SF_INFO, _ path: String
   ) throws(SoundFileError) -> [Float] {
@@ -87,7 +87,7 @@ public struct SoundFile: Equatable, Sendable {
     return mixed
   }
 
-  /// The sound at another rate, with a soft end. It stays within -1 ... 1 if the file's samples do.
+  /// The sound at the sample rate `rate`, with a soft end. It stays within -1 ... 1 if the file's samples do.
   func samples(at rate: Int) -> [Float] {
     var output = rate == sampleRate ? samples : Resampler(from: sampleRate, to: rate).convert(samples)
     let release = min(output.count, Int(Self.releaseSeconds * Double(rate)))
