@@ -4,9 +4,10 @@ public import TactusChoices
 
 /// The inputs of one audio cycle: read once, before anything is decided. [audio]
 public struct Cycle: BitwiseCopyable {
-  /// Frames in this cycle's buffers; may differ from cycle to cycle.
+  /// The number of frames in this cycle's buffers, which may differ from cycle to cycle.
   public var frames: UInt32
-  /// The server's nominal rate. Never `pos.frame_rate`, which is 0 after a plain locate (facts: jack 6).
+  /// The server's nominal sample rate. Never take `pos.frame_rate` for it, which is 0 after a plain locate
+  /// (facts: jack 6).
   public var sampleRate: UInt32
   public var times: RawTimes
   public var transport: Transport
@@ -14,7 +15,7 @@ public struct Cycle: BitwiseCopyable {
   /// rule for MIDI ports already applied (facts: jack 9). For `control`: frames since incoming messages were
   /// sent (capture latency).
   public var latencies: PerPort<UInt32>
-  /// Counts how often `clock` got its first connection; wraps.
+  /// How often the port `clock` was connected while it had no connection; wraps.
   public var clockConnections: UInt32
   /// Microseconds from a frame's time in JACK until it is heard through the last of the user's own outputs
   /// (`OutputSlot.startDelay`).
@@ -23,16 +24,19 @@ public struct Cycle: BitwiseCopyable {
   public var clients: Int32
   /// Maps JACK's clock to Link's.
   public var clock: ClockMap
-  /// Published by the network thread; its timeline is in Link's host time. Only `FreewheelSession` may read
-  /// it.
+  /// The session that the network thread has published. Its timeline is in Link's host time. Only
+  /// `FreewheelSession` may read this field.
   fileprivate var session: SessionView
   public var settings: Settings
-  /// The same number means the same settings as in the last cycle.
+  /// The number of the settings. If it has not changed since the last cycle, the settings have not changed
+  /// either.
   public var settingsNumber: UInt32
   public var sounds: SoundBank
-  /// The server runs as fast as it can: its times mean nothing, and the session is not changed.
+  /// Whether the server freewheels: it runs as fast as it can, its times mean nothing, and the session is not
+  /// changed.
   public var isFreewheeling: Bool
-  /// The place to which the control thread sends, or has sent, the rolling transport; nil: none.
+  /// The jump by which the control thread sends, or has sent, the rolling transport elsewhere; nil: there is
+  /// none.
   public var relocation: Relocation?
 
   @_noLocks @_noAllocation
@@ -59,19 +63,20 @@ public struct Cycle: BitwiseCopyable {
     self.relocation = relocation
   }
 
-  /// Replaces the session; call it when a new one was published.
+  /// Replaces the session. Call this when a new session was published.
   @_noLocks @_noAllocation
   public mutating func update(_ session: SessionView) { self.session = session }
 }
 
-/// The session as a callback may see it. A freewheeling server's time says nothing about the session, so the
-/// whole view stays frozen until time is real again.
+/// The session as JACK's callbacks may see it. A freewheeling server's time says nothing about the session,
+/// so the whole view of the session stays frozen until the freewheel ends.
 struct FreewheelSession: BitwiseCopyable {
   private var frozen: SessionView?
-  /// Microseconds by which an export's beats, counted from its own frames, lie behind the session's.
+  /// The microseconds by which the beats of an export lie behind those of the session. An export's beats are
+  /// counted from its own frames.
   private var shift = 0.0
-  /// Microseconds from a frame's time in JACK until other clients are heard. Frozen, too: latencies concern
-  /// ears, and JACK removes connections in the middle of an export.
+  /// Microseconds from a frame's time in JACK until other clients are heard. This delay is frozen during an
+  /// export, too: latency matters only to ears, and JACK removes connections in the middle of an export.
   private var delay = 0.0
 
   mutating func session(of cycle: inout Cycle) -> SessionView {
@@ -87,14 +92,15 @@ struct FreewheelSession: BitwiseCopyable {
 
   func grid(of session: SessionState) -> Grid { Grid(session.timeline).later(by: shift) }
 
-  /// Microseconds from a frame's time in JACK until it is heard. `present`: what JACK says now. Call it after
-  /// `session`.
+  /// Microseconds from a frame's time in JACK until it is heard. `present` is the delay by JACK's present
+  /// latencies. Call this function after `session`.
   mutating func delay(_ present: Double) -> Double {
     if case .none = frozen { delay = present }
     return delay
   }
 
-  /// Enters a song at `position` while the server freewheels, and moves the beats into phase with it.
+  /// Moves the beats into phase with `position`, the song's beat at which a freewheeling server enters the
+  /// song.
   mutating func align(_ grid: Grid, at time: Double, with position: Double) {
     let away = grid.beat(at: time) - position
     shift += (away - Double(Int64(rounding: away))) * grid.beatMicros
@@ -103,14 +109,15 @@ struct FreewheelSession: BitwiseCopyable {
 
 /// JACK's statements about the time of this cycle, unchanged. Only `CycleTimes` interprets them.
 public struct RawTimes: Sendable, BitwiseCopyable {
-  /// `jack_last_frame_time`: the running number of frame 0 of this cycle; jumps when cycles were lost, wraps.
+  /// `jack_last_frame_time`: the running number of frame 0 of this cycle. The number jumps when cycles were
+  /// lost, and wraps.
   public var frame: UInt32
-  /// `jack_position_t.usecs`: when the driver woke up for this cycle, unfiltered, on JACK's clock; 0:
-  /// unknown.
+  /// `jack_position_t.usecs`: the unfiltered time at which the driver woke up for this cycle, on JACK's
+  /// clock; 0: unknown.
   public var wakeMicros: UInt64
-  /// `jack_get_cycle_times` returned 0.
+  /// Whether `jack_get_cycle_times` returned 0, which means success.
   public var isPairValid: Bool
-  /// `current_usecs` and `next_usecs` of `jack_get_cycle_times`, filtered by JACK's loop.
+  /// `current_usecs` and `next_usecs` of `jack_get_cycle_times`, filtered by JACK's delay-locked loop.
   public var currentMicros: UInt64
   public var nextMicros: UInt64
   /// The number of xruns that the notification thread has counted; a change hints that the driver stalled.

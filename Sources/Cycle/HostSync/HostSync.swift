@@ -5,11 +5,11 @@ import TactusChoices
 // HostSync: all decisions within one audio cycle.
 //
 // A `Cycle` holds the present state of JACK, of the session and of the user's settings. `run` fills
-// `Outputs`: the click, the pulse and the run gate, a list of MIDI events, and a report. Every part asks the
-// same question, each for its own port: which beat is heard when this frame reaches the speaker?
+// `Outputs`: the click, the pulse and the run gate, a list of MIDI events, and a report. Every part asks one
+// question for its own port: which beat is heard when this frame reaches the speaker?
 //
-// On purpose it lacks JACK, sockets, a clock, threads, files, and memory of its own. Its callers pass audio
-// buffers and sounds in, so a test plays an hour in seconds.
+// On purpose HostSync has no JACK, sockets, clock, threads, files or memory of its own. Its callers pass
+// audio buffers and sounds in, so a test plays an hour in seconds.
 //
 // The invariant: beats are numbered, and a beat that was played is remembered by its number. Nothing
 // accumulates ticks or multiplies tempo by frames, so nothing drifts, and no correction of time plays a beat
@@ -33,7 +33,7 @@ public struct HostSync: ~Copyable {
   var launch = Launch()
   var song = Song()
   var bars = Bars()
-  /// The song run (`Song.run`), and the origin, that `bars` belong to.
+  /// The song's run (`Song.run`) and origin to which `bars` belong.
   private var barsRun: UInt64 = 0
   private var barsOrigin: Int64 = 0
   private var queuedMeter = QueuedMeter()
@@ -41,24 +41,24 @@ public struct HostSync: ~Copyable {
   var startStop = StartStop()
   var follower = HostFollower()
   var tempoRequest = TempoRequest()
-  /// The context of the last `run`, for the calls after it in the same cycle; nil: there was none.
+  /// The context of the last `run`, for the calls that follow it in the same cycle; nil: `run` had no cycle.
   private var present: OutputContext?
   /// Counts the stretches in which only time passes: `OutputContext.stretch` of this cycle.
   private var stretch: UInt64 = 0
-  /// In this cycle we hold the transport for a relocation that missed its planned cycle.
+  /// Whether we hold the transport in this cycle for a relocation that missed its planned cycle.
   var awaitsRelocation = false
-  /// The transport rolled in the last cycle in which it was not starting.
+  /// Whether the transport rolled in the last cycle in which it was not starting.
   var wasRolling = false
   var lostMIDI: UInt64 = 0
   private var commands = SentCommands()
-  // The large values follow after those that each cycle needs. Most cycles touch little of them, and a page
-  // of memory that is not touched costs nothing.
+  // The large values come last, after those that each cycle needs. Most cycles touch little of the large
+  // values, and a page of memory that is not touched costs nothing.
   var clockIn = ClockIn()
-  /// A sequencer's clock, start, stop and position, received for the next `run`.
+  /// The sequencer's MIDI messages (clock, start, stop and position) that were received for the next `run`.
   private var received = MIDIEvents()
   var rack: OutputRack
 
-  /// `machinesMayPlay`: there was a server or program before, and machines may have missed its last Stop.
+  /// `machinesMayPlay`: another server or program ran before, so MIDI machines may have missed the last Stop.
   @_noLocks @_noAllocation
   public init(machinesMayPlay: Bool = false) {
     standard = StandardOutputs(machinesMayPlay: machinesMayPlay)
@@ -79,7 +79,7 @@ public struct HostSync: ~Copyable {
     let lost = max(0, times.passedFrames &- times.previousFrames)
     firstFrame.follow(cycle.transport, frames: cycle.frames, isSound: lost == 0)
     cycle.transport.skip = firstFrame.skip(cycle.transport, frames: cycle.frames)
-    // A constant: if this were a variable, each call below would copy it.
+    // `now` must be a constant: each call below would copy a variable.
     let now = now(&cycle, line, lostFrames: lost)
     let here = timebase.position(now)
     gridWatch.update(now.grid, heard: now.heard, passed: times.passedFrames, isCut: now.isCut)
@@ -119,17 +119,18 @@ public struct HostSync: ~Copyable {
   }
 
   private mutating func answer(_ cycle: inout Cycle) -> Bool {
-    // Only `run` makes the cycle's line. Until then the last line is extended.
+    // Only `run` makes the cycle's frame line. Before `run`, the last cycle's line is extended.
     let frameMicros = times.steadyFrameMicros
     let line = FrameLine(start: times.start(of: &cycle), frameMicros: frameMicros)
     let now = CycleContext(
       &cycle, &freeze, line: line, frameMicros: frameMicros, bentAhead: bend.ahead,
       holdsBriefly: launch.cuts.holdsBriefly)
     // A freewheeling server waits for no client. A leading host that may move the session's grid need not
-    // wait for it.
+    // wait for that grid.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
-    // A transport that was stopped in between is not held here: it starts like any other, wherever it stands.
+    // A transport that was stopped in between is not held here. It starts like any other transport, wherever
+    // it stands.
     if wasRolling, !launch.isHolding, let hold = cycle.relocation?.hold(now), hold != .no {
       awaitsRelocation = hold == .untilAnother
       launch.heldRelocation(now)
@@ -160,7 +161,7 @@ public struct HostSync: ~Copyable {
     return shown
   }
 
-  /// The time and beat of the last `run`; nil: there was none. [audio]
+  /// The time and beats of the last `run`; nil: `run` had no cycle. [audio]
   @_noLocks @_noAllocation
   public mutating func passing() -> CycleTiming? { present?.passing }
 
@@ -183,18 +184,19 @@ public struct HostSync: ~Copyable {
   @_noLocks @_noAllocation
   public mutating func clockFigures(at place: Int) -> ClockFigures { rack.figures(at: place) }
 
-  /// Receives a message of a sequencer's clock from `control`. Before `run`. [audio]
+  /// Receives a message of a sequencer's clock from the port `control`. Call this before `run`. [audio]
   @_noLocks @_noAllocation
   public mutating func receive(_ event: MIDIEvent) { received.insert(event) }
 
-  /// Returns whether a Start, Stop or Continue from `control` is one of ours that comes back. Call it after
-  /// all outputs have played. [audio]
+  /// Returns whether a Start, Stop or Continue from the port `control` is a message of ours that comes back.
+  /// Call this after all outputs have played. [audio]
   @_noLocks @_noAllocation
   public mutating func isEcho(_ status: UInt8, at moment: Micros) -> Bool {
     commands.isEcho(status, at: Double(moment.count))
   }
 
-  /// When a message from `control` at this frame of the cycle was sent, on Link's clock. Call it after `run`.
+  /// The time, on Link's clock, at which a message was sent that arrived at the port `control` at this frame
+  /// of the cycle. Call this after `run`.
   @_noLocks @_noAllocation
   public mutating func arrival(ofFrame frame: UInt32) -> Micros {
     guard let present else { return Micros(0) }
@@ -203,8 +205,8 @@ public struct HostSync: ~Copyable {
 }
 
 extension HostSync {
-  /// The context of this cycle. A function of its own, so that the large value is built in place. While the
-  /// server freewheels, it may enter a song.
+  /// The context of this cycle. This is a function of its own, so that the large value is built in place.
+  /// While the server freewheels, the context may enter a song.
   @inline(never)
   private mutating func now(_ cycle: inout Cycle, _ line: FrameLine, lostFrames: Int64) -> CycleContext {
     guard cycle.isFreewheeling else { return now(&cycle, line) }
@@ -248,14 +250,14 @@ extension HostSync {
     if launch.cuts.count != cuts, DeferredStart.isPossible(now.settings) { startStop.expectRestart(now) }
   }
 
-  /// Counts the song's bars. Another meter begins at the next bar line of a song that plays, or at once if
-  /// none does.
+  /// Counts the song's bars. A new meter begins at the next bar line of a song that plays, or at once if no
+  /// song plays.
   private mutating func countBars(_ now: borrowing CycleContext, _ cycle: inout Cycle) {
     let meter = now.settings.meter
     queuedMeter.follow(now)
     if isBetweenPlaces(now) {
-      // A correction of a drifting host leaves the song where it is, and its place was meant in the present
-      // bars.
+      // A correction of a drifting host leaves the song where it is. The correction's place was computed with
+      // the present bars, so keep them.
       if cycle.relocation?.isCorrection(ofSongFrom: barsOrigin, now) != true { bars = Bars(bars.meter) }
       return
     }
@@ -275,7 +277,7 @@ extension HostSync {
     if case .starting = now.transport.state { wasRolling && !launch.isHolding } else { false }
   }
 
-  /// Collects the changes that the session needs.
+  /// Collects the proposals to change the session.
   private mutating func propose(_ now: borrowing CycleContext, into outputs: inout Outputs) {
     outputs.proposals.add(startStop.follow(now, startsAt: launch.isIdle ? nil : launch.start?.target))
     let master = timebase.foreign(now)

@@ -1,104 +1,109 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import TactusChoices
 
-/// The report of one cycle: small, of fixed size, for a queue or a published value. Counters only grow.
+/// The report of one cycle. It is small and has a fixed size, so that it fits a queue or a published value.
+/// Its counters only grow.
 public struct Report: Sendable, BitwiseCopyable {
   /// The session's beat that is heard through the physical outputs at frame 0 of this cycle.
   public var sessionBeat = 0.0
-  /// The song's beat, from 0 at its start; negative before it. While nothing rolls, the place of the
-  /// transport.
+  /// The song's beat: 0 at the song's start, negative before that. While nothing rolls, this is the beat at
+  /// which the transport stands.
   public var songBeat = 0.0
   public var isRolling = false
-  /// A launch waits for its beat.
+  /// Whether a launch waits for its beat.
   public var isWaiting = false
   /// The session's beat for which the launch waits.
   public var startBeat = Double.infinity
   public var tempo = 0.0
 
-  /// MIDI messages lost on their way out or at `control`: there were too many at once, or earlier ones had
-  /// not been read.
+  /// The number of MIDI messages that were lost on their way out or at the port `control`. There were too
+  /// many messages at once, or earlier messages had not been read yet.
   public var lostMIDI: UInt64 = 0
-  /// Cycles in which JACK did not call us.
+  /// The number of cycles in which JACK did not call us.
   public var lostCycles: UInt64 = 0
-  /// Cycles timed by our own filter because JACK's was still recovering from a stall.
+  /// The number of cycles whose times came from our own filter because JACK's filter was still recovering
+  /// from a stall.
   public var bridgedCycles: UInt64 = 0
   /// The sound card's rate against Link's clock, in parts per million of its nominal rate.
   public var driftPPM = 0.0
 
-  /// A start is held, or was released and does not roll yet.
+  /// Whether a start is held, or was released and the transport does not roll yet.
   public var isHolding = false
-  /// The start is not held any more, because another client does not get ready: JACK alone decides when it
-  /// rolls.
+  /// Whether we hold the start no longer because another client does not get ready. Then JACK alone decides
+  /// when the transport rolls.
   public var isGivenUp = false
   /// The distance of the last launch's first rolling frame from its beat, in microseconds; late is positive.
   public var launchError = 0.0
-  /// Launches that were moved to a later boundary because another client was not ready.
+  /// The number of launches that were moved to a later boundary because another client was not ready.
   public var movedLaunches: UInt64 = 0
-  /// Starts that JACK did not hold for as long as it should, and the frame from which the last of them was to
-  /// start (`CutStarts`).
+  /// The number of starts that JACK did not hold for as long as it should (`CutStarts`). `cutFrame` is the
+  /// frame from which the last such start was to roll.
   public var cutStarts: UInt64 = 0
   public var cutFrame: UInt32 = 0
   public var holdsBriefly = false
   var startsSuddenly = false
-  /// The transport rolls and its frame has not moved for a second.
+  /// Whether the transport rolls although its frame has not moved for a second.
   public var standsStill = false
-  /// The timebase master leads, and shows bars that make no sense.
+  /// Whether the timebase master leads and shows bars that make no sense.
   public var isMasterSenseless = false
-  /// The earliest time for a peer's start, as heard.
+  /// The earliest heard time for a peer's start, in microseconds on Link's clock.
   public var notBefore = -Double.infinity
-  /// Microseconds that other slow clients need for a start, as far as we have seen.
+  /// The microseconds that other slow clients need for a start, as measured so far.
   public var othersTake = 0.0
-  /// Microseconds by which the earliest output plays before JACK's position.
+  /// The microseconds by which the earliest output plays before the position that JACK shows.
   public var outputsAhead = 0.0
-  /// Requests to the transport, for the control thread.
+  /// The audio thread's requests to the transport, which the control thread carries out.
   public var startStop = StartStopWish()
   public var wish = TransportWish()
-  /// A relocation of ours came too late for its cycle, and waits for another.
+  /// Whether a relocation of ours came too late for its planned cycle and waits for another cycle.
   public var awaitsRelocation = false
-  /// The transport rolled and was sent elsewhere, by us or by others; the clients are getting ready there.
+  /// Whether the transport rolled, was sent elsewhere by us or by others, and waits until all clients are
+  /// ready at the new place.
   public var isBetweenPlaces = false
-  /// The transport stands, and the server has not shown whether it will roll from there (`FirstFrame`). A
-  /// locate to the same place settles it.
+  /// Whether the transport stands and we do not know if it will roll from the frame that the server shows
+  /// (`FirstFrame`). A locate to that frame settles the question.
   public var isFirstFrameUnknown = false
-  /// Microseconds by which a host that counts frames is behind the session; 0 while nothing rolls or a host
-  /// leads.
+  /// The microseconds by which a host that counts frames is behind the session; 0 while nothing rolls, or
+  /// while a host leads.
   public var hostLag = 0.0
   /// The time and place of this cycle.
   public var moment = CycleStamp()
-  /// The owner of the bar and beat that the transport shows in this cycle, and that position.
+  /// The owner of the bar and beat that the transport shows in this cycle. `shown` is that bar and beat.
   public var timebase = Timebase.none
   public var shown: BBT?
-  /// The tempo of another client that is timebase master, in the session's beats a minute; 0: there is none,
-  /// or its unit is not known yet.
+  /// The tempo of another client that is timebase master, in the session's beats a minute; 0: there is no
+  /// such client, or the unit of its tempo is not known yet.
   public var foreignTempo = 0.0
-  /// Tempos that other clients asked of us as timebase master, by repositioning.
+  /// The number of tempos that other clients asked of us as timebase master, by repositioning the transport.
   public var tempoRequests: UInt64 = 0
-  /// As timebase master we have written nothing yet, or another tempo or other bars than the song has now.
+  /// Whether we, as timebase master, have written nothing yet, or a tempo or bars that the song no longer
+  /// has.
   public var showsOther = true
-  /// The leading host's beat minus the session's, averaged, in microseconds.
+  /// The averaged distance of the leading host's beat from the session's beat, in microseconds; positive: the
+  /// host is ahead.
   public var hostPhaseError = 0.0
-  /// The state of the sequencer's clock at `control`, while it leads.
+  /// The state of the sequencer's clock at the port `control`, while the sequencer leads.
   public var clockInState = ClockLoop.State.silent
   public var clockInTempo = 0.0
-  /// The leading clock is our own, which comes back.
+  /// Whether the leading MIDI clock is our own clock, which comes back to us.
   public var isClockInEcho = false
 
-  /// The largest distance of a clock and of a pulse from its place in the last ten to twenty seconds, in
-  /// microseconds.
+  /// The largest distance of a clock message from its exact time in the last ten to twenty seconds, in
+  /// microseconds. `pulseJitter` is the same for pulses.
   public var clockJitter: Float = 0
   public var pulseJitter: Float = 0
   public var bars = Bars()
   /// Microseconds by which our outputs are ahead of the session, set by hand.
   public var ahead = 0.0
 
-  /// The lowest number of a sound bank that still sounds.
+  /// The lowest number of all sound banks that still sound.
   public var oldestBank: UInt32 = 0
 
   public init() {}
 }
 
 extension Report {
-  /// Rolling, or on the way from one place to another.
+  /// Whether the transport rolls, or is on the way from one place to another.
   public var isUnderWay: Bool { isRolling || isBetweenPlaces }
 
   /// The session's beat at `time`, as heard, if nothing changes until then.
@@ -106,10 +111,10 @@ extension Report {
     sessionBeat + (time - moment.heard.start) / moment.beatMicros
   }
 
-  /// Rolling, or about to.
+  /// Whether the transport rolls or is about to roll.
   public var isMoving: Bool { isUnderWay || isWaiting || isGivenUp }
 
-  /// The report after a server has gone: nothing plays, and the counters stay.
+  /// The report for the time after a server has gone: nothing plays, and the counters keep their values.
   public var atRest: Report {
     var report = Report()
     report.tempo = tempo
@@ -117,8 +122,8 @@ extension Report {
     return report
   }
 
-  /// Counters that continue with another sample rate or another server. The number of a wish is one of them:
-  /// each number is fulfilled once.
+  /// The counters that continue with another sample rate or another server. The number of a wish is such a
+  /// counter, because each number is fulfilled once.
   public struct Counts: BitwiseCopyable {
     public var lostMIDI: UInt64
     fileprivate let lostCycles: UInt64

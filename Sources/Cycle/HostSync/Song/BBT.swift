@@ -2,7 +2,7 @@
 public import BeatMath
 public import TactusChoices
 
-/// Bar, beat, tick as JACK carries it: bar and beat count from 1, ticks from 0.
+/// Bar, beat and tick as JACK carries them. Bars and beats count from 1, ticks from 0.
 public struct BBT: Hashable, Sendable, BitwiseCopyable {
   public var bar: Int32
   public var beat: Int32
@@ -13,7 +13,7 @@ public struct BBT: Hashable, Sendable, BitwiseCopyable {
   public var beatType: Float
   public var ticksPerBeat: Double
   public var beatsPerMinute: Double
-  /// The tick with its fraction; nil: not shown.
+  /// The tick with its fraction; nil: the fraction is not shown.
   public var fineTick: Double?
 
   @_noLocks @_noAllocation
@@ -34,10 +34,11 @@ public struct BBT: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension BBT {
-  /// Old PipeWire assumes this number, and every reader divides by it (facts: jack 7).
+  /// The number of ticks per beat that we show. Old PipeWire assumes this number, and every reader divides by
+  /// it (facts: jack 7).
   public static var publishedTicksPerBeat: Int64 { 1920 }
 
-  /// The position in bars of one length from the song's start on.
+  /// The position if all bars have the same length from the song's start on.
   public init(song: Beats, meter: Meter, beatsPerMinute: Double, grace: Beats = .zero, isFine: Bool = false) {
     self.init(song: song, bars: Bars(meter), beatsPerMinute: beatsPerMinute, grace: grace, isFine: isFine)
   }
@@ -46,8 +47,8 @@ extension BBT {
   /// `beatsPerMinute` count the session's beats, which are quarters.
   ///
   /// JACK's readers do not know bars before the first: Hydrogen refuses them and PipeWire rounds them to the
-  /// wrong side. Up to `grace` before the song (a launch in the nearest cycle may be half a period early) we
-  /// show the song's first tick; earlier than that, the first bar with the session's beat and tick.
+  /// wrong side. Up to `grace` before the song we show the song's first tick: a launch in the nearest cycle
+  /// may be half a period early. Earlier than that we show the first bar, with the session's beat and tick.
   public init(song: Beats, bars: Bars, beatsPerMinute: Double, grace: Beats = .zero, isFine: Bool = false) {
     var position = song
     if position < .zero {
@@ -69,8 +70,8 @@ extension BBT {
         ? Double(part &* Self.publishedTicksPerBeat) / Double(note) : nil)
   }
 
-  /// The number of this position's beats in a beat of the session. An impossible beat type counts as a
-  /// quarter.
+  /// The number of this position's beats (notes of `beatType`) in a beat of the session. An impossible beat
+  /// type counts as a quarter.
   public var notesPerBeat: Double {
     @_noLocks @_noAllocation get {
       switch beatType {
@@ -85,19 +86,20 @@ extension BBT {
     @_noLocks @_noAllocation get { beatsPerMinute / notesPerBeat }
   }
 
-  /// Returns whether this is `other` after its way through the server. jack2 returns it to the bit; PipeWire
-  /// carries it as beats and may lose a tick (facts: jack 7).
+  /// Returns whether this position is `other` after its way through the server. jack2 returns a position to
+  /// the bit. PipeWire carries it as beats and may lose a tick (facts: jack 7).
   func isCopy(of other: BBT) -> Bool {
     guard let here = beats, let there = other.beats else { return self == other }
     return abs(here - there) * other.notesPerBeat * other.ticksPerBeat < 2.5
       && abs(beatsPerMinute - other.beatsPerMinute) < 1e-6
   }
 
-  /// The song position that another client published, in the session's beats; nil: it makes no sense.
+  /// The song position that another client published, in the session's beats; nil: the position makes no
+  /// sense.
   ///
-  /// Other clients write zero bars, NaN tempos and uninitialised memory (facts: jack 6, 7); in the cycle
-  /// after a plain locate even jack2 does. Ticks are cut off, not rounded, so half a tick is added. A fine
-  /// tick is exact.
+  /// Other clients write zero bars, NaN tempos and uninitialised memory (facts: jack 6, 7). In the cycle
+  /// after a plain locate even jack2 does. Clients cut ticks off instead of rounding them, so half a tick is
+  /// added. A fine tick is exact.
   public var beats: Double? {
     guard bar >= 1, beat >= 1, tick >= 0,
       beatsPerBar >= 1, beatsPerBar <= 256, Float(beat) < beatsPerBar + 1,
@@ -110,7 +112,8 @@ extension BBT {
     return notes / notesPerBeat
   }
 
-  /// The fine tick, if it is nearly the same place as the tick: some clients round one and cut off the other.
+  /// The fine tick, if it differs from the tick by 1 at most: some clients round one of the two and cut off
+  /// the other.
   private var knownFineTick: Double? {
     guard let fineTick, fineTick >= 0, fineTick < ticksPerBeat, abs(fineTick - Double(tick)) <= 1 else {
       return nil
@@ -118,8 +121,8 @@ extension BBT {
     return fineTick
   }
 
-  /// `beats` of a standing transport. A transport is sent to a beat, not to a place shortly after it, so tick
-  /// 0 is the beat.
+  /// The value of `beats` for a standing transport. A transport is sent to a beat, not to a place shortly
+  /// after a beat, so tick 0 means exactly the beat.
   var standingBeats: Double? {
     guard let beats else { return nil }
     return tick == 0 && knownFineTick == nil ? beats - 0.5 / ticksPerBeat / notesPerBeat : beats

@@ -2,10 +2,10 @@
 import BeatMath
 import TactusChoices
 
-/// A meter that waits for its beat. Outputs and JACK's clients get the new bars from that bar line on,
-/// although the program carries out the change shortly after the line.
+/// A meter that waits for its beat, which is a bar line. Outputs and JACK's clients get the new bars from
+/// that bar line on, although the control surface carries out the change shortly after the line.
 struct QueuedMeter: BitwiseCopyable {
-  /// Kept until the change is carried out or taken back.
+  /// The queued change, which is kept until it is carried out or taken back.
   private var change: QueuedChange?
   private var isWaiting = false
 

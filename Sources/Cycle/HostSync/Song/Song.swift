@@ -4,43 +4,45 @@ import TactusChoices
 
 /// The state of the song: whether it plays, since which beat, and which beat of the session is its first.
 ///
-/// Song beat = beat - origin. A start or a locate chooses the origin: a whole number of beats, or of the
-/// meter's notes if those are shorter. So the song is always in phase with the session, and no tempo change
-/// moves it.
+/// A song's beat is the session's beat minus `origin`. A start or a locate chooses the origin: a whole number
+/// of beats, or of the meter's notes if those are shorter. So the song is always in phase with the session,
+/// and no tempo change moves it.
 struct Song: BitwiseCopyable {
   enum Phase: Hashable, BitwiseCopyable {
     case stopped
-    /// A start is agreed on; the song beat counts up to it.
+    /// A start is arranged, and the song's beat counts up to that start.
     case waiting
     case rolling
   }
 
   private(set) var phase = Phase.stopped
-  /// In 32nds of the session: every note falls on one of them.
+  /// The session's beat at which the song begins, in 32nds: every note falls on a 32nd.
   private(set) var origin: Int64 = 0
   /// The session's beat from which the song sounds; earlier beats do not belong to it.
   private(set) var startBeat = Double.infinity
-  /// This run began because the session changed under a rolling song, not by a start.
+  /// Whether this run began because the session changed under a rolling song, and not by a start.
   private(set) var isRebased = false
-  /// When the last run ended, as heard; only while stopped.
+  /// The heard time at which the last run ended. Only valid while the song is stopped.
   private(set) var stopTime = -Double.infinity
   /// Counts the jumps of the song's position: at a start, a locate, another session.
   private(set) var run: UInt64 = 0
-  /// The song's position in beats while the transport stands. A tempo change does not move it. A locate does,
-  /// to the beat that the frame has at the tempo of that time.
+  /// The song's position in beats while the transport stands. A tempo change does not move the position. A
+  /// locate moves it to the beat that the new frame has at the tempo of the locate's time.
   private(set) var standing = 0.0
   private var standingFrame: UInt32?
   /// The place of the standing transport.
   var place: SongPlace? { standingFrame.map { SongPlace(frame: $0, beat: standing) } }
-  /// The song's beat at a frame of this cycle or a later one, if the tempo does not determine that beat.
+  /// A frame of this cycle or of a later cycle with its song beat, if that beat does not follow from frame
+  /// and tempo.
   var landmark: SongPlace?
   /// The lag of a host that counts frames by itself behind this song.
   private(set) var lag = HostLag()
 
   private var lastFrame: UInt32 = 0
   private var lastFrames: UInt32 = 0
-  /// Frames that the last cycle lost and the transport has not counted. A client that is late reads the next
-  /// cycle's time with this cycle's transport; the transport catches up in the next one (facts: jack 8).
+  /// The frames that were lost before the last cycle and that the transport has not counted yet. A late
+  /// client reads the time of the next cycle with the transport of this cycle. The transport catches up in
+  /// the next cycle (facts: jack 8).
   private var uncounted: Int64 = 0
 
   var isRolling: Bool { if case .rolling = phase { true } else { false } }
@@ -51,8 +53,8 @@ struct Song: BitwiseCopyable {
   /// The session's beat at which the song's beat 0 is.
   var originBeat: Double { ThirtySeconds.beats(origin) }
 
-  /// The number of the boundary, among `perBeat` a beat, at the song's `place` in 32nds; if there is none, of
-  /// the next one.
+  /// The number of the boundary at the song's `place` (in 32nds), or else of the next boundary after it. A
+  /// beat has `perBeat` boundaries.
   func boundary(at place: Int64 = 0, perBeat: Int64) -> Int64 {
     0 &- Ticker.floorDivide(0 &- (origin &+ place) &* perBeat, ThirtySeconds.perBeat)
   }
@@ -80,9 +82,9 @@ struct Song: BitwiseCopyable {
     report.songBeat = isRolling || isWaiting ? songBeat(of: report.sessionBeat) : standing
   }
 
-  /// Follows the transport through one cycle. `here`: the song's beat that the transport's frame means by
-  /// itself. `leads`: a leader says where the song is. Without one, a song that stops goes back to the beat
-  /// where a host that counts frames is, and the next start begins there.
+  /// Follows the transport through one cycle. `here` is the song's beat that belongs to the transport's
+  /// frame. `leads`: a leader says where the song is. Without a leader, a song that stops goes back to the
+  /// beat that a host that counts frames has reached, and the next start begins at that beat.
   mutating func follow(_ now: borrowing CycleContext, at here: Double, lostFrames: Int64, leads: Bool = false)
   {
     let transport = now.transport
@@ -122,7 +124,8 @@ struct Song: BitwiseCopyable {
       nominalPerFrame: 1e6 / Double(now.sampleRate))
   }
 
-  /// The position at which a start or a locate enters the song in this cycle; nil: none does.
+  /// The position at which a start or a locate enters the song in this cycle; nil: there is no start or
+  /// locate.
   func entry(_ now: borrowing CycleContext, at here: Double, lostFrames: Int64) -> Double? {
     guard now.isRolling else { return nil }
     let transport = now.transport
@@ -133,7 +136,8 @@ struct Song: BitwiseCopyable {
     return standing + Double(skipped) * now.frameMicros / now.heardBeatMicros
   }
 
-  /// The beat of a frame if the tempo had always been this one. A locate by frames cannot mean anything else.
+  /// The beat of a frame if the tempo had always been `beatMicros`. A locate by frames cannot mean any other
+  /// beat.
   static func beats(ofFrame frame: UInt32, sampleRate: UInt32, beatMicros: Double) -> Double {
     Double(frame) / Double(max(1, sampleRate)) * 1e6 / beatMicros
   }
@@ -151,16 +155,16 @@ struct Song: BitwiseCopyable {
     }
   }
 
-  /// Returns whether the transport stopped where it was: a stop leaves the frame, or still counts the last
-  /// cycle.
+  /// Returns whether the transport stopped where it was. After a stop, the frame is unchanged, or still
+  /// counts the last cycle.
   private func isContinuation(_ frame: UInt32) -> Bool {
     let moved = Int64(Int32(truncatingIfNeeded: frame &- lastFrame))
     return moved >= 0 && moved <= 2 * Int64(lastFrames)
   }
 
   /// The song's beat at the start of the next cycle, if the transport's frame is `frame` then and the
-  /// session's beat is `beat`. A frame other than the next one is a locate, which lands in phase with the
-  /// session.
+  /// session's beat is `beat`. If `frame` is not the next frame, there is a locate, which lands in phase with
+  /// the session.
   func position(atFrame frame: UInt32, meaning there: Double, beat: Double, grain: Int64) -> Double {
     if isRolling, frame == lastFrame &+ lastFrames { return songBeat(of: beat) }
     if let landmark, landmark.frame == frame { return landmark.beat }
@@ -168,7 +172,8 @@ struct Song: BitwiseCopyable {
     return beat - ThirtySeconds.beats(ThirtySeconds.nearest(to: beat - there, grain: grain))
   }
 
-  /// Lets the song wait for a start at `beat`. `origin`: its beat 0, in 32nds of the session.
+  /// Lets the song wait for a start at `beat`. `origin` is the place of the song's beat 0, in 32nds of the
+  /// session.
   mutating func arm(startingAt beat: Double, origin: Int64) {
     if isWaiting, startBeat == beat, self.origin == origin { return }
     self.origin = origin
@@ -193,7 +198,8 @@ struct Song: BitwiseCopyable {
   }
 
   private mutating func enter(at beat: Double, position: Double, grain: Int64) {
-    // The start came as agreed, or nearly (it falls on the border of a cycle): keep the agreed beats.
+    // The start came as arranged, or nearly so because the beat falls on the border of a cycle: keep the
+    // arranged beats.
     if isWaiting && abs(beat - startBeat) < 0.5 {
       phase = .rolling
       return
@@ -209,26 +215,28 @@ struct Song: BitwiseCopyable {
     self.isRebased = isRebased
   }
 
-  /// The transport's frame does not count lost cycles, our frame counter does (facts: jack 8).
+  /// Whether the transport was located. The transport's frame does not count lost cycles; our frame counter
+  /// does (facts: jack 8).
   private func hasLocated(_ transport: Transport, lostFrames: Int64) -> Bool {
     let moved = moved(transport)
     return moved < 0 || moved > max(0, lostFrames) &+ uncounted
   }
 
-  /// Frames by which the transport moved more than one cycle since the last cycle.
+  /// The frames by which the transport moved since the last cycle, beyond the frames of the last cycle.
   private func moved(_ transport: Transport) -> Int64 {
     Int64(Int32(truncatingIfNeeded: transport.frame &- lastFrame)) &- Int64(lastFrames)
   }
 
-  /// Follows a session's beat that moved by `moved`, because of another session or a long stall. The bar
-  /// stays nearest to where it was, in phase with the new grid.
+  /// Moves the song after the session's beat has moved by `moved`, because of another session or a long
+  /// stall. The song's bars stay as near as possible to where they were, in phase with the new grid.
   mutating func rebase(by moved: Double, _ now: borrowing CycleContext) {
     let quantum = now.settings.quantum
     let whole = quantum > 0 ? max(1, ThirtySeconds.nearest(to: quantum, grain: 1)) : ThirtySeconds.perBeat
     let kept = ThirtySeconds.nearest(to: moved, grain: whole)
     origin = origin &+ kept
     startBeat += ThirtySeconds.beats(ThirtySeconds.nearest(to: moved, grain: now.settings.meter.grain))
-    // Half a MIDI clock: less is the grid's own movement, more is another place in the song.
+    // The limit is half a MIDI clock. A smaller rest is a movement of the grid; a larger one is another place
+    // in the song.
     guard abs(moved - ThirtySeconds.beats(kept)) > 1.0 / 48 else { return }
     switch phase {
     case .stopped: break

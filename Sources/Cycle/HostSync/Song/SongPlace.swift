@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A frame of JACK's transport and the song's beat there. It is known without the tempo: a user chose it, or
-/// we send the transport there.
+/// A frame of JACK's transport and the song's beat at that frame. The beat is known without the tempo: a user
+/// chose the place, or we send the transport to it.
 public struct SongPlace: Sendable, BitwiseCopyable {
   public var frame: UInt32 = 0
   public var beat = 0.0
 
-  /// Microseconds from `frame` to this place; negative if the place is before it.
+  /// The microseconds from `frame` to this place; negative if the place comes before `frame`.
   func micros(from frame: UInt32, frameMicros: Double) -> Double {
     Double(Int32(truncatingIfNeeded: self.frame &- frame)) * frameMicros
   }
@@ -19,15 +19,15 @@ public struct SongPlace: Sendable, BitwiseCopyable {
 
 /// The time that a locate of JACK's transport takes.
 enum Reposition {
-  /// Microseconds. The control thread looks at wishes every 2 ms while a start waits; on a busy machine it
-  /// may take 20.
+  /// The microseconds until the control thread has carried out a wish. While a start waits, the thread looks
+  /// at wishes every 2 ms; on a busy machine it may take 20 ms.
   static let controlMicros = 25_000.0
-  /// JACK is asked in the first cycle, is Starting in the second, and can roll from the third on (facts: jack
-  /// 3).
+  /// The number of cycles that JACK needs: JACK is asked in the first cycle, is Starting in the second, and
+  /// can roll from the third on (facts: jack 3).
   static let cycles = 3.0
 
-  /// Microseconds from the wish to the first cycle that can roll, with one cycle to spare, if other clients
-  /// need `othersTake`.
+  /// The microseconds from a wish to the first cycle that can roll, with one cycle to spare. `othersTake` are
+  /// the microseconds that other clients need.
   static func micros(cycle cycleMicros: Double, othersTake: Double) -> Double {
     controlMicros + (cycles + 1) * cycleMicros + othersTake
   }

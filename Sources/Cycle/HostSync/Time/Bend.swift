@@ -4,15 +4,15 @@ import TactusChoices
 
 /// The distance by which our outputs are ahead of the session, set by hand.
 ///
-/// The distance changes only by a share of the time that passes, so beats come sooner or later, and none is
-/// left out. When the control is released the distance stays, and the outputs run at exactly the session's
-/// tempo again.
+/// The distance changes only by a share of the time that passes, so beats come sooner or later, and no beat
+/// is left out. When the user releases the control, the distance stays, and the outputs run at exactly the
+/// session's tempo again.
 struct Bend: BitwiseCopyable {
-  /// Microseconds; negative: the outputs are behind.
+  /// The microseconds by which the outputs are ahead of the session; negative: they are behind.
   private(set) var ahead = 0.0
-  /// Microseconds added in this cycle.
+  /// The microseconds that this cycle has added to `ahead`.
   private(set) var moved = 0.0
-  /// Requested microseconds that are still to be applied.
+  /// The microseconds that the user has asked for and that are still to be applied.
   private var left = 0.0
   private var turned = Micros(0)
   private var returns: UInt32 = 0
@@ -22,7 +22,8 @@ struct Bend: BitwiseCopyable {
   mutating func follow(_ settings: BendSettings, passed: Double) {
     defer { (turned, returns, isStarted) = (settings.turned, settings.returns, true) }
     moved = 0
-    // After a restart of the server `ahead` is 0 again. Requests from before it must not be applied again.
+    // After a restart of the server `ahead` is 0 again. Requests from before the restart must not be applied
+    // again.
     guard isStarted else { return }
     left += Double((settings.turned - turned).count)
     if settings.returns != returns { left = -ahead }

@@ -2,9 +2,9 @@
 import BeatMath
 import TactusChoices
 
-/// The context of all decisions in one JACK callback, made once at its beginning. It is also their only view
-/// of the session: `Cycle` shows its session to `FreewheelSession` alone, so nothing here can follow the
-/// session while the server freewheels.
+/// The context of all decisions in one JACK callback, made once at the beginning of the callback. The
+/// decisions see the session only through this context: `Cycle` shows its session to `FreewheelSession`
+/// alone, so no decision can follow the session while the server freewheels.
 struct CycleContext: BitwiseCopyable {
   let frames: UInt32
   let sampleRate: UInt32
@@ -13,28 +13,30 @@ struct CycleContext: BitwiseCopyable {
   let latencies: PerPort<UInt32>
   let clockConnections: UInt32
   let ownDelay: Micros
-  /// Microseconds by which the outputs are ahead of the session, bent by hand, as of the last cycle.
+  /// The microseconds by which the user's bend has put the outputs ahead of the session, up to the last
+  /// cycle.
   let bentAhead: Double
   let clients: Int32
   let settings: Settings
   let settingsNumber: UInt32
   let session: SessionState
   let startStopsTaken: UInt32
-  /// No cycle was lost before this one, and its time line did not start again.
+  /// Whether no cycle was lost before this cycle, and the line of times did not start again.
   let isSound: Bool
-  /// A change whose beat is still to come, or has just come.
+  /// A queued change whose beat is still to come, or has just come.
   let queued: QueuedChange?
   /// The session's own beats.
   private(set) var grid: Grid
-  /// Microseconds per frame over many cycles: for latencies, which may be many buffers long.
+  /// The mean microseconds per frame over many cycles. It is for latencies, which may be many buffers long.
   let frameMicros: Double
-  /// When the cycle's frames pass through JACK, and when they are heard through the physical outputs.
+  /// The times at which the cycle's frames pass through JACK. `heard` has the times at which they are heard
+  /// through the physical outputs.
   let line: FrameLine
   let heard: FrameLine
-  /// Time is discontinuous here: a freewheel ended, or an export begins. Every part that stored a time, and
-  /// not the number of a beat, must forget it.
+  /// Whether time is discontinuous at this cycle: a freewheel ended, or an export begins. Every part that has
+  /// stored a time, and not the number of a beat, must forget that time.
   private(set) var isCut: Bool
-  /// JACK ends every hold too early (`CutStarts`), so a start is requested late.
+  /// Whether JACK ends every held start too early (`CutStarts`), so that starts are requested late.
   private let holdsBriefly: Bool
 
   init(
@@ -68,8 +70,9 @@ struct CycleContext: BitwiseCopyable {
     isCut = isBack
   }
 
-  /// A change is carried out within a fraction of a second of its beat. If its beat is further back, the
-  /// session has changed and the change was meant for other beats.
+  /// The longest time, in microseconds, after which a queued change still counts. A change is carried out
+  /// within a fraction of a second after its beat. If the beat is further back, the session has changed and
+  /// the change was meant for other beats.
   private static let changeLimit = 250_000.0
 
   private static func queued(_ change: QueuedChange?, _ grid: Grid, at time: Double) -> QueuedChange? {
@@ -77,14 +80,15 @@ struct CycleContext: BitwiseCopyable {
     return change
   }
 
-  /// Enters a song at `position` while the server freewheels: an export has no time but that of its frames.
+  /// Enters a song at `position` while the server freewheels. An export has no other time than that of its
+  /// frames.
   mutating func enterSong(at position: Double, _ freeze: inout FreewheelSession) {
     freeze.align(grid, at: heard.start, with: position)
     grid = freeze.grid(of: session)
     isCut = true
   }
 
-  /// When messages that arrive through `control` in this cycle were sent.
+  /// The times at which messages were sent that arrive at the port `control` in this cycle.
   var sent: FrameLine { line.delayed(by: -Double(latencies[.control]) * frameMicros) }
 
   /// A leader may move the session's grid if no other peer is in the session, or if the user declares the
@@ -94,10 +98,10 @@ struct CycleContext: BitwiseCopyable {
   /// Microseconds per beat at the time when this cycle is heard.
   var heardBeatMicros: Double { grid.beatMicros(at: heard.start) }
 
-  /// Microseconds of this cycle.
+  /// The length of this cycle in microseconds.
   var cycleMicros: Double { Double(frames) * frameMicros }
 
-  /// When the next cycle is heard.
+  /// The time at which the next cycle is heard.
   var rollsAt: Double { heard.start + cycleMicros }
 
   var isRolling: Bool { if case .rolling = transport.state { true } else { false } }
@@ -107,10 +111,10 @@ struct CycleContext: BitwiseCopyable {
     Double(latencies[port]) * frameMicros + Double(settings.offset(of: port).count)
   }
 
-  /// Microseconds by which the earliest output plays before JACK's position. A start that the outputs learn
-  /// of later than this comes too late for a Start or click. With `asksLate`, a negative offset of `jack` is
-  /// set for programs that play too early, and is no reason to ask earlier. At most two cycles of it are
-  /// ignored: the request comes that early anyway.
+  /// The microseconds by which the earliest output plays before the position that JACK shows. If the outputs
+  /// learn of a start later than this, it is too late for a Start or a click. With `asksLate`, a user sets a
+  /// negative offset of `jack` for programs that play too early, which is no reason to ask for the start
+  /// earlier. At most two cycles of such an offset are ignored: the request comes that early anyway.
   var outputsAhead: Double {
     let clicks = max(delay(of: .click1), delay(of: .click2))
     let gates = max(delay(of: .pulse), delay(of: .run))
@@ -124,8 +128,8 @@ struct CycleContext: BitwiseCopyable {
 
 /// The user's choices for a launch.
 extension CycleContext {
-  /// A start is requested from JACK as late as possible, and other clients get only the time that we think
-  /// they need.
+  /// Whether a start is requested from JACK as late as possible, so that other clients get only the time that
+  /// we think they need.
   var asksLate: Bool {
     if holdsBriefly { return true }
     return if case .stopped = settings.launch.wait { true } else { false }
@@ -140,8 +144,8 @@ extension CycleContext {
     settings.launch.longestWait(behind: countIn.value * grid.beatMicros)
   }
 
-  /// The earliest time for a start that a peer asked for. It is a millisecond before the peer's time, because
-  /// that was rounded on its way and may lie just after the intended beat.
+  /// The earliest time for a start that a peer asked for. This is a millisecond before the peer's time,
+  /// because the peer's time was rounded on its way and may lie just after the intended beat.
   var notBefore: Double {
     settings.syncsStartStop && session.isPlaying ? Double(session.timeOfPlaying.count) - 1000 : -.infinity
   }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The time and place of a cycle, from which the control thread computes those of later cycles.
+/// The time of a cycle and the transport's frame in it, from which the control thread computes the times and
+/// frames of later cycles.
 public struct CycleStamp: Sendable, BitwiseCopyable {
-  /// The transport's frame at frame 0.
+  /// The transport's frame at frame 0 of the cycle.
   public var frame: UInt32 = 0
   public var frames: UInt32 = 0
-  /// When the frames are heard through the physical outputs, on Link's clock. The slope is the mean of many
-  /// cycles, because one cycle's slope is rounded to microseconds and cannot be extended.
+  /// The times at which the frames are heard through the physical outputs, on Link's clock. The slope is the
+  /// mean of many cycles: the slope of one cycle is rounded to microseconds, so it is too coarse to be
+  /// extended.
   public var heard = FrameLine(start: 0, frameMicros: 1)
-  /// When frame 0 passes through JACK, on the same clock.
+  /// The time at which frame 0 passes through JACK, on Link's clock.
   public var due = 0.0
   /// Microseconds per beat of the session.
   public var beatMicros = 500_000.0

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Turns JACK's times of a cycle into a line that can be trusted. Nothing else sees the raw pair.
+/// Turns JACK's times of a cycle into a frame line that can be trusted. No other code sees JACK's pair of
+/// times.
 ///
-/// Normally that line is JACK's own: `jack_get_cycle_times` filters the wake-ups well. But after a stall of
-/// the driver jack2 returns success with `next < current`, then a `current` that is wrong by the length of
-/// the stall and creeps back for seconds (1/8 Hz), with a slope that is percents off (facts: realtime 1).
-/// `WakeFilter` is the second opinion: it uses the raw wake-up times that JACK reports. While the two agree,
-/// JACK's pair is used. When they differ, the filter's estimate is used until they agree again. A change of
-/// source is smoothed. Cycles that only our client missed change nothing: JACK's frame counter includes them.
+/// Normally the frame line is JACK's own: `jack_get_cycle_times` filters the driver's wake-ups well. But
+/// after a stall of the driver jack2 returns success with `next < current`, then for seconds a `current` that
+/// is wrong by the length of the stall and creeps back (at 1/8 Hz), with a slope that is wrong by some per
+/// cent (facts: realtime 1). `WakeFilter` is the second opinion: it uses the raw wake-up times that JACK
+/// reports. While the two agree, JACK's pair is used. When they differ, the filter's estimate is used until
+/// they agree again. A change of the source is smoothed. Cycles that only our client missed have no effect:
+/// JACK's frame counter includes them.
 ///
 /// This type reads no clock, and uses frame numbers of other cycles only as distances.
 struct CycleTimes: BitwiseCopyable {
   private enum Source: BitwiseCopyable { case jack, wakes }
 
-  /// Microseconds between the two sources. Below `close` they agree. Above `far` they differ if it lasts
-  /// `manyCycles`, because a lazy scheduler is late now and then. Above `tooFar` they differ at once. JACK's
-  /// loop needs a second or two for a driver that slips by some hundred microseconds, and for the server's
-  /// start.
+  /// Distances between the two sources, in microseconds. Below `close` the sources agree. Above `far` they
+  /// differ if the distance lasts `manyCycles`, because a lazy scheduler is late now and then. Above `tooFar`
+  /// they differ at once. JACK's loop needs a second or two for a driver that slips by some hundred
+  /// microseconds, and for the server's start.
   private static let close: Double = 60
   private static let far: Double = 100
   private static let tooFar: Double = 400
@@ -32,13 +34,13 @@ struct CycleTimes: BitwiseCopyable {
   private var frames: UInt32 = 0
   private var sampleRate: UInt32 = 0
   private var xruns: UInt32 = 0
-  /// `next` of the last cycle, from which `current` should continue; 0: unknown.
+  /// `next_usecs` of the last cycle, from which `current_usecs` should continue; 0: unknown.
   private var promised = 0.0
-  /// Learned microseconds per frame: the crystal of the sound card, on JACK's clock.
+  /// The learned microseconds per frame of the sound card's crystal, on JACK's clock.
   private var crystal = 0.0
-  /// This cycle, on JACK's clock.
+  /// The frame line of this cycle, on JACK's clock.
   private var line = FrameLine(start: 0, frameMicros: 1)
-  /// The line still approaches its new source, in small steps.
+  /// Whether the line still approaches its new source, in small steps.
   private var isBlending = false
   private var agreeing = 0
   private var differing = 0
@@ -46,26 +48,26 @@ struct CycleTimes: BitwiseCopyable {
   private var wasReversed = false
   /// The frame line that was last returned, on Link's clock. During a freewheel it is extended.
   private var given = FrameLine(start: 0, frameMicros: 1)
-  /// The last cycle was a freewheeling one.
+  /// Whether the server was freewheeling in the last cycle.
   private(set) var wasFreewheeling = false
-  /// The first cycle in real time after a freewheel: earlier times are not on this line.
+  /// Whether this is the first cycle in real time after a freewheel: earlier times are not on this line.
   private(set) var isBack = false
 
-  /// Frames since the last cycle, lost cycles included; 0 in the first cycle, or after the counter started
-  /// again.
+  /// The frames since the last cycle, including those of lost cycles; 0 in the first cycle, or after JACK's
+  /// frame counter started again.
   private(set) var passedFrames: Int64 = 0
-  /// Frames of the last cycle.
+  /// The number of frames of the last cycle.
   private(set) var previousFrames: Int64 = 0
   private(set) var lostCycles: UInt64 = 0
   private(set) var bridgedCycles: UInt64 = 0
-  /// No cycle was lost before this one and the line goes on, so what the transport shows belongs to this
-  /// cycle's time.
+  /// Whether no cycle was lost before this cycle and the line goes on, so that the transport's state belongs
+  /// to this cycle's time.
   private(set) var isSound = false
-  /// JACK's time for frame 0 minus ours, in microseconds.
+  /// JACK's time for frame 0 minus our filter's time for it, in microseconds.
   private(set) var filterError = 0.0
 
-  /// Microseconds per frame over many cycles. It is on JACK's clock, which differs too little from Link's to
-  /// matter for latencies, even if they are many buffers long.
+  /// The mean microseconds per frame over many cycles, on JACK's clock. For latencies, even if they are many
+  /// buffers long, the difference between JACK's clock and Link's is too small to matter.
   var steadyFrameMicros: Double { crystal }
 
   @inline(__always)
@@ -81,9 +83,9 @@ struct CycleTimes: BitwiseCopyable {
     return (1e6 / Double(sampleRate) / (crystal * (1 + map.skew)) - 1) * 1e6
   }
 
-  /// When this cycle is due, on Link's clock, by the last cycle's line. For callbacks that come before this
-  /// cycle's own line is made. A freewheel's line does not continue into real time, so then the cycle's own
-  /// line is computed on a copy.
+  /// The time at which this cycle is due, on Link's clock, by the last cycle's line. It is for callbacks that
+  /// come before this cycle's own line is made. The line of a freewheel does not continue into real time, so
+  /// after a freewheel this function computes the cycle's own line on a copy.
   func start(of cycle: inout Cycle) -> Double {
     if wasFreewheeling {
       var trial = self
@@ -92,13 +94,15 @@ struct CycleTimes: BitwiseCopyable {
     return given.time(atFrame: Double(Int32(truncatingIfNeeded: cycle.times.frame &- rawFrame)))
   }
 
-  /// The time of each frame of this cycle as it passes through JACK, on Link's clock. Once a cycle. [audio]
+  /// The times at which the frames of this cycle pass through JACK, on Link's clock. Call this once a cycle.
+  /// [audio]
   mutating func line(of cycle: inout Cycle) -> FrameLine {
     let nominal = 1e6 / Double(max(1, cycle.sampleRate))
     let isFreewheeling = cycle.isFreewheeling
     previousFrames = Int64(frames)
     if isFreewheeling && isStarted {
-      // The server's times run ahead of real time; the music goes on at its own pace (facts: jack 8).
+      // In a freewheel the server's times run ahead of real time, and the music goes on at the nominal rate
+      // (facts: jack 8).
       given.start += Double(frames) * nominal
       passedFrames = Int64(frames)
       given.frameMicros = nominal
@@ -119,8 +123,8 @@ struct CycleTimes: BitwiseCopyable {
 
   private mutating func restart(nominal: Double) {
     isStarted = false
-    // JACK's loop counted the freewheel as real time, so it is now off by the amount that the freewheel ran
-    // ahead.
+    // JACK's loop counted the freewheel as real time, so the loop is now wrong by the time that the freewheel
+    // ran ahead.
     source = wasFreewheeling ? .wakes : .jack
     wasFreewheeling = false
     crystal = nominal
@@ -128,7 +132,7 @@ struct CycleTimes: BitwiseCopyable {
     filter.restart()
   }
 
-  /// Follows the frame counter, which wraps, and jumps by whole cycles if we missed some.
+  /// Follows JACK's frame counter, which wraps, and which jumps by whole cycles if we missed cycles.
   private mutating func advance(to cycle: inout Cycle) {
     let passed = Int64(Int32(truncatingIfNeeded: cycle.times.frame &- rawFrame))
     let length = cycle.frames
@@ -162,10 +166,11 @@ struct CycleTimes: BitwiseCopyable {
 
   private mutating func measure(_ times: RawTimes, frames: UInt32, nominal: Double) {
     let pair = Pair(times, frames: frames, nominal: nominal)
-    // During an xrun jack2 puts the true wake-up into `current`, so the fallback is good just then.
+    // If JACK gives no wake-up time, `current` replaces it. During an xrun jack2 puts the true wake-up into
+    // `current`, so the replacement is good just then.
     let wake = times.wakeMicros > 0 ? Double(times.wakeMicros) : pair.current
     // Only an xrun of the driver reverses the pair; a client's xrun does not. After a freewheel the pair may
-    // stay reversed for many cycles, so only the first one counts.
+    // stay reversed for many cycles, so only the first reversed pair counts.
     let isTurnedOver = pair.isReversed && !wasReversed
     let sign =
       isTurnedOver || isBroken(pair) || (isStarted && times.xruns != xruns && wake - line.start > 1000)
@@ -191,15 +196,15 @@ struct CycleTimes: BitwiseCopyable {
     isStarted = true
   }
 
-  /// jack2's loop continues at the announced `next`, to the microsecond, unless the driver was late: then
-  /// `current` is the raw wake-up, and the next cycle begins a new line. The pair is reversed only if the
-  /// delay exceeded a period.
+  /// Whether JACK's loop has started a new line. jack2's loop continues at the announced `next` to the
+  /// microsecond, unless the driver was late. Then `current` is the raw wake-up, and the next cycle begins a
+  /// new line. The pair is reversed only if the driver's delay exceeded a period.
   private func isBroken(_ pair: Pair) -> Bool {
     isStarted && promised > 0 && passedFrames == previousFrames && abs(pair.current - promised) > 500
   }
 
-  /// Chooses the source. The thresholds for leaving JACK's filter and for returning to it differ, so it does
-  /// not flap.
+  /// Chooses the source. The thresholds for leaving JACK's filter and for returning to it differ, so the
+  /// choice does not flap.
   private mutating func choose(_ pair: Pair) {
     let distance = abs(filterError)
     agreeing = pair.isSane && distance < Self.close ? agreeing + 1 : 0
@@ -220,8 +225,8 @@ struct CycleTimes: BitwiseCopyable {
   private mutating func follow(_ pair: Pair, own: Double, frames: UInt32, nominal: Double) {
     let cycleMicros = Double(frames) * crystal
     let wanted: Double
-    // The share of the difference that this cycle corrects. Steps of JACK's own are a few microseconds, taken
-    // whole.
+    // The share of the difference that this cycle corrects. JACK's own steps are a few microseconds, and are
+    // taken whole.
     var share = 1.0
     switch source {
     case .jack:
@@ -239,19 +244,19 @@ struct CycleTimes: BitwiseCopyable {
       if filter.count >= WakeFilter.trusted { share = min(1, cycleMicros / 60_000) }
     }
     let step = wanted - line.start
-    // Small steps are spread so that they are inaudible; a large one must not take long.
+    // Small steps are spread so that they are inaudible. A large step must not take long.
     if !isStarted || abs(step) > 1000 { share = 1 }
     line.start += step * share
     if source == .jack && abs(step) < 5 { isBlending = false }
   }
 }
 
-/// The result of `jack_get_cycle_times`, with a judgement of it.
+/// The result of `jack_get_cycle_times`, with whether it can be right.
 private struct Pair: BitwiseCopyable {
   let current: Double
   let frameMicros: Double
   let isSane: Bool
-  /// `next` lies before `current`: jack2 leaves this after an xrun of the driver.
+  /// Whether `next` lies before `current`: jack2 leaves such a pair after an xrun of the driver.
   let isReversed: Bool
 
   init(_ times: RawTimes, frames: UInt32, nominal: Double) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// A straight line between frames and microseconds: the frames of one cycle, and the time of each.
+/// The straight line that gives each frame of one cycle its time in microseconds.
 public struct FrameLine: Sendable, BitwiseCopyable {
   /// The time of frame 0 in microseconds, with a fraction.
   public var start: Double

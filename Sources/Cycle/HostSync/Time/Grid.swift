@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The session's beats against Link's host time, with the fractions that the protocol's integers lack. It may
-/// contain one turn: a change of tempo that waits for its beat.
+/// The session's beats against Link's host time, with the fractions that the protocol's integers lack. A grid
+/// may contain one turn: a change of tempo that waits for its beat.
 struct Grid: Hashable, BitwiseCopyable {
   /// The time of beat 0, in microseconds.
   var origin: Double
-  /// Microseconds per beat up to the turn. Whole, because Link applies a tempo in whole microseconds.
+  /// The microseconds per beat up to the turn. The number is whole, because Link applies a tempo in whole
+  /// microseconds.
   var beatMicros: Double
   /// The time at which the tempo changes; infinity: never.
   private(set) var turnTime = Double.infinity
@@ -19,7 +20,8 @@ struct Grid: Hashable, BitwiseCopyable {
     self.beatMicros = beatMicros
   }
 
-  // `>`, not `>=`: without a turn (infinity), an infinite time or beat must not count as after it.
+  // The comparisons use `>` and not `>=`: without a turn, `turnTime` is infinity, and an infinite time or
+  // beat must not count as after the turn.
   func beat(at time: Double) -> Double {
     time > turnTime ? turnBeat + (time - turnTime) / turnedMicros : (time - origin) / beatMicros
   }
@@ -39,7 +41,7 @@ struct Grid: Hashable, BitwiseCopyable {
     turnedMicros = Double(tempo.clamped.microsPerBeat)
   }
 
-  /// Returns the grid as it is from `time` on: without its turn if that is over.
+  /// Returns the grid as it is from `time` on: without the turn if the turn is over.
   func following(_ time: Double) -> Grid {
     guard time > turnTime else { return self }
     return Grid(origin: turnTime - turnBeat * turnedMicros, beatMicros: turnedMicros)
@@ -49,8 +51,8 @@ struct Grid: Hashable, BitwiseCopyable {
 }
 
 extension Grid {
-  /// A client's timeline has the session's beat 0 as its time origin (facts: link 7.5). A tempo outside
-  /// Link's range is clamped to it.
+  /// The time origin of a client's timeline is the session's beat 0 (facts: link 7.5). A tempo outside Link's
+  /// range is clamped to that range.
   init(_ timeline: Timeline) {
     self.init(
       origin: Double(timeline.timeOrigin.count), beatMicros: Double(timeline.tempo.clamped.microsPerBeat))
@@ -59,18 +61,19 @@ extension Grid {
 
 /// A port's buffer in this cycle, with the beats that are heard in it.
 struct Window: BitwiseCopyable {
-  /// When each frame of the buffer is heard through this port.
+  /// The times at which the buffer's frames are heard through this port.
   let line: FrameLine
   let grid: Grid
   let frames: Int
-  /// Microseconds by which the session's time moved since the last cycle; events may be late by this.
+  /// The microseconds by which the session's time moved since the last cycle. Events may be late by this
+  /// time.
   let correction: Double
-  /// The session's beat is not the expected one: count the boundaries again.
+  /// Whether the session's beat is not the expected beat, so that boundaries must be counted again.
   let isJump: Bool
-  /// Earlier times are not on this line (`CycleContext.isCut`).
+  /// Whether time is discontinuous at this cycle (`CycleContext.isCut`): earlier times are not on this line.
   var isCut = false
 
-  /// Returns the same cycle at another port.
+  /// Returns the window of this cycle for another port, at which frames are heard by `line`.
   @inline(__always)
   func moved(to line: FrameLine) -> Window {
     Window(

@@ -4,22 +4,23 @@ import BeatMath
 /// Watches how the session's grid moves from cycle to cycle: a little when its clock is corrected, far when
 /// we join another session or lost seconds.
 struct GridWatch: BitwiseCopyable {
-  /// Microseconds. A larger move at an unchanged tempo is another grid, not a correction of the session's
-  /// clock.
+  /// The largest correction of the session's clock, in microseconds. A larger move at an unchanged tempo
+  /// means another grid.
   static let largestCorrection = 20_000.0
 
-  /// The session's beat is not the expected one: count the boundaries again.
+  /// Whether the session's beat is not the expected beat, so that boundaries must be counted again.
   private(set) var isJump = false
-  /// Beats by which a jump moved the session's beat.
+  /// The number of beats by which a jump moved the session's beat.
   private(set) var movedBeats = 0.0
-  /// Microseconds by which the grid moved since the last cycle, if that was no jump.
+  /// The microseconds by which the grid moved since the last cycle; 0 after a jump.
   private(set) var correction = 0.0
   private var grid = Grid(origin: 0, beatMicros: 500_000)
   private var lastBeat = 0.0
   private var isStarted = false
 
-  /// `heard`: when the cycle is heard through the physical outputs. `passed`: frames since the last cycle.
-  /// `isCut`: time is discontinuous here (`CycleContext.isCut`), so no earlier boundary is still to come.
+  /// `heard` has the times at which the cycle is heard through the physical outputs. `passed` is the number
+  /// of frames since the last cycle. `isCut`: time is discontinuous at this cycle (`CycleContext.isCut`), so
+  /// no earlier boundary is still to come.
   mutating func update(_ next: Grid, heard: FrameLine, passed: Int64, isCut: Bool = false) {
     let beat = next.beat(at: heard.start)
     isJump = false

@@ -2,42 +2,42 @@
 import BeatMath
 import TactusChoices
 
-/// The part of a cycle's context that our outputs, the user's own outputs and later callbacks use. It is much
-/// smaller than `CycleContext`, which does not outlive `run`.
+/// The part of a cycle's context that our outputs, the user's own outputs and later callbacks use. An
+/// `OutputContext` is much smaller than a `CycleContext`, which does not outlive `run`.
 struct OutputContext: BitwiseCopyable {
   let sampleRate: UInt32
   let transportFrame: UInt32
   let isFreewheeling: Bool
   let isRolling: Bool
   let frameMicros: Double
-  /// Frames since the last cycle.
+  /// The number of frames since the last cycle.
   let passed: Int64
-  /// The number of this stretch: a run of cycles in which only time passes, and nothing else that outputs
-  /// depend on changes.
+  /// The number of the present stretch. A stretch is a row of cycles in which time passes and nothing else
+  /// changes that outputs depend on.
   let stretch: UInt64
   let meter: Meter
   let showsFineTicks: Bool
   let audio: AudioSettings
   let session: UInt64
   let tempo: Double
-  /// The tempo after the grid's turn, if it has one.
+  /// The tempo after the grid's turn; without a turn, the same as `tempo`.
   let nextTempo: Double
   let song: Song
   /// The bars of the song, and those of the session while nothing plays.
   let bars, standingBars: Bars
-  /// Subdivisions of a beat, fine enough for the notes of both kinds of bars.
+  /// The number of parts of a beat that is fine enough for the notes of `bars` and of `standingBars`.
   let parts: Int64
   let bank: SoundBank
-  /// When the cycle's frames are heard through the physical outputs, and when messages at `control` were
-  /// sent.
+  /// The times at which the cycle's frames are heard through the physical outputs. `sent` has the times at
+  /// which messages at the port `control` were sent.
   let heard, sent: FrameLine
   let settingsNumber, clockConnections: UInt32
   let latencies: PerPort<UInt32>
-  /// The cycle as it passes through JACK, for a port without latency and offset.
+  /// The window of a port without latency and offset: its times are those at which frames pass through JACK.
   let window: Window
   /// The beat at the end of `window`.
   let endBeat: Double
-  /// Microseconds by which the outputs are ahead of the session, bent by hand.
+  /// The microseconds by which the user's bend has put the outputs ahead of the session.
   let ahead: Double
 }
 
@@ -76,7 +76,7 @@ extension OutputContext {
 
   var frames: Int { window.frames }
 
-  /// Half a frame after the first frame of the next cycle has passed through JACK.
+  /// The time half a frame after the first frame of the next cycle has passed through JACK.
   var end: Double { window.line.time(atFrame: Double(frames) + 0.5) }
 
   /// Returns whether only time has passed between this cycle and the next, and nothing that outputs depend on
@@ -95,8 +95,9 @@ extension OutputContext {
       && song.isWhereItWas(self.song) && bars.isSame(as: self.bars)
   }
 
-  /// Returns the cycle at a port that is heard `micros` later. An export is placed by the song's frames,
-  /// whatever the port. Timecode follows the transport, so it is not bent.
+  /// Returns the window of a port that is heard `micros` later than frames pass through JACK. In an export,
+  /// the song's frames decide the times, whatever the port. Timecode follows the transport, so the user's
+  /// bend does not move timecode.
   @inline(__always)
   func window(delayedBy micros: Double, isBent: Bool = true) -> Window {
     window.moved(to: isFreewheeling ? heard : window.line.delayed(by: isBent ? micros + ahead : micros))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Estimates when frame 0 of a cycle is due, from the driver's wake-ups alone.
+/// Estimates the time at which frame 0 of a cycle is due, from the driver's wake-ups alone.
 ///
 /// A wake-up is the true time plus a delay that is never negative: mostly some 50 us, sometimes milliseconds.
-/// So the filter carries the last few wake-ups forward to the present frame at the known rate and takes the
-/// lower quartile. The quartile ignores single late wake-ups. After a stall the filter forgets everything
-/// before, so unlike JACK's loop (1/8 Hz) it knows the new line one cycle later.
+/// So the filter extends each of the last few wake-ups to the present frame at the known rate, and takes the
+/// lower quartile of the results. The quartile ignores single late wake-ups. After a stall the filter forgets
+/// all earlier wake-ups, so it knows the new line one cycle later, unlike JACK's loop (1/8 Hz).
 struct WakeFilter: BitwiseCopyable {
   static let capacity: Int = 12
   /// After this number of wake-ups we trust the filter more than JACK's loop.
@@ -15,13 +15,14 @@ struct WakeFilter: BitwiseCopyable {
   private var next = 0
   private var frames = InlineArray<12, Int64>(repeating: 0)
   private var wakes = InlineArray<12, Double>(repeating: 0)
-  /// Consecutive wake-ups that were late by the same amount: the line moved, the scheduler is not to blame.
+  /// The number of consecutive wake-ups that were late by the same amount. Several in a row mean that the
+  /// line moved; the scheduler is not to blame.
   private var lateRun = 0
   private var lastLateness = 0.0
 
   enum Verdict: BitwiseCopyable {
     case steady
-    /// Time started again at this wake-up or shortly before.
+    /// The driver stalled: a new line of times began at this wake-up or shortly before.
     case stalled
   }
 
@@ -42,11 +43,11 @@ struct WakeFilter: BitwiseCopyable {
         let isSame = lateRun > 0 && abs(lateness - lastLateness) < 500
         lateRun = isSame ? lateRun + 1 : 1
         lastLateness = lateness
-        // A scheduler is not late by more than a period twice, nor by the same amount four times.
+        // A scheduler is not late twice by more than a period, nor four times by the same amount.
         if hasStallSign || (isSame && (lateness > cycleMicros || lateRun >= 4)) { verdict = .stalled }
       } else {
         lateRun = 0
-        // No thread wakes too early, so the line was wrong. Or JACK says so.
+        // No thread wakes too early, so the line was wrong; or JACK indicates a stall.
         if lateness < -1000 || hasStallSign { verdict = .stalled }
       }
       if verdict == .stalled { restart() }
@@ -58,9 +59,9 @@ struct WakeFilter: BitwiseCopyable {
     return verdict
   }
 
-  /// The estimate for `frame`; needs at least one wake-up. The quartile of twelve is the third lowest, of
-  /// fewer the second or the lowest. The loop keeps the three lowest in order, without a branch that depends
-  /// on random data.
+  /// The estimated time of `frame`; the filter must have at least one wake-up. The quartile of twelve
+  /// estimates is the third lowest; of fewer estimates it is the second lowest or the lowest. The loop keeps
+  /// the three lowest in order, without a branch that depends on random data.
   mutating func due(atFrame frame: Int64, frameMicros: Double) -> Double {
     var lowest = Double.infinity, second = Double.infinity, third = Double.infinity
     for index in 0..<count {
