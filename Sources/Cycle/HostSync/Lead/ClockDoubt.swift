@@ -1,39 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The judgement of a clock that is out of place. The loop does not believe it until the next clocks show
-/// what it means, and coasts meanwhile. Clocks at another pace are another tempo. Clocks at the old pace, all
-/// off by the same, follow a pause.
+/// How the loop decides about a MIDI clock message that does not come at its expected time. The loop ignores
+/// such a message, and coasts at the known tempo, until the next clock messages show what happened. If they
+/// come at another pace, the tempo has changed. If they come at the old pace, all early or late by the same
+/// time, the sequencer has paused.
 extension ClockLoop {
-  /// A clock is doubted if it is farther from its place than `usual` times the scatter, which counts as at
-  /// least `leastNoise` microseconds.
+  /// A clock message is doubted if it is farther from its expected time than `usual` times the scatter. The
+  /// scatter counts as at least `leastNoise` microseconds.
   static let usual: Double = 4
   static let leastNoise: Double = 25
-  /// A doubt is decided after `witnesses` clocks. It ends without consequence if `backInPlace` clocks in a
-  /// row are in place.
+  /// A doubt is decided after `witnesses` clock messages. It ends without consequence if `backInPlace`
+  /// messages in a row come at their expected times.
   static let witnesses: Int = 7
   static let backInPlace: Int = 2
-  /// The slope of `witnesses` clocks errs by this share of their noise at most (five standard deviations and
-  /// more).
+  /// The greatest error of the pace of `witnesses` clock messages, as a share of their noise (at least five
+  /// standard deviations).
   static let slopeNoise: Double = 1.3
-  /// If the clocks shift twice in one direction within this number of clocks, the tempo has changed: two
-  /// pauses do not come so close.
+  /// If the clock messages shift twice in one direction within this number of messages, the tempo has
+  /// changed: two pauses do not come so close together.
   static let shiftMemory: Int = 96
-  /// If the scatter is below this share of a clock's length, a few clocks are enough to tell the tempo.
+  /// If the scatter is below this share of the time between two clock messages, a few messages are enough to
+  /// know the tempo.
   static let fineNoise: Double = 0.01
-  /// Above this share no clock can be called out of place.
+  /// If the scatter is above this share of the time between two clock messages, no message can be doubted.
   static let scatterMax: Double = 0.055
-  /// A gap that differs from whole clocks by less than this part of a clock is due to lost clocks.
+  /// If a gap differs from a whole number of clock intervals by less than this share of an interval, clock
+  /// messages were lost. Otherwise the sequencer has paused.
   static let nearlyWhole: Double = 0.25
-  /// After a judgement nothing is doubted for this number of clocks: an error then is no accident.
+  /// After a decision no clock message is doubted for this number of messages: an error in this time is no
+  /// accident.
   static let calmClocks: Int = 24
 
-  /// The state before a clock that was out of place.
+  /// The state just before a clock message that is doubted.
   struct Doubt: BitwiseCopyable {
-    /// Clocks since then, including that clock; 0: there is no doubt.
+    /// The number of clock messages since the doubt began, including the doubted one; 0: there is no doubt.
     var clocks = 0
     var inPlace = 0
-    /// Microseconds from the preceding clock to the doubted one.
+    /// The microseconds from the preceding clock message to the doubted one.
     var gap = 0.0
     var number: Int64 = 0
   }
@@ -45,7 +49,8 @@ extension ClockLoop {
     doubt.clocks = 1
   }
 
-  /// Weighs one more clock, beginning with the one that was out of place. Meanwhile the loop coasts.
+  /// Considers one more clock message, beginning with the doubted one. Meanwhile the loop coasts at the known
+  /// tempo.
   mutating func weigh(_ isInPlace: Bool) {
     defer { if doubt.clocks > 0 { doubt.clocks += 1 } }
     doubt.inPlace = isInPlace ? doubt.inPlace + 1 : 0
@@ -61,7 +66,7 @@ extension ClockLoop {
     if let line = line(through: Self.witnesses) {
       judge(line, Self.witnesses)
     } else if let line = line(through: Self.otherPaceClocks) {
-      // The clocks before these five were uneven.
+      // Only the last five clock messages are even, not those before.
       judge(line, Self.otherPaceClocks)
     } else {
       doubt.clocks = 0
@@ -88,7 +93,7 @@ extension ClockLoop {
     } else if usual < Self.fineNoise * clockMicros || isOtherPace(line) {
       begin(at: line, count)
     } else {
-      // The tempo has changed, but these few clocks cannot tell to which.
+      // The tempo has changed, but these few clock messages do not show the new tempo.
       due = line.middle + Double(count + 1) / 2 * line.slope
       renumber(count)
       bandwidth = Self.widest
@@ -101,7 +106,7 @@ extension ClockLoop {
     doubt.clocks = 0
   }
 
-  /// Moves the beat by `time`, as `count` clocks show; the tempo stays.
+  /// Moves the beat by `time`, which `count` clock messages have shown. The tempo stays.
   mutating func shift(by time: Double, _ count: Int) {
     jumps &+= 1
     due += time
@@ -112,20 +117,21 @@ extension ClockLoop {
     averaged = count
   }
 
-  /// Returns false if the beat was shifted in the same direction shortly before: such repeated shifts are
-  /// another tempo.
+  /// Returns false if the beat was shifted in the same direction shortly before: repeated shifts mean that
+  /// the tempo has changed.
   func mayShift(by time: Double) -> Bool {
     sinceShift > Self.shiftMemory || time * lastShift < 0 || abs(time) > 10 * abs(lastShift)
   }
 
-  /// Widens the loop while all clocks are on one side: the tempo moves, or a pause too short for doubt has
-  /// moved the beat. Otherwise narrows it a little with each clock.
+  /// Widens the loop's bandwidth while all clock messages are early, or all are late: the tempo moves, or a
+  /// pause that was too short for a doubt has moved the beat. Otherwise narrows the bandwidth a little with
+  /// each message.
   mutating func narrowOrWiden() {
     oneSided = abs(bias) > 0.8 * noise && noise > 50 ? oneSided + 1 : 0
     if oneSided == 0 {
       bandwidth = max(Self.narrowest, bandwidth * (1 - 0.6 * clockMicros / 1e6))
     } else if averaged > 0 {
-      // The shift was another tempo after all.
+      // What looked like a shift was a change of tempo.
       guard oneSided >= Self.witnesses else { return }
       averaged = 0
       bandwidth = Self.widest
@@ -140,18 +146,18 @@ extension ClockLoop {
     }
   }
 
-  /// A clock out of place can be recognised: not shortly after a judgement, and not among clocks that scatter
-  /// widely.
+  /// Whether the loop may doubt a clock message. It may not shortly after a decision, nor while the messages
+  /// scatter widely.
   var canTell: Bool { calm == 0 && scatter < Self.scatterMax * clockMicros }
 
-  /// Returns whether the latest clocks by themselves have the old pace.
+  /// Returns whether the latest clock messages, taken alone, have the old pace.
   var hasOldPace: Bool {
     guard let line = line(through: Self.witnesses) else { return false }
     return abs(line.slope - clockMicros) <= Self.slopeNoise * max(max(line.scatter, scatter), Self.leastNoise)
   }
 
-  /// Computes the number of the next clock. Counts clocks that were lost since the doubt began, and leaves
-  /// out surplus ones.
+  /// Computes the number of the next clock message. Counts the messages that were lost since the doubt began,
+  /// and leaves out surplus messages.
   mutating func recount(each clockMicros: Double) {
     number = doubt.number
     for index in recentCount - doubt.clocks..<recentCount {
@@ -161,15 +167,17 @@ extension ClockLoop {
     }
   }
 
-  /// The number of clocks that a gap stands for: whole ones were lost, a half one was a pause.
+  /// The number of clock messages that a gap stands for. A gap of whole clock intervals means lost messages;
+  /// half an interval more means a pause.
   func clocks(in gap: Double, each clockMicros: Double) -> Int64 {
     let clocks = gap / clockMicros
     let whole = Int64(rounding: clocks)
     return abs(clocks - Double(whole)) <= Self.nearlyWhole ? whole : max(1, Int64(flooring: clocks))
   }
 
-  /// Recognises another tempo. Each of its clocks is out of place, or by chance in the place of another
-  /// clock. Lost clocks look similar, but these are even. Counted one by one they get their right numbers.
+  /// Recognises a change of tempo. At another tempo, each clock message comes at an unexpected time, or by
+  /// chance when another message was expected. Lost messages look similar, but messages at another tempo are
+  /// evenly spaced. Counted one by one, they get their right numbers.
   mutating func takeOtherPace() {
     let count = Self.otherPaceClocks
     guard let line = line(through: count), isOtherPace(line), isAllOdd(count) else { return }
@@ -177,7 +185,7 @@ extension ClockLoop {
     begin(at: line, count)
   }
 
-  /// Returns whether each of the last `count` clocks is at another pace, and not only one of them.
+  /// Returns whether all of the last `count` clock messages are at another pace, and not only one of them.
   func isAllOdd(_ count: Int) -> Bool {
     var longer = 0, shorter = 0
     for index in recentCount - count + 1..<recentCount {

@@ -2,39 +2,41 @@
 import BeatMath
 import TactusChoices
 
-/// Lets a sequencer lead by its MIDI clock. `ClockLoop` smooths the clocks. The result goes into the session
-/// by the rules for a leading host (`HostFollower`), because a sequencer is a host with coarser ticks.
+/// Lets a sequencer lead by its MIDI clock. `ClockLoop` smooths the times of the clock messages. The
+/// resulting tempo and beat go into the session by the rules for a leading host (`HostFollower`), because a
+/// sequencer is a host with coarser ticks.
 ///
 /// The tempo changes in steps of 0.1 BPM with some hysteresis: the last digits of a clock that comes by USB
 /// are noise, and each change goes to every peer. The corrections of phase take up the remainder.
 struct ClockIn: BitwiseCopyable {
-  /// Beats per minute.
+  /// The step of the tempo in beats per minute. A change below `hysteresis` is ignored.
   static let step: Double = 0.1
   static let hysteresis: Double = 0.08
 
   var loop = ClockLoop()
-  /// Microseconds. It is large: the loop detects lost clocks itself, and in a ramp it is some milliseconds
-  /// behind.
+  /// The follower's jitter is large (in microseconds): `loop` detects lost clock messages itself, and in a
+  /// ramp of the tempo `loop` is some milliseconds behind.
   var follower = HostFollower(jitter: 25_000)
   private(set) var tempo = 0.0
-  /// When the sequencer's Start came; nil: the sequencer stands, or continued from another place.
+  /// The time at which the sequencer's Start came; nil: the sequencer stands, or continued from another
+  /// place.
   private(set) var startedAt: Double?
-  /// The tempo that we last put into the session; perhaps a correction, but never a peer's choice.
+  /// The tempo that we last put into the session. It may be a correction, but is never a peer's choice.
   private var told = 0.0
   private var echo = EchoWatch()
   private var isInUse = false
-  /// Microseconds that are added to the sequencer's position: the user may know better than JACK when its
-  /// clocks were sent. The clocks' own times stay, because clocks moved by half a clock or more would be
-  /// taken for other clocks.
+  /// The microseconds that are added to the sequencer's position: the user may know better than JACK when the
+  /// clock messages were sent. The times of the messages stay as they are, because the loop would take a
+  /// message that is moved by half an interval for another message.
   private var offset = 0.0
 
-  /// The leading clock is our own, which comes back.
+  /// Whether the leading MIDI clock is our own clock, which comes back to us.
   var isEcho: Bool { echo.isEcho }
-  /// The sequencer was started, and certainly not by our own Start.
+  /// Whether the sequencer was started, and certainly not by our own Start.
   private var isRunning: Bool { loop.isRunning && !echo.mayBeEcho }
 
-  /// Notes what we sent through `clock` in this cycle, `ahead` microseconds before it is heard. Call it
-  /// before `receive`.
+  /// Notes the messages that we sent through the port `clock` in this cycle, `ahead` microseconds before they
+  /// are heard. Call this before `receive`.
   mutating func send(_ events: inout MIDIEvents, _ line: FrameLine, ahead: Double, frames: UInt32) {
     echo.send(ahead: ahead, cycle: Double(frames) * line.frameMicros, at: line.start)
     for index in 0..<events.count {
@@ -42,7 +44,8 @@ struct ClockIn: BitwiseCopyable {
     }
   }
 
-  /// Reads one cycle's messages. `arrived`: when they were sent. `line`: when they pass through JACK.
+  /// Reads the messages that came in during one cycle. `arrived` has the times at which they were sent,
+  /// `line` the times at which they pass through JACK.
   mutating func receive(
     _ events: inout MIDIEvents, _ arrived: FrameLine, passing line: FrameLine, frames: UInt32,
     sessionTempo: Double
@@ -82,8 +85,7 @@ struct ClockIn: BitwiseCopyable {
     }
   }
 
-  /// Reads the loop's tempo. A tempo that the session already has is no news; nor is one that we sent
-  /// ourselves.
+  /// Reads the loop's tempo. Ignores a tempo that the session already has, or that we sent ourselves.
   private mutating func readTempo(session: Double, at time: Double) {
     let now = loop.beatsPerMinute
     guard tempo == 0 || abs(now - tempo) > Self.hysteresis else { return }
@@ -95,10 +97,11 @@ struct ClockIn: BitwiseCopyable {
     }
   }
 
-  /// Returns whether we put `tempo` into the session, which keeps whole microseconds per beat.
+  /// Returns whether we put `tempo` into the session. The session keeps whole microseconds per beat, so the
+  /// two tempos may differ by less than one.
   private func isTold(_ tempo: Double) -> Bool { abs(60e6 / tempo - 60e6 / told) < 1 }
 
-  /// Returns the sequencer's beat and tempo in this cycle, if its clock is reliable.
+  /// Returns the sequencer's beat and tempo in this cycle, if the sequencer's clock is reliable.
   @inline(__always)
   private func reading(_ now: borrowing CycleContext) -> LeaderReading {
     var reading = LeaderReading(shown: .nothing, heard: now.heard.start, isRolling: isRunning)
@@ -123,7 +126,7 @@ struct ClockIn: BitwiseCopyable {
 }
 
 extension ClockIn {
-  /// Microseconds after a Start in which the grid still moves to it.
+  /// The microseconds after a sequencer's Start in which the session's grid may still move to that Start.
   private static let settling = 2e6
 
   /// Returns the song that a sequencer has just begun, for a start from the song's beginning: the sequencer
@@ -150,8 +153,8 @@ extension ClockIn {
     return now.mayForce && time - startedAt < Self.settling ? .unsettled : .none
   }
 
-  /// Carries the sequencer's tempo and beat into the session, if it is to lead. The messages are only read;
-  /// `inout` avoids a copy of a kilobyte of each in every cycle.
+  /// Carries the sequencer's tempo and beat into the session, if the user lets the sequencer lead. `received`
+  /// and `sent` are only read; `inout` avoids copying a kilobyte of each in every cycle.
   mutating func follow(
     _ now: borrowing CycleContext, _ received: inout MIDIEvents, sent: inout MIDIEvents
   ) -> Proposal? {

@@ -1,77 +1,82 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Smooths a sequencer's MIDI clock: a second-order loop through the times of its clocks, which USB and
-/// drivers move by a millisecond and more (facts: jack 14). It finds the tempo, and after Start or Continue
-/// the beat.
+/// Smooths a sequencer's MIDI clock by a second-order loop through the times of the clock messages, which USB
+/// and drivers move by a millisecond and more (facts: jack 14). The loop finds the tempo, and after Start or
+/// Continue the beat.
 ///
-/// The loop begins with a straight line through the first clocks. Its bandwidth narrows while all is steady
-/// and widens when the clocks stay on one side, so it follows a ramp but not jitter. It counts a clock that
-/// was lost, and does not count a surplus one.
+/// The loop begins with a straight line through the first clock messages. Its bandwidth narrows while the
+/// messages are steady, and widens while all of them are early or all are late. So the loop follows a ramp of
+/// the tempo but no jitter. The loop counts a message that was lost, and does not count a surplus message.
 ///
-/// The loop does not believe a clock out of place until the next clocks show its meaning
-/// (`ClockDoubt.swift`). Clocks at another pace restart the loop without losing count. Clocks at the same
-/// pace, after a pause of half a clock, move the beat and leave the tempo. A single late clock changes
-/// neither.
+/// The loop ignores a clock message at an unexpected time until the next messages show what happened
+/// (`ClockDoubt.swift`). Messages at another pace restart the loop, which does not lose count. Messages at
+/// the same pace after a pause of half an interval move the beat and leave the tempo. A single late message
+/// changes neither beat nor tempo.
 public struct ClockLoop: BitwiseCopyable {
   public enum State: UInt8, Sendable, BitwiseCopyable {
-    /// No clock came yet.
+    /// No clock message has come yet.
     case silent
     case acquiring, locked
-    /// The clocks stopped coming.
+    /// Clock messages have stopped coming.
     case lost
   }
 
   static let perBeat: Double = 24
-  /// Clocks of the first line.
+  /// The number of clock messages from which the first line is made.
   static let seeds: Int = 7
-  /// The loop's bandwidth in hertz: just begun or in a ramp, at its narrowest, and from where it counts as
-  /// settled.
+  /// Bandwidths of the loop in hertz. `widest` is for a loop that has just begun, or in a ramp of the tempo.
+  /// Below `settledBandwidth` the loop counts as settled.
   static let widest: Double = 2
   static let narrowest: Double = 0.15
   static let settledBandwidth: Double = 0.5
-  /// Microseconds between two clocks: 10 and 1250 BPM.
+  /// The shortest and the longest time between two clock messages, in microseconds: at 1250 and at 10 BPM.
   static let shortest: Double = 2_000
   static let longest: Double = 250_000
-  /// The clock is lost after a silence of both this number of clocks and this number of microseconds.
+  /// The clock is lost after a silence that is longer than this number of clock intervals and also longer
+  /// than `silenceMicros`.
   static let silenceInClocks: Double = 6.5
   static let silenceMicros: Double = 250_000
-  /// If this number of clocks in a row come at a pace that differs by the share `otherPace`, the tempo is
-  /// another one.
+  /// If this number of clock messages in a row come at a pace that differs by the share `otherPace`, the
+  /// tempo has changed.
   static let otherPaceClocks: Int = 5
   static let otherPace: Double = 0.12
   public internal(set) var state = State.silent
-  /// Start or Continue came, and no Stop since.
+  /// Whether Start or Continue came, and no Stop since then.
   public private(set) var isRunning = false
 
-  /// The number of the next clock since the song's start, and when it is due.
+  /// The number of the next clock message, counted from the song's start. `due` is the time at which that
+  /// message is expected.
   var number: Int64 = 0
   var due = 0.0
   var clockMicros = 0.0
   var bandwidth = 0.0
   private var last = 0.0
-  /// Averages over the clocks' errors, each the distance from the time at which the clock was due: of the
-  /// error, of its absolute value, and of its difference from `bias`.
+  /// Averages over the clock messages' errors. An error is the time by which a message came later than
+  /// expected. `bias` averages the errors, `noise` their absolute values, and `scatter` their distances from
+  /// `bias`.
   var bias = 0.0
   var noise = 0.0
   var scatter = 0.0
-  /// Clocks in a row on the same side of their place.
+  /// The number of clock messages in a row that were all early or all late.
   var oneSided = 0
   var settled = 0
-  /// The latest clocks, newest last, with the numbers that they had then.
+  /// The latest clock messages, the newest last, with the numbers that they had when they came.
   var recent = InlineArray<8, Heard>(repeating: Heard(time: 0, number: 0))
   var recentCount = 0
   var doubt = Doubt()
   var calm = 0
-  /// Clocks averaged since the beat was shifted, until there are `calmClocks`; 0: no shift is being averaged.
+  /// The number of clock messages that were averaged since the beat was shifted, up to `calmClocks`; 0: no
+  /// shift is being averaged.
   var averaged = 0
   var lastShift = 0.0
   var sinceShift = 0
-  /// Counts how often the beat was found elsewhere.
+  /// How often the beat was found at another place than expected.
   var jumps: UInt64 = 0
-  /// Start or Continue came: the next clock is the first that it refers to, whenever that comes.
+  /// Whether Start or Continue has just come: the next clock message is the first one of the song, whenever
+  /// it comes.
   private var isBeginning = false
-  /// The number of the clock at which Continue goes on.
+  /// The number of the clock message from which Continue goes on.
   private var resumption: Int64 = 0
 
   struct Heard: BitwiseCopyable {
@@ -79,7 +84,7 @@ public struct ClockLoop: BitwiseCopyable {
     var number: Int64
   }
 
-  /// 0: unknown.
+  /// The tempo of the clock; 0: unknown.
   public var beatsPerMinute: Double { isTracking ? 60e6 / (clockMicros * Self.perBeat) : 0 }
 
   var isTracking: Bool {
@@ -89,7 +94,7 @@ public struct ClockLoop: BitwiseCopyable {
     }
   }
 
-  /// The song's beat at a time near now. Only while tracking.
+  /// The song's beat at a time near the present. Only valid while `isTracking`.
   func beat(at time: Double) -> Double {
     (Double(number) - (due - time) / clockMicros) / Self.perBeat
   }
@@ -105,7 +110,8 @@ public struct ClockLoop: BitwiseCopyable {
     number = resumption
     isRunning = true
     isBeginning = true
-    // Earlier clocks were counted from another start, so they cannot be compared with later ones.
+    // Clock messages before this Start or Continue were counted from another beginning, so they cannot be
+    // compared with later messages.
     recentCount = 0
     doubt.clocks = 0
   }
@@ -151,7 +157,7 @@ public struct ClockLoop: BitwiseCopyable {
     }
   }
 
-  /// Takes a clock in the place of a later one (those between were lost), or a surplus one (`steps` below 0).
+  /// Takes a clock message. `steps` is the number of lost messages before it; below 0 the message is surplus.
   private mutating func accept(_ time: Double, _ steps: Int64) {
     guard steps >= 0 else { return remember(time) }
     number &+= steps
@@ -159,7 +165,7 @@ public struct ClockLoop: BitwiseCopyable {
     count(time)
   }
 
-  /// Checks for silence, as time passes without a clock.
+  /// Checks whether the time without a clock message has become a silence.
   mutating func tick(at time: Double) {
     switch state {
     case .silent, .lost: return
@@ -173,7 +179,8 @@ public struct ClockLoop: BitwiseCopyable {
     doubt.clocks = 0
     calm = 0
     averaged = 0
-    // The number of missed clocks is unknown, and so is the beat until the next Start or Continue.
+    // The number of missed clock messages is unknown, so the beat is unknown until the next Start or
+    // Continue.
     stop()
   }
 
@@ -197,7 +204,7 @@ public struct ClockLoop: BitwiseCopyable {
     if settled > 24 { state = .locked } else if settled == 0 { state = .acquiring }
   }
 
-  /// Starts again from the last `count` clocks, if they make a line.
+  /// Starts again from the last `count` clock messages, if these are evenly spaced.
   private mutating func seed(_ count: Int) {
     guard let line = line(through: count) else { return }
     begin(at: line, count)
@@ -215,20 +222,20 @@ public struct ClockLoop: BitwiseCopyable {
     renumber(count)
   }
 
-  /// Numbers the last `count` clocks, backwards from the next one.
+  /// Numbers the last `count` clock messages, backwards from the number of the next message.
   mutating func renumber(_ count: Int) {
     for index in 0..<count { recent[recentCount - count + index].number = number &- Int64(count - index) }
   }
 
-  /// Evenly spaced clocks: the time of their middle, their distance, and their mean distance from their
-  /// places.
+  /// A row of evenly spaced clock messages: `middle` is the time of the row's middle, `slope` the time from
+  /// message to message, `scatter` the messages' mean distance from even spacing.
   struct Line: BitwiseCopyable {
     var middle: Double
     var slope: Double
     var scatter: Double
   }
 
-  /// The line through the last `count` clocks; nil: they make none.
+  /// The line through the last `count` clock messages; nil: these messages are not evenly spaced.
   func line(through count: Int) -> Line? {
     let first = recentCount - count
     guard first >= 0 else { return nil }
@@ -252,7 +259,7 @@ public struct ClockLoop: BitwiseCopyable {
     return Line(middle: base + mean, slope: slope, scatter: scatter)
   }
 
-  /// Counts the next clock of the song.
+  /// Counts the next clock message of the song.
   private mutating func count(_ time: Double) {
     remember(time)
     number &+= 1

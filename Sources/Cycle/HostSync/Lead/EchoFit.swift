@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Measures how well a stretch of received clocks is a delayed copy of the sent ones.
+/// Measures how well a row of received clock messages is a delayed copy of the clock messages that we sent.
 extension EchoWatch {
-  /// Sums over sent clocks: their numbers (`n`), their times (`s`), and the delays until they were received
-  /// (`d`).
+  /// Sums over the sent clock messages: over their numbers (`n`), their times (`s`), the delays until they
+  /// were received (`d`), and the products of these.
   struct Sums: BitwiseCopyable {
     var count = 0.0
     var n = 0.0, nn = 0.0, s = 0.0, ns = 0.0, ss = 0.0, d = 0.0, nd = 0.0, dd = 0.0, sd = 0.0
@@ -23,23 +23,23 @@ extension EchoWatch {
     }
   }
 
-  /// The remainder after the even clock through the sent times, and the even change of the delay, are
-  /// removed.
+  /// What remains of the sent times after an even clock is subtracted, and of the delays after their even
+  /// change is subtracted.
   struct Fit: BitwiseCopyable {
-    /// Microseconds from clock to clock as sent, and microseconds by which the delay grows from one to the
-    /// next.
+    /// The microseconds from one sent clock message to the next. `slope` is the number of microseconds by
+    /// which the delay grows from one message to the next.
     let spacing: Double
     let slope: Double
-    /// The mean delay.
+    /// The mean delay in microseconds.
     let delay: Double
     /// The variance of `slope`.
     let slopeNoise: Double
-    /// Mean squares: `noise` of the delays about their line, `roughness` half of their differences from one
-    /// to the next.
+    /// The mean square of the delays' distances from their line. `roughness` is half of the mean square of
+    /// the differences between successive delays.
     let noise: Double
     let roughness: Double
-    /// How much better the delayed copy fits the received clocks than a steady clock: the difference of the
-    /// remaining squares.
+    /// By how much the delayed copy fits the received clock messages better than a steady clock does: the
+    /// difference of the remaining squares.
     let advantage: Double
 
     init?(_ sums: Sums) {

@@ -1,77 +1,81 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Distinguishes our own MIDI clock, which comes back through a cable or a machine, from a sequencer's.
+/// Distinguishes our own MIDI clock, which comes back through a cable or a machine, from a sequencer's clock.
 ///
-/// Some seconds of sent and received clocks are kept and compared at each delay that a cable may have. While
-/// both are even, the two cannot be distinguished, and need not be. If our clock bent (an offset, a peer's
-/// tempo, a correction) and the received one bent with it at a constant delay, it is ours; a sequencer goes
-/// straight on. When we take over a sequencer's tempo, our clock bends later than the sequencer's, so clocks
-/// of that time are not judged.
+/// Some seconds of sent and received clock messages are kept and compared at each delay that a cable may
+/// have. While both clocks are even, they cannot be distinguished, and need not be. Our clock bends when an
+/// offset, a peer's tempo or a correction moves it. If the received clock has bent, too, at a constant delay,
+/// it is our own; a sequencer's clock would go straight on. When we take over a sequencer's tempo, our clock
+/// bends after the sequencer's clock, so clock messages of that time are not compared.
 ///
-/// A clock that claims another tempo than the session's must also have moved against all that we sent, as far
-/// as that tempo would have moved it. An echo never does, whatever the loop makes of a cable's jitter and our
-/// own jumps.
+/// A received clock may seem to have another tempo than the session. Then it must also have moved against all
+/// that we sent, as far as that tempo would move it. An echo never moves so, whatever tempo `ClockLoop` finds
+/// in a cable's jitter and in our own jumps.
 ///
-/// A Start that comes soon after our own may be ours. It is ours if its delay is that of the clocks. Until
-/// that is known, it is not followed.
+/// A Start that comes soon after our own Start may be an echo. It is an echo if it has the delay of the clock
+/// messages. Until that is known, we do not follow that Start.
 struct EchoWatch: BitwiseCopyable {
-  /// Microseconds of an echo's delay at most, buffers included. An echo within the same buffer may seem to
-  /// come too early.
+  /// The longest delay of an echo in microseconds, buffers included. An echo within the same buffer may seem
+  /// to come before its original, by up to `soonest`.
   static let longestWay: Double = 250_000
   static let soonest: Double = -1_000
-  /// Microseconds between two received clocks that are kept: a fast clock need not be kept whole.
+  /// The least time in microseconds between two received clock messages that are kept. Of a fast clock, not
+  /// all messages need be kept.
   static let apart: Int32 = 18_000
-  /// The stretch that is compared: `window` microseconds, at most `most` received and `mostSent` sent clocks,
-  /// at least `few` received ones. The latest `few` must go together before the whole is compared.
+  /// The row of clock messages that is compared: `window` microseconds, at most `most` received and
+  /// `mostSent` sent messages, at least `few` received messages. The latest `few` must fit before the whole
+  /// row is compared.
   static let window: Double = 3e6
   static let most: Int = 127
   static let mostSent: Double = 800
   static let few: Int = 24
-  /// Microseconds (RMS) by which an echo may deviate from its delay: a jitter of 1 ms and USB's frames
-  /// together make 410.
+  /// The microseconds (RMS) by which an echo may deviate from its delay. A jitter of 1 ms and the frames of
+  /// USB together make 410 us.
   static let jitter: Double = 600
-  /// Microseconds; smaller differences cannot be measured.
+  /// The smallest difference that can be measured, in microseconds.
   static let grain: Double = 150
   /// The delayed copy must fit this many times better than a steady clock, in squares of the noise (about 6
   /// sigma).
   static let evidence: Double = 40
-  /// A clock that claims another tempo must have moved this many microseconds, within at least `leastMoved`
-  /// clocks, and must have been found so `confirmations` times in a row.
+  /// A received clock of another tempo must have moved by at least this number of microseconds, within at
+  /// least `leastMoved` clock messages, and this must be found `confirmations` times in a row.
   static let move: Double = 4_000
   static let leastMoved: Int = 12
   static let confirmations: Int = 4
-  /// Microseconds in which even a machine with its own inertia follows our clock after it was moved by hand
-  /// (an offset, another period). Clocks of that time prove nothing.
+  /// The microseconds in which even a slow machine follows our clock after a jump of our clock (a changed
+  /// offset or period). Clock messages of that time prove nothing.
   static let settling: Double = 3e6
-  /// After a tempo was taken over, our clock follows the received one for this long.
+  /// The microseconds for which our clock follows the received clock after we have taken over its tempo.
   static let following: Double = 1e6
-  /// This number of clocks shows our clocks' delay. A Start of ours deviates from it by three standard
-  /// deviations at most, and never by more than `mostOffWay`.
+  /// The number of clock messages that shows the delay of our echo. An echo of our Start deviates from that
+  /// delay by three standard deviations at most, and never by more than `mostOffWay`.
   static let clocksOfWay: Int = 12
   static let mostOffWay: Double = 5_000
 
-  /// The received clock is our own, until another is recognised.
+  /// Whether the received clock is our own. This holds until another clock is recognised.
   private(set) var isEcho = false
-  /// The received clock may be our own, so its beat must not be followed.
+  /// Whether the received clock may be our own, so that its beat must not be followed.
   var mayBeEcho: Bool { isEcho || doubtful != nil }
-  /// Microseconds of Link's clock, whole and cut to 32 bits: only differences are used.
+  /// The times of sent clock messages in whole microseconds of Link's clock, cut to 32 bits: only differences
+  /// are used. `heard` has the times of received clock messages.
   private var sent = InlineArray<1024, Int32>(repeating: 0)
   private var sentCount = 0
   private var heard = InlineArray<128, Int32>(repeating: 0)
   private var heardCount = 0
-  /// The number of received clocks that can be compared, and since when. Earlier ones were another clock's,
-  /// or our clock followed them.
+  /// The number of received clock messages that can be compared. Those before the time `comparableFrom` came
+  /// from another clock, or our clock followed them.
   private var comparable = 0
   private var comparableFrom = -1e18
   private var lag = 0
   private var moved = 0
-  /// When our latest Starts and Continues were sent.
+  /// The times at which our latest Starts and Continues were sent.
   private var commands = InlineArray<8, Double>(repeating: -1e18)
   private var commandCount = 0
-  /// When a Start came that may be ours.
+  /// The time at which a Start came that may be an echo of ours; nil: there is no such Start.
   private var doubtful: Double?
-  /// Microseconds from the sending of a clock until it is heard, and when that last changed.
+  /// The microseconds from the sending of a clock message until it is heard. `shiftedAt` is the time at which
+  /// this delay last changed.
   private var ahead = 0.0
   private var shiftedAt = -1e18
 
@@ -91,15 +95,15 @@ struct EchoWatch: BitwiseCopyable {
     }
   }
 
-  /// Notes the microseconds from the sending of a clock until it is heard, and the cycle's length in
+  /// Notes the microseconds from the sending of a clock message until it is heard, and the cycle's length in
   /// microseconds.
   mutating func send(ahead: Double, cycle: Double, at time: Double) {
-    // A latency in frames varies with the crystal, too, but less.
+    // A latency in frames varies with the sound card's crystal, too, but by less than `grain`.
     if self.ahead != 0, abs(ahead + cycle - self.ahead) > Self.grain { shiftedAt = time }
     self.ahead = ahead + cycle
   }
 
-  /// Reads a Start or Continue. A sequencer begins a new count with it; our own changes nothing.
+  /// Reads a Start or Continue. A sequencer begins a new count with it. An echo of our own changes nothing.
   mutating func receiveCommand(at time: Double) {
     doubtful = nil
     for index in 0..<8 where Self.mayBeOurs(time - commands[index]) { doubtful = time }
@@ -108,7 +112,7 @@ struct EchoWatch: BitwiseCopyable {
 
   private static func mayBeOurs(_ way: Double) -> Bool { way >= Self.soonest && way <= Self.longestWay }
 
-  /// Reads a silence. The next clock is another sequencer's, and its Start may have come already.
+  /// Reads a silence. The next clock message comes from another sequencer, whose Start may have come already.
   mutating func hearNothing() {
     isEcho = false
     heardCount = 0
@@ -116,7 +120,7 @@ struct EchoWatch: BitwiseCopyable {
     moved = 0
   }
 
-  /// Notes that a tempo was taken over: for a while our clock follows the received one.
+  /// Notes that we have taken over a tempo: for a while our clock follows the received clock.
   mutating func follow(at time: Double) {
     comparableFrom = time + Self.following
     comparable = 0
@@ -125,8 +129,8 @@ struct EchoWatch: BitwiseCopyable {
     doubtful = nil
   }
 
-  /// Reads a clock. `tempo` is what the clock claims, `session` the session's, in beats per minute; 0:
-  /// unknown.
+  /// Reads a clock message. `tempo` is the tempo of the received clock, `session` that of the session, in
+  /// beats per minute; 0: unknown.
   mutating func receive(at time: Double, tempo: Double, session: Double) {
     let now = Self.cut(time)
     if heardCount > 0, now &- heard[(heardCount - 1) & 127] < Self.apart { return }
@@ -139,15 +143,15 @@ struct EchoWatch: BitwiseCopyable {
     judgeStart()
   }
 
-  /// The received clock has a tempo of its own, not the one that we sent.
+  /// Whether the received clock has a tempo of its own, and not the tempo that we sent.
   var hasOwnTempo: Bool { moved >= Self.confirmations }
 
   // MARK: the comparison
 
-  // These queries change nothing. They are `mutating` because otherwise the compiler copies these 5 KB for
-  // each call.
+  // The functions below change nothing. They are `mutating` because otherwise the compiler would copy the 5
+  // KB of an `EchoWatch` for each call.
 
-  /// Compares at one delay for each received clock, in turn.
+  /// Compares the clocks at one delay. Each received clock message tries the next possible delay.
   private mutating func compare() {
     guard comparable >= Self.few else { return }
     guard let pair = pair(lag) else {
@@ -161,13 +165,13 @@ struct EchoWatch: BitwiseCopyable {
     let count = min(min(comparable, wanted), longest(near.spacing))
     var all = pair
     guard let fit = fit(&all, 0, count), fit.noise <= Self.limit(fit.spacing) else { return }
-    // The noise is white: the remainder is jitter, and not a delay that moves.
+    // White noise means that what remains is jitter, and not a delay that moves.
     guard fit.noise <= 1.4 * fit.roughness + 60 * 60 else { return }
     let noise = max(fit.noise, Self.grain * Self.grain)
     if fit.advantage / noise > Self.evidence { isEcho = true }
   }
 
-  /// Decides whether a Start that may be ours has the same delay as the clocks.
+  /// Decides whether a Start that may be an echo has the same delay as the clock messages.
   private mutating func judgeStart() {
     guard let time = doubtful, comparable > Self.clocksOfWay else { return }
     doubtful = nil
@@ -184,12 +188,12 @@ struct EchoWatch: BitwiseCopyable {
     }
   }
 
-  /// The latest received clock, and the one that was sent `lag` clocks before it; nil: that is too long ago,
-  /// or none was sent.
+  /// The pair of the latest received clock message and the message that we sent `lag` messages before it;
+  /// nil: that was too long ago, or we sent none.
   private mutating func pair(_ lag: Int) -> Pair? {
     guard heardCount > 0 else { return nil }
     var number = sentCount - 1
-    // Skip clocks that were sent later in the same buffer.
+    // Skip clock messages that we sent later in the same buffer.
     while isKept(number), delay(0, number) < Self.soonest { number -= 1 }
     number -= lag
     guard isKept(number), delay(0, number) <= Self.longestWay else { return nil }
@@ -198,32 +202,33 @@ struct EchoWatch: BitwiseCopyable {
 
   private mutating func isKept(_ number: Int) -> Bool { number >= 0 && number > sentCount - 1024 }
 
-  /// Microseconds from sent clock `number` to received clock `index`, of which the newest is 0.
+  /// The microseconds from the sent clock message `number` to the received clock message `index`. Index 0 is
+  /// the newest.
   private mutating func delay(_ index: Int, _ number: Int) -> Double {
     Double(heard[(heardCount - 1 - index) & 127] &- sent[number & 1023])
   }
 
-  /// Microseconds between two received clocks that are kept: the mean of the latest `count`.
+  /// The mean microseconds between successive kept messages, over the latest `count` received clock messages.
   private mutating func interval(_ count: Int) -> Double {
     let first = heard[(heardCount - count) & 127]
     return Double(heard[(heardCount - 1) & 127] &- first) / Double(count - 1)
   }
 
-  /// The number of received clocks for which the sent ones are still kept.
+  /// The number of received clock messages for which the sent messages are still kept.
   private mutating func longest(_ spacing: Double) -> Int {
     let kept = Self.mostSent * spacing / interval(Self.leastMoved)
     return kept < Double(Self.most) ? max(Self.leastMoved, Int(kept)) : Self.most
   }
 
-  /// The mean square above which two clocks do not go together. It shrinks with `spacing`: of close clocks
-  /// any would do.
+  /// The mean square of the noise above which two clocks do not belong together. The limit shrinks with
+  /// `spacing`: if clock messages are close together, any of them would fit.
   private static func limit(_ spacing: Double) -> Double {
     let limit = min(Self.jitter, 0.2 * spacing)
     return limit * limit
   }
 
-  /// Returns whether the received clock has moved as this tempo implies, at each possible delay. A cable or a
-  /// period that changes moves it, too, but only once, so both halves must show it.
+  /// Returns whether the received clock has moved as this tempo implies, at each possible delay. A change of
+  /// cable or period moves the clock, too, but only once, so both halves of the row must show the movement.
   private mutating func hasMoved(as tempo: Double, against session: Double) -> Bool {
     let share = abs(tempo / session - 1)
     guard share > 1e-5, heardCount >= Self.leastMoved else { return false }
@@ -243,11 +248,11 @@ struct EchoWatch: BitwiseCopyable {
     return true
   }
 
-  /// Returns whether the clock is a copy of ours: it moves by less than half of what is claimed, or than its
-  /// jitter can feign.
+  /// Returns whether the received clock is a copy of ours: it moves by less than half of what its tempo
+  /// implies, or by less than its jitter can feign.
   private static func isOurs(_ fit: Fit, _ share: Double) -> Bool {
-    // Mere jitter is a copy, too: a machine that wakes up late is not another clock. Another tempo bends
-    // smoothly.
+    // A copy with much jitter is still a copy: a machine that wakes up late is not another clock. Another
+    // tempo moves the clock smoothly.
     let near = 0.2 * fit.spacing
     let isWhite = fit.noise <= 1.4 * fit.roughness + 60 * 60
     guard fit.noise <= limit(fit.spacing) || (isWhite && fit.noise <= near * near) else { return false }
@@ -255,15 +260,15 @@ struct EchoWatch: BitwiseCopyable {
     return slope < share * share / 4 * fit.spacing * fit.spacing || slope < 9 * fit.slopeNoise
   }
 
-  /// The number of a sent clock, and the delay until a received one came.
+  /// The number of a sent clock message, and the microseconds from it to a received message.
   private struct Pair: BitwiseCopyable {
     var number: Int
     var delay: Double
   }
 
-  /// Compares a stretch of received clocks with the sent ones, newest first, from `pair` on. Afterwards
-  /// `pair` is the next one. nil: not enough clocks were sent, or a sent clock would stand for many received
-  /// ones.
+  /// Compares a row of received clock messages with the sent messages, the newest first, from `pair` on.
+  /// Afterwards `pair` is the pair that follows the row. nil: not enough messages were sent, or one sent
+  /// message would stand for many received messages.
   private mutating func fit(_ pair: inout Pair, _ first: Int, _ count: Int) -> Fit? {
     var sums = Sums()
     let origin = pair.number

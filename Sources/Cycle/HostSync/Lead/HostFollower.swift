@@ -2,59 +2,64 @@
 import BeatMath
 import TactusChoices
 
-/// Carries a leading host's tempo and beat into the session. Another client is timebase master; we read what
-/// it shows in every cycle, and propose what brings the session to it.
+/// Carries a leading host's tempo and beat into the session. Another client is timebase master. We read in
+/// every cycle what that client shows, and propose the changes that bring the session to its tempo and beat.
 ///
-/// Three rules keep it quiet. A tempo is news only when the host changes it: a tempo that we or a peer put
-/// into the session is never sent back. A distance below half a millisecond is ignored. A correction is two
-/// proposals: a tempo a little off, which removes the distance in a known time, and then the host's tempo
-/// again. However fast a host ramps, at most twenty proposals a second go out.
+/// Three rules keep the proposals few. We propose a tempo only when the host changes it, and never the tempo
+/// that we or a peer have put into the session. We ignore a distance below half a millisecond. A correction
+/// is two proposals: first a slightly different tempo, which removes the distance in a known time, and then
+/// the host's tempo again. However fast a host changes its tempo, at most twenty proposals a second go out.
 ///
-/// A larger distance is not corrected by tempo. If we are alone in the session, or if the user says "I am the
-/// clock", the session's grid is moved. Otherwise the host is launched in phase (`Launch`) and the distance
-/// is only shown.
+/// A larger distance is not corrected by tempo. If we are alone in the session, or if the user has declared
+/// the host to be the clock, the session's grid is moved. Otherwise the host is launched in phase (`Launch`),
+/// and a distance is only shown.
 struct HostFollower: BitwiseCopyable {
-  /// Microseconds between two proposals.
+  /// The least time between two proposals, in microseconds.
   static let shortestPause: Double = 50_000
-  /// Smaller changes of tempo are noise (beats per minute).
+  /// The smallest change of tempo, in beats per minute. A smaller change is noise.
   static let smallestStep: Double = 0.0005
-  /// Microseconds. Smaller distances are ignored: below `tolerated`, or up to `mostTolerated` if ticks are
-  /// coarse. A tempo that is due anyway also corrects distances above `negligible`.
+  /// Distances in microseconds. A distance below `tolerated` is ignored, or below `mostTolerated` if the
+  /// host's ticks are coarse. A proposal of a tempo that is due anyway also corrects a distance above
+  /// `negligible`.
   static let tolerated: Double = 500
   static let mostTolerated: Double = 900
   static let negligible: Double = 60
-  /// Microseconds. A larger distance is corrected by moving the grid, if that is allowed.
+  /// The largest distance in microseconds that a tempo corrects. A larger distance is corrected by moving the
+  /// grid, if that is allowed.
   static let largestNudge: Double = 5_000
-  /// Microseconds of a correction; a large one takes longer, so that the tempo is off by no more than the
-  /// share `steepestNudge`.
+  /// The duration of a correction in microseconds. A large correction takes longer, so that the tempo is off
+  /// by no more than the share `steepestNudge`.
   static let correctionTime: Double = 1e6
   static let steepestNudge: Double = 0.0025
-  /// In a ramp each tempo is a little old when it arrives. The next tempo makes up in `rampTime` for the
-  /// distance so far, up to `largestInRamp`.
+  /// In a ramp of the tempo, each proposed tempo is a little old when it arrives. The next proposal removes
+  /// the distance so far within `rampTime`, if it is at most `largestInRamp` (both in microseconds).
   static let rampTime: Double = 500_000
   static let largestInRamp: Double = 20_000
-  /// A distance above `rest` that a correction left may be corrected again, up to `mostRounds` times: its
-  /// first measurement was worse than the later ones.
+  /// If a correction leaves a distance above `rest` (microseconds), the rest is corrected again, up to
+  /// `mostRounds` times. The first measurement of a distance is worse than later ones.
   static let rest: Double = 150
   static let mostRounds: Int = 3
-  /// Microseconds until the next try if these were in vain: the measurement is not what it seems.
+  /// The microseconds until the next try if all these corrections were in vain, because the measurement must
+  /// be wrong.
   static let pauseAfterVain: Double = 2e6
-  /// Microseconds of averaging that are enough to move the grid.
+  /// The microseconds of averaging after which the grid may be moved.
   static let firstLook: Double = 20_000
-  /// Share of the host's tempo. If the session's tempo differs by more, a peer has chosen it, so it stays.
+  /// A share of the host's tempo. If the session's tempo differs from the host's by more, a peer has chosen
+  /// the session's tempo, so that tempo stays.
   static let peersChoice: Double = 0.01
 
-  /// Microseconds. A host that shows nothing for longer is gone.
+  /// The microseconds after which a host that shows nothing is gone.
   static let moment: Double = 2e6
 
   /// The host's beat minus the session's, smoothed, in microseconds: positive when the host is ahead.
   private(set) var phaseError = 0.0
-  /// A correction is under way: the session's tempo differs from the host's.
+  /// Whether a correction is under way, so that the session's tempo differs from the host's.
   var isCorrecting: Bool { correctedBy != nil }
 
   private var line: HostLine
   private var owesTempo = false
-  /// When the present correction will have removed the distance.
+  /// The time at which the present correction will have removed the distance; nil: no correction is under
+  /// way.
   private var correctedBy: Double?
   private var rounds = 0
   private var nextNudge = -1e18
@@ -63,10 +68,10 @@ struct HostFollower: BitwiseCopyable {
   private var wasConnected = false
   private var goneSince: Double?
 
-  /// `jitter`: microseconds by which a good host may show another place than its own.
+  /// `jitter`: the microseconds by which a good host may show another place than its true one.
   init(jitter: Double = HostLine.jitter) { line = HostLine(jitter: jitter) }
 
-  /// Follows the timebase master, if it leads. [audio]
+  /// Follows the timebase master, if the master leads. [audio]
   mutating func follow(_ now: borrowing CycleContext, master: LeaderReading, leads: Bool) -> Proposal? {
     var reading = master
     if !leads { reading.shown = .nothing }
@@ -88,8 +93,8 @@ struct HostFollower: BitwiseCopyable {
     return Proposal(change, at: Micros(rounding: reading.heard), isDictated: true)
   }
 
-  /// Begins a new line, because the host is known to be elsewhere. Otherwise the jump would be averaged in
-  /// and taken for the drift of its crystal.
+  /// Begins a new line, because the host is known to have jumped. Otherwise the jump would enter the average
+  /// and be taken for the drift of the host's crystal.
   mutating func hostJumped() { line.rest() }
 
   private mutating func examine(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal.Change? {
@@ -103,8 +108,8 @@ struct HostFollower: BitwiseCopyable {
     }
     goneSince = nil
     let factor = Self.factor(for: shownTempo)
-    // A peer that joins a session takes its tempo (TEMPO-2). The host's tempo counts again when the host
-    // changes it.
+    // A peer that joins a session takes that session's tempo (TEMPO-2). The host's tempo counts again when
+    // the host changes it.
     if now.session.isConnected && !wasConnected { owesTempo = false }
     wasConnected = now.session.isConnected
     if line.readTempo(shownTempo * factor) { owesTempo = true }
@@ -119,9 +124,9 @@ struct HostFollower: BitwiseCopyable {
     return decide(now, reading)
   }
 
-  /// Ends a correction that is under way; otherwise the session would keep its tempo. Called while nothing
-  /// can be read: the host is gone, or absent for a moment (a locate while it stands), or the server
-  /// freewheels.
+  /// Ends a correction that is under way; otherwise the session would keep the correction's tempo. Call this
+  /// while nothing can be read: the host is gone, or shows nothing for a moment (at a locate while the host
+  /// stands), or the server freewheels.
   mutating func pause(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal? {
     proposal(rest(now, reading), reading)
   }
@@ -132,8 +137,8 @@ struct HostFollower: BitwiseCopyable {
     return change
   }
 
-  /// Handles the absence of the host. If it comes back within a moment, its tempo is no news; later it is
-  /// another host.
+  /// Handles the absence of the host. A host that comes back within `moment` has not changed its tempo. A
+  /// host that comes back later counts as another host.
   private mutating func leave(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal.Change? {
     let since = goneSince ?? reading.heard
     goneSince = since
@@ -144,7 +149,7 @@ struct HostFollower: BitwiseCopyable {
     return rest(now, reading)
   }
 
-  /// Link's tempo stays within 20...999; a host beyond gets a multiple or a fraction (TEMPO-4).
+  /// The factor that brings a host's tempo into Link's range, 20...999: a power of two (TEMPO-4).
   static func factor(for beatsPerMinute: Double) -> Double {
     var factor = 1.0
     while beatsPerMinute * factor < Tempo.lowest && factor < 1024 { factor *= 2 }
@@ -152,7 +157,8 @@ struct HostFollower: BitwiseCopyable {
     return factor
   }
 
-  /// Wraps into half a quantum around 0; without a quantum, into half a beat.
+  /// Wraps `beats` into the range from half a quantum below 0 to half a quantum above 0; without a quantum,
+  /// half a beat.
   private static func wrapped(_ beats: Double, around quantum: Double) -> Double {
     let length = quantum > 0 ? quantum : 1
     let remainder = beats - length * Double(Int64(flooring: beats / length))
@@ -183,10 +189,11 @@ struct HostFollower: BitwiseCopyable {
     return nudge(now, reading, size)
   }
 
-  /// Coarse ticks show the host now here, now there, although it runs evenly.
+  /// The distance that is ignored, in microseconds. A host with coarse ticks seems to move to and fro
+  /// although it runs evenly.
   private var tolerance: Double { min(max(Self.tolerated, 1.25 * line.tick), Self.mostTolerated) }
 
-  /// Removes a small distance with a tempo that is a little off for a time.
+  /// Removes a small distance by a slightly different tempo for some time.
   private mutating func nudge(_ now: borrowing CycleContext, _ reading: LeaderReading, _ size: Double)
     -> Proposal
     .Change?
@@ -206,7 +213,8 @@ struct HostFollower: BitwiseCopyable {
     return tempo(toCorrect: phaseError, within: time, now, reading)
   }
 
-  /// The host's own tempo, or one that differs enough to remove `distance` in `time`.
+  /// A change to the host's tempo, or to a tempo that differs enough to remove `distance` in `time`; nil: the
+  /// session has that tempo.
   private mutating func tempo(
     toCorrect distance: Double, within time: Double, _ now: borrowing CycleContext, _ reading: LeaderReading
   ) -> Proposal.Change? {

@@ -1,45 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The position of a leading host: a smooth line through the beats that it shows, cycle by cycle, at the
-/// tempo that it shows.
+/// The position of a leading host: a smooth line through the beats that the host shows in each cycle, at the
+/// tempo that the host shows.
 ///
-/// The readings jitter by a tick and by the clock's noise, and some are no measurement at all: a master that
-/// was late shows the bar of the cycle before (facts: jack 5), a locate shows garbage for a cycle. So only
-/// near readings pull the line. Far ones begin a new line when three of them agree.
+/// The readings jitter by a tick and by the clock's noise. Some readings are wrong: a master that was late
+/// shows the bar of the cycle before (facts: jack 5), and a locate shows garbage for a cycle. So only
+/// readings near the line move it. Readings far from the line begin a new line when three of them agree.
 ///
-/// The line does not know the session, so the session's moves and corrections enter no average.
+/// The line does not know the session, so moves and corrections of the session affect no average.
 struct HostLine: BitwiseCopyable {
-  /// Microseconds of averaging: for the host's jitter (ticks and cycles may beat against each other for a
-  /// second), for a measurement that may be corrected by, for the first look at a line or a new tempo, and
-  /// for the crystal's drift.
+  /// Times of averaging in microseconds. `averagingTime` removes the host's jitter (ticks and cycles may beat
+  /// against each other for a second). After `measuringTime` a distance may be corrected. `firstLook` is for
+  /// a new line or tempo, `learningTime` for the crystal's drift.
   static let averagingTime: Double = 1e6
   static let measuringTime: Double = 250_000
   private static let firstLook: Double = 100_000
   private static let learningTime: Double = 10e6
-  /// Microseconds in which a new line, or a new tempo, says nothing about the crystal.
+  /// The microseconds in which a new line, or a new tempo, says nothing about the crystal's drift.
   private static let settlingTime: Double = 1e6
-  /// Microseconds of jitter besides a tick. A reading beyond it was late, or the host is elsewhere.
+  /// The jitter of a host in microseconds, in addition to one tick. If a reading is farther from the line,
+  /// the reading was late or the host has jumped.
   static let jitter: Double = 1_000
   private static let confirmations: Int = 3
   private static let mostStrays: Int = 12
-  /// A share of the tempo. A clock may show its tempo to a tenth only; no crystal is that far off.
+  /// The largest drift, as a share of the tempo. It allows for a host that shows its tempo to a tenth only;
+  /// no crystal drifts as far.
   private static let largestDrift: Double = 0.005
-  /// Microseconds. A longer pause in the readings begins a new line.
+  /// The longest pause between two readings of one line, in microseconds. After a longer pause a new line
+  /// begins.
   private static let longestGap: Double = 2e6
   private static let smallestStep: Double = HostFollower.smallestStep
 
-  /// The tempo as shown, within Link's range; 0: none.
+  /// The tempo that the host shows, within Link's range; 0: there is none.
   private(set) var tempo = 0.0
-  /// The share by which the host runs faster than `tempo` on Link's clock. It averages `leaning`, which a
-  /// step tilts for a while.
+  /// The share by which the host runs faster than `tempo` on Link's clock. It is the average of `leaning`,
+  /// which a step in the host's beats disturbs for a while.
   private(set) var drift = 0.0
   private var leaning = 0.0
   /// The host's beat at the last reading.
   private(set) var beat = 0.0
-  /// Microseconds of a tick of the host: its position is not known more exactly.
+  /// The length of the host's tick in microseconds: the host's position is not known more exactly.
   private(set) var tick = 0.0
-  /// Microseconds over which the line has been averaged so far; 0: there is no line.
+  /// The microseconds over which the line has been averaged so far; 0: there is no line.
   private(set) var averaged = 0.0
 
   private var moment = 0.0
@@ -54,13 +57,13 @@ struct HostLine: BitwiseCopyable {
 
   init(jitter: Double = Self.jitter) { self.jitter = jitter }
 
-  /// Averaged for long enough to be corrected by.
+  /// Whether the line was averaged for long enough that the session may be corrected by it.
   var isMeasured: Bool { averaged >= Self.measuringTime }
 
   /// The tempo that the session needs to stay with the host.
   var pace: Double { tempo * (1 + drift) }
 
-  /// Forgets the host. The drift stays: it is the sound card's, and the next host has the same.
+  /// Forgets the host. The drift stays: it is the drift of the sound card, which the next host shares.
   mutating func forget() {
     tempo = 0
     tempoBefore = 0
@@ -68,11 +71,11 @@ struct HostLine: BitwiseCopyable {
     rest()
   }
 
-  /// Ends the line: the host stands.
+  /// Ends the line, because the host stands.
   mutating func rest() { averaged = 0 }
 
-  /// Reads a tempo; returns true if it is a new one. It counts when two readings in a row nearly agree:
-  /// uninitialised memory is shown for one cycle.
+  /// Reads a tempo; returns true if the tempo is new. A tempo counts only when two readings in a row nearly
+  /// agree, because uninitialised memory may be shown for one cycle.
   mutating func readTempo(_ reading: Double) -> Bool {
     let isConfirmed = abs(reading - lastReading) <= 0.1 * reading
     lastReading = reading
@@ -84,8 +87,8 @@ struct HostLine: BitwiseCopyable {
     return true
   }
 
-  /// Follows what a rolling host shows for this time. Not `isSound`: the time of this cycle, or of the one
-  /// before, was lost.
+  /// Follows the beat that a rolling host shows for the time `now`. `isSound` false: the time of this cycle,
+  /// or of the cycle before, was lost.
   mutating func follow(_ shown: Double, ticksPerBeat: Double, at now: Double, isSound: Bool) {
     guard tempo > 0 else { return }
     let elapsed = now - moment
@@ -96,7 +99,7 @@ struct HostLine: BitwiseCopyable {
       begin(shown, averaged: 1)
       return
     }
-    // If the tempo changed, it did so somewhere within the cycle.
+    // If the tempo changed, it changed at an unknown time within the cycle: take the mean of both tempos.
     let tempoMeanwhile = tempoBefore > 0 ? (tempoBefore + tempo) / 2 : tempo
     beat += elapsed * tempoMeanwhile * (1 + leaning) / 60e6
     guard isSound else { return }
@@ -126,7 +129,8 @@ struct HostLine: BitwiseCopyable {
 
   private func isStray(_ away: Double) -> Bool { abs(away) > jitter + tick }
 
-  /// Returns whether the host has moved: three readings in a row agree elsewhere, or many agree nowhere.
+  /// Returns whether the host has jumped: three readings in a row agree on another place, or many readings
+  /// agree on none.
   private mutating func hasMoved(_ away: Double) -> Bool {
     strays += 1
     if agreeing > 0, !isStray(away - firstStray) {

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The leader's position for a moment: a timebase master's bar and beat, or that of a sequencer's clock.
+/// The leader's position at one moment. The leader is a timebase master or a sequencer with its MIDI clock.
 struct LeaderReading: BitwiseCopyable {
   enum Shown: BitwiseCopyable {
     case nothing
-    /// Other clients write zero bars and NaN (facts: jack 6).
+    /// The master shows values that make no sense: some clients write zero bars and NaN (facts: jack 6).
     case nonsense
-    /// The song's beat, beats per minute, and the finest parts of a beat that the leader can show.
+    /// The song's beat, the tempo in beats per minute, and the number of the finest parts of a beat that the
+    /// leader can show.
     case beat(Double, tempo: Double, ticksPerBeat: Double)
   }
 
   var shown: Shown
-  /// When the reading is heard through the physical outputs.
+  /// The time at which the reading is heard through the physical outputs.
   var heard: Double
   var isRolling: Bool
 }
 
 extension LeaderReading.Shown {
-  /// `countsQuarters`: the tempo counts quarters, whatever the beats are.
+  /// `countsQuarters`: the tempo counts quarters, whatever notes the beats are.
   init(_ bbt: BBT?, countsQuarters: Bool = false) {
     guard let bbt else {
       self = .nothing

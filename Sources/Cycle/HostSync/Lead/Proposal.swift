@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// A change of the session that the audio thread wants. Small and flat, for a queue to the network thread.
+/// A change of the session that the audio thread wants. A proposal is small and contains no references,
+/// because it goes through a queue to the network thread.
 public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   public enum Change: Hashable, Sendable, BitwiseCopyable {
     /// Beats per minute from `moment` on.
     case tempo(Double)
-    /// Moves the session's grid so that this beat falls on `moment`: for a leader that is the clock.
+    /// Moves the session's grid so that this beat falls on `moment`. This is for a leader that may move the
+    /// grid.
     case forceBeat(Double, quantum: Double)
     case playing(Bool)
   }
@@ -14,9 +16,10 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   public var change: Change
   /// Link's host time at which the change is heard.
   public var moment: Micros
-  /// A leading host or MIDI clock caused the change, and no user.
+  /// Whether a leading host or MIDI clock caused the change, and no user.
   public var isDictated: Bool
-  /// The number of this start or stop; `SessionView` says how many of them the session has taken.
+  /// The number of this start or stop. `SessionView.startStopsTaken` is the number of the last one that the
+  /// session has taken.
   public var number: UInt32
 
   public init(_ change: Change, at moment: Micros, isDictated: Bool = false, number: UInt32 = 0) {
@@ -27,7 +30,7 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The session as the audio thread gets it.
+/// The session in the form in which the audio thread gets it.
 public struct SessionView: Sendable, BitwiseCopyable {
   public var state: SessionState
   /// The number of our last start or stop that `state` contains.
@@ -40,10 +43,11 @@ public struct SessionView: Sendable, BitwiseCopyable {
   }
 }
 
-/// Proposals that wait for their reader, oldest first. Only the newest of each kind counts. A proposal that a
-/// full queue refuses is offered again in the next cycle, so none is lost, however long the reader is away.
+/// Proposals that wait for their reader, the oldest first. Of each kind only the newest counts. If a full
+/// queue refuses a proposal, it is offered again in the next cycle. So no proposal is lost, however long the
+/// reader is away.
 public struct Proposals: BitwiseCopyable {
-  /// The number of kinds of changes.
+  /// The number of kinds of changes, of which each has one slot.
   private static let capacity: Int = 3
 
   private var slots = InlineArray<3, Proposal>(repeating: Proposal(.playing(false), at: .zero))
@@ -85,9 +89,9 @@ extension Proposal {
 }
 
 extension SessionState {
-  /// Returns the change that a proposal makes, to be committed; nil: none. Later proposals start from this
-  /// result, so that switching on and off again yields two changes, each later than the start or stop before
-  /// it: the session drops one that is not later. [network]
+  /// Applies a proposal and returns the change to be committed; nil: there is no change. Later proposals
+  /// start from this result. So a start and a stop in quick succession yield two changes, each with a later
+  /// time than the change before: the session drops a start or stop that is not later. [network]
   public mutating func apply(_ proposal: Proposal, at now: Micros) -> SessionChange? {
     apply(proposal)
     let change = change(at: max(now, startStop.timestamp + Micros(1)))

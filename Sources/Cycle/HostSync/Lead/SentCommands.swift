@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The times at which Start, Stop and Continue last left through any of our clock outputs. A machine that is
-/// connected both ways sends them back to `control`, by its soft thru, or because it sends its own transport
-/// while it follows. Such an echo is no command: Stop, position and Continue go out at each locate, and the
-/// returned Stop would end the song.
+/// The times at which Start, Stop and Continue last left through any of our MIDI clock outputs. A machine
+/// that is connected both ways sends them back to the port `control`, by its soft thru, or because it sends
+/// its own transport while it follows ours. Such an echo is no command: at each locate we send Stop, position
+/// and Continue, and the returned Stop would end the song.
 struct SentCommands: BitwiseCopyable {
-  /// Microseconds of Link's clock.
+  /// The time at which Stop was last sent, in microseconds of Link's clock. `start` is that of Start or
+  /// Continue.
   private var stop = -Double.infinity
   private var start = -Double.infinity
 
@@ -21,7 +22,8 @@ struct SentCommands: BitwiseCopyable {
     }
   }
 
-  /// Returns whether a received command is one of ours: it comes no later after ours than an echo can.
+  /// Returns whether a received command is an echo of ours: it comes no later after our command than an echo
+  /// can.
   func isEcho(_ status: UInt8, at time: Double) -> Bool {
     let sent: Double
     switch status {

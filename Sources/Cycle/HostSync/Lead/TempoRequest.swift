@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// A tempo that another client asks of the timebase master: it repositions the transport with its own tempo
-/// in it (Giada does; facts: jack 6). jack2 hands this to the master, PipeWire drops it.
+/// A tempo that another client asks of the timebase master, by repositioning the transport with that tempo in
+/// the position (Giada does; facts: jack 6). jack2 passes the position to the master, PipeWire drops it.
 ///
-/// Most clients that reposition only send back what they were shown, perhaps a moment ago: an echo, not a
-/// request.
+/// Most clients that reposition the transport only send back the tempo that they were shown, perhaps a moment
+/// ago. This is an echo and no request.
 struct TempoRequest: BitwiseCopyable {
   private static let capacity: Int = 32
-  /// Microseconds. A tempo that was shown longer ago is no echo.
+  /// The microseconds for which a tempo is remembered. A tempo that was shown longer ago is no echo.
   private static let memory: Double = 3e6
-  /// Beats per minute. Clients round, and edit their tempo map only beyond a threshold (Qtractor: 0.001).
+  /// The difference in beats per minute up to which a tempo is an echo. Clients round the tempo, and change
+  /// their tempo map only beyond a threshold (Qtractor: 0.001).
   private static let tolerance: Double = 0.01
 
   private var tempos = InlineArray<32, Double>(repeating: 0)
-  /// When each ceased to be shown. The newest has not: a standing transport goes on showing it, although JACK
-  /// does not call us again.
+  /// The time at which each of `tempos` was last shown. The newest tempo is still shown: a standing transport
+  /// goes on showing it, although JACK does not call us again.
   private var times = InlineArray<32, Double>(repeating: -1e18)
   private var newest = 0
   private var wanted: Double?

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The unit of a timebase master's tempo, if its bars are of other notes than quarters: those notes, or
-/// quarters all the same. JACK does not say, and programs do either. The pace of the master's beats shows it;
-/// until then its tempo is not read.
+/// The unit of a timebase master's tempo, if its bars consist of other notes than quarters. Some programs
+/// count those notes in a minute, others count quarters, and JACK does not define which. The pace of the
+/// master's beats shows the unit. Until the unit is known, the master's tempo is not read.
 struct TempoUnit: BitwiseCopyable {
-  /// This number of cycles more must speak for one unit than for the other.
+  /// By this number the cycles that speak for one unit must outnumber those that speak for the other unit.
   static let certain: Int = 8
-  /// A share of the tempo. Readings beyond it, as after a locate or from a late master, do not count.
+  /// The tolerance, as a share of the tempo. A pace that differs by more, as after a locate or from a late
+  /// master, does not count.
   static let tolerance: Double = 0.3
-  /// The fewest ticks from which we read a pace, since a master cuts ticks off. A master with coarse ticks
-  /// has less than one in a cycle.
+  /// The fewest ticks from which we compute a pace, since a master cuts ticks off. A master with coarse ticks
+  /// has less than one tick in a cycle, so several cycles are needed.
   static let leastTicks: Double = 8
 
   private var lastShown = -Double.infinity
   private var lastBeats = 0.0
   private var lastTime = -Double.infinity
-  /// Above 0: the tempo counts quarters.
+  /// The cycles that speak for quarters minus those that speak for the bars' notes.
   private var votes = 0
   private var countsQuarters: Bool?
 
   /// Reads what the master shows in a cycle that is heard at `time`.
   mutating func shown(_ bbt: BBT?, at time: Double, isRolling: Bool) -> LeaderReading.Shown {
     if bbt != nil {
-      // A master that comes back after a longer absence is another one.
+      // A master that comes back after a long absence counts as another master.
       if time - lastShown > HostFollower.moment { self = TempoUnit() }
       lastShown = time
     }
     guard let bbt, let beats = bbt.beats, bbt.notesPerBeat != 1 else {
-      // A locate shows nothing for a cycle; the master is the same.
+      // At a locate nothing is shown for a cycle, but the master is still the same.
       lastTime = -.infinity
       return LeaderReading.Shown(bbt)
     }
@@ -48,7 +49,7 @@ struct TempoUnit: BitwiseCopyable {
     (lastBeats, lastTime) = (beats, time)
   }
 
-  /// `pace`: quarters a minute.
+  /// `pace` is the measured pace of the master's beats, in quarters a minute.
   private mutating func vote(_ pace: Double, _ bbt: BBT) {
     let (quarters, notes) = (bbt.beatsPerMinute, bbt.tempo)
     if abs(pace - quarters) < Self.tolerance * quarters {

@@ -2,15 +2,16 @@
 import BeatMath
 import TactusChoices
 
-/// The click of one port. It finds its own boundaries, for its own latency.
+/// The click of one port. Each port's click finds the boundaries for the latency of that port.
 struct Click: BitwiseCopyable {
   private var ticker = Ticker()
   private var voices = Voices()
   private var gain: Float = 0
   private var wasOn = false
-  /// When the last click was heard. A click that a jump of the session puts right after it is left out.
+  /// The time at which the last click was heard. After a jump of the session, a click that would follow right
+  /// after the last one is left out.
   private var lastTime = -Double.infinity
-  /// The boundaries were counted again, and no click has sounded since.
+  /// Whether the boundaries were counted again and no click has sounded since then.
   private var isAfterJump = false
 
   mutating func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
@@ -55,16 +56,17 @@ struct Click: BitwiseCopyable {
     if !wasSilent || hasBegun { scale(buffer, to: wanted, millisecond: millisecond) }
   }
 
-  /// The time, as heard through the port, at which the click has work again if only time passes until then.
+  /// The heard time at this port at which the click has work again, if only time passes until then.
   func due(in window: Window) -> Double { voices.isSilent ? ticker.time(in: window) : -.infinity }
 
-  /// Returns whether anything may sound in this cycle. When that ends, the voices fade.
+  /// Returns whether any click may sound in this cycle. When this becomes false, the voices fade.
   private func isWanted(_ click: ClickSettings, _ countIn: Beats, song: Song) -> Bool {
     click.isOn && (click.when == .always || song.isRolling)
       || song.isWaiting && (click.isOn || countIn > .zero)
   }
 
-  /// The count-in sounds with the click off, too: it is a choice of its own.
+  /// Returns whether a click at this beat is to sound. The count-in is a separate choice, so it sounds even
+  /// if the click is off.
   private func isDue(
     beat: Double, time: Double, _ click: ClickSettings, _ countIn: Beats, song: Song
   ) -> Bool {
@@ -72,9 +74,9 @@ struct Click: BitwiseCopyable {
     return song.isWaiting && beat < song.startBeat && beat > song.startBeat - countIn.value - 1e-6
   }
 
-  /// `tick` counts from the song's first beat, or without a song from the session's, and `bars` belong to the
-  /// same. A beat has `parts * each` ticks, and a note of the meter has `each` clicks. nil: `tick` is none of
-  /// them.
+  /// The accent of the click at `tick`; nil: there is no click at this tick. `tick` and `bars` count from the
+  /// song's first beat, or without a song from the session's beat 0. A beat has `parts * each` ticks, and a
+  /// note of the meter has `each` clicks.
   private static func accent(
     of tick: Int64, each: Int64, parts: Int64, bars: Bars, _ pattern: Pattern
   ) -> Accent? {
@@ -92,7 +94,8 @@ struct Click: BitwiseCopyable {
     return slot % each == 0 ? .beat : .subdivision
   }
 
-  /// The gain follows the user's at 5 ms a unit, so that changing it makes no sound of its own.
+  /// Moves the gain towards the user's value by one unit in 5 ms at most, so that a change of the gain is not
+  /// audible as a click.
   private mutating func scale(_ buffer: AudioBuffer, to target: Float, millisecond: Float) {
     guard let output = buffer.start else { return }
     if gain == target {

@@ -5,15 +5,15 @@ import TactusChoices
 /// Rectangular pulses on an audio port, for modular gear and sync boxes.
 struct Pulse: BitwiseCopyable {
   private var pacer = Pacer()
-  /// The end of the last pulse, in frames of this buffer; may lie after the buffer.
+  /// The end of the last pulse, in frames of this buffer. It may lie after the buffer.
   private var end = -Double.infinity
-  /// The song's run in the last cycle; nil: this gate was off, or did not exist.
+  /// The song's run in the last cycle; nil: this gate was off or did not exist.
   private var followedRun: UInt64?
-  /// The song's first beat, if a pulse has still to mark it.
+  /// The song's first beat, if a pulse must still mark that beat.
   private var mark: Double?
   private(set) var jitter = Jitter()
 
-  /// `marksStart`: one more pulse at the song's start, wherever that is.
+  /// `marksStart`: the song's start gets one more pulse, wherever it lies.
   mutating func render(
     into buffer: AudioBuffer, _ now: inout OutputContext, _ window: Window, _ gate: GateSettings,
     marksStart: Bool = false, _ missed: SkippedCycles
@@ -34,7 +34,8 @@ struct Pulse: BitwiseCopyable {
     let perBeat = parts &* count
     let length = span &* (gate.rate.isInBars ? now.bars.meter.bar &* parts / ThirtySeconds.perBeat : parts)
     _ = pacer.open(window, perBeat: perBeat, missed, stride: min(parts, length))
-    // Two fifths, so that pulses still have a gap between them while they catch up.
+    // A pulse lasts at most two fifths of the spacing, so that pulses still have a gap between them while
+    // they catch up.
     let spacing = pacer.spacing(in: window) * Double(length)
     let wanted = Double(gate.width.count) / 1e6 * Double(now.sampleRate)
     let exact = max(1, min(wanted, 0.4 * spacing))
@@ -64,7 +65,7 @@ struct Pulse: BitwiseCopyable {
     }
   }
 
-  /// The time, as heard through the port, at which the gate has work again if only time passes until then.
+  /// The heard time at this port at which the gate has work again, if only time passes until then.
   func due(in window: Window, _ gate: GateSettings) -> Double {
     if end > -0.5 { return -.infinity }
     guard gate.isOn else { return .infinity }
@@ -72,8 +73,8 @@ struct Pulse: BitwiseCopyable {
     return mark.map { min(next, window.grid.time(of: $0)) } ?? next
   }
 
-  /// Returns whether boundary `number`, of `parts * count` in a beat, is one of the `count` pulses of each
-  /// span of beats or bars.
+  /// Returns whether the boundary `number` is one of the `count` pulses in each span of beats or bars. A beat
+  /// has `parts * count` boundaries.
   private static func isDue(_ number: Int64, _ count: Int64, parts: Int64, _ span: Int64, inBars bars: Bars?)
     -> Bool
   {
@@ -103,17 +104,17 @@ struct Pulse: BitwiseCopyable {
     fill(from: first, to: first + width, of: buffer, window, gate)
   }
 
-  /// The beat at which the song starts. A song that was moved into another session goes on in the middle of a
-  /// bar: then its next bar line.
+  /// The beat that a pulse marks: the song's start. A song that was moved into another session goes on in the
+  /// middle of a bar; then its next bar line is marked.
   private static func markedBeat(_ now: inout OutputContext, _ window: Window) -> Double {
     guard now.song.isRebased else { return now.song.startBeat }
     let here = now.song.songBeat(of: window.grid.beat(at: window.line.start))
     return now.song.originBeat + ThirtySeconds.beats(now.bars.line(atOrAfter: here))
   }
 
-  /// A frame stands for the time from half a frame before it to half a frame after it, and gets the share of
-  /// the pulse in that time. This is a filter that puts the edge in its place after a converter and needs
-  /// only the nearest frame.
+  /// A frame stands for the time from half a frame before it to half a frame after it. Its value is the share
+  /// of that time that the pulse covers. Behind a converter's filter, this puts the edge at its exact place,
+  /// and it changes only the frame nearest to the edge.
   private mutating func fill(
     from start: Double, to end: Double, of buffer: AudioBuffer, _ window: Window, _ gate: GateSettings
   ) {
@@ -128,20 +129,20 @@ struct Pulse: BitwiseCopyable {
 }
 
 extension GateSettings {
-  /// The value between pulses.
+  /// The value of a frame between two pulses.
   var rest: Float { isInverted ? level : 0 }
 
-  /// `high`: the share of the way from rest to the pulse, 0 to 1.
+  /// The value of a frame. `high` is the share of the way from rest to the pulse, 0 to 1.
   fileprivate func value(_ high: Double) -> Float {
     level * Float(isInverted ? 1 - high : high)
   }
 }
 
-/// High while the song plays, as heard through its own port.
+/// A signal that is high while the song plays, by the times that are heard through the signal's port.
 struct RunGate: BitwiseCopyable {
   private var run: UInt64 = 0
   private var isHigh = false
-  /// The time of the next change, as heard through the port, if only time passes until then.
+  /// The heard time at this port of the next change, if only time passes until then.
   private(set) var due = -Double.infinity
 
   mutating func render(
@@ -156,7 +157,7 @@ struct RunGate: BitwiseCopyable {
     var start = Self.place(of: startTime, in: window)
     var stop = window.frames
     due = start == window.frames ? startTime : .infinity
-    // A change at the song's beginning or end is not undone if time moves back over it.
+    // If time moves back over a change at the song's beginning or end, the change is not undone.
     switch song.phase {
     case .rolling, .waiting:
       if isSame, wasHigh { start = 0 }
@@ -168,7 +169,7 @@ struct RunGate: BitwiseCopyable {
     isHigh = start < stop && stop == window.frames
   }
 
-  /// The value until `due`.
+  /// The value of every frame until `due`.
   func value(_ gate: GateSettings) -> Float { isHigh != gate.isInverted ? gate.level : 0 }
 
   private static func place(of time: Double, in window: Window) -> Int {

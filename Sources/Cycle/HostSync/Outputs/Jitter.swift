@@ -2,7 +2,7 @@
 
 /// The largest distance of an event from its exact place in the last ten to twenty seconds.
 struct Jitter: Sendable, BitwiseCopyable {
-  /// Frames; ten seconds at 48 kHz.
+  /// The number of frames after which a value becomes the older one: ten seconds at 48 kHz.
   private static let memory: Int64 = 480_000
 
   private var worst: (now: Float, before: Float) = (0, 0)

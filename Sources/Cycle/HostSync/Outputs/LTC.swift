@@ -5,24 +5,26 @@ import TactusChoices
 /// Linear timecode (SMPTE 12M) on an audio port: 80 bits a frame. The level changes at the beginning of each
 /// bit, and in the middle of each 1.
 ///
-/// The level depends on the place alone: a bit of the standard makes the number of changes in a frame even,
-/// so each frame begins with the same level. After a locate or a lost cycle there is nothing to remember.
+/// The level depends only on the place in timecode: a bit of the standard makes the number of changes in a
+/// frame even, so each frame begins with the same level. So a locate or a lost cycle needs no special
+/// treatment.
 struct LTC: BitwiseCopyable {
-  /// Microseconds of a change from 10 % to 90 % of its way.
+  /// The microseconds in which a change of level goes from 10 % to 90 % of its way.
   static let riseMicros: Double = 40
 
   /// The level of each half bit in the last frame that was encoded.
   private var halves = InlineArray<160, Bool>(repeating: false)
   private var encoded: (frame: Int64, rate: TimecodeRate)?
 
-  /// Adds timecode to a silent buffer. Before the transport's start there is silence.
+  /// Adds timecode to a silent buffer. Before the transport's frame 0 the buffer stays silent.
   mutating func render(
     into buffer: AudioBuffer, _ place: TimecodePlace, _ settings: TimecodeSettings, _ sampleRate: UInt32
   ) {
     guard let output = buffer.start else { return }
     let origin = Double(settings.start.frame(settings.rate))
     let halvesPerFrame = 160 * place.perFrame
-    // The length of a whole linear change in half bits, at most one.
+    // The length of a whole change of level, in half bits. The change is linear and takes at most one half
+    // bit.
     let way = min(1, Self.riseMicros / 0.8 * Double(sampleRate) / 1e6 * halvesPerFrame)
     for index in 0..<min(buffer.count, place.frames) {
       let here = place.place(atFrame: Double(index))
@@ -65,7 +67,7 @@ struct LTC: BitwiseCopyable {
 struct LTCBits: BitwiseCopyable {
   private static let syncWord: UInt64 = 0b1011_1111_1111_1100
 
-  /// Bits 0 to 63, the first is the lowest. The sync word follows them.
+  /// Bits 0 to 63 of the frame; bit 0 is the lowest bit of the number. The sync word follows these bits.
   private(set) var low: UInt64 = 0
 
   init(_ code: Timecode, _ rate: TimecodeRate) {

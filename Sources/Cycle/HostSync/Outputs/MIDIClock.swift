@@ -2,36 +2,36 @@
 import BeatMath
 import TactusChoices
 
-/// MIDI clock: clock k at beat k/24 as heard through this port; Start, Stop, Continue, Song Position Pointer.
+/// MIDI clock, Start, Stop, Continue and song position at one port, where clock k is heard at beat k/24.
 ///
-/// A receiver counts clocks, so none is ever left out or doubled while it runs (`Pacer`). It starts on the
-/// first clock after Start or Continue; these are sent half a clock before it, so every interval is regular.
-/// At the song's first beat we send Start. From any other place we send a song position and Continue, on a
-/// sixteenth, the finest place that MIDI can name. A new position while the receiver runs is Stop, position,
-/// Continue (facts: jack 13). A tempo change needs nothing special: the clocks are where the beats are.
+/// A receiver counts clocks, so none is ever left out or doubled while the receiver runs (`Pacer`). It starts
+/// on the first clock after Start or Continue, which we send half an interval before that clock. At the
+/// song's first beat we send Start. From any other place we send a song position and Continue, on a
+/// sixteenth, the finest place that MIDI can name. While the receiver runs, a new position takes Stop,
+/// position and Continue (facts: jack 13). A tempo change needs no message.
 struct MIDIClock: BitwiseCopyable {
-  /// Clocks that a receiver counts as a sixteenth, whatever they are in the song.
+  /// The number of clocks that a receiver counts as a sixteenth, whatever length they have in the song.
   static let perSixteenth: Int64 = 6
-  /// Microseconds from a song position to Continue: three bytes take one millisecond on a wire, and a
-  /// sequencer has to find the place.
+  /// The least time from a song position to Continue, in microseconds. The three bytes of a position take one
+  /// millisecond on a wire, and a sequencer needs time to find the place.
   static let shortestSettle: Double = 5000
   static let wireMargin: Double = 1000
-  /// Microseconds that a receiver should wait for Continue at most, if a sixteenth lies within them.
+  /// The longest wait of a receiver for Continue, in microseconds, if a sixteenth lies within that time.
   static let longestWait: Double = 150_000
 
-  /// The start of the receiver, planned or sent.
+  /// A start of the receiver that is planned or was sent.
   private struct Plan: BitwiseCopyable {
     /// The first clock that the receiver counts.
     var first: Int64
     var command: UInt8
-    /// The command is sent half a clock before `first`, but not before this time.
+    /// The earliest time for the command, which is sent half an interval before the clock `first`.
     var earliest: Double
     var isSent = false
-    /// Clocks go on before `first`, so that another receiver, which goes by the clocks alone, misses none.
+    /// Whether clocks are sent before `first`, too, for another receiver that follows the clocks alone.
     var keepsClocks = false
   }
 
-  /// The end of the present run in this buffer: clocks from `first` on are still sent before `frame`.
+  /// The end of the receiver's run within this buffer: clocks from `first` on are sent up to this frame.
   private struct Ending: BitwiseCopyable {
     var first: Int64
     var frame: Int
@@ -40,17 +40,17 @@ struct MIDIClock: BitwiseCopyable {
   private var pacer = Pacer()
   private var perBeat: Int64 = 24
   private var plan: Plan?
-  /// The machine may play again within a song: it counts from a bar line of its own until the song stops.
+  /// Whether the receiver was allowed to play again in the middle of the song. Then it counts from a bar line
+  /// at which it started, until the song stops.
   private var isAlone = false
   private var wasLetPlay = true
-  /// The receiver may be playing: we or the program before us started it, and a Stop may not have reached it.
+  /// Whether the receiver may be playing: it was started, perhaps by an earlier program, and got no Stop.
   private(set) var mayPlay: Bool
-  /// An export began while the machine played. Hardware ports run no cycle of an export: Stop follows after
-  /// it.
+  /// Whether Stop must be sent after an export: messages of the export's own cycles reach no hardware.
   private var owesStop = false
   private(set) var figures = ClockFigures()
   private var followedRun: UInt64 = 0
-  /// `connections` in the last cycle.
+  /// The value of `connections` in the last cycle.
   private var followedConnections: UInt32 = 0
   private var standingFrame: UInt32?
   private var pendingPosition: Double?
@@ -58,9 +58,9 @@ struct MIDIClock: BitwiseCopyable {
 
   init(mayPlay: Bool = false) { self.mayPlay = mayPlay }
 
-  /// Renders one buffer; nothing while freewheeling, which a receiver cannot follow. `connections` counts how
-  /// often the port got its first connection. A receiver that connects while the song plays is sent the
-  /// song's place.
+  /// Renders one buffer, which is empty while the server freewheels: a receiver cannot follow that.
+  /// `connections` counts how often the port was connected while it had no connection. A receiver that
+  /// connects while the song plays is sent the song's position.
   mutating func run(
     into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window, _ settings: ClockSettings,
     connections: UInt32, _ missed: SkippedCycles
@@ -112,13 +112,13 @@ struct MIDIClock: BitwiseCopyable {
       inSong: isLetPlay && !settings.sendsTransport)
   }
 
-  /// The time, as heard through the port, at which the clock has work again if only time passes until then.
+  /// The heard time at this port at which the MIDI clock has work again, if only time passes until then.
   func due(in window: Window, _ now: inout OutputContext) -> Double {
     let isBusy = pendingPosition != nil || plan.map { !$0.isSent || now.song.run != followedRun } ?? false
     return isBusy ? -.infinity : pacer.time(in: window)
   }
 
-  /// The state of a receiver that is sent no Start and goes by the clocks.
+  /// The state of a receiver that is sent no Start and follows the clocks alone.
   private func stateOfClocks(_ now: inout OutputContext, _ settings: ClockSettings) -> ClockFigures.State {
     if now.song.isRolling || settings.when == .always { return .plays }
     return now.song.isWaiting ? .waits : .rests
@@ -132,20 +132,20 @@ struct MIDIClock: BitwiseCopyable {
     var frame = 0
     if isOn && !isNew && !now.song.isRolling && !now.song.isWaiting {
       frame = Window.nearest(window.line.frame(at: now.song.stopTime))
-      // This port is heard later than the others, so the receiver plays on until then.
+      // This port is heard later than others, so the receiver still plays on.
       guard frame < window.frames else { return nil }
     }
     end(at: UInt32(frame), into: &events)
     return Ending(first: current.first, frame: frame)
   }
 
-  /// A receiver that was disconnected may have missed Stop. Sends it now.
+  /// Sends Stop now if a receiver that was disconnected may have missed it.
   private mutating func stopWhoMayPlay(isTold: Bool, into events: inout MIDIEvents) {
     if mayPlay && !isTold { events.insert(MIDIEvent(frame: 0, status: MIDI.stop)) }
     mayPlay = false
   }
 
-  /// Stops the receiver, also if the port serves another purpose from now on.
+  /// Stops the receiver, for instance because the port gets another kind of output.
   mutating func end(at frame: UInt32 = 0, into events: inout MIDIEvents) {
     if plan?.isSent == true || owesStop { events.insert(MIDIEvent(frame: frame, status: MIDI.stop)) }
     (plan, owesStop) = (nil, false)
@@ -157,7 +157,7 @@ struct MIDIClock: BitwiseCopyable {
     let now = window.line.start
     let startTime = max(now, window.grid.time(of: song.startBeat))
     let start = song.songBeat(of: window.grid.beat(at: startTime))
-    // The clock at the song's first beat, or the next one: a slow machine has no clock on some notes.
+    // The clock at the song's first beat, or the next clock: with few clocks, some notes have none.
     let downbeat = song.boundary(perBeat: perBeat)
     let frameInBeats = window.line.frameMicros / window.grid.beatMicros
     if start <= frameInBeats && pacer.next <= downbeat {
@@ -179,8 +179,8 @@ struct MIDIClock: BitwiseCopyable {
 
   private var sixteenthsPerBeat: Double { Double(perBeat) / Double(Self.perSixteenth) }
 
-  /// The sixteenth to continue from: the first that leaves the receiver its time to settle; if Continue would
-  /// then be too late, the last in time; never before the next possible one.
+  /// The sixteenth from which the receiver continues: the first that leaves it time to settle, or the last
+  /// that is in time for Continue, but at least the next possible sixteenth.
   private func resumption(window: Window, song: Song, start: Double, settle: Double) -> Int64 {
     let now = window.line.start
     let soonest = max(start, now + Self.shortestSettle + Self.wireMargin)
@@ -190,7 +190,7 @@ struct MIDIClock: BitwiseCopyable {
     let first =
       0 &- Int64(flooring: 0 - song.songBeat(of: window.grid.beat(at: soonest)) * sixteenthsPerBeat)
     var best = first
-    // The loop suffices: at 999 BPM 150 ms are 10 sixteenths, or 40 for a machine at four times the rate.
+    // 64 steps are enough: at 999 BPM, 150 ms are 10 sixteenths, or 40 for a machine at four times the rate.
     for step in 0..<64 {
       let candidate = first &+ Int64(step)
       let command =
@@ -202,7 +202,7 @@ struct MIDIClock: BitwiseCopyable {
     return best
   }
 
-  /// Follows a locate while the transport stands, at most every 20 ms.
+  /// Sends the new position after a locate while the transport stands, at most every 20 ms.
   private mutating func followStanding(
     into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window
   ) {
@@ -220,14 +220,15 @@ struct MIDIClock: BitwiseCopyable {
   }
 
   private mutating func sendPosition(_ sixteenth: Int64, into events: inout MIDIEvents) {
-    // 14 bits: 1024 bars of 4/4. Beyond that the number wraps, and the place within the 1024 bars is right.
+    // A song position has 14 bits: it wraps after 1024 bars of 4/4, within which the place stays right.
     let position = max(0, sixteenth)
     events.insert(MIDIEvent(frame: 0, position: UInt16(truncatingIfNeeded: position & 0x3fff)))
     framesSincePosition = 0
   }
 
-  /// A receiver counts the first clock after the command as `first`. So all earlier clocks that are sent
-  /// (`always`) must go out before the command, also those that are late after lost cycles.
+  /// Sends the planned Start or Continue when it is due. A receiver counts the first clock after this command
+  /// as `first`. So if earlier clocks are sent (`always`), all of them must go out before the command, also
+  /// those that are late after lost cycles.
   private mutating func sendCommandIfDue(into events: inout MIDIEvents, window: Window, always: Bool) {
     guard let current = plan, !current.isSent, events.hasRoom else { return }
     if always || current.keepsClocks, pacer.next < current.first { return }
@@ -246,7 +247,7 @@ struct MIDIClock: BitwiseCopyable {
     always: Bool, inSong: Bool
   ) {
     for _ in 0..<Ticker.limit {
-      // Events that find no room go into the next buffer.
+      // Events for which there is no room go into the next buffer.
       guard events.hasRoom else { return }
       sendCommandIfDue(into: &events, window: window, always: always)
       guard events.hasRoom else { return }
@@ -271,25 +272,24 @@ struct MIDIClock: BitwiseCopyable {
   }
 }
 
-/// The state of a clock output, and how exact it is.
+/// The state of a MIDI clock output, and how exact its clocks are.
 public struct ClockFigures: Sendable, BitwiseCopyable {
   public enum State: UInt8, Sendable, BitwiseCopyable {
     case rests
-    /// Waits for the beat on which it starts.
+    /// The receiver waits for the beat on which it starts.
     case waits
     case plays
   }
 
   public internal(set) var state = State.rests
   public private(set) var sent: UInt64 = 0
-  /// Clocks that were more than a frame off their place: they caught up after lost cycles, or after the
-  /// session moved.
+  /// Clocks more than a frame away from their exact place: after lost cycles or moves of the session.
   public private(set) var madeUp: UInt64 = 0
   var recent = Jitter()
 
   public init() {}
 
-  /// Microseconds.
+  /// The largest distance of a clock from its exact time in the last ten to twenty seconds, in microseconds.
   public var jitter: Float { recent.micros }
 
   mutating func count(framesOff: Double, _ window: Window) {

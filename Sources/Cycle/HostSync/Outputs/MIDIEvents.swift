@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A complete message at a frame of the buffer; no running status (facts: jack 10).
+/// A complete MIDI message at a frame of the buffer, without running status (facts: jack 10).
 public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
   public var frame: UInt32
-  /// 1, 2 or 3, 6 for machine control, 10 for a full frame of timecode.
+  /// The number of bytes: 1, 2 or 3; 6 for MIDI Machine Control, 10 for a full frame of timecode.
   public var count: UInt8
   public var status: UInt8
   public var data1: UInt8
@@ -20,7 +20,7 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
     data2 = 0
   }
 
-  /// Song Position Pointer, in sixteenths, 14 bits.
+  /// A Song Position Pointer. `position` counts sixteenths and has 14 bits.
   @_noLocks @_noAllocation
   public init(frame: UInt32, position: UInt16) {
     self.frame = frame
@@ -30,7 +30,7 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
     data2 = UInt8(truncatingIfNeeded: (position >> 7) & 0x7f)
   }
 
-  /// A program change; numbers count from 0, as in MIDI.
+  /// A program change. Programs and channels count from 0, as in MIDI.
   @_noLocks @_noAllocation
   public init(frame: UInt32, program: UInt8, channel: UInt8) {
     self.init(frame: frame, status: MIDI.program | channel & 0x0f)
@@ -38,7 +38,7 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
     data1 = program & 0x7f
   }
 
-  /// MIDI Machine Control, to every device.
+  /// A command of MIDI Machine Control, for every device.
   public init(frame: UInt32, machineControl command: UInt8) {
     self.frame = frame
     count = 6
@@ -67,12 +67,12 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// Status bytes of the MIDI 1.0 messages that leave us.
+/// Status bytes of the MIDI 1.0 messages that tactus sends, and commands of MIDI Machine Control.
 public enum MIDI {
   public static var exclusive: UInt8 { 0xF0 }
-  /// Program change on the first channel.
+  /// The status byte of a program change on the first channel.
   static var program: UInt8 { @_noLocks @_noAllocation get { 0xC0 } }
-  /// Machine control's commands.
+  /// The commands of MIDI Machine Control that start and end a recording.
   public static var recordStrobe: UInt8 { 0x06 }
   public static var recordExit: UInt8 { 0x07 }
   public static var quarterFrame: UInt8 { 0xF1 }
@@ -98,12 +98,12 @@ public enum MIDI {
 
 /// A cycle's MIDI events, sorted by frame as JACK demands. Events at the same frame keep their order.
 public struct MIDIEvents: BitwiseCopyable {
-  /// 8192 frames at 44.1 kHz and 999 BPM hold 297 clocks at 96 a beat. The rest is for commands, and for
-  /// clocks that catch up after lost cycles.
+  /// The greatest number of events in a cycle. 8192 frames at 44.1 kHz and 999 BPM hold 297 clocks at 96 a
+  /// beat. The rest is for commands, and for clocks that catch up after lost cycles.
   public static var capacity: Int { 384 }
 
   public private(set) var count = 0
-  /// Events that found no room.
+  /// The number of events for which there was no room.
   public private(set) var dropped = 0
   @usableFromInline var slots = InlineArray<384, MIDIEvent>(repeating: MIDIEvent(frame: 0, status: 0))
 
@@ -111,7 +111,7 @@ public struct MIDIEvents: BitwiseCopyable {
 
   var hasRoom: Bool { count < Self.capacity }
 
-  /// `index` below `count`.
+  /// The event at `index`, which must be below `count`.
   public subscript(index: Int) -> MIDIEvent {
     @inlinable @_noLocks @_noAllocation get { slots[index] }
   }

@@ -2,20 +2,20 @@
 import BeatMath
 import TactusChoices
 
-/// MIDI timecode. While the transport rolls, it sends a quarter frame at each quarter of a frame; eight of
-/// them tell one place. After a locate it sends a full frame.
+/// MIDI timecode. While the transport rolls, a quarter frame message is sent at each quarter of a timecode
+/// frame; eight of these messages tell one place. After a locate, a full frame message is sent.
 ///
-/// The first of the eight comes with every second frame and tells that frame. A receiver that has all eight
-/// is two frames further.
+/// The first of the eight messages comes at every second timecode frame, and the eight tell that frame. When
+/// a receiver has all eight, the transport is two frames further.
 struct MTC: BitwiseCopyable {
-  /// Microseconds between two full frames: a receiver cannot follow more of them.
+  /// The least time between two full frame messages, in microseconds: a receiver cannot follow more of them.
   private static let pause: Double = 20_000
 
-  /// The next quarter frame; nil: none was sent for the present place of the transport.
+  /// The number of the next quarter frame message; nil: none was sent for the transport's present place.
   private var next: Int64?
-  /// The end of the last buffer, in quarter frames.
+  /// The place at the end of the last buffer, in quarter frames.
   private var end = 0.0
-  /// The frame of the standing transport, sent last or still to be sent.
+  /// The timecode frame of the standing transport, which was sent last or must still be sent.
   private var standing: Int64?
   private var isTold = false
   private var sinceTold = Double.infinity
@@ -38,7 +38,8 @@ struct MTC: BitwiseCopyable {
       isTold = false
     }
     if !isTold {
-      // No quarter frame may come before the full frame: a receiver would count it to the wrong place.
+      // No quarter frame message may come before the full frame message: a receiver would count it to the
+      // wrong place.
       end = 4 * place.place(atFrame: Double(place.frames) - 0.5)
       guard sinceTold >= Self.pause else { return }
       let told = isRolling ? Int64(flooring: max(place.start, place.beginning) + 1e-6) : here
@@ -49,14 +50,15 @@ struct MTC: BitwiseCopyable {
     if isRolling { roll(into: &events, place, rate, from: first) }
   }
 
-  /// Nothing has to be sent until the transport rolls or moves.
+  /// Whether no message has to be sent until the transport rolls or moves.
   var isDone: Bool { isTold && standing != nil }
 
   private mutating func roll(
     into events: inout MIDIEvents, _ place: TimecodePlace, _ rate: TimecodeRate, from first: Double
   ) {
     end = 4 * place.place(atFrame: Double(place.frames) - 0.5)
-    // If this port is heard before the physical outputs, its buffer begins before the transport's frame 0.
+    // If this port is heard before the physical outputs, the port's buffer may begin before the transport's
+    // frame 0.
     var quarter = next ?? (0 &- Int64(flooring: 0 - max(first, 4 * place.beginning) / 8)) &* 8
     for _ in 0..<64 {
       guard Double(quarter) < end else { break }
@@ -74,7 +76,7 @@ struct MTC: BitwiseCopyable {
 }
 
 extension MIDIEvent {
-  /// Quarter frame `quarter`, 0 to 7, of a place.
+  /// The quarter frame message with the number `quarter`, 0 to 7, which tells a part of `code`.
   init(frame: UInt32, quarter: UInt8, of code: Timecode, _ rate: TimecodeRate) {
     let value: UInt8 =
       switch quarter {
@@ -92,7 +94,7 @@ extension MIDIEvent {
     data1 = quarter << 4 | value
   }
 
-  /// A full frame for every device.
+  /// A full frame message, for every device.
   init(frame: UInt32, locate code: Timecode, _ rate: TimecodeRate) {
     self.init(frame: frame, status: MIDI.exclusive)
     count = 10
@@ -101,7 +103,7 @@ extension MIDIEvent {
 }
 
 extension TimecodeRate {
-  /// MIDI cannot distinguish 29.97 frames without drop from 30.
+  /// The number of the rate in MIDI, which cannot distinguish 29.97 frames without drop from 30 frames.
   var inMIDI: UInt8 {
     switch self {
     case .fps24: 0

@@ -4,16 +4,17 @@ public import TactusChoices
 
 /// The state of one of the user's own outputs in this cycle.
 public struct OutputSlot: BitwiseCopyable {
-  /// Identifies the output. Another number at the same place is another output, which starts over.
+  /// The number that identifies the output. If the number at a place changes, another output is there, which
+  /// starts over.
   public var number: UInt32
-  /// Changes whenever a field below changes.
+  /// A number that changes whenever a field below it changes.
   public var revision: UInt32
   public var settings: OutputSettings
-  /// The same meaning as `Settings.offsets`: positive is earlier.
+  /// The output's offset, as in `Settings.offsets`: positive is earlier.
   public var offset: Micros
-  /// Frames from frame 0 of the buffer until it is heard.
+  /// The number of frames from frame 0 of the buffer until that frame is heard.
   public var latency: UInt32
-  /// Counts how often the port got its first connection; wraps.
+  /// How often the port was connected while it had no connection; wraps.
   public var connections: UInt32
 
   @_noLocks @_noAllocation
@@ -34,21 +35,21 @@ extension OutputSlot {
   /// The number by which `OutputSleep` recognizes this output with these settings.
   fileprivate var subject: UInt64 { UInt64(number) << 32 | UInt64(revision) }
 
-  /// Microseconds from a frame's time in JACK until it is heard through this output.
+  /// The microseconds from a frame's time in JACK until the frame is heard through this output.
   func delay(frameMicros: Double) -> Double {
     Double(latency) * frameMicros + Double(offset.count)
   }
 
-  /// This output's part in `Cycle.ownDelay`.
+  /// This output's delay for `Cycle.ownDelay`, which is the longest of all outputs.
   public func startDelay(frameMicros: Double) -> Micros {
     settings.kind.isTimecode ? .zero : Micros(rounding: delay(frameMicros: frameMicros))
   }
 }
 
-/// The state that the user's own outputs keep from cycle to cycle, each at its place.
+/// The state that the user's own outputs keep from cycle to cycle, each output at its place.
 struct OutputRack: BitwiseCopyable {
-  /// The renderer of a place. Its memory is that of one kind, so an output of another kind finds nothing here
-  /// and starts over.
+  /// The renderer at a place. It has the state of one kind of output, so an output of another kind starts
+  /// over.
   private enum Renderer: BitwiseCopyable {
     case clock(MIDIClock, sent: Programs)
     case pulse(Pulse)
@@ -62,14 +63,14 @@ struct OutputRack: BitwiseCopyable {
   private struct Place: BitwiseCopyable {
     var number: UInt32 = 0
     var kind = OutputKind.pulse
-    /// A machine at this port may be playing, whatever kind the output is now.
+    /// Whether a machine at this port may be playing, whatever kind the output is now.
     var mayPlay = false
-    /// nil: this output has not played yet.
+    /// The output's renderer; nil: this output has not played yet.
     var renderer: Renderer?
   }
 
-  /// The value that an output holds if it rests from now on, and the end of the rest, as heard through its
-  /// port.
+  /// The rest of an output that has nothing to do: the value that its buffers hold, and the heard time at
+  /// which the rest ends.
   private struct Rest {
     var due = -Double.infinity
     var value: Float = 0
@@ -93,7 +94,7 @@ struct OutputRack: BitwiseCopyable {
       return
     }
     buffer.clear()
-    // Only a few bytes are read here: Swift copies a whole renderer to look at its case.
+    // Only these few bytes are compared: to look at a renderer's case, Swift would copy the whole renderer.
     if places[place].number != output.number || places[place].kind != output.settings.kind {
       startOver(output, at: place, &events)
     }
@@ -103,7 +104,7 @@ struct OutputRack: BitwiseCopyable {
     idle[place].begin(&now, of: output.subject, window, due: rest.due, value: rest.value)
   }
 
-  /// Renders with the memory of this kind; without one, the output starts over.
+  /// Renders with the renderer of the output's kind. If there is none at this place, the output starts over.
   @inline(__always)
   private mutating func render(
     _ output: inout OutputSlot, at place: Int, _ now: inout OutputContext, _ window: Window,
@@ -158,8 +159,8 @@ struct OutputRack: BitwiseCopyable {
     }
   }
 
-  /// Sends program changes. They come before a start in the same cycle, so that the machine has its sound by
-  /// then.
+  /// Sends program changes. They come before a start in the same cycle, so that the machine has its sound
+  /// when it starts.
   @inline(__always)
   private static func send(_ programs: Programs, after sent: inout Programs, _ events: inout MIDIEvents) {
     while let (channel, number) = programs.next(after: sent), events.hasRoom {
@@ -168,9 +169,9 @@ struct OutputRack: BitwiseCopyable {
     }
   }
 
-  /// Forgets the output that was here, and stops the machine of a clock that has become another kind. Its
-  /// sound ends: only a click that is rendered counts in `oldestBank`, so the sound's memory may be freed in
-  /// the next cycle.
+  /// Forgets the output that was at this place, and stops the machine of a MIDI clock that has become another
+  /// kind. A click's sound must end here: only a click that is rendered counts in `oldestBank`, so the memory
+  /// of the sound may be freed in the next cycle.
   @inline(never)
   private mutating func startOver(_ output: OutputSlot, at place: Int, _ events: inout MIDIEvents) {
     var mayPlay = machinesMayPlay
@@ -199,7 +200,8 @@ struct OutputRack: BitwiseCopyable {
     return oldestBank
   }
 
-  /// Changes nothing: Swift copies all places for a call that borrows them.
+  /// The figures of the MIDI clock at this place. The function changes nothing; it is `mutating` because
+  /// Swift would otherwise copy all places for each call.
   mutating func figures(at place: Int) -> ClockFigures {
     if case .clock(let clock, _) = places[place].renderer { clock.figures } else { ClockFigures() }
   }

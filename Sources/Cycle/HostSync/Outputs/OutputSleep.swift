@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The rest of an output that has nothing to do, as most outputs in most cycles: it sends no message, and its
-/// buffer holds one value. Its settings and its state are not touched then, because most of a cycle's cost is
-/// the memory that it reads.
+/// The rest of an output that has nothing to do, which is the case for most outputs in most cycles. A resting
+/// output sends no message, and its buffer holds one value. Its settings and state are not touched during the
+/// rest, because most of a cycle's cost is the memory that the cycle reads.
 struct OutputSleep: BitwiseCopyable {
-  /// When the next work passes through JACK.
+  /// The time at which the output's next work passes through JACK.
   private var until = -Double.infinity
   private var stretch: UInt64 = 0
-  /// The caller's number for the output and its settings. Another number ends the rest.
+  /// The caller's number for the output and its settings. If the number changes, the rest ends.
   private var subject: UInt64 = 0
   private(set) var value: Float = 0
-  /// Beats by which this port lags behind the cycle as it passes through JACK.
+  /// The number of beats by which a frame is heard through this port after it passes through JACK.
   private var laterBeats = 0.0
   private var missed = SkippedCycles(frames: 0)
 
@@ -29,8 +29,8 @@ struct OutputSleep: BitwiseCopyable {
     return SkippedCycles(frames: missed.frames &+ now.passed, endBeat: missed.endBeat)
   }
 
-  /// Rests with `value` until `due`, as heard through the port, but at most for a quarter of a beat: then it
-  /// checks the time.
+  /// Begins a rest with `value` until the heard time `due`. A rest lasts a quarter of a beat at most, after
+  /// which the output checks the time.
   @inline(__always)
   mutating func begin(
     _ now: inout OutputContext, of subject: UInt64 = 0, _ window: Window, due: Double, value: Float = 0
@@ -46,8 +46,9 @@ struct OutputSleep: BitwiseCopyable {
 
 /// The cycles in which an output rested.
 struct SkippedCycles: BitwiseCopyable {
-  /// Frames from the last cycle that was rendered to this one.
+  /// The number of frames from the last cycle that was rendered to the present cycle.
   var frames: Int64
-  /// The beat at the end of the last missed cycle, at this output; nil: none was missed.
+  /// The beat that is heard through this output at the end of the last missed cycle; nil: no cycle was
+  /// missed.
   var endBeat: Double?
 }

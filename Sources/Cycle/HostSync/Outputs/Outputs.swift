@@ -24,7 +24,7 @@ public struct Outputs: ~Copyable {
   }
 }
 
-/// A port's frames in this cycle; without an address, the port does not exist.
+/// The frames of a port in this cycle. If `start` is nil, the port does not exist.
 public struct AudioBuffer: BitwiseCopyable {
   let start: UnsafeMutablePointer<Float>?
   let count: Int

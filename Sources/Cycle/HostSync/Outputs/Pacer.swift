@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Boundaries for machines that count them: none is left out and none comes twice, whatever time does.
+/// The boundaries for machines that count boundaries: none is left out and none comes twice, even if time
+/// jumps.
 ///
 /// When time moves forward over some boundaries, they follow at twice the speed until they have caught up
-/// with the grid. When it moves back, the next one waits. A move of half a beat or more begins a new count,
-/// and `open` returns true.
+/// with the grid. When time moves back, the next boundary waits. A move of half a beat or more begins a new
+/// count, and `open` returns true.
 struct Pacer: BitwiseCopyable {
   private var ticker = Ticker()
-  /// Frames from the beginning to frame 0 of this buffer, and to the last boundary that was used.
+  /// The number of frames from the first cycle to frame 0 of this buffer. `last` is the place of the last
+  /// used boundary in the same count.
   private var elapsed = 0.0
   private var last = -Double.infinity
   /// The machines count every `stride`-th boundary.
@@ -26,22 +28,22 @@ struct Pacer: BitwiseCopyable {
   /// The time of the next boundary, by the grid.
   func time(in window: Window) -> Double { ticker.time(in: window) }
 
-  /// The exact place of the next boundary, in frames.
+  /// The exact place of the next boundary by the grid, in frames of this buffer.
   func exactPlace(in window: Window) -> Double { ticker.position(in: window) }
 
-  /// The frame at which to use the next boundary: never closer to the last one than half the distance of
-  /// those that the machines count. nil: it belongs to a later buffer.
+  /// The frame at which to use the next boundary; nil: the boundary belongs to a later buffer. A boundary is
+  /// never closer to the one before than half the spacing of the boundaries that the machines count.
   func frame(in window: Window) -> Int? {
     let frame = Window.nearest(place(in: window))
     return frame < window.frames ? frame : nil
   }
 
-  /// The same place with its fraction.
+  /// The place that `frame` rounds: where to use the next boundary, in frames with a fraction.
   func place(in window: Window) -> Double {
     max(-0.5, max(exactPlace(in: window), last - elapsed + spacing(in: window) * stride / 2))
   }
 
-  /// Frames from one boundary to the next.
+  /// The number of frames from one boundary to the next.
   func spacing(in window: Window) -> Double {
     let perBeat = Double(max(1, ticker.perBeat))
     return window.grid.beatMicros(upTo: Double(ticker.next) / perBeat) / perBeat / window.line.frameMicros
@@ -53,7 +55,7 @@ struct Pacer: BitwiseCopyable {
     ticker.pass()
   }
 
-  /// Skips the next boundary, because no receiver needs it.
+  /// Skips the next boundary, because no machine needs it.
   mutating func pass() {
     ticker.pass()
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusChoices
 
-/// Mono samples at the server's rate. The maker of the sound owns the memory.
+/// A sound as mono samples at the server's sample rate. The module that makes the sound owns the memory.
 public struct Sound: BitwiseCopyable {
   let samples: UnsafePointer<Float>?
   let count: Int
@@ -13,21 +13,22 @@ public struct Sound: BitwiseCopyable {
     count = samples.baseAddress == nil ? 0 : samples.count
   }
 
-  /// Silence.
+  /// A silent sound.
   public init() {
     samples = nil
     count = 0
   }
 }
 
-/// The three sounds of a click. The memory must outlive their last use: keep a replaced bank until
-/// `Report.oldestBank` has gone past its number.
+/// The three sounds of a click. Their memory must outlive their last use: keep a replaced bank until
+/// `Report.oldestBank` is greater than the bank's number.
 public struct SoundBank: BitwiseCopyable {
   public var number: UInt32
   public var accent: Sound
   public var beat: Sound
   public var subdivision: Sound
-  /// The built-in sounds, a bank for each `ClickSound`, in the same memory; nil: not requested yet.
+  /// The built-in sounds, a bank for each `ClickSound`; nil: they were not requested yet. They live as long
+  /// as this bank.
   public var builtIn: UnsafePointer<SoundBank>?
 
   public init(number: UInt32, accent: Sound, beat: Sound, subdivision: Sound) {
@@ -41,7 +42,7 @@ public struct SoundBank: BitwiseCopyable {
     self.init(number: 0, accent: Sound(), beat: Sound(), subdivision: Sound())
   }
 
-  /// Returns a built-in sound's bank, or this bank while the built-in ones are missing.
+  /// Returns the bank of a built-in sound, or this bank as long as `builtIn` is nil.
   func built(_ sound: ClickSound) -> SoundBank { builtIn.map { $0[Int(sound.rawValue)] } ?? self }
 
   func sound(for accent: Accent) -> Sound {

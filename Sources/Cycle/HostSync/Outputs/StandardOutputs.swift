@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusChoices
 
-/// The outputs at the ports that are always there, each rendered for its own latency.
+/// The outputs at the ports that always exist, each rendered for the latency of its port.
 struct StandardOutputs: BitwiseCopyable {
   private var click1 = Click()
   private var click2 = Click()
@@ -62,7 +62,7 @@ struct StandardOutputs: BitwiseCopyable {
     idle[.clock].begin(&present, window, due: clock.due(in: window, &present))
   }
 
-  /// `bank`: the number of the present bank.
+  /// Fills these outputs' lines of the report. `bank` is the number of the present sound bank.
   mutating func report(bank: UInt32, into report: inout Report) {
     report.oldestBank = min(click1.oldestBank(bank), click2.oldestBank(bank))
     report.clockJitter = clock.figures.jitter

@@ -5,12 +5,15 @@ import BeatMath
 ///
 /// Boundaries have numbers and are taken in order: the ticker computes the time of the next one. It does not
 /// watch a phase wrap, which is how other programs skip and double clicks (facts: jack 11). When time moves
-/// back over a boundary that was taken, it is not taken again. When time moves forward over one that was not,
-/// that one is late, and is taken at once unless the delay would be audible.
+/// back over a boundary that was taken, the boundary is not taken again. When time moves forward over a
+/// boundary that was not taken, that boundary is late. A late boundary is taken at once unless the delay
+/// would be audible.
 struct Ticker: BitwiseCopyable {
-  /// Up to this delay, a late boundary is better than none. A correction of the session's time adds to it.
+  /// The delay in microseconds up to which a late boundary is better than none. A correction of the session's
+  /// time adds to this limit.
   static let latenessMicros: Double = 5000
-  /// More boundaries than 8192 frames at 999 BPM hold at 96 for each 32nd.
+  /// The greatest number of boundaries in a buffer. 8192 frames at 999 BPM hold fewer, even with 96
+  /// boundaries for each 32nd.
   static let limit: Int = 2560
 
   struct Tick: BitwiseCopyable {
@@ -20,16 +23,16 @@ struct Ticker: BitwiseCopyable {
   }
 
   private(set) var perBeat: Int64 = 0
-  /// Every `whole`-th boundary is a main one: a beat, or a note.
+  /// Every `whole`-th boundary is a main boundary: a beat, or a note of the meter.
   private var whole: Int64 = 1
-  /// The next boundary to be taken.
+  /// The number of the next boundary to be taken.
   private(set) var next: Int64 = 0
   /// The beat at the end of the last buffer.
   private var end = 0.0
   private var taken = 0
 
-  /// Prepares for a buffer; returns true if the boundaries had to be counted again. Every `whole`-th boundary
-  /// is a main one, which is never left out for another; default: each beat.
+  /// Prepares for a buffer, and returns true if the boundaries had to be counted again. Every `whole`-th
+  /// boundary (by default each beat) is a main boundary, which is never left out in favour of another.
   mutating func open(_ window: Window, perBeat wanted: Int64, whole: Int64? = nil, _ missed: SkippedCycles)
     -> Bool
   {
@@ -40,7 +43,7 @@ struct Ticker: BitwiseCopyable {
     if isNew {
       next = Self.number(atOrAfter: first, perBeat: wanted)
     } else if wanted != perBeat {
-      // Finer or coarser boundaries up to the last one that was taken are past.
+      // The new boundaries are finer or coarser. Those up to the last boundary that was taken are past.
       let lastTaken = Double(next &- 1) / Double(perBeat)
       next = max(
         Self.number(atOrAfter: end, perBeat: wanted), Int64(flooring: lastTaken * Double(wanted)) &+ 1)
@@ -57,7 +60,7 @@ struct Ticker: BitwiseCopyable {
   /// The frame of the next boundary, with its fraction, whether it is in this buffer or not.
   func position(in window: Window) -> Double { window.line.frame(at: time(in: window)) }
 
-  /// Takes the next boundary of this buffer, if there is one more.
+  /// Takes the next boundary of this buffer; nil: the buffer has no more boundaries.
   mutating func next(in window: Window) -> Tick? {
     guard taken < Self.limit else { return nil }
     taken += 1
@@ -68,8 +71,8 @@ struct Ticker: BitwiseCopyable {
     return Tick(number: next, frame: frame)
   }
 
-  /// Takes a boundary that should have sounded before this buffer. Of several only one is taken: the last
-  /// main one, or else the last.
+  /// Takes a boundary that should have sounded before this buffer. Of several such boundaries only the last
+  /// main boundary is taken, or else the last boundary.
   private mutating func takeLate(from window: Window) -> Int64? {
     guard position(in: window) < -0.5 else { return nil }
     let last = max(next, Self.number(atOrAfter: window.firstBeat, perBeat: perBeat) &- 1)
@@ -79,7 +82,8 @@ struct Ticker: BitwiseCopyable {
     next = last &+ 1
     guard delay <= Self.latenessMicros + window.correction else { return nil }
     if isCrowded(by: next, in: window) {
-      // Two clicks at once sound like one that is too loud, so the minor one is left out.
+      // Two clicks at once sound like one click that is too loud, so the click of the minor boundary is left
+      // out.
       guard chosen % whole == 0 else { return nil }
       if next % whole != 0 { next = next &+ 1 }
     }
@@ -94,7 +98,7 @@ struct Ticker: BitwiseCopyable {
     return window.frame(of: beat) < spacing / 4
   }
 
-  /// Skips the next boundary, wherever it is.
+  /// Skips the next boundary, in this buffer or a later one.
   mutating func pass() {
     next = next &+ 1
   }
@@ -103,7 +107,7 @@ struct Ticker: BitwiseCopyable {
     0 &- Int64(flooring: 0 - beat * Double(perBeat))
   }
 
-  /// Rounds down, also below zero. `divisor` is above zero.
+  /// The quotient, rounded down even below zero. `divisor` must be above zero.
   static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
     let quotient = value / divisor
     return value % divisor < 0 ? quotient &- 1 : quotient

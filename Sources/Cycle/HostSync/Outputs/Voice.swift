@@ -5,7 +5,7 @@ struct Voice: BitwiseCopyable {
   private(set) var sound = Sound()
   private(set) var bank: UInt32 = 0
   private var position = 0
-  /// 1 until the voice fades; then it falls by `fall` a frame.
+  /// The voice's level: 1 until the voice fades, then `fall` less with every frame.
   private var level: Float = 1
   private var fall: Float = 0
 
@@ -25,7 +25,7 @@ struct Voice: BitwiseCopyable {
     fall = 1 / max(1, frames)
   }
 
-  /// Adds itself to the buffer from `first` on.
+  /// Adds the voice's sound to the buffer, from the frame `first` on.
   mutating func play(into buffer: AudioBuffer, from first: Int) {
     guard let samples = sound.samples, let output = buffer.start, first < buffer.count else { return }
     let length = max(0, min(buffer.count - first, sound.count - position))
@@ -50,14 +50,15 @@ struct Voice: BitwiseCopyable {
   }
 }
 
-/// The voices of one click port. Sixteen: clicks are at least 7 ms apart, so a sound of 100 ms fits.
+/// The sixteen voices of one click port. Clicks are at least 7 ms apart, so sounds of 100 ms have enough
+/// voices.
 struct Voices: BitwiseCopyable {
   static let capacity: Int = 16
-  /// From this number of voices on, the oldest one fades to make room.
+  /// The number of sounding voices from which on the oldest voice fades, to make room.
   static let crowd: Int = 12
 
   private var slots = InlineArray<16, Voice>(repeating: Voice())
-  /// Slots from here on are silent. Most cycles are between two clicks and look at no slot.
+  /// All slots from this index on are silent. Most cycles lie between two clicks and look at no slot.
   private var used = 0
 
   var isSilent: Bool { used == 0 }
