@@ -66,7 +66,7 @@ struct SoundFileTests {
     let output = SoundFile(samples: input, sampleRate: from).samples(at: to)
     #expect(abs(output.count - to / 5) <= 1)
     let expected = tone(output.count, rate: Float(to))
-    // Away from the ends, where the tone is cut.
+    // The two ends are left out, because the tone is cut there.
     for index in to / 100..<output.count - to / 100 { #expect(abs(output[index] - expected[index]) < 0.005) }
     #expect(output[0] > 0.2 && output[output.count - 1] == 0)
   }
@@ -118,7 +118,7 @@ struct SoundFileTests {
       if round % 3 == 0 {
         damaged = Array(bytes.prefix(Int.random(in: 0..<bytes.count, using: &dice)))
       } else {
-        // Mostly the header.
+        // Most of the damaged bytes are in the header.
         for _ in 0..<8 {
           damaged[Int.random(in: 0..<min(80, bytes.count), using: &dice)] = .random(in: 0...255, using: &dice)
         }

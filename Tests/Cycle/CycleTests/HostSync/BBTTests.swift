@@ -64,7 +64,7 @@ import Testing
       #expect(abs(try #require(shown.beats) - song.value) < 1e-9)
       #expect(shown.fineTick.map { Int32($0) } == shown.tick)
     }
-    // A fine tick of another client is ignored if it cannot be the same place as the tick.
+    // A fine tick of another client is ignored if it differs from the tick by more than 1.
     var odd = BBT(song: Beats(9.75), meter: Meter(), beatsPerMinute: 97)
     let plain = odd.beats
     for fine in [Double.nan, -1, 1e300, 1920, 12] {

@@ -16,8 +16,8 @@ struct BendTests {
     return studio
   }
 
-  /// Milliseconds by which each clock in turn is heard before its place in the session. The first is at beat
-  /// 0.
+  /// The milliseconds by which each clock message is heard before its beat in the session. The first message
+  /// belongs to beat 0.
   private static func ahead(_ studio: Studio) -> [Double] {
     let clocks = studio.rackMessages[0].filter { $0.event.status == MIDI.clock }
     return clocks.enumerated().map { number, clock in
@@ -41,14 +41,15 @@ struct BendTests {
     let end = studio.report.ahead / 1000
     #expect(abs(end - percent * heldFor * 10) < 0.01)
     for clock in ahead.suffix(150) { #expect(abs(clock - end) < 0.0105, "\(clock) of \(end)") }
-    // The outputs moved evenly: never by more than the share of the time between two clocks, and a frame.
+    // The outputs moved evenly: between two clock messages by no more than the bend's share of that time, and
+    // a frame.
     let most = 2.5 + Double(frames) / 480
     for (one, next) in zip(ahead, ahead.dropFirst()) {
       #expect(abs(next - one) < most)
     }
     let clicks = studio.clicks.dropFirst(before)
     for (one, next) in zip(clicks, clicks.dropFirst()) { #expect(abs(next.frame - one.frame - 24_000) <= 1) }
-    // A click for each beat of ten seconds, and for the beats that were gained.
+    // There is a click for each beat of ten seconds, and for the beats that the bend has gained.
     #expect(abs(Double(studio.clicks.count) - (20 + end / 500)) <= 1.5)
   }
 

@@ -20,7 +20,7 @@ struct ClickTests {
       let first = grid.beat(at: studio.clicks[0].heard).rounded()
       for (index, click) in studio.clicks.enumerated() {
         let number = grid.beat(at: click.heard).rounded()
-        // The driver's whole microseconds, and half a frame.
+        // The driver's times are whole microseconds, and a click is at the nearest frame.
         #expect(abs(click.heard - grid.time(of: number)) <= studio.microsPerFrame / 2 + 1.1)
         #expect(number == first + Double(index))
         #expect(click.value == (Int(number) % 4 == 0 ? 1 : 0.5))
@@ -36,7 +36,7 @@ struct ClickTests {
     #expect(studio.clicks.map(\.value) == [1, 0.25, 0.5, 0.25, 0.5, 0.25, 1, 0.25, 0.5, 0.25, 0.5, 0.25])
     studio.settings.click.pattern = try #require(Pattern("X..x.".utf8))
     studio.play(seconds: 3)
-    // Six places a bar; the pattern of five starts again at every bar line: X..x.X
+    // A bar has six places. The pattern of five letters starts again at every bar line: X..x.X
     #expect(studio.clicks.dropFirst(12).map(\.value) == [1, 0.5, 1, 1, 0.5, 1])
   }
 
@@ -50,7 +50,8 @@ struct ClickTests {
     expectOneClickPerBeat(studio)
   }
 
-  /// Accents and beats: their beat numbers, as heard, must grow by one each.
+  /// Expects that the beat numbers of accents and beats, by the times at which they are heard, grow by one
+  /// each.
   private func expectOneClickPerBeat(_ studio: Studio) {
     let grid = Grid(studio.timeline)
     let numbers = studio.clicks.filter { $0.value >= 0.5 }.map { grid.beat(at: $0.heard).rounded() }
@@ -59,7 +60,7 @@ struct ClickTests {
   }
 
   @Test func `a correction of two milliseconds never doubles or loses a click`() {
-    // Corrections at all places around a beat, either way, in steps of a quarter of a millisecond.
+    // Corrections in both directions, at places around a beat that are a quarter of a millisecond apart.
     for step in -16...16 {
       for correction in [-2000, 2000] as [Int64] {
         let studio = Studio(sampleRate: 8000, tempo: 120)
@@ -84,7 +85,7 @@ struct ClickTests {
         studio.setTempo(to)
         studio.play(seconds: 4 * 60 / to, frames: 16)
         let last = studio.report.sessionBeat
-        // Beat 0 was over before it could be heard.
+        // Beat 0 was over before its click could be heard.
         #expect(studio.clicks.map(\.value) == (1...studio.clicks.count).map { $0 % 4 == 0 ? 1 : 0.5 })
         let expected = Int((last + 1).rounded(.down))
         #expect(abs(studio.clicks.count - expected) <= 1, "\(from) to \(to) at \(place)")
@@ -93,7 +94,8 @@ struct ClickTests {
   }
 
   @Test func `a peer's late tempo change still gives one click per beat`() {
-    // The change took effect 50 ms before we learn of it, and we are 30 ms ahead: the beat jumps by 80 ms.
+    // The change takes effect 50 ms before we learn of it, and our output is 30 ms early, so the beat jumps
+    // by 80 ms.
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       for (from, to) in [(90, 160), (160, 90)] as [(Double, Double)] {
         let studio = Studio(sampleRate: 8000, tempo: from)
@@ -106,7 +108,7 @@ struct ClickTests {
         state.setTempo(to, at: Micros(rounding: heard))
         studio.timeline = state.timeline
         studio.play(seconds: 4 * 60 / to, frames: 32)
-        // Beat 0 was over before it could be heard.
+        // Beat 0 was over before its click could be heard.
         #expect(studio.clicks.map(\.value) == (1...studio.clicks.count).map { $0 % 4 == 0 ? 1 : 0.5 })
       }
     }
@@ -134,7 +136,8 @@ struct ClickTests {
       let studio = Studio(tempo: 120)
       studio.play(seconds: 4, frames: 256)
       let before = studio.clicks.count
-      // The other session is at some hundred beats, at another place of the bar and of the beat.
+      // The other session's beat is some hundred beats greater, and at another place of the bar and of the
+      // beat.
       studio.timeline.timeOrigin = studio.timeline.timeOrigin - Micros(Int64((613 + place) * 500_000))
       studio.play(seconds: 4, frames: 256)
       let grid = Grid(studio.timeline)
@@ -151,7 +154,8 @@ struct ClickTests {
   }
 
   @Test func `a beat that a jump puts just after the last click is left out`() {
-    // Beat 8 is at 4 s. From 4.01 s on the session's next beat is up to a whole beat away.
+    // Beat 8 is at 4 s. From 4.01 s on the session's beat has jumped, so the next beat is up to a whole beat
+    // away.
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       let studio = Studio(tempo: 120)
       studio.play(seconds: 4.01, frames: 256)
@@ -200,7 +204,8 @@ struct ClickTests {
     studio.settings.click.when = .rolling
     studio.play(seconds: 2.75)
     #expect(studio.clicks.isEmpty)
-    // Beat 5.5: a start from frame 0 rounds to the nearest beat, which becomes the song's first.
+    // The session is at beat 5.5. A start from frame 0 rounds to the nearest beat, which becomes the song's
+    // first beat.
     studio.transport.state = .starting
     studio.play(256)
     studio.transport.state = .rolling
@@ -225,7 +230,8 @@ struct ClickTests {
     for click in studio.clicks {
       #expect(abs(grid.beat(at: click.heard) - grid.beat(at: click.heard).rounded()) < 0.001)
     }
-    // Session beat 6.2 is song beat 10.2, the nearest in phase: 11, 12 (a bar line), 13, 14 follow.
+    // Session beat 6.2 becomes song beat 10.2, the nearest beat in phase. Song beats 11, 12 (a bar line), 13
+    // and 14 follow.
     #expect(studio.clicks.dropFirst(before).map(\.value) == [0.5, 1, 0.5, 0.5])
     #expect(abs(studio.report.songBeat - 14.2) < 0.05)
   }

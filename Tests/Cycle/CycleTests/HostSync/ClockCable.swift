@@ -4,35 +4,36 @@ import TactusChoices
 
 @testable import HostSync
 
-/// A studio with a leading MIDI clock, and the device at its cable: our own clock, some time later, or a
-/// machine's own.
+/// A studio that a MIDI clock leads, and the device at the cable: it sends back our own clock some time
+/// later, or is a machine with a clock of its own.
 final class ClockCable {
   enum Device {
-    /// Sends back what it gets, later by this number of microseconds and the buffer that JACK adds.
+    /// The device sends back what it gets, later by this number of microseconds and the buffer that JACK
+    /// adds.
     case thru(Double)
-    /// The same within JACK: a buffer later, whatever its length.
+    /// A connection within JACK sends back our clock one buffer later.
     case patchbay
     /// The cable is not plugged in.
     case none
-    /// A machine with inertia that follows our clock with this time constant, and sends its own.
+    /// A slow machine that follows our clock with this time constant and sends its own clock.
     case follower(seconds: Double)
-    /// A sequencer with its own tempo, by the seconds played.
+    /// A sequencer with its own tempo, as a function of the seconds played.
     case own((Double) -> Double)
   }
 
   let studio: Studio
   var device: Device
-  /// The largest random delay of a clock, in microseconds.
+  /// The largest random delay of a clock message, in microseconds.
   var jitter = 0.0
   /// The length of a USB frame, in microseconds: a message is handed over at the end of its frame.
   var usbFrame = 0.0
-  /// The number of clocks of which one is lost; 0: none.
+  /// One of this number of clock messages is lost; 0: none is lost.
   var losesOneOf = 0
-  /// The number of messages of which one meets a machine that wakes up late, by up to `lateness`
-  /// microseconds. Later messages wait.
+  /// For one of this number of messages the machine wakes up late, by up to `lateness` microseconds. Later
+  /// messages wait.
   var isLateOneOf = 0
   var lateness = 5_000.0
-  /// From one cycle of this number on, we miss several cycles.
+  /// In one of this number of cycles we begin to miss several cycles.
   var losesCyclesOneOf = 0
   var frames: UInt32 = 256
   private(set) var played = 0.0
@@ -46,7 +47,7 @@ final class ClockCable {
   private var fetched = 0
   private var dice: Dice
   private var lastDue = 0.0
-  /// The time of the sequencer's next clock, and the follower's pace.
+  /// The time of the sequencer's next clock message. `pace` is the follower's time from clock to clock.
   private var next = 0.0
   private var pace = 0.0
   private var lastHeard = 0.0
@@ -78,7 +79,7 @@ final class ClockCable {
     studio.transport.state = .rolling
   }
 
-  /// The way in which a transport is started whose clock comes back.
+  /// The ways to start a transport whose MIDI clock comes back.
   enum Launching: CaseIterable {
     case atOnce, onTheBar, exactly, withoutClockBefore
   }
@@ -155,7 +156,7 @@ final class ClockCable {
     }
   }
 
-  /// The inertia of the follower: its own loop through our clocks.
+  /// The follower's reaction to our clock messages: a slow loop of its own.
   private func receive(_ sent: Double) {
     guard case .follower(let seconds) = device, pace > 0 else { return }
     let away = sent + 5_000 - next
@@ -183,7 +184,7 @@ final class ClockCable {
     }
   }
 
-  /// The sequencer pauses for a share of a clock.
+  /// The sequencer pauses for this share of the time between two clock messages.
   func pause(_ share: Double) { next += share * 2.5e6 / tempo }
 
   private func arrive(_ time: Double, _ event: MIDIEvent) {

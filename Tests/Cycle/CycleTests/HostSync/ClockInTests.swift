@@ -4,15 +4,16 @@ import Testing
 
 @testable import HostSync
 
-/// A sequencer that sends MIDI clock over a cable with jitter, our cycles that hear it, and a session that
-/// carries out proposals some milliseconds later, as over the queue to the network thread.
+/// A sequencer that sends MIDI clock over a cable with jitter, our cycles that receive the clock, and a
+/// session. The session carries out proposals some milliseconds later, as after the queue to the network
+/// thread.
 private struct Sequencer {
   var tempo: (Double) -> Double = { _ in 120 }
-  /// The largest random delay of a clock, in microseconds.
+  /// The largest random delay of a clock message, in microseconds.
   var jitter = 0.0
   /// The length of a USB frame, in microseconds: a message is handed over at the end of its frame.
   var usbFrame = 0.0
-  /// Clocks that never arrive.
+  /// Returns whether the clock message of this number gets lost.
   var loses: (Int) -> Bool = { _ in false }
   var isSilent = false
 
@@ -20,7 +21,7 @@ private struct Sequencer {
   var session: SessionState
   private(set) var commits: [(time: Double, change: Proposal.Change)] = []
   private(set) var now = 1e9
-  /// Seconds since the beginning, and clocks since the last Start.
+  /// The seconds since the beginning. `clocks` is the number of clock messages since the last Start.
   private(set) var played = 0.0
   private(set) var clocks = 0.0
   private var sent = 0
@@ -37,7 +38,7 @@ private struct Sequencer {
 
   var beats: Double { clocks / 24 }
 
-  /// The sequencer's beat minus the session's, in microseconds, within a quantum of 4.
+  /// The sequencer's beat minus the session's beat, in microseconds, wrapped into a quantum of 4.
   var error: Double {
     let grid = Grid(session.timeline)
     let away = beats - grid.beat(at: now)
@@ -57,7 +58,7 @@ private struct Sequencer {
     send(MIDI.resume)
   }
 
-  /// Pauses for a share of a clock.
+  /// Pauses for this share of the time between two clock messages.
   mutating func pause(_ share: Double) { clocks -= share }
 
   mutating func send(_ status: UInt8) { waiting.append((now, status, 0)) }
@@ -69,7 +70,8 @@ private struct Sequencer {
     }
   }
 
-  /// A user pushes the sequencer by shares of a clock, every `pause` seconds, for ten seconds.
+  /// For ten seconds a user pushes the sequencer every `pause` seconds, each time by a share of the time
+  /// between two clock messages.
   mutating func push(by share: ClosedRange<Double>, each pause: ClosedRange<Double>, _ dice: inout Dice) {
     var untilNext = 1.0
     run(seconds: 10) { sequencer in
@@ -105,7 +107,7 @@ private struct Sequencer {
     pending.append((now + 5_000, proposal))
   }
 
-  /// Sends the clocks of this cycle.
+  /// Sends the clock messages of this cycle.
   private mutating func tickAway() {
     let end = clocks + tempo(played) / 60 * 24 * Self.length
     while Double(sent) < end {
@@ -163,7 +165,7 @@ private struct Sequencer {
     #expect(sequencer.forces >= 1)
     sequencer.forget()
     var worst = 0.0
-    // On average the jitter delays the clocks by half of it, which looks like the device's latency.
+    // The average delay is half of the largest jitter, which looks like a latency of the device.
     sequencer.run(seconds: 60) { worst = max(worst, abs($0.error - 500)) }
     #expect(worst < 1000, "\(worst) us")
     #expect(sequencer.forces == 0)
@@ -221,7 +223,7 @@ private struct Sequencer {
     sequencer.run(seconds: 1) { worst = max(worst, abs($0.session.tempo - 120)) }
     #expect(sequencer.forces == (peers ? 0 : 1))
     sequencer.run(seconds: 5) { worst = max(worst, abs($0.session.tempo - 120)) }
-    // The remainder of the move is corrected like any small distance.
+    // What remains after the beat was moved is corrected like any small distance.
     #expect(worst <= (peers ? 0.1 : 120 * HostFollower.steepestNudge + 0.01), "\(worst) BPM")
     #expect(peers || abs(sequencer.error) < 1000, "\(sequencer.error) us")
     #expect(abs(sequencer.clockIn.loop.beat(at: sequencer.now) - sequencer.beats) < 0.01, "none is lost")

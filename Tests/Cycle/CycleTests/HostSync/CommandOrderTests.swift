@@ -6,8 +6,8 @@ import Testing
 
 @testable import HostSync
 
-/// A machine counts the clocks after Start or Continue. Its count must be the song's, whatever cycles are
-/// lost.
+/// A machine counts the clock messages after Start or Continue. Its count must agree with the song, whatever
+/// cycles are lost.
 struct CommandOrderTests {
   private static func clock(_ when: RunsWhen, perBeat: Int32 = 24) -> OutputSlot {
     var settings = OutputSettings(.clock)
@@ -24,15 +24,16 @@ struct CommandOrderTests {
     }
   }
 
-  /// Clocks by which the machine is ahead of the song, at the last clock that it counted.
+  /// The number of clocks by which the machine is ahead of the song, at the last clock message that the
+  /// machine counted.
   private func ahead(_ receiver: MIDIClockTests.Receiver, _ studio: Studio, origin: Double) -> Double? {
     guard let last = receiver.counted.last else { return nil }
     return Double(last.place) - (studio.beat(at: last.heard) - origin) * 24
   }
 
-  /// Returns the first command that breaks the order "Stop, position, Start or Continue". A machine is
-  /// stopped before it gets a position or a Start, and continues only from a position. Clocks may come at
-  /// any time.
+  /// Returns the first command that breaks the order "Stop, position, Start or Continue". A machine must be
+  /// stopped before it gets a position or a Start, and may continue only from a position. Clock messages may
+  /// come at any time.
   private func outOfOrder(_ messages: [(status: UInt8, heard: Double)]) -> String? {
     var last = MIDI.stop
     var moment = -Double.infinity
@@ -65,7 +66,7 @@ struct CommandOrderTests {
     #expect(outOfOrder([(start, 2), (clock, 1)]) != nil)
   }
 
-  /// For instance a DAW that loads its disk buffers just before the bar.
+  /// Cycles are lost, for instance, because a DAW loads its disk buffers just before the bar.
   @Test(arguments: [64, 256, 1024] as [UInt32], [RunsWhen.always, .rolling])
   func `cycles lost before a start leave no machine ahead of the song`(period: UInt32, when: RunsWhen) {
     for lost in [25, 60, 90, 180, 400] as [Double] {
@@ -114,7 +115,7 @@ struct CommandOrderTests {
       }
       if studio.transport.state == .stopped { studio.transport.state = .starting }
       studio.play(seconds: 9, frames: period)
-      // The receiver's own expectations exclude a position or a second Continue while it runs.
+      // `Receiver` itself fails if a position or a second Continue comes while it runs.
       let receiver = MIDIClockTests.Receiver(studio.rackMessages[0])
       let origin = studio.report.sessionBeat - studio.report.songBeat
       let moved = Double(studio.rack[0].offset.count) / Grid(studio.timeline).beatMicros * 24
@@ -157,7 +158,7 @@ struct CommandOrderTests {
       studio.isFreewheeling = false
       let before = studio.rackMessages[0].count
       studio.play(seconds: 2)
-      // Hardware hears only the real cycles.
+      // Hardware gets only the messages of cycles outside the export.
       let heard = studio.rackMessages[0].dropFirst(before).filter { $0.event.status != MIDI.clock }
       #expect(heard.first?.event.status == MIDI.stop)
       #expect(heard.count { $0.event.status == MIDI.stop } == 1)

@@ -29,8 +29,8 @@ struct CountInTests {
   @Test(arguments: [1, 2, 4] as [Int32], [(4, nil), (7, nil), (3, 8), (7, 4)] as [(Int32, Double?)])
   func `all bars of the count-in are heard`(bars: Int32, bar: (meter: Int32, quantum: Double?)) throws {
     var dice = Dice(seed: UInt64(bars) * 100 + UInt64(bar.meter))
-    // A click port with more latency than JACK's position must be sent earlier: its first click must not be
-    // past already.
+    // If a click port has more latency than JACK's position, its clicks are sent earlier. The time of its
+    // first click must not be past already.
     for latency in [100, 512, 9_000] as [UInt32] {
       let studio = studio(
         bars: bars, tempo: 200, meter: bar.meter, quantum: bar.quantum, latency: latency)

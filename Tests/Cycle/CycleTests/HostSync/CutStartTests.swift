@@ -34,7 +34,7 @@ struct CutStartTests {
       studio.play(seconds: 0.2 + 0.21 * Double(moment), frames: frames)
       studio.locate = 96_000
       studio.play(seconds: 0.1, frames: frames)
-      // As a DAW starts.
+      // The transport starts as a DAW starts it.
       studio.transport.state = .starting
       roll(studio, frames)
       guard studio.report.cutStarts > 0 else {
@@ -42,7 +42,7 @@ struct CutStartTests {
         continue
       }
       #expect(studio.report.holdsBriefly && studio.report.cutFrame == 96_000)
-      // The control thread's reaction.
+      // The control thread reacts: it stops the transport, and starts again from `cutFrame`.
       studio.transport.state = .stopped
       studio.play(frames)
       studio.locate = studio.report.cutFrame
@@ -67,7 +67,7 @@ struct CutStartTests {
     studio.play(seconds: 0.3)
     studio.locate = 96_000
     studio.play(seconds: 0.3)
-    // JACK's timeout is shorter than a period.
+    // JACK's timeout is shorter than a period, so JACK asks no client.
     studio.transport.state = .rolling
     studio.play(256)
     #expect(studio.report.cutStarts == 1 && studio.report.holdsBriefly && studio.report.cutFrame == 96_000)
@@ -144,7 +144,7 @@ struct CutStartTests {
     #expect(!studio.report.standsStill)
   }
 
-  /// In Hydrogen 1.2.2 the ticks count the bar, and the beat stays the first.
+  /// Hydrogen 1.2.2 shows such bars: its ticks count through the whole bar, and its beat is always 1.
   @Test(arguments: [Lead.host, .link])
   func `a leading master whose bars make no sense is noticed`(lead: Lead) {
     for isSane in [true, false] {

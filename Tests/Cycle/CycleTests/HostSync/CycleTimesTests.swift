@@ -64,7 +64,8 @@ struct CycleTimesTests {
     }
   }
 
-  /// JACK's loop begins with the first wake-up, and then needs two seconds.
+  /// JACK's loop begins with the time of the first wake-up, and then needs two seconds to find the right
+  /// times.
   @Test(arguments: [64, 256] as [UInt32], [200.0, 350])
   func `a server whose first wake-up was late is in time before JACK's loop`(
     frames: UInt32, lateness: Double
@@ -105,7 +106,8 @@ struct CycleTimesTests {
     #expect(jacksWorst > 25_000, "JACK's own line is that far off: the test is a test")
   }
 
-  /// jack2's driver starts again after a delay of at least a period. Its pair need not be reversed then.
+  /// jack2's driver starts again after a delay of at least a period, and then JACK's pair of times need not
+  /// be reversed.
   @Test func `a driver that is late by about a period moves the line at once`() {
     var dice = Dice(seed: 7)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
@@ -143,7 +145,7 @@ struct CycleTimesTests {
     var times = CycleTimes()
     var errors: [Double] = []
     for _ in 0..<20_000 {
-      // Three busy loops on two cores: every fourth wake-up is milliseconds late.
+      // As with three busy loops on two cores, every fourth wake-up is milliseconds late.
       let late = Double.random(in: 0..<1, using: &dice) < 0.25
       let lateness = late ? Double.random(in: 500...4000, using: &dice) : dice.lateness()
       errors.append(abs(error(&times, &clock, frames: 256, lateness: lateness)))
@@ -216,7 +218,7 @@ struct CycleTimesTests {
     #expect(reversedPairs(afterAFreewheelOf: 500, lateness: lateness) > 20)
   }
 
-  /// After a short freewheel the pair looks sound, and is off by milliseconds.
+  /// After a short freewheel JACK's pair of times looks right, but is wrong by milliseconds.
   @Test func `after a short freewheel JACK's pair is not believed`() {
     for cycles in 1..<100 { _ = reversedPairs(afterAFreewheelOf: cycles, lateness: 900) }
   }

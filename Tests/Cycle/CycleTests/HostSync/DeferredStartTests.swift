@@ -35,7 +35,7 @@ struct StandingStartTests {
       for moment in [LaunchMoment.bar, .beat] {
         for alignment in [Alignment.nearest, .exact] {
           let period = UInt32(period)
-          // From the middle of the song, the third beat of a bar.
+          // Every second start is from the middle of the song, at the third beat of a bar.
           let studio = standing(at: wait % 2 == 0 ? 0 : 6 * 24_000, period: period)
           studio.settings.launch.moment = moment
           studio.settings.launch.alignment = alignment
@@ -49,7 +49,7 @@ struct StandingStartTests {
           #expect(beat >= asked && beat < asked + step + 0.6)
           let cycle = Double(period) / 48
           let cycles = cyclesOfStarting(studio, period: period)
-          // Two cycles are JACK's own, and one is the control thread's. An exact start needs time to find its
+          // JACK needs two cycles, and the control thread one. An exact start also needs time to find its
           // place.
           let longest = alignment == .nearest ? 4 + 4 * cycle : 30 + 9 * cycle
           #expect(Double(cycles) * cycle <= longest + 2 * cycle, "\(cycles) cycles of \(period)")
@@ -63,8 +63,8 @@ struct StandingStartTests {
     }
   }
 
-  /// The time that is needed before a start may be several of its beats, or bars. The start must come all the
-  /// same.
+  /// The time that a start needs before its beat may be longer than several beats or bars. The start must
+  /// come all the same.
   @Test(arguments: [LaunchMoment.beat, .bar], [60.0, 120, 240, 300])
   func `a start that needs long before it is not postponed for ever`(moment: LaunchMoment, tempo: Double)
     throws
@@ -87,7 +87,7 @@ struct StandingStartTests {
         let step = (moment == .bar ? 4 : 1) * studio.report.moment.beatMicros
         let name = "others: \(take), offset: \(offset), start \(start)"
         try #require(studio.report.isRolling, "\(name)")
-        // The first two starts learn the other clients' time.
+        // During the first two starts we learn how much time the other clients need.
         #expect(studio.due - asked < 12e6, "\(name)")
         if start == 3 {
           #expect(
@@ -101,7 +101,7 @@ struct StandingStartTests {
     }
   }
 
-  /// The settings of the session for Qtractor.
+  /// These settings are recommended for a session with Qtractor.
   @Test(arguments: [64, 256, 1024] as [UInt32])
   func `JACK's own negative offset does not lengthen its time of starting`(period: UInt32) throws {
     var cycles: [Int] = []
@@ -204,7 +204,7 @@ struct StandingStartTests {
     let waits = studio.plan.start(from: studio.report)
     #expect(waits)
     let first = try #require(studio.plan.startBeat)
-    // A locate to a second beat of the bar.
+    // This locate goes to the second beat of the bar.
     studio.locate = 24_000
     studio.play(256)
     studio.play(256)
@@ -220,7 +220,7 @@ struct StandingStartTests {
     let third = try #require(studio.plan.startBeat)
     #expect(third >= studio.report.sessionBeat + 17.9 && third < studio.report.sessionBeat + 22)
     #expect(abs((third - 1) / 4 - ((third - 1) / 4).rounded()) < 1e-6)
-    // Session beats that are a thousand smaller.
+    // The session jumps: its beats are a thousand smaller.
     studio.isPlaying = false
     studio.play(256)
     studio.timeline.beatOrigin = studio.timeline.beatOrigin - Beats(micros: 1_000_000_000)
@@ -230,7 +230,7 @@ struct StandingStartTests {
     #expect(last > studio.report.sessionBeat && last < studio.report.sessionBeat + 4.5)
   }
 
-  /// A control thread that was stopped takes the next bar, and does not let JACK hold for a whole one.
+  /// A control thread that was stopped for a while must not let JACK hold the start for a whole bar.
   @Test func `a control thread that comes too late takes the next bar`() throws {
     let studio = standing()
     let waits = studio.plan.start(from: studio.report)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import HostSync
 
-/// A machine with latency must get a start before the others. A start that is pressed just before its bar
-/// must leave that time.
+/// A machine with latency must get a start before the other machines do. If a user presses Play just before a
+/// bar line, the start must still leave the machine that time.
 struct EarlyMachineTests {
   private static let offsets: [Double] = [0, 4, -7, 12.5, 30, -30, 21, 70]
 
@@ -54,7 +54,7 @@ struct EarlyMachineTests {
           $0.wait = wait
           $0.alignment = number % 2 == 0 ? .nearest : .exact
         }
-        // Other programs are played early by JACK's own offset.
+        // The offset of `jack` makes other programs play early.
         studio.settings.offsets[.jack] = Micros([0, -40_000, -200_000][number % 3])
         studio.plan.choices = studio.settings
         studio.play(frames)
@@ -72,7 +72,7 @@ struct EarlyMachineTests {
     }
   }
 
-  /// When all outputs are bent by hand, they are ahead of the session, by up to 2 s.
+  /// The user's bend may put all outputs ahead of the session by up to 2 s.
   @Test(arguments: [0, 300_000, 1_000_000, 2_000_000] as [Int64])
   func `outputs that are bent ahead get their Start on the downbeat`(ahead: Int64) throws {
     for before in stride(from: -960.0, to: 990, by: 171) {
@@ -97,7 +97,7 @@ struct EarlyMachineTests {
     }
   }
 
-  /// The output is half a second early, and the beats are 0.2 s apart.
+  /// The output is sent half a second early, and the beats are 0.2 s apart.
   @Test func `an output that is far ahead does not postpone a start again and again`() {
     for before in stride(from: 0.0, to: 90, by: 15) {
       let studio = studio(tempo: 300, frames: 256) { $0.moment = .beat }
@@ -124,7 +124,7 @@ struct EarlyMachineTests {
     }
   }
 
-  /// A client whose time was not learned because the driver stalled, just after a beat.
+  /// The time of a slow client was not learned, because the driver stalled just after a beat.
   @Test func `a start that is moved on leaves what the earliest output needs`() {
     var settings = Settings()
     settings.launch.moment = .beat
@@ -139,8 +139,8 @@ struct EarlyMachineTests {
     }
   }
 
-  /// The start waits for its bar, or for a slow client. Then an output gets earlier than known, or the bar
-  /// comes sooner.
+  /// While the start waits for its bar or for a slow client, an output becomes earlier than before, or the
+  /// bar comes sooner.
   @Test(arguments: campaign([LaunchWait.starting, .stopped]), campaign([0.0, 300_000, 1_900_000]))
   func `a change while a start waits leaves every machine its Start`(wait: LaunchWait, take: Double)
     throws
@@ -149,7 +149,8 @@ struct EarlyMachineTests {
       Array(stride(from: 0.05, to: 6.0, by: 0.23)) + Array(stride(from: 1.89, to: 1.985, by: 0.004))
     var judged = 0
     for after in moments {
-      // A client that needs nine beats outlasts the permitted delays.
+      // At the fastest tempo the client needs nine beats, which is longer than a start may be delayed, so
+      // this change is left out.
       for change in 0..<(take > 1e6 ? 4 : 5) {
         let studio = studio(tempo: [60, 120, 120, 20, 60][change], frames: 256) {
           $0.wait = wait
@@ -174,7 +175,8 @@ struct EarlyMachineTests {
           late.offset = Micros(500_000)
           studio.rack.append(late)
         }
-        // A start that rolls although it was just moved on is taken back, and comes a bar later.
+        // If a start rolls although it was just moved to the next bar, it is taken back and comes a bar
+        // later.
         for _ in 0..<4000 where !studio.report.isRolling || studio.report.isHolding { studio.play(256) }
         studio.play(seconds: 0.5)
         #expect(studio.report.isRolling && studio.report.sessionBeat > pressed)
@@ -242,7 +244,7 @@ struct EarlyMachineTests {
     }
   }
 
-  /// The peer has set the time, and a later start would not be together with it.
+  /// The peer has set the time of the start, and a later start would not be together with the peer's.
   @Test func `a peer's start does not wait for a machine`() {
     for before in [25.0, 40, 60] {
       let studio = studio(tempo: 120, frames: 256) { _ in }

@@ -39,7 +39,7 @@ struct EchoTests {
       }
       let note: Comment = "\(cable.slowest)...\(cable.fastest), noticed after \(cable.noticedAfter ?? -1) s"
       #expect(cable.fastest < tempo * 1.001 && cable.slowest > tempo / 1.001, note)
-      // A new period moves nothing that we send. The next change of our clock shows the echo.
+      // A new period does not move the messages that we send. The next change of our clock reveals the echo.
       cable.studio.setTempo(tempo * 1.05)
       cable.play(seconds: 5)
       #expect(cable.isEcho, note)
@@ -69,7 +69,7 @@ struct EchoTests {
   func `our own Start that comes back moves neither tempo nor grid`(
     latency: Double, way: ClockCable.Launching
   ) {
-    // Link's clock after a quarter of an hour, after fifty minutes, and after a month.
+    // The starts are Link's clock after a quarter of an hour, after fifty minutes, and after a month.
     for (jitter, isClosedBefore, start) in [(1_000.0, true, 1e9), (0, false, 3e9), (0, true, 2.6e12)] {
       let device = ClockCable.Device.thru(latency)
       let cable = ClockCable(isClosedBefore ? device : .none, tempo: 120, start: start)
@@ -201,11 +201,11 @@ struct EchoTests {
     cable.start()
     cable.play(seconds: 3)
     #expect(cable.isEcho)
-    // Plugged over so fast that there is no silence, and with another tempo.
+    // A sequencer of another tempo replaces the echo so fast that there is no silence.
     cable.device = .own { _ in 126 }
     cable.play(seconds: 4)
     #expect(!cable.isEcho && abs(cable.tempo - 126) < 0.35, "\(cable.tempo)")
-    // The same with the session's tempo: its Start shows the change.
+    // Then a sequencer of the session's tempo replaces the echo. Its Start reveals the change.
     cable.device = .thru(12_000)
     cable.stop()
     cable.play(seconds: 2)

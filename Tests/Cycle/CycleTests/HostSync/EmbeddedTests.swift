@@ -6,7 +6,7 @@ import Testing
 /// Whole modules compiled as Embedded Swift: without allocation, which is stricter than the annotations that
 /// follow calls, and for machines without an operating system.
 struct EmbeddedTests {
-  /// The compiler gets only the time that the other tests leave.
+  /// The limit is long, because the compiler gets only the processor time that the other tests leave.
   private static let patience = Duration.seconds(900)
 
   @Test

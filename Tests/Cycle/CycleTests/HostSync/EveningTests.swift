@@ -7,8 +7,9 @@ import Testing
 
 @testable import HostSync
 
-/// Random evenings: commands, peers, slow and dead clients, lost cycles, tempo changes and server restarts,
-/// judged by the rules of docs/launching.md alone. EVENINGS sets their number.
+/// Random evenings with commands, peers, slow and dead clients, lost cycles, tempo changes and server
+/// restarts. The rules of docs/launching.md alone decide what is right. The environment variable EVENINGS
+/// sets the number of evenings.
 struct EveningTests {
   private static let count = getenv("EVENINGS").flatMap { Int(String(cString: $0)) } ?? 12
 
@@ -26,7 +27,7 @@ struct EveningTests {
       judged > Self.count && told > Self.count / 2, "judged: \(judged), of these told: \(told)")
   }
 
-  /// The planted fault lets a start roll that is held.
+  /// The planted fault: JACK lets a start roll that we hold.
   @Test func `an evening finds a planted fault`() {
     var found: Set<String> = []
     for seed in 0..<6 as Range<UInt64> {
@@ -46,22 +47,24 @@ private final class Evening {
   let frames: UInt32
   private var dice: Dice
   private(set) var broken: [Breach] = []
-  /// The number of starts that had to be on the grid, and the number of those that peers knew of.
+  /// The number of starts that had to be on the grid. `told` is the number of these that the session was told
+  /// of.
   private(set) var judged = 0, told = 0
   private(set) var diary: [String] = []
-  /// JACK rolls without our yes.
+  /// Whether JACK rolls although we have not said yes.
   var plantsFault = false
 
   private let begin: Double
   /// Cycles for which the control thread is still late.
   private var lateCycles = 0
-  /// The next start may be off its grid; it may come at another time than peers know.
+  /// Whether the next start may be off the grid. `isRetimed`: whether it may come at another time than peers
+  /// know.
   private var hasWord = false, isRetimed = false
-  /// Cycles since the transport rolled after it stood.
+  /// The number of cycles since the transport began to roll; nil: it stands, or its start has been checked.
   private var rolling: Int?
-  /// The proposals that came before this start.
+  /// The number of proposals that came before this start.
   private var toldBefore = 0
-  /// The session's beat of its first cycle.
+  /// The session's beat in the first cycle of this start.
   private var startedAt = 0.0
   private var cutStarts: UInt64 = 0
 
@@ -92,7 +95,7 @@ private final class Evening {
     rest()
   }
 
-  /// No more trouble: everything that waits must come to an end.
+  /// Ends all disturbances. Everything that waits must now come to an end.
   private func rest() {
     note("rest")
     studio.othersTake = 0
@@ -213,13 +216,14 @@ private final class Evening {
     }
   }
 
-  /// We have told the session of this start. If the session has played since a server before, it knows.
+  /// Whether the session's time of playing comes from our proposal of this start. If the session already
+  /// played on an earlier server, it does not.
   private var isTimeOurs: Bool {
     studio.told.dropFirst(toldBefore).last { $0.change == .playing(true) }?.moment
       == studio.timeOfPlaying
   }
 
-  /// A start is judged once it has rolled for 60 ms: within 30 it may be taken back.
+  /// Checks a start once it has rolled for 60 ms. Within the first 30 ms it may be taken back.
   private func judge(_ report: Report, wasUnderWay: Bool) {
     if report.isRolling, !wasUnderWay {
       (rolling, startedAt) = (0, report.sessionBeat)
@@ -242,7 +246,7 @@ private final class Evening {
     if abs(report.hostLag) > 0.76 * report.moment.cycleMicros + 300 {
       breach("grid", "late by \(report.hostLag) us")
     }
-    // A peer's own time need not be on a bar.
+    // A time that a peer has set need not be on a bar.
     guard !isRetimed, studio.isPlaying, isTimeOurs else { return }
     told += 1
     let beat = studio.beat(at: Double(studio.timeOfPlaying.count))

@@ -10,7 +10,7 @@ struct ExactLaunchTests {
   private func transport(from frame: UInt32 = 384_000) -> FakeTransport {
     var jack = FakeTransport()
     jack.settings.alignment = .exact
-    // A tempo at which no bar is a whole number of cycles.
+    // At this tempo no bar is a whole number of cycles.
     jack.bpm = 117.3
     jack.frame = frame
     jack.songBeat = Beats(Double(frame) / 24_000)
@@ -35,7 +35,7 @@ struct ExactLaunchTests {
       #expect(
         abs(error) <= jack.frameMicros + 2 * jack.jitter,
         "\(bpm) BPM, quantum \(quantum), press \(press): \(error) us")
-      // If Play comes too close to the boundary for a pre-roll, the start takes the next one.
+      // If Play comes too close to the boundary for a pre-roll, the start takes the next boundary.
       let room = (try #require(jack.rolledAt)) - jack.latency - asked
       #expect(room <= quantum * 60e6 / bpm + 60_000)
       #expect(jack.pressedAt &- jack.rolledFrom <= 256)
@@ -88,7 +88,7 @@ struct ExactLaunchTests {
       let isPutOff = jack.rolledAt == nil
       jack.run(seconds: 1.6)
       let error = try #require(jack.launchError, "cycle \(stalled)")
-      // Between our yes and the first rolling cycle nothing can be corrected.
+      // Between our yes and the first rolling cycle no stall can be corrected.
       let tolerance = jack.lastAnswer == stalled ? jack.period * 2 : jack.frameMicros
       #expect(abs(error) <= tolerance, "stall before cycle \(stalled): \(error) us")
       if isPutOff { put += 1 }
@@ -112,8 +112,8 @@ struct ExactLaunchTests {
     }
   }
 
-  /// The last correction of the place comes shortly before the beat, and the client has to seek for that one,
-  /// too.
+  /// The last correction of the place comes shortly before the beat, and the client has to seek for that
+  /// correction, too.
   @Test func `an unknown slow client costs a boundary and no exactness`() throws {
     var moved: UInt64 = 0
     for press in 0..<200 {
@@ -128,7 +128,7 @@ struct ExactLaunchTests {
       jack.run(seconds: 12.5)
       #expect(abs(try #require(jack.launchError)) <= jack.frameMicros + 2 * jack.jitter, "press \(press)")
       #expect(jack.songOrigin?.phase(in: jack.quantum) == .zero)
-      // The client was ready after four seconds; it is late only for the correction.
+      // The client was ready after four seconds, and is late only for the correction.
       #expect(jack.launch.others.micros < 2_000_000)
       moved += jack.launch.moved
     }
@@ -210,7 +210,7 @@ struct ExactLaunchTests {
     studio.play(seconds: 3.5)
     let grid = Grid(studio.timeline)
     let first = try #require(studio.clicks.first)
-    // The song's place is about its beat 4.0625; the first click after it is beat 5.
+    // The start is at the song's beat 4.0625, so the first click is that of beat 5.
     #expect(abs(first.heard - grid.time(of: 5)) <= 12 && first.value == 0.5)
     #expect(abs(studio.report.launchError) <= 21)
     #expect(abs(studio.report.hostLag) <= 21)

@@ -15,44 +15,45 @@ struct FakeTransport {
   var settings = LaunchSettings()
   var songBeat = Beats(0)
   var notBefore: Double?
-  /// A sequencer's song: the session's beat that it began on, and the time from which that is known.
+  /// The session's beat on which a sequencer's song began. That beat is known from the time
+  /// `leaderIsSettledAt` on.
   var leaderOrigin: Double?
   var leaderIsSettledAt = 0.0
   /// Microseconds that the other client needs to get ready, from the start and from each locate.
   var otherHolds = 0.0
-  /// The same, for the first start only.
+  /// The microseconds that the other client needs for the first start only.
   var otherHoldsOnce = 0.0
-  /// Cycles between two looks of the control thread.
+  /// The number of cycles between two looks of the control thread.
   var controlCycles = 4
-  /// Largest error of the times that the audio thread gets, in microseconds.
+  /// The largest error of the times that the audio thread gets, in microseconds.
   var jitter = 0.0
-  /// Whether we miss JACK's question in this cycle since Play, because we were late.
+  /// Returns whether we are late in this cycle (counted from Play) and miss JACK's question.
   var loses: (Int) -> Bool = { _ in false }
-  /// Microseconds by which the driver is late for this cycle since Play.
+  /// The microseconds by which the driver is late for this cycle (counted from Play).
   var stall: (Int) -> Double = { _ in 0 }
   private(set) var sincePlay = 0
-  /// The cycle since Play in which we last said yes.
+  /// The cycle, counted from Play, in which we last said yes.
   private(set) var lastAnswer = 0
 
   var launch = Launch()
   var state = Transport.State.stopped
   var time = 0.0
-  /// The transport's frame, and the frame where Play was pressed.
+  /// The transport's frame. `pressedAt` is the frame at which Play was pressed.
   var frame: UInt32 = 0
   var pressedAt: UInt32 = 0
   private var isAsking = false, weAreReady = true, otherReadyAt = 0.0
   private var located: UInt32?
   private var wishNumber: UInt32 = 0
   private(set) var wishes = 0
-  /// The beat that all clients were shown for the last place that the transport was sent to.
+  /// The beat that JACK showed to all clients for the last place to which the transport was sent.
   private(set) var toldBeat: Beats?
   private var cycles = 0
   private var dice = Dice(seed: 11)
-  /// The session's beat of song beat 0, once it rolls.
+  /// The session's beat at which the song's beat 0 is; nil before the transport rolls.
   var songOrigin: Beats?
-  /// The song's beat of the place that the start chose.
+  /// The song's beat at the place that the start has chosen.
   private(set) var startedAt: Beats?
-  /// When the first rolling frame is heard, and which frame it is.
+  /// The time at which the first rolling frame is heard. `rolledFrom` is that frame.
   var rolledAt: Double?
   var rolledFrom: UInt32 = 0
   var waited = 0
@@ -62,7 +63,8 @@ struct FakeTransport {
   var period: Double { frames / rate * 1e6 }
   var frameMicros: Double { 1e6 / rate }
   var grid: Grid { Grid(origin: origin, beatMicros: Double(Tempo(bpm).microsPerBeat)) }
-  /// Microseconds from where the grid wants the position at which Play was pressed to where it was.
+  /// The microseconds by which the position at which Play was pressed is heard later than its place on the
+  /// grid.
   var launchError: Double? {
     guard let rolledAt, let songOrigin else { return nil }
     let ahead = Double(Int32(bitPattern: pressedAt &- rolledFrom)) * frameMicros
@@ -94,7 +96,7 @@ struct FakeTransport {
     isAsking = false
   }
 
-  /// Locates in the next cycle.
+  /// Locates the transport in the next cycle.
   mutating func locate(_ frame: UInt32) { located = frame }
 
   mutating func cycle() {

@@ -51,8 +51,8 @@ struct FinePulseTests {
     return (low + high) / 2
   }
 
-  /// Frames by which the edge is late, by correlation with the slope of a smooth step (a bell of three
-  /// frames).
+  /// The number of frames by which an edge is late. The slope of the samples is correlated with the slope of
+  /// a smooth step (a bell of three frames).
   private func lag(_ samples: [Float], at place: Double) -> Double {
     func likeness(_ shift: Double) -> Double {
       let center = place + shift

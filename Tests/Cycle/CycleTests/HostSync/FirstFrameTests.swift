@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// A start whose first rolling cycle is not the cycle at which the transport stood.
+/// A start after which the transport rolls from another frame than the one at which it stood.
 struct FirstFrameTests {
   private func studio(_ alignment: Alignment, tempo: Double = 120) -> Studio {
     let studio = Studio(tempo: tempo)
@@ -17,8 +17,8 @@ struct FirstFrameTests {
     return studio
   }
 
-  /// Starts, and returns the microseconds by which a host that counts frames at this tempo is late for the
-  /// session's bars.
+  /// Starts the transport. Returns the microseconds by which a host that counts frames at this tempo is late
+  /// for the session's bars.
   private func start(_ studio: Studio, _ frames: UInt32, tempo: Double = 120) -> Double {
     studio.transport.state = .starting
     var cycles = 0
@@ -40,7 +40,8 @@ struct FirstFrameTests {
   }
 
   private func expectOnBar(_ error: Double, _ alignment: Alignment, _ frames: UInt32, _ name: String) {
-    // Slightly more than half a period; exact: half a frame, and a frame for rounding.
+    // The bound is slightly more than half a period. For an exact start it is half a frame, and a frame for
+    // rounding.
     let bound = alignment == .exact ? 32 : Double(frames) / 0.048 * 0.51
     #expect(abs(error) <= bound, "\(alignment), \(frames), \(name): \(error) us")
   }
@@ -60,7 +61,7 @@ struct FirstFrameTests {
         #expect(abs(studio.report.hostLag - error) < 2, "start \(round), PipeWire: \(isPipeWire)")
         stop(studio, frames)
         if round % 3 == 2 {
-          // Also a locate to the place where the transport stands already.
+          // One of these locates goes to the place where the transport stands already.
           studio.locate = round == 2 ? studio.transport.frame : 48_000
           studio.play(seconds: 0.1, frames: frames)
         }
@@ -91,7 +92,7 @@ struct FirstFrameTests {
     located.play(seconds: 0.01)
     #expect(!located.report.isFirstFrameUnknown)
     expectOnBar(start(located, 256), .nearest, 256, "from the very beginning")
-    // Another driver's transport stands elsewhere, without a locate.
+    // After a change of the driver the transport stands at another frame, without a locate.
     stop(located, 256)
     located.transport.frame = 7_000
     located.play(seconds: 0.01)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import HostSync
 
-/// Any latencies that other programs report, as far as we believe them: up to 2 s. Nothing moves by more than
-/// that.
+/// Other programs may report any latency. We believe up to 2 s, so no start, bar or output may move by more
+/// than 2 s.
 struct ForeignLatencyTests {
   private static let bound = 2e6
   private static let kinds: [OutputSettings] = [
@@ -24,7 +24,7 @@ struct ForeignLatencyTests {
   }
 
   private func studio(_ dice: inout Dice) -> Studio {
-    // A bar of 12 s: an event that is 2 s off still belongs to one bar.
+    // A bar lasts 12 s, so that an event that is 2 s off still belongs to one bar.
     let studio = Studio(tempo: 20)
     studio.asksBeforeRolling = true
     studio.isMaster = true
@@ -39,7 +39,7 @@ struct ForeignLatencyTests {
     return studio
   }
 
-  /// Microseconds from the nearest bar of the session; negative before it.
+  /// The microseconds from the nearest bar line of the session to this moment; negative before the bar line.
   private func distance(_ studio: Studio, _ moment: Double) -> Double {
     let bars = studio.beat(at: moment) / 4
     return (bars - bars.rounded()) * 12e6
@@ -60,17 +60,17 @@ struct ForeignLatencyTests {
       if studio.report.isRolling { rolled = studio.due }
     }
     let start = try #require(rolled, "held for 40 s")
-    // The start may wait for a bar, for one more bar if the first comes too soon for the latencies, and for
-    // the time by which outputs are sent early.
+    // The start may wait for a bar, for one more bar if the first bar comes too soon for the latencies, and
+    // for the time by which outputs are sent early.
     #expect(start - pressed <= 24e6 + Self.bound, "\(studio.latencies)")
     #expect((-Self.bound - 2 * period...2 * period).contains(distance(studio, start)))
     studio.play(seconds: 26, frames: frames)
-    // The song's beat is the beat of the frame that leaves now, and is heard up to 2 s later.
+    // The report's beat belongs to the frame that leaves now and is heard up to 2 s later.
     let song = studio.report.sessionBeat - studio.report.songBeat
     #expect(abs(song / 4 - (song / 4).rounded()) < 1e-6)
     let ahead = (studio.report.sessionBeat - studio.beat(at: studio.due)) * 3e6
     #expect((-2 * period...Self.bound + 2 * period).contains(ahead))
-    // The time of sending, not of hearing.
+    // The times at which the clicks are sent, not those at which they are heard.
     let sent = studio.clicks.map { $0.heard - Double(studio.latencies[.click1]) * studio.microsPerFrame }
     #expect(sent.count >= 3)
     for moment in sent { #expect((-Self.bound - period...period).contains(distance(studio, moment))) }

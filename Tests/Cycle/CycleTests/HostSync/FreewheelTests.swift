@@ -5,10 +5,10 @@ import Testing
 
 @testable import HostSync
 
-/// An export: the server runs as fast as it can, its time means nothing, and the session is not changed.
+/// An export, in which the server runs as fast as it can. The server's time means nothing, and the session is
+/// not changed.
 struct FreewheelTests {
-  /// Expects a click for each beat of the session from `start` on, by the times when they are heard, and no
-  /// other click.
+  /// Expects that from `start` on a click is heard for each beat of the session, and no other click.
   private func expectEveryBeat(_ studio: Studio, from start: Double, _ clicks: [Studio.Onset]) {
     let grid = Grid(studio.timeline)
     let first = Int(grid.beat(at: start).rounded(.up)), last = Int(grid.beat(at: studio.due - 10_000))
@@ -73,8 +73,8 @@ struct FreewheelTests {
     #expect(studio.runEdges.map(\.value) == [1])
   }
 
-  /// An export follows the song's frames: latencies and offsets concern ears, and JACK changes them in the
-  /// middle.
+  /// An export follows the song's frames. Latencies and offsets matter only to ears, and JACK changes
+  /// latencies in the middle of an export.
   @Test(arguments: [0, 512, 4096] as [UInt32])
   func `an exported click is at the song's beat`(latency: UInt32) {
     let studio = Studio(tempo: 125)
@@ -94,7 +94,8 @@ struct FreewheelTests {
     #expect(studio.clicks.map { $0.frame - first } == (0...8).map { $0 * 23_040 })
   }
 
-  /// An export has no time but its frames: bar 1 is where the song begins, whatever the session's phase is.
+  /// An export has no other time than its frames. Bar 1 is where the song begins, whatever phase the session
+  /// has.
   @Test(arguments: [0, 100_001, 4_294_900_000] as [UInt32], [0.0, 0.37, 0.5, 0.81])
   func `an export's beats count from its own frames`(frame: UInt32, phase: Double) {
     let studio = Studio(tempo: 120)
@@ -113,7 +114,7 @@ struct FreewheelTests {
     let (first, start) = (studio.frame, studio.transport.frame)
     for _ in 0..<1000 {
       studio.play(256)
-      // Only a little later than the wrap: the beat is that of the frames since the start.
+      // The transport's frame has just wrapped. The beat must be that of the frames since the start.
       let beats = Double(frame) / 24_000 + Double(studio.transport.frame &- 256 &- frame) / 24_000
       let shown = studio.transport.bbt
       let ticks = (shown?.beats ?? -1) - 0.5 / 1920 - beats
@@ -160,7 +161,7 @@ struct FreewheelTests {
     studio.transport.state = .stopped
     studio.play(seconds: 1)
     studio.isFreewheeling = false
-    // Longer than the time in which a tempo that was shown counts as an echo.
+    // Four seconds are longer than the time in which a tempo that was shown counts as an echo.
     studio.play(seconds: 4)
     #expect(studio.told.isEmpty)
     studio.requests = BBT(song: .zero, meter: Meter(), beatsPerMinute: 120)
@@ -194,7 +195,7 @@ struct FreewheelTests {
     studio.locate = 480_000
     studio.play(256)
     studio.asksBeforeRolling = false
-    // The other clients load from the disk.
+    // The start takes nine seconds, because other clients load from the disk.
     studio.play(seconds: 9)
     studio.transport.state = .rolling
     studio.play(seconds: 1)
@@ -217,7 +218,7 @@ struct FreewheelTests {
     }
     play(seconds: 2)
     #expect(studio.told.first?.change == .tempo(120))
-    // The session stays at 130: a peer has chosen that.
+    // The session's tempo stays 130, which a peer has chosen.
     let told = studio.told.count
     studio.isFreewheeling = true
     studio.transport.state = .rolling

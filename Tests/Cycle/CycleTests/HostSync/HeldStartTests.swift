@@ -62,7 +62,7 @@ struct HeldStartTests {
     var renewal = HoldRenewal()
     var asked: [Int] = []
     for tenth in 0..<200 {
-      // Two holds of 8 s, with a pause.
+      // There are two holds of 8 s, with a pause between them.
       let isHolding = tenth % 100 < 80
       if renewal.isDue(isHolding: isHolding, limit: Micros(5_000_000), at: Micros(Int64(tenth) * 100_000)) {
         asked.append(tenth)
@@ -79,7 +79,7 @@ struct HeldStartTests {
     song.ownQuantum = .bar
     song.launch.countIn = 4
     let usual = Micros(10_000_000)
-    // At 72 BPM twelve beats are 10 s; the wait for the bar may add 2.5 s, and two bars may be missed.
+    // At 72 BPM twelve beats last 10 s. The wait for the bar may add 2.5 s, and the start may miss two bars.
     let limit = studio.report.syncLimit(for: song, beatMicros: 60e6 / 72, usual: usual)
     #expect((limit?.count ?? 0) >= 17_500_000)
     // If the tempo rises (beats get shorter), the limit for the report's own tempo holds.
@@ -94,7 +94,7 @@ struct HeldStartTests {
     studio.asksBeforeRolling = true
     studio.settings.syncsStartStop = true
     studio.play(seconds: 0.7, frames: 1024)
-    // On a bar line.
+    // The peer's start is on a bar line.
     let bar = ((studio.report.sessionBeat + seconds * 2) / 4).rounded() * 4
     studio.isPlaying = true
     studio.timeOfPlaying = Micros(rounding: Grid(studio.timeline).time(of: bar))
@@ -119,7 +119,7 @@ struct HeldStartTests {
       report.notBefore = report.moment.heard.start + seconds * 1e6
       #expect(report.longestHold(by: Settings()) == seconds * 1e6 + 6e6)
     }
-    // A time that makes no sense ends the wait all the same.
+    // Even with an absurd time of a peer's start, the wait ends.
     report.notBefore = report.moment.heard.start + 1e12
     #expect(report.longestHold(by: Settings()) == 906e6)
   }

@@ -6,26 +6,27 @@ import Testing
 
 @testable import HostSync
 
-/// A host with its own crystal that shows bars, beats and cut-off ticks, and a session that carries out the
-/// follower's proposals some milliseconds later, as over the queue to the network thread.
+/// A host with its own crystal that shows bars, beats and cut-off ticks, and a session. The session carries
+/// out the follower's proposals some milliseconds later, as after the queue to the network thread.
 private struct FakeHost {
   var ticksPerBeat = 1920.0
-  /// The host's crystal against Link's clock.
+  /// The drift of the host's crystal against Link's clock, as a share.
   var drift = 0.0
   /// The largest error of a cycle's time, in microseconds.
   var jitter = 0.0
   var frames = 256.0, rate = 48_000.0
-  /// The number of cycles of which we lose one, and of which the host is late in one and shows its last
-  /// position; 0: none.
+  /// In one of this number of cycles we lose a cycle, and in another the host is late and shows its last
+  /// position; 0: in no cycle.
   var losesOneIn = 0.0
   /// PipeWire carries the beat as a fraction and cuts ticks off a second time.
   var isPipeWire = false
-  /// The host's bars, and whether its tempo counts quarters or the meter's notes.
+  /// The meter of the host's bars. `countsQuarters`: whether the host's tempo counts quarters instead of the
+  /// meter's notes.
   var meter = Meter()
   var countsQuarters = false
   private var unit = TempoUnit()
   var tempo: (Double) -> Double = { _ in 120 }
-  /// The tempo that is shown, if it is not the true one.
+  /// The tempo that the host shows, if it differs from the true tempo.
   var shownTempo: ((Double) -> Double)?
 
   var follower = HostFollower()
@@ -33,11 +34,11 @@ private struct FakeHost {
   var settings = Settings()
   var isRolling = true
   var hasLeft = false
-  /// The host is late in every cycle.
+  /// Whether the host is late in every cycle and shows its last position.
   var showsOld = false
   var commits: [(time: Double, change: Proposal.Change)] = []
   private(set) var now = 1e9
-  /// Seconds since the beginning, on the host's own clock.
+  /// The seconds since the beginning, on the host's own clock.
   private(set) var played = 0.0
   private(set) var beats = 0.0
   private var pending: [(due: Double, proposal: Proposal)] = []
@@ -52,7 +53,8 @@ private struct FakeHost {
       startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false)
   }
 
-  /// The host's beat minus the session's now, without averaging, in microseconds, within a quantum of 4.
+  /// The present distance of the host's beat from the session's beat, without averaging, in microseconds,
+  /// wrapped into a quantum of 4.
   var error: Double {
     let grid = Grid(session.timeline)
     let away = beats - grid.beat(at: now)
@@ -140,7 +142,7 @@ private struct FakeHost {
     }
   }
 
-  /// As Hydrogen does in 6/8: a cycle holds less than a tick of an eighth, or one and a half.
+  /// Hydrogen shows such ticks in 6/8: a cycle holds less than one tick of an eighth, or one and a half.
   @Test(arguments: [64, 256, 1024], [false, true])
   func `coarse ticks of eighths show what the host's tempo counts`(frames: Double, countsQuarters: Bool) {
     var host = FakeHost(sessionTempo: 97, seed: 4)
@@ -151,7 +153,7 @@ private struct FakeHost {
     host.countsQuarters = countsQuarters
     host.run(seconds: 8)
     #expect(abs(host.session.tempo - 88) < 1, "\(host.session.tempo)")
-    // A locate shows nothing for a moment, and the master stays the same.
+    // At a locate nothing is shown for a moment, but the master stays the same.
     host.isRolling = false
     host.hasLeft = true
     host.run(seconds: 0.1)
@@ -193,7 +195,8 @@ private struct FakeHost {
       host.isPipeWire = isPipeWire
       host.jitter = 40
       host.losesOneIn = 200
-      // As in the lab: a step about each 25 ms, which takes effect in the middle of a cycle.
+      // As in measurements with a real host, the tempo steps about every 25 ms, and each step takes effect in
+      // the middle of a cycle.
       host.tempo = { seconds in 133 - 2 * min(20, max(0, ((seconds - 3) / 0.025).rounded(.down))) }
       host.run(seconds: 3)
       host.run(seconds: 0.5) { #expect(abs($0.error) < 10_000) }
@@ -349,7 +352,7 @@ private struct FakeHost {
     #expect(host.commits.count == before)
   }
 
-  /// A locate of a standing transport shows nothing for a cycle, on PipeWire for several.
+  /// After a locate of a standing transport nothing is shown for a cycle, on PipeWire for several cycles.
   @Test(arguments: [1, 3, 40])
   func `a peer's tempo stays when the host shows nothing for a moment`(cycles: Int) {
     for isRolling in [false, true] {
@@ -364,7 +367,8 @@ private struct FakeHost {
       host.hasLeft = false
       host.run(seconds: 3)
       #expect(abs(host.session.tempo - 131) < 0.01)
-      // A change of the host's tempo is news at once, even if it came while the host was not seen.
+      // A change of the host's tempo goes into the session at once, even if the tempo changed while the host
+      // showed nothing.
       host.hasLeft = true
       host.tempo = { _ in 99 }
       host.run(seconds: (Double(cycles) + 0.5) * 256 / 48_000)

@@ -49,7 +49,8 @@ struct LaunchTableTests {
       ask()
     }
 
-    /// Like `pressPlay`, exact, and the control thread has sent the transport to its place.
+    /// Presses Play with exact alignment. The control thread has sent the transport to the place of the
+    /// start.
     mutating func pressPlayAndGoThere() throws {
       pressPlay()
       let wish = launch.wish
@@ -58,7 +59,7 @@ struct LaunchTableTests {
       ask()
     }
 
-    /// The start was released, another client holds it, and it is to start a bar later.
+    /// We have released the start, another client holds it, and it has moved to the next bar.
     mutating func miss() {
       pressPlay(before: Self.bar)
       see(.starting)
@@ -78,7 +79,7 @@ struct LaunchTableTests {
 
   private typealias Scenario = @Sendable (inout Stand) throws -> Void
 
-  /// For each row the events before it, and its own event.
+  /// For each row of the table: the events that come before, and the row's own event.
   private static let rows: [String: (exact: Bool, before: Scenario, event: Scenario)] = [
     "idle | asked, after a stop": (false, { $0.see(.stopped) }, { $0.ask() }),
     "idle | asked, after a stop, in a start's second cycle": (
@@ -221,7 +222,7 @@ struct LaunchTableTests {
     }
   }
 
-  /// The table's cells, without its head.
+  /// The cells of the table, without the heading row.
   private func table() throws -> [[String]] {
     let file = try #require(fopen("\(Lab.top)/Sources/Cycle/HostSync/Transport/Launch.swift", "r"))
     defer { fclose(file) }
@@ -253,7 +254,7 @@ struct LaunchTableTests {
     }
   }
 
-  /// The control thread uses the last report until the next server's first cycle.
+  /// The control thread uses the last report of a dead server until the next server's first cycle.
   @Test func `a server that dies in any stage of a launch leaves no wish and no hold`() throws {
     var stages: Set<String> = []
     for row in try table() {

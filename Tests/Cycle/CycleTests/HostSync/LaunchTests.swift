@@ -64,7 +64,7 @@ import Testing
     hasty.pressPlay()
     hasty.run(seconds: 0.1)
     #expect(hasty.waited == 1)
-    // The song's beats are the session's all the same.
+    // The song's beats still fall on the session's beats.
     #expect(try #require(hasty.songOrigin).phase(in: Beats(1)) == .zero)
   }
 
@@ -78,7 +78,7 @@ import Testing
     for _ in 0..<20 {
       jack.run(seconds: 0.077)
       let before = jack.waited
-      jack.pressPlay()  // JACK goes through Starting on a locate, too.
+      jack.pressPlay()  // At a locate JACK goes through Starting, too.
       jack.cycle()
       jack.cycle()
       #expect(jack.state == .rolling)
@@ -112,7 +112,7 @@ import Testing
     #expect(jack.state == .starting)
     jack.quantum = Beats(3)
     jack.run(seconds: 0.3)
-    jack.origin += 700_000  // Another session.
+    jack.origin += 700_000  // The peer joins another session.
     jack.run(seconds: 4)
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
     #expect(try #require(jack.songOrigin).phase(in: Beats(3)) == .zero)
@@ -140,7 +140,7 @@ import Testing
   @Test func `a start that would wait too long takes the next beat`() throws {
     var jack = FakeTransport()
     jack.bpm = 20
-    jack.quantum = Beats(16)  // 48 s
+    jack.quantum = Beats(16)  // The quantum lasts 48 s.
     jack.settings.longestWait = Micros(10_000_000)
     jack.run(seconds: 0.2)
     let asked = jack.time
@@ -188,7 +188,7 @@ import Testing
         jack.frame = 384_000
         jack.otherHoldsOnce = 0
         jack.run(seconds: 0.9 + Double(press) * 0.01)
-        // The client is ready only this long after the bar.
+        // The client is ready only `hold` microseconds after the bar line.
         jack.otherHoldsOnce = 2_000_000 - jack.latency - jack.time + hold
         jack.pressPlay()
         jack.run(seconds: 4.5)
@@ -201,7 +201,8 @@ import Testing
     }
   }
 
-  /// A transport at a bar of its song that another client lets roll a cycle or two after the session's.
+  /// A transport at a bar line of its song. Another client lets it roll only a cycle or two after the
+  /// session's bar line.
   private func lateTransport() -> FakeTransport {
     var jack = FakeTransport()
     jack.songBeat = Beats(16)

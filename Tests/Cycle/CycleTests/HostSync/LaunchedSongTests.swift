@@ -6,7 +6,8 @@ import Testing
 
 @testable import HostSync
 
-/// Play is pressed at any time. The transport is held for the bar, and click, clock and gate begin with it.
+/// Play is pressed at any time. The transport is held until the bar, and click, clock and gate begin with
+/// that bar.
 struct LaunchedSongTests {
   private func studio(tempo: Double, quantum: Double = 4, latency: UInt32 = 512) -> Studio {
     let studio = Studio(tempo: tempo)
@@ -41,7 +42,8 @@ struct LaunchedSongTests {
       #expect(abs(first.heard - grid.time(of: boundary.rounded())) <= 12)
       #expect(Int(boundary.rounded()) % Int(quantum) == 0 && first.value == 1)
       #expect(first.heard - pressedAt <= (quantum + 0.1) * grid.beatMicros + 50_000)
-      // Start half a clock before the downbeat, the first clock on it, and all others in their places.
+      // Start comes half a clock interval before the downbeat, the first clock message on the downbeat, and
+      // all other messages at their times.
       let receiver = MIDIClockTests.Receiver(studio.messages)
       #expect(receiver.starts == 1 && receiver.continues == 0 && receiver.stops == 0)
       let counted = try #require(receiver.counted.first)
@@ -73,7 +75,7 @@ struct LaunchedSongTests {
   }
 
   @Test func `a stop during the wait leaves the receiver stopped`() {
-    // At every place of the wait, also between Start and the downbeat.
+    // The stop comes at every place of the wait, also between Start and the downbeat.
     for step in 0..<40 {
       let studio = studio(tempo: 120)
       studio.play(seconds: 2.1)
@@ -86,7 +88,7 @@ struct LaunchedSongTests {
       #expect(!receiver.isRunning && receiver.starts == receiver.stops)
       if !rolled { #expect(receiver.counted.count <= 1) }
       #expect(studio.clicks.count <= 1)
-      // The next start is as good as the first.
+      // After that, another start must work as usual.
       press(studio)
       studio.play(seconds: 3)
       let again = MIDIClockTests.Receiver(studio.messages)
@@ -114,7 +116,8 @@ struct LaunchedSongTests {
   }
 
   @Test func `a start in the middle of the song continues in place`() throws {
-    // Frame 100001 at 97 BPM is song beat 3.368, so the start waits for that phase of the session.
+    // Frame 100001 at 97 BPM is the song's beat 3.368, so the start waits until the session's phase is that
+    // of beat 3.368.
     var dice = Dice(seed: 3)
     for _ in 0..<10 {
       let studio = studio(tempo: 97)
@@ -130,7 +133,8 @@ struct LaunchedSongTests {
       for (place, heard) in receiver.counted {
         #expect(Int(((grid.beat(at: heard) - origin) * 24).rounded()) == place)
       }
-      // Continue is prepared during the wait, so the first sixteenth after the roll counts.
+      // Continue is prepared during the wait, so the receiver runs from the first sixteenth after the
+      // transport rolls.
       let roll = try #require(studio.clicks.first)
       #expect(first.heard < roll.heard + 1)
     }

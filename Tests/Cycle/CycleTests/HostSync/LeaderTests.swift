@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// A start that came with a sequencer's own Start, whose first beat is already past.
+/// A start of JACK's transport that came with a sequencer's Start, whose first beat is already past.
 @Suite struct LeaderTests {
   /// Play is pressed `delay` microseconds after the sequencer's first beat.
   private func start(
@@ -15,7 +15,7 @@ import Testing
     var jack = FakeTransport()
     jack.settings.alignment = alignment
     jack.run(seconds: 0.3)
-    // The grid has moved: the first beat is in the next cycle.
+    // The grid has moved to the sequencer, whose first beat is in the next cycle.
     let first = jack.time + jack.latency
     jack.leaderOrigin = 8
     jack.origin = first - 8 * 500_000
@@ -26,7 +26,7 @@ import Testing
     return jack
   }
 
-  /// Microseconds from the sequencer's song to ours.
+  /// The microseconds by which our song is later than the sequencer's song.
   private func error(_ jack: FakeTransport) -> Double? {
     jack.rolledAt.map { $0 - jack.grid.time(of: 8 + Double(jack.rolledFrom) / 24_000) }
   }
@@ -63,7 +63,7 @@ import Testing
 
   @Test func `no start rolls on a grid that is about to move`() throws {
     var jack = FakeTransport()
-    // The old grid has a bar 60 ms from now; the sequencer's grid is known in 100 ms.
+    // The old grid has a bar line 60 ms from now, and the sequencer's grid is known only in 100 ms.
     jack.run(seconds: 0.3)
     jack.origin = jack.time + 60_000 - 8 * 500_000
     jack.leaderOrigin = 8

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// The transport was sent to a beat while it stood, and starts from there: the first sound must be that beat.
+/// The transport was sent to a beat while it stood, and starts from that beat, which must be the first sound.
 struct LocatedStartTests {
   private func studio(tempo: Double) -> Studio {
     let studio = Studio(tempo: tempo)
@@ -17,8 +17,8 @@ struct LocatedStartTests {
     return studio
   }
 
-  /// Plays on from the present place, and expects that the first sound is `beat` of the song, on its place in
-  /// the bar.
+  /// Starts from the present place, and expects that the first sound is `beat` of the song, at the right
+  /// place in the bar.
   private func expectStart(_ studio: Studio, on beat: Int, _ comment: Comment) throws {
     let (clicks, messages) = (studio.clicks.count, studio.messages.count)
     studio.transport.state = .starting
@@ -32,7 +32,8 @@ struct LocatedStartTests {
     let receiver = MIDIClockTests.Receiver(Array(studio.messages.dropFirst(messages)))
     #expect(receiver.starts == (beat == 0 ? 1 : 0) && receiver.continues == (beat == 0 ? 0 : 1), comment)
     let counted = try #require(receiver.counted.first, comment)
-    // At the song's beginning at once; elsewhere a receiver may need time to find the place.
+    // At the song's beginning the receiver counts at once. At other places it may need time to find the
+    // place.
     #expect(abs(counted.heard - first.heard) <= (beat == 0 ? 60 : 150_000), comment)
     let rest = grid.beat(at: counted.heard) - heard - Double(counted.place) / 24 + Double(beat)
     #expect(abs(rest) < 1e-3, comment)
@@ -79,7 +80,7 @@ struct LocatedStartTests {
       }
       #expect(waited > 3 && waited < 8.1)
       #expect(abs(studio.report.hostLag) <= (alignment == .exact ? 25 : 2_700))
-      // Later locates are not held.
+      // A later locate must not be held.
       studio.locate = 0
       for _ in 0..<4 { studio.play(256) }
       #expect(studio.report.isRolling)
@@ -95,7 +96,7 @@ struct LocatedStartTests {
       for beat in [8, 13, 22, 31, 47] {
         let place = Double(beat) * period / 1e6 * 48_000
         studio.locate = UInt32(place.rounded())
-        // The beat of the rounded frame, which may be a tick short.
+        // JACK shows the beat of the rounded frame, which may be a tick too early.
         studio.locateShows = shown(Double(place.rounded()) / 48_000 * 1e6 / period, tempo: tempo)
         studio.play(seconds: 0.2)
         try expectStart(studio, on: beat, "beat \(beat), master: \(isMaster)")
@@ -111,7 +112,7 @@ struct LocatedStartTests {
       let studio = studio(tempo: 120)
       var there = shown(Double(beat), tempo: 90)
       there.ticksPerBeat = ticksPerBeat
-      // The other master has its own tempo, so the frame does not show the beat.
+      // The other master has its own tempo, so the beat does not follow from the frame.
       studio.transport.bbt = there
       studio.transport.frame = UInt32(beat) * 32_000
       studio.play(seconds: 0.3)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// JACK's limit for a start that we hold. If it is too short, JACK rolls without us.
+/// JACK's limit for a start that we hold. If the limit is too short, JACK rolls without us.
 struct LongestHoldTests {
   @Test(arguments: [20.0, 61, 120, 300], [1.0, 3.5, 4, 16])
   func `no start is held longer than foretold`(tempo: Double, quantum: Double) {
@@ -19,7 +19,7 @@ struct LongestHoldTests {
           studio.settings.launch.alignment = alignment
           studio.settings.launch.countIn = countIn
           studio.play(seconds: 0.7, frames: 1024)
-          // Other clients may be slower than known, and then the start takes the next beat.
+          // Other clients may turn out slower than we know, and then the start takes the next beat.
           let limit = studio.report.syncLimit(for: studio.settings, usual: .zero)
           let most = Double(limit?.count ?? 0)
           studio.transport.state = .starting

@@ -6,12 +6,12 @@ import Testing
 @testable import HostSync
 
 struct MIDIClockTests {
-  /// A receiver of the messages: it counts clocks from Start, or from a position and Continue.
+  /// A receiver of MIDI clock. It counts clock messages from Start on, or from a position and Continue on.
   struct Receiver {
-    /// The place of the next clock, in 24ths of a beat.
+    /// The song position of the next clock message, in 24ths of a beat.
     private(set) var place = 0
     private(set) var isRunning = false
-    /// Each counted clock: its place in the song, and when it is heard.
+    /// The counted clock messages: each one's position in the song, and the time at which it is heard.
     private(set) var counted: [(place: Int, heard: Double)] = []
     private(set) var starts = 0
     private(set) var continues = 0
@@ -106,7 +106,8 @@ struct MIDIClockTests {
       for (place, heard) in receiver.counted {
         let exact = grid.beat(at: heard) * 24
         #expect(abs(exact - exact.rounded()) * grid.beatMicros / 24 <= studio.microsPerFrame / 2 + 1.1)
-        // The song is at the whole beat nearest to where frame 100001 is at 97 BPM (3.3683 beats), in phase.
+        // Frame 100001 at 97 BPM is beat 3.3683. The song's origin is the whole beat that is nearest to that
+        // place.
         let song = grid.beat(at: heard) - (grid.beat(at: rolledAt) - 100_001.0 / 48000 * 97 / 60).rounded()
         #expect(Int((song * 24).rounded()) == place)
       }
@@ -151,7 +152,8 @@ struct MIDIClockTests {
   }
 
   @Test func `a song that begins ahead starts on its downbeat`() throws {
-    // Rolling from frame 0 when the session is at 2.6: the nearest beat is 3, 0.4 beats ahead.
+    // The transport rolls from frame 0 when the session is at beat 2.6. The nearest beat is 3, which is still
+    // 0.4 beats ahead.
     let studio = Studio(tempo: 120)
     studio.latencies[.clock] = 128
     let (receiver, _) = roll(studio, from: 0, after: 1.3, seconds: 2)
@@ -161,7 +163,7 @@ struct MIDIClockTests {
     let first = try #require(receiver.counted.first)
     #expect(start.event.status == MIDI.start)
     #expect(abs(first.heard - grid.time(of: 3)) <= 12)
-    // Half a clock at 120 BPM is 10.4 ms.
+    // Half of the time between two clock messages at 120 BPM is 10.4 ms.
     #expect(abs(first.heard - start.heard - grid.beatMicros / 48) <= 24)
   }
 
@@ -186,8 +188,8 @@ struct MIDIClockTests {
       studio.play(256)
     }
     studio.play(seconds: 0.1)
-    // 0.53 s of scrubbing, at most one in 20 ms, and the last place arrives: 600000 frames are 100
-    // sixteenths.
+    // In 0.53 s of scrubbing at most one position is sent every 20 ms, and the last position is among them:
+    // 600000 frames are 100 sixteenths.
     #expect(studio.messages.count > 10 && studio.messages.count <= 28)
     #expect(studio.messages.allSatisfy { $0.event.status == MIDI.songPosition })
     let last = try #require(studio.messages.last)
@@ -250,7 +252,7 @@ struct MIDIClockTests {
       for (place, heard) in receiver.counted.suffix(12) {
         let song = grid.beat(at: heard) * 24
         #expect(abs(song - song.rounded()) < 0.01)
-        // The song is in the session's quantum of four, as it was: it began on beat 4.
+        // The song still has its place in the session's quantum of four beats. It began on beat 4.
         #expect((Int(song.rounded()) - place) % 96 == 0)
       }
     }

@@ -7,19 +7,19 @@ import TimecodeReader
 
 @testable import HostSync
 
-/// A receiver of MIDI timecode, as the standard describes it. Eight quarter frames tell a place, which is two
-/// frames back when the last one has come; a full frame tells it at once.
+/// A receiver of MIDI timecode, as the standard describes it. Eight quarter frame messages tell a place,
+/// which is two frames old when the last message has come. A full frame message tells a place at once.
 struct MTCReceiver {
   struct Told {
     var code: CountedTimecode
     var rate: UInt8
-    /// When its first quarter frame came, or its full frame.
+    /// The time at which the first quarter frame message of this place came, or its full frame message.
     var heard: Double
     var isFull: Bool
   }
 
   private(set) var told: [Told] = []
-  /// Quarter frames that were not the next one.
+  /// The number of quarter frame messages that were out of order.
   private(set) var odd = 0
   private var pieces: [UInt8] = []
   private var began = 0.0
@@ -87,20 +87,21 @@ struct MTCTests {
     let places = receiver.told.filter { !$0.isFull }
     let (number, seconds) = rate.ratio
     #expect(receiver.odd == 0 && places.count >= 600 * number / seconds / 2)
-    // The standing place was sent once, while the transport stood.
+    // The transport's place was sent once as a full frame, while the transport stood.
     #expect(receiver.told.filter(\.isFull).map(\.code) == [start.counted])
     #expect(receiver.told.allSatisfy { $0.rate == [0, 1, 2, 3, 3][Int(rate.rawValue)] })
     let origin = try #require(places.first)
     for (place, told) in places.enumerated() {
       let exact = Double(2 * place) * 1e6 * Double(seconds) / Double(number)
       #expect(abs(told.heard - origin.heard - exact) <= 21)
-      // Every second frame of the day, from the first even one.
+      // The told places are every second frame of the day, from the first even frame on.
       let frame = start.frame(rate) + start.frame(rate) % 2 + Int64(2 * place)
       #expect(told.code == Timecode(frame: frame, rate).counted)
     }
   }
 
-  /// A MIDI port is heard before a card's output: its buffers begin before the transport's own frames.
+  /// A MIDI port is heard before a sound card's output, so the port's buffers begin before the transport's
+  /// frame 0.
   @Test(arguments: [0, 1024, 9600] as [UInt32])
   func `no timecode before the start's own is sent`(card: UInt32) {
     for (rate, start) in [(TimecodeRate.fps25, Timecode()), (.fps30, Timecode(hours: 1, frames: 3))] {
@@ -164,7 +165,7 @@ struct MTCTests {
     #expect(full.heard - at < 20_000)
     let after = located.filter { $0.heard >= full.heard && !$0.isFull }
     #expect(after.count == 25 && after.first?.code == Timecode(hours: 1).counted)
-    // Quarter frames under way at the locate were given up.
+    // Places that were partly sent when the locate came are given up.
     #expect(receiver.odd <= 1)
   }
 
@@ -177,7 +178,7 @@ struct MTCTests {
     studio.play(seconds: 0.5)
     let standing = MTCReceiver(studio.rackMessages[0]).told
     #expect(standing.map(\.code) == [Timecode(seconds: 40).counted], "\(standing)")
-    // When it begins to roll, its place has been sent already.
+    // When the transport begins to roll, its place has been sent already.
     guard latency < 1920 else { return }
     studio.transport.state = .rolling
     studio.play(seconds: 1)

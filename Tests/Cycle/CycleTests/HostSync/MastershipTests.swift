@@ -12,13 +12,14 @@ private struct Stage {
   var calls: UInt = 0, cycles: UInt = 0
   var isRolling = true
   var tempo = 120.0, shownTempo = 0.0
-  /// The client that is called, and whose bar and beat are shown.
+  /// The client that JACK calls as timebase master, and whose bar and beat JACK shows.
   var master = Timebase.none
   var isWanted = true
   var refuses = false
-  /// As PipeWire: a refused request looks granted.
+  /// Whether a refused request looks granted, as on PipeWire.
   var refusesSilently = false
-  /// The server's cycles go on, and it has not handled the request yet; or the server stands.
+  /// Whether the server has not handled the request yet although its cycles go on. `stands`: whether the
+  /// server runs no cycles.
   var isLate = false
   var stands = false
   var asks: [Mastership.Action] = []
@@ -47,7 +48,7 @@ private struct Stage {
     let isGranted = !refuses && !refusesSilently && !isLate && !stands
     if isGranted {
       master = .ours
-      calls += 1  // the call for the new position, before the request has returned
+      calls += 1  // JACK calls for the new position before the request has returned.
       shownTempo = tempo
     }
     if asking { mastership.asked(wasRefused: refuses, at: now) }

@@ -5,7 +5,8 @@ import Testing
 
 @testable import StudioDay
 
-/// Some minutes of the day that `LinkSimulator --day` plays in full; at 8 kHz, since only the beats matter.
+/// Some minutes of the day that `LinkSimulator --day` plays in full. The sample rate is 8 kHz, because only
+/// the beats matter.
 struct DayTests {
   private func plan(seed: UInt64, minutes: Int64 = 6, plant: Plant? = nil) -> Day.Plan {
     var plan = Day.Plan(seed: seed)
@@ -25,7 +26,7 @@ struct DayTests {
     #expect(outcome.acts >= 2 && outcome.network.convergences.count == outcome.acts)
     #expect(outcome.exports.count > 0 && outcome.exports.clicks > 0)
     #expect(outcome.clicks.count > 500 && outcome.clocks.count > 12_000)
-    // Most events must not be excused.
+    // Only few clicks may be excused as late or as after a jump.
     #expect(outcome.clicks.afterJumps + outcome.clicks.late < outcome.clicks.count / 5)
   }
 
@@ -39,12 +40,12 @@ struct DayTests {
 
   @Test(arguments: [LaunchStage.waiting, .released])
   func `a launch in which the server dies succeeds on the next server`(stage: LaunchStage) {
-    // Long enough for some launches to succeed.
+    // Six minutes are long enough for some launches to succeed.
     var plan = plan(seed: 3, minutes: 6)
     plan.diesIn = stage
     let outcome = Day(plan).run()
     #expect(outcome.isKept, "\(outcome.broken) \(outcome.network.violations)")
-    // Each death but the last is followed by a start.
+    // After each death of the server except the last, there is a start.
     #expect(outcome.deaths.inLaunches > 0, "\(outcome.deaths)")
     #expect(outcome.starts >= outcome.deaths.inLaunches - 1, "\(outcome.starts) starts, \(outcome.deaths)")
   }
@@ -72,7 +73,7 @@ struct DayTests {
 }
 
 struct EarTests {
-  /// Plays clicks at these times, in buffers of 10 ms, of which some are lost.
+  /// Plays clicks at these times, in buffers of 10 ms. The buffers `lost` are left out.
   private func ear(
     clicks: [Double], until end: Double = 4e6, lost: Range<Int> = 0..<0,
     beats: (Double) -> SessionBeats = { _ in SessionBeats(origin: 0, beatMicros: 500_000) }
@@ -86,8 +87,8 @@ struct EarTests {
     return ear
   }
 
-  /// Plays clocks at these times, in buffers of 256 frames of which seven
-  /// are lost; the tempo changes in one of them.
+  /// Plays clock messages at these times, in buffers of 256 frames. Seven buffers are lost, and the tempo
+  /// changes in one of these.
   private func ear(
     clocks: [Double], from fast: SessionBeats, to slow: SessionBeats, atBuffer change: Int
   ) -> Ear {
@@ -123,8 +124,8 @@ struct EarTests {
   }
 
   @Test func `a lost click is not taken for a late one after a tempo change`() {
-    // From 1.7 s on the tempo is five times as fast, and the beat 0.2 beats further: clicks that it passed
-    // may be late by 100 ms, a whole beat.
+    // From 1.7 s on the tempo is five times as fast, and the session's beat is 0.2 beats further. Clicks that
+    // this jump skips may be late by 100 ms, which is a whole new beat.
     let faster = { (time: Double) in
       SessionBeats(
         origin: time < 1_700_000 ? 0 : 1_340_000, beatMicros: time < 1_700_000 ? 500_000 : 100_000)
@@ -149,8 +150,8 @@ struct EarTests {
     #expect(ear.complaints.all.map(\.promise) == (isOneMissing ? [.oneClock] : []), "\(ear.complaints.all)")
   }
 
-  /// The tempo falls from 185 BPM to 58, and the beat jumps by 0.119: three clocks are late, and the first of
-  /// them waits for half of the new distance.
+  /// The tempo falls from 185 BPM to 58, and the beat jumps by 0.119. So three clock messages are late, and
+  /// the first of these waits for half of the new distance between clocks.
   @Test(arguments: [0.0, 12_000]) func `clocks that a slower tempo passed keep their distance`(
     later: Double
   ) {
@@ -173,8 +174,8 @@ struct EarTests {
     #expect(ear.complaints.all.isEmpty == (later == 0), "\(ear.complaints.all)")
   }
 
-  /// From 693 BPM to 93 in the middle of lost cycles: the lag is more than
-  /// an old beat, and less than a new one.
+  /// The tempo falls from 693 BPM to 93 in the middle of lost cycles. The lag is longer than an old beat and
+  /// shorter than a new beat.
   @Test(arguments: [false, true])
   func `clocks lost when the tempo slows down may be late by a new beat`(isOneMissing: Bool) {
     let fast = SessionBeats(origin: 0, beatMicros: 86_580)
@@ -199,7 +200,7 @@ struct EarTests {
       ear(clicks: clicks.filter { $0 != 2_700_000 }, beats: jumped).complaints.all.map(\.promise) == [
         .oneClick
       ])
-    // Clicks that stay where they were are blamed.
+    // Clicks that do not follow the jump are reported as wrong.
     #expect(!ear(clicks: even, beats: jumped).complaints.all.isEmpty)
   }
 
