@@ -9,8 +9,8 @@ import Testing
 
 @testable import JACKHost
 
-/// A DAW that computes beats from frames, on a real server: how exactly it starts on the session's bar, and
-/// how it is corrected.
+/// A DAW that computes beats from frames, on a real server. The tests show how exactly it starts on the
+/// session's bar, and how it is corrected.
 extension JACKHostTests {
   private static let frame = 1e6 / 48_000
 
@@ -23,8 +23,9 @@ extension JACKHostTests {
     return live
   }
 
-  /// The delay of a DAW that plays its beat b at frame b x tempo, against the session's beats, in
-  /// microseconds: the median of the rolling cycles, and half the range that holds eight of ten.
+  /// The delay of a DAW against the session's beats, in microseconds. The DAW computes its beat from frame
+  /// and tempo. `middle` is the median over the rolling cycles, `jitter` half of the range that holds eight
+  /// of ten cycles.
   private func lateness(_ cycles: [SeenCycle], _ live: LiveHost, quantum: Double) -> (
     middle: Double, jitter: Double
   ) {
@@ -39,8 +40,9 @@ extension JACKHostTests {
     return (late[late.count / 2], (late[late.count * 9 / 10] - late[late.count / 10]) / 2)
   }
 
-  /// Plays from a frame for a moment. Returns the cycles seen, and whether the driver kept time meanwhile:
-  /// the tests measure with JACK's filter, which is wrong for seconds after a stall (facts: realtime 1).
+  /// Plays from a frame for a moment. Returns the cycles that the watch saw, and whether the driver kept time
+  /// meanwhile. The tests measure with JACK's filter, which is wrong for seconds after a stall (facts:
+  /// realtime 1).
   private func launch(_ live: LiveHost, _ watch: TransportWatch, from frame: UInt32, pause: Int64)
     async throws
     -> (seen: [SeenCycle], isQuiet: Bool)
@@ -79,7 +81,7 @@ extension JACKHostTests {
       let (seen, isQuiet) = try await launch(live, watch, from: start, pause: Int64(20 + round * 61))
       let (middle, jitter) = lateness(seen, live, quantum: quantum)
       let first = try #require(seen.first { $0.isRolling })
-      // The frame is later if the watch missed the first rolling cycle.
+      // If the watch missed the first rolling cycle, this frame is one period later.
       #expect(Int(start) - Int(first.frame) <= 256)
       return (max(0, abs(middle) - jitter), isQuiet)
     }
@@ -95,7 +97,7 @@ extension JACKHostTests {
     var judged = 0
     for round in 0..<3 {
       watch.holdCycles = 40 + 30 * round
-      // 100 ms before the bar, while the other client needs 200 ms and more, longer each time.
+      // Start 100 ms before the bar. The other client needs more than 200 ms, and more each time.
       let now = live.session.timeline.beats(at: HostClock.micros()).value
       let away = 4 - (now - 4 * (now / 4).rounded(.down))
       try await live.run(for: Int64(away * 200 - 120 + (away < 0.9 ? 800 : 0)))
@@ -137,7 +139,7 @@ extension JACKHostTests {
     #expect(!watch.last.isRolling)
     live.change { $0.quantum = 4 }
     try await live.run(for: 50)
-    // A peer leaves, and the grid of its session goes with it.
+    // The grid jumps, as when a peer leaves and takes its session's grid with it.
     live.edit { $0.forceBeat(1.5, at: HostClock.micros(), quantum: 4) }
     try await live.run { watch.last.isRolling }
     try await live.run(for: 50)
@@ -204,7 +206,7 @@ extension JACKHostTests {
         watch.collected.contains { $0.frame >= UInt32(beat * 9_600) - 256 && $0.isRolling }
       }
       let first = try #require(watch.seen.first { $0.frame >= UInt32(beat * 9_600) - 256 && $0.isRolling })
-      // At most a beat late, or more if JACK could be asked only too late.
+      // The locate's target is at most a beat late, or more if JACK could be asked only too late.
       #expect(first.frame <= UInt32((beat + 1.5) * 9_600))
       watch.forget()
       try await live.run(for: 150)
@@ -266,7 +268,7 @@ extension JACKHostTests {
       watch.forget()
       return (beat - 4 * (beat / 4).rounded(), live.exchange.report().isQuiet(since: before))
     }
-    // A cycle is 0.027 beats. The control thread asks for the stop, and PipeWire is slow to obey.
+    // A cycle is 0.027 beats long. The control thread asks for the stop, and PipeWire obeys slowly.
     #expect(median(errors) <= 0.1, "\(errors) beats")
     watch.play()
     try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
@@ -309,7 +311,7 @@ extension JACKHostTests {
       try await live.run(for: 25)
     }
     for _ in 0..<3 {
-      // Wait until the error that the ramp left is corrected: no proposal for a moment.
+      // Wait until the error that the ramp left is corrected, so that there is no proposal for a moment.
       var busy = HostClock.micros()
       var told = 0
       try await live.run {
@@ -321,7 +323,8 @@ extension JACKHostTests {
       let before = live.exchange.report()
       watch.forget()
       try await live.run(for: 1_500)
-      // The host's own figures, cycle by cycle, instead of the follower's estimate.
+      // The error is computed from the host's bar and beat in each cycle, and not from the follower's
+      // estimate.
       let late = watch.collected.filter { $0.isRolling && $0.isValid }.map { cycle in
         let age = TestServer.isPipeWire ? Double(cycle.frames) * Self.frame : 0
         let physical = Double(live.host.latencies[.jack]) * Self.frame

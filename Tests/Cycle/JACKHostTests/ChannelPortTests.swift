@@ -65,7 +65,7 @@ extension JACKHostTests {
       }
     }
     #expect(frames > 10_000)
-    // Half a frame is 21 microbeats at 120 BPM. Lost cycles are gaps.
+    // Half a frame is 21 millionths of a beat at 120 BPM. Lost cycles appear as gaps.
     #expect(gaps.count { $0 <= 5 } * 10 >= gaps.count * 8)
   }
 
@@ -98,7 +98,8 @@ extension JACKHostTests {
     try await live.run {
       neighbour.connections(of: "tactus:send_Voice") == (hasMicrophone ? [microphone] : [])
     }
-    // The channel is not received any more, and then again: the remembered connection waits for it.
+    // The channel is not received for a while. The connection is remembered until the channel is received
+    // again.
     live.host.carry([channels[0]])
     try await live.run { !neighbour.ports.contains("tactus:Studio_Drums_l") }
     try await live.run(for: 1_500)

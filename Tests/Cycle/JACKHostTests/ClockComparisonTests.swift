@@ -5,7 +5,8 @@ import Testing
 @testable import JACKHost
 
 @Suite struct ClockComparisonTests {
-  /// A JACK clock `offset` away from Link's that loses `ppm` against it, read with a bracket of 1 µs.
+  /// Readings of a JACK clock that is `offset` away from Link's clock and loses `ppm` against it. A reading
+  /// takes 1 µs.
   private struct Clocks {
     var offset: Double
     var ppm: Double
@@ -66,7 +67,7 @@ import Testing
       let now = 1_000_000_000 + index * 100_000
       comparison.add(
         ClockPair(jack: Micros(Int64(jack)), before: Micros(now), after: Micros(now + 1)))
-      // The error that the audio thread sees just before the next pair.
+      // The error of the map just before the next pair of readings, as the audio thread sees it.
       jack += 100_000 * (1 + (index < 60 ? 10e-6 : 60e-6))
       last = abs((comparison.map.link(fromJACK: Micros(Int64(jack))) - Micros(now + 100_000)).count)
       if index > 8 { worst = max(worst, last) }

@@ -29,7 +29,7 @@ extension JACKHostTests {
       try await live.run { watch.last.isRolling }
       try await live.run(for: Int64(200 + 40 * round))
       let error = late(watch.collected, live)
-      // Our own figure and the other client's.
+      // Our own measurement must agree with that of the other client.
       if live.exchange.report().isQuiet(since: before), !error.isNaN {
         #expect(abs(live.exchange.report().launchError - error) < 700, "start \(round): \(error) us")
         errors.append(error)
@@ -55,7 +55,7 @@ extension JACKHostTests {
       watch.shortenSyncTimeout()
       watch.locate(96_000)
       try await live.run { watch.last.frame == 96_000 }
-      // Half a bar before a bar, as far from it as possible.
+      // Wait until half a bar before a bar line, as far as possible from any bar line.
       let now = live.session.timeline.beats(at: HostClock.micros()).value
       try await live.run(for: Int64((6 - (now - 4 * (now / 4).rounded(.down))) * 400))
       let before = live.exchange.report()
@@ -75,8 +75,8 @@ extension JACKHostTests {
     #expect(sorted[sorted.count / 2] < 1.1 * 256e6 / 48_000, "\(errors) us")
   }
 
-  /// The delay in microseconds of a DAW that counts frames at the session's tempo, against the session's
-  /// bars: the median of the cycles.
+  /// The delay, against the session's bars, of a DAW that counts frames at the session's tempo: the median
+  /// over the cycles, in microseconds.
   private func late(_ cycles: [SeenCycle], _ live: LiveHost) -> Double {
     let period = Double(live.session.timeline.tempo.microsPerBeat)
     let physical = Micros(Int64(live.host.latencies[.jack]) * 1_000_000 / 48_000)

@@ -96,7 +96,7 @@ extension JACKHostTests {
     let count = live.exchange.refusedLatencyCount
     try await live.run(for: 300)
     #expect(live.exchange.refusedLatencyCount == count, "the same is not counted again")
-    // Set again and again: PipeWire 0.3 sometimes loses a change.
+    // The latency is set again and again, because PipeWire 0.3 sometimes loses a change.
     try await live.run {
       neighbour.setPeriods(2)
       return live.host.latencies[.click1] == 512

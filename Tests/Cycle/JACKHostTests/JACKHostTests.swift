@@ -148,7 +148,7 @@ import Testing
       neighbour.connect("tactus:click_2", TestServer.outputs[1])
       neighbour.connect("tactus:pulse", TestServer.outputs[0])
       try await live.run { live.host.connections.count == 3 }
-      // The user cuts one of them; after a second it is forgotten.
+      // The user cuts one of the connections, which is forgotten after a second.
       neighbour.disconnect("tactus:pulse", TestServer.outputs[0])
       try await live.run { live.host.connections.count == 2 }
     }
@@ -242,7 +242,7 @@ import Testing
     _ = try await live.clickErrors(listener, count: 3)
     let cycles = live.exchange.cycleCount
     #expect(jack_set_freewheel(neighbour.handle, 1) == 0)
-    // 107 seconds of audio.
+    // 20,000 cycles are 107 seconds of audio.
     try await live.run { live.exchange.cycleCount > cycles + 20_000 }
     #expect(jack_set_freewheel(neighbour.handle, 0) == 0)
     try await live.run { !live.exchange.isFreewheeling }

@@ -6,9 +6,10 @@ import Testing
 
 @testable import JACKHost
 
-/// One cycle of a listener: its wake-up time, and the frame at which silence ended.
+/// One cycle of a listener, with its wake-up time and the frame at which silence ended.
 struct HeardCycle: BitwiseCopyable, Sendable {
-  /// The server's frame count at the cycle's start, and our wake-up time for it on JACK's clock.
+  /// The server's count of frames at the cycle's start. `woken` is the time on JACK's clock at which we woke
+  /// up for the cycle.
   var frame: UInt32 = 0
   var woken: UInt64 = 0
   var frames: UInt32 = 0
@@ -16,11 +17,10 @@ struct HeardCycle: BitwiseCopyable, Sendable {
   var onset: Int32 = -1
 }
 
-/// Listens to `click_1` or another port. It judges by wall-clock time: after a stall or a new period JACK's
-/// own frame times are wrong for seconds, so the line from frames to time is fitted to the lower bound of the
-/// wake-ups.
+/// Listens to `click_1` or another port. After a stall or a new period JACK's own frame times are wrong for
+/// seconds. So the listener fits the line from frames to time to the lower bound of the wake-ups.
 final class Listener {
-  /// Silent frames after which a click is over.
+  /// The number of silent frames after which a click is over.
   private static let silence = 480
 
   fileprivate struct Ear: ~Copyable {
@@ -32,7 +32,7 @@ final class Listener {
   private let client: JACKClient
   private let ear: UnsafeMutablePointer<Ear>
   private var stretch: [HeardCycle] = []
-  /// Cycles, clicks and gaps in the cycles since `forget`.
+  /// The numbers of cycles, of clicks, and of gaps between cycles since `forget`.
   private(set) var cycleCount = 0, clickCount = 0, lossCount = 0
 
   init(_ server: TestServer, at port: String = "click_1") throws {
@@ -58,14 +58,14 @@ final class Listener {
     (cycleCount, clickCount, lossCount) = (0, 0, 0)
   }
 
-  /// The number of clicks heard since then.
+  /// The number of clicks that were heard since the last call.
   func count() -> Int {
     var count = 0
     while let cycle = ear.pointee.cycles.pop() { if cycle.onset >= 0 { count += 1 } }
     return count
   }
 
-  /// Reads new cycles, and returns when the clicks were due at our input, on JACK's clock.
+  /// Reads new cycles, and returns the times on JACK's clock at which the clicks were due at our input.
   ///
   /// Two lines from frames to time are fitted, under the wake-ups just before and just after a click. If they
   /// differ, the driver stalled in between, and the click may belong to either line. Such clicks are left

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ListenersTests {
   private var listeners = Listeners()
 
-  /// Looks at each of these times, in milliseconds.
+  /// Looks at the port at each of these times, in milliseconds. `areThere`: whether it is connected.
   private mutating func look(_ areThere: Bool, at times: Int64...) -> [Bool] {
     times.map { listeners.haveCome(areThere: areThere, at: Micros($0 * 1000)) }
   }

@@ -18,7 +18,8 @@ final class LiveHost {
   /// The audio thread's proposals, all of which were carried out.
   private(set) var proposals: [Proposal] = []
   private(set) var settings = Settings()
-  /// Times that this machine let more pass between two steps than HostSync expects of a control thread.
+  /// How often more time passed between two steps, on this machine, than HostSync expects of a control
+  /// thread.
   private(set) var pauses = 0
   private let sound = UnsafeMutableBufferPointer<Float>.allocate(capacity: 96)
 
@@ -97,7 +98,8 @@ final class LiveHost {
     edit { $0.setTempo(beatsPerMinute, at: HostClock.micros()) }
   }
 
-  /// The distances of the next clicks, as heard, from the session's beats, in microseconds; late is positive.
+  /// The distances, in microseconds, between the session's beats and the times at which the next clicks are
+  /// heard; positive: the click is late.
   func clickErrors(_ listener: Listener, count: Int) async throws -> [Int64] {
     listener.forget()
     let cycles = exchange.cycleCount

@@ -51,7 +51,7 @@ final class Neighbour {
     context.deallocate()
   }
 
-  /// Meaningless messages to send in each cycle, instead of the note.
+  /// The number of meaningless messages that are sent in each cycle, instead of the note.
   var ticks: Int {
     get { context.pointee.ticks }
     set { context.pointee.ticks = newValue }
@@ -75,7 +75,7 @@ final class Neighbour {
     return range.max
   }
 
-  /// MIDI Start and Stop messages that the machine got.
+  /// The number of MIDI Start messages that the machine got. `stops` is the number of Stop messages.
   var starts: Int { context.pointee.starts }
   var stops: Int { context.pointee.stops }
 

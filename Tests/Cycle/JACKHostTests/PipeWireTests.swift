@@ -42,7 +42,8 @@ import Testing
     }
   }
 
-  /// PipeWire's libjack, at the places that Debian and others use on any architecture.
+  /// The folder of PipeWire's libjack, in the places that Debian and other distributions use on any
+  /// architecture.
   private static var library: String? {
     ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"]
       .map { $0 + "/pipewire-0.3/jack" }

@@ -4,7 +4,7 @@ import TactusTestSupport
 
 /// Measurements on a server are valid only while the server itself keeps time.
 extension JACKHostTests {
-  /// Repeats a measurement until `times` of them were undisturbed by the driver, or gives up on a machine
+  /// Repeats a measurement until the driver has left `times` measurements undisturbed. Gives up on a machine
   /// that is too busy.
   func measure<Value>(
     _ times: Int, of what: String = #function, _ round: (Int) async throws -> (value: Value, isQuiet: Bool)

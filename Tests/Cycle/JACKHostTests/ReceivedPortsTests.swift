@@ -7,7 +7,8 @@ import Testing
 @testable import HostSync
 @testable import JACKHost
 
-/// The ports of a received channel. Their buffers still hold the last audio, as the server leaves it.
+/// The ports of a received channel. At the beginning their buffers hold the last cycle's audio, because the
+/// server does not clear them.
 struct ReceivedPortsTests {
   private static let frames = 64
 

@@ -5,9 +5,9 @@ import Testing
 
 @testable import JACKHost
 
-/// Further values of the tempo and the beat that other clients can read.
+/// The tempo as metadata and the tick's fraction, which other clients can read.
 extension JACKHostTests {
-  /// As jack_transport_link's readers ask for it.
+  /// Reads a property of our client, as programs do that read the properties of jack_transport_link.
   private func property(_ subject: jack_uuid_t, _ key: String = "bpm") -> String? {
     var value: UnsafeMutablePointer<CChar>?
     var type: UnsafeMutablePointer<CChar>?
@@ -69,13 +69,13 @@ extension JACKHostTests {
     live.change { $0.showsFineTicks = true }
     guard !TestServer.isPipeWire else { return }
     try await live.run(for: 100)
-    // Not on a tick. jack2 asks its master again for a new position, or while it rolls.
+    // This frame is not on a tick. jack2 calls its master for a new position, or while the transport rolls.
     live.host.command(.locate(frame: 480_007))
     try await live.run { watch.last.frame == 480_007 && watch.last.fineTick != nil }
     let last = watch.last
     let fine = try #require(last.fineTick)
     #expect(fine > Double(last.tick) && fine < Double(last.tick) + 1)
-    // With the fraction, jack2 ignores such a locate: that is why it is off by default.
+    // If the fraction is shown, jack2 ignores such a locate. So the fraction is not shown by default.
     watch.locateByWhatIsShown(to: 960_000)
     try await live.run(for: 200)
     #expect(watch.last.frame == 480_007)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JACKHost
 
-/// A graph made from text: connections as `output > input`; physical inputs come first.
+/// A graph that is made from text. Physical inputs come first, then connections as `output > input`.
 private struct Drawing: SinkGraph {
   var sinks: [String]
   var cables: [(output: String, input: String)] = []
@@ -81,7 +81,7 @@ private struct Drawing: SinkGraph {
   }
 
   @Test func `a route through more clients than the limit is not followed`() {
-    // tactus itself is one of the clients.
+    // tactus itself counts as one of the clients.
     let most = SinkRule.mostClients - 1
     #expect(
       studio(clientsBehindClick: most).choice() == SinkChoice(reason: .click("click_1"), ports: ["card:1"]))

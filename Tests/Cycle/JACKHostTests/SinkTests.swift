@@ -11,14 +11,14 @@ extension JACKHostTests {
     let live = try LiveHost(server)
     let card = try SoundCard(server, "card", latency: 240)
     let bt = try SoundCard(server, "bt", latency: 9_600)
-    // The click decides.
+    // The sink at which our click is heard counts.
     card.connect("tactus:click_1", to: card.input)
     try await live.run { live.host.latencies[.jack] == 240 }
     #expect(live.host.sinks == SinkChoice(reason: .click("click_1"), ports: [card.input]))
     bt.connect(card.output, to: bt.input)
     try await live.run(for: 2_500)
     #expect(live.host.latencies[.jack] == 240)
-    // A name decides at once, also while it rolls.
+    // A sink that the user names counts at once, even while the transport rolls.
     live.host.command(.play)
     live.change { $0.launch.moment = .now }
     try await live.run { live.exchange.report().isRolling }
@@ -28,7 +28,7 @@ extension JACKHostTests {
     try await live.run { live.host.latencies[.jack] == 240 }
     #expect(live.host.sinks.isNameMissing)
     live.host.wantedSink = ChosenName()
-    // Nor does another program connect, or the click, and move a song.
+    // New connections of the click, or of another program, do not move a song that rolls.
     bt.connect("tactus:click_1", to: bt.input)
     bt.connect(bt.output, to: card.input)
     card.disconnect("tactus:click_1", from: card.input)
@@ -49,7 +49,7 @@ extension JACKHostTests {
     card.connect(bt.output, to: card.input)
     try await live.run { live.host.latencies[.jack] == 240 }
     #expect(live.host.sinks.reason == .programs)
-    // Through a client that passes sound on.
+    // Now the click reaches a sink through a client that passes sound on.
     let neighbour = try Neighbour(server)
     neighbour.connect("tactus:click_1", Neighbour.amplifier)
     neighbour.connect("neighbour:sound", bt.input)

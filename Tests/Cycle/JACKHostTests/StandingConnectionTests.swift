@@ -104,7 +104,7 @@ private struct Board {
     ("a:ab*ba", "a:aba", false),
   ])
   func `a star stands for anything`(pattern: String, name: String, matches: Bool) {
-    // A pattern without a colon is a port of ours: "tactus:*".
+    // A pattern without a colon means our own ports, so `*` stands for `tactus:*`.
     #expect(PortPattern(pattern, client: "tactus").matches(name) == (pattern == "*" ? true : matches))
   }
 

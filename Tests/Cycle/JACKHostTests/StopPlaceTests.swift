@@ -7,7 +7,7 @@ import Testing
 
 @testable import JACKHost
 
-/// Where a stop leaves the transport of a real server. At 300 BPM a beat has 9600 frames.
+/// The place at which a stop leaves the transport of a real server. At 300 BPM a beat has 9600 frames.
 extension JACKHostTests {
   private func rolling(
     _ server: TestServer, _ watch: TransportWatch, leaves place: StopPlace, on moment: LaunchMoment = .now
@@ -38,7 +38,7 @@ extension JACKHostTests {
     try await live.run { !watch.last.isRolling && watch.last.frame == frame }
     try await live.run(for: 100)
     #expect(watch.last.frame == frame && !watch.last.isRolling)
-    // A start right behind a stop begins there, too.
+    // A start right after a stop begins at the place of the stop, too.
     live.host.command(.play)
     try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
     watch.forget()
@@ -51,7 +51,7 @@ extension JACKHostTests {
     try await live.run { !watch.last.isRolling && watch.last.frame == frame }
   }
 
-  /// A song that started at once is off the session's grid.
+  /// With `.now` the song starts at once, off the session's grid.
   @Test(arguments: [LaunchMoment.bar, .now])
   func `a stop on the bar leaves the transport on that bar line`(start: LaunchMoment) async throws {
     let server = try await TestServer()

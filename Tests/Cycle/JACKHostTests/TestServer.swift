@@ -8,23 +8,24 @@ import Testing
 @testable import JACKHost
 
 /// A private JACK server for a test, of the kind whose libjack this process has loaded: jackd with the dummy
-/// driver, or PipeWire if the tests run under `pw-jack`. Only one at a time per process, because of libjack.
+/// driver, or PipeWire if the tests run under `pw-jack`. A process can have only one test server at a time,
+/// because libjack knows one server.
 final class TestServer {
   static var isPipeWire: Bool {
     if case .pipeWire = JACKImplementation.loaded { true } else { false }
   }
 
-  /// Two physical inputs that each of these servers has.
+  /// The two physical inputs that each test server has.
   static let outputs =
     isPipeWire ? ["system:playback_FL", "system:playback_FR"] : ["system:playback_1", "system:playback_2"]
 
-  /// Whether the server may run in real time, as in a lab: then other load on this machine does not disturb
-  /// its cycles.
+  /// Whether the server may run with real-time priority, as in the lab. Then other load on this machine does
+  /// not disturb the server's cycles.
   private static let mayRunRealtime: Bool = {
     let answer = Mutex(false)
     Worker {
       var parameters = sched_param(sched_priority: 10)
-      // Affects this thread only, whatever the call's name says.
+      // This call changes only the calling thread, although its name speaks of the scheduler.
       let may = sched_setscheduler(0, SCHED_FIFO, &parameters) == 0
       answer.withLock { $0 = may }
     }.join()
@@ -32,7 +33,7 @@ final class TestServer {
   }()
 
   let name: String
-  /// The settings of the next start.
+  /// The period and the sample rate with which the server starts next.
   var period = 256
   var rate = 48_000
   private var child: pid_t = 0
@@ -80,7 +81,8 @@ final class TestServer {
     goOn()
   }
 
-  /// The same, on another thread, for a caller that asks jackd something meanwhile and has to wait.
+  /// Stops the server's process for a while, from another thread, so that the caller can ask jackd meanwhile
+  /// and must wait.
   func stalled(milliseconds: UInt32) -> Worker {
     stop()
     return Worker { [child] in
@@ -93,7 +95,7 @@ final class TestServer {
     if Self.isPipeWire {
       setenv("XDG_RUNTIME_DIR", directory, 1)
       setenv("PIPEWIRE_RUNTIME_DIR", directory, 1)
-      // The lab's configuration, but clients may change the period and the rate.
+      // This is the lab's configuration, except that clients may change the period and the rate.
       let words =
         "s/@RATE@/\(rate)/; s/@RATES@/44100 48000/; s/@PERIOD@/\(period)/; s/@LEAST@/32/; s/@MOST@/8192/; s/@REALTIME@//"
       let (template, own) = ("\(Lab.top)/tools/lib/pipewire.conf", "\(directory)/pipewire.conf")

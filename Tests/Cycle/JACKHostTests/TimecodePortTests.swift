@@ -26,7 +26,7 @@ extension JACKHostTests {
     try await live.run { tape.connect("own_tc", "own_lamp") }
     try await live.run(for: 500)
     jack_transport_start(tape.client.handle)
-    // The start waits for a bar, and for the next one if the machine was too busy.
+    // The start waits for a bar, or for the bar after it if the machine was too busy.
     try await live.run { live.host.report.isRolling }
     try await live.run(for: 6_000)
     jack_transport_stop(tape.client.handle)
@@ -46,7 +46,7 @@ extension JACKHostTests {
       if cycle.messageSize == 2 {
         quarters.append((start + Double(cycle.messageFrame), cycle.message[1]))
       } else if cycle.messageSize == 10 {
-        // The place of a standing transport is sent as it is, whatever the port's latency.
+        // For a standing transport, its own place is sent, whatever the port's latency.
         full.append((cycle.isRolling ? start : Double(cycle.transport), (0..<10).map { cycle.message[$0] }))
       }
     }
@@ -54,7 +54,7 @@ extension JACKHostTests {
     var whole = 0, judged = 0
     for frame in reader.frames where places.indices.contains(frame.start) && places[frame.start] >= 0 {
       let (before, end) = (frame.start - 1_920, frame.start + 1_919)
-      // libltc does not know the beginning of a frame that a stall of the server cut, or of the next one.
+      // If a stall of the server cut a frame, libltc does not know where that frame and the next frame begin.
       guard places.indices.contains(before), places.indices.contains(end),
         places[end] - places[before] == Double(end - before)
       else { continue }
@@ -80,9 +80,9 @@ extension JACKHostTests {
       let frame = Int((first.place / 1_920).rounded())
       #expect(frame % 2 == 0 && first.byte & 0xF == UInt8(frame % 25 & 0xF))
     }
-    // As with the frames above, audio that is too late for a cycle is heard in another, or twice.
+    // As with the LTC frames above, data that is too late for a cycle arrives in another cycle, or twice.
     #expect(placed.count * 10 > firsts.count * 9)
-    // The place at which the transport stopped.
+    // The last full frame tells the place at which the transport stopped.
     let last = try #require(full.last)
     let frames = Int(last.place / 1_920)
     #expect(last.bytes == [0xF0, 0x7F, 0x7F, 1, 1, 0x21, 0, UInt8(frames / 25), UInt8(frames % 25), 0xF7])
@@ -96,7 +96,7 @@ private final class Tape {
     var isRolling = false
     var frames: UInt32 = 0
     var samples = InlineArray<256, Float>(repeating: 0)
-    /// At most one arrives in a cycle, since they are 10 ms apart.
+    /// At most one MIDI message arrives in a cycle, since the messages are 10 ms apart.
     var messageFrame: UInt32 = 0
     var messageSize = 0
     var message = InlineArray<10, UInt8>(repeating: 0)

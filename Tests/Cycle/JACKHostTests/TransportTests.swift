@@ -10,7 +10,7 @@ import Testing
 
 /// JACK's transport and the session together, as another client sees them.
 extension JACKHostTests {
-  /// Quantum and tempo are chosen so that a wait takes seconds at most.
+  /// A studio whose quantum and tempo let a wait take only seconds.
   private func studio(_ server: TestServer, tempo: Double, quantum: Double = 4) throws -> LiveHost {
     let live = try LiveHost(server)
     live.change { $0.quantum = quantum }
@@ -19,8 +19,8 @@ extension JACKHostTests {
     return live
   }
 
-  /// Ticks by which the session is ahead of the bar and beat shown for the moment of hearing: between 0 and
-  /// 1, since the tick is rounded down.
+  /// The ticks by which the session is ahead of the shown bar and beat, at the time when the cycle is heard.
+  /// They should be between 0 and 1, since the shown tick is rounded down.
   private func ticksAhead(_ cycles: [SeenCycle], _ live: LiveHost, perBeat: Double = 1, bar: Double = 4)
     -> [Double]
   {
@@ -34,7 +34,7 @@ extension JACKHostTests {
 
   private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
-  /// Starts the song, watched by another client.
+  /// Starts the song. Another client watches the transport.
   private func rolling(_ server: TestServer, _ live: LiveHost) async throws -> TransportWatch {
     let watch = try TransportWatch(server)
     try await live.run { live.standing == .master }
@@ -92,7 +92,7 @@ extension JACKHostTests {
     }
     let tolerance = 60e-6 * 300 / 60 * 1920 + 0.1 + (TestServer.isPipeWire ? 0.5 : 0)
     for ticks in medians { #expect(abs(ticks - 0.5) < tolerance, "\(ticks) ticks") }
-    // Half of the clicks are on a quarter, the others 200 ms from it.
+    // Half of the clicks are on a quarter, and the others are 200 ms from a quarter.
     let errors = try await live.clickErrors(listener, count: 9)
     let off = errors.map { min(abs($0), abs(abs($0) - 200_000)) }.sorted()
     #expect(off[off.count / 2] < 500, "\(errors) µs from a quarter")
@@ -149,7 +149,7 @@ extension JACKHostTests {
     #expect(watch.last.isRolling && held > usual - 1 && held < usual + moves + 1, "held for \(held) s")
   }
 
-  /// An exact start locates the transport to its own place, which was computed for the old one.
+  /// An exact start locates the transport, and its target was computed before the locate came.
   @Test(arguments: [(LaunchMoment.now, Alignment.nearest), (.bar, .exact)])
   func `stop, locate and start given at once are done in order`(
     moment: LaunchMoment, alignment: Alignment
@@ -165,7 +165,8 @@ extension JACKHostTests {
     let standing = watch.collected.drop { $0.isRolling }.prefix { !$0.isRolling }
     let start = try #require(watch.collected[standing.endIndex...].first)
     #expect(start.frame < 24_000)
-    // On PipeWire one cycle stands at frame 0, and the watch cannot see a cycle for which it was too late.
+    // On PipeWire the transport stands at frame 0 for one cycle only, and the watch does not see a cycle for
+    // which it was too late.
     let shown = standing + [start]
     let hasAll = zip(shown, shown.dropFirst()).allSatisfy { $0.number &+ $0.frames == $1.number }
     #expect(!hasAll || standing.contains { $0.frame == 0 }, "\(shown)")
@@ -210,8 +211,8 @@ extension JACKHostTests {
     let live = try studio(server, tempo: 240)
     let watch = try await rolling(server, live)
     watch.forget()
-    // If this thread had to wait for a processor, it set a tempo late for the moment about which the tempo
-    // turns.
+    // If this thread had to wait for a processor, it set a tempo later than the moment from which the tempo
+    // holds.
     var latest = Micros.zero
     for tempo in [120, 60, 187.3] + (0..<47).map({ 60 + Double($0 * 37 % 200) }) {
       let moment = HostClock.micros()
@@ -219,7 +220,7 @@ extension JACKHostTests {
       latest = max(latest, HostClock.micros() - moment)
       try await live.run(for: 30)
     }
-    // The same holds for a cycle that the server ran late.
+    // A cycle that the server ran late shows its tempo late, too.
     func tolerance(_ cycle: SeenCycle) -> Double {
       0.1 + Double(max(latest.count, cycle.late)) / 1e6 * 200 / 60
     }
@@ -228,11 +229,11 @@ extension JACKHostTests {
     #expect(lates[lates.count / 2] < 5_000, "the server was never in time")
     #expect(watch.seen.allSatisfy { $0.isRolling })
     for (cycle, next) in zip(watch.seen, watch.seen.dropFirst()) {
-      // Cycles that the watch missed are missing in its numbers, too.
+      // The cycle numbers show whether the watch missed cycles.
       let passed = next.number &- cycle.number
       if passed == cycle.frames { #expect(next.frame == cycle.frame + cycle.frames) }
-      // A tempo turns about the moment when it is set, some 16 ms before the shown beat is heard. The
-      // session's beat may move by that much and no more.
+      // The tempo changes at the moment when it is set, some 16 ms before the shown beat is heard. So the
+      // beat may move by 16 ms at the difference of tempos, and no more.
       let moved = next.beats - cycle.beats - Double(passed) / 48_000 * cycle.beatsPerMinute / 60
       #expect(abs(moved) < tolerance(next), "\(latest) late; \(cycle) \(next)")
     }
@@ -274,7 +275,8 @@ extension JACKHostTests {
       try await live.run(for: 40)
       let report = live.exchange.report()
       let boundary = (report.sessionBeat - report.songBeat) / quantum
-      // A start that was moved on too late: the other client was ready before this thread asked JACK.
+      // The start was moved to the next boundary too late: the other client was ready before this thread
+      // asked JACK.
       let isOvertaken = report.movedLaunches > before.movedLaunches && live.pauses > hadPauses
       if abs(boundary - boundary.rounded()) < 0.001 {
         judged += 1
@@ -343,7 +345,7 @@ extension JACKHostTests {
     try await live.run { live.standing == .master }
     try await live.run { watch.last.beatsPerMinute == 120 }
 
-    // The same while the server stalls for longer than it may take to answer.
+    // Another master must also stay if the server stalls for longer than it may take to answer.
     watch.takeTimebase(tempo: 77)
     try await live.run { live.standing == .follower }
     let stalled = server.stalled(milliseconds: 700)

@@ -10,10 +10,11 @@ import Testing
 
 /// One cycle as JACK shows it to any client.
 struct SeenCycle: BitwiseCopyable, Sendable {
-  /// The server's count of frames at the cycle's start, and JACK's time for it.
+  /// The server's count of frames at the cycle's start. `due` is JACK's time for that frame.
   var number: UInt32 = 0
   var due: UInt64 = 0
-  /// Microseconds from then until the callback ran: a server that stood still catches up.
+  /// The microseconds from `due` until the callback ran. They grow when a server catches up after it stood
+  /// still.
   var late: Int64 = 0
   var frames: UInt32 = 0
   var state: UInt32 = 0
@@ -27,7 +28,8 @@ struct SeenCycle: BitwiseCopyable, Sendable {
 
   var isRolling: Bool { state == JackTransportRolling.rawValue }
   var isStarting: Bool { state == JackTransportStarting.rawValue }
-  /// Beats since 1|1|0. The tick is rounded down, so the true value is up to a tick later.
+  /// The beats since bar 1, beat 1, tick 0. The tick is rounded down, so the true value is up to a tick
+  /// greater.
   var beats: Double {
     Double(bar - 1) * Double(beatsPerBar) + Double(beat - 1) + Double(tick) / ticksPerBeat
   }
@@ -39,7 +41,7 @@ final class TransportWatch {
   fileprivate struct ChunkPlacement: ~Copyable {
     let client: OpaquePointer
     let cycles = SPSCQueue<SeenCycle>(capacity: 1 << 15)
-    /// Cycles that the client takes to get ready.
+    /// The number of cycles that the client takes to get ready.
     let hold = Atomic<Int>(0)
     let tempo = Atomic<UInt64>((100.0).bitPattern)
     let ticks = Atomic<Int>(960)
@@ -109,13 +111,13 @@ final class TransportWatch {
     jack_transport_reposition(client.handle, &position)
   }
 
-  /// The tempo that it shows as timebase master; a change keeps the bar and beat.
+  /// The tempo that the watch shows as timebase master. A change of the tempo keeps the bar and beat.
   var tempo: Double {
     get { Double(bitPattern: seat.pointee.tempo.load(ordering: .relaxed)) }
     set { seat.pointee.tempo.store(newValue.bitPattern, ordering: .relaxed) }
   }
 
-  /// Becomes timebase master, in place of any other; counts bars of four from frame 0.
+  /// Becomes timebase master in place of any other client, and counts bars of four beats from frame 0.
   func takeTimebase(tempo: Double, ticks: Int = 960, conditionally: Bool = false) {
     self.tempo = tempo
     seat.pointee.ticks.store(ticks, ordering: .relaxed)
@@ -150,8 +152,8 @@ final class TransportWatch {
     let state = jack_transport_query(seat.pointee.client, &position)
     var start: UInt32 = 0, current: UInt64 = 0, next: UInt64 = 0, period: Float = 0
     jack_get_cycle_times(seat.pointee.client, &start, &current, &next, &period)
-    // PipeWire shows a late client the driver's present cycle; if the driver moved on during this call, the
-    // values belong to two cycles.
+    // PipeWire shows a late client the driver's present cycle. If the driver moved on during this call, the
+    // values belong to two different cycles, and are discarded.
     guard jack_last_frame_time(seat.pointee.client) == number else { return }
     let cycle = SeenCycle(
       number: number, due: current,

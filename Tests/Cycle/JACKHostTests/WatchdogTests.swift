@@ -18,7 +18,8 @@ private struct Watch {
     for _ in 0..<milliseconds / 20 { look(after: 20_000) }
   }
 
-  /// `plays`: whether the audio thread keeps running meanwhile.
+  /// Looks at the server after `micros` microseconds. `plays`: whether the audio thread keeps running
+  /// meanwhile.
   mutating func look(after micros: Int64, plays: Bool = true) {
     now = now + Micros(micros)
     if plays, !isServerStopped { cycles &+= UInt(Double(micros) / cycle) }

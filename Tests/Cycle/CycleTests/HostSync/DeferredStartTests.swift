@@ -101,7 +101,7 @@ struct StandingStartTests {
     }
   }
 
-  /// These settings are recommended for a session with Qtractor.
+  /// These are the settings of the session `qtractor` (docs/launching.md).
   @Test(arguments: [64, 256, 1024] as [UInt32])
   func `JACK's own negative offset does not lengthen its time of starting`(period: UInt32) throws {
     var cycles: [Int] = []

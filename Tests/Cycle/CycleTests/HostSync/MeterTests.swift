@@ -28,7 +28,7 @@ struct MeterTests {
     return studio
   }
 
-  /// A song whose meter changes at each of these beats, played to `end`.
+  /// A studio in which a song's meter changes at each of these beats, played up to the beat `end`.
   private static func song(_ changes: [(beat: Double, meter: Meter)], to end: Double) -> Studio {
     let studio = Studio()
     studio.settings.click.when = .rolling
@@ -41,12 +41,12 @@ struct MeterTests {
     return studio
   }
 
-  /// The song's beats of the accents that were heard.
+  /// The song's beats at which accents were heard.
   private static func accents(_ studio: Studio) -> [Double] {
     beats(studio.clicks.filter { $0.value == 1 }, studio)
   }
 
-  /// Beats, rounded to a thousandth.
+  /// The song's beats of these onsets, rounded to a thousandth.
   private static func beats(_ onsets: [Studio.Onset], _ studio: Studio) -> [Double] {
     onsets.map { (1000 * (studio.beat(at: $0.heard) - origin(studio))).rounded() / 1000 }
   }
@@ -66,7 +66,7 @@ struct MeterTests {
     let before = studio.sync.bbt(nextFrame: studio.transport.frame)
     #expect(before?.bar == 3 && before?.beat == 4 && before?.beatsPerBar == 4)
     Self.play(studio, toBeat: 20.5, frames: frames)
-    // Three bars of four, then one of seven.
+    // Three bars of four beats have passed, then one bar of seven.
     let after = studio.sync.bbt(nextFrame: studio.transport.frame)
     #expect(after?.bar == 5 && after?.beat == 2 && after?.beatsPerBar == 7)
     #expect(after?.barStartTick == 19.0 * 1920)
@@ -133,9 +133,11 @@ struct MeterTests {
     studio.settings.meter = Self.seven
     Self.play(studio, toBeat: 9.2, frames: frames)
     let rolling = studio.sync.bbt(nextFrame: studio.transport.frame)
-    // Two bars of four quarters, then slightly more than 1.2 beats: the third eighth.
+    // Two bars of four quarters have passed, and then slightly more than 1.2 beats, which is in the third
+    // eighth.
     #expect(rolling?.bar == 3 && rolling?.beat == 3 && rolling?.beatsPerBar == 7 && rolling?.beatType == 8)
-    // All earlier bars in eighths, because a client assumes one length of beats.
+    // `barStartTick` counts all earlier bars in eighths, because a client assumes that all beats have one
+    // length.
     #expect(rolling?.barStartTick == 16.0 * 1920 && rolling?.beatsPerMinute == 240)
     Self.play(studio, toBeat: 12, frames: frames)
     studio.settings.meter = Meter()
@@ -206,7 +208,7 @@ struct MeterTests {
     studio.play(seconds: 3.2)
     studio.transport.state = .starting
     Self.play(studio, toBeat: 14.2)
-    // Play was pressed on beat 6.4. The count-in is a bar of its own.
+    // Play was pressed on beat 6.4. The count-in takes one more bar.
     #expect(Self.origin(studio) == 10.5)
     let counted = Self.beats(studio.clicks, studio).filter { $0 < 0 }
     #expect(counted == Array(stride(from: -3.5, to: 0, by: 0.5)))
@@ -217,7 +219,7 @@ struct MeterTests {
     for (number, clock) in clocks.enumerated() {
       #expect(abs(studio.beat(at: clock.heard) - 10.5 - Double(number) / 24) < 0.0001)
     }
-    // 84 a bar.
+    // A bar has 84 clock messages.
     #expect(clocks.count { studio.beat(at: $0.heard) < 10.5 + 7 - 0.01 } == 168)
     func pulses(_ place: Int) -> [Double] {
       Self.beats(studio.rackEdges[place].filter { $0.value > 0 }, studio).filter { $0 > -0.01 }
@@ -242,7 +244,8 @@ struct MeterTests {
         studio.transport.frame = 0
         while studio.transport.frame < 84_000 { studio.play(240) }
       }
-      // The song was entered at once, as the host did; 84000 frames later the host enters it again.
+      // The song was entered at once, at the host's place. 84000 frames later the host's loop enters it
+      // again.
       #expect(abs(from - beat) < 0.02)
       let accents = studio.clicks.filter { $0.value == 1 }.map {
         (2 * studio.beat(at: $0.heard)).rounded() / 2

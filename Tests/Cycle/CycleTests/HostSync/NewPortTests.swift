@@ -4,8 +4,8 @@ import Testing
 
 /// A new port needs a case of `Port`, its names in patchbays and in the table of commands, and a line that
 /// renders it. A new kind of output that users can add needs four files: its cases, its renderer, the rack
-/// that plays it, and its rows. The compiler gets the sources with these lines added, and must not require
-/// more.
+/// that plays it, and its rows. The compiler gets the sources with these lines added, and must accept them
+/// without further changes.
 struct NewPortTests {
   private static let script = """
     cd "$1" && cp -r "$2/Sources/Cycle/TactusChoices" "$2/Sources/Cycle/HostSync" "$2/Sources/Cycle/JACKHost" \\

@@ -3,29 +3,30 @@ import Testing
 
 @testable import HostSync
 
-/// Clocks as they come over a cable, with one oddity among them once the loop has settled.
+/// MIDI clock messages as they come over a cable. Once the loop has settled, there is one oddity among them.
 private struct Cable {
   enum Oddity: Sendable, CustomTestStringConvertible {
     case nothing
-    /// The master pauses for a share of a clock and goes on as before; negative: it skips that share.
+    /// The sender pauses for this share of the time between two messages, and then goes on as before;
+    /// negative: it skips that share.
     case pause(Double)
     case lost(Int)
-    /// A surplus clock, at this share of the way from the one before it to the next.
+    /// There is a surplus message, at this share of the way from the message before it to the next.
     case doubled(Double)
-    /// A single clock is late.
+    /// A single message is late.
     case late(Double)
 
     var testDescription: String { "\(self)" }
   }
 
   var tempo: Double
-  /// The largest random delay of a clock, and the length of the USB frame at whose end it is handed over, in
-  /// microseconds.
+  /// The largest random delay of a message, in microseconds. `usbFrame` is the length of the USB frame at
+  /// whose end a message is handed over.
   var jitter = 0.0
   var usbFrame = 0.0
   var dice: Dice
   var loop = ClockLoop()
-  /// The time of the next clock, and the number of earlier ones.
+  /// The time of the next message. `sent` is the number of earlier messages.
   var time: Double
   var sent = 0
 
@@ -40,13 +41,13 @@ private struct Cable {
 
   var period: Double { 2.5e6 / tempo }
 
-  /// The distance of the loop's count from the number of clocks that were sent.
+  /// The distance of the loop's count from the number of messages that were sent.
   var lostCount: Double { loop.beat(at: time + jitter / 2 + usbFrame / 2) * 24 - Double(sent) }
 
   private mutating func send(_ late: Double = 0) {
     var due = time + late + Double.random(in: 0..<1, using: &dice) * jitter
     if usbFrame > 0 { due = (due / usbFrame).rounded(.up) * usbFrame }
-    // Events come at whole frames of 48 kHz.
+    // JACK hands messages over at whole frames of 48 kHz.
     loop.clock(at: (due * 0.048).rounded(.up) / 0.048)
   }
 
@@ -55,7 +56,7 @@ private struct Cable {
     time += period
   }
 
-  /// The largest error of the tempo meanwhile.
+  /// Runs the cable, and returns the largest error of the loop's tempo meanwhile.
   @discardableResult
   mutating func run(seconds: Double) -> Double {
     var worst = 0.0
@@ -106,7 +107,7 @@ private struct Cable {
           cable.play(oddity)
           let worst = cable.run(seconds: 4)
           let note: Comment = "\(tempo) BPM, jitter \(jitter) and \(usbFrame) us, seed \(seed)"
-          // The hysteresis of `ClockIn`, and half as much.
+          // The bound is one and a half times the hysteresis of `ClockIn`.
           #expect(worst <= 0.12, note)
           #expect(abs(cable.lostCount) < 0.1, note)
           #expect(cable.loop.state == .locked, note)

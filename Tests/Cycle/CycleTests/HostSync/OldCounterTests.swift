@@ -5,9 +5,9 @@ import Testing
 
 @testable import HostSync
 
-/// Long runs: counters just before they wrap, and counters that ran for half a day.
+/// Long runs, in which counters wrap or have run for half a day.
 struct OldCounterTests {
-  /// JACK's frame counter wraps after 24.9 hours at 48 kHz, the transport's as well.
+  /// JACK's frame counter and the transport's frame wrap after 24.9 hours at 48 kHz.
   @Test func `the server's and the transport's frames may wrap while it plays`() {
     for (counter, place) in [(20_000, 30_000), (300, 20_000), (30_000, 0), (0, 100)] as [(UInt32, UInt32)] {
       let studio = Studio(tempo: 120)
@@ -57,7 +57,7 @@ struct OldCounterTests {
     watch.read(ours)
     for cycle in 0..<100_000 {
       watch.read(BBT(song: .zero, meter: Meter(), beatsPerMinute: 93))
-      // For three cycles after ours it may be an old position.
+      // For three cycles after our own position, the shown position may still be an old one.
       guard watch.isForeign == (cycle >= 3) else {
         Issue.record("cycle \(cycle)")
         return
@@ -92,7 +92,7 @@ struct OldCounterTests {
     #expect(step(lag: 20_000, frame: 480_000))
     #expect(!step(lag: 44_739e6, frame: 480_000))
     #expect(!step(lag: -44_739e6, frame: .max - 1_000_000))
-    // The frame counter ends before that place.
+    // The place at which to correct lies beyond the largest frame number.
     #expect(!step(lag: 60_000_000, frame: .max - 1_000_000))
   }
 }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import HostSync
 
-/// Inputs of one cycle are gone in the next, although the audio thread keeps its memory.
+/// The inputs of one cycle must not act in the next cycle, although the audio thread keeps its memory.
 struct OneCycleTests {
-  /// Plays cycles with a sequencer's clock at 120 BPM: one every 1000 frames.
+  /// Plays cycles with a sequencer's clock at 120 BPM, which is a clock message every 1000 frames.
   private func playClock(_ studio: Studio, seconds: Double) {
     let end = studio.frame + Int(seconds * 48_000)
     while studio.frame < end {

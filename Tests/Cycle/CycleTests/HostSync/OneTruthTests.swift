@@ -30,7 +30,7 @@ struct OneTruthTests {
       studio.transport.state = .rolling
       play(100)
       #expect(abs(studio.report.foreignTempo - 120) < 1e-9, "\(lead)")
-      // A locate shows nothing for a cycle; the master is the same.
+      // At a locate nothing is shown for a cycle, but the master stays the same.
       studio.transport.bbt = nil
       studio.play(256)
       #expect(studio.report.foreignTempo == 0)
@@ -119,7 +119,7 @@ struct OneTruthTests {
     studio.settings.meter = Self.seven
     while studio.report.songBeat < 9 { studio.play(256) }
     #expect(!studio.report.showsOther)
-    // JACK does not call the master of a standing transport.
+    // JACK does not call the timebase master while the transport stands.
     studio.isMaster = false
     studio.transport.state = .stopped
     studio.play(256)
@@ -130,7 +130,7 @@ struct OneTruthTests {
       studio.play(256)
       return shown
     }
-    // Slightly more than 9 beats are 18 eighths.
+    // The song is slightly past beat 9, which is 18 eighths.
     let shown = ask()
     #expect(shown?.bar == 3 && shown?.beat == 5 && shown?.beatsPerBar == 7)
     #expect(!studio.report.showsOther)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import HostSync
 
-/// An output that becomes another kind at the same port: it must not read memory of the former kind again.
+/// An output that becomes another kind at the same port must not read memory of its former kind again.
 struct OtherKindTests {
-  /// The control thread's store of click sounds, with an allocator that marks what it frees. A bank is freed
+  /// The control thread's store of click sounds, with an allocator that marks freed memory. A bank is freed
   /// as soon as the report allows it.
   private final class Shelf {
     static let freed: Float = 1e9
@@ -21,7 +21,7 @@ struct OtherKindTests {
     private var banks: [Bank] = []
     private var freedBanks: [Bank] = []
     private var number: UInt32 = 0
-    /// More than `ClickSound` has cases.
+    /// The number of sounds in a bank, which is greater than the number of cases of `ClickSound`.
     private static let sounds = 8
 
     func put(into studio: Studio) {
@@ -76,7 +76,7 @@ struct OtherKindTests {
     let shelf = Shelf()
     shelf.put(into: studio)
     studio.rack = [Self.output(.click)]
-    // A voice sounds for 50 ms, and clicks are 31 ms apart, so a voice sounds at any time.
+    // A voice sounds for 50 ms, and clicks are 31 ms apart, so there is always a voice that sounds.
     studio.play(seconds: 1.01)
     #expect(loudest(studio) > 0.1)
     studio.rack[0].settings = Self.settings(.pulse)
@@ -104,7 +104,7 @@ struct OtherKindTests {
     let audio: [OutputKind] = [.click, .click, .pulse, .run, .reset, .ltc]
     for _ in 0..<300 {
       let place = Int.random(in: 0..<4, using: &dice)
-      // A change of the port's type makes another output; with the same type the output may keep its port.
+      // If the port's type changes, it is another output. With the same type the output may keep its port.
       if Int.random(in: 0..<8, using: &dice) == 0 {
         numbers += 1
         studio.rack[place] = Self.output(

@@ -6,7 +6,8 @@ import Testing
 
 @testable import HostSync
 
-/// An output that rests while it has nothing to do plays the same as one that is rendered in each cycle.
+/// An output that rests while it has nothing to do must play the same as an output that is rendered in each
+/// cycle.
 struct IdleTests {
   private static let kinds: [OutputKind] = [.clock, .pulse, .reset, .run, .click, .ltc, .mtc]
 
@@ -57,8 +58,8 @@ struct IdleTests {
     settings.clock?.when = .always
     studio.rack = [OutputSlot(number: 1, settings: settings)]
     studio.play(seconds: 1, frames: 64)
-    // Without a new revision, which is an error elsewhere. Each cycle that renders the output sends a program
-    // change.
+    // The requests below change no revision, so they do not end the output's rest (elsewhere that would be an
+    // error). Each cycle that renders the output sends a program change.
     studio.keepsRevisions = true
     for _ in 0..<1_500 {
       studio.rack[0].settings.programs?.ask(for: 1, channel: 0)
@@ -77,7 +78,7 @@ struct IdleTests {
     }
   }
 
-  /// A random event that an audio cycle can meet, for both studios.
+  /// A random event that an audio cycle can meet, as a change that is made to both studios.
   private static func accident(frames: UInt32, _ rack: inout [OutputSlot], _ dice: inout Dice) -> (Studio) ->
     Void
   {

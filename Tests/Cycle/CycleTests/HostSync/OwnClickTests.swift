@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// Clicks at the user's own outputs: the drummer's differs from the audience's.
+/// Clicks at the user's own outputs. For example, a drummer's click may differ from the standard click.
 struct OwnClickTests {
   private static func click(
     _ number: UInt32, offset: Micros = .zero, _ change: (inout OutputSettings) -> Void = { _ in }
@@ -18,7 +18,7 @@ struct OwnClickTests {
     return OutputSlot(number: number, settings: settings, offset: offset, latency: 256)
   }
 
-  /// Beats and levels of the clicks at this output.
+  /// The beats and levels of the clicks at this output.
   private func hits(_ studio: Studio, at place: Int) -> [(beat: Double, level: Float)] {
     studio.rackEdges[place].filter { $0.value != 0 }.map { (studio.beat(at: $0.heard), $0.value) }
   }
@@ -76,8 +76,8 @@ struct OwnClickTests {
     while !studio.report.isRolling, studio.due < 1e9 + 60e6 { studio.play(256) }
     studio.play(seconds: 2)
     let start = try #require(studio.clicks.first.map { studio.beat(at: $0.heard).rounded() })
-    // A click that is on sounds while the song waits, but only an output with its own count-in begins bars
-    // before.
+    // A click that is on sounds while the song waits. Only an output with its own count-in begins whole bars
+    // before the song.
     let drummer = hits(studio, at: 0).map { Int($0.beat.rounded()) }
     let song = Int((studio.report.sessionBeat - studio.report.songBeat).rounded())
     #expect(drummer.first == song - Int(bars) * 4)
@@ -101,7 +101,7 @@ struct OwnClickTests {
     studio.settings.click.isOn = false
     studio.bank.builtIn = UnsafePointer(banks)
     studio.rack = [Self.click(1) { $0.click?.sound = .bell }]
-    // Until after beat 1.
+    // Half a second ends just after beat 1.
     studio.play(seconds: 0.51)
     #expect(studio.rackEdges[0].filter { $0.value != 0 }.allSatisfy { $0.value == 0.125 })
     studio.bank.number = 2

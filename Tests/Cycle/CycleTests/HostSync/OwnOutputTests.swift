@@ -92,14 +92,14 @@ struct OwnOutputTests {
     func programs(_ place: Int) -> [[UInt8]] {
       studio.rackMessages[place].map(\.event).filter { $0.count == 2 }.map { [$0.byte(0), $0.byte(1)] }
     }
-    // Only the last request of each channel.
+    // Only the last request of each channel was sent.
     #expect(programs(0) == [[0xC0, 127], [0xC9, 4]] && programs(1).isEmpty)
     studio.play(seconds: 2, frames: 256)
     #expect(programs(0).count == 2)
     studio.rack[0].settings.programs?.ask(for: 4, channel: 9)
     studio.play(256)
     #expect(programs(0).last == [0xC9, 4] && programs(0).count == 3)
-    // A slot that is replaced knows of no requests, and nothing is sent for that.
+    // A replaced slot has no requests, so no message is sent.
     studio.rack[0].settings.programs = Programs()
     studio.play(seconds: 1, frames: 256)
     #expect(programs(0).count == 3)
@@ -125,7 +125,8 @@ struct OwnOutputTests {
     for (place, clock) in playEight(tempo: tempo, frames: frames, arming: [2, 5]).enumerated() {
       let clocks = clock.filter { $0.status == MIDI.clock }
       #expect(clocks.count > 24 * 25)
-      // Messages that were sent ahead of a change, by offset and latency, are corrected within this time.
+      // Because of offset and latency, some messages were sent before a change that they should have
+      // followed. Within 150 ms this is corrected.
       let judged = clocks.filter { $0.sinceChange > 150_000 }
       #expect(judged.count * 10 > clocks.count * 7)
       for one in judged {
@@ -147,7 +148,7 @@ struct OwnOutputTests {
       let at = try #require(heard[place].firstIndex { $0.status == MIDI.start })
       let first = heard[place][(at + 1)...].first { $0.status == MIDI.clock }
       let beat = try #require(first).beat
-      // The song began at beat 3, the nearest.
+      // The song began at beat 3, the nearest beat.
       #expect(abs(beat - beat.rounded()) < 1e-3)
       #expect((Int(beat.rounded()) - 3) % 4 == 0 && beat > 8)
     }
@@ -173,8 +174,7 @@ struct OwnOutputTests {
     #expect(with[3].map(\.event) != without[3].map(\.event))
   }
 
-  /// The count of connections wraps. `UInt32.max` stands for a night in which a cable fell out again and
-  /// again.
+  /// The count of connections wraps, so the test also begins with a count of `UInt32.max`.
   @Test(arguments: [0, UInt32.max])
   func `a receiver that connects in a song gets its place and all clocks`(
     earlier: UInt32
@@ -204,7 +204,7 @@ struct OwnOutputTests {
     }
   }
 
-  /// Its cable was out, or its server gone, when Stop was sent.
+  /// The receiver's cable was out, or the server was gone, when Stop was sent.
   @Test(arguments: [true, false], [RunsWhen.always, .rolling])
   func `a receiver that reconnects after a song gets one missed Stop`(
     isAfterAnother: Bool, when: RunsWhen
@@ -301,7 +301,8 @@ struct OwnOutputTests {
     let grid = Grid(studio.timeline)
     let receiver = MIDIClockTests.Receiver(studio.rackMessages[0])
     #expect(receiver.continues == 1 && receiver.counted.count > 3 * Int(perBeat))
-    // Frame 100001 is beat 4.17. The session is at beat 2.6, so the song began on beat -2 or -1.
+    // Frame 100001 is beat 4.17. The session is at beat 2.6, so the song's beat 0 is at the session's beat -2
+    // or -1.
     let origin = Double(Int(grid.beat(at: receiver.counted[0].heard) - 4))
     for (place, heard) in receiver.counted {
       let exact = grid.beat(at: heard) * Double(perBeat)
@@ -334,7 +335,8 @@ struct OwnOutputTests {
     #expect(commands.map(\.event.status) == [MIDI.start])
     let start = try #require(commands.first)
     let first = try #require(studio.rackMessages[0].first { $0.heard > start.heard })
-    // Song beat 2.5 is at session beat 3: the song began at beat 0 or 1, and its bars follow from that.
+    // The song's beat 2.5 is at the session's beat 3, so the song's beat 0, and with it a bar line, is at
+    // beat 0 or 1.
     let beat = Grid(studio.timeline).beat(at: first.heard)
     #expect(abs(beat - beat.rounded()) < 1e-3 && (beat.rounded() == 4 || beat.rounded() == 5))
     #expect(
@@ -351,7 +353,7 @@ struct OwnOutputTests {
     studio.rack[0] = Self.clock(2)
     let before = studio.rackMessages[0].count
     studio.play(seconds: 2)
-    // The new output joins the song in place: song position and Continue.
+    // The new output joins the song at its present place, with a song position and Continue.
     let commands = studio.rackMessages[0].dropFirst(before).filter { $0.event.status != MIDI.clock }
     #expect(commands.map(\.event.status) == [MIDI.songPosition, MIDI.resume])
     #expect(studio.sync.clockFigures(at: 0).sent < 100)
@@ -425,7 +427,7 @@ struct OwnOutputTests {
       let rises = studio.rackEdges[0].filter { $0.value > 0 }.map(\.frame)
       let starts = studio.rackEdges[1].filter { $0.value > 0 }.map(\.frame)
       #expect(starts.count == 2 && rises.contains(starts[0]) && rises.contains(starts[1]))
-      // 6 seconds are 24 beats, 6 bars.
+      // Six seconds are 24 beats or 6 bars.
       let between = rises.filter { $0 < starts[1] }
       let expected = bars == 0 ? 1 : 6 / bars
       #expect((expected...expected + 1).contains(between.count), "\(between)")
@@ -440,7 +442,7 @@ struct OwnOutputTests {
     for _ in 0..<12 { _ = studio.clock.idealCycle(frames: 256) }
     studio.play(seconds: 2)
     let figures = studio.sync.clockFigures(at: 0)
-    // 64 ms are three clocks.
+    // The lost 64 ms hold three clock messages.
     #expect((1...8).contains(figures.madeUp) && figures.jitter > 1000)
     #expect(abs(Int(figures.sent) - 48 * 4 - 3) <= 2)
   }

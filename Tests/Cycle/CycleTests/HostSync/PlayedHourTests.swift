@@ -7,8 +7,8 @@ import Testing
 @testable import HostSync
 
 /// An hour of music, in two halves, with all disturbances of time: periods of any size, tempo ramps and
-/// steps, and corrections of the session's clock by up to 2 ms either way. At 8 kHz, because only beats are
-/// judged; 1365 frames there are as long as 8192 frames at 48 kHz.
+/// steps, and corrections of the session's clock by up to 2 ms either way. The sample rate is 8 kHz, because
+/// only beats matter. At that rate 1365 frames are as long as 8192 frames at 48 kHz.
 struct PlayedHourTests {
   @Test(arguments: campaign([1, 2] as [UInt64]))
   func `every beat has one click and every 24th one clock`(seed: UInt64) {
@@ -33,7 +33,7 @@ struct PlayedHourTests {
         studio.timeline.timeOrigin = studio.timeline.timeOrigin + Micros(correction)
       default: break
       }
-      // A ramp moves towards the target by at most 4 % a time.
+      // A ramp moves the tempo towards the target by at most 4 % at a time.
       if abs(target - tempo) > 0.01, Int.random(in: 0..<5, using: &dice) == 0 {
         tempo = min(tempo * 1.04, max(tempo / 1.04, target))
         studio.setTempo(tempo)
@@ -41,7 +41,8 @@ struct PlayedHourTests {
     }
     let beats = Int(studio.report.sessionBeat)
     #expect(beats > 10_000)
-    // Judged by order alone: a receiver that counts clicks or clocks is where the session is.
+    // Only order and number count: a receiver that counts clicks or clock messages must be at the session's
+    // place.
     #expect(abs(studio.clicks.count - beats) <= 1)
     #expect(studio.clicks.enumerated().allSatisfy { $1.value == (($0 + 1) % 4 == 0 ? 1 : 0.5) })
     #expect(abs(studio.messages.count - Int(studio.report.sessionBeat * 24)) <= 12)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import HostSync
 
-/// Proposals of the audio thread arrive, with any other proposals of that cycle, and however late the reader
-/// comes.
+/// Proposals of the audio thread reach the network thread, whatever else is proposed in the same cycle, and
+/// however late the thread reads.
 struct ProposalTests {
   /// A studio that a sequencer leads; its clock begins at 90 BPM.
   private func led(press: Int?) -> (first: Int?, told: [Proposal]) {
@@ -56,13 +56,14 @@ struct ProposalTests {
     studio.play(seconds: 1)
     studio.refusesProposals = false
     studio.play(256)
-    // The newest of each kind. The session never got that start.
+    // The newest proposal of each kind is left. The session never got the start that was proposed before.
     #expect(studio.proposals.map(\.change) == [.tempo(131), .playing(false)])
     studio.play(256)
     #expect(studio.proposals.isEmpty)
   }
 
-  /// On a busy machine several proposals are taken at once, and the last may restore the state before them.
+  /// On a busy machine several proposals are taken at once, and the last proposal may restore the state from
+  /// before the first.
   @Test func `switching on and off again is two changes`() throws {
     let timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)
     let start = ClientStartStop(isPlaying: true, time: Micros(8), timestamp: .zero)
@@ -85,7 +86,7 @@ struct ProposalTests {
       }
     }
     #expect(state.isPlaying && abs(state.tempo - 120) < 0.001)
-    // Also within one microsecond.
+    // Two changes within one microsecond must have different timestamps, too.
     let stamps = [false, true].map {
       state.apply(Proposal(.playing($0), at: Micros(9)), at: Micros(300))?.startStop?.timestamp
     }

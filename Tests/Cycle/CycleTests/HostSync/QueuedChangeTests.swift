@@ -5,9 +5,11 @@ import Testing
 
 @testable import HostSync
 
-/// A change of tempo and meter that waits for its beat, and outputs that must know it before.
+/// A change of tempo and meter that waits for its beat, and outputs that must know the change before that
+/// beat.
 struct QueuedChangeTests {
-  /// A song that rolls from the session's beat 0. Its true times are computed here, without `Grid`.
+  /// A song that rolls from the session's beat 0. `Plan` computes the song's true times itself, without
+  /// `Grid`.
   private struct Plan {
     var from = 120.0
     var to: Double
@@ -27,7 +29,8 @@ struct QueuedChangeTests {
     }
     var change: QueuedChange { QueuedChange(at: Beats(line), tempo: Tempo(to), meter: meter) }
 
-    /// Carries out the change as the program does: the session's tempo from the line on, and the choice.
+    /// Carries out the change as the program does. The session's tempo changes from the bar line on, and the
+    /// choice of the meter changes.
     func carryOut(_ studio: Studio) {
       var state = SessionState(
         timeline: studio.timeline,
@@ -38,7 +41,7 @@ struct QueuedChangeTests {
       studio.settings.queued = nil
     }
 
-    /// Plays to a time, and carries the change out this long after the line.
+    /// Plays until the time `end`, and carries out the change `late` microseconds after the bar line.
     func play(_ studio: Studio, until end: Double, frames: UInt32, late: Double, each: () -> Void = {}) {
       while studio.clock.nextDue < end {
         if studio.settings.queued != nil, studio.clock.nextDue > lineTime + late { carryOut(studio) }
@@ -75,7 +78,8 @@ struct QueuedChangeTests {
       let song = studio.report.sessionBeat - studio.report.songBeat
       let beat = plan.beat(at: next) - song
       let isNew = next >= plan.lineTime
-      // The line is rounded: a cycle that begins within a microsecond of it may show either.
+      // The bar line's time is rounded, so a cycle that begins within two microseconds of it may show the old
+      // or the new values.
       guard abs(next - plan.lineTime) > 2 else { return }
       #expect(abs(shown.tempo - (isNew ? plan.to : plan.from)) < 0.01, "\(beat)")
       #expect(shown.beatsPerBar == (isNew ? 7 : 4) && shown.beatType == (isNew ? 8 : 4))
@@ -156,7 +160,7 @@ struct QueuedChangeTests {
 
   @Test(arguments: [0.0, 25_000, 100_000])
   func `a queued meter begins at its line, however late it is carried out`(late: Double) {
-    // Half a note is 31 ms, less than JACK's latency of 64.
+    // Half a note lasts 31 ms, which is shorter than JACK's latency of 64 ms.
     var plan = Plan(from: 240, to: 240, line: 12.5, meter: Meter(beatsPerBar: 3))
     let studio = Studio(tempo: 240)
     studio.latencies = PerPort(repeating: 3072)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// The estimate of other slow clients' time: how it is learned, and how it shrinks.
+/// How the estimate of the time that other slow clients need is learned, and how it shrinks.
 struct OthersTakeTests {
   @Test func `our stalls and the driver's do not count as a client's slowness`() {
     for stalls in [false, true] {
@@ -44,8 +44,8 @@ struct OthersTakeTests {
     #expect(jack.state == .rolling && jack.launch.others.micros == 0)
   }
 
-  /// The client is asked only shortly before the beat, so it is late each time, and how much longer it needs
-  /// is not seen.
+  /// The client is asked only shortly before the beat, so it is late each time, and we cannot see how much
+  /// longer it needs.
   @Test func `a start that is requested late soon leaves a slow client its time`() {
     for needed in stride(from: 30_000.0, to: 1_900_000, by: 10_000) {
       var others = ReadinessEstimate()
@@ -56,7 +56,7 @@ struct OthersTakeTests {
           late.append(start)
           others.needMore(than: given, cycle: 5_000, isGuess: true)
         }
-        // The start meets the beat that it was moved to.
+        // The start meets the beat to which it was moved.
         others.wereInTime(isTight: true, cycle: 5_000)
       }
       #expect(late.count <= 8 && late.filter { $0 >= 8 }.count <= 2, "\(needed): \(late)")

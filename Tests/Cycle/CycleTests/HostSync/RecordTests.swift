@@ -4,7 +4,7 @@ import Testing
 
 @testable import HostSync
 
-/// The wish to record reaches a DAW as MIDI machine control, once for each change.
+/// The wish to record reaches a DAW by MIDI Machine Control, once for each change of the wish.
 struct RecordTests {
   private func bytes(_ event: MIDIEvent) -> [UInt8] { (0..<Int(event.count)).map(event.byte) }
 

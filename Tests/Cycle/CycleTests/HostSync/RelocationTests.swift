@@ -6,12 +6,12 @@ import Testing
 
 @testable import HostSync
 
-/// A DAW that counts frames, beside the session: its drift, and the relocations that bring it back.
+/// A DAW that counts frames drifts from the session, and relocations bring it back.
 ///
 /// The frames of the locates are beats at 117 BPM and 48 kHz: 73_846 is beat 3, 98_462 beat 4, 196_923 beat
 /// 8, 1_083_077 beat 44.
 struct RelocationTests {
-  /// A transport that was started from `frame`, was held by us until the session's next bar, and rolls. The
+  /// A transport that rolls: it was started from `frame`, and we held it until the session's next bar. The
   /// server asks its clients as JACK does.
   private func rolling(tempo: Double = 117, from frame: UInt32 = 0, latency: UInt32 = 512) -> Studio {
     let studio = Studio(tempo: tempo)
@@ -64,7 +64,7 @@ struct RelocationTests {
     #expect(studio.report.hostLag == 0)
   }
 
-  /// While nothing plays the bars move to where the host is, and the errors of several starts do not add up.
+  /// While nothing plays, the bars move to the host's place, so the errors of several starts do not add up.
   @Test func `a stop and a start remove a host's lag`() {
     let studio = rolling()
     studio.settings.launch.alignment = .nearest
@@ -72,7 +72,7 @@ struct RelocationTests {
       if round % 2 == 0 { studio.play(256, stall: 60_000) }
       studio.play(seconds: 2.9)
       #expect(round % 2 != 0 || truth(studio) > 50_000)
-      // A tempo change leaves the lag.
+      // A tempo change does not change the lag.
       if round == 5 { studio.setTempo(90) }
       let lag = studio.report.hostLag, beat = studio.report.songBeat
       studio.transport.state = .stopped
@@ -89,7 +89,7 @@ struct RelocationTests {
     }
   }
 
-  /// The sequencer's song, and not our frame count, says where the song goes on.
+  /// The sequencer's song, and not our count of frames, decides where the song goes on.
   @Test func `with a leading sequencer a stop moves no bar`() {
     let studio = rolling()
     studio.play(256, stall: 60_000)
@@ -125,14 +125,14 @@ struct RelocationTests {
     }
     #expect(studio.relocations == 1)
     #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 325)
-    // The silence that JACK needs, and the control thread's margin.
+    // The transport is silent for as long as JACK needs, with a margin for the control thread.
     let silence = Double(silent * Int(frames)) / 48
     let most = Double(3 * frames) / 48 + 6
     #expect(silent >= 1 && silence < most)
     let bar = try #require(landed) / 4
     let fromBarLine = abs(bar - bar.rounded()) * 4 * 60 / 117
     #expect(fromBarLine < Double(frames) / 48_000 * 1.01)
-    // The song goes on where it was.
+    // The song goes on from its place, without a jump.
     #expect(studio.report.songBeat > 7 && studio.report.songBeat < 16)
   }
 
@@ -187,7 +187,7 @@ struct RelocationTests {
     for wait in 0..<8 {
       let studio = rolling()
       studio.play(seconds: 0.3 + Double(wait) * 0.21)
-      // Bar 9: song beat 32.
+      // The locate goes to bar 9, the song's beat 32.
       let frame = UInt32((32 * 60.0 / 117 * 48_000).rounded())
       let asked = studio.report.sessionBeat
       studio.locate(frame: frame, beat: 32, step: step)
@@ -204,8 +204,7 @@ struct RelocationTests {
     }
   }
 
-  /// The control thread may be stopped between its look at the clock and its request. Other clients are not
-  /// affected.
+  /// The control thread may be stopped between reading the clock and sending the request.
   @Test(arguments: [64, 256, 1024] as [UInt32], [1, 2, 3, 5])
   func `a locate that is requested too late still lands on the grid`(frames: UInt32, late: Int) {
     for step in [0.0, 1, 4] {
@@ -225,7 +224,7 @@ struct RelocationTests {
       #expect(landed > 31.9 && landed < 33.5, "\(landed)")
       let phase = (studio.report.sessionBeat - studio.report.songBeat) / max(step, 1)
       #expect(abs(phase - phase.rounded()) < 1e-6)
-      // JACK fell silent once, and a second relocation was requested at most.
+      // There was one silence, with at most one more relocation.
       #expect(Double(stands) < Double(6 * late + 20) && studio.relocations <= 2)
       #expect(!studio.plan.isBusy)
     }
@@ -233,14 +232,15 @@ struct RelocationTests {
 
   enum Others: CaseIterable { case quick, slow, slowBefore }
 
-  /// A knob, or two users. The second locate comes while JACK stands for the first, in the cycle before, or
-  /// between the release of the first and its first rolling cycle; also with slow clients.
+  /// A knob or a second user sends another locate during the first. It comes in the cycle before JACK stands
+  /// for the first locate, while JACK stands, or between the release and the first rolling cycle; also with
+  /// slow clients.
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign(Others.allCases))
   func `a second locate during the first lands on the grid, too`(frames: UInt32, others: Others) {
     for behind in 0...60 {
       let step = Double(behind % 2)
       let studio = rolling(latency: 2 * frames)
-      // The slow clients show how long they take.
+      // A first locate shows how long the slow clients take.
       studio.othersTake = others == .quick ? 0 : 100_000
       if others != .quick { studio.locate = 480_000 }
       studio.play(seconds: 0.5, frames: frames)
@@ -248,16 +248,16 @@ struct RelocationTests {
       studio.locate(frame: 98_462, beat: 4, step: step)
       while studio.relocations == 0 { studio.play(frames) }
       for _ in 0..<behind { studio.play(frames) }
-      // JACK handles the second locate up to two cycles late; slow clients get what they need and one cycle
-      // more.
+      // JACK handles the second locate up to two cycles late. Slow clients get the time that they need and
+      // one cycle more.
       studio.relocatesLate = behind % (others == .slow ? 2 : 3)
       studio.locate(frame: 1_083_077, beat: 44, step: step)
       var mayRoll = true
       while studio.report.songBeat < 44 || !studio.report.isRolling {
         studio.play(frames)
         #expect(mayRoll || !studio.report.isRolling || studio.report.songBeat > 40, "\(behind)")
-        // A transport that JACK was told to roll cannot be recalled, but between two requests in one silence
-        // nothing plays.
+        // Once all clients have let the transport roll, it will roll. But between two requests within one
+        // silence nothing may play.
         mayRoll = studio.relocations == 1 || mayRoll && studio.transport.state == .rolling
       }
       studio.play(seconds: 1, frames: frames)
@@ -270,7 +270,7 @@ struct RelocationTests {
     }
   }
 
-  /// The start's place is the target of the locate, and the start is not held as the locate was.
+  /// The start begins at the locate's target, but is not held for the time of the locate.
   @Test(arguments: [64, 256, 1024] as [UInt32])
   func `a start after a stop during a locate waits for its own beat`(frames: UInt32) {
     for behind in 0..<8 {
@@ -309,7 +309,7 @@ struct RelocationTests {
     }
   }
 
-  /// The bar is one of the new place.
+  /// The stop takes effect on a bar line after the locate's target.
   @Test func `a stop on the bar that comes during a locate is kept`() {
     for behind in 0..<6 {
       let studio = rolling()
@@ -317,7 +317,7 @@ struct RelocationTests {
       while studio.relocations == 0 { studio.play(256) }
       for _ in 0..<behind { studio.play(256) }
       studio.plan.stop(onBar: true)
-      // Not locating, so that a start takes the stop back.
+      // The plan does not wait for a locate any more, so a start would take the stop back.
       #expect(!studio.plan.isLocating)
       var last = studio.report
       while studio.transport.state != .stopped {
@@ -345,7 +345,7 @@ struct RelocationTests {
     studio.play(seconds: 3)
     #expect(studio.report.isRolling && !studio.report.isBetweenPlaces && studio.report.songBeat > 44)
     #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60)
-    // A transport that stood before is not between places.
+    // A transport that stood before its start is not on the way between two places.
     studio.transport.state = .stopped
     studio.play(seconds: 0.1)
     studio.transport.state = .starting
@@ -355,8 +355,8 @@ struct RelocationTests {
     }
   }
 
-  /// The first locate shows the client's time and is corrected once. The time is not forgotten when the
-  /// client was ready in it.
+  /// The first locate shows how much time the client needs, and is corrected once. That time is not forgotten
+  /// after locates in which the client was ready in time.
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign([20_000.0, 100_000, 300_000, 900_000]))
   func `each locate beside a slow client lands on the grid`(frames: UInt32, othersTake: Double) {
     let studio = rolling(latency: 2 * frames)
@@ -369,7 +369,7 @@ struct RelocationTests {
       #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(number)")
       #expect(studio.report.songBeat > 4 && studio.report.songBeat < 12 && !studio.plan.isBusy)
     }
-    // Locates that wait for this client alone, which is quick now.
+    // Now the client is quick, and these locates wait for this client alone.
     studio.othersTake = 0
     for _ in 0..<8 {
       studio.locate = 480_000
@@ -378,7 +378,7 @@ struct RelocationTests {
     #expect(studio.report.othersTake < 10_000)
   }
 
-  /// A start waits for its bar, so it does not show how much of that the client needed.
+  /// A start waits for its bar, so it does not show how much of that wait the client needed.
   @Test func `starts between locates do not make us forget a slow client's time`() {
     let studio = rolling()
     studio.settings.launch.alignment = .nearest
@@ -393,7 +393,8 @@ struct RelocationTests {
       studio.play(seconds: 4)
       #expect(studio.report.isRolling)
     }
-    // A client that came and left again was not the slow one; one of the older clients may have been.
+    // A client that came and left again was not the slow client. If an older client leaves, it may have been
+    // the slow one.
     for clients in [4, 3, 4, 5, 4, 3] as [Int32] {
       studio.clients = clients
       studio.play(256)
@@ -404,7 +405,7 @@ struct RelocationTests {
     #expect(studio.report.othersTake == 0)
   }
 
-  /// The client is known to be slow or not, and the session changes in each part of the silence.
+  /// The client is known to be slow, or not yet. The session changes in each part of the silence.
   @Test(arguments: campaign([0.0, 100_000, 300_000]), campaign([true, false]))
   func `after a session change during a locate the song keeps its bars`(
     othersTake: Double, isKnown: Bool
@@ -429,10 +430,10 @@ struct RelocationTests {
           let name = "\(change), \(step), \(behind)"
           #expect(studio.report.isRolling && !studio.plan.isBusy, "\(name)")
           let phase = (studio.report.sessionBeat - studio.report.songBeat) / step
-          // After the silence the song is playing, and keeps to the quantum.
+          // After the silence the song plays, and is in phase with the quantum.
           #expect(abs(phase - phase.rounded()) < 1e-6, "\(name): \(phase)")
           #expect(studio.report.songBeat > 4 && studio.report.songBeat < 44, "\(name)")
-          // A host that counts frames does so from the place on, in the new tempo.
+          // From the locate's target on, a host that counts frames plays in the new tempo.
           let moment = studio.report.moment
           let passed = (Double(moment.frame) - 98_462) / 0.048
           let behindSong = (studio.report.songBeat - 4) * moment.beatMicros - passed
@@ -442,8 +443,8 @@ struct RelocationTests {
     }
   }
 
-  /// Up or down, in many steps, within the silence or far beyond it; also during the first locate, when the
-  /// slow client is not known yet.
+  /// The tempo goes up or down in many steps, within the silence or far beyond it. This also happens during
+  /// the first locate, when we do not know the slow client yet.
   @Test(arguments: [0, 20_000, 300_000, 600_000, 900_000], [125.0, 413])
   func `a tempo dragged during a locate leaves the song in phase`(
     othersTake: Double, tempo: Double
@@ -466,7 +467,7 @@ struct RelocationTests {
       #expect(studio.report.isRolling && !studio.plan.isBusy, "\(name)")
       let phase = (studio.report.sessionBeat - studio.report.songBeat) / 4
       #expect(abs(phase - phase.rounded()) < 1e-6, "\(name): \(phase)")
-      // A change of tempo while the transport rolls may move the lag.
+      // A change of tempo while the transport rolls may change the lag.
       #expect(
         !isSilent && othersTake < 500_000 || abs(studio.report.hostLag) < 150,
         "\(name): \(studio.report.hostLag) us")
@@ -486,7 +487,8 @@ struct RelocationTests {
     #expect(studio.report.isRolling && !studio.plan.isBusy && studio.plan.leftLate == 1)
   }
 
-  /// Longer than the longest estimate: corrected each time, and other starts do not wait that long.
+  /// The client needs longer than the longest estimate. So each locate is corrected, and other starts do not
+  /// wait that long.
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign([2_500_000.0, 3_200_000, 6_400_000]))
   func `a locate beside a client that needs many seconds is on the grid`(frames: UInt32, othersTake: Double) {
     let studio = rolling(latency: 2 * frames)
@@ -501,14 +503,14 @@ struct RelocationTests {
       #expect(studio.report.songBeat > 4 && !studio.plan.isBusy && studio.plan.leftLate == 0)
     }
     #expect(studio.report.othersTake <= ReadinessEstimate.longest)
-    // The client is quick now. There is one silence, as long as the longest estimate.
+    // Now the client is quick. There is one silence, which is as long as the longest estimate.
     studio.othersTake = 0
     studio.locate(frame: 98_462, beat: 4, step: 4)
     studio.play(seconds: 6, frames: frames)
     #expect(studio.relocations == 7 && studio.report.isRolling && abs(studio.report.hostLag) <= 25)
   }
 
-  /// JACK rolls without the client at last, and would do so again.
+  /// At its limit JACK rolls without the client, and another locate would end in the same way.
   @Test func `a client slower than JACK's limit is not waited for but reported`() {
     let studio = rolling()
     for limit in [5_000_000, 10_000_000] as [Int64] {
@@ -560,7 +562,7 @@ struct RelocationTests {
     #expect(seconds < 6.5)
   }
 
-  /// The place was chosen in the bars of the old meter.
+  /// The locate's target was chosen in the bars of the old meter.
   @Test(arguments: [0, 300_000])
   func `a meter that changes during a locate begins where that lands`(othersTake: Double) {
     let studio = rolling()
@@ -575,7 +577,7 @@ struct RelocationTests {
     #expect(studio.report.bars.meter == studio.settings.meter)
   }
 
-  /// With another locate after the stop, or without.
+  /// `hasAnother`: another locate follows the stop.
   @Test(arguments: [20_000, 100_000, 300_000], [true, false])
   func `a start revokes a stop that waits during a locate, but no locate`(
     othersTake: Double, hasAnother: Bool
@@ -600,7 +602,7 @@ struct RelocationTests {
     }
   }
 
-  /// JACK rolls without the client at last, on no beat.
+  /// At its limit JACK rolls without the client, at a time that is on no beat.
   @Test func `nothing plays before JACK rolls if a client never gets ready`() {
     let studio = Studio()
     studio.asksBeforeRolling = true
@@ -608,11 +610,10 @@ struct RelocationTests {
     studio.othersTake = 1e9
     studio.settings.click.when = .rolling
     studio.play(seconds: 0.7)
-    // A locate, so that JACK asks the other clients.
+    // The start comes with a locate, so that JACK asks the other clients.
     (studio.transport.state, studio.locate) = (.starting, 0)
     studio.play(seconds: 9)
-    // At each of the beats for which the start was planned, something may be heard before the delay is
-    // noticed.
+    // At each beat for which the start was planned, a click may be heard before the delay is noticed.
     let clicks = studio.clicks.count, messages = studio.messages.count, edges = studio.runEdges.count
     #expect(clicks <= 3 && studio.messages.last?.event.status == MIDI.stop && edges % 2 == 0)
     studio.play(seconds: 5)
@@ -622,14 +623,14 @@ struct RelocationTests {
     studio.transport.state = .rolling
     studio.play(seconds: 4)
     #expect(studio.report.isRolling && studio.clicks.count >= clicks + 7 && !studio.report.isGivenUp)
-    // The nearest bar line is 700 ms from where JACK began.
+    // The nearest bar line is about 700 ms from the time at which JACK began to roll.
     #expect(abs(studio.report.launchError - 709_000) < 6_000)
     #expect(studio.runEdges.count == edges + 1)
     let away = studio.report.sessionBeat - studio.report.songBeat
     #expect(abs(away - away.rounded()) < 1e-6)
   }
 
-  /// The delay of the first requests is allowed for in later ones.
+  /// Later requests allow for the delay of the first requests.
   @Test func `a locate that is always requested too late rolls on the grid at last`() {
     let studio = rolling()
     studio.locate(frame: 784_615, beat: 32, step: 4)
@@ -695,7 +696,8 @@ struct RelocationTests {
       let studio = rolling()
       studio.settings.meter = Meter(beatsPerBar: 7, beatType: 8)
       while studio.report.songBeat < 5 { studio.play(256) }
-      // A bar of four quarters, one of seven eighths, and then quarters again: lines at 7.5, 11.5, 15.5.
+      // After a bar of four quarters and a bar of seven eighths come quarters again, so bar lines are at
+      // beats 7.5, 11.5 and 15.5.
       studio.settings.meter = Meter()
       while studio.report.songBeat < 8 { studio.play(256) }
       studio.play(seconds: Double(wait) * 0.273)
@@ -734,14 +736,14 @@ struct TempoRequestTests {
     request.read(97, at: 2.5e6)
     #expect(request.drain() == 97)
     #expect(request.drain() == nil)
-    // Long after the session had this tempo, it may be requested again.
+    // A tempo that was shown long ago may be requested again.
     request.show(122, at: 9e6)
     request.read(120, at: 9.5e6)
     #expect(request.drain() == 120)
   }
 
-  /// A standing transport keeps showing the tempo that it was given, and jack2 does not ask its master again
-  /// meanwhile.
+  /// A standing transport keeps showing the last tempo that was written, and jack2 does not call the master
+  /// again meanwhile.
   @Test func `a tempo that a standing transport still shows is no request`() {
     var request = TempoRequest()
     request.show(120, at: 0)

@@ -21,7 +21,7 @@ struct ReportTests {
     #expect(rest.wish.condition == .none)
   }
 
-  /// Counters are the fields of type `UInt64`.
+  /// The counters of a report are its fields of type `UInt64`.
   @Test func `no counter of the report is left out`() {
     let counters = Mirror(reflecting: Report()).children.filter { $0.value is UInt64 }.count
     var counted = 0
@@ -35,7 +35,7 @@ struct ReportTests {
       after.countOn(from: before.counts)
       if withUnsafeBytes(of: after, { $0.contains { $0 != 0 } }) { counted += 1 }
     }
-    // Plus the numbers of the two wishes.
+    // `Counts` also has the numbers of the two wishes.
     #expect(counters > 0 && counted == counters + 2)
   }
 }

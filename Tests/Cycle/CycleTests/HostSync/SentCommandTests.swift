@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// Our own Start, Stop and Continue that come back to `control`.
+/// Start, Stop and Continue that we sent and that come back to the port `control`.
 struct SentCommandTests {
   private func isEcho(_ status: UInt8, _ moment: Double, _ studio: Studio) -> Bool {
     studio.sync.isEcho(status, at: Micros(rounding: moment))
@@ -52,7 +52,7 @@ struct SentCommandTests {
     studio.transport.state = .starting
     studio.play(256)
     studio.transport.state = .rolling
-    // The start is off the grid: Continue goes out within 150 ms.
+    // The start is off the grid, so Continue goes out within 150 ms.
     studio.play(seconds: 0.2)
     #expect(!isEcho(MIDI.stop, studio.due, studio))
     #expect(isEcho(MIDI.resume, studio.due, studio))

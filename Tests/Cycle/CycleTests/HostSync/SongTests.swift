@@ -17,7 +17,7 @@ struct SongTests {
     return CycleContext(&cycle, &freeze, line: FrameLine(start: heard, frameMicros: 20), frameMicros: 20)
   }
 
-  /// The same steps as in `HostSync.run`.
+  /// Follows one cycle by the steps of `HostSync.run`.
   private func play(_ now: CycleContext, _ song: inout Song, _ watch: inout GridWatch, passed: Int64) {
     watch.update(now.grid, heard: now.heard, passed: passed)
     if watch.isJump { song.rebase(by: watch.movedBeats, now) }
@@ -43,7 +43,7 @@ struct SongTests {
         let now = cycle(11.25 * 500_000, frame: 512, Double(quantum), beatZero: -jump * 500_000)
         play(now, &song, &watch, passed: 0)
         let after = song.songBeat(of: 11.25 + jump)
-        // The session is at 11.25 + jump; the song's first beat was in phase with session beat 8.
+        // The session is at beat 11.25 + jump. The song's first beat was in phase with the session's beat 8.
         let inPhase = (11.25 + jump - 8 - after) / Double(quantum)
         #expect(abs(inPhase - inPhase.rounded()) < 1e-6)
         #expect(abs(after - before) <= Double(quantum) / 2 + 1e-6)
@@ -53,7 +53,8 @@ struct SongTests {
     }
   }
 
-  /// Frames and the present tempo alone would place each of these cycles elsewhere.
+  /// From the frame and the present tempo alone, each of these cycles would seem to be at another place of
+  /// the song.
   @Test func `a cycle whose time was read too late is no locate in the next one`() {
     func run(_ cycles: [(frame: UInt32, lost: Int64)]) -> Bool {
       var (song, _) = rolling(quantum: 4)

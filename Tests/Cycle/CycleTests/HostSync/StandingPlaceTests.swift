@@ -23,11 +23,12 @@ struct StandingPlaceTests {
     #expect(report(at: 13.37, seven).frame(of: .bar) == 252_000)
     #expect(report(at: 2).frame(of: .bar) == 0)
     #expect(report(at: 13.37).frame(of: .start) == 0 && report(at: 13.37).frame(of: .here) == nil)
-    // It stands there already.
+    // No locate is needed, because the transport stands at that place already.
     #expect(report(at: 12).frame(of: .bar) == nil && report(at: 0).frame(of: .start) == nil)
   }
 
-  /// A stop on a bar line comes in the nearest cycle, and an exact start waits less than a cycle before.
+  /// A stop on a bar line comes in the cycle nearest to it, and an exact start waits less than a cycle before
+  /// its bar line.
   @Test
   func `a stop just before a bar line goes to that line`() {
     let cycle = 256.0 / 24_000
@@ -43,7 +44,7 @@ struct StandingPlaceTests {
     var foreign = report(at: 13.37)
     foreign.timebase = .foreign
     #expect(foreign.frame(of: .bar) == nil && foreign.frame(of: .start) == 0)
-    // Half way through the third beat of the bar of another master, at 60 BPM.
+    // Another master shows half of the third beat of a bar, at 60 BPM.
     foreign.shown = BBT(
       bar: 9, beat: 3, tick: 480, barStartTick: 0, beatsPerBar: 4, beatType: 4, ticksPerBeat: 960,
       beatsPerMinute: 60)

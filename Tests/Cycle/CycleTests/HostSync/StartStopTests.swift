@@ -12,8 +12,8 @@ struct StartStopTests {
     return studio
   }
 
-  /// The request to the transport if the session plays or not, and the transport rolls or stands as given;
-  /// nil: none.
+  /// The request to the transport when the session plays (`isPlaying`) or not, and the transport rolls
+  /// (`rolling`) or not; nil: there is no request.
   private func asked(_ studio: Studio, _ isPlaying: Bool, rolling: Bool? = nil) -> Bool? {
     studio.isPlaying = isPlaying
     if let rolling { studio.transport.state = rolling ? .rolling : .stopped }
@@ -23,7 +23,7 @@ struct StartStopTests {
     return wish.number == number ? nil : wish.starts
   }
 
-  /// The beats that we sent to the session for a start, and the beat on which the song began.
+  /// The beats for which we proposed a start to the session, and the beat on which the song began.
   private func toldAndPlayed(_ studio: Studio, _ change: (Studio) -> Void) -> (told: [Double], played: Double)
   {
     studio.asksBeforeRolling = true
@@ -103,7 +103,7 @@ struct StartStopTests {
     #expect(asked(studio, false) == nil)
   }
 
-  /// Another thread carries out the wish, and JACK does it some cycles later.
+  /// The control thread carries out the wish, and JACK obeys some cycles later.
   @Test(arguments: [0, 1, 3, 9, 40], [true, false])
   func `a peer that reverts before the transport moved is obeyed silently`(
     cycles: Int, carriesOutBoth: Bool
@@ -111,7 +111,7 @@ struct StartStopTests {
     let studio = studio()
     studio.play(seconds: 1)
     for isStart in [true, false, true, false] {
-      // A start or stop, and its opposite before the transport has obeyed.
+      // The peer sends a start or stop, and the opposite before the transport has obeyed.
       let number = studio.report.startStop.number
       for (count, isPlaying) in [isStart, !isStart].enumerated() {
         studio.isPlaying = isPlaying
@@ -119,7 +119,7 @@ struct StartStopTests {
         #expect(studio.report.startStop.starts == isPlaying)
         #expect(studio.report.startStop.number == number &+ UInt32(count) &+ 1)
       }
-      // The transport follows both wishes, or only the last.
+      // The transport carries out both wishes, or only the last one.
       for rolls in carriesOutBoth ? [isStart, !isStart] : [!isStart] {
         studio.transport.state = rolls ? .rolling : .stopped
         for _ in 0...cycles { studio.play(256) }
@@ -127,7 +127,7 @@ struct StartStopTests {
       studio.play(seconds: 2)
       #expect(studio.told.isEmpty && studio.isPlaying == !isStart)
       #expect(studio.report.startStop.number == number &+ 2)
-      // The opposite state, for the next round.
+      // Brings the transport to the opposite state for the next round.
       #expect(asked(studio, isStart) == isStart)
       studio.transport.state = isStart ? .rolling : .stopped
       studio.play(seconds: 1)
@@ -168,8 +168,8 @@ struct StartStopTests {
     #expect(asked(studio, false) == false)
   }
 
-  /// An attacker may send them in every cycle of the export. The exported song has its tempo and its clicks
-  /// all the same.
+  /// An attacker may send starts, stops and tempos in every cycle of an export. The exported song must still
+  /// have its tempo and its clicks.
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
   func `a storm of starts, stops and tempos moves nothing during an export`(seed: UInt64) {
     var dice = Dice(seed: seed)
@@ -205,7 +205,7 @@ struct StartStopTests {
     }
   }
 
-  /// An export runs faster than the network, on which our command is still under way.
+  /// An export runs faster than real time, so our command is still on its way through the network.
   @Test func `our own command that comes back after an export moves nothing`() {
     let studio = studio()
     studio.takesStartStops = false
@@ -245,7 +245,7 @@ struct StartStopTests {
     #expect(asked(studio, rolls) == nil && asked(studio, !rolls) == !rolls)
   }
 
-  /// `LinkSession` keeps it from the other peers while sync is off.
+  /// While sync is off, `LinkSession` keeps our starts and stops from other peers.
   @Test func `with sync off the session follows the transport and moves nothing`() {
     let studio = studio()
     studio.isPlaying = true
@@ -316,8 +316,8 @@ struct StartStopTests {
     #expect(asked(studio, true) == true)
   }
 
-  /// A new server has a new audio cycle, and commands of the old one are not its own, even if they are still
-  /// under way.
+  /// A new server has a new audio cycle. Commands of the old audio cycle may still be under way, and must not
+  /// count as commands of the new one.
   @Test func `after a new server the session is obeyed as before`() {
     let studio = studio()
     for number in [7, .max - 1, .max] as [UInt32] {

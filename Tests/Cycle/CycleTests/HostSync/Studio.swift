@@ -7,7 +7,8 @@ import TimecodeReader
 
 @testable import HostSync
 
-/// A JACK server, a transport, a session and one `HostSync`, played cycle by cycle. It keeps all output.
+/// A JACK server, a transport, a session and one `HostSync`, played cycle by cycle. A studio keeps all its
+/// output.
 final class Studio {
   /// An event at a port, with the time at which it is heard.
   struct Onset {
@@ -24,48 +25,52 @@ final class Studio {
 
   let sampleRate: UInt32
   var clock: Jack2Clock
-  /// nil for a driver that is always on time.
+  /// The random delays of the driver; nil: the driver is always on time.
   var dice: Dice?
   var timeline: Timeline
   var settings = Settings() { didSet { settingsNumber &+= 1 } }
   private var settingsNumber: UInt32 = 0
   var latencies = PerPort<UInt32>(repeating: 0)
   var transport = Transport(state: .stopped, frame: 0)
-  /// The server runs as fast as it can: about twenty times as fast as the clock.
+  /// Whether the server freewheels, about twenty times as fast as the clock.
   var isFreewheeling = false
   /// The position that another client sends to the timebase master in the next cycle.
   var requests: BBT?
   var listensToPulse = false
-  /// Asks HostSync, as JACK asks its slow-sync clients, and rolls in the cycle after all have said yes.
+  /// Whether HostSync is asked, as JACK asks its slow-sync clients. Then the transport rolls in the cycle
+  /// after all clients have said yes.
   var asksBeforeRolling = false
   private var mayRoll = false
-  /// Cycles in which the next start is shown before JACK asks about it, as PipeWire may show it to a late
-  /// client.
+  /// The number of cycles in which the next start is shown before JACK asks its clients. PipeWire may show a
+  /// start so to a late client.
   var unaskedCycles = 0
-  /// As PipeWire (facts: jack 3): a stop shows the last cycle that was played, and a start rolls from the
-  /// next one. After a locate the start rolls from where the transport stands.
+  /// Whether the transport behaves as PipeWire's (facts: jack 3). After a stop it shows the frame of the last
+  /// cycle that was played, and a start rolls from the next cycle's frame. After a locate, a start rolls from
+  /// the frame at which the transport stands.
   var rollsAsPipeWire = false
-  /// The same after a locate, as no known server does.
+  /// Whether a start skips a cycle after a locate, too. No known server does that.
   var skipsBehindLocate = false
   private var isLocated = false, wasRolling = false
-  /// The longest hold of a start by a client, in microseconds. Then JACK lets the start roll.
+  /// The longest time for which a client can hold a start, in microseconds. After it JACK lets the start
+  /// roll.
   var longestHold = Double.infinity
   private var startingSince = 0.0
-  /// PipeWire's transport may say that it rolls while it stands.
+  /// Whether the transport says that it rolls while it stands, as PipeWire's may.
   var isStuck = false
-  /// The time that another client needs wherever the transport is sent, in microseconds.
+  /// The time that another client needs after each locate and start, in microseconds.
   var othersTake = 0.0
   private var othersReady = 0.0
   /// The frame to which another client, or the control thread, sends the transport in the next cycle.
   var locate: UInt32?
-  /// The position in that request; JACK shows it to all clients until the master has written one.
+  /// The bar and beat in the request of `locate`. JACK shows them to all clients until the timebase master
+  /// has written its own.
   var locateShows: BBT?
-  /// The control thread's part; it looks once a cycle.
+  /// The control thread's plan. The control thread looks once a cycle.
   var plan = TransportPlan()
   var server = TransportServer()
-  /// The control thread starts and stops the transport as the session does.
+  /// Whether the control thread starts and stops the transport when the session does.
   var followsSession = false
-  /// The control thread does not run.
+  /// Whether the control thread is late: it does not run.
   var controlIsLate = false
   /// The counters of the servers before this one.
   private var counts = Report().counts
@@ -75,24 +80,25 @@ final class Studio {
   var relocatesLate = 0
   private var late: (cycles: Int, frame: UInt32)?
   private var stops = false, starts = false
-  /// The time from which the session says that it plays.
+  /// The time at which the session began to play, as the session shows it.
   var timeOfPlaying = Micros.zero
   private var wishNumber: UInt32 = 0
-  /// Our position is shown as the timebase's, from the second cycle on.
+  /// Whether we are timebase master. Our bar and beat are shown from the second cycle on.
   var isMaster = false
   private var shown: BBT?
 
   private(set) var frame = 0
   private(set) var clicks: [Onset] = []
   private(set) var messages: [Message] = []
-  /// Rising edges, and the length of each pulse in frames.
+  /// Each pulse with its rising edge, and its length in frames.
   private(set) var pulses: [(onset: Onset, width: Int)] = []
   private(set) var runEdges: [Onset] = []
-  /// The number of clients.
+  /// The number of the server's clients.
   var clients: Int32 = 3
-  /// Counts how often `clock` got its first connection.
+  /// How often the port `clock` was connected while it had no connection.
   var clockConnections: UInt32 = 0
-  /// The user's own outputs; then the messages of each, and the places where its level changed.
+  /// The user's own outputs. `rackMessages` has the messages of each, and `rackEdges` the places where its
+  /// level changed.
   var rack: [OutputSlot] = [] {
     didSet {
       ownDelay = rack.map { $0.startDelay(frameMicros: microsPerFrame) }.max() ?? .zero
@@ -115,18 +121,18 @@ final class Studio {
   private(set) var proposals: [Proposal] = []
   /// All proposals that were taken.
   private(set) var told: [Proposal] = []
-  /// The network thread takes no proposals.
+  /// Whether the network thread takes no proposals.
   var refusesProposals = false
-  /// The session plays.
+  /// Whether the session plays.
   var isPlaying = false
-  /// The session takes our starts and stops at once. Otherwise the test sets how many it has taken.
+  /// Whether the session takes our starts and stops at once. If not, the test sets `startStopsTaken`.
   var takesStartStops = true
   var startStopsTaken: UInt32 = 0
   /// The true time of the present cycle's frame 0, without a port's latency.
   private(set) var due = 0.0
 
   var sync = HostSync()
-  /// Kept from cycle to cycle, as on the audio thread.
+  /// The outputs are kept from cycle to cycle, as on the audio thread.
   private var outputs = Outputs()
   private let buffers: UnsafeMutablePointer<Float>
   private let samples: UnsafeMutablePointer<Float>
@@ -174,7 +180,7 @@ final class Studio {
 
   func beat(at heard: Double) -> Double { Grid(timeline).beat(at: heard) }
 
-  /// Pretends that settings change in each cycle, so that no output idles.
+  /// Whether the studio pretends that the settings change in each cycle, so that no output rests.
   var isRestless = false
 
   func play(_ frames: UInt32, stall: Double = 0) {
@@ -260,12 +266,12 @@ final class Studio {
     }
   }
 
-  /// Starts like a user: the control thread may leave the transport standing first.
+  /// Starts like a user. The control thread may let the transport stand until shortly before the beat.
   func pressPlay() { command(.play) }
 
   func command(_ command: TransportCommand) { carryOut(plan.next(.command(command), observation)) }
 
-  /// JACK asks all clients again, and each until it has said yes.
+  /// JACK asks all clients again, each client until it has said yes.
   private func beginStarting() {
     transport.state = .starting
     mayRoll = false
@@ -273,7 +279,7 @@ final class Studio {
     startingSince = due
   }
 
-  /// Another server, with its transport at the beginning.
+  /// Replaces the server by another server, whose transport stands at frame 0.
   func restart() {
     counts = report.counts
     report = report.atRest
@@ -295,7 +301,8 @@ final class Studio {
     #expect(keepsTime)
   }
 
-  /// The control thread looks every two milliseconds; the middle of a cycle stands for that.
+  /// What the control thread sees. In fact it looks every two milliseconds; here it looks in the middle of
+  /// each cycle.
   private var observation: TransportPlan.Observation {
     let middle = due + Double(report.moment.frames) * microsPerFrame / 2
     return .init(report, at: Micros(rounding: middle), on: server)
@@ -316,7 +323,7 @@ final class Studio {
   private func carryOut(_ actions: [TransportAction]) {
     for action in actions {
       switch action {
-      // JACK remembers the last request.
+      // JACK remembers only the last request.
       case .play: (starts, stops) = (true, false)
       case .stop: (starts, stops) = (false, true)
       case .locate(let frame, _): locate = frame
@@ -402,7 +409,8 @@ final class Studio {
     }
   }
 
-  /// Replaces `#expect` for conditions in each cycle of hours: that takes microseconds even if it holds.
+  /// Replaces `#expect` for conditions that are checked in each cycle of hours: `#expect` takes microseconds
+  /// even if the condition holds.
   private func mustHold(_ holds: Bool, _ location: SourceLocation = #_sourceLocation) {
     if !holds { Issue.record("the studio's invariant does not hold", sourceLocation: location) }
   }
@@ -413,7 +421,7 @@ final class Studio {
 }
 
 extension OutputSlot {
-  /// The studio counts the revisions.
+  /// Makes a slot of revision 0, because the studio itself counts revisions.
   init(
     number: UInt32, settings: OutputSettings, offset: Micros = .zero, latency: UInt32 = 0,
     connections: UInt32 = 0
@@ -442,6 +450,6 @@ extension TransportPlan {
 extension [TransportAction] {
   var asksToStart: Bool { contains { if case .play = $0 { true } else { false } } }
   var relocates: Bool { contains { if case .relocate = $0 { true } else { false } } }
-  /// Nothing is asked but the limit.
+  /// Whether these actions ask JACK for nothing but the limit.
   var asksNothing: Bool { allSatisfy { if case .limit = $0 { true } else { false } } }
 }

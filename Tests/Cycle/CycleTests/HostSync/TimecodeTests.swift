@@ -10,7 +10,7 @@ import TimecodeReader
 extension TimecodeRate {
   static let all: [TimecodeRate] = [.fps24, .fps25, .drop2997, .fps2997, .fps30]
 
-  /// The rate as a ratio of whole numbers: frames in a number of seconds.
+  /// The rate as a ratio of whole numbers: `frames` timecode frames take `seconds` seconds.
   var ratio: (frames: Int, seconds: Int) {
     switch self {
     case .fps24: (24, 1)
@@ -96,7 +96,7 @@ struct TimecodeTests {
     studio.play(seconds: 0.3)
     studio.transport = Transport(state: .rolling, frame: 0)
     let first = studio.frame
-    // A tempo must not matter.
+    // Changes of the tempo must not matter to timecode.
     for tempo in [120, 61.7, 300, 20, 140] as [Double] {
       studio.setTempo(tempo)
       studio.play(seconds: 121)
@@ -104,7 +104,7 @@ struct TimecodeTests {
     let frames = decoder.frames
     let (number, seconds) = rate.ratio
     #expect(frames.count > 600 * number / seconds)
-    // The decoder learns the speed from the first frame, and reads from the second on.
+    // The decoder learns the speed from the first frame, and reads from the second frame on.
     var counted = start.counted
     for (place, frame) in frames.enumerated() {
       counted.count(rate)
@@ -114,7 +114,7 @@ struct TimecodeTests {
       }
       let exact = Double(place + 1) * 48_000 * Double(seconds) / Double(number)
       let off = Double(frame.start - first) - exact
-      // The decoder's own accuracy: it reports where it saw the frame's first change.
+      // 3.5 samples is the decoder's accuracy: it reports the place at which it saw the frame's first change.
       guard abs(off) <= 3.5 else {
         Issue.record("frame \(place) is \(off) samples off")
         return

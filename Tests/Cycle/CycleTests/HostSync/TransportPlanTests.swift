@@ -24,7 +24,7 @@ struct PlanStand {
     show()
   }
 
-  /// Two seconds are a bar. While nothing rolls, the song stands at its fourth beat.
+  /// Fills the report. A bar lasts two seconds. While nothing rolls, the song stands at its beat 4.
   private mutating func show() {
     report.moment.due = time
     report.moment.heard.start = time
@@ -43,11 +43,11 @@ struct PlanStand {
     actions = commands.flatMap { next(.command($0)) }
   }
 
-  /// A cycle later the control thread looks.
+  /// Lets a cycle pass, after which the control thread looks.
   mutating func look() {
     time += Self.cycleMicros
     show()
-    // Each look sets the limit first.
+    // The first action of each look sets the limit, and is left out here.
     actions = next(.observe).dropFirst() + next(.tick)
   }
 
@@ -123,7 +123,7 @@ struct TransportPlanTableTests {
     stand.command(.stop)
   }
 
-  /// For each row the events before it, and its own event.
+  /// For each row of the table: the events that come before, and the row's own event.
   private static let rows: [String: (before: Scenario, event: Scenario)] = [
     "idle | play, and the transport stands": ({ _ in }, { $0.command(.play) }),
     "idle | play, and the transport shall stand until just before the beat": (
@@ -257,7 +257,7 @@ struct TransportPlanTableTests {
     ),
   ]
 
-  /// The table's cells, without its head.
+  /// The cells of the table, without the heading row.
   private func table() throws -> [[String]] {
     let file = try #require(
       fopen("\(Lab.top)/Sources/Cycle/HostSync/Transport/TransportPlan.swift", "r"))
@@ -373,7 +373,7 @@ struct TransportPlanTests {
     #expect(stand.words == "locate")
   }
 
-  /// Toggles go by this, whatever JACK still shows.
+  /// A toggle of start and stop follows the last request, whatever JACK still shows.
   @Test func `a request counts until JACK can have shown it`() {
     var stand = PlanStand()
     func moves(_ stand: PlanStand) -> Bool { stand.plan.moves(stand.report) }
@@ -382,7 +382,7 @@ struct TransportPlanTests {
     #expect(moves(stand))
     stand.command(.stop)
     #expect(!moves(stand))
-    // JACK shows for a cycle that it had begun to start.
+    // For a cycle JACK still shows the start that it had begun.
     stand.roll()
     stand.look()
     #expect(!moves(stand))

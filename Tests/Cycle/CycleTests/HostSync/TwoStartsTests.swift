@@ -8,7 +8,7 @@ import Testing
 /// Two programs in one session that syncs starts and stops: a user starts the first, and the second follows
 /// the session.
 struct TwoStartsTests {
-  /// The change of the first program's start while both wait.
+  /// The change of the first program's start while both programs wait.
   enum Change: CaseIterable {
     case none, countIn, farBar, noCountIn, nearBar
   }
@@ -55,7 +55,7 @@ struct TwoStartsTests {
     #expect(second.told.isEmpty)
   }
 
-  /// The peer changes to an earlier bar, to a later one, and back again.
+  /// The peer's start moves to an earlier bar, to a later bar, and back again.
   @Test(arguments: [LaunchWait.starting, .stopped])
   func `a start moves with the peer's time, as often as that changes`(wait: LaunchWait) {
     for bars in [[6, 4], [2, 5], [3, 8, 4], [4, 5, 6, 7]] as [[Double]] {

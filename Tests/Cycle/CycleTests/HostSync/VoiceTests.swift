@@ -4,7 +4,7 @@ import Testing
 
 @testable import HostSync
 
-/// A click port alone: a sound of any length, played into buffers of one size.
+/// A click port with a sound of any length, played into buffers of one size.
 final class Speaker {
   private(set) var output: [Float] = []
   private let samples: UnsafeMutablePointer<Float>
@@ -77,7 +77,7 @@ struct VoiceTests {
   @Test func `sounds longer than a beat overlap and none is cut short`() {
     let speaker = Speaker(spacing: 1000, length: 2500, frames: 256)
     speaker.play(buffers: 40)
-    // From the third click on, two or three sound at once.
+    // From the third click on, two or three clicks sound at once.
     #expect(speaker.output[2400] == 3 && speaker.output[2600] == 2 && speaker.output[9400] == 3)
     #expect(speaker.output.allSatisfy { $0 == $0.rounded() }, "none is faded")
   }
@@ -85,7 +85,7 @@ struct VoiceTests {
   @Test func `too many voices fade the oldest without a step`() {
     let speaker = Speaker(spacing: 2883, length: 200_000, frames: 256)
     speaker.play(buffers: 400)
-    // At most the sixteen voices. A voice ends in a fade of 3 ms, so the only steps are new voices.
+    // At most sixteen voices sound. A voice ends in a fade of 3 ms, so the only steps upwards are new voices.
     #expect(speaker.output.max()! <= 16)
     let steps = zip(speaker.output, speaker.output.dropFirst()).map { $1 - $0 }
     #expect(steps.min()! > -0.01)

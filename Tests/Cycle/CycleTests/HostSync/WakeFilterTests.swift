@@ -4,7 +4,8 @@ import Testing
 @testable import HostSync
 
 struct WakeFilterTests {
-  /// Most wake-ups are late; these do not move the estimate, and neither does a single one that seems early.
+  /// Late wake-ups, which are most of them, do not move the estimate. A single wake-up that seems early does
+  /// not, either.
   @Test func `the estimate is the lower quartile of the last twelve`() {
     var dice = Dice(seed: 5)
     for _ in 0..<200 {
