@@ -48,7 +48,7 @@ public struct Report: Sendable, BitwiseCopyable {
   public var isMasterSenseless = false
   /// The earliest heard time for a peer's start, in microseconds on Link's clock.
   public var notBefore = -Double.infinity
-  /// The microseconds that other slow clients need for a start, as measured so far.
+  /// The microseconds that other slow clients need for a start, by our measurements.
   public var othersTake = 0.0
   /// The microseconds by which the earliest output plays before the position that JACK shows.
   public var outputsAhead = 0.0

@@ -3,7 +3,7 @@ import BeatMath
 import CTactusJACK
 import LinkSystem
 
-/// One reading of JACK's clock and of Link's clock, as close together as a thread can read them.
+/// One reading of JACK's clock and of Link's clock, taken as close together as a thread can.
 struct ClockPair: Sendable {
   let jack: Micros
   /// The readings of Link's clock just before and just after the reading of JACK's clock.

@@ -11,7 +11,7 @@ public struct SinkChoice: Hashable, Sendable {
     case click(String)
     /// JACK programs play to these sinks, and no click of ours reaches any sink.
     case programs
-    /// These sinks counted when the transport began to move, and a program still plays to them.
+    /// These sinks were the choice when the transport began to move, and a program still plays to them.
     case kept
     /// No JACK program plays to any sink, so all sinks count.
     case nobody

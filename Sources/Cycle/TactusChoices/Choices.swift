@@ -260,8 +260,8 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
   public init() {}
 }
 
-/// What happens to a host that counts frames and has drifted from the session. `off`: tactus only reports the
-/// lag. `locate`: tactus locates the transport to the right place at the next bar line.
+/// The answer to the drift of a host that counts frames. `off`: tactus only reports the lag. `locate`: tactus
+/// locates the transport to the right place at the next bar line.
 public enum Correction: UInt8, Sendable, BitwiseCopyable {
   case off, locate
 }

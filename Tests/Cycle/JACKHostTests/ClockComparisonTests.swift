@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func `one clock read twice is the identity`() {
+  @Test func `if JACK and Link have one clock, the map is the identity`() {
     var comparison = ClockComparison()
     for time in stride(from: Int64(0), to: 5_000_000, by: 100_000) {
       comparison.add(ClockPair(jack: Micros(time), before: Micros(time), after: Micros(time)))

@@ -41,7 +41,7 @@ import Testing
     #expect(memory.remembered == [synth])
   }
 
-  @Test func `the connections of our own port return with it, once`() {
+  @Test func `the connections of our own port return with the port, once`() {
     let drums = Connection(port: "Studio_Drums_l", other: "ardour:in")
     var memory = memory(of: [left, drums])
     let isThere = { (port: String) in port != "Studio_Drums_l" }

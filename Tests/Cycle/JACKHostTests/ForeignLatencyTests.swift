@@ -60,7 +60,7 @@ import Testing
     #expect(doubts.count == expected)
   }
 
-  @Test func `a timebase call with an absurd length uses our own cycle`() {
+  @Test func `a timebase call with an absurd length uses our cycle's own length`() {
     let rolling = Transport(state: .rolling, frame: 48_000)
     func next(_ told: UInt32, isLate: Bool = true, _ transport: Transport? = nil) -> UInt32 {
       CycleSource.frameToShow(transport ?? rolling, told: told, ofCycle: 256, isLate: isLate)

@@ -53,7 +53,7 @@ import Testing
     try await live.run { !live.host.isLeaving }
   }
 
-  @Test func `a graph without cycles is told of, and so is the next cycle`() async throws {
+  @Test func `a graph without cycles is reported, and so is its next cycle`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     try await live.run { live.exchange.cycleCount > 50 }

@@ -28,7 +28,7 @@ extension JACKHostTests {
   }
 
   @Test(arguments: [(StopPlace.bar, 5 * 38_400), (.start, 0)] as [(StopPlace, UInt32)])
-  func `a stop goes back to the bar or the start, and play behind it`(place: StopPlace, frame: UInt32)
+  func `a stop goes back to the bar or start, and a start begins there`(place: StopPlace, frame: UInt32)
     async throws
   {
     let server = try await TestServer()

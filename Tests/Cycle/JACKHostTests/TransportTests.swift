@@ -126,7 +126,7 @@ extension JACKHostTests {
   }
 
   @Test(arguments: [true, false])
-  func `a client that never gets ready delays JACK no longer beside us`(hasLeft: Bool)
+  func `beside us a client that never gets ready delays JACK no longer`(hasLeft: Bool)
     async throws
   {
     let server = try await TestServer()
@@ -172,7 +172,7 @@ extension JACKHostTests {
     #expect(!hasAll || standing.contains { $0.frame == 0 }, "\(shown)")
   }
 
-  @Test func `another client's locate and start keep their place, start exact`()
+  @Test func `with exact starts, another client's locate and start keep the place`()
     async throws
   {
     let server = try await TestServer()

@@ -131,7 +131,7 @@ extension ClockLoop {
     if oneSided == 0 {
       bandwidth = max(Self.narrowest, bandwidth * (1 - 0.6 * clockMicros / 1e6))
     } else if averaged > 0 {
-      // What looked like a shift was a change of tempo.
+      // The supposed shift was a change of tempo.
       guard oneSided >= Self.witnesses else { return }
       averaged = 0
       bandwidth = Self.widest

@@ -23,8 +23,8 @@ extension EchoWatch {
     }
   }
 
-  /// What remains of the sent times after an even clock is subtracted, and of the delays after their even
-  /// change is subtracted.
+  /// The remainders of two fits: of the sent times after an even clock is subtracted, and of the delays after
+  /// their even change is subtracted.
   struct Fit: BitwiseCopyable {
     /// The microseconds from one sent clock message to the next. `slope` is the number of microseconds by
     /// which the delay grows from one message to the next.

@@ -32,7 +32,7 @@ struct HostFollower: BitwiseCopyable {
   static let correctionTime: Double = 1e6
   static let steepestNudge: Double = 0.0025
   /// In a ramp of the tempo, each proposed tempo is a little old when it arrives. The next proposal removes
-  /// the distance so far within `rampTime`, if it is at most `largestInRamp` (both in microseconds).
+  /// that distance within `rampTime`, if the distance is at most `largestInRamp` (both in microseconds).
   static let rampTime: Double = 500_000
   static let largestInRamp: Double = 20_000
   /// If a correction leaves a distance above `rest` (microseconds), the rest is corrected again, up to

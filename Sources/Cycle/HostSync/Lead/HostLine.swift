@@ -42,7 +42,7 @@ struct HostLine: BitwiseCopyable {
   private(set) var beat = 0.0
   /// The length of the host's tick in microseconds: the host's position is not known more exactly.
   private(set) var tick = 0.0
-  /// The microseconds over which the line has been averaged so far; 0: there is no line.
+  /// The microseconds over which the line has been averaged until now; 0: there is no line.
   private(set) var averaged = 0.0
 
   private var moment = 0.0

@@ -61,7 +61,7 @@ struct SoundFileTests {
   }
 
   @Test(arguments: [(44100, 48000), (48000, 44100), (22050, 96000), (192_000, 44100), (48000, 48000)])
-  func `another rate keeps the tone, its level and its first frame`(from: Int, to: Int) {
+  func `resampling keeps a tone, its level and its first frame`(from: Int, to: Int) {
     let input = tone(from / 5, rate: Float(from))
     let output = SoundFile(samples: input, sampleRate: from).samples(at: to)
     #expect(abs(output.count - to / 5) <= 1)

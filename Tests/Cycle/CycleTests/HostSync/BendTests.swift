@@ -49,7 +49,7 @@ struct BendTests {
     }
     let clicks = studio.clicks.dropFirst(before)
     for (one, next) in zip(clicks, clicks.dropFirst()) { #expect(abs(next.frame - one.frame - 24_000) <= 1) }
-    // There is a click for each beat of ten seconds, and for the beats that the bend has gained.
+    // Each beat of ten seconds has a click, and each beat that the bend has gained.
     #expect(abs(Double(studio.clicks.count) - (20 + end / 500)) <= 1.5)
   }
 

@@ -59,7 +59,7 @@ struct ClickTests {
     #expect(numbers.count > 50)
   }
 
-  @Test func `a correction of two milliseconds never doubles or loses a click`() {
+  @Test func `a clock correction of 2 ms never doubles or loses a click`() {
     // Corrections in both directions, at places around a beat that are a quarter of a millisecond apart.
     for step in -16...16 {
       for correction in [-2000, 2000] as [Int64] {
@@ -114,7 +114,7 @@ struct ClickTests {
     }
   }
 
-  @Test func `of subdivisions that are late together, the beat is heard`() {
+  @Test func `of clicks that are late together, only the beat is heard`() {
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       let studio = Studio(sampleRate: 8000, tempo: 90)
       studio.settings.click.subdivision = 8
@@ -198,7 +198,7 @@ struct ClickTests {
     #expect(studio.clicks.count == 5 || studio.clicks.count == 6)
   }
 
-  @Test func `a click while rolling sounds only then, with the song's bars`() {
+  @Test func `a click set to rolling sounds only in the song, with its bars`() {
     let studio = Studio(tempo: 120)
     studio.settings.click.isOn = true
     studio.settings.click.when = .rolling
@@ -236,7 +236,7 @@ struct ClickTests {
     #expect(abs(studio.report.songBeat - 14.2) < 0.05)
   }
 
-  @Test func `lost cycles are no locate`() {
+  @Test func `lost cycles are not taken for a locate`() {
     let studio = Studio(tempo: 120)
     studio.transport.state = .rolling
     studio.play(seconds: 2.1)

@@ -195,7 +195,7 @@ private struct Sequencer {
   }
 
   @Test(arguments: [1, 3, 5])
-  func `lost clocks move nothing`(count: Int) {
+  func `lost clock messages move neither beat nor tempo`(count: Int) {
     var sequencer = Sequencer()
     sequencer.run(seconds: 3)
     sequencer.start()
@@ -210,7 +210,7 @@ private struct Sequencer {
   }
 
   @Test(arguments: [false, true])
-  func `a pause of half a clock moves the beat and not the tempo`(
+  func `a pause of half a clock interval moves the beat, not the tempo`(
     among peers: Bool
   ) {
     var sequencer = Sequencer(sessionTempo: 120, isConnected: peers)
@@ -223,7 +223,7 @@ private struct Sequencer {
     sequencer.run(seconds: 1) { worst = max(worst, abs($0.session.tempo - 120)) }
     #expect(sequencer.forces == (peers ? 0 : 1))
     sequencer.run(seconds: 5) { worst = max(worst, abs($0.session.tempo - 120)) }
-    // What remains after the beat was moved is corrected like any small distance.
+    // The distance that remains after the beat was moved is corrected like any small distance.
     #expect(worst <= (peers ? 0.1 : 120 * HostFollower.steepestNudge + 0.01), "\(worst) BPM")
     #expect(peers || abs(sequencer.error) < 1000, "\(sequencer.error) us")
     #expect(abs(sequencer.clockIn.loop.beat(at: sequencer.now) - sequencer.beats) < 0.01, "none is lost")
@@ -289,7 +289,7 @@ private struct Sequencer {
     #expect(!sequencer.clockIn.loop.isRunning && sequencer.clockIn.loop.state == .locked)
   }
 
-  @Test func `a device that sends clocks only while it plays is counted from one`() {
+  @Test func `a device that sends clocks only while it plays is followed, too`() {
     var sequencer = Sequencer()
     sequencer.isSilent = true
     sequencer.run(seconds: 1)

@@ -102,7 +102,7 @@ struct CutStartTests {
   }
 
   @Test(arguments: [0.2, 0.5])
-  func `a transport rolls for a while between two locates of ours`(othersTake: Double) {
+  func `between two locates of ours the transport rolls for a while`(othersTake: Double) {
     let studio = Studio()
     studio.asksBeforeRolling = true
     studio.isMaster = true

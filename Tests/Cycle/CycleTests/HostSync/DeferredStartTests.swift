@@ -66,7 +66,7 @@ struct StandingStartTests {
   /// The time that a start needs before its beat may be longer than several beats or bars. The start must
   /// come all the same.
   @Test(arguments: [LaunchMoment.beat, .bar], [60.0, 120, 240, 300])
-  func `a start that needs long before it is not postponed for ever`(moment: LaunchMoment, tempo: Double)
+  func `a start that needs much time before its beat comes in the end`(moment: LaunchMoment, tempo: Double)
     throws
   {
     for (take, offset) in [
@@ -103,7 +103,7 @@ struct StandingStartTests {
 
   /// These are the settings of the session `qtractor` (docs/launching.md).
   @Test(arguments: [64, 256, 1024] as [UInt32])
-  func `JACK's own negative offset does not lengthen its time of starting`(period: UInt32) throws {
+  func `a negative offset of jack does not lengthen JACK's Starting`(period: UInt32) throws {
     var cycles: [Int] = []
     for offset in [0.0, -3 * Double(period) / 0.048] {
       let studio = standing(period: period)
@@ -118,7 +118,7 @@ struct StandingStartTests {
     #expect(abs(cycles[0] - cycles[1]) <= 1, "\(cycles)")
   }
 
-  @Test func `a start that cannot wait with JACK stopped goes to JACK at once`() {
+  @Test func `a start that cannot wait while JACK stands goes to JACK at once`() {
     func isRefused(_ change: (Studio) -> Void) -> Bool {
       let studio = standing()
       change(studio)

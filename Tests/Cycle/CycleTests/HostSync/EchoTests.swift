@@ -9,7 +9,7 @@ import Testing
 /// Our own MIDI clock that comes back and leads us, and other clocks that look like it.
 struct EchoTests {
   @Test(arguments: [0.0, 3_000, 21_000, 60_000, 100_000], [0.0, 1_000])
-  func `offsets that move again and again leave the tempo, and show an echo`(
+  func `offsets that keep changing leave the tempo, and reveal an echo`(
     latency: Double, jitter: Double
   ) {
     for seed in 1...3 {
@@ -28,7 +28,7 @@ struct EchoTests {
   }
 
   @Test(arguments: [40.0, 120, 187.3, 400])
-  func `other periods leave the tempo, and the next change shows an echo`(tempo: Double) {
+  func `other periods leave the tempo, and the next change reveals an echo`(tempo: Double) {
     for seed in 1...3 {
       let cable = ClockCable(.patchbay, tempo: tempo, seed: UInt64(seed))
       cable.play(seconds: 4)
@@ -47,7 +47,7 @@ struct EchoTests {
   }
 
   @Test(arguments: campaign([0.0, 1_500, 25_000, 95_000]), campaign([20.0, 120, 300, 999]))
-  func `our own Start leaves the tempo, and shows an echo`(latency: Double, tempo: Double) {
+  func `our own Start leaves the tempo, and reveals an echo`(latency: Double, tempo: Double) {
     for (seed, jitter) in [(1, 0.0), (2, 1_000)] {
       let cable = ClockCable(.thru(latency), tempo: tempo, seed: UInt64(seed))
       cable.jitter = jitter
@@ -182,7 +182,7 @@ struct EchoTests {
     }
   }
 
-  @Test func `a peer's tempo in an echo is no news, and shows the echo`() {
+  @Test func `a peer's tempo in an echo is not taken over, and reveals the echo`() {
     let cable = ClockCable(.thru(3_000), tempo: 120)
     cable.jitter = 700
     cable.play(seconds: 10)
@@ -221,7 +221,7 @@ struct EchoTests {
   }
 
   @Test(arguments: [0.03, 0.3, 2])
-  func `a follower with inertia does not run away with the tempo`(weight: Double) {
+  func `a machine that follows us slowly does not run away with the tempo`(weight: Double) {
     let cable = ClockCable(.follower(seconds: weight), tempo: 120)
     cable.play(seconds: 3)
     cable.look()

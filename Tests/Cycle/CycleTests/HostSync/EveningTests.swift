@@ -13,7 +13,7 @@ import Testing
 struct EveningTests {
   private static let count = getenv("EVENINGS").flatMap { Int(String(cString: $0)) } ?? 12
 
-  @Test func `no start leaves the grid without a word, and nothing waits for ever`() {
+  @Test func `no start leaves the grid unreported, and nothing waits for ever`() {
     var judged = 0
     var told = 0
     for seed in 0..<Self.count {
@@ -47,8 +47,8 @@ private final class Evening {
   let frames: UInt32
   private var dice: Dice
   private(set) var broken: [Breach] = []
-  /// The number of starts that had to be on the grid. `told` is the number of these that the session was told
-  /// of.
+  /// The number of starts that had to be on the grid. `told` is the number of these starts that we proposed
+  /// to the session.
   private(set) var judged = 0, told = 0
   private(set) var diary: [String] = []
   /// Whether JACK rolls although we have not said yes.

@@ -55,7 +55,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func `a cycle that we lose during the wait costs no exactness`() throws {
+  @Test func `a cycle that we lose during the wait leaves the start exact`() throws {
     for lost in 1...90 {
       for count in 1...3 {
         var jack = transport()
@@ -74,7 +74,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func `a driver stall during the wait costs a boundary and no exactness`() throws {
+  @Test func `a driver stall during the wait delays a start, which stays exact`() throws {
     var put = 0
     for stalled in 1...90 {
       var jack = transport()
@@ -96,7 +96,7 @@ struct ExactLaunchTests {
     #expect((1...40).contains(put))
   }
 
-  @Test func `a slow client may seek after each relocation`() throws {
+  @Test func `a start beside a client that seeks at each relocation is exact`() throws {
     for press in 0..<20 {
       var jack = transport()
       jack.otherHolds = 200_000
@@ -114,7 +114,7 @@ struct ExactLaunchTests {
 
   /// The last correction of the place comes shortly before the beat, and the client has to seek for that
   /// correction, too.
-  @Test func `an unknown slow client costs a boundary and no exactness`() throws {
+  @Test func `an unknown slow client delays a start, which stays exact`() throws {
     var moved: UInt64 = 0
     for press in 0..<200 {
       var jack = transport()
@@ -171,7 +171,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func `a locate during or after the wait is not sent back`() throws {
+  @Test func `a locate during or after the wait is not undone`() throws {
     var jack = transport()
     jack.run(seconds: 0.3)
     jack.pressPlay()
@@ -193,7 +193,7 @@ struct ExactLaunchTests {
     #expect(jack.startedAt == Beats(2))
   }
 
-  @Test func `a start slightly before a place begins the click on the beat`() throws {
+  @Test func `after a start within a beat the first click is on the next beat`() throws {
     let studio = Studio(tempo: 117)
     studio.asksBeforeRolling = true
     studio.isMaster = true

@@ -99,7 +99,7 @@ struct FirstFrameTests {
     #expect(located.report.isFirstFrameUnknown)
   }
 
-  @Test func `a start follows a server of other habits from the second one on`() {
+  @Test func `on an unknown kind of server, starts are right from the second on`() {
     let studio = studio(.nearest)
     studio.skipsBehindLocate = true
     studio.play(seconds: 0.3)
@@ -112,7 +112,7 @@ struct FirstFrameTests {
     }
   }
 
-  @Test func `a lost cycle at a start or a stop teaches nothing`() {
+  @Test func `a cycle lost at a start or stop does not change what is learned`() {
     let studio = studio(.nearest)
     studio.rollsAsPipeWire = false
     studio.play(seconds: 0.3)

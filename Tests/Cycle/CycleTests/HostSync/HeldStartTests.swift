@@ -62,7 +62,7 @@ struct HeldStartTests {
     var renewal = HoldRenewal()
     var asked: [Int] = []
     for tenth in 0..<200 {
-      // There are two holds of 8 s, with a pause between them.
+      // The test makes two holds of 8 s, with a pause between them.
       let isHolding = tenth % 100 < 80
       if renewal.isDue(isHolding: isHolding, limit: Micros(5_000_000), at: Micros(Int64(tenth) * 100_000)) {
         asked.append(tenth)
@@ -71,7 +71,7 @@ struct HeldStartTests {
     #expect(asked == [40, 140])
   }
 
-  @Test func `JACK's limit counts the tempo that comes with a start`() {
+  @Test func `JACK's limit allows for the tempo that comes with a start`() {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 1)
     var song = Settings()

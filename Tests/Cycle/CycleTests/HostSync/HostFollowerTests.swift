@@ -125,7 +125,7 @@ private struct FakeHost {
 
 @Suite struct HostFollowerTests {
   @Test(arguments: campaign([960.0, 1920]), campaign([false, true]))
-  func `a steady host is followed within a millisecond, then silence`(ticks: Double, isPipeWire: Bool) {
+  func `a steady host is followed within 1 ms, then nothing is proposed`(ticks: Double, isPipeWire: Bool) {
     for (tempo, seed) in [(120.0, 1), (117.3, 2), (61.7, 3), (174, 4), (249.9, 5)] as [(Double, UInt64)] {
       var host = FakeHost(sessionTempo: 97, seed: seed)
       host.tempo = { _ in tempo }
@@ -186,7 +186,7 @@ private struct FakeHost {
   }
 
   @Test(arguments: campaign([960.0, 1920]), campaign([false, true]))
-  func `three seconds after a ramp the session is there, then silence`(
+  func `three seconds after a tempo ramp nothing more is proposed`(
     ticks: Double, isPipeWire: Bool
   ) {
     for seed in 1...8 as ClosedRange<UInt64> {
@@ -239,7 +239,7 @@ private struct FakeHost {
     #expect(!host.follower.isCorrecting && abs(host.session.tempo - 120) < 0.01)
   }
 
-  @Test func `a cycle that shows the last position is no measurement`() {
+  @Test func `a cycle that still shows the last position is not measured`() {
     var host = FakeHost()
     host.run(seconds: 5)
     let before = host.follower.phaseError

@@ -237,7 +237,7 @@ struct LaunchTableTests {
     return Array(rows.dropFirst(2))
   }
 
-  @Test func `each row of the table holds`() throws {
+  @Test func `each row of the table in Launch.swift holds`() throws {
     let table = try table()
     #expect(table.count == Self.rows.count)
     for row in table {

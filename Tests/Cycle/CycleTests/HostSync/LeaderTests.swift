@@ -78,7 +78,7 @@ import Testing
     #expect(jack.songOrigin == Beats(8))
   }
 
-  @Test func `a start at a place ahead of the sequencer waits for it`() throws {
+  @Test func `a start at a place ahead of the sequencer waits for that place`() throws {
     let jack = start(after: 5_000) { $0.leaderOrigin = 9 }
     let rolled = try #require(jack.rolledAt)
     #expect(jack.rolledFrom == 0 && jack.wishes == 0)

@@ -68,7 +68,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `the clock is silent while stopped, unless asked for`() {
+  @Test func `no clock is sent while the transport stands, unless asked for`() {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 1)
     #expect(studio.messages.isEmpty)
@@ -93,7 +93,7 @@ struct MIDIClockTests {
     return (Receiver(studio.messages), rolledAt)
   }
 
-  @Test func `an odd start is on the grid and in place within 150 milliseconds`() throws {
+  @Test func `a start from an odd frame is on the grid and placed within 150 ms`() throws {
     for wait in stride(from: 1.0, to: 1.62, by: 0.013) {
       let studio = Studio(tempo: 97)
       studio.latencies[.clock] = 256
@@ -151,7 +151,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `a song that begins ahead starts on its downbeat`() throws {
+  @Test func `a song whose first beat is still to come starts on that beat`() throws {
     // The transport rolls from frame 0 when the session is at beat 2.6. The nearest beat is 3, which is still
     // 0.4 beats ahead.
     let studio = Studio(tempo: 120)

@@ -103,7 +103,7 @@ struct MTCTests {
   /// A MIDI port is heard before a sound card's output, so the port's buffers begin before the transport's
   /// frame 0.
   @Test(arguments: [0, 1024, 9600] as [UInt32])
-  func `no timecode before the start's own is sent`(card: UInt32) {
+  func `no timecode before that of the transport's start is sent`(card: UInt32) {
     for (rate, start) in [(TimecodeRate.fps25, Timecode()), (.fps30, Timecode(hours: 1, frames: 3))] {
       let studio = TimecodeTests.studio(
         TimecodeTests.output(.mtc) {
@@ -132,7 +132,7 @@ struct MTCTests {
     }
   }
 
-  @Test func `quarter frames are a quarter of a frame apart, at their frames`() {
+  @Test func `quarter frame messages come at each quarter of a timecode frame`() {
     let studio = TimecodeTests.studio(TimecodeTests.output(.mtc) { $0.rate = .fps30 })
     studio.transport = Transport(state: .rolling, frame: 0)
     studio.play(seconds: 5)

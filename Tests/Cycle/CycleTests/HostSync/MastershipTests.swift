@@ -92,7 +92,7 @@ private struct Stage {
     }
   }
 
-  @Test func `another server's callbacks are no grant of this one`() {
+  @Test func `callbacks from an earlier server do not make us master here`() {
     var stage = Stage()
     stage.calls = 1_000
     stage.mastership = Mastership(calls: stage.calls)
@@ -170,7 +170,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .vacant)
   }
 
-  @Test func `one cycle of nonsense after a locate is no displacement`() {
+  @Test func `one cycle of nonsense after a locate does not displace us`() {
     var stage = Stage()
     stage.run(milliseconds: 1000)
     stage.master = .foreign

@@ -76,7 +76,7 @@ struct MeterTests {
   }
 
   @Test
-  func `a meter change shortly after a line counts from that line`() {
+  func `a meter change shortly after a bar line counts from that line`() {
     let studio = Self.song([(0.2, Meter(beatsPerBar: 3)), (9.01, Meter(beatsPerBar: 5))], to: 20)
     #expect(Self.accents(studio) == [3, 6, 9, 14, 19])
   }

@@ -11,7 +11,7 @@ private struct Cable {
     /// negative: it skips that share.
     case pause(Double)
     case lost(Int)
-    /// There is a surplus message, at this share of the way from the message before it to the next.
+    /// A surplus message comes, at this share of the way from the message before it to the next.
     case doubled(Double)
     /// A single message is late.
     case late(Double)
@@ -96,7 +96,7 @@ private struct Cable {
     .lost(5),
     .doubled(0.1), .doubled(0.5), .doubled(0.9), .late(0.3), .late(0.5), .late(0.9), .nothing,
   ])
-  fileprivate func `an odd clock moves the tempo no more than jitter, and loses no beat`(
+  fileprivate func `an odd clock message disturbs the tempo little and loses no beat`(
     oddity: Cable.Oddity
   ) {
     for tempo in [60, 97.3, 120, 174] {
@@ -121,7 +121,7 @@ private struct Cable {
     (120, 60),
     (60, 63), (63, 60), (60, 66), (100, 33), (174, 180), (90, 135),
   ])
-  func `another tempo is believed within a second, in phase`(from: Double, to: Double) {
+  func `a new tempo is followed within a second, in phase`(from: Double, to: Double) {
     for jitter in [0.0, 100, 300] {
       for seed in 1...6 {
         var cable = Cable(tempo: from, jitter: jitter, usbFrame: 0, seed: seed)

@@ -19,7 +19,7 @@ struct OneCycleTests {
     }
   }
 
-  @Test func `a received clock is counted once`() {
+  @Test func `a received clock message is counted once`() {
     let studio = Studio(tempo: 100)
     studio.settings.lead = .midi
     playClock(studio, seconds: 3)

@@ -154,7 +154,7 @@ struct OwnOutputTests {
     }
   }
 
-  @Test func `a clock that is armed changes nothing at the others`() {
+  @Test func `a clock that may play again changes nothing at other clocks`() {
     func messages(arms: Bool) -> [[Studio.Message]] {
       let studio = Studio(tempo: 120)
       studio.rack = Self.offsets.enumerated().map { Self.clock($0 + 1, offset: $1) }
@@ -176,7 +176,7 @@ struct OwnOutputTests {
 
   /// The count of connections wraps, so the test also begins with a count of `UInt32.max`.
   @Test(arguments: [0, UInt32.max])
-  func `a receiver that connects in a song gets its place and all clocks`(
+  func `a receiver that connects in a song gets the position and clocks`(
     earlier: UInt32
   ) {
     let studio = Studio(tempo: 120)
@@ -206,7 +206,7 @@ struct OwnOutputTests {
 
   /// The receiver's cable was out, or the server was gone, when Stop was sent.
   @Test(arguments: [true, false], [RunsWhen.always, .rolling])
-  func `a receiver that reconnects after a song gets one missed Stop`(
+  func `a receiver that reconnects after a song gets the missed Stop once`(
     isAfterAnother: Bool, when: RunsWhen
   ) {
     let studio = Studio(tempo: 120)
@@ -233,7 +233,7 @@ struct OwnOutputTests {
     #expect(stops(whenAllCome: 4) == [0, 0])
   }
 
-  @Test func `a clock that becomes timecode sends Stop first`() {
+  @Test func `a MIDI clock that becomes timecode sends Stop first`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.clock(1)]
     studio.play(seconds: 1.3)
@@ -387,7 +387,7 @@ struct OwnOutputTests {
     }
   }
 
-  @Test func `level, width, polarity and offset are each output's own`() throws {
+  @Test func `each output has its own level, width, polarity and offset`() throws {
     let studio = Studio(tempo: 120)
     var late = Self.gate(.pulse) { $0.width = Micros(20_000) }
     late.offset = Micros(10_000)
@@ -434,7 +434,7 @@ struct OwnOutputTests {
     }
   }
 
-  @Test func `after lost cycles a clock catches up and counts it`() {
+  @Test func `after lost cycles a clock catches up and counts the late messages`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.clock(1)]
     studio.play(seconds: 2)

@@ -65,7 +65,7 @@ struct QueuedChangeTests {
   }
 
   @Test(arguments: [64 as UInt32, 256, 1024], [180.0, 62])
-  func `JACK's clients have a queued tempo and meter from its line on`(frames: UInt32, tempo: Double) {
+  func `JACK's clients get a queued tempo and meter from its bar line on`(frames: UInt32, tempo: Double) {
     let plan = Plan(from: 120, to: tempo, line: 12, meter: Meter(beatsPerBar: 7, beatType: 8))
     let studio = Studio(tempo: plan.from)
     studio.latencies = PerPort(repeating: 2 * frames)
@@ -159,7 +159,7 @@ struct QueuedChangeTests {
   }
 
   @Test(arguments: [0.0, 25_000, 100_000])
-  func `a queued meter begins at its line, however late it is carried out`(late: Double) {
+  func `a queued meter begins at its bar line, however late the change`(late: Double) {
     // Half a note lasts 31 ms, which is shorter than JACK's latency of 64 ms.
     var plan = Plan(from: 240, to: 240, line: 12.5, meter: Meter(beatsPerBar: 3))
     let studio = Studio(tempo: 240)

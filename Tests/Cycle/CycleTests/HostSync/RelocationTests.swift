@@ -34,7 +34,7 @@ struct RelocationTests {
     return (report.songBeat - daw) * report.moment.beatMicros
   }
 
-  @Test func `the lag begins with the error of the start`() {
+  @Test func `a host's lag begins with the error of the start`() {
     for frame in [0, 24_617 * 4] as [UInt32] {
       let studio = rolling(from: frame)
       #expect(abs(studio.report.hostLag - studio.report.launchError) < 1)
@@ -224,7 +224,7 @@ struct RelocationTests {
       #expect(landed > 31.9 && landed < 33.5, "\(landed)")
       let phase = (studio.report.sessionBeat - studio.report.songBeat) / max(step, 1)
       #expect(abs(phase - phase.rounded()) < 1e-6)
-      // There was one silence, with at most one more relocation.
+      // The locate cost one silence and at most one more relocation.
       #expect(Double(stands) < Double(6 * late + 20) && studio.relocations <= 2)
       #expect(!studio.plan.isBusy)
     }
@@ -564,7 +564,7 @@ struct RelocationTests {
 
   /// The locate's target was chosen in the bars of the old meter.
   @Test(arguments: [0, 300_000])
-  func `a meter that changes during a locate begins where that lands`(othersTake: Double) {
+  func `a meter that changes during a locate begins at the locate's target`(othersTake: Double) {
     let studio = rolling()
     studio.othersTake = othersTake
     if othersTake > 0 { studio.locate = 480_000 }

@@ -55,7 +55,7 @@ struct SongTests {
 
   /// From the frame and the present tempo alone, each of these cycles would seem to be at another place of
   /// the song.
-  @Test func `a cycle whose time was read too late is no locate in the next one`() {
+  @Test func `a cycle whose time was read late is not taken for a locate`() {
     func run(_ cycles: [(frame: UInt32, lost: Int64)]) -> Bool {
       var (song, _) = rolling(quantum: 4)
       let before = song.run

@@ -65,7 +65,7 @@ struct StartStopTests {
     #expect(told.count >= 2 && abs((told.last ?? 0) - played) < 1e-3, "\(told), \(played)")
   }
 
-  @Test func `a start that is shown before JACK asks is on the bar that peers got`() {
+  @Test func `a start shown before JACK asks is on the bar that peers were told`() {
     for delay in 0..<8 {
       let studio = studio()
       studio.play(seconds: 0.23 * Double(delay))
@@ -288,7 +288,7 @@ struct StartStopTests {
     #expect(studio.isPlaying == (studio.transport.state == .rolling))
   }
 
-  @Test(arguments: [0.05, 0.5]) func `a peer that is later than we is obeyed`(seconds: Double) {
+  @Test(arguments: [0.05, 0.5]) func `a peer's command that comes after ours is obeyed`(seconds: Double) {
     let studio = studio()
     studio.play(seconds: 1)
     studio.transport.state = .rolling

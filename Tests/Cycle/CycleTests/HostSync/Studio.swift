@@ -301,8 +301,8 @@ final class Studio {
     #expect(keepsTime)
   }
 
-  /// What the control thread sees. In fact it looks every two milliseconds; here it looks in the middle of
-  /// each cycle.
+  /// The control thread's observation. The real thread looks every two milliseconds; here the thread looks in
+  /// the middle of each cycle.
   private var observation: TransportPlan.Observation {
     let middle = due + Double(report.moment.frames) * microsPerFrame / 2
     return .init(report, at: Micros(rounding: middle), on: server)

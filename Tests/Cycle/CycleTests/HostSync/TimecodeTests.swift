@@ -76,7 +76,7 @@ struct TimecodeTests {
     #expect(TimecodeRate.drop2997.framesPerDay == 2_589_408)
   }
 
-  @Test func `a number that drop-frame leaves out means the next one`() {
+  @Test func `a number that drop-frame leaves out means the next number`() {
     #expect(Timecode(minutes: 1).frame(.drop2997) == 1800)
     #expect(Timecode(minutes: 1, frames: 2).frame(.drop2997) == 1800)
     #expect(Timecode(minutes: 10).frame(.drop2997) == 17_982)
@@ -122,7 +122,7 @@ struct TimecodeTests {
     }
   }
 
-  @Test func `after a locate the timecode goes on from there`() {
+  @Test func `after a locate the timecode goes on from the new place`() {
     let studio = Self.studio(Self.output(.ltc) { $0.rate = .fps30 })
     let decoder = Self.reader(.fps30)
     studio.listensToRack = { decoder.read($0) }

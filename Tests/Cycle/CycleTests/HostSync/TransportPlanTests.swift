@@ -276,7 +276,7 @@ struct TransportPlanTableTests {
     return Array(rows.dropFirst(2))
   }
 
-  @Test func `each row of the table holds`() throws {
+  @Test func `each row of the table in TransportPlan.swift holds`() throws {
     let table = try table()
     #expect(table.count == Self.rows.count)
     for row in table {
@@ -374,7 +374,7 @@ struct TransportPlanTests {
   }
 
   /// A toggle of start and stop follows the last request, whatever JACK still shows.
-  @Test func `a request counts until JACK can have shown it`() {
+  @Test func `a request counts until JACK has had time to show it`() {
     var stand = PlanStand()
     func moves(_ stand: PlanStand) -> Bool { stand.plan.moves(stand.report) }
     #expect(!moves(stand))
@@ -398,7 +398,7 @@ struct TransportPlanTests {
     #expect(moves(stand))
   }
 
-  @Test func `a start counts that follows a stop of a standing transport`() {
+  @Test func `a start that follows a stop of a standing transport counts`() {
     var stand = PlanStand()
     stand.command(.stop)
     // Another client starts.

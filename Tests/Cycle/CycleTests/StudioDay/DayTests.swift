@@ -152,7 +152,7 @@ struct EarTests {
 
   /// The tempo falls from 185 BPM to 58, and the beat jumps by 0.119. So three clock messages are late, and
   /// the first of these waits for half of the new distance between clocks.
-  @Test(arguments: [0.0, 12_000]) func `clocks that a slower tempo passed keep their distance`(
+  @Test(arguments: [0.0, 12_000]) func `clocks that a slower tempo makes late keep their distance`(
     later: Double
   ) {
     let fast = SessionBeats(origin: 0, beatMicros: 324_324)
