@@ -5,13 +5,13 @@ public import TactusChoices
 // ClickSounds: the sounds of a click as samples at the server's rate, in memory that the audio thread may
 // read.
 //
-// This module does not know when something sounds: that is HostSync's part. It runs on the control thread,
-// allocates, and has finished before the audio thread gets its result.
+// This module does not know when something sounds: that is HostSync's part. The module runs on the control
+// thread, allocates memory, and has finished a sound before the audio thread gets that sound.
 //
 // The invariant: a sound begins with its first frame. Nothing is faded in, so the frame at which HostSync
 // starts a sound is the frame at which it is heard.
 //
-// Start with `RenderedBank`: it is made from a `ClickSound`, with a `SoundFile` in place of any of its three
+// Start with `RenderedBank`, which is made from a `ClickSound`. A `SoundFile` may replace any of its three
 // sounds.
 
 /// Three sounds in memory that does not move. The audio thread reads from this memory, so keep the bank until

@@ -7,7 +7,7 @@ struct Recipe {
   struct Tone {
     var hertz: Double
     var level: Double
-    /// Seconds until the level has fallen to a thousandth.
+    /// The seconds until the tone's level has fallen to a thousandth.
     var decay: Double
   }
 

@@ -23,7 +23,7 @@ struct Resampler {
     cutoff = min(1, Double(self.to) / Double(self.from)) * 0.96
   }
 
-  /// Output frames with the same place between two input frames share a kernel.
+  /// All output frames that lie at the same distance from the input frame before them use the same weights.
   func convert(_ input: [Float]) -> [Float] {
     let reach = Double(Self.lobes) / cutoff
     let half = Int(reach) + 1

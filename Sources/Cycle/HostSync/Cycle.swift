@@ -11,14 +11,14 @@ public struct Cycle: BitwiseCopyable {
   public var sampleRate: UInt32
   public var times: RawTimes
   public var transport: Transport
-  /// Frames from frame 0 of this cycle's buffer until it is heard, for each port (playback latency), with the
-  /// rule for MIDI ports already applied (facts: jack 9). For `control`: frames since incoming messages were
+  /// For each port, the frames until frame 0 of this cycle's buffer is heard (playback latency). The rule for
+  /// MIDI ports is already applied (facts: jack 9). For `control`, the frames since incoming messages were
   /// sent (capture latency).
   public var latencies: PerPort<UInt32>
   /// How often the port `clock` was connected while it had no connection; wraps.
   public var clockConnections: UInt32
-  /// Microseconds from a frame's time in JACK until it is heard through the last of the user's own outputs
-  /// (`OutputSlot.startDelay`).
+  /// The longest delay of the user's own outputs (`OutputSlot.startDelay`): the microseconds from a frame's
+  /// time in JACK until all of these outputs are heard.
   public var ownDelay: Micros
   /// The number of the server's clients, counted from an unknown start: only its changes are used.
   public var clients: Int32

@@ -129,8 +129,8 @@ public struct HostSync: ~Copyable {
     // wait for that grid.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
-    // A transport that was stopped in between is not held here. It starts like any other transport, wherever
-    // it stands.
+    // A transport that was stopped after the relocation was requested is not held here. It starts like any
+    // other transport, wherever it stands.
     if wasRolling, !launch.isHolding, let hold = cycle.relocation?.hold(now), hold != .no {
       awaitsRelocation = hold == .untilAnother
       launch.heldRelocation(now)
@@ -143,9 +143,9 @@ public struct HostSync: ~Copyable {
       now, Launch.Question(songBeat: Beats(here), leader: leader, isSessions: startStop.isObeying))
   }
 
-  /// The position that the timebase master writes for the next cycle; called after `run` in the same cycle.
-  /// `nextFrame` is the transport's frame in that cycle, `requested` the position that a client asked for.
-  /// nil: `run` had no cycle. [audio]
+  /// The position that we write for the next cycle as timebase master. Call this after `run` in the same
+  /// cycle. `nextFrame` is the transport's frame in the next cycle. `requested` is the position that a client
+  /// asked for. nil: `run` had no cycle. [audio]
   @_noLocks @_noAllocation
   public mutating func bbt(nextFrame: UInt32, requested: BBT? = nil) -> BBT? {
     guard let present else { return nil }
@@ -165,8 +165,8 @@ public struct HostSync: ~Copyable {
   @_noLocks @_noAllocation
   public mutating func passing() -> CycleTiming? { present?.passing }
 
-  /// Renders one of the user's own outputs into its buffer, or as its messages; called after `run` in the
-  /// same cycle. [audio]
+  /// Renders one of the user's own outputs into `buffer` or into `events`. Call this after `run` in the same
+  /// cycle. [audio]
   @_noLocks @_noAllocation
   public mutating func play(
     _ output: inout OutputSlot, at place: Int, into buffer: AudioBuffer, _ events: inout MIDIEvents
@@ -180,7 +180,7 @@ public struct HostSync: ~Copyable {
     }
   }
 
-  /// The state of the clock output at this place. [audio]
+  /// The state of the MIDI clock at this place of the rack. [audio]
   @_noLocks @_noAllocation
   public mutating func clockFigures(at place: Int) -> ClockFigures { rack.figures(at: place) }
 

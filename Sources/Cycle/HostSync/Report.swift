@@ -32,7 +32,7 @@ public struct Report: Sendable, BitwiseCopyable {
   /// Whether we hold the start no longer because another client does not get ready. Then JACK alone decides
   /// when the transport rolls.
   public var isGivenUp = false
-  /// The distance of the last launch's first rolling frame from its beat, in microseconds; late is positive.
+  /// The time by which the last launch's first rolling frame was heard later than its beat, in microseconds.
   public var launchError = 0.0
   /// The number of launches that were moved to a later boundary because another client was not ready.
   public var movedLaunches: UInt64 = 0
@@ -93,7 +93,7 @@ public struct Report: Sendable, BitwiseCopyable {
   public var clockJitter: Float = 0
   public var pulseJitter: Float = 0
   public var bars = Bars()
-  /// Microseconds by which our outputs are ahead of the session, set by hand.
+  /// The microseconds by which the user's bend has put our outputs ahead of the session.
   public var ahead = 0.0
 
   /// The lowest number of all sound banks that still sound.
@@ -106,7 +106,7 @@ extension Report {
   /// Whether the transport rolls, or is on the way from one place to another.
   public var isUnderWay: Bool { isRolling || isBetweenPlaces }
 
-  /// The session's beat at `time`, as heard, if nothing changes until then.
+  /// The session's beat that is heard at `time`, if nothing changes until then.
   func sessionBeat(at time: Double) -> Double {
     sessionBeat + (time - moment.heard.start) / moment.beatMicros
   }

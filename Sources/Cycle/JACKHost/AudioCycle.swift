@@ -19,7 +19,7 @@ struct AudioCycle: ~Copyable {
   private var outputs: Outputs
   private var sampleRate: UInt32
   private var frames: UInt32 = 0
-  /// The wake-up time of the last cycle, in microseconds, and its first frame.
+  /// The wake-up time of the last cycle, in microseconds, and the cycle's first frame.
   private var last: (wake: UInt64, frame: UInt32) = (.max, 0)
   /// Counts that are added to those of each report: the counts from before this server and this sample rate,
   /// and the number of MIDI messages that were lost at the ports since then.
@@ -28,7 +28,7 @@ struct AudioCycle: ~Copyable {
   var own = OutputTable()
   var ownEvents = MIDIEvents()
   var figures = OutputFigures()
-  /// Frames since `figures` was published.
+  /// The number of frames since `figures` was published.
   var figuresAge: UInt32 = 0
 
   init(

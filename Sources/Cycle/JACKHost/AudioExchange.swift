@@ -9,7 +9,7 @@ public import TactusChoices
 /// Everything that crosses between the audio thread and the other threads. All members are constants: atomics
 /// and handoffs, each with one writer and one reader.
 struct SharedState: ~Copyable, Sendable {
-  // Into the audio thread.
+  // These values go into the audio thread.
   let session: Latest<SessionView>
   let settings: Latest<Settings>
   let sounds = Latest(SoundBank())
@@ -24,7 +24,7 @@ struct SharedState: ~Copyable, Sendable {
   let ownDelay = Atomic<Int64>(0)
   /// Whether we are about to leave the server. Then the port `clock` sends Stop and nothing more.
   let isLeaving = Atomic(false)
-  // Out of the audio thread.
+  // These values come out of the audio thread.
   let report = Latest(Report())
   let figures = Latest(OutputFigures())
   let control = SPSCQueue<ControlMessage>(capacity: 256)
@@ -40,7 +40,7 @@ struct SharedState: ~Copyable, Sendable {
   let outputsSeen = Atomic<UInt32>(0)
   /// How often JACK asked us, as timebase master, for bar and beat.
   let timebaseCalls = Atomic<UInt>(0)
-  // From libjack's notification threads to both sides.
+  // These values go from libjack's notification threads to the audio thread and to the control thread.
   let board = NoticeBoard()
 
   init(session: SessionState, settings: Settings) {
@@ -52,7 +52,7 @@ struct SharedState: ~Copyable, Sendable {
 /// The other threads' access to the audio thread: each function names the thread that may call it. The
 /// exchange outlives clients and servers.
 public final class AudioExchange: Sendable {
-  // Never moves: the audio thread holds its address.
+  // This memory never moves, because the audio thread holds its address.
   nonisolated(unsafe) let shared: UnsafeMutablePointer<SharedState>
 
   public init(session: SessionState, settings: Settings) {
@@ -144,6 +144,6 @@ public struct ControlMessage: Sendable, BitwiseCopyable {
     for index in 0..<Int(self.count) { storage[index] = bytes[index] }
   }
 
-  /// [control]
+  /// The bytes of the message. [control]
   public var bytes: [UInt8] { (0..<Int(count)).map { storage[$0] } }
 }

@@ -57,7 +57,7 @@ struct ReceivedPorts: BitwiseCopyable {
     _ frames: UInt32
   ) {
     guard let end else {
-      // The channel has gone: without this the buffers would still hold the last audio.
+      // The channel has gone. Without these lines the buffers would still hold the channel's last audio.
       left.update(repeating: 0, count: Int(frames))
       right.update(repeating: 0, count: Int(frames))
       return

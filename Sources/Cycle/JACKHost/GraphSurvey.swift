@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CTactusJACK
 
-/// A snapshot of a server and its clients, for a search for problems.
+/// A snapshot of a server and its clients, in which `tactus doctor` looks for problems.
 public struct GraphSurvey: Equatable, Sendable {
   public struct PhysicalPort: Equatable, Sendable {
     public var name: String

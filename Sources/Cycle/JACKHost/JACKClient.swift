@@ -7,7 +7,7 @@ import TactusChoices
 public struct ServerDescription: Equatable, Sendable {
   /// The name by which the user asked for the server, or the name of JACK's default server.
   public var server: String
-  /// The name that this client really has: JACK adds a number if the wanted one is taken.
+  /// The name that JACK has given to this client: JACK adds a number if the wanted name is taken.
   public var clientName: String
   public var implementation: JACKImplementation
   public var sampleRate: Int
@@ -18,8 +18,8 @@ public struct ServerDescription: Equatable, Sendable {
 
 /// An open client: libjack's handle, closed by `deinit`. [control]
 ///
-/// A process can use only one JACK server at a time (libjack silently gives a second open the first server),
-/// so there is never more than one of these.
+/// A process can use only one JACK server at a time, because libjack silently connects a second client to the
+/// first server. So there is never more than one `JACKClient`.
 public final class JACKClient {
   let handle: OpaquePointer
   public let server: String
@@ -28,7 +28,8 @@ public final class JACKClient {
   public let serverWasStarted: Bool
   private var isClosed = false
 
-  /// Joins a running server. `server` nil is JACK's default; `mayStart`: if no server runs, start one.
+  /// Joins a running server; `server` nil is JACK's default server. With `mayStart`, a server is started if
+  /// none runs.
   public convenience init(name: String, server: String?, mayStart: Bool = false) throws(JACKError) {
     let limit = Int(jack_client_name_size()) - 1
     guard !name.isEmpty, name.utf8.count <= limit, !name.utf8.contains(UInt8(ascii: ":")),
@@ -82,7 +83,7 @@ public final class JACKClient {
 
   deinit { close() }
 
-  /// Closes the client, once; the handle is invalid afterwards.
+  /// Closes the client. Further calls do nothing, and the handle is invalid.
   func close() {
     guard !isClosed else { return }
     isClosed = true

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CTactusJACK
 
-/// Why a JACK server could not be used. Each case says what the user can do about it.
+/// The reason why a JACK server could not be used. Each case's text tells the user what is wrong.
 public enum JACKError: Error, Equatable, Sendable {
   /// No server of that name runs.
   case noServer(String)
-  /// No server runs, and none could be started as wanted.
+  /// No server runs, and the wish to start a server could not be fulfilled.
   case notStarted(String, ServerStart.Obstacle)
   /// The client's name is empty, too long for this JACK (`limit` bytes) or has a colon in it.
   case unusableName(String, limit: Int)

@@ -5,8 +5,8 @@ extension JACKHost {
   /// Whether the click is connected. nil without a server.
   public var isClickConnected: Bool? { running.map { $0.isConnected(.click1) || $0.isConnected(.click2) } }
 
-  /// Connects the click to the sound card's first two playback ports, if it is connected to nothing. A cable
-  /// that the user has cut in this run stays cut. nil: no server answers.
+  /// Connects the click to the sound card's first two playback ports, if the click has no connection. A cable
+  /// that the user has cut since the program's start stays cut. nil: no server answers.
   public func connectClick() -> ClickCable? {
     guard let running, running.watchdog.isPrompt else { return nil }
     return Question.ask { patchbay.connectClick(on: running) }

@@ -5,8 +5,8 @@ public import TactusChoices
 
 /// tactus as a client of a JACK server: its ports, and how it survives servers that restart, hang or go away.
 ///
-/// What it lacks: decisions. `HostSync` decides what sounds in a cycle; this class hands it times and
-/// buffers. It knows nothing of networks. The only thread that it starts is that of a `Departure`.
+/// This class decides nothing: `HostSync` decides what sounds in a cycle, and gets times and buffers from
+/// here. The class knows nothing of networks. The only thread that it starts is that of a `Departure`.
 ///
 /// The invariant: the audio thread touches only `AudioCycle` and `SharedState`, the control thread all the
 /// rest, and `SharedState` outlives every client.
@@ -39,7 +39,7 @@ public final class JACKHost {
   private var standing = Mastership.MasterState.uninvolved
   /// Whether we want to be timebase master. Takes effect in the next step.
   public var wantsTimebase = false
-  /// Where other programs are heard. Takes effect in the next step.
+  /// The sink at which other programs are heard. Takes effect in the next step.
   public var wantedSink = ChosenName()
   /// The properties that other programs see beside the tempo. Takes effect in the next step.
   public var shownSession = SessionProperties()
@@ -66,7 +66,7 @@ public final class JACKHost {
     state = .open(client)
   }
 
-  /// Whether another tactus has `name`, the name that we asked for. Call it before `start`.
+  /// Whether another tactus has `name`, the name that we asked for. Call this before `start`.
   public func isSecond(as name: String) -> Bool {
     if case .open(let client) = state { client.neighbours.contains(name) } else { false }
   }

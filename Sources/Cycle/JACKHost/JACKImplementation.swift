@@ -46,8 +46,8 @@ extension JACKImplementation {
   /// the next cycle, a period late. jack2 calls the master with the next cycle's position (facts: jack 1).
   var showsTimebaseLate: Bool { isPipeWire }
 
-  /// The argument for `jack_set_sync_timeout`. PipeWire uses it as nanoseconds instead of microseconds, and
-  /// would end a held start a thousand times too early (facts: jack 4).
+  /// The argument for `jack_set_sync_timeout`. PipeWire takes the number as nanoseconds instead of
+  /// microseconds, and would end a held start a thousand times too early (facts: jack 4).
   func syncTimeout(_ duration: Micros) -> UInt64 {
     UInt64(clamping: duration.count) &* (isPipeWire ? 1000 : 1)
   }
@@ -65,7 +65,7 @@ extension JACKImplementation {
   var rollsFromWhereItStands: Bool { !isPipeWire }
 
   /// Whether JACK adds a number to a client name that is taken. PipeWire gives both clients the same name,
-  /// and a connection by name then reaches either.
+  /// and then a connection by that name may reach either client.
   var keepsClientNamesApart: Bool { !isPipeWire }
 
   /// Whether this output belongs to a desktop program: PipeWire shows such streams to JACK clients as

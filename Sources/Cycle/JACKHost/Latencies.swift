@@ -8,18 +8,19 @@ public import TactusChoices
 /// chooses, where other clients are heard. The latency of `control` is that from a MIDI device to this port.
 public struct PortLatencies: Hashable, Sendable, BitwiseCopyable {
   private(set) var frames = PerPort<UInt32>(repeating: 0)
-  /// Latency that the MIDI bridge behind a port adds without reporting it; already included in `frames`.
+  /// The latency that the MIDI bridge behind a port adds without reporting it. `frames` already includes this
+  /// latency.
   private var unreported = PerPort<UInt32>(repeating: 0)
 
   static let zero = PortLatencies()
 
   public subscript(port: Port) -> UInt32 { frames[port] }
 
-  /// The longest latency that we believe, in seconds. A longer one is garbage, for instance from a client
-  /// that never wrote its range.
+  /// The longest latency that we believe, in seconds. A longer latency is garbage, for instance from a client
+  /// that never wrote its latency range.
   static let longest: UInt32 = 2
 
-  /// The latency, or 0 instead of an impossible one.
+  /// Returns the latency, or 0 if the latency is impossible.
   static func plausible(_ frames: UInt32, sampleRate: UInt32) -> UInt32 {
     frames > longest &* min(sampleRate, 1_000_000) ? 0 : frames
   }
@@ -84,7 +85,7 @@ struct LatencyWatch {
     let isDue = recomputations.contains { $0 <= now }
     if isDue {
       recomputations.removeAll { $0 <= now }
-      // Our ports keep the old period's latency until a client asks for this (facts: jack 9).
+      // Our ports keep the old period's latency until a client asks for this computation (facts: jack 9).
       jack_recompute_total_latencies(client.handle)
     }
     if isDue || notices.contains(.graph) || now >= nextLook || wish != self.wish {

@@ -26,7 +26,7 @@ final class LatencyReader {
     return frames
   }
 
-  /// The latency of a user's output, including the period that a MIDI bridge behind it does not report.
+  /// The latency of a user's output, including the period that a MIDI bridge adds without reporting it.
   func toEar(_ port: OpaquePointer, isMIDI: Bool) -> UInt32 {
     let known = frames(of: port, JackPlaybackLatency)
     return isMIDI ? known + unreportedMIDI(port, known: known) : known

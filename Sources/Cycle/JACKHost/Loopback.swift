@@ -85,7 +85,7 @@ public final class Loopback {
   }
 }
 
-/// The state of a `Loopback`'s audio thread, all in memory allocated before. [audio]
+/// The state of a `Loopback`'s audio thread. All its memory was allocated before. [audio]
 struct LoopbackTape: ~Copyable {
   private let output: OpaquePointer
   private let input: OpaquePointer
@@ -106,7 +106,7 @@ struct LoopbackTape: ~Copyable {
     recording.initialize(repeating: 0)
   }
 
-  /// [control]
+  /// Frees the memory. [control]
   mutating func free() {
     click.deallocate()
     recording.deallocate()

@@ -39,7 +39,7 @@ struct NoticeBoard: ~Copyable, Sendable {
   /// [control]
   func drain() -> Notices { Notices(rawValue: pending.exchange(0, ordering: .acquiring)) }
 
-  /// Clears the notices of an earlier client; call it before a new one is activated. [control]
+  /// Clears the notices of an earlier client. Call this before a new client is activated. [control]
   func clear(sampleRate: UInt32) {
     pending.store(0, ordering: .relaxed)
     freewheeling.store(false, ordering: .relaxed)
@@ -81,7 +81,7 @@ struct NoticeBoard: ~Copyable, Sendable {
   }
 
   func setSampleRate(_ frames: UInt32) {
-    // jack2 calls this once while the callback is being set, with the rate that already holds.
+    // jack2 makes this call once while the callback is being set, with the sample rate that already holds.
     if rate.exchange(frames, ordering: .relaxed) != frames { post(.sampleRate) }
   }
 
@@ -126,10 +126,10 @@ struct NoticeBoard: ~Copyable, Sendable {
   }
 }
 
-/// Leaves all latencies at 0, as JACK registers a port: no signal passes from our inputs to our outputs, so
-/// an output has no capture latency and an input no playback latency. Without this callback JACK gives each
-/// output the longest latency of the inputs, and each input that of the outputs. The latencies that we read
-/// come from connections, whatever this callback does.
+/// The latency callback, which leaves our ports' latencies at 0, as they are when JACK registers a port. No
+/// signal passes from our inputs to our outputs, so an output has no capture latency and an input no playback
+/// latency. Without this callback JACK gives each output the longest latency of the inputs, and each input
+/// that of the outputs. The latencies that we read come from connections, whatever this callback does.
 @_noLocks @_noAllocation
 private func passNoLatency(_ mode: jack_latency_callback_mode_t, _ context: UnsafeMutableRawPointer?) {}
 

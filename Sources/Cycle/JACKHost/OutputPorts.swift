@@ -45,7 +45,7 @@ public struct OwnOutputPort: Sendable {
   public let figures: ClockFigures?
 }
 
-/// Notices when one of our ports gets its first connection, by looking now and then.
+/// Looks now and then at one of our ports, and notices when the port gets its first connection.
 struct Listeners {
   /// How often the port was connected while it had no connection; wraps.
   private(set) var count: UInt32 = 0
@@ -55,7 +55,8 @@ struct Listeners {
   /// carries anything.
   private static let settlingTime = Micros(100_000)
 
-  /// Returns true once for each time that the port became connected, `settlingTime` after it did. [control]
+  /// Looks at the port. Returns true once for each time that the port became connected, `settlingTime` after
+  /// that moment. [control]
   mutating func haveCome(areThere: Bool, at now: Micros) -> Bool {
     guard areThere else {
       (came, areCounted) = (nil, false)

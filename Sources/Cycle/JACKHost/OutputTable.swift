@@ -21,7 +21,7 @@ struct OutputPlace: BitwiseCopyable {
   var slot = OutputSlot(number: 0, revision: 0, settings: OutputSettings(.pulse))
 }
 
-/// The figures of each MIDI clock among the outputs.
+/// The figures of each MIDI clock among the user's outputs, by its place.
 struct OutputFigures: BitwiseCopyable {
   var places = InlineArray<32, ClockFigures>(repeating: ClockFigures())
 }

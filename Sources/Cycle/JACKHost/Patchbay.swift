@@ -25,7 +25,7 @@ struct Patchbay {
   private var settledAt = Micros.zero
   private var isNew = false
 
-  /// Present, remembered and wished connections.
+  /// The present, the remembered and the wished connections of our ports.
   var known: Set<Connection> { memory.remembered.union(wished) }
 
   /// Returns false if there would be too many wished connections.
@@ -99,10 +99,10 @@ struct Patchbay {
   }
 }
 
-/// A connection of one of our ports with another client's, by name: handles die with the server, and the
-/// ports of channels come and go.
+/// A connection between one of our ports and another client's port. Both are known by name, because handles
+/// die with the server and the ports of channels come and go.
 public struct Connection: Hashable, Sendable {
-  /// The name of our port, without the client's.
+  /// The name of our port, without the client's name.
   public let port: String
   /// The other port's full name, for instance `system:playback_1`.
   public let other: String
@@ -117,8 +117,9 @@ public struct Connection: Hashable, Sendable {
 
 /// Remembers which connections our ports have, so that they can be made again when the server returns.
 ///
-/// A connection is forgotten only if it stays cut while both of its ports exist: then the user cut it. If a
-/// port is gone as well, its program, its channel or the whole server went down and may return.
+/// A connection is forgotten only if it stays cut while both of its ports exist, because then the user has
+/// cut it. If a port is gone as well, the port's program or channel, or the whole server, went down and may
+/// return.
 struct ConnectionMemory {
   /// How long a connection must stay cut before it is forgotten. A server that shuts down properly first cuts
   /// connections and then unregisters ports.

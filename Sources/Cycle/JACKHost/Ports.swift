@@ -6,12 +6,13 @@ public import TactusChoices
 /// session manager loses the connections of a port that appears later.
 extension Port {
   public static let all: [Port] = (0..<Int.max).lazy.map(Port.number).prefix { $0 != nil }.compactMap(\.self)
-  /// The ports that JACK knows.
+  /// The standing ports that are registered with JACK.
   public static let registered: [Port] = all.filter { $0 != .jack }
 
   enum Signal { case audio, controlVoltage, midi }
 
-  /// The port's name, and what patchbays show of it. Ports that belong together share a group.
+  /// The port's name, and the title, group and kind of signal that patchbays show. Ports that belong together
+  /// share a group.
   var shown: (name: String, pretty: String, group: String, signal: Signal) {
     switch self {
     case .click1: ("click_1", "Click 1", "click", .audio)
@@ -41,7 +42,7 @@ extension Port {
 struct PortHandles {
   private var handles = PerPort<OpaquePointer?>(repeating: nil)
 
-  /// Registers all ports. Call it once per client, before it is activated. [control]
+  /// Registers all ports. Call this once for each client, before the client is activated. [control]
   init(registeringOn client: OpaquePointer) throws(JACKError) {
     for port in Port.registered {
       let type = port.shown.signal == .midi ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE

@@ -3,7 +3,7 @@ import HostSync
 
 /// Guesses which other client is timebase master: JACK does not name it.
 enum ProbableMaster {
-  /// Programs that can be timebase master; a client's name may have a suffix.
+  /// Programs that can be timebase master. The name of a program's client may have a suffix.
   private static let programs = [
     "ardour", "mixbus", "hydrogen", "qtractor", "sooperlooper", "carla", "rosegarden", "muse", "non-timeline",
     "seq24", "seq66", "klick", "gtklick", "jack_transport_link", "jack-link",

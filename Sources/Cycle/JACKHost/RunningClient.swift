@@ -5,8 +5,8 @@ import Glibc
 import HostSync
 import TactusChoices
 
-/// One client on one server, from its activation to its end: the ports, the audio thread's state, and what
-/// the control thread must watch meanwhile. [control]
+/// One client on one server, from its activation to its end: its ports, the state of its audio thread, and
+/// all that the control thread must watch as long as the client runs. [control]
 final class RunningClient {
   private let client: JACKClient
   private let ports: PortHandles
@@ -23,7 +23,7 @@ final class RunningClient {
   private var neighbours: Set<String> = []
   private(set) var watchdog = Watchdog()
   private var wishNumber: UInt32
-  /// JACK's delay of its last xrun, in microseconds.
+  /// The delay of the last xrun as JACK reports it, in microseconds.
   private var lastDelay: Float
   /// Until this time, a lateness that the audio thread noticed belongs to an xrun that is counted already.
   private var nextLateness = Micros.zero
@@ -65,8 +65,8 @@ final class RunningClient {
     cycle.deallocate()
   }
 
-  /// Leaves the server, once; the client is useless afterwards. Blocks while the server does not answer.
-  /// [any]
+  /// Leaves the server. Further calls do nothing, and the client cannot be used again. Blocks while the
+  /// server does not answer. [any]
   func leave() {
     guard !hasLeft else { return }
     hasLeft = true
@@ -262,7 +262,7 @@ extension RunningClient {
       ofPorts: client.ports(JackPortIsOutput) + client.ports(JackPortIsInput), neighbours: neighbours)
   }
 
-  /// Whether anything is connected to `control` that may send keys and pedals.
+  /// Whether the port `control` has a connection, through which keys and pedals may come.
   var isPlayed: Bool { jack_port_connected(ports[.control]) > 0 }
 
   func connect(from output: String, to input: String) -> Bool {

@@ -15,8 +15,8 @@ public enum StandingConnection: Hashable, Sendable {
   }
 }
 
-/// Makes the standing connections: each pair once, whenever both of its ports have appeared. A connection
-/// that the user cuts stays cut until one of its ports, or the server, has gone and returned.
+/// Makes the standing connections. Each pair of ports is connected once, whenever both ports have appeared. A
+/// connection that the user cuts stays cut until one of its ports, or the server, has gone and returned.
 struct StandingConnections {
   /// The greatest number of pairs. Two patterns that match everything would yield thousands.
   static let limit = 512
@@ -64,7 +64,7 @@ struct StandingConnections {
     for pair in allowed where !made.contains(pair) && connect(pair.output, pair.input) { made.insert(pair) }
   }
 
-  /// The click's cables to a sound card with these playback ports.
+  /// The cables of the click to a sound card that has these playback ports.
   static func clickCables(to speakers: [String]) -> [Connection] {
     guard let first = speakers.first else { return [] }
     return [
@@ -104,7 +104,7 @@ extension Port {
   }
 }
 
-/// A port's full name, in which `*` stands for anything.
+/// A pattern for the full names of ports, in which `*` stands for any text.
 struct PortPattern {
   private let name: NamePattern
 
@@ -117,7 +117,7 @@ struct PortPattern {
   func matches(_ name: String) -> Bool { self.name.matches(name) }
 }
 
-/// A name, in which `*` stands for anything.
+/// A pattern for names, in which `*` stands for any text.
 public struct NamePattern: Sendable {
   private let parts: [Substring]
 

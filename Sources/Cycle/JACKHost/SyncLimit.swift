@@ -8,13 +8,13 @@ import CTactusJACK
 struct SyncLimit {
   private let client: OpaquePointer
   let implementation = JACKImplementation.loaded
-  /// The limit that we set; nil: the usual one.
+  /// The limit that we have set; nil: the usual limit.
   private var told: Micros?
 
   init(client: OpaquePointer) { self.client = client }
 
-  /// Sets the limit; nil: the usual one. Call it before asking for a start: JACK reads the number once, when
-  /// the start begins.
+  /// Sets the limit; nil: the usual limit. Call this before asking for a start: JACK reads the number once,
+  /// when the start begins.
   mutating func set(_ needed: Micros?) {
     guard needed != told else { return }
     told = needed
@@ -26,7 +26,7 @@ struct SyncLimit {
     if let told { tell(told) }
   }
 
-  /// Sets our limit again after another client has set a shorter one.
+  /// Sets our limit again after another client has set a shorter limit.
   func insist() { tell(told ?? implementation.usualSyncLimit) }
 
   /// Restores the usual limit when we leave.

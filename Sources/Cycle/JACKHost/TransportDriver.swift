@@ -29,7 +29,7 @@ struct TransportDriver {
 extension RunningClient {
   fileprivate func carryOut(_ action: TransportAction, _ report: Report, _ meter: Meter) {
     // The bar and beat to show for a place in the song. nil unless we are timebase master: another master
-    // knows its bars better, and without a master the values would stay for ever.
+    // knows its own bars better, and without a master JACK would show our values for ever.
     func bbt(of beat: Double) -> BBT? {
       guard report.timebase == .ours else { return nil }
       return BBT(song: Beats(beat), meter: meter, beatsPerMinute: report.tempo)

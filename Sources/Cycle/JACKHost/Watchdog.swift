@@ -24,7 +24,8 @@ struct Watchdog {
   /// The time without a cycle after which the server is silent. The longest cycle, 8192 frames at 22050 Hz,
   /// is 372 ms.
   static let longestSilence = Micros(1_500_000)
-  /// Time without a cycle, in addition to three cycles, after which we ask the server nothing.
+  /// The time without a cycle, in addition to three cycles' length, after which we make no calls to the
+  /// server.
   static let hesitation = Micros(50_000)
   /// If two looks are further apart than this, this process may have been stopped. The limit is longer than
   /// jackd's timeout for a client, half a second.
@@ -71,13 +72,13 @@ struct Watchdog {
   }
 }
 
-/// Wraps each of the control thread's calls to libjack. Any of them may block for ever, since a server may
-/// have been stopped a moment ago. libjack knows one server at a time, so this state exists once; other
-/// threads may look at it.
+/// Wraps each call of the control thread to libjack. Any call may block for ever, since the server may have
+/// been stopped a moment ago. libjack knows one server at a time, so the state below exists once. Other
+/// threads may look at this state.
 public enum Question {
-  /// Start of the present call, on Link's clock; 0: no call is under way.
+  /// The time at which the present call started, on Link's clock; 0: no call is under way.
   private static let since = Atomic<Int64>(0)
-  /// Total time spent in calls, in microseconds.
+  /// The total time spent in calls, in microseconds.
   private static let waited = Atomic<Int64>(0)
 
   /// Whether a call is under way. [any]

@@ -39,7 +39,7 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
   public var first: Int64 {
     @_noLocks @_noAllocation get { present.first }
   }
-  /// The operator `==`, for other modules' real-time code.
+  /// The operator `==` for real-time code of other modules, which may not call the operator itself.
   @_noLocks @_noAllocation
   public func isSame(as other: Bars) -> Bool { self == other }
 

@@ -7,7 +7,7 @@ public enum OutputKind: UInt8, Sendable, BitwiseCopyable {
   case clock
   /// A gate signal at a rate of its own.
   case pulse
-  /// High while the song plays.
+  /// A signal that is high while the song plays.
   case run
   /// A pulse when the song starts, and more pulses while the song plays.
   case reset

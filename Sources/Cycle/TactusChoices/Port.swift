@@ -45,7 +45,7 @@ public struct PerPort<Value: BitwiseCopyable>: BitwiseCopyable {
 extension PerPort: Sendable where Value: Sendable {}
 
 extension PerPort: ExpressibleByDictionaryLiteral where Value: ExpressibleByIntegerLiteral {
-  /// Ports that are not named get 0.
+  /// Makes values for all ports. Ports that are not named get 0.
   public init(dictionaryLiteral elements: (Port, Value)...) {
     self.init(repeating: 0)
     for (port, value) in elements { self[port] = value }

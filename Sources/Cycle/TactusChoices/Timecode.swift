@@ -73,8 +73,8 @@ public struct Timecode: Hashable, Sendable, BitwiseCopyable {
       frames: UInt8(truncatingIfNeeded: number % rate.numbers))
   }
 
-  /// The number of the frame in the day. A code that the rate leaves out, or does not have, means the next
-  /// existing frame.
+  /// The number of this code's frame in the day. If the rate leaves out the code or does not have it, the
+  /// next existing frame counts.
   @_noLocks @_noAllocation
   public func frame(_ rate: TimecodeRate) -> Int64 {
     let minute = Int64(hours) &* 60 &+ Int64(minutes)

@@ -161,7 +161,7 @@ extension JACKHostTests {
     watch.play()
     try await live.run { watch.last.isRolling }
     try await live.run(for: 100)
-    // A DAW locates to any frame, off the grid. Without the option it stays there.
+    // A DAW locates to any frame, off the grid. Without `Settings.correction` the host stays off the grid.
     var place: UInt32 = 1_003_003
     repeat {
       place += 3_333

@@ -7,7 +7,7 @@ import Testing
 
 @testable import JACKHost
 
-/// Starts after a stop, after a locate, and as the first start, on a real server.
+/// Starts on a real server: the first start, a start after a stop, and a start after a locate.
 extension JACKHostTests {
   @Test func `a first start and starts after a stop or a locate are on their bar`() async throws {
     let server = try await TestServer()

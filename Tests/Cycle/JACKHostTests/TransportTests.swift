@@ -263,7 +263,7 @@ extension JACKHostTests {
     var errors: [Double] = []
     var judged = 0
     for round in 0..<6 {
-      // The first start shows how long the other client takes; later starts allow for it.
+      // The first start shows how long the other client takes, and later starts allow for that time.
       watch.holdCycles = round < 3 ? 38 : 0
       let (before, hadPauses) = (live.exchange.report(), live.pauses)
       watch.play()

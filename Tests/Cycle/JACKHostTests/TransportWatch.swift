@@ -18,7 +18,7 @@ struct SeenCycle: BitwiseCopyable, Sendable {
   var late: Int64 = 0
   var frames: UInt32 = 0
   var state: UInt32 = 0
-  /// The transport's frame.
+  /// The frame of the transport in this cycle.
   var frame: UInt32 = 0
   var isValid = false
   var bar: Int32 = 0, beat: Int32 = 0, tick: Int32 = 0
@@ -88,7 +88,7 @@ final class TransportWatch {
   func stop() { jack_transport_stop(client.handle) }
   func locate(_ frame: UInt32) { jack_transport_locate(client.handle, frame) }
 
-  /// Locates as programs do that read the position, change the frame and send it back.
+  /// Locates as programs do that read the position, change its frame and send the position back.
   func locateByWhatIsShown(to frame: UInt32) {
     var position = jack_position_t()
     jack_transport_query(client.handle, &position)

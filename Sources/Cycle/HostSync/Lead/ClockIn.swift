@@ -114,7 +114,7 @@ struct ClockIn: BitwiseCopyable {
   /// Returns the change that the session needs.
   mutating func propose(_ now: borrowing CycleContext) -> Proposal? {
     let reading = reading(now)
-    // The clock is our own: end a correction that is under way.
+    // The received clock is our own, so end a correction that is under way.
     guard !echo.isEcho else { return follower.pause(now, reading) }
     guard let proposal = follower.follow(now, reading) else { return nil }
     if case .tempo(let tempo) = proposal.change {
@@ -142,7 +142,7 @@ extension ClockIn {
     let quantum = now.settings.quantum > 0 ? now.settings.quantum : 1
     let time = now.heard.start + now.cycleMicros
     let played = loop.beat(at: time + offset)
-    // A Play that comes later is meant for the next bar.
+    // If the user presses Play later than this, the start is meant for the next bar.
     guard start != nil || played < quantum else { return .none }
     let away = now.grid.beat(at: time) - played
     let origin = Double(Int64(rounding: away / quantum)) * quantum

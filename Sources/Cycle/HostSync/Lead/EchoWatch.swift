@@ -35,8 +35,8 @@ struct EchoWatch: BitwiseCopyable {
   static let jitter: Double = 600
   /// The smallest difference that can be measured, in microseconds.
   static let grain: Double = 150
-  /// The delayed copy must fit this many times better than a steady clock, in squares of the noise (about 6
-  /// sigma).
+  /// By this number of squares of the noise (about 6 sigma), a delayed copy must fit better than a steady
+  /// clock.
   static let evidence: Double = 40
   /// A received clock of another tempo must have moved by at least this number of microseconds, within at
   /// least `leastMoved` clock messages, and this must be found `confirmations` times in a row.

@@ -51,7 +51,8 @@ struct HostFollower: BitwiseCopyable {
   /// The microseconds after which a host that shows nothing is gone.
   static let moment: Double = 2e6
 
-  /// The host's beat minus the session's, smoothed, in microseconds: positive when the host is ahead.
+  /// The smoothed distance of the host's beat from the session's beat, in microseconds; positive: the host is
+  /// ahead.
   private(set) var phaseError = 0.0
   /// Whether a correction is under way, so that the session's tempo differs from the host's.
   var isCorrecting: Bool { correctedBy != nil }

@@ -5,7 +5,7 @@ public import BeatMath
 /// because it goes through a queue to the network thread.
 public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   public enum Change: Hashable, Sendable, BitwiseCopyable {
-    /// Beats per minute from `moment` on.
+    /// The tempo, in beats per minute, from `moment` on.
     case tempo(Double)
     /// Moves the session's grid so that this beat falls on `moment`. This is for a leader that may move the
     /// grid.

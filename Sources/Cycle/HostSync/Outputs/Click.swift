@@ -43,8 +43,8 @@ struct Click: BitwiseCopyable {
         of: tick.number &- (isInSong ? song.boundary(perBeat: perBeat) : 0), each: each, parts: parts,
         bars: isInSong ? bars : now.standingBars, click.pattern)
       guard let accent else { continue }
-      // After a jump, a click within a quarter beat of the last click is the same click again: clicks of the
-      // pattern are farther apart, and a correction moves a click by less.
+      // If a click follows the last click within a quarter of a beat after a jump, it repeats that click.
+      // Clicks of the pattern are farther apart, and a correction moves a click by less.
       if isAfterJump && time - lastTime < window.grid.beatMicros / 4 { continue }
       isAfterJump = false
       if case .silent = accent { continue }

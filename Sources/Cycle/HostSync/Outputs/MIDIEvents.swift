@@ -47,7 +47,7 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
     data2 = 0
   }
 
-  /// Byte `place` of the message; `place` is below `count`.
+  /// The byte at the index `place`, which must be below `count`.
   @_noLocks @_noAllocation
   public func byte(_ place: Int) -> UInt8 {
     switch (count, place) {

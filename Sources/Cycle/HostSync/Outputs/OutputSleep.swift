@@ -22,7 +22,7 @@ struct OutputSleep: BitwiseCopyable {
     return true
   }
 
-  /// Ends the rest, and returns what the output has missed.
+  /// Ends the rest, and returns the cycles that the output has missed.
   @inline(__always)
   mutating func end(_ now: inout OutputContext) -> SkippedCycles {
     defer { missed = SkippedCycles(frames: 0) }

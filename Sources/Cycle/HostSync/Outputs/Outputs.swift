@@ -7,7 +7,7 @@ public struct Outputs: ~Copyable {
   private var buffers = PerPort(repeating: AudioBuffer.none)
   public var events = MIDIEvents()
   public var report = Report()
-  /// Proposals for changes of the session. The reader of a proposal removes it; the others stay.
+  /// Proposals for changes of the session. A reader removes each proposal that it takes; all others stay.
   public var proposals = Proposals()
 
   public init() {}

@@ -26,7 +26,8 @@ struct HostLag: BitwiseCopyable {
     beatMicros = 0
   }
 
-  /// `beat`: the session's beat at this frame. `beatMicros`: microseconds per beat.
+  /// Follows the transport to `frame`. `beat` is the song's beat by the session, `beatMicros` the
+  /// microseconds per beat.
   mutating func follow(frame: UInt32, beat: Double, beatMicros: Double, nominalPerFrame: Double) {
     played &+= Int64(Int32(truncatingIfNeeded: frame &- self.frame))
     self.frame = frame

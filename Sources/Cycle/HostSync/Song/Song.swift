@@ -18,24 +18,24 @@ struct Song: BitwiseCopyable {
   private(set) var phase = Phase.stopped
   /// The session's beat at which the song begins, in 32nds: every note falls on a 32nd.
   private(set) var origin: Int64 = 0
-  /// The session's beat from which the song sounds; earlier beats do not belong to it.
+  /// The session's beat from which the song sounds. Earlier beats do not belong to the song.
   private(set) var startBeat = Double.infinity
   /// Whether this run began because the session changed under a rolling song, and not by a start.
   private(set) var isRebased = false
   /// The heard time at which the last run ended. Only valid while the song is stopped.
   private(set) var stopTime = -Double.infinity
-  /// Counts the jumps of the song's position: at a start, a locate, another session.
+  /// The number of jumps of the song's position: at a start, at a locate, or in another session.
   private(set) var run: UInt64 = 0
   /// The song's position in beats while the transport stands. A tempo change does not move the position. A
   /// locate moves it to the beat that the new frame has at the tempo of the locate's time.
   private(set) var standing = 0.0
   private var standingFrame: UInt32?
-  /// The place of the standing transport.
+  /// The frame and the song's beat at which the transport stands; nil: the transport does not stand.
   var place: SongPlace? { standingFrame.map { SongPlace(frame: $0, beat: standing) } }
   /// A frame of this cycle or of a later cycle with its song beat, if that beat does not follow from frame
   /// and tempo.
   var landmark: SongPlace?
-  /// The lag of a host that counts frames by itself behind this song.
+  /// The lag behind this song of a host that counts frames by itself.
   private(set) var lag = HostLag()
 
   private var lastFrame: UInt32 = 0

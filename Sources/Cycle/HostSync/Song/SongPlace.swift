@@ -11,7 +11,7 @@ public struct SongPlace: Sendable, BitwiseCopyable {
     Double(Int32(truncatingIfNeeded: self.frame &- frame)) * frameMicros
   }
 
-  /// Returns the place at another frame of the same song.
+  /// Returns the place of another frame in the song, at the present tempo.
   func moved(to frame: UInt32, frameMicros: Double, beatMicros: Double) -> SongPlace {
     SongPlace(frame: frame, beat: beat - micros(from: frame, frameMicros: frameMicros) / beatMicros)
   }

@@ -25,7 +25,7 @@ struct CycleContext: BitwiseCopyable {
   let isSound: Bool
   /// A queued change whose beat is still to come, or has just come.
   let queued: QueuedChange?
-  /// The session's own beats.
+  /// The grid of the session's beats.
   private(set) var grid: Grid
   /// The mean microseconds per frame over many cycles. It is for latencies, which may be many buffers long.
   let frameMicros: Double
@@ -106,7 +106,7 @@ struct CycleContext: BitwiseCopyable {
 
   var isRolling: Bool { if case .rolling = transport.state { true } else { false } }
 
-  /// Microseconds from a frame's time in JACK until it is heard through `port`.
+  /// The microseconds from a frame's time in JACK until the frame is heard through `port`.
   func delay(of port: Port) -> Double {
     Double(latencies[port]) * frameMicros + Double(settings.offset(of: port).count)
   }

@@ -17,6 +17,6 @@ public struct CycleTiming: BitwiseCopyable {
   public let beatMicros: Double
   public let isFreewheeling: Bool
   public let settings: AudioSettings
-  /// Beats of the session in a bar; 3.5 in 7/8.
+  /// The number of the session's beats in a bar; 3.5 in 7/8.
   public let beatsPerBar: Double
 }

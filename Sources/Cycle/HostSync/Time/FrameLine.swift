@@ -11,12 +11,13 @@ public struct FrameLine: Sendable, BitwiseCopyable {
 
   public func frame(at time: Double) -> Double { (time - start) / frameMicros }
 
-  /// Returns the same frames `micros` later, as heard through a port.
+  /// Returns the line of the same frames with all times `micros` later, for instance as heard through a port.
   public func delayed(by micros: Double) -> FrameLine {
     FrameLine(start: start + micros, frameMicros: frameMicros)
   }
 
-  /// Returns the same frames on Link's clock. Keeps the fraction that `ClockMap.link` would round.
+  /// Returns the line of the same frames with times on Link's clock. Keeps the fractions that `ClockMap.link`
+  /// would round.
   func onLinkClock(by map: ClockMap) -> FrameLine {
     let rate = 1 + map.skew
     return FrameLine(

@@ -81,7 +81,8 @@ struct Window: BitwiseCopyable {
       isJump: isJump, isCut: isCut)
   }
 
-  /// An event belongs to the nearest frame, so the buffer begins half a frame before its first frame.
+  /// The beat at the beginning of the buffer. An event belongs to the nearest frame, so a buffer begins half
+  /// a frame before its first frame.
   var firstBeat: Double { grid.beat(at: line.time(atFrame: -0.5)) }
 
   var endBeat: Double { grid.beat(at: line.time(atFrame: Double(frames) - 0.5)) }
@@ -89,7 +90,7 @@ struct Window: BitwiseCopyable {
   /// The position of a beat in frames, with a fraction; may lie outside of the buffer.
   func frame(of beat: Double) -> Double { line.frame(at: grid.time(of: beat)) }
 
-  /// Rounds to the nearest frame that is not before the buffer.
+  /// The frame nearest to `position` that is not before the buffer.
   static func nearest(_ position: Double) -> Int {
     Int(max(0, Int64(flooring: position + 0.5)))
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Watches how the session's grid moves from cycle to cycle: a little when its clock is corrected, far when
-/// we join another session or lost seconds.
+/// Watches how the session's grid moves from cycle to cycle. It moves a little when the session's clock is
+/// corrected, and far when we join another session or have lost seconds.
 struct GridWatch: BitwiseCopyable {
   /// The largest correction of the session's clock, in microseconds. A larger move at an unchanged tempo
   /// means another grid.

@@ -23,7 +23,7 @@ struct OutputContext: BitwiseCopyable {
   /// The tempo after the grid's turn; without a turn, the same as `tempo`.
   let nextTempo: Double
   let song: Song
-  /// The bars of the song, and those of the session while nothing plays.
+  /// The bars of the song. `standingBars` are the bars of the session while nothing plays.
   let bars, standingBars: Bars
   /// The number of parts of a beat that is fine enough for the notes of `bars` and of `standingBars`.
   let parts: Int64
@@ -109,7 +109,7 @@ extension OutputContext {
       delayedBy: output.delay(frameMicros: frameMicros), isBent: !output.settings.kind.isTimecode)
   }
 
-  /// The place of the song in the next cycle, which begins at the transport's frame `nextFrame`.
+  /// The song's bar and beat in the next cycle, which begins at the transport's frame `nextFrame`.
   @inline(__always)
   func bbt(nextFrame: UInt32) -> BBT {
     let next = heard.time(atFrame: Double(frames))

@@ -222,7 +222,7 @@ struct ClickTests {
     studio.settings.click.when = .rolling
     studio.transport.state = .rolling
     studio.play(seconds: 3.1)
-    // A locate to slightly after the second beat of a bar: frame 5.3 s is beat 10.6.
+    // The locate goes to slightly after the second beat of a bar: 5.3 s is beat 10.6.
     studio.transport.frame = 254_400
     let before = studio.clicks.count
     studio.play(seconds: 2)

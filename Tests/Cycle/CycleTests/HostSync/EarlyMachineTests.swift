@@ -26,8 +26,8 @@ struct EarlyMachineTests {
     return studio
   }
 
-  /// Presses Play this many milliseconds before a bar line (negative: after it); returns the session's beat
-  /// of the start.
+  /// Presses Play `milliseconds` before a bar line (negative: after the line). Returns the session's beat of
+  /// the start.
   private func start(_ studio: Studio, before milliseconds: Double, frames: UInt32) -> Double {
     let grid = studio.report.moment.beatMicros
     func away() -> Double {

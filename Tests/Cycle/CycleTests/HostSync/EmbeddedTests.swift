@@ -3,8 +3,8 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Whole modules compiled as Embedded Swift: without allocation, which is stricter than the annotations that
-/// follow calls, and for machines without an operating system.
+/// Compiles whole modules as Embedded Swift without allocation. This is stricter than the annotations, which
+/// check only called functions. It also shows that the modules need no operating system.
 struct EmbeddedTests {
   /// The limit is long, because the compiler gets only the processor time that the other tests leave.
   private static let patience = Duration.seconds(900)

@@ -55,7 +55,7 @@ private final class Evening {
   var plantsFault = false
 
   private let begin: Double
-  /// Cycles for which the control thread is still late.
+  /// The number of cycles for which the control thread is still late.
   private var lateCycles = 0
   /// Whether the next start may be off the grid. `isRetimed`: whether it may come at another time than peers
   /// know.
@@ -208,7 +208,7 @@ private final class Evening {
     if report.isGivenUp || report.cutStarts != cutStarts { hasWord = true }
     cutStarts = report.cutStarts
     judge(report, wasUnderWay: wasUnderWay)
-    // The control thread may have been late.
+    // Do not check this if the control thread may have been late.
     if case .asked(let request) = studio.plan.stage, lateCycles == 0,
       studio.due > Double((request.time + TransportPlan.answerTimeout).count) + 100_000
     {

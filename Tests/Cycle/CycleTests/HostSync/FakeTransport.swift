@@ -19,7 +19,7 @@ struct FakeTransport {
   /// `leaderIsSettledAt` on.
   var leaderOrigin: Double?
   var leaderIsSettledAt = 0.0
-  /// Microseconds that the other client needs to get ready, from the start and from each locate.
+  /// The microseconds that the other client needs to get ready after the start and after each locate.
   var otherHolds = 0.0
   /// The microseconds that the other client needs for the first start only.
   var otherHoldsOnce = 0.0

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HostSync
 
-/// Pulse edges between two frames, judged by the signal that a converter makes of the samples.
+/// Pulse edges between two frames, measured in the signal that a converter makes of the samples.
 struct FinePulseTests {
   /// The samples of a pulse at this tempo, and the place of each beat in them, in frames.
   private func played(

@@ -286,7 +286,7 @@ struct MIDIClockTests {
     _ = roll(studio, from: 0, after: 1.9, seconds: 1)
     studio.isFreewheeling = true
     studio.play(seconds: 5)
-    // Hardware ports run no cycle of an export, so a Stop in its first cycle would be lost.
+    // Messages of an export's cycles reach no hardware, so a Stop in the export's first cycle would be lost.
     let count = studio.messages.count
     #expect(studio.messages.last?.event.status == MIDI.clock)
     studio.play(seconds: 5)

@@ -151,7 +151,7 @@ struct MTCTests {
     studio.play(seconds: 0.5)
     let standing = MTCReceiver(studio.rackMessages[0]).told
     #expect(standing.allSatisfy(\.isFull) && standing.last?.code.seconds == 40)
-    // 40 cycles are 213 ms.
+    // The 40 cycles last 213 ms, which leaves room for few full frames.
     #expect(standing.count <= 13)
     studio.transport.state = .rolling
     studio.play(seconds: 2)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// The same bars are shown, heard and used for starts.
+/// JACK is shown the same bars that are heard and that starts use.
 struct OneTruthTests {
   private static let seven = Meter(beatsPerBar: 7, beatType: 8)
 

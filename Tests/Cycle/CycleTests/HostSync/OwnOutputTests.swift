@@ -35,7 +35,7 @@ struct OwnOutputTests {
     studio.transport.state = .rolling
   }
 
-  /// A message that one of eight clocks sent, with its beat by the timeline of that time, and the time since
+  /// A message that one of eight MIDI clocks sent, with the session's beat at that time, and the time since
   /// the last change of tempo.
   private struct Heard {
     var status: UInt8

@@ -265,7 +265,8 @@ struct StartStopTests {
     #expect(studio.told.last?.change == .playing(true))
   }
 
-  /// The session shows our commands some cycles later, or much later. Meanwhile the transport has moved on.
+  /// The session shows our starts and stops some cycles later, or much later. By then the transport has
+  /// changed again.
   @Test(arguments: [1, 2, 5, 20, 700]) func `our own commands that come back move nothing`(delay: Int) {
     var dice = Dice(seed: UInt64(delay))
     let studio = studio()
@@ -302,7 +303,7 @@ struct StartStopTests {
     #expect(asked(studio, true) == true)
   }
 
-  /// The peer's command has a later timestamp than ours, which the session never shows.
+  /// The peer's command has a later timestamp than ours, so the session never shows our command.
   @Test func `a peer that overrules us at once is obeyed`() {
     let studio = studio()
     studio.takesStartStops = false

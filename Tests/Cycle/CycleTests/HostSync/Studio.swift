@@ -114,10 +114,10 @@ final class Studio {
   private(set) var rackEdges: [[Onset]] = []
   private var rackLevels: [Float] = []
   private var rackEvents = MIDIEvents()
-  /// Called with the samples of the rack's first output.
+  /// A function that is called with the samples of the rack's first output in each cycle.
   var listensToRack: ((UnsafeMutableBufferPointer<Float>) -> Void)?
   private(set) var report = Report()
-  /// The proposals of the last cycle that the network thread took.
+  /// The proposals that the network thread took in the last cycle.
   private(set) var proposals: [Proposal] = []
   /// All proposals that were taken.
   private(set) var told: [Proposal] = []
@@ -440,7 +440,7 @@ extension TransportPlan {
     return actions
   }
 
-  /// Does the control thread's work with a report.
+  /// Lets the plan see a report as the control thread does, and returns the actions for JACK.
   mutating func step(_ report: Report, at time: Micros) -> [TransportAction] {
     let now = Observation(report, at: time, on: TransportServer())
     return next(.observe, now) + next(.tick, now)

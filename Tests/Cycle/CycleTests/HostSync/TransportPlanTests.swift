@@ -391,7 +391,7 @@ struct TransportPlanTests {
     stand.stand()
     stand.look(for: 3 * PlanStand.cycleMicros)
     #expect(stand.stage == "asked to start" && moves(stand))
-    // JACK never starts.
+    // JACK never carries out the start.
     stand.look(for: 510_000)
     #expect(stand.stage == "idle" && !moves(stand))
     stand.roll()
@@ -401,7 +401,7 @@ struct TransportPlanTests {
   @Test func `a start that follows a stop of a standing transport counts`() {
     var stand = PlanStand()
     stand.command(.stop)
-    // Another client starts.
+    // Another client starts the transport.
     stand.roll()
     stand.command(.play)
     #expect(stand.words == "play" && stand.stage == "asked to start")
