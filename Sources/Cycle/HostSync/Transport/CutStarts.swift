@@ -2,26 +2,27 @@
 import BeatMath
 import TactusChoices
 
-/// Starts that JACK let roll although we held them, long before the time that it gives slow clients: another
-/// client has shortened JACK's sync timeout (facts: jack 4). Until a client leaves, the next starts are
-/// requested as late as possible.
+/// Starts that JACK let roll although we held them, long before JACK's usual timeout for slow clients,
+/// because another client has shortened that timeout (facts: jack 4). Until a client leaves, the next starts
+/// are requested as late as possible.
 struct CutStarts: BitwiseCopyable {
-  /// Microseconds. JACK's usual limits, and all that we set, are longer.
+  /// The shortest timeout, in microseconds, that is no sign of a cut start: JACK's usual limits, and all
+  /// limits that we set, are longer.
   static let shortestLimit = 4e6
-  /// Microseconds. A start that misses its beat by less is left as it is.
+  /// The least error of a cut start in microseconds. A start that misses its beat by less is left as it is.
   private static let leastMiss = 10_000.0
 
   private(set) var count: UInt64 = 0
   /// The frame from which the last cut start should have rolled.
   private(set) var frame: UInt32 = 0
   private(set) var holdsBriefly = false
-  /// JACK's timeout is shorter than a period: no client sees that a start begins.
+  /// Whether JACK's timeout is shorter than a period, so that no client sees that a start begins.
   private var startsSuddenly = false
-  /// JACK has asked us whether we are ready, as it does when we join.
+  /// Whether JACK has ever asked us if we are ready, as it does when we join.
   var isAsked = false
   private var clients: Int32 = 0
 
-  /// Call it once a cycle. A client that leaves may be the one with the short timeout.
+  /// Call this once a cycle. A client that leaves may be the client that has shortened the timeout.
   mutating func see(clients: Int32) {
     if clients < self.clients { (holdsBriefly, startsSuddenly) = (false, false) }
     self.clients = clients

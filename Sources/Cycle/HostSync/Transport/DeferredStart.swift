@@ -5,17 +5,20 @@ import TactusChoices
 /// A start that leaves JACK's transport stopped as long as possible. Programs that play as soon as they read
 /// "starting" then play near the beat. JACK is asked late, and `Launch` holds the rest as always.
 struct DeferredStart: Sendable {
-  /// Microseconds by which the control thread may be late in asking; its checks are no farther apart.
+  /// The microseconds by which the control thread may be late in asking JACK. The thread's checks are no
+  /// farther apart.
   private static let asking = 4_000.0
 
   private let launch: LaunchSettings
-  /// The wanted grid, and the grid that the start uses: beats, if a bar is too far away.
+  /// The grid that the user wants. `step` is the grid that the start uses: beats, if the next bar is too far
+  /// away.
   private let wanted: Double
   private var step: Double
-  /// The session's beat of the start.
+  /// The session's beat on which the transport is to start.
   private(set) var beat: Double
 
-  /// nil: with these choices a start does not wait like this, and JACK gets it at once.
+  /// nil: with these choices a start does not wait with a stopped transport, and JACK is asked for it at
+  /// once.
   init?(_ now: Report, _ choices: Settings) {
     guard let step = Self.step(choices, now), now.moment.cycleMicros > 0 else { return nil }
     launch = choices.launch
@@ -35,8 +38,8 @@ struct DeferredStart: Sendable {
     return choices.launchStep.value
   }
 
-  /// Returns whether a start with these choices can wait like this: it has a grid, and no count-in and no
-  /// leader.
+  /// Returns whether a start with these choices can wait with a stopped transport: it has a grid, and no
+  /// count-in and no leader.
   static func isPossible(_ choices: Settings) -> Bool {
     let launch = choices.launch
     return choices.lead == .link && launch.countIn == 0 && launch.othersCountIn == 0
@@ -48,10 +51,10 @@ struct DeferredStart: Sendable {
     Self.step(choices, now) == wanted && choices.launch.alignment == launch.alignment
   }
 
-  /// Microseconds from the request to the beat, as `Launch` needs them.
+  /// The microseconds that `Launch` needs from the request of the start to its beat.
   private func lead(_ now: Report) -> Double {
     let cycle = now.moment.cycleMicros
-    // JACK cuts holds short, so only its own cycles count.
+    // JACK cuts holds short, so only the cycles that JACK itself needs count.
     if now.holdsBriefly {
       // If JACK asks no client, it rolls in the cycle after the request.
       return (now.startsSuddenly ? cycle / 2 : Self.asking + Reposition.cycles * cycle) + now.outputsAhead
@@ -68,7 +71,7 @@ struct DeferredStart: Sendable {
     now.moment.due + (beat - now.sessionBeat) * now.moment.beatMicros - lead(now)
   }
 
-  /// The session's first beat that can be met and that matches the song's place.
+  /// The first beat of the session that the start can meet and that is in phase with the song's place.
   private func soonest(_ now: Report) -> Double {
     let soon = soon(now)
     let away = now.songBeat - soon
@@ -79,7 +82,7 @@ struct DeferredStart: Sendable {
     max(earliest(now), now.sessionBeat + (lead(now) + now.moment.cycleMicros) / now.moment.beatMicros)
   }
 
-  /// Returns whether the beat is still right. The transport may have been sent elsewhere, the session may
+  /// Returns whether the start's beat is still right. The transport may have been located, the session may
   /// have jumped, a peer may have set another time, or this check may come too late.
   func isMet(_ now: Report, at time: Micros) -> Bool {
     let bars = (beat - now.songBeat) / step

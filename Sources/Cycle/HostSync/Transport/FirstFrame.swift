@@ -2,9 +2,9 @@
 
 /// The frame from which a standing transport will roll: where it stands, or one cycle farther on.
 ///
-/// jack2 rolls from where the transport stands. PipeWire shows a stopped transport at the last cycle that it
-/// played and rolls from the next one, but after a locate from where it stands (facts: jack 3). No server
-/// says which, so this type watches each stop and each start.
+/// jack2 rolls from the frame at which the transport stands. PipeWire shows a stopped transport at the last
+/// cycle that it played and rolls from the next cycle, but after a locate it rolls from the shown frame
+/// (facts: jack 3). No server says which frame it will use, so this type watches each stop and each start.
 struct FirstFrame: BitwiseCopyable {
   /// The way in which the transport came to the place where it stands.
   enum Arrival: BitwiseCopyable {
@@ -13,22 +13,23 @@ struct FirstFrame: BitwiseCopyable {
     case locate
   }
 
-  /// In its first cycles a client is asked once or twice, as if after a locate.
+  /// The number of a client's first cycles in which JACK asks it once or twice, as if after a locate.
   private static let joiningCycles = 8
-  /// PipeWire ignores requests in a client's first cycles.
+  /// The number of a client's first cycles in which PipeWire ignores its requests.
   private static let settlingCycles = 64
 
   private(set) var arrival = Arrival.unknown
-  /// The transport rolls from one cycle farther on: after a stop, and after a locate.
+  /// Whether the transport rolls from one cycle farther on after a stop. `skipsBehindLocate`: whether it does
+  /// so after a locate.
   private var skipsBehindStop = false
   private var skipsBehindLocate = false
-  /// A start after a stop has shown it; the stop itself is weaker evidence.
+  /// Whether a start after a stop has shown `skipsBehindStop`. The stop alone is weaker evidence.
   private var hasStartedBehindStop = false
   private var state = Transport.State.stopped
   private var frame: UInt32 = 0
   private var frames: UInt32 = 0
   private var cycles = 0
-  /// Frames for which the transport has rolled without moving.
+  /// The number of frames for which the transport has rolled without moving.
   private(set) var still: UInt32 = 0
   private var isAskedWhileStopped = false
   private var hasSaidYes = false
@@ -45,7 +46,8 @@ struct FirstFrame: BitwiseCopyable {
 
   mutating func answered(_ mayRoll: Bool) { hasSaidYes = mayRoll }
 
-  /// Frames by which the first rolling cycle will be ahead of where the transport stands.
+  /// The number of frames by which the first rolling cycle will be ahead of the frame at which the transport
+  /// stands.
   func skip(_ transport: Transport, frames: UInt32) -> UInt32 {
     if case .rolling = transport.state { return 0 }
     let skips =
@@ -56,13 +58,14 @@ struct FirstFrame: BitwiseCopyable {
     return skips ? frames : 0
   }
 
-  /// The server has not shown from where the transport will roll. A locate settles it.
+  /// Whether the server has not shown yet from which frame the transport will roll. A locate settles this
+  /// question.
   var isUnknown: Bool {
     guard case .stopped = state, case .unknown = arrival else { return false }
     return cycles > Self.settlingCycles
   }
 
-  /// Follows one cycle, after JACK's questions in it. `isSound`: no cycle was lost before this one.
+  /// Follows one cycle, after JACK's questions in that cycle. `isSound`: no cycle was lost before it.
   mutating func follow(_ transport: Transport, frames: UInt32, isSound: Bool) {
     let moved = transport.frame &- frame
     let isOneCycle = isSound && frames == self.frames && cycles > 0

@@ -3,7 +3,7 @@ public import BeatMath
 
 /// Renews the hold of a start on a server that ends holds by itself: PipeWire does so 5 s after the last
 /// request to start, whatever timeout a client has set (facts: jack 4). Another request while the transport
-/// is starting restarts that time. [control]
+/// is starting begins the 5 s again. [control]
 public struct HoldRenewal: Sendable {
   private var since: Micros?
 
@@ -18,7 +18,8 @@ public struct HoldRenewal: Sendable {
     }
     let last = since ?? now
     since = last
-    // The remaining fifth is for a control thread that is late.
+    // The renewal comes after four fifths of the limit. The remaining fifth is for a control thread that is
+    // late.
     guard (now - last).count >= limit.count / 5 * 4 else { return false }
     since = now
     return true

@@ -4,16 +4,16 @@ import TactusChoices
 
 /// Judges when a host that lags is to be corrected by a locate. [control]
 struct HostCorrection: Sendable {
-  /// A lag must last this long, because a lost cycle is followed by others.
+  /// The time for which a lag must last before it is corrected: a lost cycle is often followed by more.
   static let doubt = Micros(500_000)
-  /// Time between two corrections, each of which is heard as a short silence.
+  /// The least time between two corrections, each of which is heard as a short silence.
   static let pause = Micros(4_000_000)
-  /// Time for which corrections rest if they seem to be in vain.
+  /// The time for which corrections rest if they seem to be in vain.
   static let surrender = Micros(60_000_000)
-  /// Microseconds of the longest bar: 64 whole notes at 20 quarters a minute. No host lags more.
+  /// The greatest lag of a host in microseconds: the longest bar, 64 whole notes at 20 quarters a minute.
   static let mostLag = 768e6
 
-  /// Corrections requested until now.
+  /// The number of corrections that were requested until now.
   private(set) var count: UInt64 = 0
   private var laggingSince: Micros?
   private var next: Micros?

@@ -3,14 +3,15 @@ public import BeatMath
 public import TactusChoices
 
 extension Report {
-  /// The time for which JACK must let slow clients hold a start with these choices. It has steps of five
-  /// seconds, because a tempo that the user drags changes it all the time. nil: the usual limit is enough.
-  /// `beatMicros`: microseconds of the session's beat, which may be longer now than in the last cycle.
+  /// The time for which JACK must let slow clients hold a start with these choices. The time has steps of
+  /// five seconds, because otherwise a tempo that the user drags would change it all the time. nil: the usual
+  /// limit is enough. `beatMicros` is the present length of the session's beat, which may be longer than in
+  /// the last cycle.
   public func syncLimit(for choices: Settings, beatMicros: Double = 0, usual: Micros) -> Micros? {
     let step = 5e6
     var report = self
     report.moment.beatMicros = max(moment.beatMicros, beatMicros)
-    // The other clients may need as long as any that we have seen, and the beat may be missed.
+    // The other clients may need the longest estimate, and one second more is kept in reserve.
     let longest = report.longestHold(by: choices) + ReadinessEstimate.longest + 1e6
     guard longest > Double(usual.count) else { return nil }
     return Micros(rounding: (longest / step).rounded(.up) * step)

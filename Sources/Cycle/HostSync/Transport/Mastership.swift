@@ -2,13 +2,13 @@
 public import BeatMath
 public import TactusChoices
 
-/// Judges whether we are the timebase master, from observations and never from a return code alone.
+/// Decides whether we are the timebase master, from observations and never from a return code alone.
 ///
 /// Any client may take the timebase without a notice to the old master; PipeWire even says yes to a
 /// conditional request and then does nothing (facts: jack 5). So the evidence is: JACK calls our callback
 /// when it should, and the transport shows the bar and beat that we wrote. A client that displaced us keeps
-/// the timebase: we follow, say so, and wait for an explicit command. Only a timebase that another tactus
-/// leaves is inherited: no user chose between the two.
+/// the timebase: we follow that client, tell the user so, and wait for an explicit command. We take over only
+/// a timebase that another tactus leaves, because no user chose between the two.
 public struct Mastership {
   public enum MasterState: Equatable, Sendable {
     /// We do not want to be master.
@@ -17,7 +17,7 @@ public struct Mastership {
     case master
     /// Another client is master: it refused us or took our place.
     case follower
-    /// We wanted it, another client had it, and now there is no master.
+    /// We wanted to be master, another client was master, and now there is no master.
     case vacant
   }
 
@@ -27,28 +27,30 @@ public struct Mastership {
     case release
   }
 
-  /// JACK calls within a few cycles, which are 186 ms each at 8192 frames and 44.1 kHz; a server that stands
-  /// has no cycles.
+  /// The time without a call after which we are not master. JACK calls its master within a few cycles. A
+  /// cycle lasts 186 ms at 8192 frames and 44.1 kHz, and a server that stands runs no cycles.
   static let silenceLimit = Micros(400_000)
   static let patientCycles: UInt = 3
-  /// A locate shows nonsense for one cycle. Evidence that lasts longer than this is another client's.
+  /// The time for which evidence of another master must last: after a locate JACK shows nonsense for one
+  /// cycle.
   static let doubt = Micros(150_000)
-  /// For this time after another tactus has left, a vacant timebase was its own.
+  /// The time after another tactus has left in which a vacant timebase is taken for that tactus's timebase.
   static let inheritance = Micros(2_000_000)
   /// The shortest time between two updates of a tempo that moves while the transport stands, or of the meter.
   static let refreshInterval = Micros(50_000)
 
   public private(set) var standing = MasterState.uninvolved
   private var askedAt = Micros.zero
-  /// Callbacks from before we asked, or while we were master, prove nothing.
+  /// The number of calls of our callback from before we asked, or while we were master: these calls prove
+  /// nothing.
   private var callsBefore: UInt
   private var cyclesWhenAsked: UInt = 0
   private var lastCalls: UInt
   private var lastCycles: UInt = 0
   private var refreshedAt = Micros.zero
-  /// When a tactus beside us left the server.
+  /// The time at which another tactus left the server.
   private var neighbourLeftAt: Micros?
-  /// Since when observations contradict the present standing.
+  /// The time since which observations contradict the present standing.
   private var doubtedSince: Micros?
 
   /// `calls`: the number of calls of our callback until now.
@@ -60,7 +62,7 @@ public struct Mastership {
   /// Notes that we asked JACK for the timebase. JACK may have called us already, so only calls since the last
   /// look count.
   public mutating func asked(wasRefused: Bool, at now: Micros) {
-    // A master asks only to make JACK call it.
+    // If we are master already, we have asked only to make JACK call us.
     if standing == .master && !wasRefused { return }
     standing = wasRefused ? .follower : .asked
     askedAt = now
@@ -76,13 +78,13 @@ public struct Mastership {
     neighbourLeftAt.map { now - $0 < Self.inheritance } ?? false
   }
 
-  /// Returns whether we are to be master. With `.auto` any other client that takes it may have it; otherwise
-  /// `isAsked` decides.
+  /// Returns whether we are to be master. With `.auto` we give way to any other master; otherwise `isAsked`
+  /// decides.
   public static func isWanted(_ lead: Lead, isAsked: Bool, shown: Timebase) -> Bool {
     lead == .auto ? shown != .foreign : isAsked
   }
 
-  /// Takes one look. Its action is to be done at once; an `ask` is then reported with `asked`. [control]
+  /// Looks once, and returns an action that must be done at once. After an `ask`, call `asked`. [control]
   ///
   /// - Parameters:
   ///   - calls: the number of calls of our callback until now.
@@ -121,7 +123,7 @@ public struct Mastership {
       callsBefore = calls
       return watch(report, isCalled: calls != lastCalls || cycles == lastCycles, at: now)
     case (true, .follower):
-      // An uninvolved client asks at the next look.
+      // With the standing `uninvolved` we ask at the next look.
       if isSustained(report.timebase == .none, at: now) {
         standing = inherits(at: now) ? .uninvolved : .vacant
       }
@@ -145,7 +147,8 @@ public struct Mastership {
       standing = report.timebase == .none ? .vacant : .follower
       return .nothing
     }
-    // While the transport stands JACK does not call the master; asking again makes it (facts: jack 5).
+    // While the transport stands JACK does not call the master, unless we ask for the timebase again (facts:
+    // jack 5).
     guard !report.isRolling, report.showsOther, now - refreshedAt >= Self.refreshInterval,
       doubtedSince == nil
     else { return .nothing }

@@ -3,11 +3,12 @@
 /// An estimate of the microseconds that other slow clients need to get ready. If Play comes closer than this
 /// to a boundary, the start takes the next one.
 ///
-/// The estimate is learned when the transport waited for those clients alone. A cycle that was lost meanwhile
-/// was the driver's delay or ours, and teaches nothing. The estimate shrinks slowly while it is not needed.
-/// When a client leaves, `tightMicros` starts again: a client that took two seconds may be gone.
+/// The estimate is learned when the transport has waited for those clients alone. If a cycle was lost
+/// meanwhile, the delay was the driver's or ours, so it changes no estimate. The estimate shrinks slowly
+/// while it is not needed. When a client leaves, `tightMicros` starts again: a client that took two seconds
+/// may be gone.
 struct ReadinessEstimate: BitwiseCopyable {
-  /// Microseconds; the estimate never exceeds them.
+  /// The greatest value of the estimate, in microseconds.
   static let longest: Double = 2e6
   /// The shares by which the estimate shrinks: after they were ready at once, after a start in time, and
   /// after a start in time that gave them no longer than the estimate.
@@ -19,10 +20,10 @@ struct ReadinessEstimate: BitwiseCopyable {
   static let room: Double = 1.25
   static let least: Double = 0.002
 
-  /// For a start that waits for its beat: too long an estimate costs a bar.
+  /// The estimate for a start that waits for its beat. If it is too long, the start comes a bar later.
   private(set) var micros = 0.0
-  /// For a locate, for an exact start (which is first sent to its place), and for a start that is requested
-  /// late: too short an estimate costs another silence, or a bar.
+  /// The estimate for a locate, for an exact start (which is first sent to its place), and for a start that
+  /// is requested late. If it is too short, there is another silence, or the start comes a bar later.
   private(set) var tightMicros = 0.0
   /// The lower bound of `tightMicros`.
   private var leastMicros = 0.0
@@ -35,8 +36,8 @@ struct ReadinessEstimate: BitwiseCopyable {
   mutating func see(isAwaited: Bool, isSound: Bool, clients: Int32) {
     isDisturbed = isAwaited && (isDisturbed || !isSound)
     self.clients = clients
-    // The slow client may have left. A client that came later was not the slow one, so its leaving does not
-    // count.
+    // The slow client may have left. A client that came after the estimate was learned was not slow, so
+    // nothing changes when such a client leaves.
     if clients < learnedOf { (tightMicros, leastMicros, learnedOf) = (0, 0, clients) }
   }
 

@@ -12,14 +12,15 @@ public struct Relocation: Sendable, BitwiseCopyable {
   public var place: SongPlace
   /// The intended place: less than a cycle after `place`, or before it if this relocation replaces another.
   private var meant: SongPlace
-  /// When that frame is heard, on Link's clock: at a cycle's start.
+  /// The time on Link's clock at which the first rolling frame is heard. It is the start of a cycle.
   public var heardAt: Double
-  /// The session's beat at that time, as known when this was planned, and its beat at the song's beginning.
+  /// The session's beat at `heardAt`, as known when this relocation was planned. `origin` is the session's
+  /// beat at the song's beginning.
   public var sessionBeat: Double
   public var origin: Double
   /// The time at which to ask JACK for the relocation, on Link's clock.
   public var askAt: Double
-  /// The frame where the transport stands meanwhile, if this replaces a relocation that came too late.
+  /// The frame at which the transport stands meanwhile, if this relocation replaces one that came too late.
   var insteadOf: UInt32?
   /// Microseconds that the other clients were given to get ready.
   private let othersTake: Double
@@ -57,12 +58,13 @@ public struct Relocation: Sendable, BitwiseCopyable {
 }
 
 extension Relocation {
-  /// Microseconds by which the control thread may be late in asking.
+  /// The microseconds by which the control thread may be late in asking JACK.
   private static let asking = 4_000.0
-  /// Microseconds. A session moves by less when it is measured again, and that is not worth a silence.
+  /// The move of the session in microseconds below which no replacement is planned. A new measurement moves
+  /// the session by less, which is not worth a silence.
   private static let unheard = 1_000.0
 
-  /// The earliest time that can be planned for, as heard.
+  /// The earliest heard time for which a relocation can be planned.
   static func soonest(_ now: Report) -> Double {
     now.moment.heard.start + asking
       + Reposition.micros(cycle: now.moment.cycleMicros, othersTake: now.othersTake)
@@ -95,7 +97,7 @@ extension Relocation {
     let origin = origin + (moved / grid).rounded() * grid
     let soonest = Self.soonest(now)
     let on = (now.sessionBeat(at: soonest) - origin - meant.beat) * moment.beatMicros
-    // The first frame from there on, counted from the place.
+    // The first frame after that time, counted from the intended place.
     let frames = (on / moment.heard.frameMicros).rounded(.up)
     let frame = Int64(meant.frame) &+ Int64(rounding: frames)
     guard frame >= 0 else { return nil }
@@ -113,23 +115,23 @@ extension Relocation {
     return left > now.moment.cycleMicros && left < 2 * Self.leeway(now) + now.moment.cycleMicros
   }
 
-  /// The transport rolls from the place, or will not any more.
+  /// Whether the transport rolls from the place, or cannot do so any more.
   func isOver(_ now: Report) -> Bool {
     let since = now.moment.heard.start - heardAt
     return !now.isMoving || framesBehind(now) != nil
       || now.isRolling && since > Self.longestPause(now.moment.cycleMicros)
   }
 
-  /// Frames by which the transport rolls late from the place; nil: not by more than a period.
+  /// The frames by which the transport rolls late from the place; nil: it is late by a period at most.
   func lateFrames(_ now: Report) -> Double? {
     framesBehind(now).flatMap { $0 > Double(now.moment.frames) ? $0 : nil }
   }
 
-  /// The transport stands at the place, and the clients are getting ready.
+  /// Whether the transport stands at the place while the clients get ready.
   func stands(_ now: Report) -> Bool { now.isBetweenPlaces && now.moment.frame == place.frame }
 
-  /// Frames by which the transport rolls late from the place. nil: it does not roll from there. If JACK
-  /// handles a request late, the transport rolls on where it was.
+  /// The frames by which the transport rolls late from the place; nil: the transport does not roll from that
+  /// place. If JACK handles a request late, the transport goes on rolling at its old place.
   private func framesBehind(_ now: Report) -> Double? {
     let moment = now.moment, frames = Double(moment.frames)
     let planned = (moment.heard.start - heardAt) / moment.heard.frameMicros
@@ -170,7 +172,7 @@ extension Relocation {
     return meeting(moment.heard.start + away, SongPlace(frame: UInt32(frame), beat: bar), from: now)
   }
 
-  /// The song's first bar line that can be planned for.
+  /// The song's first bar line for which a correction can still be planned.
   static func nextBar(_ now: Report) -> Double {
     let soon = now.songBeat + (soonest(now) - now.moment.heard.start) / now.moment.beatMicros
     return ThirtySeconds.beats(now.bars.line(atOrAfter: soon))
@@ -182,8 +184,8 @@ struct BeatTarget: Sendable {
   var place: SongPlace
   var sessionBeat: Double
 
-  /// Chooses the session's next beat that matches the place within `step` beats. 0: at once, at most a beat
-  /// after the place, and in phase.
+  /// Chooses the session's next beat that has the phase of the wanted place, on a grid of `step` beats. With
+  /// a step of 0 the target is heard at once. It is then in phase, and at most a beat after the wanted place.
   init(_ now: Report, _ wanted: SongPlace, step: Double) {
     let moment = now.moment
     let soon = now.sessionBeat(at: Relocation.soonest(now))

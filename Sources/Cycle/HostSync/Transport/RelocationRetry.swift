@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A relocation that JACK was asked for, until the transport is there.
+/// A relocation that JACK was asked for, until the transport has arrived.
 ///
 /// The thread may have been stopped between its look at the clock and its request: then another relocation
 /// replaces it in the same silence. The time that other clients need is known only afterwards: if a silence
 /// ended late because of them, a second one corrects that.
 struct RelocationRetry: Sendable {
   let relocation: Relocation
-  /// The session's grid that the relocation keeps to.
+  /// The session's grid on which the relocation must land, in beats.
   private let step: Double
-  /// Microseconds that the other clients may need at most: JACK would not wait longer.
+  /// The longest time that the other clients may need, in microseconds: JACK would not wait longer.
   private let limit: Double
-  /// JACK has stood at the place.
+  /// Whether JACK has stood at the relocation's place.
   private var hasStood = false
-  /// Relocations abandoned before this one in this silence, and the time for which the first was planned.
+  /// The number of relocations that were abandoned before this one in the present silence. `firstHeardAt` is
+  /// the time for which the first of them was planned.
   private var tries = 0
   private var firstHeardAt: Double
-  /// Silences before this one that ended late.
+  /// The number of earlier silences that ended late.
   private var silences = 0
 
   /// Microseconds by which a tempo that the user drags may prolong a locate's silence.
@@ -29,7 +30,7 @@ struct RelocationRetry: Sendable {
     firstHeardAt = relocation.heardAt
   }
 
-  /// Returns a replacement for this relocation; nil: none is needed, or none is worth it.
+  /// Returns a replacement for this relocation; nil: none is needed or worth a silence.
   mutating func next(_ now: Report) -> RelocationRetry? {
     hasStood = hasStood || relocation.stands(now)
     guard isWorthIt(now),
@@ -44,8 +45,8 @@ struct RelocationRetry: Sendable {
     return next
   }
 
-  /// Each time all clients get ready again. In a session that keeps moving, a replacement is worth it only
-  /// just before this one would be heard.
+  /// For each replacement all clients get ready again. So in a session that keeps moving, a replacement is
+  /// planned only just before the present relocation would be heard.
   private func isWorthIt(_ now: Report) -> Bool {
     if now.isRolling { return silences < TransportPlan.mostTries }
     return tries < TransportPlan.mostTries

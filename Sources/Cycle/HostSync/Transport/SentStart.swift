@@ -37,7 +37,8 @@ extension Start {
     send(to: frame, now, at: now.rollsAt)
   }
 
-  /// The start was released and does not roll: another client holds it, and it would be out of phase.
+  /// Whether the start was released and does not roll: another client holds the start, which would now be out
+  /// of phase.
   func isLate(_ now: borrowing CycleContext) -> Bool {
     guard moves < Self.mostMoves else { return false }
     return isMissed(now)
@@ -52,7 +53,7 @@ extension Start {
 
   private func isMissed(_ now: borrowing CycleContext) -> Bool {
     guard step > .zero else { return false }
-    // A yes is a start one cycle later, so the first that can still roll is the next.
+    // A yes makes the transport roll one cycle later, so the next cycle is the first that can still roll.
     return error(now) + now.cycleMicros >= Self.latest * now.cycleMicros
   }
 

@@ -3,7 +3,7 @@ import BeatMath
 public import TactusChoices
 
 extension Report {
-  /// The frame that a transport which has stopped goes back to. nil: it stays where it stands, or moves.
+  /// The frame to which a stopped transport goes back; nil: the transport stays where it stands, or moves.
   public func frame(of place: StopPlace) -> UInt32? {
     guard !isMoving else { return nil }
     let frame: UInt32? =
@@ -15,7 +15,7 @@ extension Report {
     return frame == moment.frame ? nil : frame
   }
 
-  /// The first frame of the bar. nil: the timebase master shows no bars that could be computed with.
+  /// The first frame of the bar; nil: the timebase master shows no usable bars.
   private var barFrame: UInt32? {
     if timebase == .foreign {
       let rate = Double(moment.sampleRate)

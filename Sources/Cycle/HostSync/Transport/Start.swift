@@ -2,8 +2,8 @@
 import BeatMath
 import TactusChoices
 
-/// A start under way: a place of the song, the beat of the session that it falls on, and the frame from which
-/// the transport rolls for it.
+/// A start under way: a place of the song, the session's beat on which that place must fall, and the frame
+/// from which the transport must roll.
 ///
 /// A start falls on the beginning of a cycle, and a beat falls anywhere. To be exact to the frame, the
 /// transport, which stands at frame F, is sent to F - r and released in the cycle that begins r frames before
@@ -225,13 +225,14 @@ extension Start {
     return countsSince + max(0, min(now.notBefore - countsSince, LaunchSettings.longestPeersWait)) + own
   }
 
-  /// The peer has set a later time since. Clocks move by far less than half a step.
+  /// Whether the peer has set a later time since then. Corrections of clocks move a time by far less than
+  /// half a step.
   private func isPutOff(_ now: borrowing CycleContext) -> Bool {
     guard isPeers else { return false }
     return targetTime(now) < now.notBefore - step.value * now.grid.beatMicros / 2
   }
 
-  /// When the earliest output must learn of the start.
+  /// The time at which the earliest output must learn of the start.
   private func tellAt(_ now: borrowing CycleContext) -> Double { targetTime(now) - now.outputsAhead }
 
   /// Some output would have to know of the start already: it is farther ahead than before, or the tempo has
@@ -244,8 +245,8 @@ extension Start {
     return isFarther || hasJumped
   }
 
-  /// The target is farther away than any that would be chosen now: we have joined a session with smaller beat
-  /// numbers.
+  /// Whether the target is farther away than any target that would be chosen now: then we have joined a
+  /// session with smaller beat numbers.
   private func isAnotherSessions(_ now: borrowing CycleContext, _ othersTake: Double) -> Bool {
     let latest =
       now.rollsAt + max(0, ahead(now)) + preparation(now, othersTake) + now.cycleMicros + now.outputsAhead

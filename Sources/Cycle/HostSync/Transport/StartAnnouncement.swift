@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// Tells the session of a start that waits while JACK's transport is stopped: the audio thread would tell the
-/// session too late for the peers. Once JACK was asked, a slow program may still move the start, and the
-/// peers get the new time, too. [control]
+/// Proposes to the session a start that waits while JACK's transport is stopped. The audio thread's own
+/// proposal would come too late for the peers. Once JACK was asked, a slow program may still move the start;
+/// then the peers get the new time, too. [control]
 public struct StartAnnouncement: Sendable {
   /// A proposal to the session.
   public enum News: Equatable, Sendable {
@@ -15,20 +15,22 @@ public struct StartAnnouncement: Sendable {
 
   private struct Told: Sendable {
     var beat: Double
-    /// JACK was asked for the start; the report may not show that yet.
+    /// Whether JACK was asked for the start, which the report may not show yet.
     var isAsked = false
   }
 
   private var told: Told?
-  /// tactus started the session. If a peer did, tactus does not change the time of the start.
+  /// Whether tactus has started the session. If a peer has started it, tactus does not change the time of the
+  /// start.
   public var isOurs = false
 
   public init() {}
 
-  /// The start was called off.
+  /// Call this when the start was called off.
   public mutating func forget() { told = nil }
 
-  /// `standing`: the session's beat of the start, until JACK has begun it.
+  /// Returns the next proposal; nil: there is none. `standing` is the session's beat of a start that JACK has
+  /// not begun yet.
   public mutating func next(_ standing: Double?, _ report: Report) -> News? {
     let shown = report.isWaiting ? report.startBeat : told?.beat
     guard let beat = standing ?? (isTold(report) ? shown : nil) else {

@@ -30,10 +30,10 @@ extension Start {
     return (0...now.cycleMicros).contains(away)
   }
 
-  /// The transport was sent from here to the leader's place, and is not there yet.
+  /// Whether the transport was sent from `frame` to the leader's place and has not arrived yet.
   func isOnItsWay(from frame: UInt32) -> Bool { isChasing && wish?.from == frame }
 
-  /// The leader's song is at another place than this start assumes, or has appeared, or is gone.
+  /// Whether the leader's song has appeared, has ended, or is at another place than this start assumes.
   func hasLostLeader(_ question: Launch.Question) -> Bool {
     switch question.leader {
     case .none, .unsettled: isChasing

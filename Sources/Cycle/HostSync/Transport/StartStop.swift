@@ -8,15 +8,17 @@ public struct StartStopWish: Sendable, BitwiseCopyable {
   public internal(set) var starts = false
 }
 
-/// Carries the transport's starts and stops to the session, and the session's to the transport. Until the
-/// session has taken our last start or stop, its state may be an earlier one of ours, and moves nothing.
-/// After that, a change is a peer's. We count commands and do not time them, because their delay is unknown.
+/// Carries the transport's starts and stops to the session, and those of the session to the transport. Until
+/// the session has taken our last start or stop, the session may still show an earlier command of ours, so
+/// its state does not move the transport. After that, a change of the session comes from a peer. We count
+/// commands and do not time them, because their delay is unknown.
 struct StartStop: BitwiseCopyable {
   private var wasRunning = false
-  /// nil: the session has not been seen yet. Its first state starts nothing.
+  /// Whether the session played in the last cycle; nil: the session has not been seen yet. The session's
+  /// first state starts nothing.
   private var wasPlaying: Bool?
-  /// The number and the kind of the start or stop that we sent last; nil: none. Commands from before are not
-  /// ours.
+  /// The number of the start or stop that we sent last; nil: we sent none. `told` is its kind. Commands of an
+  /// earlier server are not ours.
   private var toldNumber: UInt32?
   private var told = false
   /// The beat of the last start that we sent to the session.
@@ -35,7 +37,7 @@ struct StartStop: BitwiseCopyable {
     var hasMoved = false
   }
 
-  /// The session started the transport, and it has not been stopped since.
+  /// Whether the session started the transport, which has not been stopped since then.
   private(set) var isObeying = false
 
   /// Sends a held start with the boundary that it waits for, so that peers choose the same one, and again if
@@ -60,7 +62,7 @@ struct StartStop: BitwiseCopyable {
     return tell(now, runs: runs, startsAt: target, number: number)
   }
 
-  /// The start that we sent waits for another beat now.
+  /// Whether the start that we sent to the session now waits for another beat.
   private func isMoved(_ now: borrowing CycleContext, to target: Beats?) -> Bool {
     guard case .starting = now.transport.state, let target else { return false }
     return told && !isObeying && target != toldTarget

@@ -9,10 +9,11 @@ public enum Timebase: UInt8, Sendable, BitwiseCopyable {
   case foreign
 }
 
-/// The position that we last wrote as timebase master, the owner of the one that is shown now, and the
-/// master.
+/// Watches the bar and beat on JACK's transport: which client is timebase master, which client wrote the
+/// shown position, and the position that we wrote last.
 struct TimebaseWatch: BitwiseCopyable {
-  /// Cycles after ours in which another client's position may be shown although we are master.
+  /// The number of cycles after our position in which another client's position may be shown although we are
+  /// master.
   static let doubtfulCycles = 3
 
   private(set) var published: BBT?
@@ -22,8 +23,8 @@ struct TimebaseWatch: BitwiseCopyable {
   private var doubtful = 0
   private var unit = TempoUnit()
   private var foreignTempo = 0.0
-  /// Microseconds in which the leading master's position made no sense while rolling, less those in which it
-  /// did.
+  /// The microseconds in which the leading master's position made no sense while rolling, minus those in
+  /// which it made sense.
   private var nonsense = 0.0
 
   var isForeign: Bool { if case .foreign = master { true } else { false } }
@@ -44,8 +45,8 @@ struct TimebaseWatch: BitwiseCopyable {
     }
   }
 
-  /// The position that another client shows as master, and when it is heard, whether that client leads or
-  /// not. Call it once a cycle.
+  /// The position that another client shows as master, and the time at which that position is heard. The
+  /// client need not lead. Call this once a cycle.
   mutating func foreign(_ now: borrowing CycleContext) -> LeaderReading {
     let heard = now.heard.time(atFrame: -Double(now.transport.bbtAge))
     judge(now)
@@ -54,8 +55,8 @@ struct TimebaseWatch: BitwiseCopyable {
     return LeaderReading(shown: shown, heard: heard, isRolling: now.isRolling)
   }
 
-  /// Judges whether the master's bars make sense. Hydrogen's do not: it counts the ticks of the bar within a
-  /// beat that stays the first. Garbage after a locate lasts one cycle.
+  /// Judges whether the master's bars make sense. Hydrogen's bars do not: its ticks count through the whole
+  /// bar, and its beat is always 1. Garbage after a locate lasts one cycle.
   private mutating func judge(_ now: borrowing CycleContext) {
     guard leads(now), let bbt = now.transport.bbt else {
       nonsense = 0
@@ -66,8 +67,8 @@ struct TimebaseWatch: BitwiseCopyable {
   }
 
   /// Reads the position of this cycle. The position of a locate (ours above all) is shown for a cycle
-  /// although no client took the timebase, and a late master shows an old one. So another client is master
-  /// only if its position stays.
+  /// although no client took the timebase, and a late master shows an old one. So another client counts as
+  /// master only if its position is shown for longer.
   mutating func read(_ shown: BBT?) {
     if case .ours = shows { doubtful = Self.doubtfulCycles } else { doubtful = max(0, doubtful - 1) }
     guard let shown else {
@@ -80,12 +81,13 @@ struct TimebaseWatch: BitwiseCopyable {
     if case .foreign = shows, wasOursLately { master = .ours }
   }
 
-  /// The song's beat that the transport's frame means: the position of a foreign master, else the frame at
-  /// the session's tempo.
+  /// The song's beat at the transport's frame: by the position of another client that is master, or else by
+  /// the frame at the session's tempo.
   ///
   /// While the transport stands, a beat must come out as exactly that beat, although ticks are cut off and
-  /// frames rounded: a start slightly after it would leave it out. The position of a locate is shown for a
-  /// cycle like a master's. If it agrees with the frame, the frame is more exact.
+  /// frames rounded: a start slightly after a beat would leave that beat out. The position of a locate is
+  /// shown for a cycle like a master's position. If that position agrees with the frame, the frame is more
+  /// exact.
   @inline(__always)
   func position(_ now: borrowing CycleContext) -> Double {
     let beatMicros = now.grid.beatMicros
@@ -100,7 +102,7 @@ struct TimebaseWatch: BitwiseCopyable {
     }
     guard isStanding else { return position }
     let whole = ThirtySeconds.beats(ThirtySeconds.nearest(to: position, grain: now.settings.meter.grain))
-    // Half a frame, and rounding errors.
+    // The limit is half a frame, and a little for rounding errors.
     let hair = 0.51e6 / Double(max(1, now.sampleRate)) / beatMicros
     return abs(position - whole) <= hair ? whole : position
   }

@@ -6,19 +6,19 @@ public import TactusChoices
 public enum TransportCommand: Equatable, Sendable {
   case play
   case stop
-  /// Stops on the song's next bar line or the session's next beat; at once if asked again or if nothing
-  /// rolls.
+  /// Stops on the song's next bar line or the session's next beat. Stops at once if the command is repeated,
+  /// or if nothing rolls.
   case stopOn(bar: Bool)
   case locate(frame: UInt32)
-  /// A locate that keeps the session's grid while the transport rolls: frame and song beat of the place, and
-  /// the number of beats on whose grid it may be heard (0: at once).
+  /// A locate that keeps the session's grid while the transport rolls. `frame` and `beat` are the target. The
+  /// locate lands on a grid of `step` beats (0: at once).
   case jump(frame: UInt32, beat: Double, step: Double)
-  /// Sends a transport that has stopped where `Settings.stopPlace` says.
+  /// Sends a stopped transport to the place that `Settings.stopPlace` names.
   case goBack
 }
 
-/// Commands that wait behind a stop, in their order. If too many wait, the oldest are dropped: the last ones
-/// decide the result.
+/// Commands that wait behind a stop, in their order. If too many commands wait, the oldest are dropped,
+/// because the last commands decide the result.
 struct HeldCommands: Sendable {
   private var ring = InlineArray<64, TransportCommand>(repeating: .stop)
   private var count = 0
@@ -37,15 +37,17 @@ struct HeldCommands: Sendable {
 public enum TransportAction: Sendable {
   case play
   case stop
-  /// The song's beat at the frame; JACK shows it to all clients until the timebase master has written one.
+  /// Locate to the frame. `beat` is the song's beat at that frame, which JACK shows to all clients until the
+  /// timebase master has written its own.
   case locate(frame: UInt32, beat: Double)
   /// Publish the relocation to the audio thread, then locate.
   case relocate(Relocation)
-  /// Locate for the audio thread, if the transport is still where the audio thread saw it.
+  /// Locate as the audio thread wishes, if the transport is still at the frame at which the audio thread saw
+  /// it.
   case fulfil(TransportWish)
   /// Ask for the start again, if the transport is still starting.
   case holdOn
-  /// Set JACK's limit for slow clients; nil: the usual one.
+  /// Set JACK's limit for slow clients; nil: the usual limit.
   case limit(Micros?)
   /// Set the limit again, because another client has changed it.
   case insistOnLimit
@@ -63,14 +65,14 @@ extension Settings {
   }
 }
 
-/// The server's part in the transport.
+/// The properties of the server that matter for the transport.
 public struct TransportServer: Sendable {
   public var sampleRate: UInt32
   /// The limit for slow clients before any client has set it.
   public var usualLimit: Micros
-  /// The longest time that the server holds a start; nil: as long as a client asks.
+  /// The longest time for which the server holds a start; nil: the server holds it as long as a client asks.
   public var longestHold: Micros?
-  /// A stopped transport rolls from the frame that it shows.
+  /// Whether a stopped transport rolls from the frame that it shows.
   public var rollsFromWhereItStands: Bool
 
   public init(

@@ -7,7 +7,7 @@ extension TransportPlan {
   mutating func obey(_ wish: StartStopWish, _ now: Observation, _ ask: Ask) {
     guard wish.number != obeyed else { return }
     obeyed = wish.number
-    // A start that waits already begins at the session's time.
+    // If a start waits already, it begins at the session's time.
     if wish.starts && startBeat != nil { return }
     obey(wish.starts ? .play : choices.stopCommand, now, ask)
   }
@@ -32,7 +32,7 @@ extension TransportPlan {
     case .play where report.isUnderWay: goOn(now, ask)
     case .play:
       ask(.limit(limit(now)))
-      // JACK was asked just before its beat, and is asked again.
+      // JACK was asked just before the start's beat, so ask JACK again.
       if case .asked(let request) = stage, request.beat != nil { return ask(.play) }
       cancel()
       if !start(from: report) { start(now, ask) }
@@ -55,8 +55,8 @@ extension TransportPlan {
   /// Plans a stop on the song's next bar line, or the session's next beat. A waiting locate comes after it.
   mutating func stop(onBar: Bool) { stage = .stopping(onBar: onBar, on: nil, then: destination) }
 
-  /// Plans a start that leaves the transport standing until there is just enough time. Returns false if it
-  /// cannot wait.
+  /// Plans a start that leaves the transport standing until there is just enough time for the start. Returns
+  /// false if the start cannot wait.
   mutating func start(from now: Report) -> Bool {
     guard !now.isMoving, let start = DeferredStart(now, choices) else { return false }
     stage = .standing(start)
@@ -69,8 +69,8 @@ extension TransportPlan {
     ask(.play)
   }
 
-  /// Asks JACK to stop. Once the transport has stopped, a locate to `frame`, or else a locate that waited, is
-  /// carried out, or else the transport goes where the user wants a stop to leave it.
+  /// Asks JACK to stop. Once the transport has stopped, it is sent to `frame`. Without a frame it goes to the
+  /// target of a locate that waited, or else to the place that the user has chosen for stops.
   mutating func stop(_ now: Observation, at frame: UInt32? = nil, _ ask: Ask) {
     let place = frame ?? destination?.place.frame
     let isStarting = if case .asked(let request) = stage { request.starts } else { false }
@@ -94,7 +94,7 @@ extension TransportPlan {
       stage = there.map { .locating($0, at: $0.appointment(now.report)) } ?? .idle
       return isLocating ? () : ask(.play)
     }
-    // The locate that is under way starts it again by itself.
+    // The locate that is under way will start the transport again by itself.
     guard !isLocating else { return }
     switch stage {
     case .asked(let request) where request.starts: ask(.play)
@@ -117,7 +117,7 @@ extension TransportPlan {
     if repair.settles(now) { ask(now.locate(report.moment.frame)) }
     if repair.findsCut(report) {
       ask(.insistOnLimit)
-      // A stop that JACK was asked for meanwhile wins.
+      // If JACK was asked for a stop meanwhile, the stop wins.
       if report.isUnderWay, !isAskedToStop, DeferredStart.isPossible(choices) {
         stop(now, at: report.cutFrame, ask)
         obey(.play, now, ask)
@@ -143,12 +143,12 @@ extension TransportPlan {
     for place in commands.places { obey(commands[place], now, ask) }
   }
 
-  /// The limit that these choices need.
+  /// The limit for slow clients that the user's choices need.
   private func limit(_ now: Observation) -> Micros? {
     now.report.syncLimit(for: choices, beatMicros: beatMicros, usual: now.server.usualLimit)
   }
 
-  /// How long JACK waits for slow clients before it rolls without them.
+  /// The time for which JACK waits for slow clients before it rolls without them.
   func presentLimit(_ now: Observation) -> Micros {
     let wanted = limit(now) ?? now.server.usualLimit
     return now.server.longestHold.map { min($0, wanted) } ?? wanted

@@ -24,7 +24,7 @@ extension TransportPlan {
     case .idle, .asked: break
     case .stopping(let onBar, let beat, let there): stop(now, onBar: onBar, on: beat, then: there, ask)
     case .standing(let start): self.start(now, start, ask)
-    // Planned again each time: nearer clocks are known better, and the session may move.
+    // The correction is planned again at each look: a nearer time is known better, and the session may move.
     case .correcting(let bar):
       guard let relocation = Relocation.correction(report, at: bar) else { return stage = .idle }
       relocate(relocation, now, rests: rests, ask)
@@ -42,7 +42,7 @@ extension TransportPlan {
     guard late >= 0, isInTime else { return }
     if case .correcting = stage { correction.isAsked(at: now.time) }
     var relocation = planned
-    // JACK may stand there for the relocation before this one; then all clients go on standing.
+    // JACK may stand at the place of the relocation before this one. Then all clients go on standing.
     relocation.insteadOf = landing?.relocation.place.frame
     landing = RelocationRetry(
       relocation, step: destination?.step ?? choices.quantum,
@@ -79,7 +79,7 @@ extension TransportPlan {
     let away = (beat - report.sessionBeat) * moment.beatMicros
     let cycles = Double(Int64(rounding: away / moment.cycleMicros))
     let askAt = moment.due + (cycles - 0.6) * moment.cycleMicros
-    // A session that jumped has other beats: choose again.
+    // The session has jumped and has other beats, so choose the beat again.
     let farthest = onBar ? report.bars.meter.length.value : 1
     if away > farthest * moment.beatMicros + 1e6 { stop(onBar: onBar) }
     if Double(now.time.count) >= askAt {
@@ -87,14 +87,14 @@ extension TransportPlan {
     }
   }
 
-  /// The frame of the bar line at a beat of the session, if a stop is to leave the transport there. A line
-  /// computed from where the transport stopped could be the one before.
+  /// The frame of the bar line at this beat of the session, if a stop is to leave the transport on the line.
+  /// If the bar line were computed from the place of the stop, it could be the line before.
   private func line(_ beat: Double, _ now: Report) -> UInt32? {
     guard choices.stopPlace == .bar, now.timebase != .foreign else { return nil }
     return now.frame(ofBeat: beat - now.sessionBeat + now.songBeat)
   }
 
-  /// The session's next beat on which it can stop.
+  /// The session's next beat on which the transport can stop.
   private static func end(onBar: Bool, _ now: Report) -> Double {
     let cycle = now.moment.cycleMicros / now.moment.beatMicros
     return onBar
@@ -102,7 +102,7 @@ extension TransportPlan {
       : -Double(Int64(flooring: -(now.sessionBeat + cycle)))
   }
 
-  /// Requests the start in time for its beat; at once if it is not to wait any more.
+  /// Requests the start in time for its beat, or at once if the start must not wait any more.
   private mutating func start(_ now: Observation, _ standing: DeferredStart, _ ask: Ask) {
     guard !now.report.isMoving else { return cancel() }
     guard standing.isWanted(by: choices, now.report), standing.isMet(now.report, at: now.time) else {
@@ -118,13 +118,14 @@ extension TransportPlan {
     if let frame { ask(now.locate(frame)) }
   }
 
-  /// Microseconds. Nothing is planned for a time that is farther away.
+  /// The microseconds within which a time must lie so that it can be planned for.
   private func farthest(_ now: Report) -> Double {
     let grid = destination.map { max(1, $0.step) } ?? now.bars.meter.length.value
     return (grid + 1) * now.moment.beatMicros + 1e6
   }
 
-  /// Takes the next time: it is too late for this one, or the session has moved it far away.
+  /// Chooses the next time, because it is too late for the present one, or the session has moved that time
+  /// far away.
   private mutating func postpone(_ now: Report) {
     switch stage {
     case .idle, .stopping, .standing, .asked: break

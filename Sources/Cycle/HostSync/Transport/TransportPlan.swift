@@ -59,7 +59,7 @@ public struct TransportPlan: Sendable {
     case tick
   }
 
-  /// The last cycle's report, and when it was read, on Link's clock.
+  /// The last cycle's report, with the time on Link's clock at which it was read.
   public struct Observation: Sendable {
     let report: Report
     let time: Micros
@@ -74,16 +74,17 @@ public struct TransportPlan: Sendable {
 
   enum Stage: Sendable {
     case idle
-    /// A host is corrected at this beat of the song.
+    /// A host is corrected at the song's beat `bar`.
     case correcting(bar: Double)
     case locating(Destination, at: BeatTarget)
-    /// The stop waits for a beat of the session, known when the transport rolls; then it goes to the place.
+    /// A stop waits for the session's beat `on`, which is known once the transport rolls. After the stop, the
+    /// transport goes to `then`.
     case stopping(onBar: Bool, on: Double?, then: Destination?)
     case standing(DeferredStart)
     case asked(Request)
   }
 
-  /// The target of a locate, and the session's grid that it keeps to.
+  /// The target of a locate, and the session's grid on which the locate lands.
   struct Destination: Sendable {
     let place: SongPlace
     let step: Double
@@ -97,9 +98,10 @@ public struct TransportPlan: Sendable {
     /// The session's beat of the start, if tactus has chosen it.
     var beat: Double?
     let time: Micros
-    /// The transport seemed to be in this state already: only a later cycle answers.
+    /// Whether the transport seemed to be in the requested state already, so that only a later cycle is an
+    /// answer.
     let isShown: Bool
-    /// Commands wait until JACK has answered.
+    /// Whether other commands wait until JACK has answered this request.
     var holdsBack = false
 
     func isAnswered(by now: Report) -> Bool {
