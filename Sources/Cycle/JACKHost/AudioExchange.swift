@@ -9,7 +9,7 @@ public import TactusChoices
 /// Everything that crosses between the audio thread and the other threads. All members are constants: atomics
 /// and handoffs, each with one writer and one reader.
 struct SharedState: ~Copyable, Sendable {
-  // These values go into the audio thread.
+  // The audio thread reads the values below.
   let session: Latest<SessionView>
   let settings: Latest<Settings>
   let sounds = Latest(SoundBank())
@@ -24,7 +24,7 @@ struct SharedState: ~Copyable, Sendable {
   let ownDelay = Atomic<Int64>(0)
   /// Whether we are about to leave the server. Then the port `clock` sends Stop and nothing more.
   let isLeaving = Atomic(false)
-  // These values come out of the audio thread.
+  // The audio thread writes the values below, except `startStopsTaken`.
   let report = Latest(Report())
   let figures = Latest(OutputFigures())
   let control = SPSCQueue<ControlMessage>(capacity: 256)
@@ -40,7 +40,7 @@ struct SharedState: ~Copyable, Sendable {
   let outputsSeen = Atomic<UInt32>(0)
   /// How often JACK asked us, as timebase master, for bar and beat.
   let timebaseCalls = Atomic<UInt>(0)
-  // These values go from libjack's notification threads to the audio thread and to the control thread.
+  // libjack's notification threads write the board, and the audio thread and the control thread read it.
   let board = NoticeBoard()
 
   init(session: SessionState, settings: Settings) {

@@ -2,9 +2,9 @@
 import BeatMath
 
 /// How the loop decides about a MIDI clock message that does not come at its expected time. The loop ignores
-/// such a message, and coasts at the known tempo, until the next clock messages show what happened. If they
-/// come at another pace, the tempo has changed. If they come at the old pace, all early or late by the same
-/// time, the sequencer has paused.
+/// such a message, and coasts at the known tempo, until the next clock messages show what happened. If the
+/// next messages come at another pace, the tempo has changed. If they come at the old pace, all early or late
+/// by the same time, the sequencer has paused.
 extension ClockLoop {
   /// A clock message is doubted if it is farther from its expected time than `usual` times the scatter. The
   /// scatter counts as at least `leastNoise` microseconds.

@@ -34,8 +34,8 @@ struct FirstFrame: BitwiseCopyable {
   private var isAskedWhileStopped = false
   private var hasSaidYes = false
 
-  /// JACK asks whether the transport may roll. It asks while the transport is stopped, or again after a yes,
-  /// only for a locate.
+  /// Notes JACK's question whether the transport may roll. If JACK asks while the transport is stopped, or
+  /// asks again after a yes, there was a locate.
   mutating func asked(_ transport: Transport) {
     switch transport.state {
     case .stopped: isAskedWhileStopped = cycles > Self.joiningCycles

@@ -235,8 +235,8 @@ extension Start {
   /// The time at which the earliest output must learn of the start.
   private func tellAt(_ now: borrowing CycleContext) -> Double { targetTime(now) - now.outputsAhead }
 
-  /// Some output would have to know of the start already: it is farther ahead than before, or the tempo has
-  /// jumped.
+  /// Whether some output should have learned of the start already: the output is farther ahead than before,
+  /// or the tempo has jumped.
   private func isSuddenlyTooSoon(_ now: borrowing CycleContext) -> Bool {
     let told = tellAt(now)
     guard !isPeers, putOffs < Self.mostMoves, told < now.rollsAt else { return false }

@@ -42,8 +42,9 @@ struct StartStop: BitwiseCopyable {
 
   /// Sends a held start with the boundary that it waits for, so that peers choose the same one, and again if
   /// that boundary changes. While the server freewheels nothing is sent, and the session cannot start or stop
-  /// an export; changes made meanwhile take effect when time is real again. With sync off our own state in
-  /// the session still follows, unseen by peers, so that it is true when sync is switched on.
+  /// an export; changes made meanwhile take effect when time is real again. With sync off, our own state in
+  /// the session still follows the transport, unseen by peers. So that state is right when sync is switched
+  /// on.
   mutating func follow(_ now: borrowing CycleContext, startsAt target: Beats?) -> Proposal? {
     guard !now.isFreewheeling else { return nil }
     var runs = true

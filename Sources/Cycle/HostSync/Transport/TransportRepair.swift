@@ -18,8 +18,8 @@ struct TransportRepair: Sendable {
   }
 
   /// JACK let a start roll while we held it, because another client changed the limit. jackd uses the last
-  /// value set, so we set ours again; PipeWire uses the shortest of all. The start is made again from its
-  /// place: stop, locate, play.
+  /// value set, so we set ours again; PipeWire uses the shortest of all. The start is then repeated from its
+  /// place by a stop, a locate and a start.
   mutating func findsCut(_ report: Report) -> Bool {
     defer { cutStarts = report.cutStarts }
     return cutStarts.map { report.cutStarts > $0 } ?? false
