@@ -90,8 +90,8 @@ final class RunningClient {
   private func activate(at now: Micros) throws(JACKError) {
     NoticeBoard.attach(shared, to: client.handle)
     jack_set_process_callback(client.handle, runAudioCycle, cycle)
-    // Set the sync callback before the activation. jack2 does not ask a callback that is set later the first
-    // time (facts: jack 3).
+    // Set the sync callback before the activation. If the callback is set later, jack2 omits its first call
+    // (facts: jack 3).
     jack_set_sync_callback(client.handle, askAudioCycle, cycle)
     ports.describe(on: client.handle)
     compareClocks(at: now)

@@ -112,9 +112,9 @@ struct CycleContext: BitwiseCopyable {
   }
 
   /// The microseconds by which the earliest output plays before the position that JACK shows. If the outputs
-  /// learn of a start later than this, it is too late for a Start or a click. With `asksLate`, a user sets a
-  /// negative offset of `jack` for programs that play too early, which is no reason to ask for the start
-  /// earlier. At most two cycles of such an offset are ignored: the request comes that early anyway.
+  /// learn of a start later than this, they cannot send Start or a click in time. With `asksLate`, a user
+  /// sets a negative offset of `jack` for programs that play too early, which is no reason to ask for the
+  /// start earlier. At most two cycles of such an offset are ignored: the request comes that early anyway.
   var outputsAhead: Double {
     let clicks = max(delay(of: .click1), delay(of: .click2))
     let gates = max(delay(of: .pulse), delay(of: .run))

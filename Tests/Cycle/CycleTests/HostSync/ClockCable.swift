@@ -27,13 +27,13 @@ final class ClockCable {
   var jitter = 0.0
   /// The length of a USB frame, in microseconds: a message is handed over at the end of its frame.
   var usbFrame = 0.0
-  /// One of this number of clock messages is lost; 0: none is lost.
+  /// On average one clock message in this number is lost; 0: no message is lost.
   var losesOneOf = 0
   /// For one of this number of messages the machine wakes up late, by up to `lateness` microseconds. Later
   /// messages wait.
   var isLateOneOf = 0
   var lateness = 5_000.0
-  /// In one of this number of cycles we begin to miss several cycles.
+  /// On average one cycle in this number begins a row of cycles that we miss.
   var losesCyclesOneOf = 0
   var frames: UInt32 = 256
   private(set) var played = 0.0

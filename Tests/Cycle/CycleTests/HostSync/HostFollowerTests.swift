@@ -15,8 +15,8 @@ private struct FakeHost {
   /// The largest error of a cycle's time, in microseconds.
   var jitter = 0.0
   var frames = 256.0, rate = 48_000.0
-  /// In one of this number of cycles we lose a cycle, and in another the host is late and shows its last
-  /// position; 0: in no cycle.
+  /// On average we lose one cycle in this number, and in another one the host is late and shows its last
+  /// position; 0: neither happens.
   var losesOneIn = 0.0
   /// PipeWire carries the beat as a fraction and cuts ticks off a second time.
   var isPipeWire = false
