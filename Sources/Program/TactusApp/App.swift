@@ -10,7 +10,7 @@ import TactusChoices
 
 /// Connects the parts, runs them, and reports what happens. [control]
 ///
-/// All decisions about time and music are made in the modules below.
+/// The modules below make all decisions about time and music.
 final class App {
   private static let retry = 500
 
@@ -38,7 +38,7 @@ final class App {
   private let channels: ReceivedChannels
   private var outputs = CarriedOutputs()
 
-  /// nil: no session manager.
+  /// nil: tactus runs without a session manager.
   let project: ManagedProject?
 
   init(_ startup: Startup, to rooms: FarSettings? = nil, in project: ManagedProject? = nil)
@@ -63,7 +63,7 @@ final class App {
     link.isStartStopSyncEnabled = configuration.choices.syncsStartStop
     desk = CommandHandler(
       link: link, exchange: exchange, door: door, state: shown, wake: Signals.wake)
-    // The programs of a session manager inherit its terminal, but no user watches it.
+    // A session manager's programs inherit its terminal, but no user watches that terminal.
     let isWatched = configuration.wantsView && project == nil
     let own = OwnView(desk: desk, isReachWanted: configuration.surface.osc != .off, secrets: secrets)
     view = isWatched ? LiveView(of: own, keys: configuration.keyMap()) : nil
@@ -77,7 +77,7 @@ final class App {
       if isSilent { desk.tell { $0.jackConnected = false } }
     })
     do {
-      // Before there is a server, too: the view then shows a tempo as soon as it is typed.
+      // Attach Link even without a JACK server: the view then shows a tempo as soon as the user types it.
       link.attach(desk)
       guard let host = try join(until: signals), !configuration.probe else { return .success }
       if host.isSecond(as: configuration.name) {
@@ -94,7 +94,8 @@ final class App {
       Console.neverWait()
       Console.say(host.server.line)
       if host.serverWasStarted { Console.say("tactus started this server; it ends with its last client") }
-      // Show the server before the surface opens: its first client must not read that there is none.
+      // Tell the surface about the server before the surface opens: otherwise its first client would read
+      // that there is no server.
       desk.show(host.report, HostView(host, exchange))
       openSurface(configuration)
       note = surface?.endpoints.first.flatMap {
@@ -154,11 +155,11 @@ final class App {
       desk.connect(nil)
       page.close()
       surface?.close()
-      // Save again what was chosen meanwhile.
+      // Save the choices that were made while the view and the surface closed.
       keeper.close(at: Link.clock(), taking: desk.lasting)
       leaveChannels()
-      // A peer that gets the tempo and the goodbye at the same time may drop the tempo. Link sends a state 50
-      // ms after the last one.
+      // Link sends a state 50 ms after the one before. A peer that gets the restored tempo and the goodbye at
+      // the same time may drop the tempo.
       if wasBent { usleep(100_000) }
       link.isEnabled = false
     }
@@ -234,8 +235,8 @@ final class App {
     host.want(configuration.standingConnections + channels.connections)
   }
 
-  /// Ctrl-Z: leaves Link and JACK, which would wait for tactus, and stops. Both are joined again when it goes
-  /// on.
+  /// Ctrl-Z: leaves Link and JACK, whose other programs would wait for a stopped tactus, and stops. When
+  /// tactus continues, it joins both again.
   private func pause(_ host: JACKHost?) {
     view?.cover()
     link.isActive = false
@@ -244,7 +245,7 @@ final class App {
     view?.uncover()
   }
 
-  /// Takes Link off the network and back, as `Presence` decides.
+  /// Takes Link off the network and brings Link back, as `Presence` decides.
   private func considerPresence(_ host: JACKHost, _ report: Report) {
     if presence.life == .always, link.isActive { return }
     let signs = Presence.ActivitySignals(
@@ -257,7 +258,8 @@ final class App {
     say(presence.line)
   }
 
-  /// Opens the client; with `--wait`, as soon as there is a server. nil: the end was asked for before.
+  /// Opens the JACK client; with `--wait`, waits until there is a server. nil: the user asked for the end
+  /// first.
   private func join(until signals: Signals) throws(JACKError) -> JACKHost? {
     var announced = false
     var mayStart = configuration.startsServer && !configuration.probe

@@ -9,7 +9,7 @@ extension CommandHandler {
   /// Whether a key of the view would have an effect.
   var takesKeys: Bool { surface != nil }
 
-  /// Makes a change that the present state may refuse. [any]
+  /// Makes a change that the present state may rule out. [any]
   func attempt(_ lasts: Bool, _ change: (inout SurfaceState) throws(Refusal) -> Void) -> Reply {
     do throws(Refusal) {
       var state = state
@@ -27,7 +27,7 @@ extension CommandHandler {
     choose(true) { configuration.choose(in: &$0) }
   }
 
-  /// Keeps learned bindings as a choice of the user's. [OSC]
+  /// Keeps learned MIDI bindings as a choice of the user. [OSC]
   func remember(_ bindings: [MIDIBinding]) {
     choose(true) { $0.learned = bindings.map(\.description) }
   }

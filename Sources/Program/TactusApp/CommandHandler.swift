@@ -14,20 +14,20 @@ import TactusOSC
 /// Carries out the control surface's commands, keeps the user's choices, and shows the surface the program's
 /// state.
 ///
-/// A command that touches the session goes to Link at once, one that touches the sound to the audio thread at
-/// once. One that needs JACK waits for the control thread, which is woken.
+/// A command that changes the session goes to Link at once. A command that changes the sound goes to the
+/// audio thread at once. A command that needs JACK waits for the control thread, which is woken.
 final class CommandHandler: SessionObserver {
   private struct State {
-    /// The user's choices are kept here and nowhere else.
+    /// The only copy of the user's choices.
     var state: SurfaceState
-    /// The same without the choices of controllers that are not paired: those are not remembered.
+    /// `state` without the choices of unpaired controllers: tactus does not remember those.
     var lasting: SurfaceState
     /// A choice or the tempo has changed since the last `takeLasting`.
     var isChosen = false
     var wantsTimebase: Bool
     /// Commands that wait for the control thread.
     var wishes: [Command] = []
-    /// nil: no save is wanted; true: overwrite a file.
+    /// Whether a wanted save may overwrite a file; nil: no save is wanted.
     var asksToSave: Bool?
     /// The numbers of peers since the last `takePeerCounts`, oldest first.
     var peerCounts: [Int] = []
@@ -51,7 +51,8 @@ final class CommandHandler: SessionObserver {
     }
   }
 
-  /// A controller can send faster than the control thread reads; commands beyond this limit are refused.
+  /// A controller can send faster than the control thread reads. Commands beyond the first limit are refused,
+  /// and numbers of peers beyond the second are not noted.
   private static let (wishLimit, peerCountLimit) = (64, 16)
 
   let link: Link
@@ -60,7 +61,7 @@ final class CommandHandler: SessionObserver {
   private let held: Mutex<State>
   let bend = HeldBend()
   let wake: @Sendable () -> Void
-  /// Rings when a choice or the session has changed: the view waits for the effect of a key.
+  /// Rings when a choice or the session has changed, so that the view shows a key's effect at once.
   let news = WakeUp()
 
   init(
@@ -76,7 +77,8 @@ final class CommandHandler: SessionObserver {
 
   var state: SurfaceState { held.withLock { $0.state } }
   var settings: Settings { held.withLock { $0.settings } }
-  /// The state to remember. Its tempo is the session's, unless a leader dictated it or a hand bent it.
+  /// The state to remember. Its tempo is the session's, except for a tempo that a leader dictated or that a
+  /// bend by hand caused.
   var lasting: SurfaceState { held.withLock { $0.remembered } }
 
   /// Returns the state to remember; nil: unchanged since the last call. [control]
@@ -107,8 +109,8 @@ final class CommandHandler: SessionObserver {
   /// [control]
   func takeSaving() -> Bool? { held.withLock { $0.asksToSave.take() } }
 
-  /// Every number of peers since the last call: a peer that left and came back meanwhile is reported.
-  /// [control]
+  /// Every number of peers since the last call, so that a peer is reported even if it left and came back
+  /// meanwhile. [control]
   func takePeerCounts() -> [Int] { held.withLock { take(all: &$0.peerCounts) } }
 
   private func take<Element>(all list: inout [Element]) -> [Element] {
@@ -150,7 +152,7 @@ final class CommandHandler: SessionObserver {
       return held.wasPlaying != isPlaying
     }
     news.signal()
-    // The control thread's next look may be 20 ms away; a start just before the bar would then wait for the
+    // The control thread might look only 20 ms later; a start just before the bar would then wait for the
     // next bar.
     if isStartOrStop { wake() }
   }
@@ -182,7 +184,7 @@ final class CommandHandler: SessionObserver {
 
   func obey(_ order: Order) -> Reply { obey(order.command, at: order.time, lasts: order.isPaired) }
 
-  /// `time`: when the change was meant to happen. `lasts`: whether tactus still has it after a restart.
+  /// `time`: when the change was meant to happen. `lasts`: whether tactus keeps the change over a restart.
   func obey(_ command: Command, at time: Micros, lasts: Bool = true) -> Reply {
     switch command {
     case .tempo(let tempo): return setTempo(tempo, bentFrom: nil, at: time)
@@ -223,7 +225,8 @@ final class CommandHandler: SessionObserver {
 
   static let tooFar = Refusal(.range, "farther than JACK can count its frames")
 
-  /// Without a JACK server, sets the session's playing state if starts and stops are synced. nil: otherwise.
+  /// Without a JACK server, sets the session's playing state if starts and stops are synced. nil: there is a
+  /// server, or they are not synced.
   private func playAlone(_ isPlaying: Bool?, at time: Micros) -> Reply? {
     let state = held.withLock { $0.state }
     guard !state.jackConnected, state.choices.syncsStartStop else { return nil }
@@ -260,7 +263,7 @@ final class CommandHandler: SessionObserver {
     return verdict
   }
 
-  /// A choice reaches the audio thread before this returns.
+  /// Changes a choice; the audio thread has it before this returns.
   func choose(_ lasts: Bool, _ change: (inout SurfaceState) -> Void) {
     let (before, now) = held.withLock { held in
       let before = held.state.choices
@@ -282,7 +285,7 @@ final class CommandHandler: SessionObserver {
     }
   }
 
-  /// Gives the audio thread the next change that waits for its beat. [any]
+  /// Gives the audio thread the next queued change, which waits for its beat. [any]
   func expect(_ change: QueuedChange?) {
     held.withLock { held in
       held.queued = change

@@ -8,14 +8,15 @@ struct Companion {
   private let name: String
   private let log: String
   private var hasEnded = false
-  /// The program was left open by an earlier start: it is not our child, so its exit status is unknown to us.
+  /// The program runs since an earlier start and was left open. It is not our child, so we cannot learn its
+  /// exit status.
   private var isJoined = false
   private var looks: UInt32 = 0
   private(set) var hasFailed = false
 
   /// Parses what `sessions/session.sh` writes: our process id, the program's process id, its name, and the
-  /// path of its log. A tactus that the program itself starts inherits this text, but has another process id:
-  /// nil.
+  /// path of its log. nil: malformed, or the process id is not ours: a tactus that the program itself starts
+  /// inherits this text.
   init?(_ text: String?, of ours: pid_t = getpid()) {
     let parts = text?.split(separator: " ", maxSplits: 3) ?? []
     guard parts.count == 4, pid_t(parts[0]) == ours, let process = pid_t(parts[1]), process > 0 else {
@@ -28,19 +29,20 @@ struct Companion {
 
   static func ofEnvironment() -> Companion? { Companion(Environment.text("TACTUS_BESIDE")) }
 
-  /// Whether a process that is not our child runs. A zombie, which its parent has not waited for yet, has
-  /// ended.
+  /// Whether a process runs that is not our child. A zombie counts as ended: its parent has only not waited
+  /// for it yet.
   private static func isAlive(_ process: pid_t) -> Bool {
     guard let file = fopen("/proc/\(process)/stat", "r") else { return false }
     defer { fclose(file) }
     var bytes = [UInt8](repeating: 0, count: 512)
     let count = fread(&bytes, 1, bytes.count, file)
-    // The state follows the name, which stands in parentheses.
+    // In this file the process's state follows its name, which stands in parentheses.
     guard let name = bytes[..<count].lastIndex(of: UInt8(ascii: ")")), name + 2 < count else { return false }
     return bytes[name + 2] != UInt8(ascii: "Z")
   }
 
-  /// Returns a line once, when the program has ended: how it ended, and where its messages are.
+  /// Returns a line once, when the program has ended: how it ended, and where its messages are. nil
+  /// otherwise.
   mutating func poll() -> String? {
     var status: Int32 = 0
     guard !hasEnded else { return nil }

@@ -7,7 +7,7 @@ import TactusChoices
 /// All that a user can choose at the start, and the options that set it.
 struct Configuration: Equatable, Sendable {
   var answer = Answer.run
-  /// nil: the file in its usual place, if there is one.
+  /// nil: the file in its usual place, if that file exists.
   var file: String?
   var name = "tactus"
   /// nil: JACK's default, which `JACK_DEFAULT_SERVER` can name.
@@ -16,7 +16,7 @@ struct Configuration: Equatable, Sendable {
   var wait = false
   var showsView = true
   var speaksJSON = false
-  /// `StandingConnection` as text.
+  /// The connections to keep: each is a `StandingConnection` as text.
   var connections: [String] = []
   var autoconnects = false
   var probe = false
@@ -34,7 +34,7 @@ struct Configuration: Equatable, Sendable {
   /// Bindings of knobs and pedals: `MIDIBinding` as text.
   var bindings: [String] = []
   var learned: [String] = []
-  /// Channels of Link Audio: `SentText` and `ReceivedText`.
+  /// Channels of Link Audio to send and to receive: `SentText` and `ReceivedText` as text.
   var sends: [String] = []
   var receives: [String] = []
   /// The user's own outputs: `NamedOutput` as text.
@@ -49,7 +49,7 @@ struct Configuration: Equatable, Sendable {
     case run, help, oscHelp, version
   }
 
-  /// Files that take the place of the chosen sound's parts.
+  /// The user's sound files, each of which replaces a part of the chosen click sound.
   struct SoundPaths: Equatable, Sendable {
     var accent: String?
     var beat: String?
@@ -185,7 +185,7 @@ struct Configuration: Equatable, Sendable {
 
     """
 
-  /// The options of every day with brief words; a test looks for each.
+  /// The options for everyday use with short descriptions; a test checks that each option exists.
   static let daily: [(name: String, words: String)] = [
     ("click", "play the click, or --click rolling"),
     ("autoconnect", "connect the click to the loudspeakers"),
@@ -204,7 +204,7 @@ struct Configuration: Equatable, Sendable {
     ("version", "print the version"),
   ]
 
-  /// The help for every day, in two screens of 24 lines.
+  /// The short help with everyday options, in at most two screens of 24 lines.
   static var briefHelp: String {
     let help = HelpText(options: options)
     let lines = daily.compactMap { name, words in

@@ -5,13 +5,13 @@ import TactusJSON5
 
 /// Text for people: answers go to standard output, complaints to standard error. [control]
 ///
-/// Each line is written whole and at once, to a terminal or not: stdio would keep a line back from a pipe
-/// until the end. While the terminal view is on the screen, it gets the lines instead.
+/// Each line is written whole and at once, to a terminal or not: with a pipe, stdio would keep a line back
+/// until the end. While the terminal view is on the screen, the lines go to the view instead.
 enum Console {
-  /// Gets a line, and whether it is a complaint, which the user should act on.
+  /// Takes a line, and whether the line is a complaint, which the user should act on.
   typealias Listener = @Sendable (String, Bool) -> Void
 
-  /// Sends all lines to `listener`; nil: writes them again. [any]
+  /// Sends all lines to `listener`. nil: standard output and standard error get the lines again. [any]
   static func divert(_ listener: Listener?) { Self.listener.withLock { $0 = listener } }
   private static let listener = Mutex<Listener?>(nil)
 
@@ -25,14 +25,14 @@ enum Console {
   private struct Stage {
     var isOpen = false
     var speaksJSON = false
-    /// Lines dropped since the last one that was written.
+    /// The number of lines dropped since the last line that was written.
     var lost = 0
   }
 
   private static let stage = Mutex(Stage())
 
-  /// From now on, never waits for a reader: if a pipe is full or a terminal is held (Ctrl-S), lines are
-  /// dropped and counted. Music must not wait for a pager. [control]
+  /// From now on, never waits for a reader, because music must not wait for a pager. If a pipe is full or a
+  /// terminal is held (Ctrl-S), lines are dropped and counted. [control]
   static func neverWait() { stage.withLock { $0.isOpen = true } }
 
   /// From now on, writes each line as JSON, for a program that reads it. [control]
@@ -57,16 +57,17 @@ enum Console {
     }
   }
 
-  /// Prints the answer of a program that then ends, and returns its exit status.
+  /// Prints the answer of a command that then ends, and returns the exit status.
   static func answer(_ text: String) -> Tactus.Status { say(text) ? .success : .failure }
 
-  /// A pipe is ready while it has room for a page, a terminal while it is not held.
+  /// Whether a write would not block: a pipe has room for a page, a terminal is not held (Ctrl-S).
   private static func isReady(_ descriptor: Int32) -> Bool {
     var watched = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     return poll(&watched, 1, 0) != 0
   }
 
-  /// Writes a line that begins with the program's name, which tells it apart from those of other programs.
+  /// Writes a line that begins with the program's name, which tells the line apart from those of other
+  /// programs.
   static func complain(_ text: String) {
     if isDiverted(text, isComplaint: true) { return }
     if stage.withLock({ $0.isOpen }), !isReady(STDERR_FILENO) { return }

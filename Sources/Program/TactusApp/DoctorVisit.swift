@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Runs `tactus doctor` as a program of its own for a visitor of the page: it may hang where JACK's server
-/// hangs, and it sees JACK as any new client does.
+/// Runs `tactus doctor` as a separate program when a visitor of the page asks for it. That program may hang
+/// where JACK's server hangs, and it sees JACK as any new client does.
 enum DoctorVisit {
   private static let timeoutMillis: Int32 = 20_000
   private static let longest = 65_536
   private static let mostDescriptors: Int32 = 1024
 
-  /// The output of `tactus doctor --json`; nil: none in time. Blocks until then.
+  /// The output of `tactus doctor --json`; nil: no output came in time. Blocks until the output or the
+  /// timeout.
   static func report() -> [UInt8]? {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { return nil }
-    // The child must not keep any of our descriptors open after our end, even one that a library opened.
+    // The child must not keep any of our descriptors open after our end, not even a descriptor that a library
+    // opened.
     for descriptor in 3..<mostDescriptors { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     let child = start(writing: ends[1])
     close(ends[1])
     defer { close(ends[0]) }
     guard let child else { return nil }
     let heard = read(ends[0])
-    // A child that hangs in a system call ends when that returns.
+    // A child that hangs in a system call ends when that call returns.
     kill(child, SIGKILL)
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0, errno == EINTR {}
@@ -51,7 +53,7 @@ enum DoctorVisit {
     return posix_spawn(&child, "/proc/self/exe", &actions, &attributes, arguments, environ) == 0 ? child : nil
   }
 
-  /// Reads to the end. nil: no output, too much of it, or a pause that is too long.
+  /// Reads the output to its end. nil: no output, too much of it, or too long a pause.
   private static func read(_ end: Int32) -> [UInt8]? {
     var heard: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 8192)

@@ -3,7 +3,7 @@ import FarLink
 import Glibc
 import LinkSodium
 
-/// Reads the key for other rooms from its file, and puts failures into words.
+/// Reads the key for other rooms from its file, and describes failures in words.
 enum FarKeyFile {
   static func usualPath(in places: Places = .ofThisUser) -> String? {
     places.configuration.flatMap { file in file.lastIndex(of: "/").map { file[...$0] + "far-key" } }

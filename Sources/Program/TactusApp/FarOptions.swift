@@ -11,13 +11,13 @@ import TactusChoices
 struct FarChoice: Equatable, Sendable {
   var calls: [String] = []
   var accept = AcceptChoice.off
-  /// A file, or `none`; nil: the usual file.
+  /// The key's file, or `none`; nil: the usual file.
   var key: String?
 
   var isWanted: Bool { !calls.isEmpty || accept != .off }
 }
 
-/// Where other rooms may call: nowhere; or at one address of this machine or all, and at one port or the
+/// Where other rooms may call: nowhere, or at one or all addresses of this machine, at a chosen port or the
 /// usual one.
 enum AcceptChoice: Equatable, OptionValueType {
   case off
@@ -81,7 +81,8 @@ extension Configuration {
         + "address in the VPN."),
   ]
 
-  /// nil: no other rooms are wanted. Stretching the key takes a tenth of a second.
+  /// The settings for other rooms; nil: the user wants none. Making the key from its words takes a tenth of a
+  /// second.
   func farSettings() throws(UserError) -> FarSettings? {
     guard far.isWanted else { return nil }
     if far.key == "none", far.accept != .off, far.accept.address == nil {
@@ -103,7 +104,8 @@ extension Configuration {
 }
 
 extension SurfaceState {
-  /// Sets the offset of a room that tactus calls; `room` is its host, as written in an option or as shown.
+  /// Sets the offset of a room that tactus calls; `room` is its host, as an option has it or as tactus shows
+  /// it.
   mutating func setOffset(_ offset: Micros, of room: String) throws(Refusal) {
     let place = calls.firstIndex { line in
       guard let host = FarHost(room) else { return false }

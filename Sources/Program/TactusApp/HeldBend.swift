@@ -4,24 +4,24 @@ import ControlSurface
 import Link
 import Synchronization
 
-/// The tempos that a bend gave the session, and the tempo below them. tactus remembers and saves only the
-/// tempo below, and gives it back to the session when it ends. [any]
+/// The tempos that a bend gave the session, and the tempo that the bend started from. tactus remembers and
+/// saves only the starting tempo, and gives it back to the session when it ends. [any]
 final class HeldBend: Sendable {
   private struct State {
     var below: Tempo
-    /// Microseconds per beat as ordered, the latest last. The session shows each of them later than it was
-    /// ordered, and in whole microseconds once a peer has passed it on (facts: link 5).
+    /// Ordered tempos in microseconds per beat, the latest last. The session shows each of them only some
+    /// time after the order, and in whole microseconds once a peer has passed it on (facts: link 5).
     var beats: [Int64]
     var isLatestShown = false
   }
 
-  /// A wheel can order more tempos than this before the session shows the first. That one is then taken for a
-  /// peer's tempo, until the session shows the next one.
+  /// The number of ordered tempos that are remembered. A wheel can order more before the session shows the
+  /// first. A forgotten tempo is then taken for a peer's, until the session shows the next one.
   private static let mostTempos = 64
 
   private let held = Mutex<State?>(nil)
 
-  /// Notes an ordered tempo. `below`: the tempo that it bends; nil: it is no bend.
+  /// Notes an ordered tempo. `below`: the tempo that the bend started from; nil: the order is no bend.
   func ordered(_ tempo: Tempo, below: Tempo?) {
     held.withLock { held in
       guard let below else { return held = nil }
@@ -30,15 +30,16 @@ final class HeldBend: Sendable {
     }
   }
 
-  /// Returns the tempo below `tempo`, which the session shows; nil: `tempo` is no bend of ours.
+  /// The session shows `tempo`: returns the tempo that the bend started from; nil: `tempo` is no bend of
+  /// ours.
   func below(_ tempo: Tempo) -> Tempo? {
     held.withLock { held in
       guard let bend = held else { return nil }
       if bend.beats.last == tempo.microsPerBeat {
         held?.isLatestShown = true
       } else if !bend.beats.contains(tempo.microsPerBeat) {
-        // If the latest was shown before, a peer set this tempo. Otherwise it was on its way when the bend
-        // was ordered.
+        // If the session had shown our latest tempo before, a peer set this tempo. Otherwise this tempo was
+        // already on its way when we ordered the bend.
         if bend.isLatestShown { held = nil }
         return nil
       }
@@ -46,8 +47,8 @@ final class HeldBend: Sendable {
     }
   }
 
-  /// Gives the tempo below back to the session before tactus leaves: peers would keep the bent tempo for
-  /// good. Returns whether the session had a bent tempo.
+  /// Gives the tempo from before the bend back to the session before tactus leaves: peers would keep the bent
+  /// tempo for good. Returns whether the session had a bent tempo.
   func release(in link: Link, at time: Micros) -> Bool {
     guard let held = held.withLock({ $0 }) else { return false }
     var wasBent = false
@@ -60,7 +61,7 @@ final class HeldBend: Sendable {
 }
 
 extension CommandHandler {
-  /// Sets the session's tempo. `below`: the tempo that it bends; nil: it is no bend. [any]
+  /// Sets the session's tempo. `below`: the tempo that a bend started from; nil: the change is no bend. [any]
   func setTempo(_ tempo: Tempo, bentFrom below: Tempo?, at time: Micros) -> Reply {
     if let leader = state.leading.leader { return .notNow("\(leader) leads the tempo") }
     bend.ordered(tempo, below: below)

@@ -3,7 +3,7 @@ import BeatMath
 import JACKHost
 
 extension JACKEvent {
-  /// The line for the musician about this event; nil: none is needed.
+  /// The line for the musician about this event; nil: the event needs no line.
   func line(serverWasStarted: Bool) -> String? {
     switch self {
     case .serverLost(let reason):
@@ -32,7 +32,8 @@ extension JACKEvent {
 }
 
 extension ServerDescription {
-  /// "JACK server "default" (jack2 1.9.21): 48000 Hz, 256 frames a period (5.3 ms), real time, as "tactus""
+  /// Such as: JACK server "default" (jack2 1.9.21): 48000 Hz, 256 frames a period (5.3 ms), real time, as
+  /// "tactus"
   var line: String {
     let tenths = sampleRate > 0 ? (framesPerPeriod * 20_000 / sampleRate + 1) / 2 : 0
     return
@@ -42,7 +43,7 @@ extension ServerDescription {
 }
 
 extension JACKError {
-  /// Advice to append to a description that does not say what the user can do.
+  /// Advice to append to a description that does not say what the user can do; may be empty.
   var advice: String {
     switch self {
     case .noServer where PipeWireLibrary.advice != nil: "; " + (PipeWireLibrary.advice ?? "")
@@ -60,7 +61,7 @@ extension JACKError {
 }
 
 extension ClickCable {
-  /// The line that tactus prints after the user has switched the click on; nil: none.
+  /// The line that tactus prints after the user has switched the click on; nil: no line.
   var line: String? {
     switch self {
     case .found: nil

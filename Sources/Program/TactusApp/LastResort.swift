@@ -4,22 +4,23 @@ import JACKHost
 import LinkSystem
 import Synchronization
 
-/// The thread that takes the signals that ask for the end. After the first one, the main thread ends the
-/// program in its own time. After a second one, or if the main thread takes too long, this thread ends the
-/// program at once. It then does only what an end needs without JACK.
+/// The thread that takes the signals that ask the program to end. After the first signal, the main thread
+/// ends the program in its own time. After a second signal, or if the main thread takes too long, this thread
+/// ends the program at once, and does only what is possible without JACK.
 ///
 /// A JACK server that is stopped, or that waits for another client, answers no client, and libjack then waits
-/// for ever. Such a call can't be interrupted. This thread also notices that the main thread hangs in one.
+/// for ever in a call that can't be interrupted. This thread also notices that the main thread hangs in such
+/// a call.
 enum LastResort {
-  /// A second signal within so few milliseconds repeats the first: timeout(1) asks a program and then its
-  /// group, a shell and its terminal both hang up.
+  /// A second signal within this many milliseconds only repeats the first. timeout(1) signals a program and
+  /// then its process group; a shell and its terminal both send SIGHUP.
   private static let oneQuestion: Int64 = 200
-  /// Limits in milliseconds: for an end that was asked for twice at one moment; for a main thread that has
-  /// not noticed the request, since it asks a JACK server that may only be busy; and for every end.
+  /// Limits in milliseconds after the first signal: if the signal was repeated at once; if the main thread
+  /// has not noticed the signal, because it asks a JACK server that may only be busy; and in every case.
   private static let secondSignalMillis: Int64 = 2000
   private static let unnoticedMillis: Int64 = 4000
   private static let timeoutMillis: Int64 = 10_000
-  /// Seconds for the work of this thread; then SIGALRM ends the program.
+  /// Seconds for this thread's last steps; then SIGALRM ends the program.
   private static let mercy: UInt32 = 2
 
   /// The interval at which this thread checks whether the main thread hangs.
@@ -37,14 +38,14 @@ enum LastResort {
     return isAsked
   }
 
-  /// Sets what to do when the main thread waits for JACK in vain (true), and when JACK has answered (false).
-  /// [control]
+  /// Sets the function to call when the main thread waits for JACK in vain (true), and when JACK has answered
+  /// (false). [control]
   static func prepare(silence: @escaping @Sendable (Bool) -> Void) {
     Self.silence.withLock { $0 = silence }
   }
 
-  /// Sets what to do at the end, before anything that may hang. The first thread that ends the program runs
-  /// it, once. [control]
+  /// Sets the function to call at the end, before anything that may hang. The first thread that ends the
+  /// program calls it, once. [control]
   static func prepare(_ farewell: @escaping @Sendable () -> Void) {
     Self.farewell.withLock { $0 = farewell }
   }
@@ -90,14 +91,14 @@ enum LastResort {
     }
   }
 
-  /// Milliseconds of a clock that can't be set.
+  /// Milliseconds of a clock that no user can set.
   private static var now: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
-  /// Starts the thread. Without it nothing could end the program, so the program then does not start.
+  /// Starts the thread. If that fails, the program exits: without this thread nothing could end it.
   static func watch(_ ends: sigset_t) {
     guard let thread = try? Thread("end", { serve(ends) }) else {
       Console.complain("can't start: there are no more threads to be had")

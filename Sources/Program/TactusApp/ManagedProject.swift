@@ -9,11 +9,11 @@ import TactusChoices
 import TactusJSON5
 import TactusOSC
 
-/// tactus in a session of a session manager, which chooses the folder, the client name, and when to save.
-/// [control]
+/// tactus as part of a session manager's session. The manager chooses the folder, the client name, and when
+/// to save. [control]
 ///
-/// Until the manager has said `open` there is no JACK client. Choices and connections are written only at
-/// `save`.
+/// There is no JACK client until the manager has sent `open`. Choices and connections are written only when
+/// the manager asks for it (`save`).
 final class ManagedProject {
   private static let lookInterval = Micros(500_000)
 
@@ -39,21 +39,21 @@ final class ManagedProject {
     saved = Saved(configuration: Self.nameless(startup.configuration), connections: connections)
   }
 
-  /// The configuration without its client name: the manager gives that, perhaps another one each time.
+  /// The configuration without its client name: the manager chooses the name, perhaps a new one each time.
   private static func nameless(_ configuration: Configuration) -> Configuration {
     var configuration = configuration
     configuration.name = Configuration().name
     return configuration
   }
 
-  /// Call it when the client is on the server with all its ports.
+  /// Call it when the client is on the server with all its ports: it makes the saved connections.
   func opened(on host: JACKHost) {
     host.wish(for: saved.connections)
     isOpen = true
     session.opened(.done)
   }
 
-  /// Tells the manager why the program ends before it was open.
+  /// Tells the manager why the program ends, if the project was not open yet.
   func failed(_ reason: String) {
     guard !isOpen else { return }
     session.opened(.failed(.general(reason)))
@@ -62,7 +62,7 @@ final class ManagedProject {
   /// Sends a line that the manager shows to its user.
   func tell(_ line: String) { session.tell(line, priority: 1) }
 
-  /// Obeys the manager and reports to it; `configuration` is the present one.
+  /// Carries out the manager's requests and reports to the manager; `configuration` is the present one.
   func poll(_ configuration: Configuration, host: JACKHost, links: String, at now: Micros) {
     for output in session.step(at: now) {
       switch output {
@@ -78,13 +78,13 @@ final class ManagedProject {
       saved != Saved(configuration: Self.nameless(configuration), connections: host.connections))
   }
 
-  /// Saves, at the request of the manager, a controller or a signal.
+  /// Saves the project when the manager, a controller or a signal asks for it.
   @discardableResult
   func save(_ configuration: Configuration, host: JACKHost) -> NSMClient.Outcome {
     let present = Saved(configuration: Self.nameless(configuration), connections: host.connections)
     do throws(UserError) {
       try folder.write(present.configuration)
-      // Leave out an output that was removed: `readConnections` would refuse its port.
+      // Leave out the ports of an output that was removed: `readConnections` would refuse them.
       let outputs = present.configuration.outputNames
       try folder.write(present.connections.filter { SessionFolder.mayHavePort($0.port, outputs) })
       saved = present
@@ -100,14 +100,14 @@ extension ManagedProject {
   /// The outcome of a start under `NSM_URL`.
   enum Arrival {
     case open(ManagedProject)
-    /// No manager, or one that does not accept tactus: run without one.
+    /// There is no manager, or it does not accept tactus: run without one.
     case alone
     case ended(Tactus.Status)
   }
 
   private static let step = 20
 
-  /// Waits until the manager says what to open, or until it turns out that there is none.
+  /// Waits until the manager says which project to open, or until it turns out that there is no manager.
   static func arrive(_ arguments: [String], url: String?, until signals: Signals) -> Arrival {
     guard let url, !url.isEmpty else { return .alone }
     let session: ManagedSession
@@ -143,19 +143,19 @@ extension ManagedProject {
     return .ended(.success)
   }
 
-  /// The program's name without its folder: managers look it up in PATH when they open the session the next
-  /// time.
+  /// The program's name without its folder: when the manager opens the session again, it looks the name up in
+  /// PATH.
   private static var executable: String {
     let path = CommandLine.arguments.first ?? "tactus"
     return String(path.split(separator: "/").last ?? "tactus")
   }
 
-  /// nil: the project can't be opened; the manager and the terminal have been given the reason.
+  /// nil: the project can't be opened; the manager and the terminal have the reason.
   private static func open(
     _ project: Project, _ session: ManagedSession, _ arguments: [String]
   ) -> ManagedProject? {
     let folder = SessionFolder(path: project.path)
-    // The last option wins, so the client name is the manager's.
+    // The last of repeated options wins, so the client is named as the manager wants.
     let arguments = arguments + ["--name=" + project.clientID]
     var isCreating = false
     do throws(UserError) {
@@ -179,7 +179,7 @@ extension ManagedProject {
 }
 
 /// A project on the disk: a folder with two files. `config.json5` is a configuration like any other;
-/// `connections.json5` has the connections of the ports.
+/// `connections.json5` holds the connections of the ports.
 struct SessionFolder: Equatable {
   static let heading =
     "The configuration of tactus in a session. A session manager's Save overwrites it with the settings of that moment."
@@ -191,7 +191,7 @@ struct SessionFolder: Equatable {
 
   var isNew: Bool { access(configuration, F_OK) != 0 }
 
-  /// No state file: if the user quits the manager without Save, the changes must be lost.
+  /// There is no state file: if the user quits the manager without Save, the changes must be lost.
   var places: Places { Places(configuration: configuration, state: nil) }
 
   func write(_ configuration: Configuration) throws(UserError) {
@@ -210,7 +210,7 @@ struct SessionFolder: Equatable {
     try WholeFile.write(words + "{\n" + lines.joined() + "}\n", to: self.connections)
   }
 
-  /// Returns the saved connections; none if there is no such file. `outputs`: the names of the user's own
+  /// Returns the saved connections; none if the file does not exist. `outputs`: the names of the user's own
   /// outputs.
   func readConnections(_ outputs: Set<String> = []) throws(UserError) -> Set<Connection> {
     guard let bytes = try WholeFile.readIfAny(connections, limit: JSON5.Limits().bytes) else { return [] }

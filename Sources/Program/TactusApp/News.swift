@@ -3,15 +3,15 @@ import BeatMath
 import ControlSurface
 import TactusChoices
 
-/// Reports what changed between two looks, in lines for a musician who may wonder about it.
+/// Turns what changed between two looks at the state into lines for a musician who may wonder about it.
 struct StudioNews {
   /// The state at one look.
   struct Sight {
     /// Every number of peers since the last look, so that a peer that left and came back meanwhile is
     /// reported.
     var peerCounts: [Int] = []
-    /// tactus itself is off the network (`Presence`), so a smaller number of peers does not mean that peers
-    /// left.
+    /// tactus itself is off the network (`Presence`), so peers may still be in the session even if their
+    /// number is 0.
     var isResting = false
     var isMute = false
     /// Why Link is not on the network, if known.
@@ -23,23 +23,23 @@ struct StudioNews {
     var cutStarts: UInt64 = 0
     var standsStill = false
     var isMasterSenseless = false
-    /// `launch-wait=stopped` is set, though a host or a sequencer's clock leads or may lead.
+    /// `launch-wait=stopped` has no effect, because a host or a MIDI clock leads or may lead.
     var waitsInVain = false
     var lostMIDI: UInt64 = 0
-    /// A peer's start while start/stop sync is off here.
+    /// A peer has started the session while start/stop sync is off here.
     var unfollowed: UnfollowedPlay?
     var midiClock = SurfaceState.MIDIClockIn.off
   }
 
   /// A session that plays without tactus, because start/stop sync is off here.
   struct UnfollowedPlay: Equatable {
-    /// The peers as `PeerList` names them, and their number.
+    /// The peers' names from `PeerList`, and the number of peers.
     var peers = ""
     var count = 1
     /// The key or the command that switches sync on.
     var hint = "s"
 
-    /// Sync has no effect before the next start or stop of a peer.
+    /// The line says "from now on": switching sync on has no effect before a peer's next start or stop.
     var line: String {
       "\(count == 1 && !peers.isEmpty ? "the Link app at \(peers)" : "a Link app") started without tactus; "
         + "\(hint): start and stop together from now on"
@@ -55,12 +55,13 @@ struct StudioNews {
   private var clock = Clock.nothing
   /// The number of peers in the session, without tactus.
   private(set) var peers = 0
-  /// The number in the last line; while tactus rests, the present number, without a line.
+  /// The number of peers in the last line. While tactus is off the network, this follows the present number,
+  /// without a line.
   private var saidPeers = 0
   private var peerLines: TokenBucket?
   private var playLines: TokenBucket?
 
-  /// Limits for lines about the number of peers, because any neighbour can change that number at any rate.
+  /// Limits for lines about the number of peers: any neighbour can change that number at any rate.
   static let peerLinesAtOnce = 8.0
   static let peerLinesPerMinute = 6.0
 
@@ -99,7 +100,7 @@ struct StudioNews {
     return lines
   }
 
-  /// Lines about JACK or another client acting against a request of tactus.
+  /// Lines about JACK or other clients that do not do what tactus asks for.
   private func jackLines(_ sight: Sight) -> [String] {
     var lines: [String] = []
     if sight.cutStarts > before.cutStarts {
@@ -120,8 +121,8 @@ struct StudioNews {
     return lines
   }
 
-  /// If fewer lines are allowed than the number changed, they show the newest numbers. The next allowed line
-  /// shows the number at its time.
+  /// Returns a line for each new number of peers. If the limit allows fewer lines, they show the newest
+  /// numbers; a later call then reports the number at that time.
   private mutating func peerLines(_ sight: Sight, at now: Micros) -> [String] {
     var pace =
       peerLines
@@ -140,8 +141,8 @@ struct StudioNews {
     return said.map(links)
   }
 
-  /// The line about a peer's start without tactus. Any neighbour can start at any rate, so these lines are
-  /// limited, too.
+  /// The line about a peer's start without tactus. Any neighbour can start at any rate, so the number of
+  /// these lines is limited, too.
   private mutating func playLines(_ sight: Sight, at now: Micros) -> [String] {
     var pace =
       playLines
@@ -174,9 +175,10 @@ struct StudioNews {
 
 /// Lines about the music for a terminal without the view: starts, stops, the tempo, the leader.
 struct PlayNews {
-  /// A tempo that stays for this time is reported: the hand at the fader has come to rest.
+  /// A new tempo is reported when it has stayed for this time: the hand at the fader has come to rest.
   static let rest = Micros(500_000)
-  /// By then a patchbay, or tactus itself with `--autoconnect`, has connected the click.
+  /// The time after which a click without a connection is reported: a patchbay, or tactus itself with
+  /// `--autoconnect`, has then had time to connect it.
   static let connectTimeout = Micros(3_000_000)
 
   private var before: SurfaceState?
@@ -205,9 +207,9 @@ struct PlayNews {
       tempo = state.tempo
       return lines
     }
-    // The start and the loss of the server have lines of their own.
+    // Other lines report that the server has started or is lost.
     if state.status != before.status, state.jackConnected, before.jackConnected { lines.append(state.status) }
-    // A MIDI clock has its own lines, too.
+    // A leading MIDI clock has lines of its own, too.
     if state.leading != before.leading, state.leading == .host || before.leading == .host {
       lines.append("\(state.leading == .host ? "another client" : state.leader) leads")
     }
@@ -220,8 +222,8 @@ struct PlayNews {
   }
 }
 
-/// The peers as text. They are looked up when their number changes, and once a second because one peer may
-/// replace another. They are looked up at most once in each `pause`, because any neighbour can change their
+/// The peers as text. tactus looks them up when their number changes, and once a second because one peer may
+/// replace another. There is at least `pause` between two lookups, because any neighbour can change the
 /// number thousands of times a second.
 struct PeerList {
   static let interval = Micros(1_000_000)
@@ -244,7 +246,7 @@ struct PeerList {
 }
 
 extension Startup {
-  /// The view's first line, for a user who may know no key yet, or may expect to hear the click. nil: none.
+  /// The view's first line, for a user who may know no key yet or may expect to hear the click. nil: none.
   var greeting: String? {
     guard configuration.keys.isEmpty else { return nil }
     if isFirst { return "m plays the click, w opens the page, ? shows all keys" }

@@ -7,7 +7,8 @@ import Link
 import TactusChoices
 import TactusOSC
 
-// The user's own outputs: as written, as JACK has them, and as shown.
+// The user's own outputs, in three forms: as the options have them, as JACK has them, and as controllers see
+// them.
 extension Configuration {
   static let outputOptions: [Option<Configuration>] = [
     Option(
@@ -33,8 +34,8 @@ extension Configuration {
 
   var outputNames: Set<String> { Set(outputs.compactMap { try? NamedOutput($0).name }) }
 
-  /// The outputs as written. Whether a clock plays, and which programs it sent, is not written: that comes
-  /// from `present`.
+  /// The outputs as the options have them. The options do not say whether a clock plays and which programs it
+  /// has sent: both are taken from `present`.
   func ownOutputs(as present: [NamedOutput]) -> [NamedOutput] {
     outputs.compactMap { text -> NamedOutput? in
       guard var output = try? NamedOutput(text) else { return nil }
@@ -48,7 +49,7 @@ extension Configuration {
 }
 
 extension SurfaceState {
-  /// The choices for the audio thread: a start waits for the longest count-in of all outputs.
+  /// The choices for the audio thread. A start waits for the longest count-in of all outputs.
   var heardChoices: Settings {
     var settings = choices
     settings.launch.othersCountIn = outputs.compactMap(\.settings.countIn).max() ?? 0
@@ -58,7 +59,7 @@ extension SurfaceState {
 
 /// Gives the user's own outputs their JACK ports. [control]
 struct CarriedOutputs {
-  /// A port that comes or goes disturbs the whole server, so at most four changes a second are made.
+  /// A port that comes or goes disturbs the whole server, so at most four changes are made in a second.
   private static let pause = Micros(250_000)
 
   private var carried: [OwnOutput] = []
@@ -78,7 +79,7 @@ struct CarriedOutputs {
 }
 
 extension CommandHandler {
-  /// Adds an output, or gives the output of this name other settings. [any]
+  /// Adds an output, or gives the output with this name new settings. [any]
   func put(_ output: NamedOutput, lasts: Bool) -> Reply {
     let present = state.outputs
     let isNew = !present.contains { $0.name == output.name }
@@ -111,7 +112,8 @@ extension CommandHandler {
 }
 
 extension OutputHealth {
-  /// Jitter rounded to 10 µs, which no ear can tell apart: each change is a message to every tablet.
+  /// Jitter in microseconds, rounded to tens: no ear hears less, and each change is a message to every
+  /// tablet.
   static func shown(jitter: Float) -> Double { (Double(jitter) / 10).rounded() * 10 }
 
   /// The health of each output that has a port.

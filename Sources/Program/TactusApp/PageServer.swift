@@ -9,9 +9,9 @@ import TactusOSC
 import TactusWeb
 import TerminalView
 
-/// Runs the server of the page for browsers while the page is wanted, and says where the page is.
+/// Runs the page's server while the page is wanted, and reports the page's addresses.
 final class PageServer: Sendable {
-  /// How often the addresses of this machine are looked up: they come and go.
+  /// How often the addresses of this machine are looked up: they can change at any time.
   private static let interval = Micros(2_000_000)
 
   private struct State {
@@ -59,7 +59,7 @@ final class PageServer: Sendable {
 
   /// Opens or closes the page to the network. [control]
   ///
-  /// - Returns: the page's addresses and the missing ones, if they were looked up again.
+  /// - Returns: the page's addresses and the missing ones, if they were looked up again; otherwise nil.
   func poll(isOpen: Bool, at now: Micros) -> (reach: PageReach, lacks: [String], isNew: Bool)? {
     held.withLock { held in
       if isOpen != held.isOpen { turn(&held, isOpen: isOpen) }
@@ -99,7 +99,7 @@ final class PageServer: Sendable {
 }
 
 extension PageReach {
-  /// The longest text of all addresses together, in bytes.
+  /// The limit for the text of all addresses together, in bytes.
   private static let longest = 200
 
   /// The reach of a server that listens at `endpoints`.

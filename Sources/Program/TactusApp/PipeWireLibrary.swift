@@ -2,11 +2,11 @@
 import Glibc
 import JACKHost
 
-/// PipeWire's libjack, for a tactus that is linked with jackd's. Debian installs it beside the system's,
-/// where only `pw-jack` finds it.
+/// PipeWire's libjack, for a tactus that is linked with jackd's. Debian installs PipeWire's libjack in a
+/// folder of its own, where only `pw-jack` finds it.
 enum PipeWireLibrary {
-  /// The variable that marks a tactus that was started again. Its value is a colon and the old
-  /// LD_LIBRARY_PATH.
+  /// The environment variable that marks a tactus that was started again with PipeWire's libjack. Its value
+  /// is a colon and the former LD_LIBRARY_PATH.
   private static let mark = "TACTUS_LIBRARY_PATH"
   private static let mostDescriptors: Int32 = 1024
 
@@ -21,7 +21,8 @@ enum PipeWireLibrary {
       .first { access($0 + "/libjack.so.0", R_OK) == 0 }
   }
 
-  /// Whether PipeWire accepts connections; its socket file alone may outlive it.
+  /// Whether PipeWire accepts connections. Its socket file alone proves nothing: the file may outlive
+  /// PipeWire.
   static var answers: Bool {
     let folders = ["PIPEWIRE_RUNTIME_DIR", "XDG_RUNTIME_DIR"].compactMap { Environment.text($0) }
     guard let path = folders.first.map({ $0 + "/pipewire-0" }) else { return false }
@@ -38,13 +39,13 @@ enum PipeWireLibrary {
     }
   }
 
-  /// The libjack for a tactus that found no server.
+  /// Which libjack to use if no server was found.
   enum Choice: Equatable {
     case stay, pipeWire, system
   }
 
-  /// A named server is jackd's. A tactus whose library did not change when it was started again (`isMarked`)
-  /// stays as it is: it would restart itself for ever.
+  /// A server that the user names is jackd's, so the library stays. It also stays if tactus was started again
+  /// (`isMarked`) and yet has the old library: otherwise tactus would restart for ever.
   static func choice(
     isNamed: Bool, pipeWireAnswers: Bool, isInstalled: Bool, isLoaded: Bool, isMarked: Bool
   ) -> Choice {
@@ -56,8 +57,9 @@ enum PipeWireLibrary {
     }
   }
 
-  /// If no jackd answers and PipeWire does, starts this program again with PipeWire's libjack, in its own
-  /// process. If PipeWire is gone, goes back to the system's. Returns if the library stays as it is.
+  /// If no jackd answers but PipeWire does, starts this program again with PipeWire's libjack, in the same
+  /// process. If PipeWire is gone, starts it again with the system's libjack. Returns only if the library
+  /// stays.
   static func change(server: String?, before: () -> Void = {}) {
     let isLoaded = if case .pipeWire = JACKImplementation.loaded { true } else { false }
     let marked = Environment.text(mark)
@@ -89,7 +91,7 @@ enum PipeWireLibrary {
     execv(path, &words)
   }
 
-  /// Advice for a user who has PipeWire without its libjack; nil: none is needed.
+  /// Advice for a user of PipeWire if PipeWire's libjack is not installed; nil: none is needed.
   static var advice: String? {
     answers && folder == nil
       ? "PipeWire runs, but its JACK library is missing: apt install pipewire-jack" : nil

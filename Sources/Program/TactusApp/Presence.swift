@@ -2,11 +2,12 @@
 import BeatMath
 import Glibc
 
-/// Whether the program wants to be on the network: LinkKit's "active", beside the user's "enabled".
+/// Whether the program wants to be on the network. LinkKit calls this "active"; its "enabled" is the user's
+/// wish.
 ///
 /// A silent program in the background should not be a peer of every session on the network. With
-/// `--life=auto`, Link therefore rests while tactus is in the background and nothing could be heard of it.
-/// Link never rests while a port is connected, which matches an Audiobus or IAA session on iOS.
+/// `--life=auto`, Link therefore leaves the network while tactus is in the background and nothing of it could
+/// be heard. Link stays while a port is connected, as an iOS app does during an Audiobus or IAA session.
 struct Presence {
   enum Life: String, CaseIterable, OptionValueType {
     case always, auto
@@ -17,15 +18,15 @@ struct Presence {
     var isForeground = false
     /// The transport rolls, or is about to.
     var isMoving = false
-    /// Any peer may start the transport at any time.
+    /// A reason to stay on the network: any peer may start the transport at any time.
     var syncsStartStop = false
-    /// nil: there is no JACK server, and the presence stays as it was.
+    /// Whether a port is connected; nil: there is no JACK server, so the presence stays as it was.
     var isConnected: Bool?
 
     var giveReason: Bool { isForeground || isMoving || syncsStartStop || isConnected == true }
   }
 
-  /// A user who moves a cable unplugs it first; the session must not be left because of that.
+  /// The time without a cable after which Link may leave: a user who moves a cable unplugs it first.
   static let recablingTime = Micros(1_000_000)
 
   var life: Life
@@ -44,7 +45,8 @@ struct Presence {
       : "Ableton Link rests: tactus is in the background, nothing rolls and no port is connected"
   }
 
-  /// Returns `isActive`. A reason counts at once, the lack of all reasons only after `recablingTime`.
+  /// Returns `isActive`. A reason to be on the network acts at once; the lack of all reasons acts after
+  /// `recablingTime`.
   mutating func judge(_ signs: ActivitySignals, at now: Micros) -> Bool {
     if life == .always || signs.giveReason {
       idleSince = nil
@@ -60,7 +62,7 @@ struct Presence {
   }
 }
 
-/// Whether the program runs in the foreground of a terminal that it was given.
+/// Whether the program runs in the foreground of its terminal.
 ///
 /// False after a start with `&`, after Ctrl-Z and `bg`, as a service, and once the terminal is gone.
 enum Foreground {
@@ -68,6 +70,6 @@ enum Foreground {
     [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].contains { isOurs($0) }
   }
 
-  /// tcgetpgrp returns -1 if this is no terminal, or not the terminal of our session.
+  /// tcgetpgrp returns -1 if `descriptor` is no terminal, or not the terminal of our process session.
   static func isOurs(_ descriptor: Int32) -> Bool { tcgetpgrp(descriptor) == getpgrp() }
 }

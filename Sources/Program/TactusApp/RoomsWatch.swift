@@ -28,7 +28,8 @@ struct RoomsWatch {
 }
 
 extension ShownFar {
-  /// Rounded to tenths of a millisecond and of a percent: further digits change all the time.
+  /// Times are rounded to tenths of a millisecond and shares to tenths of a percent: further digits change
+  /// all the time.
   init(_ report: FarReport) {
     self.init()
     failure = report.failure ?? ""
@@ -64,7 +65,8 @@ extension ShownRoom.State {
 struct FarNews {
   private var states: [String: ShownRoom.State] = [:]
   private var refused = ""
-  /// The rate is limited: any machine that can send a datagram here could fill the terminal with such lines.
+  /// When the next line about a refused call may come. Any machine that can send a datagram here could
+  /// otherwise fill the terminal with such lines.
   private var nextRefusal = Micros.zero
   private static let refusalSpacing = Micros(60_000_000)
   private var failure = ""

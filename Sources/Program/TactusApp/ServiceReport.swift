@@ -3,7 +3,7 @@ import ControlSurface
 import Glibc
 import JACKHost
 
-/// Reports to systemd for a service of `Type=notify`: one datagram each time, to the socket that
+/// Reports to systemd for a service of `Type=notify`. Each report is one datagram to the socket that
 /// `NOTIFY_SOCKET` names. Without a socket, or if it is gone, nothing happens. [control]
 final class ServiceReport {
   private var address = sockaddr_un()
@@ -17,7 +17,7 @@ final class ServiceReport {
     ServiceReport(socket: Environment.text("NOTIFY_SOCKET"))
   }
 
-  /// `socket` is a path, or with `@` in front a name in Linux' abstract namespace.
+  /// `socket` is a path, or a name in Linux' abstract namespace with `@` in front.
   init(socket path: String?) {
     guard let path, path.hasPrefix("/") || path.hasPrefix("@") else { return }
     let bytes = Array(path.utf8)
@@ -36,7 +36,8 @@ final class ServiceReport {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// tactus is on a server, or waits for one because of `--wait`: services that depend on it may start now.
+  /// Reports that tactus is on a server, or waits for one because of `--wait`: services that depend on tactus
+  /// may start.
   func ready(_ status: String) {
     let start = isReady ? "" : "READY=1\n"
     isReady = true
@@ -69,7 +70,7 @@ final class ServiceReport {
 }
 
 extension SurfaceState {
-  /// For example "1 Link, rolling on 48000 Hz, 256 frames": nothing that changes all the time.
+  /// A status such as "1 Link, rolling on 48000 Hz, 256 frames". It has no value that changes all the time.
   func serviceStatus(on server: ServerDescription?, peers: Int) -> String {
     guard let server else { return "\(links(peers)), waiting for the JACK server to return" }
     return "\(links(peers)), \(status) on \(server.sampleRate) Hz, \(server.framesPerPeriod) frames"

@@ -8,8 +8,8 @@ import LinkSession
 import Synchronization
 import TactusChoices
 
-/// Connects the Link session and the audio cycle, which do not know each other: states go in, proposals come
-/// out.
+/// Connects the Link session and the audio cycle, which do not know each other. The session's states go to
+/// the audio thread, and the audio thread's proposals go to the session.
 final class SessionActions: SessionObserver {
   private let exchange: AudioExchange
   /// The last published state, with the proposals since then applied.
@@ -21,11 +21,12 @@ final class SessionActions: SessionObserver {
     self.state = Mutex(state)
   }
 
-  /// The control thread makes Link take proposals every 20 ms, which is too late for a hand or a clock.
+  /// Every 20 ms the control thread makes Link take the proposals. That is too late for a hand or a clock.
   var pace: CommitPace { isHasty.load(ordering: .relaxed) ? .soon : .never }
   private let isHasty = Atomic(false)
 
-  /// Sets whether the network thread must look for proposals often. Returns true if that is new. [control]
+  /// Sets whether the network thread must look for proposals often. Returns true if it did not have to
+  /// before. [control]
   func hasten(_ isHasty: Bool) -> Bool {
     !self.isHasty.exchange(isHasty, ordering: .relaxed) && isHasty
   }
@@ -50,15 +51,15 @@ final class SessionActions: SessionObserver {
         return change
       }
       if let change { return change }
-      exchange.publish(state.withLock { $0 })  // the session has that value already; confirm it all the same
+      exchange.publish(state.withLock { $0 })  // the session has this value already; confirm it all the same
     }
     return nil
   }
 }
 
-/// Tells whether the audio thread may propose something at any moment: a transport starts the session, a host
-/// or a MIDI clock leads, or a hand at a JACK client changes the tempo. The first tempo of such a hand still
-/// waits up to 20 ms for the control thread.
+/// Tells whether the audio thread may propose a change at any moment: the transport starts the session, a
+/// host or a MIDI clock leads, or a hand at a JACK client changes the tempo. The first tempo from such a hand
+/// still waits up to 20 ms for the control thread.
 struct ProposalWatch {
   static let memory = Micros(10_000_000)
   private var requests: UInt64 = 0

@@ -34,7 +34,7 @@ extension ValueRule {
     OutwardLine.allowed, judge: { text in refusal { () throws(Refusal) in _ = try OutwardLine(text) } }
   ).listed(atMost: OutwardLine.limit)
 
-  /// The text of the refusal that `read` throws; nil: it throws none.
+  /// The text of the refusal that `read` throws; nil: `read` throws nothing.
   static func refusal(_ read: () throws(Refusal) -> Void) -> String? {
     do throws(Refusal) { try read() } catch { return error.text }
     return nil
@@ -42,7 +42,7 @@ extension ValueRule {
 }
 
 extension CommandHandler {
-  /// Adds a song at the end of the set list, or gives the song of this title other commands. [any]
+  /// Adds a song at the end of the set list, or gives the song with this title new commands. [any]
   func put(_ song: SetSong, lasts: Bool) -> Reply {
     let present = state.songs
     guard present.count < SetSong.limit || present.contains(where: { $0.title == song.title }) else {

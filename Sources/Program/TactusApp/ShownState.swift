@@ -10,7 +10,7 @@ extension Configuration {
     connections.compactMap { StandingConnection($0) } + (autoconnects ? [.clickToSpeakers] : [])
   }
 
-  /// This configuration with the choices made since: a start with it leads to the present state.
+  /// This configuration with the choices made since the start: a start with it leads to the present state.
   func taking(_ state: SurfaceState) -> Configuration {
     var new = self
     new.choices = state.choices
@@ -24,7 +24,7 @@ extension Configuration {
     return new
   }
 
-  /// Sets all that the surface can choose to this configuration's values. A bend stays as it is.
+  /// Sets all that the surface can choose to this configuration's values. A bend stays unchanged.
   func choose(in state: inout SurfaceState) {
     let bend = state.choices.bend
     state.choices = choices
@@ -39,7 +39,7 @@ extension Configuration {
 }
 
 extension SurfaceState {
-  /// Takes over what the audio cycle reports and how JACK is.
+  /// Takes over the audio cycle's report and the state of JACK.
   mutating func show(_ report: Report, _ host: HostView) {
     jackConnected = host.isRunning
     clientName = host.clientName
@@ -51,11 +51,12 @@ extension SurfaceState {
     latencyMilliseconds = host.latencyMilliseconds
     isClickConnected = host.isClickConnected
     outputHealth = host.outputHealth
-    // Rounded to what a musician can use: further digits change all the time, and each change is a message to
+    // Round to what a musician can use: further digits change all the time, and each change is a message to
     // every tablet. Adding 0 turns -0 into 0.
     driftPartsPerMillion = report.driftPPM.rounded() + 0
     launchErrorMilliseconds = (report.launchError / 10).rounded() / 100
-    // Exactly 0 means that there was no launch yet: no real launch is exact to the last bit.
+    // A launch error of exactly 0 means that there was no launch yet: no real launch is exact to the last
+    // bit.
     if report.launchError != 0 { hasLaunched = true }
     leadErrorMilliseconds = (report.hostPhaseError / 100).rounded() / 10
     lagMilliseconds = (report.hostLag / 100).rounded() / 10
@@ -72,8 +73,8 @@ extension SurfaceState {
       case .foreign: .other(host.probableMaster.map { "\($0) (probably)" } ?? "another client")
       }
     leavesTimebase = report.timebase == .ours && !host.wantsTimebase
-    // The two beats belong to one frame. A song begins on a thirty-second note of the session, so round to
-    // that.
+    // Both beats belong to the same frame. A song begins on a thirty-second note of the session, so round to
+    // a thirty-second note.
     let origin = Beats(
       ThirtySeconds.beats(ThirtySeconds.nearest(to: report.sessionBeat - report.songBeat, grain: 1)))
     transport =
@@ -91,14 +92,14 @@ extension SurfaceState {
       } else {
         .stopped(at: Beats(report.songBeat))
       }
-    // Rounded: a place that trembles would be news in each cycle.
+    // Round: a place that varies by tiny amounts would be sent to all controllers in each cycle.
     if report.isWaiting, report.startBeat.isFinite {
       startPlace = Beats(rounded(report.songBeat + report.startBeat - report.sessionBeat))
     } else if !report.isMoving {
       startPlace = Beats(rounded(report.songBeat))
     }
     var bars = report.bars
-    // The report may be older than the last choice of a meter.
+    // The report's meter may be older than the user's last choice.
     bars.change(to: choices.meter, at: report.songBeat)
     changedBars = report.isRolling && bars != Bars(choices.meter) ? bars : nil
     if !choices.syncsStartStop { playing = report.isMoving || host.startBeat != nil }
@@ -121,7 +122,7 @@ extension SurfaceState {
   }
 }
 
-/// To a thousandth.
+/// Rounds to a thousandth of a beat.
 private func rounded(_ beats: Double) -> Double { (beats * 1000).rounded() / 1000 }
 
 extension SurfaceState {
@@ -145,7 +146,7 @@ extension SurfaceState {
   }
 }
 
-/// The state of JACK that controllers see.
+/// What controllers see of JACK.
 struct HostView {
   var isRunning = false
   var clientName = ""
@@ -158,7 +159,7 @@ struct HostView {
   var corrections = 0
   var probableMaster: String?
   var wantsTimebase = true
-  /// A stop waits for its beat or bar.
+  /// Whether a stop waits for its beat or bar.
   var isStopping = false
   /// The session's beat for which a start waits while JACK's transport is stopped.
   var startBeat: Double?

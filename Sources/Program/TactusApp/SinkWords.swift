@@ -3,12 +3,12 @@ import ControlSurface
 import JACKHost
 
 extension SinkChoice {
-  /// The names that are shown; the rest is only counted.
+  /// How many names are shown; further names are only counted.
   private static let shown = 3
 
   var state: SurfaceState.SinkState { isNameMissing ? .missing : ports.isEmpty ? .none : .found }
 
-  /// "system: click_1 plays there"
+  /// A phrase such as "system: click_1 plays there".
   var words: String {
     let lack = isNameMissing ? "; jack/sink fits no port" : ""
     guard !ports.isEmpty else { return "none" + lack }

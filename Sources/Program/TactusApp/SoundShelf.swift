@@ -5,20 +5,20 @@ import HostSync
 import JACKHost
 import TactusChoices
 
-/// Keeps the click's sounds as long as the audio thread may read them. [control]
+/// Keeps the click's sounds in memory as long as the audio thread may read them. [control]
 struct SoundShelf {
   private var banks: [RenderedBank] = []
   private var number: UInt32 = 0
   private var files: SoundFiles
-  /// The sound and the rate of the newest bank, and whether it has all sounds; nil: there is no bank yet.
+  /// The newest bank's sound and sample rate, and whether it has all sounds; nil: there is no bank yet.
   private var rendered: (sound: ClickSound, sampleRate: Int, all: Bool)?
 
-  /// Reads the user's files once: a later change of the sample rate does not read them again.
+  /// Reads the user's files only once: a later change of the sample rate needs no new read.
   init(_ paths: Configuration.SoundPaths) throws(SoundFileError) {
     files = try Self.files(paths)
   }
 
-  /// Replaces the files from the next `put` on. If one of them can't be read, the old ones stay.
+  /// Replaces the files from the next `put` on. If a new file can't be read, the old files stay.
   mutating func load(_ paths: Configuration.SoundPaths) throws(SoundFileError) {
     files = try Self.files(paths)
     rendered = nil
@@ -32,7 +32,7 @@ struct SoundShelf {
       accent: try read(paths.accent), beat: try read(paths.beat), subdivision: try read(paths.subdivision))
   }
 
-  /// Renders the sounds and publishes them to the audio thread, unless it has them already.
+  /// Renders the sounds and publishes them to the audio thread, unless the audio thread has them already.
   mutating func put(_ state: SurfaceState, sampleRate: Int, into exchange: AudioExchange) {
     let sound = state.choices.click.sound
     let all = state.outputs.contains { if case .click = $0.settings { true } else { false } }
@@ -44,7 +44,7 @@ struct SoundShelf {
     exchange.publish(new.bank)
   }
 
-  /// Frees the banks that no longer sound; `oldest` is the lowest number that still does.
+  /// Frees the banks that no longer sound; `oldest` is the lowest number of a bank that still sounds.
   mutating func clear(before oldest: UInt32) {
     guard banks.count > 1 else { return }
     banks.removeAll { $0.bank.number < oldest }

@@ -19,7 +19,7 @@ struct SurfaceChoice: Equatable, Sendable {
   var webListen: [String] = []
 }
 
-/// Whether to listen, and at which port; `on` means the usual port, or a free one.
+/// Whether to listen, and at which port. `on` means the usual port, or a free port if the usual one is taken.
 enum PortChoice: Equatable, OptionValueType {
   case off, on
   case at(UInt16)
@@ -94,7 +94,7 @@ extension Configuration {
     ),
   ]
 
-  /// - Parameter isElsewhere: whether the view shows another tactus, with the keys of this user.
+  /// - Parameter isElsewhere: whether the view shows a tactus on another machine, with the keys of this user.
   func keyMap(isElsewhere: Bool = false) -> KeyMap {
     KeyMap(keys.compactMap { KeyBinding($0) }, isElsewhere: isElsewhere)
   }
@@ -117,7 +117,7 @@ extension Configuration {
     return settings
   }
 
-  /// Has no address if OSC is off: keys and pedals work all the same.
+  /// The surface's settings. If OSC is off, they have no address, but keys and pedals work all the same.
   var surfaceSettings: SurfaceSettings {
     var settings = SurfaceSettings()
     settings.version = Tactus.version
@@ -131,7 +131,7 @@ extension Configuration {
     let port = surface.osc.port ?? Table.port
     settings.listen = settings.listen.map { Endpoint($0.address, port: port) }
     let others = surface.listen.compactMap { settings.address($0) }.filter { !$0.isLoopback }
-    // An address that stands for a whole family includes its loopback address.
+    // An address that stands for all addresses of a family includes the family's loopback address.
     if others.contains(where: { $0 == .v4(0) }) { settings.listen.removeAll { !$0.address.isIPv6 } }
     if others.contains(where: { $0.isIPv6 && $0.isEvery }) {
       settings.listen.removeAll { $0.address.isIPv6 }
@@ -141,7 +141,7 @@ extension Configuration {
     settings.allow = surface.allow.compactMap { AddressRange($0) }
     settings.targets = surface.send.compactMap { text in
       guard let (host, port) = Endpoint.split(text), let address = settings.address(host) else { return nil }
-      // The first socket of the target's family: the network's sockets come before those of loopback.
+      // Use the first socket of the target's family: the network's sockets come before those of loopback.
       let socket = settings.listen.firstIndex { $0.address.isIPv6 == address.isIPv6 } ?? 0
       return Peer(Endpoint(address, port: port), socket: socket)
     }
@@ -152,7 +152,7 @@ extension Configuration {
 }
 
 extension Configuration {
-  /// The configuration until there is a JACK server: keys work, OSC and the page are off.
+  /// The configuration while there is no JACK server: keys work, OSC and the page are off.
   var keysAlone: Configuration {
     var keys = self
     keys.surface.osc = .off
@@ -163,7 +163,8 @@ extension Configuration {
 }
 
 extension OSCSurface {
-  /// Opens the surface that the configuration wants. It reports what it can't have at once, and keeps trying.
+  /// Opens the surface that the configuration asks for. What can't be opened at once is reported and tried
+  /// again.
   static func open(_ configuration: Configuration, for desk: CommandHandler) -> OSCSurface? {
     var settings = configuration.surfaceSettings
     settings.keep = { desk.remember($0) }

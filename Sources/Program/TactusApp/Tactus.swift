@@ -23,7 +23,7 @@ public enum Tactus {
   }
 
   private static func main(_ words: some Collection<String>) -> Status {
-    // Many programs know `help` as a command, so `tactus help` and `tactus help send` work, too.
+    // Many programs have a command `help`, so accept `tactus help` and `tactus help send`, too.
     let arguments = words.first == "help" ? words.dropFirst() + ["--help"] : Array(words)
     if let status = Subcommands.run(arguments) { return status }
     let signals = Signals(reloads: !Signals.hasTerminal)
@@ -44,7 +44,7 @@ public enum Tactus {
     }
   }
 
-  /// Plays under a session manager when it opens a project, otherwise at once.
+  /// Plays at once; under a session manager, plays when the manager opens a project.
   private static func run(_ startup: Startup, _ arguments: [String], until signals: Signals) -> Status {
     let url = startup.configuration.probe ? nil : Environment.text("NSM_URL")
     switch ManagedProject.arrive(arguments, url: url, until: signals) {

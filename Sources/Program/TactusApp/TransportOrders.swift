@@ -7,12 +7,12 @@ import Link
 import TactusChoices
 
 /// Passes the surface's commands and the session's starts and stops on to the plan for JACK's transport, and
-/// the plan's news to the session. [control]
+/// reports to the session what the plan has done. [control]
 struct TransportOrders {
   /// Returns lines for the user.
   func carryOut(_ desk: CommandHandler, on host: JACKHost, _ report: Report, in link: Link) -> [String] {
     let wishes = desk.takeWishes()
-    // Read after the wishes were taken, so that the settings are at least as new as the last wish.
+    // Read the settings after taking the wishes, so that the settings are at least as new as the last wish.
     host.plan.choices = desk.settings
     host.plan.beatMicros = 60e6 / link.captureAppState().tempo
     var lines: [String] = []
@@ -25,7 +25,7 @@ struct TransportOrders {
     return lines
   }
 
-  /// Tells the session of a start that waits while JACK's transport is stopped.
+  /// Tells the session about a start that waits while JACK's transport is stopped.
   func tell(_ announcement: inout StartAnnouncement, of start: Double?, _ report: Report, in link: Link) {
     switch announcement.next(start, report) {
     case nil: break
@@ -44,7 +44,7 @@ struct TransportOrders {
     host.command(desk.state.choices.stopCommand)
   }
 
-  /// Sets the session's playing state. Returns whether that was another before.
+  /// Sets the session's playing state. Returns whether the state has changed.
   @discardableResult
   private func tell(_ isPlaying: Bool, at time: Micros, in link: Link) -> Bool {
     guard link.isStartStopSyncEnabled else { return false }
@@ -73,7 +73,7 @@ struct TransportOrders {
       let isTaken = if case .takeover = wish { true } else { false }
       host.askForTimebase(conditionally: !isTaken, at: Link.clock())
     case .choose where wish.switchesClickOn: return host.connectClick()?.line
-    // `CommandHandler` has carried these out at once.
+    // `CommandHandler` has already carried out these commands.
     case .choose, .tempo, .bentTempo, .bend, .align, .rewind, .rolling, .channel, .roomOffset, .output,
       .removeOutput, .song, .removeSong, .save, .quit:
       break
@@ -82,16 +82,17 @@ struct TransportOrders {
   }
 }
 
-/// A start that overrides the launch moment of the settings, until it is over.
+/// A start with its own launch moment, which replaces the moment of the settings until the start is over.
 struct AskedLaunch {
   let moment: LaunchMoment
   private let asked: Micros
   private var wasSeen = false
   private(set) var isOver = false
 
-  /// JACK shows a change within a few cycles, or never. Until then it may show the old state.
+  /// How long JACK may still show the state from before a command: it shows a change within a few cycles, or
+  /// never.
   private static let reaction = Micros(100_000)
-  /// A start that has not begun within this time never does: it may wait behind a stop.
+  /// The time after which a start that has not begun never begins. A start may have to wait behind a stop.
   private static let startTimeout = TransportPlan.answerTimeout + TransportPlan.answerTimeout
 
   init(_ moment: LaunchMoment, at time: Micros) {
@@ -101,7 +102,7 @@ struct AskedLaunch {
 
   mutating func poll(at transport: SurfaceState.Transport, _ time: Micros) {
     let age = time - asked
-    // Until then the transport may show a song that stops first, or another start that waits.
+    // Before that, the transport may still show a song that stops first, or an earlier start that waits.
     guard age >= Self.reaction else { return }
     switch transport {
     case .waiting: wasSeen = true
@@ -111,9 +112,10 @@ struct AskedLaunch {
   }
 }
 
-// The surface's commands as transport commands.
+// The surface's commands, as commands for the transport.
 extension SurfaceState {
-  /// The frame of a place at the session's tempo. nil: JACK counts frames with 32 bits and can't reach it.
+  /// The frame of a place at the session's tempo. nil: JACK counts frames with 32 bits and can't reach the
+  /// place.
   func frame(of place: Place, sampleRate: Int) -> UInt32? {
     UInt32(
       exactly: Int64(
@@ -128,7 +130,8 @@ extension SurfaceState {
     }
   }
 
-  /// A locate lands on the grid that a start would wait for. nil: JACK's frame count can't reach the place.
+  /// The command for a locate, which lands on the grid on which a start would begin. nil: JACK's frame count
+  /// can't reach the place.
   func command(toGoTo place: Place, _ report: Report, sampleRate: Int) -> TransportCommand? {
     if report.timebase == .foreign, let frame = report.frame(of: place, sampleRate: Double(sampleRate)) {
       return UInt32(exactly: frame).map { .locate(frame: $0) }
@@ -140,10 +143,10 @@ extension SurfaceState {
 }
 
 extension Lead {
-  /// Whether tactus shows bar and beat itself, or leaves them to the leader.
+  /// Whether tactus itself tells other programs bar and beat; otherwise the leader does.
   var wantsTimebase: Bool { self == .link || self == .midi }
 
-  /// The leader that alone sets the tempo; nil: users can set it.
+  /// The name of the leader if only the leader sets the tempo; nil: users can set the tempo.
   var leader: String? {
     switch self {
     case .host: "another JACK client"
@@ -154,9 +157,9 @@ extension Lead {
 }
 
 extension Report {
-  /// The frame at which a foreign timebase master has the place, computed from its present bar, tempo and
-  /// frame. nil: it shows nothing that makes sense, or has not rolled long enough to show what its tempo
-  /// counts.
+  /// The frame of the place by the count of a foreign timebase master, computed from that master's present
+  /// bar, tempo and frame. nil: the master's bars make no sense, or it has not rolled long enough to show
+  /// which notes its tempo counts.
   fileprivate func frame(of place: Place, sampleRate: Double) -> Int64? {
     guard let shown, let here = shown.beats else { return nil }
     let beat: Double

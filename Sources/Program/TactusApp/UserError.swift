@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusJSON5
 
-/// Why something can't be done: text for the person who asked for it.
+/// Why a request can't be carried out: text for the person who made the request.
 struct UserError: Error {
   enum Kind {
     case failure
-    /// A wrong command line; its help shows the right form.
+    /// A wrong command line: the command's help shows the right form.
     case mistyped
     /// The file does not exist, or exists and can't be read.
     case missing, unreadable
@@ -21,22 +21,22 @@ struct UserError: Error {
     self.kind = kind
   }
 
-  /// The lines shown of a list of complaints; the rest is only counted.
+  /// How many lines of a list of complaints are shown; further complaints are only counted.
   private static let limit = 20
 
-  /// Joins several complaints, one per line.
+  /// Joins several complaints into one text, each on a line.
   init(_ all: [UserError]) {
     let more = all.count > Self.limit ? ["and \(all.count - Self.limit) more"] : []
     self.init(
       (all.prefix(Self.limit).map(\.text) + more).joined(separator: "\n"), all.first?.kind ?? .failure)
   }
 
-  /// The text for a place with room for one line.
+  /// The text as a single line, for a place that has room for only one.
   var inALine: String { text.split(separator: "\n").joined(separator: "; ") }
 
   init(_ path: String, line: Int, _ text: String) { self.init("\(path):\(line): \(text)") }
 
-  /// The exit status of a program that ends with this complaint.
+  /// The exit status of a program that ends because of this error.
   var status: Tactus.Status {
     switch kind {
     case .mistyped: .usage
@@ -46,7 +46,7 @@ struct UserError: Error {
   }
 }
 
-/// Compares the texts only; the kind decides how the program reacts.
+/// Two errors are equal if their texts are: the kind only decides how the program reacts.
 extension UserError: Equatable {
   static func == (left: UserError, right: UserError) -> Bool { left.text == right.text }
 }

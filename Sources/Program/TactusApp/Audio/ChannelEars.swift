@@ -3,7 +3,8 @@ import AudioLanes
 import LinkAudio
 import LinkWire
 
-/// Samples channels without a cable, a few at a time, to find those that have begun to sound. [control]
+/// Receives silent channels for a short time, a few at once, to find those that have begun to sound.
+/// [control]
 struct ChannelEars {
   private struct Ear {
     let lane: ReceiveLane
@@ -14,10 +15,11 @@ struct ChannelEars {
   private static let count = 2
 
   private var ears: [Ear] = []
-  /// The channels that were sampled in this round.
+  /// The channels that were received in this round; a new round starts when all channels have had their turn.
   private var sampled: Set<ChannelID> = []
 
-  /// Samples the next channels until the next call. Returns those of the last that sounded.
+  /// Receives the next channels until the next call. Returns those channels of the previous call that
+  /// sounded.
   mutating func listen(to channels: [ChannelID], _ audio: LinkAudio) -> [ChannelID] {
     let sounding = ears.filter { $0.lane.hasSounded }.map(\.source.node)
     ears = []

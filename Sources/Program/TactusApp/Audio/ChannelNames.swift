@@ -3,11 +3,11 @@ import BeatMath
 import LinkAudioSession
 import LinkWire
 
-/// Gives each channel of a peer a unique name, PEER/CHANNEL. If two have the same, the later one is PEER
-/// 2/CHANNEL.
+/// Gives each channel of a peer a unique name, PEER/CHANNEL. If two channels would get the same name, the
+/// later one is called PEER 2/CHANNEL.
 ///
-/// A restarted program comes back under a new id while its old one has not timed out yet. It gets the plain
-/// name as soon as the old channel goes. Two programs that run side by side keep their names.
+/// A restarted program comes back under a new id while its old channel has not timed out yet. The new channel
+/// gets the plain name as soon as the old one goes. Two programs that run side by side keep their names.
 struct ChannelNames {
   struct Named: Equatable {
     let name: String
@@ -25,8 +25,8 @@ struct ChannelNames {
     let since: Micros
   }
 
-  /// How long a numbered channel can still get the plain name: Link gives up silent peers after five seconds
-  /// and one.
+  /// How long a channel with a number can still get the plain name. Link gives up a silent peer after five to
+  /// six seconds.
   private static let reuseTime = Micros(10_000_000)
 
   private struct Base: Hashable {
@@ -38,7 +38,7 @@ struct ChannelNames {
   }
 
   private var known: [ChannelID: Known] = [:]
-  /// Names tried in the search for free ones, since the start.
+  /// The number of names tried since the start, in the search for free names.
   private(set) var tries = 0
 
   mutating func names(of offered: [AudioChannel], at now: Micros) -> [Named] {
@@ -52,8 +52,8 @@ struct ChannelNames {
       known[id]?.name = one.base
       used.remove(one.name)
     }
-    // Channels with the same name continue the search where it ended for the one before: a peer can offer
-    // hundreds.
+    // A peer can offer hundreds of channels with the same name: each search continues at the number where the
+    // search for the channel before ended.
     var tried: [Base: Int] = [:]
     return offered.map { channel in
       let base = Base(peer: channel.peerName, channel: channel.name)

@@ -4,7 +4,8 @@ import ControlSurface
 import JACKHost
 import TactusOSC
 
-/// Lines about peers' channels. Strangers choose the names, and the lines go to the terminal and the journal.
+/// Lines about peers' channels. Strangers choose the channels' names, and the lines go to the terminal and
+/// the journal.
 enum ChannelNews {
   static func presence(_ name: String, _ isThere: Bool) -> String {
     "Link Audio: \(printable(name, limit: 200)) \(isThere ? "is here" : "has gone")"
@@ -17,7 +18,7 @@ enum ChannelNews {
       + (crowd.hasPlaces ? "\(count) of \(peer)" : "\(peer) (\(count))")
   }
 
-  /// A peer with channels that find no place.
+  /// A peer with more channels than there are free places.
   struct ConnectionPool: Equatable {
     let peer: String
     let leftOut: Int
@@ -26,7 +27,7 @@ enum ChannelNews {
 }
 
 extension ChannelPlaces {
-  /// The peers that find no place first.
+  /// The peers that have more channels than free places; peers without any place come first.
   var crowds: [ChannelNews.ConnectionPool] {
     let placed = Set(places.compactMap(\.channel))
     let peers = Set(offered.filter { placed.contains($0.id) }.map(\.peer))
@@ -40,14 +41,14 @@ extension ChannelPlaces {
   }
 }
 
-/// Lines about channels that come and go. Peers can cause any number of them, so they are limited. A channel
-/// that got no line gets one later, if its state then still differs from the last line.
+/// Lines about channels that come and go. The number of lines is limited, because peers can cause any number
+/// of them. A channel that got no line gets one later, if its state still differs from its last line.
 struct ChannelPresence {
   static let linesAtOnce = Double(AudioChannelPorts.limit)
   static let linesPerMinute = 6.0
 
   private var said: [String: Bool] = [:]
-  /// How many of each peer's channels were said to find no place.
+  /// For each peer, how many of its channels the last line reported as without a place.
   private var saidCrowds: [String: Int] = [:]
   private var pace: TokenBucket?
 
@@ -77,8 +78,8 @@ struct ChannelPresence {
   }
 }
 
-/// Limits how often a new list of channels is applied, however often a peer changes its own; the newest list
-/// counts.
+/// Limits how often a new list of channels is applied, however often a peer changes its list; only the newest
+/// list is applied.
 struct OfferPace {
   static let pause = Micros(250_000)
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkWire
 
-/// Which of the offered channels come first if there are more than places: first by how narrow the pattern is
-/// that matches the channel, then each peer's main channel, then channels that sound, then by name.
+/// The order in which offered channels get a place if there are too few places: first the channels that match
+/// the narrowest pattern, then each peer's main channel, then channels that sound, then by name.
 struct ChannelOrder {
   struct Rank: Comparable {
-    /// Characters of the narrowest matching pattern that stand for themselves.
+    /// The number of characters, other than `*`, in the narrowest pattern that matches the channel.
     var narrowness: Int
     var isMain: Bool
     var sounds: Bool
 
     static let last = Rank(narrowness: 0, isMain: false, sounds: false)
 
-    /// The lesser one comes first.
+    /// The rank that sorts first is the lesser one.
     static func < (left: Rank, right: Rank) -> Bool {
       if left.narrowness != right.narrowness { return left.narrowness > right.narrowness }
       if left.isMain != right.isMain { return left.isMain }
@@ -20,13 +20,13 @@ struct ChannelOrder {
     }
   }
 
-  /// All that the user wants, first to last.
+  /// All channels that the user wants, in the order in which they get a place.
   let ranked: [ChannelNames.Named]
   private let ranks: [ChannelID: Rank]
 
   subscript(id: ChannelID) -> Rank? { ranks[id] }
 
-  /// - Parameter offered: in the order of names.
+  /// - Parameter offered: the offered channels, sorted by name.
   init(_ offered: [ChannelNames.Named], _ wanted: [ReceivedText], _ sounded: Set<ChannelID>) {
     let patterns = wanted.map { ($0, $0.isExact ? Int.max : $0.name.count { $0 != "*" }) }
     var ranks: [ChannelID: Rank] = [:]
@@ -47,7 +47,7 @@ struct ChannelOrder {
   }
 }
 
-/// The order in which people expect names: 2 before 10.
+/// The order in which people expect names: "Drums 2" comes before "Drums 10".
 enum NaturalOrder {
   static func precedes(_ left: String, _ right: String) -> Bool {
     var left = Substring(left).utf8

@@ -4,56 +4,56 @@ import ControlSurface
 import JACKHost
 import LinkWire
 
-/// The channels of peers that are received. Each has a place: two ports of JACK, and a lane. Decides when the
-/// offered or the wanted channels change, and then looks through all that are offered: there may be a
-/// thousand.
+/// The peers' channels that tactus receives. Each has a place: two ports of JACK, and a lane. The choice is
+/// made again whenever the offered or the wanted channels change; it then looks at all offered channels,
+/// which may be a thousand.
 ///
-/// While a channel is there, its id decides: the place follows it through all names, and its ports keep
-/// theirs. When its peer comes back with new ids, the name decides. Peers choose their names and may change
-/// them at any rate, so a pattern gives a place only to a channel that has kept its name for a second, and at
-/// a limited pace.
+/// While a channel is offered, its place follows the channel's id, even if its name changes, and the place's
+/// ports keep their names. When the peer comes back with new ids, the place follows the name. Peers choose
+/// their names and may change them at any rate, so a pattern gives a place only to a channel that has kept
+/// its name for a second, and at a limited pace.
 struct ChannelPlaces {
   struct Place: Equatable {
-    /// PEER/CHANNEL when the place was made. Its ports are called so; no other place has this name.
+    /// PEER/CHANNEL when the place was made: the name of the place's ports. No other place has this name.
     let name: String
-    /// PEER/CHANNEL now.
+    /// PEER/CHANNEL as the peer names the channel now.
     var title: String
     /// The channel's id in its peer's current run; nil: the place waits for its channel.
     var channel: ChannelID?
     /// When `channel` was set; nil: never.
     var since: Micros?
-    /// The words of the user that chose the channel.
+    /// The option's text by which the user chose the channel.
     var words: ReceivedText?
-    /// When the channel went; nil: it is there.
+    /// When the peer stopped offering the channel; nil: it offers the channel now.
     var goneSince: Micros?
     /// The channel has been silent since it appeared and has no cable, so its audio is not requested.
     var isAsleep = false
   }
 
-  /// A channel must keep its name this long before a pattern gives it a place. A place keeps its channel this
-  /// long, and a place without channel and cable ends after this time.
+  /// The time for which a channel must keep its name before a pattern gives it a place; for which a place
+  /// keeps its channel at least; and after which a place without channel and cable ends.
   static let settlingTime = Micros(1_000_000)
-  /// A channel without a cable that is silent for this time falls asleep.
+  /// A channel that has no cable and is silent for this time falls asleep: tactus stops receiving it.
   static let wakefulness = Micros(5_000_000)
-  /// Limits for new places of patterns, and for new channels in them.
+  /// Limits how often a pattern makes a new place or gives a place another channel.
   static let changesPerSecond = 4.0
   static let changesAtOnce = Double(AudioChannelPorts.limit)
 
   private(set) var places: [Place] = []
-  /// How often `places` has changed.
+  /// A number that grows with each change of `places`.
   private(set) var changes = 0
   private(set) var offered: [ChannelNames.Named] = []
   private(set) var offeredNames: [String] = []
-  /// The channels that a pattern matches and that find no place, best first.
+  /// The channels that match a pattern but get no place, best first.
   private(set) var leftOut: [ChannelNames.Named] = []
-  /// When each of these names appeared.
+  /// For each offered name, when it appeared.
   private var offeredSince: [String: Micros] = [:]
   private var wanted: [ReceivedText] = []
-  /// The names in `wanted` that are no patterns.
+  /// The entries of `wanted` that are names and not patterns.
   private var exact: Set<String> = []
   /// The names of places that have a cable.
   private var cabled: Set<String> = []
-  /// Channels that have been heard since they appeared.
+  /// Channels that have sounded since they appeared.
   private var sounded: Set<ChannelID> = []
   private var pace: TokenBucket?
   /// The time at which a change that had to wait becomes possible.
@@ -74,8 +74,8 @@ struct ChannelPlaces {
     settle(at: now)
   }
 
-  /// - Parameter cabled: the names of all places that have a cable.
-  /// - Parameter sounding: channels that are heard now.
+  /// - Parameter cabled: the names of all places with a cable.
+  /// - Parameter sounding: the channels that sound now.
   mutating func note(cabled: Set<String>, sounding: Set<ChannelID>, at now: Micros) {
     let sounded = sounded.union(sounding)
     guard cabled != self.cabled || sounded != self.sounded else { return }
@@ -83,7 +83,7 @@ struct ChannelPlaces {
     settle(at: now)
   }
 
-  /// Settles again when a change that had to wait is due.
+  /// Chooses again when a change that had to wait is due.
   mutating func poll(at now: Micros) {
     if let due, now >= due { settle(at: now) }
   }
@@ -102,7 +102,7 @@ struct ChannelPlaces {
     for index in places.indices {
       let place = places[index]
       let words = wanted.filter { $0.matches(place.name) || $0.matches(place.title) }
-      // The name of one channel counts before a pattern.
+      // A text that names one channel wins over a pattern.
       places[index].words = words.first(where: \.isExact) ?? words.first
       places[index].isAsleep = isAsleep(place, at: now)
     }
@@ -113,7 +113,7 @@ struct ChannelPlaces {
     for index in places.indices {
       if let id = places[index].channel, let name = names[id] {
         places[index].goneSince = nil
-        // Each new title is written into JACK's metadata.
+        // Limit new titles: each is written into JACK's metadata.
         if name != places[index].title, mayChange(name, at: now), takeTurn(at: now) {
           places[index].title = name
         }
@@ -123,8 +123,8 @@ struct ChannelPlaces {
     }
   }
 
-  /// A place whose channel has gone takes the channel that has its name now: its peer has started again. It
-  /// takes it even from a younger place, if that one has no cable.
+  /// If a peer has started again, a place whose channel has gone takes the new channel of the same name. It
+  /// takes the channel even from a younger place, unless that place has a cable or its name is in `wanted`.
   private mutating func takeBackByName(at now: Micros) {
     let ids = Dictionary(offered.map { ($0.name, $0.id) }) { first, _ in first }
     for index in places.indices where places[index].goneSince != nil {
@@ -175,8 +175,8 @@ struct ChannelPlaces {
     places.removeAll { over.contains($0.name) }
   }
 
-  /// Gives the place another channel. Each costs a lane, whose memory is locked. Returns false if it must
-  /// wait.
+  /// Gives the place another channel. Each change costs a new lane, whose memory is locked. Returns false if
+  /// the change must wait.
   private mutating func change(_ index: Int, to id: ChannelID, at now: Micros) -> Bool {
     if let since = places[index].since, now - since < Self.settlingTime {
       wait(until: since + Self.settlingTime)
@@ -197,7 +197,7 @@ struct ChannelPlaces {
     }
     let order = ChannelOrder(offered, wanted, sounded)
     let held = Set(places.lazy.filter { $0.goneSince == nil }.compactMap(\.channel))
-    // A place that waits takes the channel of its name when its time has come.
+    // Such a place waits for the channel of its name, so the channel gets no second place.
     let awaited = Set(places.lazy.filter { $0.goneSince != nil }.flatMap { [$0.name, $0.title] })
     for channel in order.ranked where !held.contains(channel.id) && !awaited.contains(channel.name) {
       guard exact.contains(channel.name) || mayChange(channel.name, at: now) else { continue }
@@ -213,7 +213,7 @@ struct ChannelPlaces {
     }
   }
 
-  /// Whether the peer has kept this name for long enough, and another change is allowed now.
+  /// Whether the peer has kept this name for long enough, and the limit allows another change now.
   private mutating func mayChange(_ name: String, at now: Micros) -> Bool {
     guard let since = offeredSince[name] else { return true }
     guard now - since >= Self.settlingTime else {
@@ -239,9 +239,9 @@ struct ChannelPlaces {
 
   private mutating func wait(until time: Micros) { due = min(due ?? time, time) }
 
-  /// Ends a place for one more channel if all are taken: the one whose channel has been away the longest, or
-  /// a silent one without a cable that ranks lower. Cables of a place that ended are made again when it is
-  /// back. Returns false if there is none.
+  /// Makes room for one more channel if all places are taken. Ends the place whose channel has been away the
+  /// longest, otherwise a silent place without a cable that ranks lower than the new channel. When the ended
+  /// place is back, its cables are made again. Returns false if no place can end.
   private mutating func makeRoom(_ rank: ChannelOrder.Rank?, _ order: ChannelOrder? = nil) -> Bool {
     guard places.count >= AudioChannelPorts.limit else { return true }
     let gone = places.indices.filter { places[$0].goneSince != nil && !isNamed(places[$0]) }
@@ -253,7 +253,8 @@ struct ChannelPlaces {
       !isKept(places[index]) && places[index].channel.map { !sounded.contains($0) } ?? true
     }
     func rankOf(_ index: Int) -> ChannelOrder.Rank? { places[index].channel.flatMap { order?[$0] } }
-    // A name without a channel comes before all patterns. Of equals the last goes.
+    // A channel that the user named but no peer offers (no rank) comes before all patterns. Of equal places
+    // the last one ends.
     let lower = silent.reversed().filter { index in
       rank.map { (rankOf(index) ?? .last) > $0 } ?? true
     }

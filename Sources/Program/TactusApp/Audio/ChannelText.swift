@@ -7,12 +7,12 @@ import TactusChoices
 /// A channel to send, as `--send` describes it: its name, and where its sound comes from.
 struct SentText: Equatable {
   let name: String
-  /// Full names of JACK ports; one for mono; none: the user connects the inputs.
+  /// Full names of JACK ports; a single one makes the channel mono; none: the user connects the inputs.
   let ports: [String]
   let isMono: Bool
 
-  /// "Drums", "Vocals=mono", "Bass=ardour:Bass/audio_out 1", "Drums=ardour:Drums/audio_out
-  /// 1,ardour:Drums/audio_out 2"
+  /// A text such as "Drums", "Vocals=mono", "Bass=ardour:Bass/audio_out 1" or "Drums=ardour:Drums/audio_out
+  /// 1,ardour:Drums/audio_out 2".
   init?(_ text: String) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard let name = parts.first, (1...64).contains(name.utf8.count), text.isPrintable,
@@ -44,12 +44,12 @@ struct ReceivedText: Equatable {
   /// nil: the delay of `--link-audio-delay`.
   let delay: AudioDelay?
 
-  /// "Studio/Drums", "Studio/*", "Studio/Drums=1bar"
+  /// A text such as "Studio/Drums", "Studio/*" or "Studio/Drums=1bar".
   init?(_ text: String) {
     guard text.isPrintable, (3...AudioChannelText.longest).contains(text.utf8.count) else { return nil }
     self.text = text
-    // A channel's name may itself contain "=". What follows the last one is a delay if it parses as one. If
-    // it only looks like a delay, the text is refused; otherwise it belongs to the name.
+    // A channel's name may itself contain "=". The text after the last "=" is the delay if it parses as a
+    // delay. If it only looks like a delay, the whole text is refused; otherwise it belongs to the name.
     let parts = text.split(separator: "=", omittingEmptySubsequences: false)
     let last = parts.count > 1 ? parts[parts.count - 1] : ""
     delay = try? AudioDelay([.text(String(last))])
@@ -59,7 +59,7 @@ struct ReceivedText: Equatable {
     guard name.contains("/") else { return nil }
   }
 
-  /// Whether the text names exactly one channel, which need not be offered now.
+  /// Whether the text names a single channel, which no peer need offer now.
   var isExact: Bool { !name.contains("*") }
 
   func matches(_ channel: String) -> Bool { NamePattern(name).matches(channel) }
@@ -98,7 +98,7 @@ extension SurfaceState {
 }
 
 extension String {
-  /// The text itself if it is free, otherwise with the separator and the first free number from 2 on.
+  /// This text if it is free, otherwise with the separator and the first free number from 2 on.
   func unique(before separator: String, isTaken: (String) -> Bool) -> String {
     var (free, number) = (self, 1)
     while isTaken(free) {
@@ -108,8 +108,8 @@ extension String {
     return free
   }
 
-  /// The text as part of a port's name: those are short, a colon ends the client's name, and some programs
-  /// take a slash for a folder.
+  /// The text as part of a port's name. A port's name is short, a colon ends the client's name in it, and
+  /// some programs take a slash for a folder.
   var forPort: String {
     var text = ""
     for character in self {
@@ -141,8 +141,8 @@ extension Configuration {
 }
 
 extension AudioDelay {
-  /// Seconds of audio that a lane must hold for this delay: more than it takes at the present tempo, which
-  /// may change.
+  /// Seconds of audio that a lane must hold for this delay. They exceed what the delay takes at the present
+  /// tempo, because the tempo may change.
   func room(_ state: SurfaceState) -> Double {
     let beat = Double(state.tempo.clamped.microsPerBeat) / 1e6
     let seconds =

@@ -22,7 +22,7 @@ final class ReceivedChannels {
     let sink: LinkAudio.Sink
   }
 
-  /// A received channel's place, and what plays in it.
+  /// A received channel's place, with its lane and its source.
   fileprivate struct Taken {
     var place: ChannelPlaces.Place
     var name: String { place.title }
@@ -36,10 +36,10 @@ final class ReceivedChannels {
   }
 
   private let link: Link
-  /// Our name in the session while the user has chosen none.
+  /// The name of this peer in the session while the user has chosen none.
   private let ownName: String
   private var chosenName = ChosenName()
-  /// Made when it is wanted for the first time.
+  /// Link Audio; nil until the user first wants it.
   private var audio: LinkAudio?
   private let offers = Offers()
   private var names = ChannelNames()
@@ -51,14 +51,14 @@ final class ReceivedChannels {
   private var sent: [Sent] = []
   private var taken: [Taken] = []
   private var ears = ChannelEars()
-  /// The ports are those of `sent` and `taken`.
+  /// Whether the JACK ports match `sent` and `taken`.
   private var isCarried = false
   private var carried: [Carried] = []
   /// The name of the place that each receiving port belongs to.
   private var placeOfPort: [String: String] = [:]
   private var nextLook = Micros.zero
   private(set) var shown = ShownAudio()
-  /// The connections that our inputs should have.
+  /// The connections that the input ports of sent channels should have.
   private(set) var connections: [StandingConnection] = []
 
   private static let lookPeriod = Micros(500_000)
@@ -90,7 +90,7 @@ final class ReceivedChannels {
     return carry(on: host)
   }
 
-  /// The state of all channels and lines about them, twice a second; nil: not due yet, or Link Audio was
+  /// The state of all channels and the lines about them, twice a second. nil: not due yet, or Link Audio was
   /// never on.
   func figures(at now: Micros) -> (shown: ShownAudio, news: [String])? {
     guard now >= nextLook, let audio else { return nil }
@@ -137,8 +137,8 @@ final class ReceivedChannels {
     else { return }
     (placesSeen, isCarried) = (places.changes, false)
     let before = Dictionary(uniqueKeysWithValues: taken.map { ($0.place.name, $0) })
-    // Release the old sources last: if another place takes the same channel now, its peer must not get a stop
-    // meanwhile.
+    // Release the old sources last. Otherwise, if another place takes the same channel now, its peer would
+    // get a stop in between.
     defer { withExtendedLifetime(before) {} }
     taken = places.places.map { place in
       var one = before[place.name] ?? Taken(place: place)
@@ -157,7 +157,7 @@ final class ReceivedChannels {
     }
   }
 
-  /// Which places have a cable, and which channels sound.
+  /// Notes which places have a cable, and which channels sound.
   private func noteUse(of host: JACKHost, _ audio: LinkAudio, at now: Micros) {
     let cabled = Set(host.connections.compactMap { placeOfPort[$0.port] })
     var sounding = Set(taken.filter(\.sounds).compactMap(\.channel))
@@ -199,7 +199,7 @@ final class ReceivedChannels {
   }
 
   private final class Offers: Sendable {
-    /// The whole list of channels, if it changed since `takeNews`.
+    /// The whole list of offered channels, if it changed since the last `takeNews`.
     let news = Mutex([AudioChannel]?.none)
     let audio = Mutex(LinkAudio?.none)
 

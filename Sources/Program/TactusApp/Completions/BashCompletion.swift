@@ -2,7 +2,8 @@
 
 /// The script for bash, which does not need the functions of the bash-completion package.
 ///
-/// Readline splits words at `=` and at colons, as in `--lead=ho` and `system:playback_1`.
+/// Readline splits words at `=` and at colons, as in `--lead=ho` and `system:playback_1`, so the script looks
+/// back over the pieces for the option.
 enum BashCompletion {
   static func text(of program: CommandOutline = .program) -> String {
     let all = [program] + CommandOutline.commands
@@ -42,7 +43,7 @@ enum BashCompletion {
       """
   }
 
-  /// Cases for the values of options, and for names behind a word.
+  /// The branches of the script's `case` that complete the values of options, and the names after an operand.
   private static func values(_ all: [CommandOutline]) -> String {
     all.flatMap { command in
       let names = command.namesAfter.map { names in
@@ -68,7 +69,7 @@ enum BashCompletion {
     }
   }
 
-  /// Cases for commands, options and operands.
+  /// The branches of the script's `case` that complete commands, options and operands.
   private static func names(_ all: [CommandOutline]) -> String {
     all.map { command in
       let name = command.name ?? ""

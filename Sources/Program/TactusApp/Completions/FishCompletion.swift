@@ -32,8 +32,8 @@ enum FishCompletion {
     var line = "complete -c tactus -n \(condition) -l \(option.long)"
     if let short = option.short { line += " -s \(short)" }
     if let takes = option.takes {
-      // -x means "no files", so an option that takes a file gets -r. Without either, fish offers words only
-      // after `--name=`.
+      // In fish, -x means "no files", so an option that takes a file gets -r. Without -x or -r, fish offers
+      // words only after `--name=`.
       if takes.bare == nil { line += takes.allowed.kind == .file ? " -r" : " -x" }
       line += arguments(takes.allowed)
     }

@@ -13,7 +13,7 @@ enum JACKExamination {
     }
   }
 
-  /// `startFile`: the file with the line that would start a server.
+  /// `startFile`: the file with the command line that starts a JACK server.
   static func judge(_ failure: JACKError, pipeWireRuns: Bool, startFile: String? = nil) -> Finding {
     switch failure {
     case .noServer where pipeWireRuns, .notStarted where pipeWireRuns:

@@ -11,7 +11,7 @@ enum NetworkExamination {
     enum Outcome: Equatable {
       case heard
       case notSent(errno: Int32)
-      /// The datagram left, and did not come in again: a firewall blocks it.
+      /// The datagram left but did not come back in: a firewall blocks it.
       case notHeard
       case noSocket(errno: Int32)
     }
@@ -22,7 +22,7 @@ enum NetworkExamination {
     var hasMulticast = true
     var isWireless = false
     var outcome: Outcome
-    /// Other peers that were heard meanwhile, without the tactus that runs here.
+    /// Peers heard during the examination, without the tactus that runs here.
     var peers: [String] = []
   }
 
@@ -31,7 +31,7 @@ enum NetworkExamination {
   /// Long enough to hear two announcements of every peer.
   private static let listeningTime = Duration.milliseconds(600)
 
-  /// - Parameter own: the ports of the tactus that runs here, which does not count as a peer.
+  /// - Parameter own: the ports of the tactus that runs here, so that it does not count as a peer.
   static func interfaces(own: Set<UInt16>) -> [Interface] {
     let running = (LinkAddresses.Interface.up() ?? []).filter(\.isRunning)
     let all = running.flatMap { found in found.addresses.filter { !$0.isIPv6 }.map { (found, $0) } }
@@ -68,7 +68,7 @@ enum NetworkExamination {
     return interface
   }
 
-  /// Returns nil, or the error number of the call that failed.
+  /// Prepares the socket. Returns nil, or the error number of the system call that failed.
   private static func prepare(_ descriptor: Int32, address: UInt32) -> Int32? {
     setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
     // Receive only datagrams that come to the group on this interface.
@@ -172,7 +172,7 @@ enum NetworkExamination {
     }
   }
 
-  /// 192.168.7.0/24 for 192.168.7.20: most home networks have this size.
+  /// The network of an address, 192.168.7.0/24 for 192.168.7.20: most home networks have this size.
   private static func network(of address: String) -> String {
     address.hasPrefix("127.")
       ? "127.0.0.0/8" : address.split(separator: ".").dropLast().joined(separator: ".") + ".0/24"

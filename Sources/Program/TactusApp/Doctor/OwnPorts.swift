@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Finds the UDP ports of a program of this user in /proc: it sends its datagrams to Link's group from one of
-/// them.
+/// Finds the UDP ports of a program of this user in /proc. From one of these ports the program sends its
+/// datagrams to Link's group.
 enum OwnPorts {
   struct Socket: Equatable {
     var port: UInt16
@@ -12,7 +12,7 @@ enum OwnPorts {
 
   private static let longest = 1 << 20
 
-  /// All UDP ports of the program that has `port`; none if no program has it, or another user's.
+  /// All UDP ports of the program that has `port`; none if no program of this user has `port`.
   static func ofProgram(at port: Int) -> Set<UInt16> {
     let all = ["/proc/net/udp", "/proc/net/udp6"].flatMap {
       sockets((try? WholeFile.read($0, limit: longest)) ?? [])
@@ -27,6 +27,7 @@ enum OwnPorts {
     return []
   }
 
+  /// Parses lines such as
   /// `  12: 0100007F:5149 00000000:0000 07 00000000:00000000 00:00000000 00000000  1000        0 26482 2 ...`
   static func sockets(_ table: [UInt8]) -> [Socket] {
     String(decoding: table, as: UTF8.self).split(separator: "\n").compactMap { line in

@@ -5,7 +5,7 @@ import LinkAddresses
 import LinkSystem
 import TactusOSC
 
-/// Whether the page answers: the doctor fetches it once, as a browser on this machine does.
+/// Checks whether the page answers: the doctor fetches the page once, as a browser on this machine does.
 enum PageExamination {
   /// The limit for the whole request: the page's thread may be busy with other browsers.
   private static let requestTimeout = Duration.seconds(3)

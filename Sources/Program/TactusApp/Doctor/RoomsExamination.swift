@@ -4,12 +4,13 @@ import LinkAddresses
 import LinkSystem
 import TactusOSC
 
-/// Examines the links to other rooms by what the running tactus reports: is the other room there, how long
-/// does a round trip take, how much is lost, how far apart can the beats be, which key is used, and does a
-/// router translate addresses.
+/// Examines the links to other rooms by what the running tactus reports: whether the other room is there, the
+/// round trip time, the loss, how far apart the beats can be, the key in use, and whether a router translates
+/// addresses.
 enum RoomsExamination {
   private static let topic = "Other rooms"
-  /// Percent and milliseconds. A worse link still works, but a tempo or a start may take a second.
+  /// Limits for a warning, in percent and milliseconds. A worse link still works, but a tempo or a start may
+  /// take a second to arrive.
   private static let muchLoss = 10.0
   private static let muchTime = 500.0
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 
-/// The text of `--help`, made from the options: sections, spellings in a column, help wrapped beside them.
+/// The text of `--help`, made from the options: sections, with the spellings in one column and the help
+/// wrapped beside them.
 struct HelpText {
   let options: [any OptionOutline]
   let width = 80
@@ -28,14 +29,14 @@ struct HelpText {
     return words.isEmpty ? option.help : "\(option.help) Also with a word: \(words.inWords)."
   }
 
-  /// `-n, --name=NAME`
+  /// The option's spelling in the help, such as `-n, --name=NAME`.
   func spelling(of option: any OptionOutline) -> String {
     let value = option.takes.map { $0.bare == nil ? "=\($0.placeholder)" : "[=\($0.placeholder)]" } ?? ""
     return (option.short.map { "-\($0), " } ?? "    ") + "--" + option.long + value
   }
 }
 
-/// The command line of the program or of one of its commands, for help, man page and completions.
+/// The outline of the program's command line or of one command's, for help, man page and completions.
 struct CommandOutline: Sendable {
   /// nil: the program itself.
   var name: String?

@@ -4,13 +4,14 @@ import TactusChoices
 
 /// One option: its spelling, its value, the setting that it changes, and its help.
 ///
-/// Parser, help, man page, completions and configuration files all read the same list of these, so none of
-/// them can miss an option. Generic over the settings: every subcommand has options of its own.
+/// Parser, help, man page, completions and configuration files all read one list of options, so none of them
+/// can miss one. The type is generic over the settings because every subcommand has options of its own.
 struct Option<Settings>: Sendable {
   /// Whether a changed key takes effect when tactus reads a configuration file again.
   enum Reach {
     case now
-    /// Takes effect at the next start: what is open already stays open, and a session keeps its tempo.
+    /// The key takes effect at the next start: open ports and servers stay open, and a session keeps its
+    /// tempo.
     case start
     /// Exists only on the command line, not as a key of a file.
     case typed
@@ -38,7 +39,7 @@ struct Option<Settings>: Sendable {
     self.help = help
   }
 
-  /// The effect of `--no-NAME`; nil: there is no such form.
+  /// The effect of `--no-NAME`; nil: the option has no such form.
   var off: (@Sendable (inout Settings) -> Void)? {
     switch form {
     case .flag(let place): { $0[keyPath: place] = false }
@@ -58,7 +59,7 @@ struct Option<Settings>: Sendable {
   }
 }
 
-/// The part of an option that the man page and the completions need, whatever settings it changes.
+/// The part of an option that man page and completions need, whatever settings the option changes.
 protocol OptionOutline: Sendable {
   var long: String { get }
   var short: Character? { get }
@@ -70,8 +71,8 @@ protocol OptionOutline: Sendable {
 }
 
 extension OptionOutline {
-  /// Choices of words in the flag's section whose names begin with the flag's, and the words that no other of
-  /// them has.
+  /// For a flag such as `--click`: the options of its section whose names begin with the flag's name and that
+  /// choose among words. Each comes with its words, without those that another of these options has, too.
   func wordChoices(among options: [any OptionOutline]) -> [(option: String, words: [String])] {
     guard takes == nil else { return [] }
     let found = options.filter {
@@ -90,11 +91,11 @@ extension Option: OptionOutline {
 }
 
 enum OptionForm<Settings>: Sendable {
-  /// `--wait`, and `--no-wait` to take it back.
+  /// A flag such as `--wait`, which `--no-wait` switches off.
   case flag(WritableKeyPath<Settings, Bool> & Sendable)
-  /// `--name NAME`, `--name=NAME`, `-nNAME`, `-n NAME`.
+  /// An option with a value: `--name NAME`, `--name=NAME`, `-nNAME`, `-n NAME`.
   case value(OptionValue<Settings>)
-  /// `--help`: nothing after it is read.
+  /// An option such as `--help`, which prints an answer: later arguments are not read.
   case answer(@Sendable (inout Settings) -> Void)
 
   static func value<T: OptionValueType>(
@@ -109,35 +110,35 @@ enum OptionForm<Settings>: Sendable {
   }
 }
 
-/// The value of an option, as a command line has it.
+/// How the value of an option is written on a command line.
 struct ValueSpec: Sendable {
   let placeholder: String
   let allowed: ValueRule
-  /// The value that holds if none is given. In a command that takes operands, a value then counts only if it
-  /// is attached: `--osc[=PORT]`. If the value can be `off`, `--no-osc` means that.
+  /// The value of an option that is given without one. In a command that takes operands, a value counts only
+  /// if it is attached: `--osc[=PORT]`. If the value can be `off`, `--no-osc` means `off`.
   var bare: String?
-  /// Whether the option may be given several times; the values add up.
+  /// Whether the option may be given several times; each time adds a value.
   var repeats = false
 }
 
-/// The value of an option: what is allowed, how it is stored, and how it is read back.
+/// The value of an option: which texts are allowed, and how the value is stored and read back.
 struct OptionValue<Settings>: Sendable {
   let takes: ValueSpec
-  /// Stores a text that was found to be allowed.
+  /// Stores a text that is allowed.
   let store: @Sendable (inout Settings, String) -> Void
-  /// The texts that lead to the present value; none, if none was chosen.
+  /// The texts that would set the present value again; empty: the user chose none.
   let read: @Sendable (Settings) -> [String]
   let copy: @Sendable (_ from: Settings, _ to: inout Settings) -> Void
-  /// Removes all values of an option that repeats.
+  /// Removes all values of an option that can be repeated.
   var clear: @Sendable (inout Settings) -> Void = { _ in }
 }
 
 /// A type that an option's value can have.
 protocol OptionValueType: Sendable {
   static var repeats: Bool { get }
-  /// The texts that lead to this value.
+  /// The texts that would set this value again.
   var texts: [String] { get }
-  /// Sets the value from a text that is allowed; a list gets one more element.
+  /// Sets the value from an allowed text; a list gets one more element.
   mutating func parse(_ text: String)
   mutating func clear()
 }
@@ -179,7 +180,7 @@ extension [String]: OptionValueType {
   mutating func clear() { self = [] }
 }
 
-// A choice as an option and as a key of the files.
+// A row's choice as an option of the command line and a key of the files.
 extension Option<Configuration> {
   init(_ choice: Choice) {
     self.init(
@@ -217,7 +218,7 @@ extension Choice {
     }
   }
 
-  /// The choice's words, its range and its default.
+  /// The choice's description, its range and its default.
   fileprivate var help: String {
     let standard = read(Settings())
     var notes: [String] = []

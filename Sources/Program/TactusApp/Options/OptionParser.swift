@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 
-/// Reads a command line by GNU's rules: long options with `=` or a space, bundles of short ones, values
-/// attached or apart, options after operands, `--` before operands that look like options. A negative number
+/// Reads a command line by GNU's rules. Long options have `=` or a space before the value, short options can
+/// be bundled, and options may follow operands. After `--`, operands may look like options. A negative number
 /// is an operand.
 ///
-/// Abbreviations are refused: a script that says `--wai` could break with the next new option. The error
-/// names the whole option.
+/// Abbreviations are refused: a script that says `--wai` would break when a new option begins with the same
+/// letters. The error names the whole option.
 struct OptionParser<Settings> {
   let options: [Option<Settings>]
   /// Whether words that are no options are operands. If so, an option whose value may be left out never takes
   /// the next word.
   private let takesOperands: Bool
-  /// Repeating options that were already given. The first value replaces the list of a file, further values
-  /// are added.
+  /// The repeatable options that this command line has given so far. An option's first value replaces the
+  /// list from the file; further values are added.
   private var lists: Set<String> = []
   /// Whether `--help` or a similar option was among the arguments.
   private(set) var isAnswered = false
@@ -23,7 +23,7 @@ struct OptionParser<Settings> {
     self.takesOperands = takesOperands
   }
 
-  /// Sets what the arguments say and returns the operands.
+  /// Stores the values of all options in `settings`, and returns the operands.
   func parse(_ arguments: some Sequence<String>, into settings: inout Settings) throws(UserError) -> [String]
   {
     var reading = self
@@ -50,12 +50,13 @@ struct OptionParser<Settings> {
     return operands
   }
 
-  /// No option has a digit as its letter, and "-inf" is a bundle of letters.
+  /// An argument that begins with "-" and is a number: no short option is a digit. "-inf" is a bundle of
+  /// letters.
   private static func isNumber(_ argument: String) -> Bool {
     argument.dropFirst().first.map { "0123456789.".contains($0) } == true && Double(argument) != nil
   }
 
-  /// `--long`, `--long=value`, `--no-long`.
+  /// Parses `--long`, `--long=value` or `--no-long`.
   private mutating func parseLong(
     _ argument: String, _ rest: inout ArraySlice<String>, _ settings: inout Settings
   ) throws(UserError) {
@@ -74,14 +75,14 @@ struct OptionParser<Settings> {
     throw UserError("unknown option \"--\(name.shortened)\"" + hint(for: name), .mistyped)
   }
 
-  /// `-a`, `-ab`, `-n NAME`, `-nNAME`, `-anNAME`.
+  /// Parses `-a`, `-ab`, `-n NAME`, `-nNAME` or `-anNAME`.
   private mutating func parseBundle(
     _ argument: String, _ rest: inout ArraySlice<String>, _ settings: inout Settings
   ) throws(UserError) {
     var letters = argument.dropFirst()
     while !isAnswered, let letter = letters.popFirst() {
       guard let option = options.first(where: { $0.short == letter }) else {
-        // "-name" is more often a long option that lacks a dash than a bundle of short ones.
+        // "-name" is more often a long option with one dash too few than a bundle of short options.
         let whole = String(argument.dropFirst())
         let known = options.contains { $0.long == whole }
         throw UserError(
@@ -127,7 +128,7 @@ struct OptionParser<Settings> {
     }
   }
 
-  /// Whether the argument can only belong to the option before it.
+  /// Whether the argument can only be a value of the option before it, because the command takes no operands.
   private func isWord(_ argument: String?) -> Bool {
     guard !takesOperands, let argument else { return false }
     return !argument.hasPrefix("-")
@@ -141,8 +142,8 @@ struct OptionParser<Settings> {
 
   private static var switches: [String] { ["on", "off"] }
 
-  /// The choice that belongs to the flag and has this word: `--click rolling` means `--click
-  /// --click-when=rolling`, `--pulse 24` means the rate.
+  /// The choice of the flag that has this word: `--click rolling` means `--click --click-when=rolling`, and
+  /// in `--pulse 24` the number means the rate.
   private func choice(of word: String, beside option: Option<Settings>) -> OptionValue<Settings>? {
     let name = option.wordChoices(among: options).first { $0.words.contains(word) }?.option
     guard let other = options.first(where: { $0.long == name }), case .value(let value) = other.form else {

@@ -9,25 +9,25 @@ import TactusJSON5
 import TactusOSC
 import TerminalView
 
-/// The texts that are allowed for a value, and words for them.
+/// Which texts are allowed for a value, and the words that describe them.
 struct ValueRule: Sendable {
   /// Decides how a file writes the value, and what a shell completes.
   enum Kind {
     case text, number, whole, file
     /// A word of the list; a number or a word of the list; a number or any text.
     case word, numberOrWord, numberOrText
-    /// Two JACK ports.
+    /// A connection of two JACK ports, as text.
     case connection
   }
 
-  /// "a number from 20 to 999"
+  /// What is allowed, in words, such as "a number from 20 to 999".
   let words: String
   let kind: Kind
   /// The words to choose from, if any.
   let list: [String]
-  /// Why a text is not allowed; nil: it is; empty: `words` say it all.
+  /// Why a text is not allowed. nil: it is allowed. Empty: `words` say all that there is to say.
   let judge: @Sendable (String) -> String?
-  /// Why a text is not allowed beside the others of its list; nil: it is.
+  /// Why a text may not join the others of its list; nil: it may.
   private(set) var objectionBeside: @Sendable (_ text: String, _ others: [String]) -> String? = { _, _ in nil
   }
 
@@ -70,7 +70,7 @@ struct ValueRule: Sendable {
     }
   }
 
-  /// Allows at most `limit` texts in a list, each with another name. A text without a name (nil) is never a
+  /// A list with at most `limit` texts whose names are all different. A text without a name (nil) is never a
   /// duplicate.
   func listed(atMost limit: Int, name: @escaping @Sendable (String) -> String? = { _ in nil }) -> ValueRule {
     var listed = self
@@ -82,15 +82,14 @@ struct ValueRule: Sendable {
     return listed
   }
 
-  /// Why a typed text is not allowed; nil: it is.
+  /// Why a text on the command line is not allowed; nil: it is allowed.
   func objection(to text: String) -> String? {
     isNumber && !Parameter.isPlain(text) ? "" : judge(text)
   }
 
   var isNumber: Bool { kind == .number || kind == .whole }
 
-  /// The text to store: a path becomes absolute. `document`: the file that contains it; nil: a command line
-  /// does.
+  /// The text to store; a path becomes absolute. `document`: the file with the text; nil: a command line.
   func kept(_ text: String, in document: String? = nil) -> String {
     kind == .file && !list.contains(text) ? Places.absolute(text, beside: document) : text
   }
@@ -109,7 +108,7 @@ extension ValueRule {
   }
 
   static let file = ValueRule("the path of a file", .file, accepts: isPath)
-  /// A path, or the word for none.
+  /// The path of a file, or the word `none`.
   static let keyFile = ValueRule("the path of a file, or none", .file, list: ["none"], accepts: isPath)
 
   private static func isPath(_ text: String) -> Bool {
@@ -166,9 +165,9 @@ extension ValueRule {
   }
 }
 
-// In a file, a number is a number and not its digits in quotes.
+// Values in files: there a number is a JSON5 number, not a string of digits.
 extension ValueRule {
-  /// The text that a command line would have for this value of a file; nil: it is not allowed.
+  /// The command line's text for a value that stands in a file; nil: the value is not allowed.
   func text(from value: JSON5) -> String? {
     let text: String?
     switch value {
@@ -187,7 +186,7 @@ extension ValueRule {
     return text.flatMap { judge($0) == nil ? $0 : nil }
   }
 
-  /// The value that a file would have for this text of a command line.
+  /// The value in a file for a command line's text.
   func value(of text: String) -> JSON5 {
     switch kind {
     case .number, .whole: Double(text).map { .number($0, written: text) } ?? .null
@@ -200,7 +199,8 @@ extension ValueRule {
 extension MIDIEventName {
   private static let names = ["note", "cc", "jog", "program", "bend", "start", "continue", "stop", "mmc"]
 
-  /// Names the event that a text with a wrong letter or two means; nil: that is not clear.
+  /// If the text is an event with a wrong letter or two, names the event that is probably meant; nil: none is
+  /// close enough.
   fileprivate static func objection(to text: Substring) -> String? {
     var words = text.lowercased().split { $0 == " " }.map(String.init)
     guard let first = words.first, let name = first.nearest(among: names) else { return nil }
@@ -221,14 +221,14 @@ extension MIDIEventName {
 }
 
 extension [String] {
-  /// "link, host or auto"
+  /// The words as one phrase, such as "link, host or auto".
   var inWords: String {
     count < 2 ? joined() : dropLast().joined(separator: ", ") + " or " + self[count - 1]
   }
 }
 
 extension StandingConnection {
-  /// `click_1=system:playback_1`, `tactus:clock=system:midi_playback_*`
+  /// Parses `click_1=system:playback_1` or `tactus:clock=system:midi_playback_*`.
   init?(_ text: String) {
     let parts = text.split(separator: "=", omittingEmptySubsequences: false)
     guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.count <= 320 }),
@@ -238,10 +238,10 @@ extension StandingConnection {
   }
 }
 
-/// An address as written in an option; its interface may appear later.
+/// An address as written in an option. Its network interface may appear only later.
 private struct WrittenAddress {
   let address: Address
-  /// The interface, if it does not exist now.
+  /// The name of the interface, if no interface has that name now.
   var interface: String?
 
   init?(_ text: String) {
@@ -250,7 +250,7 @@ private struct WrittenAddress {
       return
     }
     let parts = text.split(separator: "%", omittingEmptySubsequences: false)
-    // Linux: at most 15 bytes, without slash or space.
+    // On Linux an interface's name has at most 15 bytes, without slash or space.
     guard parts.count == 2, let bare = Address(parts[0]), bare.isIPv6LinkLocal,
       (1...15).contains(parts[1].utf8.count),
       parts[1].utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }),
@@ -267,7 +267,8 @@ private struct WrittenAddress {
 }
 
 extension SurfaceSettings {
-  /// Parses an address. A missing interface gets a substitute number, which `awaited` keeps with its name.
+  /// Parses an address. If its interface does not exist yet, the address gets a substitute number, and
+  /// `awaited` remembers the number with the interface's name.
   mutating func address(_ text: String) -> Address? {
     guard let written = WrittenAddress(text) else { return nil }
     guard let name = written.interface else { return written.address }
@@ -279,7 +280,7 @@ extension SurfaceSettings {
 }
 
 extension ValueRule {
-  /// An address to listen at.
+  /// An address of this machine to listen at.
   static let address = ValueRule(
     "an address such as 192.168.7.2 or ::1",
     judge: { text in
@@ -287,7 +288,7 @@ extension ValueRule {
       return written.objection ?? (written.address.isOfMany ? "it is no address of one machine" : nil)
     })
 
-  /// An address and a port to send to.
+  /// The address and port of a receiver.
   static let endpoint = ValueRule(
     "an address and a port such as 192.168.7.20:9000",
     judge: { text in

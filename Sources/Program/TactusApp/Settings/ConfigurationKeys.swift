@@ -3,11 +3,11 @@ import ControlSurface
 import TactusJSON5
 import TactusOSC
 
-/// The options as the keys of a file: the long names, with values in JSON5.
+/// The options as keys of a JSON5 file: a key is the option's long name.
 ///
-/// Parsing is strict, because a typing error would otherwise show only on stage: an unknown key, a wrong type
-/// or a number out of range is refused with the line and what is allowed. null means the same as a missing
-/// key.
+/// Parsing is strict, because a typing error would otherwise show only on stage. An unknown key, a wrong type
+/// or a number out of range is refused; the complaint names the line and what is allowed. The value null
+/// means the same as a missing key.
 struct ConfigurationKeys<Settings> {
   let options: [Option<Settings>]
 
@@ -17,7 +17,8 @@ struct ConfigurationKeys<Settings> {
     }
   }
 
-  /// Applies a document; `path` is its name in complaints. Reports all mistakes at once, a line each.
+  /// Applies a document. `path` is the document's name in complaints. Reports all mistakes at once, each on a
+  /// line.
   func apply(
     _ document: JSON5.Element, of path: String, to settings: inout Settings
   ) throws(UserError) {
@@ -111,7 +112,7 @@ struct ConfigurationKeys<Settings> {
     }
   }
 
-  /// The keys and values that lead to these settings.
+  /// The keys and values that would lead to these settings.
   func values(of settings: Settings) -> [(key: String, value: JSON5)] {
     options.map { ($0.long, value(of: $0, in: settings)) }
   }
@@ -128,7 +129,7 @@ struct ConfigurationKeys<Settings> {
 }
 
 extension String {
-  /// Text from outside, cut to fit into a line, without characters that a terminal obeys.
+  /// Text from outside, cut to fit into a line, without the control characters that a terminal would obey.
   var shortened: String { printable(self, limit: 60) }
 }
 
@@ -136,7 +137,7 @@ extension String {
 enum ConfigurationFile {
   static let keys = ConfigurationKeys(Configuration.options)
 
-  /// - Parameter orPipe: whether `path` may be a pipe, as a typed path may.
+  /// - Parameter orPipe: whether `path` may be a pipe; a path on the command line may be one.
   static func read(
     _ path: String, orPipe: Bool = false, into configuration: inout Configuration
   ) throws(UserError) {
@@ -150,8 +151,8 @@ enum ConfigurationFile {
     try keys.apply(JSON5.document(bytes, from: path), of: path, to: &configuration)
   }
 
-  /// A configuration file with every key, its help and its value: for `tactus config --print-default` and for
-  /// a session's folder.
+  /// A configuration file with every key, the key's help and its value: for `tactus config --print-default`
+  /// and for the folder of a session.
   static func text(of configuration: Configuration, heading: String) -> String {
     var text = comment(heading, margin: "") + "{\n"
     for (section, members) in Section.groups(keys.options, by: \.section) {
@@ -180,7 +181,7 @@ enum ConfigurationFile {
 }
 
 extension JSON5 {
-  /// Parses a file. An empty one means the same as `{}`.
+  /// Parses a file. An empty file means the same as `{}`.
   static func document(_ bytes: [UInt8], from path: String) throws(UserError) -> Element {
     do throws(Fault) {
       return try readIfAny(bytes) ?? Element(value: .object([]), line: 1)

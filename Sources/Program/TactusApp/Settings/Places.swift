@@ -3,13 +3,13 @@ import Glibc
 
 /// The paths of the user's two files: the configuration, and the state that tactus remembers.
 ///
-/// The XDG base directory rules give them; a session manager's session has a folder of its own.
+/// The paths follow the XDG base directory rules; a session manager's session has a folder of its own.
 struct Places: Equatable, Sendable {
-  /// nil: there is no place for one.
+  /// The path of the configuration; nil: there is no place for a configuration.
   var configuration: String?
-  /// nil: nothing is remembered.
+  /// The path of the state file; nil: nothing is remembered.
   var state: String?
-  /// The administrator's configurations, read if the user has none.
+  /// The administrator's configurations; the first that exists is read if the user has none.
   var defaults: [String] = []
 
   init(configuration: String?, state: String?) {
@@ -21,7 +21,7 @@ struct Places: Equatable, Sendable {
     self.init(configuration: folder + "/config.json5", state: folder + "/state.json5")
   }
 
-  /// A variable that is empty or no absolute path counts as not set.
+  /// A variable that is empty or no absolute path is treated as if it were not set.
   init(environment: (String) -> String?) {
     func directory(_ name: String, _ rest: String) -> String? {
       if let path = environment(name), path.hasPrefix("/") { return path }
@@ -36,8 +36,8 @@ struct Places: Equatable, Sendable {
 
   static var ofThisUser: Places { Places { name in Environment.text(name) } }
 
-  /// The absolute path. A relative one starts at the folder of `document`, if that is a file, otherwise at
-  /// the folder in which tactus was started: it then comes from a command line or a pipe.
+  /// The absolute path. A relative path starts at the folder of `document`, the file in which it stands. A
+  /// relative path from a command line or a pipe (nil) starts at the folder in which tactus was started.
   static func absolute(_ path: String, beside document: String? = nil) -> String {
     guard !path.hasPrefix("/") else { return path }
     var status = stat()
@@ -51,8 +51,8 @@ struct Places: Equatable, Sendable {
     return String(cString: folder) + "/" + path
   }
 
-  /// The first configuration that exists, whatever it is: if it is a broken link, the next one is not read.
-  /// nil: none.
+  /// The first configuration that exists. A broken link counts as existing: the configuration after it is not
+  /// read. nil: none exists.
   var presentConfiguration: String? {
     ([configuration].compactMap(\.self) + defaults).first { path in
       var found = stat()
@@ -62,7 +62,8 @@ struct Places: Equatable, Sendable {
 }
 
 extension String {
-  /// The text with µs for each "us" behind a number, if the terminal can show it. OSC's own texts are ASCII.
+  /// The text with "µs" for each "us" that follows a number, if the terminal can show it. OSC's own texts are
+  /// ASCII.
   func withMicros(isUTF8: Bool = Environment.isUTF8) -> String {
     guard isUTF8 else { return self }
     let parts = split(separator: " us", omittingEmptySubsequences: false)
@@ -75,7 +76,7 @@ extension String {
 
 /// The environment variables.
 enum Environment {
-  /// nil: not set, or empty.
+  /// The value of a variable; nil: the variable is not set, or empty.
   static func text(_ name: String) -> String? {
     guard let value = getenv(name), value.pointee != 0 else { return nil }
     return String(cString: value)

@@ -2,10 +2,10 @@
 import Glibc
 import TactusJSON5
 
-/// A note that says at which OSC port a running tactus is reached, in the user's runtime directory, so that
-/// commands find it at any port.
+/// A note in the user's runtime directory that holds the OSC port of a running tactus, so that commands find
+/// that tactus at any port.
 ///
-/// Its writer holds a lock on it while it runs. A note without a lock is left from a crash, and the command
+/// A running tactus holds a lock on its note. A note without a lock is left over from a crash; the command
 /// that finds it deletes it.
 final class RunningNote {
   struct Content: Equatable {
@@ -14,8 +14,8 @@ final class RunningNote {
     var port: Int
   }
 
-  /// Why no second tactus is started under this name: both would pull at one transport, and the user asked
-  /// for one. JACK shows that the first one runs; its note, if there is a place for one, has its OSC port.
+  /// The complaint about a second tactus under this name. Two would control one transport, and the user asked
+  /// for one. JACK has shown that the first one runs; its note, if there is one, has its OSC port.
   static func objection(toSecond name: String, named option: String = "--name=NAME") -> UserError {
     let port = all().first { $0.name == name }.map { ", OSC port \($0.port)" } ?? ""
     return UserError(
@@ -30,8 +30,8 @@ final class RunningNote {
   private let path: String
   private let file: Int32
 
-  /// nil: there is no such directory, or it can't be written to. That needs no complaint: commands try the
-  /// usual port anyway.
+  /// nil: there is no runtime directory, or tactus can't write to it. No complaint is needed: commands try
+  /// the usual port anyway.
   init?(_ content: Content, in folder: String? = RunningNote.folder) {
     guard let folder, mkdir(folder, 0o700) == 0 || errno == EEXIST else { return nil }
     path = "\(folder)/\(getpid())\(Self.ending)"
@@ -56,15 +56,15 @@ final class RunningNote {
 
   static var folder: String? { folder(Environment.text("XDG_RUNTIME_DIR")) }
 
-  /// `$XDG_RUNTIME_DIR/tactus`. If the variable is empty, relative or not set (sudo, cron): in systemd's
-  /// directory for the user, if there is one.
+  /// The folder of the notes: `$XDG_RUNTIME_DIR/tactus`. If the variable is empty, relative or not set (sudo,
+  /// cron), the folder is in systemd's directory for the user, if there is one.
   static func folder(_ variable: String?, ofUsers users: String = "/run/user") -> String? {
     if let variable, variable.hasPrefix("/") { return variable + "/tactus" }
     let usual = "\(users)/\(geteuid())"
     return access(usual, W_OK) == 0 ? usual + "/tactus" : nil
   }
 
-  /// The notes of all that run, in the order of their ports.
+  /// The notes of all running tactus, sorted by port.
   static func all(in folder: String? = RunningNote.folder) -> [Content] {
     guard let folder else { return [] }
     let notes = WholeFile.names(in: folder).lazy.filter { $0.hasSuffix(ending) }

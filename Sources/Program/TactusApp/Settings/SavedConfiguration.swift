@@ -2,21 +2,22 @@
 import Glibc
 import TactusJSON5
 
-/// `tactus save`: writes the present choices as the configuration of the next start. A file that a user wrote
-/// or changed is replaced only on request, and the file of before is kept beside the new one.
+/// `tactus save`: writes the present choices as the configuration for the next start. A file that a user
+/// wrote or changed is replaced only on request, and the earlier file is kept beside the new one.
 enum SavedConfiguration {
   static let heading =
     "The settings when tactus save wrote this, in JSON5: change what you like, or save again. null "
     + "means: as if the key were not here. Options on the command line win over this file; so does a "
     + "choice that tactus remembers, until you edit its key here."
 
-  /// Keys about how this run starts and prints; the saved file keeps its own values for them.
+  /// Keys about how this run starts and prints. The saved file keeps the values that the earlier file had for
+  /// them.
   private static let ofThisRun = ["json", "tui", "wait"]
 
   static func before(_ path: String) -> String { path + ".before" }
 
   /// - Parameters:
-  ///   - file: what the file says now.
+  ///   - file: the settings of the file that is there now.
   ///   - others: the names of other tactus that run for this user, and may use the same file.
   ///   - replacing: whether to replace even a file that a user wrote, or that another tactus uses.
   /// - Returns: a line for the user.
@@ -53,7 +54,8 @@ enum SavedConfiguration {
     return "saved to \(path)\(note)"
   }
 
-  /// Whether tactus wrote this file and no one changed it: writing what it says gives the same bytes.
+  /// Whether tactus wrote this file and no one changed it since: if tactus writes the file's settings again,
+  /// the bytes are equal.
   private static func isOurs(_ bytes: [UInt8]) -> Bool {
     var configuration = Configuration()
     guard (try? ConfigurationFile.apply(bytes, from: "", to: &configuration)) != nil else { return false }

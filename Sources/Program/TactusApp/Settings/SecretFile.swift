@@ -4,20 +4,21 @@ import Synchronization
 import TactusJSON5
 import TactusWeb
 
-/// The page's secret, on the disk. The file decides: another secret in it, as from `tactus web --forget`,
-/// unpairs all browsers of every tactus of this user. Each tactus looks at it often, and whenever a browser
-/// wants to change something.
+/// The page's secret, on the disk. The file always wins: if it holds another secret, as after `tactus web
+/// --forget`, all browsers of every tactus of this user are unpaired. Each tactus looks at the file often,
+/// and whenever a browser wants to change something.
 ///
-/// The file is in the user's own folder, never in a session's folder, which people copy and give away.
-/// Whatever is wrong with it, there is a secret, if need be for this run alone.
+/// The file is in the user's own folder and never in a session's folder, which people copy and give away. If
+/// the file can't be used, there still is a secret, which then lasts for this run alone.
 final class SecretFile: Sendable {
   private static let longest = 4096
 
   private struct State {
     var secret: Secret?
-    /// The version of the file that the secret came from; nil: not read yet, or there was no file.
+    /// The version of the file from which the secret was read; nil: the file was not read yet, or did not
+    /// exist.
     var stamp: Stamp?
-    /// When the secret could not be written the last time; nil: it is on the disk.
+    /// When writing the secret last failed; nil: the secret is on the disk.
     var tried: ContinuousClock.Instant?
   }
 
@@ -27,7 +28,7 @@ final class SecretFile: Sendable {
   private let held = Mutex(State())
 
   /// - Parameters:
-  ///   - path: nil: the secret is for this run alone.
+  ///   - path: the path of the file; nil: the secret is for this run alone.
   ///   - retryDelay: the time after which a failed write is tried again.
   init(
     _ path: String?, retryDelay: Duration = .seconds(10), notice: @escaping @Sendable (String) -> Void
@@ -37,12 +38,12 @@ final class SecretFile: Sendable {
     self.notice = notice
   }
 
-  /// The path, beside the state file.
+  /// The path of the secret's file, which is beside the state file.
   static func path(in places: Places = .ofThisUser) -> String? {
     places.state.flatMap { state in state.lastIndex(of: "/").map { state[...$0] + "pairing.json5" } }
   }
 
-  /// The secret that holds now. It reads the disk, which may take time. [web]
+  /// The secret that holds now. Reads the disk, which may take time. [web]
   func current() -> Secret {
     held.withLock { held in
       let stamp = path.flatMap(Stamp.init)
@@ -55,12 +56,12 @@ final class SecretFile: Sendable {
     }
   }
 
-  /// The secret as of the last `current`; nil: there was none. [any]
+  /// The secret that `current` returned last; nil: `current` was not called yet. [any]
   var known: Secret? { held.withLock { $0.secret } }
 
   private func adopt(_ path: String, _ stamp: Stamp?, _ held: inout State) -> Secret {
     let isNews = held.tried == nil || stamp != held.stamp
-    // Keep trying to write the same secret: browsers that are paired with it stay paired.
+    // Keep the secret whose write failed: browsers that are paired with it stay paired.
     let secret = held.tried == nil ? .fresh() : held.secret ?? .fresh()
     held.tried = nil
     if let stamp {
@@ -100,14 +101,15 @@ final class SecretFile: Sendable {
     return secret
   }
 
-  /// Writes a new secret, whatever the file holds.
+  /// Writes a new secret, whatever the file holds now.
   static func renew(_ path: String) throws(UserError) -> Secret {
     let secret = Secret.fresh()
     try WholeFile.write(secret.file, to: path)
     return secret
   }
 
-  /// Creates the file. If another tactus has just done so, takes its secret.
+  /// Creates the file with this secret. If another tactus has just created it, returns the secret of that
+  /// tactus.
   private static func begin(_ path: String, with secret: Secret) throws(UserError) -> Secret {
     var secret = secret
     try WholeFile.change(path, limit: longest) { bytes throws(UserError) in
@@ -141,7 +143,7 @@ extension Secret {
   }
 }
 
-/// Identifies a version of a file: one that takes its place has another stamp.
+/// Identifies a version of a file: a file that replaces another one has another stamp.
 private struct Stamp: Equatable {
   private let device: dev_t
   private let number: ino_t

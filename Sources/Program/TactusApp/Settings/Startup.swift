@@ -2,7 +2,8 @@
 import Glibc
 import TactusJSON5
 
-/// The settings at the start: the configuration file, over it remembered choices, over them the command line.
+/// The settings at the start. Remembered choices replace the configuration file's values, and the command
+/// line replaces both.
 struct Startup {
   private(set) var configuration: Configuration
   /// The settings of the configuration file alone.
@@ -13,7 +14,7 @@ struct Startup {
   private(set) var places: Places
   /// Warnings that do not keep the program from starting.
   private(set) var notices: [String] = []
-  /// The user has no configuration, and has chosen nothing yet.
+  /// Whether the user has no configuration and has made no choice yet.
   private(set) var isFirst = false
   private let arguments: [String]
 
@@ -36,7 +37,7 @@ struct Startup {
   /// - Parameter orPipe: whether a typed path may be a pipe, whose content can be read only once.
   mutating func read(orPipe: Bool = false) throws(UserError) {
     var found = Configuration()
-    // A file that the user named has to exist.
+    // A file that the user named has to exist; the usual file need not.
     if let path = configuration.file {
       try ConfigurationFile.read(path, orPipe: orPipe, into: &found)
     } else if let path = places.presentConfiguration {
@@ -46,7 +47,8 @@ struct Startup {
     file = found
   }
 
-  /// Reads both again while tactus plays. `present`: the present settings, from whatever source.
+  /// Reads file and command line again while tactus plays. `present`: the present settings, from whatever
+  /// source.
   mutating func reload(present: Configuration) throws(UserError) -> Reload {
     let before = written
     try read()
@@ -65,7 +67,7 @@ struct Startup {
     return configuration
   }
 
-  /// Writes nothing here: many commands start only to show something.
+  /// A read only: many commands start only to show something, so nothing is written here.
   private mutating func remembered(at path: String) -> UserState {
     do throws(UserError) {
       let state = try UserState(WholeFile.read(path, limit: JSON5.Limits().bytes), from: path)
@@ -88,7 +90,7 @@ struct Startup {
     }
   }
 
-  /// The remembered choices that are in effect.
+  /// The remembered choices that are in effect, because the file has not changed since.
   var remembered: [(key: String, value: JSON5)] { state.values(over: file) }
 
   func keeper(notice: @escaping @Sendable (String) -> Void) -> StateKeeper {
@@ -96,8 +98,8 @@ struct Startup {
   }
 }
 
-/// The changes by a configuration that is read again while tactus plays. They are only the keys whose values
-/// changed in it, so that all other choices made meanwhile are kept.
+/// What changes when the configuration is read again while tactus plays. Only keys whose values have changed
+/// in the file take effect, so that choices made meanwhile are kept.
 struct Reload: Equatable {
   /// The settings after the reload.
   private(set) var wanted: Configuration
@@ -105,7 +107,7 @@ struct Reload: Equatable {
   private(set) var later: [String] = []
 
   /// - Parameters:
-  ///   - before: the settings of file and command line before, `after` those now.
+  ///   - before: the settings of file and command line before the reload; `after`: those after it.
   ///   - present: the present settings, from whatever source.
   init(from before: Configuration, to after: Configuration, present: Configuration) {
     wanted = present

@@ -8,8 +8,9 @@ import TactusJSON5
 
 /// Writes remembered choices to the disk, some time after they change and at the end. [any]
 ///
-/// A disk may take seconds to store them safely, and the control thread has transports to start, so a thread
-/// of its own writes. If writing fails, one notice says so, the old file stays, and the write is tried again.
+/// A disk may take seconds to store the choices safely, and the control thread has transports to start, so a
+/// separate thread writes. If writing fails, one notice reports it, the old file stays, and the write is
+/// repeated later.
 final class StateKeeper: Sendable {
   /// Choices are written after this time without a change: a fader may still move.
   static let rest = Micros(1_000_000)
@@ -17,15 +18,15 @@ final class StateKeeper: Sendable {
   static let longestDelay = Micros(10_000_000)
   static let retry = Micros(10_000_000)
 
-  /// The new name of a file that can't be understood.
+  /// The new path of a state file that can't be parsed.
   static func aside(_ path: String) -> String { path + ".broken" }
-  /// The copy of the file as it was before this run's first choice.
+  /// The path of the copy of the state file from before this run's first choice.
   static func before(_ path: String) -> String { path + ".before" }
 
   private let held: Mutex<State>
 
   /// - Parameters:
-  ///   - path: nil: nothing is remembered.
+  ///   - path: the path of the state file; nil: nothing is remembered.
   ///   - known: the choices in the file.
   ///   - start: the settings at the start.
   ///   - file: the settings of the configuration file alone.
@@ -41,7 +42,7 @@ final class StateKeeper: Sendable {
     held.withLock { $0.note(configuration, at: now) }
   }
 
-  /// Writes at once, even if choices still change, and says when that is done.
+  /// Writes at once, even if choices still change, and reports when the write is done.
   func hurry(at now: Micros) {
     held.withLock { held in
       if let writing = held.writing { held.finish(writing, at: now) }
@@ -51,14 +52,14 @@ final class StateKeeper: Sendable {
     }
   }
 
-  /// Takes settings that come from the configuration: they are no choices to remember.
+  /// Takes settings that come from the configuration file, so that they are not remembered as choices.
   func configured(_ configuration: Configuration, file: Configuration) {
     held.withLock { ($0.noted, $0.file) = (configuration, file) }
   }
 
-  /// Writes what is left.
+  /// Writes the choices that are not written yet.
   ///
-  /// - Parameter state: the state at the end, if `note` does not have it yet.
+  /// - Parameter state: the state at the end, if it is newer than the last `note`.
   func close(at now: Micros, taking state: SurfaceState? = nil) {
     held.withLock { held in
       if let state { held.note(held.noted.taking(state), at: now) }
@@ -72,12 +73,12 @@ final class StateKeeper: Sendable {
 
 private struct State {
   let path: String?
-  /// The choices that this run found and made: all that is left if the file gets damaged meanwhile.
+  /// All choices that this run found and made. If the file gets damaged meanwhile, only these are left.
   var known: UserState
   var noted: Configuration
   var file: Configuration
   let notice: @Sendable (String) -> Void
-  /// The choices since the last write: only these are ours to write.
+  /// The choices since the last write. Only these are written: other entries may belong to another tactus.
   var choices = UserState()
   var changedFirst: Micros?
   var changedLast = Micros.zero
@@ -137,7 +138,7 @@ private struct State {
   }
 }
 
-/// Writes choices into the present file: another tactus may have written its own there.
+/// Writes choices into the file as it is then, because another tactus may have written its own choices there.
 private final class Writing: Sendable {
   let choices: UserState
   private let known: UserState
@@ -154,7 +155,7 @@ private final class Writing: Sendable {
     self.path = path
     let thread = try? Thread("state") { [self] in run() }
     self.thread.withLock { $0 = thread }
-    // If there is no thread to be had, write here.
+    // If no thread can be started, write on this one.
     if thread == nil { run() }
   }
 
@@ -173,12 +174,13 @@ private final class Writing: Sendable {
     over.store(true, ordering: .releasing)
   }
 
-  /// The choices in the file. A file that can't be understood is moved aside, and what this run knows takes
-  /// its place: only tactus writes this file, and on stage there is no time to repair it.
+  /// The choices in the file. A file that can't be parsed is moved aside, and this run's choices take its
+  /// place: only tactus writes this file, and on stage there is no time to repair it.
   private func found(_ bytes: [UInt8]?) throws(UserError) -> UserState {
     guard let bytes else { return UserState() }
     if let state = try? UserState(bytes, from: path) {
-      // Keep a copy, so that all choices of an evening can be undone. If there is no room for it, do without.
+      // Keep a copy, so that the user can undo all choices of an evening. If the copy fails, go on without
+      // it.
       if keepsPredecessor, !bytes.isEmpty {
         try? WholeFile.write(String(decoding: bytes, as: UTF8.self), to: StateKeeper.before(path))
       }
@@ -189,7 +191,7 @@ private final class Writing: Sendable {
     return known
   }
 
-  /// Waits for the end and returns the failure, if any.
+  /// Waits for the end of the write and returns the failure, if any.
   func join() -> UserError? {
     thread.withLock { $0.take() }?.join()
     return failure.withLock { $0 }

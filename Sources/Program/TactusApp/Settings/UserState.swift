@@ -3,22 +3,21 @@ import TactusJSON5
 
 /// The choices that tactus remembers from one run to the next: those made while it played.
 ///
-/// A remembered choice wins over the configuration until its key is edited there. The command line is about
-/// one run, and is not remembered.
+/// A remembered choice wins over the configuration until the user edits its key in the configuration. The
+/// command line counts for one run only, and is not remembered.
 struct UserState: Equatable {
   static let keys = ConfigurationKeys(Configuration.options.filter(\.isRemembered))
 
   private struct Entry: Equatable {
     var value: JSON5
-    /// The configuration's value at the time of the choice.
+    /// The configuration's value when the choice was made.
     var over: JSON5
   }
 
   private var entries: [String: Entry] = [:]
-  /// Members of the file that this version cannot read. They have no effect, and are written back as they
-  /// were.
+  /// Members of the file that this version cannot read. They have no effect, and are written back unchanged.
   private var kept: [String: JSON5] = [:]
-  /// Complaints about kept members whose key is known: one line for each.
+  /// Complaints about members in `kept` whose key is known, each on a line.
   private(set) var unreadable: [String] = []
 
   init() {}
@@ -51,7 +50,7 @@ struct UserState: Equatable {
       let value = parts.first(where: { $0.name == "is" })?.element.value,
       let over = parts.first(where: { $0.name == "over" })?.element.value
     else { throw UserError(path, line: member.line, "\"\(member.name)\" is no { is, over }") }
-    // Require values that the option allows.
+    // Both values must be allowed for the option.
     var nobodys = Configuration()
     for value in [value, over] {
       try keys.apply(document(member.name, value, line: member.line), of: path, to: &nobodys)
@@ -59,7 +58,7 @@ struct UserState: Equatable {
     return Entry(value: value, over: over)
   }
 
-  /// Adds later choices, which win.
+  /// Adds later choices, which replace earlier ones.
   mutating func merge(_ later: UserState) {
     entries.merge(later.entries) { _, later in later }
     for name in later.entries.keys { kept[name] = nil }
@@ -68,8 +67,8 @@ struct UserState: Equatable {
   /// - Parameter file: the settings of the configuration file alone.
   func apply(to configuration: inout Configuration, over file: Configuration) {
     for (name, value) in values(over: file) {
-      // A remembered null means that the choice has no value; as a key of a configuration, null would change
-      // nothing.
+      // A remembered null means that the user removed the value. As a key of a configuration, null would
+      // change nothing.
       if value == .null {
         Self.keys.options.first { $0.long == name }?.copy(from: Configuration(), to: &configuration)
       }
@@ -87,7 +86,7 @@ struct UserState: Equatable {
     }
   }
 
-  /// Notes the choices that changed. Returns whether there are any.
+  /// Notes the choices that differ from `before`. Returns whether there are any.
   mutating func remember(
     _ configuration: Configuration, since before: Configuration, over file: Configuration
   ) -> Bool {

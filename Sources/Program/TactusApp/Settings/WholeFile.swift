@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Reads and writes small files as a whole; no wait for another process is without a limit.
+/// Reads and writes small files as a whole. Each wait for another process has a limit.
 enum WholeFile {
-  /// How long a typed pipe, as in `--config <(...)`, may take to bring something.
+  /// How long a pipe on the command line, as in `--config <(...)`, may go without bringing data.
   private static let timeoutMillis: Int32 = 2000
-  /// How long to wait for another tactus that changes the file, in hundredths of a second.
+  /// How long to wait while another tactus changes the file, in hundredths of a second.
   private static let turn = 100
 
-  /// Reads a file, at most one byte more than the limit, so that the caller can see that it is too long.
+  /// Reads a file. Returns at most one byte more than the limit, which shows the caller that the file is too
+  /// long.
   ///
-  /// - Parameter orPipe: whether a pipe is accepted, too; it must bring its content soon.
+  /// - Parameter orPipe: whether `path` may be a pipe, which must bring its content soon.
   static func read(_ path: String, limit: Int, orPipe: Bool = false) throws(UserError) -> [UInt8] {
     // Check before opening: a FIFO can make the open wait for its writer, and a device may do anything.
     try judge(path, orPipe: orPipe)
@@ -45,7 +46,7 @@ enum WholeFile {
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init)
   }
 
-  /// The names in a folder; none, if it does not exist.
+  /// The names in a folder; empty, if the folder does not exist.
   static func names(in folder: String) -> [String] {
     guard let directory = opendir(folder) else { return [] }
     defer { closedir(directory) }
@@ -57,7 +58,7 @@ enum WholeFile {
     return names
   }
 
-  /// nil: there is no such file.
+  /// Reads a file; nil: the file does not exist.
   static func readIfAny(_ path: String, limit: Int) throws(UserError) -> [UInt8]? {
     do throws(UserError) {
       return try read(path, limit: limit)
@@ -91,10 +92,10 @@ enum WholeFile {
     return fstat(file, &found) == 0 && found.st_mode & S_IFMT == S_IFIFO
   }
 
-  /// Writes a file beside the old one, then renames it: the old content stays until the new one is on the
-  /// disk.
+  /// Writes a temporary file beside the old file, then renames it, so that the old content stays until the
+  /// new content is on the disk.
   static func write(_ text: String, to path: String) throws(UserError) {
-    // A link stays a link: replace its target.
+    // If `path` is a link, replace the link's target and keep the link.
     let target = try resolved(path)
     let temporary = "\(target).\(getpid()).new"
     do throws(UserError) {
@@ -105,7 +106,7 @@ enum WholeFile {
       unlink(temporary)
       throw error
     }
-    // Sync the folder, too, which holds the name: otherwise a power cut could bring the old file back.
+    // The folder holds the file's name: without this sync, a power cut could bring the old file back.
     let directory = open(parent(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if directory >= 0 {
       fsync(directory)
@@ -113,14 +114,15 @@ enum WholeFile {
     }
   }
 
-  /// Makes a new text from the present content (nil: no file), while no other tactus does the same.
+  /// Replaces the file's content (nil: no file) by the text that `body` makes of it. A lock keeps other
+  /// tactus from doing the same meanwhile.
   static func change(
     _ path: String, limit: Int, _ body: ([UInt8]?) throws(UserError) -> String
   ) throws(UserError) {
     let target = try resolved(path)
     try makeDirectory(of: target)
-    // Lock the folder: a lock file would lie there for ever. If the holder does not finish, or the disk has
-    // no locks, go on without the lock: the file is read just before it is written, anyway.
+    // Lock the folder, because a lock file would stay there for ever. If the holder does not finish, or the
+    // disk has no locks, go on without the lock: the file is read just before it is written anyway.
     let folder = open(parent(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { close(folder) } }
     for _ in 0..<turn where flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK { usleep(10_000) }
@@ -154,7 +156,7 @@ enum WholeFile {
     let directory = parent(of: path)
     guard access(directory, F_OK) != 0, directory != "/", directory != "." else { return }
     try makeDirectory(of: directory)
-    // The XDG rules want it to be accessible to the user alone.
+    // The XDG rules ask for a folder that only the user can open.
     guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw UserError(directory, code: errno) }
   }
 
@@ -163,8 +165,8 @@ enum WholeFile {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The path to write to, with links resolved. A device, a folder or a broken link is never replaced: it
-  /// throws.
+  /// The path to write to, with links resolved. Throws for a device, a folder or a broken link, which must
+  /// not be replaced.
   private static func resolved(_ path: String) throws(UserError) -> String {
     do throws(UserError) {
       try judge(path)
@@ -179,7 +181,7 @@ enum WholeFile {
 }
 
 extension UserError {
-  /// The system's error. For a broken link it names the target.
+  /// The system's error for a path. For a broken link, the text names the link's target.
   init(_ path: String, code: Int32) {
     let target = code == ENOENT ? Self.target(ofLink: path) : nil
     let reason = target.map { "a link to \($0), which is not there" } ?? String(cString: strerror(code))
@@ -187,7 +189,7 @@ extension UserError {
     self.init("\(path): \(reason)", isMissing ? .missing : .unreadable)
   }
 
-  /// nil: `path` is no link.
+  /// The target of a link; nil: `path` is no link.
   private static func target(ofLink path: String) -> String? {
     var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = readlink(path, &bytes, bytes.count)

@@ -7,8 +7,8 @@ import Synchronization
 import TactusJSON5
 import TactusOSC
 
-/// `tactus check`: measures how much later than JACK says a sound is heard, through a cable from an output to
-/// an input.
+/// `tactus check`: measures how much later a sound is heard than JACK says. The sound goes from an output to
+/// an input through a cable.
 struct CheckCommand: Conversing {
   static let name = "check"
   static let summary = "Measure the sound card's latency through a cable"
@@ -91,7 +91,8 @@ struct CheckCommand: Conversing {
     return Loopback.Ports(output: output, input: input)
   }
 
-  /// Sets the offset in the running tactus, which remembers it; without one, remembers it for the next start.
+  /// Sets the click's offset in the running tactus, which remembers it. If no tactus runs, remembers the
+  /// offset for the next start.
   private func set(_ offset: Double) throws(UserError) -> Tactus.Status {
     let option = "--click-offset=\(shortest(offset))"
     do throws(UserError) {
@@ -107,7 +108,7 @@ struct CheckCommand: Conversing {
     }
     let startup = try Startup([])
     var configuration = startup.configuration
-    // As in the running tactus, this drops an own offset of click_2.
+    // This also drops a separate offset of click_2, as the running tactus does.
     Table.standard.choices.first { $0.path == "click/offset" }?.choose(
       &configuration.choices, [.number(offset)])
     let failure = Mutex<String?>(nil)
@@ -125,7 +126,8 @@ extension CheckCommand {
   struct Measurement: Equatable {
     let clicks: Int
     let found: Int
-    /// In milliseconds: the measured delay, JACK's own figure, and the spread of the delays.
+    /// In milliseconds: the measured delay, the delay that JACK reports, and the spread of the measured
+    /// delays.
     let way: Double
     let told: Double
     let spread: Double
@@ -149,10 +151,10 @@ extension CheckCommand {
       peak = returns.compactMap { $0?.peak }.max() ?? 0
     }
 
-    /// Milliseconds by which the sound is later than JACK says.
+    /// By how many milliseconds the sound is later than JACK reports.
     var error: Double { way - told }
 
-    /// Rounded to hundredths of a millisecond: a frame takes about 20 microseconds.
+    /// The offset in milliseconds, rounded to hundredths: a frame takes about 20 microseconds.
     func offset(share: Double) -> Double { (min(max(error * share / 100, -500), 500) * 100).rounded() / 100 }
 
     func text(_ ports: Loopback.Ports, share: Double) -> String {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// `tactus completions bash`: prints the script by which a shell completes tactus's words.
+/// `tactus completions bash`: prints a script with which the shell completes tactus's words.
 struct CompletionsCommand: Subcommand {
   static let name = "completions"
   static let summary = "Print the completions for bash, zsh or fish"

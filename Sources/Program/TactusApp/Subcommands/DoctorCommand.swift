@@ -40,7 +40,7 @@ struct DoctorCommand: Conversing {
     return bad == 0 ? .success : .failure
   }
 
-  /// "Nothing is wrong; to note: Network, Page."
+  /// A line such as "Nothing is wrong; to note: Network, Page."
   static func summary(_ findings: [Finding]) -> String {
     let bad = findings.count { $0.grade == .bad }
     guard bad == 0 else { return bad == 1 ? "One thing is wrong." : "\(bad) things are wrong." }
@@ -49,8 +49,8 @@ struct DoctorCommand: Conversing {
     return "Nothing is wrong" + (each.isEmpty ? "." : "; to note: \(each.joined(separator: ", ")).")
   }
 
-  /// The UDP ports of the tactus to examine, or of one that runs: it hears the others as peers, and so does
-  /// the doctor.
+  /// The UDP ports of the tactus to examine, or of any that runs. The doctor hears this tactus on the
+  /// network, and must not count it as a peer.
   private var ownPorts: Set<UInt16> {
     let all = RunningNote.all()
     return OwnPorts.ofProgram(at: (try? whereabouts.port(of: all)) ?? all.first?.port ?? 0)
@@ -66,11 +66,11 @@ struct DoctorCommand: Conversing {
     }
   }
 
-  /// Findings about all that run, or about the one that the user names.
+  /// Findings about all running tactus, or about the one that the user names.
   private func running() -> [Finding] {
     let all = RunningNote.all().map { Whereabouts(port: $0.port) }
     let isMeant = whereabouts != Whereabouts()
-    // A tactus that is timebase master does not disturb the other ones.
+    // Of several tactus, the one that is timebase master does not disturb the others.
     let master =
       all.count < 2
       ? nil
@@ -127,7 +127,7 @@ struct DoctorCommand: Conversing {
   }
 
   /// Findings from the values of a running tactus. `master`: the tactus of this user that is timebase master.
-  /// `pageAnswers`: nil: the page was not asked.
+  /// `pageAnswers`: whether the page answers; nil: the doctor has not tried.
   static func judge(
     _ told: RemoteValues, port: Int, isAlone: Bool = true, master: String? = nil, pageAnswers: Bool? = nil
   ) -> [Finding] {
@@ -167,7 +167,7 @@ struct DoctorCommand: Conversing {
           topic, "\(who)sends \(when) than JACK's latencies say: \(list)",
           mend: kept + "If you no longer need that, measure again with tactus check, or \(cure)."))
     }
-    // Only a tactus that leads is disturbed by another timebase master: one that only clicks is not.
+    // Another timebase master disturbs only a tactus that leads.
     guard told.state.choices.lead == .link, case .other(let other) = told.state.timebase else {
       return findings
     }
@@ -244,13 +244,13 @@ extension DoctorCommand {
   }
 }
 
-/// A result of the doctor's examination, in words for a musician.
+/// One result of the doctor's examination, in words for a musician.
 struct Finding: Equatable {
   enum Grade: String {
     case good
-    /// Worth knowing, nothing to mend.
+    /// Worth knowing, with nothing to mend.
     case note
-    /// A fault that will be heard or seen, sooner or later.
+    /// A fault that the user will hear or see sooner or later.
     case bad
   }
 

@@ -2,7 +2,7 @@
 import Glibc
 import LinkSodium
 
-/// `tactus far-key`: makes, takes or shows the key that all rooms have in common.
+/// `tactus far-key`: makes, takes over or shows the key that all rooms share.
 struct FarKeyCommand: Subcommand {
   static let name = "far-key"
   static let summary = "Make the key for sessions with other rooms, or take theirs"

@@ -29,12 +29,12 @@ struct ManCommand: Subcommand {
   }
 }
 
-/// tactus(1), in the man macros that every reader of man pages knows; options and commands come from their
-/// tables.
+/// tactus(1), in the man macros that every reader of man pages knows. Options and commands come from the
+/// program's tables.
 enum ManualPage {
   static var text: String { filled(source) }
 
-  /// Wraps long lines for editors and reviewers; man shows the same text.
+  /// Wraps long lines for editors and reviewers; man shows the same text either way.
   static func filled(_ page: String) -> String {
     page.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line -> [String] in
       guard line.utf8.count > 80, !line.hasPrefix("."), !line.hasPrefix("'") else { return [String(line)] }
@@ -204,7 +204,8 @@ enum ManualPage {
 
   private static func command(_ command: CommandOutline) -> String {
     let name = "tactus \(command.name ?? "")"
-    // On a line of their own: .RI joins its arguments. \& after the points says that no sentence ends there.
+    // The operands stand on a line of their own, because .RI joins its arguments. \& after the points says
+    // that no sentence ends there.
     let operands = command.operands.isEmpty ? "" : command.operands.roff + "\n"
     return """
       .SS \(name)

@@ -3,7 +3,7 @@ import ControlSurface
 import TactusJSON5
 import TactusOSC
 
-/// `tactus monitor`: prints everything that changes, a line of JSON for each moment.
+/// `tactus monitor`: prints every change, as a line of JSON for each moment.
 struct MonitorCommand: Conversing {
   static let name = "monitor"
   static let summary = "Print a line of JSON for each change"
@@ -16,7 +16,7 @@ struct MonitorCommand: Conversing {
     """
   static let options: [Option<MonitorCommand>] = whereaboutsOptions
 
-  /// A subscription's seconds, and how often it is renewed: three times before it ends.
+  /// A subscription's duration in seconds, and how often it is renewed: three times before it ends.
   private static let lease: Int32 = 15
   private static let renewal = Duration.seconds(5)
 
@@ -47,14 +47,14 @@ struct MonitorCommand: Conversing {
       }
       guard let messages = try running.receive(withinMilliseconds: held.isEmpty ? 100 : 20) else {
         guard held.say() else { return .failure }
-        // Each renewal is confirmed, so a longer silence means that tactus is gone.
+        // tactus confirms each renewal, so a longer silence means that tactus is gone.
         if now - heard > .seconds(Int(Self.lease)) { throw running.nobody }
         continue
       }
       heard = now
       for message in messages where message.address == Table.address("bye") { return .success }
       for message in messages where message.address == Table.address("link/str") {
-        // A running tactus always has a text about Link. A blank one is part of its goodbye.
+        // A running tactus always has a text about Link. A blank text belongs to its goodbye.
         held.isDark = message.arguments == [.string(" ")]
       }
       if let line = changes.line(messages) { held.add(line, at: .now) }
@@ -65,10 +65,11 @@ struct MonitorCommand: Conversing {
   }
 }
 
-/// Holds lines back for a moment: before `bye`, a surface darkens its controllers' lights, and that is no
-/// news.
+/// Holds lines back for a moment. Before `bye`, a surface darkens its controllers' lights; these changes must
+/// not be printed.
 private struct HeldLines {
-  /// The darkening has begun: hold all lines back, however long `bye` takes on a busy machine.
+  /// Whether the darkening has begun: all lines are then held back, however long `bye` takes on a busy
+  /// machine.
   var isDark = false {
     didSet { if oldValue && !isDark { forget() } }
   }
@@ -97,8 +98,8 @@ private struct HeldLines {
   }
 }
 
-/// Finds what is new: each renewal of a subscription brings all values again, and the first subscription
-/// brings what may have changed since the query.
+/// Finds the values that changed. Each renewal of a subscription brings all values again, and the first
+/// subscription brings values that may have changed since the query.
 struct Changes {
   private var told: [String: [Argument]]
 
@@ -112,7 +113,7 @@ struct Changes {
       guard let path = Table.path(of: message.address) else { continue }
       guard let row = Table.standard.row(path) ?? Table.ownOutput(path), row.kind != .answer else { continue }
       let before = told.updateValue(message.arguments, forKey: path)
-      // A feed reports moments, so an equal value is news, too.
+      // A feed reports moments, so an unchanged value is printed, too.
       guard row.kind == .feed || before != message.arguments else { continue }
       fields.append((path, JSON5(message.arguments, of: row)))
     }

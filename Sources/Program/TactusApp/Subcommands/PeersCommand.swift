@@ -3,7 +3,7 @@ import ControlSurface
 import Glibc
 import Link
 
-/// `tactus peers`: whether there are other Link peers.
+/// `tactus peers`: shows whether there are other Link peers.
 struct PeersCommand: Conversing {
   static let name = "peers"
   static let summary = "Say whether there are other Link peers, or wait for one"
@@ -18,7 +18,7 @@ struct PeersCommand: Conversing {
         help: "Wait this many seconds for a peer (10 if no number is given).")
     ] + whereaboutsOptions
 
-  /// Peers that are there say so within a second.
+  /// Seconds to wait: a peer announces itself within a second.
   var wait = 2
   var whereabouts = Whereabouts()
 

@@ -4,18 +4,18 @@ import TactusChoices
 import TactusJSON5
 import TactusOSC
 
-/// A running tactus, as `status`, `monitor`, `send`, `check` and `view` talk to it over OSC.
+/// A running tactus, with which `status`, `monitor`, `send`, `check` and `view` communicate over OSC.
 struct RunningTactus: ~Copyable {
-  /// Milliseconds to wait for an answer: tactus reads its sockets many times a second, but its machine may be
+  /// Milliseconds to wait for an answer. tactus reads its sockets many times a second, but its machine may be
   /// busy.
   static let answerTimeoutMillis = 2000
 
   private var socket: OSCPort
   private let endpoint: Endpoint
-  /// Whether a `RunningNote` says that a tactus is at this port.
+  /// Whether a `RunningNote` says that a tactus uses this port.
   private let isNoted: Bool
   var port: Int { Int(endpoint.port) }
-  /// nil: on this machine.
+  /// The address of the machine on which tactus runs; nil: this machine.
   var place: String? { endpoint.address.isLoopback ? nil : endpoint.address.description }
 
   init(_ whereabouts: Whereabouts) throws(UserError) {
@@ -27,7 +27,7 @@ struct RunningTactus: ~Copyable {
     socket = opened
   }
 
-  /// A tactus at `endpoint`, for instance on another machine.
+  /// The tactus at `endpoint`, for instance on another machine.
   init(at endpoint: Endpoint) throws(UserError) {
     let own: Address =
       endpoint.address.isLoopback
@@ -67,7 +67,7 @@ struct RunningTactus: ~Copyable {
 
   func say(_ message: Message) { socket.send(message, to: endpoint) }
 
-  /// The next messages; nil: none came in time, or the bell rang.
+  /// Returns the next messages. nil: none came in time, or the bell rang.
   mutating func receive(withinMilliseconds limit: Int, orAt bell: Int32 = -1) throws(UserError) -> [Message]?
   {
     switch socket.receive(withinMilliseconds: limit, orAt: bell) {
@@ -77,7 +77,7 @@ struct RunningTactus: ~Copyable {
     }
   }
 
-  /// Every value that can be read, in the table's order.
+  /// Every value that can be read, in the order of the command table.
   mutating func values() throws(UserError) -> [(row: Node, arguments: [Argument])] {
     say(Message(Table.address("query")))
     var told: [String: [Argument]] = [:]
@@ -94,7 +94,7 @@ struct RunningTactus: ~Copyable {
     }
   }
 
-  /// All channels of Link Audio, as the arguments of `audio/channel`; nil: it refuses to tell.
+  /// All channels of Link Audio, as the arguments of `audio/channel`; nil: tactus refused the request.
   mutating func channels() throws(UserError) -> [[Argument]]? {
     var channels: [[Argument]] = []
     var (page, pages) = (1, 1)
@@ -117,7 +117,7 @@ struct RunningTactus: ~Copyable {
     }
   }
 
-  /// The rows of the running tactus's own outputs; only that program knows their addresses.
+  /// The rows of the running tactus's own outputs. Only the running program knows their addresses.
   private static func outputs(in told: [String: [Argument]]) -> [(row: Node, arguments: [Argument])] {
     told.sorted { $0.key < $1.key }.compactMap { address, arguments in
       Table.path(of: address).flatMap { Table.ownOutput($0) }.map { ($0, arguments) }
@@ -125,13 +125,13 @@ struct RunningTactus: ~Copyable {
   }
 
   enum Answer {
-    /// The messages that came before the answer.
+    /// The messages that arrived before the answer.
     case accepted([Message])
     case refused(String)
   }
 
-  /// Sends a message, then a ping, and waits for the pong: errors and values that come before it are about
-  /// the message.
+  /// Sends a message, then a ping, and waits for the pong. Errors and values that arrive before the pong
+  /// belong to the message.
   mutating func ask(_ message: Message) throws(UserError) -> Answer {
     say(message)
     say(Message(Table.address("ping")))
@@ -157,7 +157,8 @@ extension Argument {
 }
 
 extension JSON5 {
-  /// A row's values as programs like them: true rather than 1.0, 131.1 rather than 131.10000610351562.
+  /// A row's values in the form that programs prefer: true rather than 1.0, 131.1 rather than
+  /// 131.10000610351562.
   init(_ arguments: [Argument], of row: Node?) {
     let values = arguments.enumerated().map { index, argument in
       JSON5(argument, as: row?.parameter(at: index))
@@ -182,13 +183,13 @@ extension JSON5 {
   }
 }
 
-/// How the user names the tactus that a command talks to; empty, if only one runs.
+/// How the user names the tactus that a command is for; empty, if only one runs.
 struct Whereabouts: Equatable, Sendable {
-  /// Its OSC port; 0: not given.
+  /// The OSC port of the tactus; 0: the user gave none.
   var port = 0
   var name: String?
 
-  /// - Parameter running: the notes of all that run.
+  /// - Parameter running: the notes of all running tactus.
   func port(of running: [RunningNote.Content]) throws(UserError) -> Int {
     if port > 0 { return port }
     if let name {
@@ -199,7 +200,7 @@ struct Whereabouts: Equatable, Sendable {
       return found.port
     }
     let usual = Self.usualPort
-    // A tactus may run without a note: there is not always a place for one.
+    // A tactus without a note may use the usual port: not every system has a place for a note.
     if running.isEmpty || running.contains(where: { $0.port == usual }) { return usual }
     guard running.count == 1 else {
       throw UserError("several run here: \(Self.list(running)); say which with --name=NAME", .unavailable)
@@ -207,7 +208,7 @@ struct Whereabouts: Equatable, Sendable {
     return running[0].port
   }
 
-  /// The configured port, if the configuration can be read, otherwise the default.
+  /// The configured OSC port, or the default port if the configuration can't be read.
   private static var usualPort: Int {
     Int((try? Startup([]).configuration.surface.osc.port) ?? Table.port)
   }
@@ -217,7 +218,7 @@ struct Whereabouts: Equatable, Sendable {
   }
 }
 
-/// A command that talks to a running tactus.
+/// A command that communicates with a running tactus.
 protocol Conversing: Subcommand {
   var whereabouts: Whereabouts { get set }
 }
@@ -238,7 +239,7 @@ extension Conversing {
 /// The values of a running tactus: its state, and each value as text for people.
 struct RemoteValues {
   private let known: [String: (row: Node, arguments: [Argument])]
-  /// Values that were not told are unknown.
+  /// The state; a value that was not received is unknown in it.
   let state: SurfaceState
 
   init(_ values: [(row: Node, arguments: [Argument])]) {
@@ -248,7 +249,7 @@ struct RemoteValues {
     state = told.state
   }
 
-  /// The texts of a list behind their number.
+  /// The texts of a list, whose first argument is their number.
   func list(_ path: String) -> [String] {
     (known[path]?.arguments ?? []).dropFirst().compactMap {
       if case .string(let text) = $0 { text } else { nil }
@@ -266,7 +267,7 @@ struct RemoteValues {
     }
   }
 
-  /// nil: not told, or no switch.
+  /// Whether a switch is on; nil: the value was not received, or is no switch.
   func flag(_ path: String) -> Bool? {
     guard let (row, arguments) = known[path], case .boolean(let isOn) = JSON5(arguments, of: row) else {
       return nil

@@ -23,7 +23,7 @@ struct SaveCommand: Conversing {
         help: "Also in place of a file that was written by hand, which is kept as FILE.before.")
     ] + whereaboutsOptions
 
-  /// The disk may take its time.
+  /// How long the save may take: a disk can be slow.
   private static let saveTimeout = Duration.seconds(10)
 
   var replaces = false
@@ -45,7 +45,7 @@ struct SaveCommand: Conversing {
 
   private typealias Outcome = (number: Double, word: String, text: String)
 
-  /// The last outcome. Its number tells two outcomes with the same text apart.
+  /// The last outcome. Its number distinguishes two outcomes with the same text.
   private static func outcome(_ running: inout RunningTactus) throws(UserError) -> Outcome {
     let address = Table.address("save/outcome")
     guard case .accepted(let told) = try running.ask(Message(address)),

@@ -41,7 +41,7 @@ struct SendCommand: Conversing {
     }
   }
 
-  /// For settings without an immediate effect, and for remembered ones, prints the value that now holds.
+  /// Prints the value that now holds, if a setting has no immediate effect or is remembered.
   private func confirm(_ message: Message, _ running: inout RunningTactus) throws(UserError) {
     let address = message.address
     guard let row = Table.path(of: address).flatMap(Table.standard.row) else { return }
@@ -69,7 +69,7 @@ struct SendCommand: Conversing {
     guard refusal.code != .unknownAddress else { return refusal.text }
     let row = Table.standard.row(Table.path(of: name) ?? name)
     switch row?.kind {
-    // This refusal is a predicate, which needs only the name before it.
+    // This refusal is a predicate, so it needs the name in front of it.
     case .reading, .answer: return "\(name.shortened) \(refusal.text)"
     case .feed:
       return
@@ -78,8 +78,8 @@ struct SendCommand: Conversing {
     }
   }
 
-  /// After `quit`, tactus may be gone before it answers. So a ping is sent first: its answer proves that a
-  /// tactus was running.
+  /// tactus may be gone before it answers `quit`. So a ping is sent first; its answer proves that a tactus
+  /// was running.
   private func quit(_ running: inout RunningTactus, _ message: Message) throws(UserError)
     -> Tactus.Status
   {
@@ -91,7 +91,7 @@ struct SendCommand: Conversing {
   private func tell(_ message: Message) {
     let row = Table.path(of: message.address).flatMap(Table.standard.row)
     switch (row?.kind, message.arguments) {
-    // An answer with many messages, as for midi/list: a line each.
+    // An answer of several messages, as for midi/list, is printed with one message a line.
     case (.answer, let arguments) where arguments.count == 2:
       Console.say("\(JSON5([arguments[0]], of: nil).words) (\(JSON5([arguments[1]], of: nil).words))")
     case (.answer, _), (.verb, _): break

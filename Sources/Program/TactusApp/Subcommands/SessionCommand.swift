@@ -3,8 +3,7 @@ import ControlSurface
 import Glibc
 import JACKHost
 
-/// `tactus session list` and `tactus session start NAME`: the folders of `sessions/`, each a ready-made
-/// studio.
+/// `tactus session list` and `tactus session start NAME`. Each folder of `sessions/` is a ready-made studio.
 struct SessionCommand: Subcommand {
   static let name = "session"
   static let summary = "Start a ready-made studio, with a DAW, synths or a tablet"
@@ -39,7 +38,7 @@ struct SessionCommand: Subcommand {
       if let stray = options.first, !stray.hasPrefix("-") {
         throw UserError("start takes one name, and no \"\(stray.shortened)\"; \(Self.optionHint)", .mistyped)
       }
-      // Refuse now, before the session's DAW starts.
+      // If tactus already runs, refuse now, before the session's DAW starts.
       let wanted = (try? Configuration(arguments: options)) ?? Configuration()
       if let survey = try? GraphSurvey(lookingAt: wanted.server), survey.tactus.contains(wanted.name) {
         throw RunningNote.objection(toSecond: wanted.name, named: "-- --name=NAME")
@@ -56,7 +55,7 @@ struct SessionCommand: Subcommand {
     return String(decoding: path[..<max(0, size)], as: UTF8.self)
   }()
 
-  /// Replaces this program by the script; returns only if that failed.
+  /// Replaces this program by the script. Returns only if that failed.
   private static func become(_ script: String, _ options: [String]) -> Tactus.Status {
     setenv("TACTUS_PROGRAM", thisProgram, 1)
     var arguments = ([script] + options).map { strdup($0) }
@@ -71,7 +70,8 @@ struct SessionCommand: Subcommand {
 struct SessionShelf: Equatable {
   let folder: String
 
-  /// PREFIX/share/tactus/sessions for PREFIX/bin/tactus, or a checkout's `sessions` above its build.
+  /// The folder is PREFIX/share/tactus/sessions for PREFIX/bin/tactus, or a checkout's `sessions` above its
+  /// build.
   static func found(from program: String) -> SessionShelf? {
     let parts = program.split(separator: "/")
     let place: [Substring]
@@ -83,7 +83,7 @@ struct SessionShelf: Equatable {
       return nil
     }
     let folder = "/" + place.joined(separator: "/")
-    // Scripts of this folder get executed, so be sure that it is the right one.
+    // Be sure that this is the right folder, because its scripts get executed.
     return access(folder + "/session.sh", R_OK) == 0 ? SessionShelf(folder: folder) : nil
   }
 

@@ -35,7 +35,8 @@ struct StatusCommand: Conversing {
     JSON5.fields(values.map { ($0.row.path, JSON5($0.arguments, of: $0.row)) }).text
   }
 
-  /// - Parameter channels: the arguments of each `audio/channel`; nil: the values have their names.
+  /// - Parameter channels: the arguments of each `audio/channel`; nil: show the names from the values
+  /// instead.
   static func text(_ values: [(row: Node, arguments: [Argument])], channels: [[Argument]]? = nil) -> String {
     let told = RemoteValues(values)
     func say(_ path: String) -> String { told.words(path) }

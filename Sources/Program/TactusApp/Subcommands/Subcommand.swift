@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 
-/// A command, `tactus WORD`. The properties of a value hold what its options say.
+/// A command, `tactus WORD`. A value's properties hold what the command line set by options.
 ///
-/// Each has a file of its own, and a place in `Subcommands.all`, from which help, man page and completions
-/// are made. `allOptions` adds `--help`.
+/// Each command has a file of its own and an entry in `Subcommands.all`, from which help, man page and
+/// completions are made. `allOptions` adds `--help` to its options.
 protocol Subcommand: Sendable {
   static var name: String { get }
   /// The text beside the name in the list of commands: one line without a full stop.
   static var summary: String { get }
   /// The operands as the usage line shows them, for instance `COMMAND [VALUE]...`; empty: none.
   static var operands: String { get }
-  /// The words that an operand may be, if they can be listed.
+  /// The words from which an operand is chosen, if they can be listed.
   static var operandWords: [String] { get }
-  /// The operand that a name follows which only the machine knows, and a shell's command that prints these
-  /// names; nil: there is none.
+  /// The word after which a name follows that only this machine knows, such as a session's, and the shell
+  /// command that prints all such names. nil: there is none.
   static var namesAfter: (word: String, lister: String)? { get }
   /// The text above the options in the command's help.
   static var description: String { get }
-  /// Says where options of others belong, for a command line with an unknown one; empty: no hint.
+  /// Says where the options of other commands belong, for a command line with an unknown option; empty: no
+  /// hint.
   static var optionHint: String { get }
   /// The options without `--help`.
   static var options: [Option<Self>] { get }
@@ -97,7 +98,7 @@ enum Subcommands {
     return command.run(arguments: arguments.dropFirst())
   }
 
-  /// The complaint about a word that is no option.
+  /// The complaint about a word on the program's command line that is no option.
   static func objection(to word: String) -> UserError {
     if named(word) != nil { return UserError("\"\(word)\" comes first: tactus \(word)", .mistyped) }
     let command = Table.standard.row(word).map { _ in "send \(word)" }
@@ -107,7 +108,7 @@ enum Subcommands {
     return UserError("there is no command \"\(word.shortened)\"" + (hint ?? ""), .mistyped)
   }
 
-  /// The list in the program's help.
+  /// The list of commands in the program's help.
   static var helpText: String {
     let column = 2 + (all.map { $0.name.count }.max() ?? 0) + 2
     return "Commands:\n"

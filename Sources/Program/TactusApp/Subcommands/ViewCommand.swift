@@ -72,14 +72,14 @@ struct ViewCommand: Conversing {
   }
 }
 
-/// The conversation behind such a view. It subscribes again and again, since a network may lose anything, and
-/// asks for the other machine's clock.
+/// The conversation with the other tactus. It renews the subscription again and again, since a network may
+/// lose any message, and asks for the other machine's clock.
 private struct Visit: ~Copyable {
-  /// A subscription's seconds, and how often it is renewed: three times before it ends.
+  /// A subscription's duration in seconds, and how often it is renewed: three times before it ends.
   private static let lease: Int32 = 15
   private static let renewal = Micros(5_000_000)
   private static let question = Micros(1_000_000)
-  /// Limits for an answer: at the beginning, and later.
+  /// How long to wait for the first answer, and for later ones.
   private static let answerTimeout = Micros(2_000_000)
   private static let longestSilence = Micros(6_000_000)
 
@@ -89,7 +89,7 @@ private struct Visit: ~Copyable {
   private var renewed: Micros?
   private var asked: (at: Micros, number: Int32) = (.zero, 0)
   private var heard = Micros.zero
-  /// Why no message comes in; nil: messages do come.
+  /// Why no messages arrive; nil: they do arrive.
   private var silence: String?
   private var lastMessage = ""
 
@@ -112,7 +112,7 @@ private struct Visit: ~Copyable {
 
   /// Waits for messages, a key, or a tenth of a second.
   ///
-  /// - Parameter tell: gets a line for the view, and whether the user should act on it.
+  /// - Parameter tell: takes a line for the view, and whether the user should act on it.
   mutating func step(_ tell: (String, Bool) -> Void) {
     let now = Link.clock()
     speak(at: now)
@@ -121,7 +121,7 @@ private struct Visit: ~Copyable {
     do throws(UserError) {
       messages = try running.receive(withinMilliseconds: 100, orAt: tactus.keys.descriptor)
     } catch {
-      // The kernel says at once that no program listens there. Wait: it may come back.
+      // The kernel reported that no program listens there. Wait, because tactus may come back.
       messages = nil
       usleep(100_000)
     }
@@ -156,7 +156,7 @@ private struct Visit: ~Copyable {
     heard = Link.clock()
     if silence != nil {
       silence = nil
-      // tactus may have been restarted, and lost our subscription.
+      // tactus may have restarted and lost our subscription: subscribe again.
       renewed = nil
       tell("it answers again", false)
     }
@@ -168,7 +168,7 @@ private struct Visit: ~Copyable {
       case "bye": hasEnded = true
       case "proof": running.say(message)
       case "pong":
-        // The times of older pings are no longer known.
+        // Only the time of the latest ping is known.
         guard running.place != nil, message.arguments.count > 4, message.arguments[4] == .int32(asked.number),
           let theirs = message.arguments[3].number
         else { continue }

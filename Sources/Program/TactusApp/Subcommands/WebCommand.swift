@@ -6,7 +6,7 @@ import TactusQRCode
 import TactusWeb
 import TerminalView
 
-/// `tactus web`: shows how a phone finds the page.
+/// `tactus web`: shows the address at which a phone finds the page.
 struct WebCommand: Conversing {
   static let name = "web"
   static let summary = "Show where phones find the page, with a QR code that pairs them"
@@ -42,7 +42,7 @@ struct WebCommand: Conversing {
     return Console.answer(Self.text(reach, try Self.secret(in: path), Screen.ofThisTerminal))
   }
 
-  /// The secret that the running tactus keeps in this file.
+  /// The secret of the running tactus, from this file.
   static func secret(in path: String) throws(UserError) -> Secret {
     do throws(UserError) {
       return try SecretFile.read(path)
@@ -65,12 +65,12 @@ struct WebCommand: Conversing {
     }
   }
 
-  /// The terminal to draw on.
+  /// The size and the abilities of the terminal to draw on.
   struct Screen {
     var size: Size
     var isUnicode: Bool
 
-    /// nil: the output goes into a file or a pipe.
+    /// The terminal of the standard output; nil: the output goes into a file or a pipe.
     static var ofThisTerminal: Screen? {
       var found = winsize()
       guard isatty(STDOUT_FILENO) == 1, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &found) == 0, found.ws_col > 0
@@ -94,7 +94,7 @@ struct WebCommand: Conversing {
     lines.append("Both  \(address)")
     guard let screen, let code = QRCode(address) else { return lines.joined(separator: "\n") }
     let view = TerminalView(glyphs: screen.isUnicode ? .unicode : .ascii)
-    // Leave a row for the shell's prompt.
+    // Leave one row free for the shell's prompt.
     let room = Size(columns: screen.size.columns, rows: screen.size.rows - 1)
     if let picture = view.drawing(of: code, within: room) {
       lines = picture.lines + lines

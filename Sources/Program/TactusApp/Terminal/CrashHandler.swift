@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Puts the terminal back in order if a signal kills the program, so that a crash leaves its message on a
-/// shell that works, and not on the view's screen, which is gone.
+/// Restores the terminal if a signal kills the program, so that the crash message appears on a working shell
+/// and not on the view's screen, which disappears.
 ///
-/// A handler may do next to nothing: all that it needs is in plain memory from the start, and it calls only
-/// what signal-safety(7) lists. `kill -9` can't be caught; the user then needs `reset`.
+/// A signal handler may do next to nothing. All that this one needs is in plain memory from the start, and it
+/// calls only functions that signal-safety(7) lists. `kill -9` can't be caught; the user then needs `reset`.
 enum CrashHandler {
   fileprivate struct Memory {
-    /// -1: the terminal is as it was found.
+    /// The terminal whose modes were changed; -1: the modes are as they were found.
     var terminal: Int32 = -1
     var modes = termios()
     /// The bytes by which the terminal leaves the view's screen.
     var farewell: UnsafeMutableBufferPointer<UInt8>
-    /// The pipe with messages that are not shown yet, and the real standard error; -1: none.
+    /// The pipe with messages that are not shown yet, and the real standard error; -1: there is none.
     var waiting: Int32 = -1
     var errors: Int32 = -1
     var chunk: UnsafeMutableRawBufferPointer
@@ -34,8 +34,8 @@ enum CrashHandler {
     for signal in signals {
       var action = sigaction()
       action.__sigaction_handler.sa_handler = tidyUp
-      // The handler is reset when it runs, and raises the signal again at its end: that has the signal's
-      // usual effect.
+      // The kernel resets the handler when it runs. At its end the handler raises the signal again, which
+      // then has its usual effect.
       action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND)) | SA_NODEFER
       sigaction(signal, &action, nil)
     }
@@ -49,14 +49,14 @@ enum CrashHandler {
 
   static func isRestored() { memory?.pointee.terminal = -1 }
 
-  /// Notes the pipe with unread messages, and where they belong.
+  /// Notes the pipe with unread messages, and the standard error to which they belong.
   static func keepsMessages(waiting: Int32, errors: Int32) {
     memory?.pointee.waiting = waiting
     memory?.pointee.errors = errors
   }
 }
 
-/// Written before the handlers are installed, never again.
+/// This pointer is written once, before the handlers are installed.
 nonisolated(unsafe) private var memory: UnsafeMutablePointer<CrashHandler.Memory>?
 
 private func tidyUp(_ signal: Int32) {

@@ -9,13 +9,13 @@ import Synchronization
 import TactusOSC
 import TerminalView
 
-/// A tactus that runs elsewhere, known by its OSC messages, for a view of it here. Messages come in on one
+/// A tactus that runs elsewhere, known by its OSC messages, for a view of it here. Its messages arrive on one
 /// thread, the view's keys on another.
 final class DistantTactus: StateSource {
   fileprivate struct State {
     var told = RemoteState()
     var isAnswering = true
-    /// Pressed keys that are not sent yet, as messages.
+    /// The messages of pressed keys that are not sent yet.
     var orders: [Message] = []
   }
 
@@ -24,16 +24,17 @@ final class DistantTactus: StateSource {
 
   let place: String?
   let news = WakeUp()
-  /// Rings when a key was pressed.
+  /// Rings when the user has pressed a key.
   let keys = WakeUp()
   private let secretPath: String?
   private let held = Mutex(State())
 
-  /// - Parameter place: nil: this machine, whose user can read the page's code.
+  /// - Parameter place: the address of the other machine; nil: this machine, whose user can read the page's
+  /// code.
   init(at place: String?) {
     self.place = place
     secretPath = place == nil ? SecretFile.path() : nil
-    // If this fails, a key waits up to a tenth of a second.
+    // If `open` fails, a key waits up to a tenth of a second.
     try? keys.open()
   }
 
@@ -80,7 +81,7 @@ final class DistantTactus: StateSource {
 }
 
 extension DistantTactus.State {
-  /// A tap carries its own time, so the network's delay does not count.
+  /// A tap carries its own time, so that the network's delay does not shift it.
   fileprivate func message(_ target: Target, at time: Micros) -> Message? {
     guard target.path == "tempo/tap", target.arguments.isEmpty else { return Table.standard.message(target) }
     return Message(
@@ -88,10 +89,10 @@ extension DistantTactus.State {
   }
 }
 
-/// Estimates by how much another machine's clock is ahead of this one's, from answered pings. The fastest of
-/// the last ones is the best; its error is at most half its round trip.
+/// Estimates, from answered pings, by how much another machine's clock is ahead of this machine's. Of the
+/// last pings the one with the shortest round trip is used; its error is at most half its round trip.
 struct ClockGuess {
-  /// Clocks drift apart, so a recent slow answer is worth more than an old fast one.
+  /// How many pings are kept: clocks drift apart, so a recent slow answer is worth more than an old fast one.
   static let remembered = 16
 
   private var last: [(trip: Int64, ahead: Int64)] = []

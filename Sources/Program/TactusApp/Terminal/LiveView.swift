@@ -8,14 +8,14 @@ import Synchronization
 import TactusOSC
 import TerminalView
 
-/// The terminal view, live: a thread draws the state thirty times a second and at every beat, and hands keys
-/// to the control desk.
+/// The terminal view, live: a thread draws the state thirty times a second and at every beat, and passes keys
+/// on to the control surface.
 ///
-/// The thread is its own, because the beat must wait neither for a JACK server that has died nor for the
+/// The view has a thread of its own: the shown beat must not wait for a JACK server that has died or for the
 /// control thread, and no other thread may wait for a slow terminal. The view is on the screen only while the
 /// program is in the terminal's foreground. In the background it draws and reads nothing, and lines are
-/// printed again. If it reads there all the same, the kernel refuses the read and does not stop the program:
-/// the thread blocks signals.
+/// printed as text again. If the view reads in the background by mistake, the read fails and does not stop
+/// the program, because the thread blocks signals.
 final class LiveView: Sendable {
   private enum SuspendState {
     case off, asked, on
@@ -29,13 +29,13 @@ final class LiveView: Sendable {
     var thread: Thread?
   }
 
-  /// How often `cover` checks, every 5 ms, whether the screen was left; a terminal that hangs must not keep
-  /// the program from stopping.
+  /// How often `cover` checks, every 5 ms, whether the view has left the screen. The limit lets the program
+  /// stop even if the terminal hangs.
   private static let longestCover = 100
 
   fileprivate let desk: any StateSource
   fileprivate let keys: KeyMap
-  // Used only by the view's thread as soon as that runs.
+  // Only the view's thread uses the device as soon as that thread runs.
   nonisolated(unsafe) fileprivate let device: TerminalDevice
   private let held = Mutex(State())
 
@@ -47,16 +47,16 @@ final class LiveView: Sendable {
     self.device = device
   }
 
-  /// Whether there is a terminal that can move its cursor.
+  /// Whether standard output is a terminal that can move its cursor.
   private static var isPossible: Bool {
     guard isatty(STDOUT_FILENO) == 1, let term = Environment.text("TERM") else { return false }
     return term != "dumb"
   }
 
-  /// Starts the thread. From now on lines go to the view. [control]
+  /// Starts the thread. From now on, lines go to the view. [control]
   func open() {
     guard held.withLock({ $0.thread == nil }) else { return }
-    // Divert lines here and not on the thread, so that the very next line goes to the view.
+    // Divert lines here and not on the thread, so that even a line right after this call goes to the view.
     if device.isOurs { listen() }
     try? desk.news.open()
     let thread = try? Thread("view") { [self] in RenderLoop(self).run() }
@@ -64,7 +64,7 @@ final class LiveView: Sendable {
     if thread == nil { Console.divert(nil) }
   }
 
-  /// Ends the thread. When this returns, the terminal is as it was before.
+  /// Ends the thread. When this returns, the terminal is as it was before `open`.
   func close() {
     let thread = held.withLock { held in
       held.isClosing = true
@@ -74,7 +74,7 @@ final class LiveView: Sendable {
     thread?.join()
   }
 
-  /// Leaves the screen until `uncover`. When this returns, the terminal is as it was before. [control]
+  /// Leaves the screen until `uncover`. When this returns, the terminal is as it was before `open`. [control]
   func cover() {
     held.withLock { $0.cover = .asked }
     for _ in 0..<Self.longestCover {
@@ -86,7 +86,7 @@ final class LiveView: Sendable {
   func uncover() { held.withLock { $0.cover = .off } }
 
   func tell(_ text: String, isComplaint: Bool) {
-    // The view has one line for news: show the last.
+    // The view has one line for messages, so show the last line.
     let line = text.split(separator: "\n").last.map(String.init) ?? ""
     held.withLock { held in
       held.earlier = held.news
@@ -116,12 +116,13 @@ final class LiveView: Sendable {
 
 /// The state that belongs to the view's thread.
 private final class RenderLoop {
-  /// In microseconds: a thirtieth of a second, and how often a hidden view checks whether it is visible.
+  /// Intervals in microseconds: between two pictures (a thirtieth of a second), and between two checks of a
+  /// hidden view whether it is visible.
   private static let tick: Int64 = 33_333
   private static let nap: Int64 = 200_000
-  /// How often the addresses of this machine are looked up: they come and go.
+  /// How often the addresses of this machine are looked up: they can change at any time.
   private static let reachInterval = Micros(2_000_000)
-  /// For this long after a key, a change is drawn as soon as it happens.
+  /// For this long after a key, every change is drawn as soon as it happens.
   private static let curiosity = Micros(100_000)
 
   private let live: LiveView
@@ -155,7 +156,7 @@ private final class RenderLoop {
         if !device.isEntered { enter() }
         draw()
       } else if device.isEntered {
-        // The program was put into the background: the terminal already belongs to another program.
+        // The program was put into the background, and the terminal already belongs to another program.
         device.yield()
         stopListening()
       }
@@ -181,7 +182,8 @@ private final class RenderLoop {
     errors.restore()
   }
 
-  /// After a stop that the program did not ask for, the modes and the screen are the shell's: enter again.
+  /// If the program was stopped without having asked for it, the terminal's modes and screen are the shell's:
+  /// enter the view's screen again.
   private func heedContinuation() {
     guard LiveView.wasStopped(), device.isEntered else { return }
     device.yield()
@@ -210,7 +212,7 @@ private final class RenderLoop {
     device.write(frame.bytes)
   }
 
-  /// Waits for the next frame, the next beat, a key or a line.
+  /// Waits for the time of the next picture, the next beat, a key or a line.
   private func wait() {
     let now = Link.clock()
     var until = now.count + Self.nap
@@ -237,7 +239,7 @@ private final class RenderLoop {
   private func nextBeat(after now: Micros) -> Micros {
     let state = live.desk.state
     let time = state.time(atSessionBeats: state.nextShownNote(after: now))
-    // Always 1 ms away or more: rounding could make the loop spin.
+    // Wait at least 1 ms: rounding could otherwise make the loop spin.
     return max(time + Micros(1), now + Micros(1000))
   }
 
@@ -248,7 +250,7 @@ private final class RenderLoop {
         if let key = reader.read(byte, at: now) { press(key, at: now) }
       }
     case .nothing: break
-    // Only the view ends. If the program should end, a signal says so.
+    // The terminal is gone: only the view ends. If the program has to end as well, a signal says so.
     case .gone: isGone = true
     }
   }

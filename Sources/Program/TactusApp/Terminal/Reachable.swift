@@ -5,7 +5,7 @@ import TactusOSC
 import TerminalView
 
 extension Reach {
-  /// The addresses that a tablet on the network can send to, if the surface listens at `endpoints`.
+  /// The addresses to which a tablet on the network can send, if the surface listens at `endpoints`.
   init(_ endpoints: [Endpoint], isWanted: Bool) {
     guard let first = endpoints.first else {
       self = isWanted ? .closed : .off
@@ -24,8 +24,8 @@ extension Reach {
     self = .network(shown.map(\.description), port: port)
   }
 
-  /// The addresses of running interfaces, without loopback and without those that need a scope, which no user
-  /// types. Real hardware comes first: no phone is on a bridge for containers.
+  /// The addresses of running interfaces. Loopback is left out, and so are addresses with a scope, which no
+  /// user types. Real hardware comes first, because no phone is on a bridge for containers.
   static func addresses(ofFamilyOf host: Address) -> [Address] {
     var found: [Address] = []
     let running = (Interface.up() ?? []).filter(\.isRunning)

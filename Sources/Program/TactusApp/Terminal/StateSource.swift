@@ -6,26 +6,25 @@ import MIDIControl
 import TactusOSC
 import TerminalView
 
-/// The tactus that a view shows and to which the view sends the keys that the user presses: the program of
-/// the view itself, or one that runs elsewhere.
-/// [view]
+/// The tactus that a view shows, and to which the view sends the user's keys: the view's own program, or a
+/// tactus that runs elsewhere. [view]
 protocol StateSource: Sendable {
   var state: SurfaceState { get }
   /// Rings when there is something new to show.
   var news: WakeUp { get }
   /// Whether a key would have an effect.
   var takesKeys: Bool { get }
-  /// The addresses for controllers; if they change, `reach` is looked up again.
+  /// The addresses for controllers. When they change, the view looks up `reach` again.
   var endpoints: [Endpoint] { get }
   var reach: Reach { get }
-  /// The code that pairs a browser. nil: there is no page, or the code can't be had here.
+  /// The code that pairs a browser. nil: there is no page, or this program can't read the code.
   var pairingCode: String? { get }
-  /// The machine on which it runs; nil: this one.
+  /// The machine on which the shown tactus runs; nil: this machine.
   var place: String? { get }
   func press(_ targets: [Target], at time: Micros)
 }
 
-/// This program, as its own view shows it.
+/// This program, shown by its own view.
 struct OwnView: StateSource {
   let desk: CommandHandler
   let isReachWanted: Bool

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Catches what libraries write on standard error while the view is on the screen, where it would tear the
-/// picture: the view shows it as a line. Nothing waits for it: text for which there is no room is lost.
+/// Catches the text that libraries write on standard error while the view is on the screen. The text would
+/// damage the picture, so the view shows it as a line. No writer waits: if there is no room, text is lost.
 final class StderrCapture {
-  /// The end of the pipe from which lines are read.
+  /// The end of the pipe from which the caught text is read.
   private(set) var descriptor: Int32 = -1
   private var errors: Int32 = -1
 
-  /// Begins, if standard error is a terminal.
+  /// Starts to catch text, if standard error is a terminal.
   func divert() {
     var ends: [Int32] = [-1, -1]
     guard descriptor < 0, isatty(STDERR_FILENO) == 1, pipe(&ends) == 0 else { return }
@@ -28,7 +28,7 @@ final class StderrCapture {
     CrashHandler.keepsMessages(waiting: descriptor, errors: errors)
   }
 
-  /// Ends, and writes unread text to the real standard error.
+  /// Stops catching text, and writes unread text to the real standard error.
   func restore() {
     guard descriptor >= 0 else { return }
     dup2(errors, STDERR_FILENO)
@@ -39,7 +39,7 @@ final class StderrCapture {
     (descriptor, errors) = (-1, -1)
   }
 
-  /// The text that has come; nil: none.
+  /// The text that has arrived; nil: none.
   func drain() -> String? {
     guard descriptor >= 0 else { return nil }
     var chunk = [UInt8](repeating: 0, count: 4096)

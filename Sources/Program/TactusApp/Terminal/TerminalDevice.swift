@@ -2,10 +2,10 @@
 import Glibc
 import TerminalView
 
-/// The terminal: its modes, its size, and the bytes to it and from it.
+/// The terminal: its modes, its size, its input and its output.
 ///
-/// The device opens the terminal once more for itself: the shell shares our standard input and output, and
-/// must not get the non-blocking mode that is set here. Not thread-safe: one thread uses it.
+/// The device opens the terminal a second time: the shell shares our standard input and output, and must not
+/// get the non-blocking mode that is set here. The device is not thread-safe: one thread uses it.
 final class TerminalDevice {
   enum Input {
     case bytes(ArraySlice<UInt8>)
@@ -14,11 +14,11 @@ final class TerminalDevice {
     case gone
   }
 
-  /// Switches to the other screen, hides the cursor, ends wrapping at the edge, and marks pasted text as
-  /// such.
+  /// Switches to the alternate screen, hides the cursor, turns line wrapping off, and makes the terminal mark
+  /// pasted text.
   private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h"
   private static let leave = "\u{1B}[0m\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
-  /// How long to wait for a terminal that takes no output, before it is left.
+  /// How long the device waits for a terminal that accepts no output before it leaves the terminal.
   private static let timeoutMillis: Int32 = 100
 
   let descriptor: Int32
@@ -27,7 +27,7 @@ final class TerminalDevice {
   private var buffer = [UInt8](repeating: 0, count: 1024)
   private var pending: ArraySlice<UInt8> = []
 
-  /// nil: standard output is no terminal, or it can't be opened.
+  /// nil: standard output is no terminal, or the terminal can't be opened.
   init?() {
     guard isatty(STDOUT_FILENO) == 1, let name = ttyname(STDOUT_FILENO) else { return nil }
     descriptor = open(name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
@@ -45,19 +45,19 @@ final class TerminalDevice {
 
   var size: Size {
     var size = winsize()
-    // A serial line does not know the size of the terminal at its other end.
+    // A serial line does not know the size of the terminal at its other end: assume 80 by 24.
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
       return Size(columns: 80, rows: 24)
     }
     return Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
   }
 
-  /// Enters the view's screen and modes. Ctrl-C and Ctrl-Z stay signals.
+  /// Enters the view's screen and modes. Ctrl-C and Ctrl-Z still send signals.
   func enterScreen() {
     var found = termios()
     guard !isEntered, tcgetattr(descriptor, &found) == 0 else { return }
-    // After SIGSTOP the shell may give our own modes back to us. Keep the earlier ones, which the shell gets
-    // at the end.
+    // After SIGSTOP the shell may set our own modes again. Keep the modes that were found first: the shell
+    // gets these at the end.
     if before == nil || found.c_lflag & UInt32(ICANON) != 0 { before = found }
     guard let before else { return }
     CrashHandler.isChanged(descriptor, from: before)
@@ -77,7 +77,7 @@ final class TerminalDevice {
   func leaveScreen() {
     guard isEntered else { return }
     isEntered = false
-    // The first escape of `leave` ends a sequence that was written half.
+    // The first escape of `leave` ends a sequence of which only a part was written.
     pending = Self.leave.utf8.map { $0 }[...]
     flush()
     if !pending.isEmpty {
@@ -86,20 +86,21 @@ final class TerminalDevice {
       flush()
       pending = []
     }
-    // Drop unread keys: they are not for the shell.
+    // Drop unread keys: the user did not type them for the shell.
     tcflush(descriptor, TCIFLUSH)
     if var before { tcsetattr(descriptor, TCSANOW, &before) }
     CrashHandler.isRestored()
   }
 
-  /// Another program has the terminal: writes nothing more, and leaves its modes alone.
+  /// Call this when another program has the terminal: from then on, writes nothing and leaves the modes
+  /// alone.
   func yield() {
     isEntered = false
     pending = []
     CrashHandler.isRestored()
   }
 
-  /// Whether all that was written before has gone out.
+  /// Whether the terminal has taken all bytes of the last `write`.
   var isReady: Bool { pending.isEmpty }
 
   /// Call it only if `isReady`.
@@ -119,7 +120,7 @@ final class TerminalDevice {
   func read() -> Input {
     let count = Glibc.read(descriptor, &buffer, buffer.count)
     if count > 0 { return .bytes(buffer[..<count]) }
-    // In the background a read fails, too, though the terminal is still there.
+    // In the background a read fails, too, although the terminal is still there.
     return count < 0 && (errno == EAGAIN || errno == EINTR || isatty(descriptor) == 1) ? .nothing : .gone
   }
 }
