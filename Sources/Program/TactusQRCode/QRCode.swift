@@ -4,25 +4,26 @@ internal import CTactusQRencode
 /// A QR code: the squares that a phone's camera reads as an address. Pure.
 ///
 /// Drawing is left out on purpose: the terminal view and `tactus web` ask for the squares and draw them. One
-/// invariant: every code that was made is readable; for other texts the initializer returns nil.
+/// invariant: a camera can read every code that the initializer returns; for other texts it returns nil.
 ///
 /// The way in: `QRCode(_:)`, then `isDark`.
 public struct QRCode: Hashable, Sendable {
-  /// Light squares that the standard requires around a code, and the smaller margin that phones still accept.
+  /// The width of the light margin around a code: as the standard requires, and the least that phones still
+  /// accept. In squares.
   public static let margin = 4
   public static let leastMargin = 2
 
-  /// The longest text in bytes: many times an address with its secret.
+  /// The longest text in bytes: many times the length of an address with its secret.
   static let longest = 512
 
-  /// Squares in a row, and rows.
+  /// The number of squares in a row, and of rows.
   public let size: Int
   private let squares: [Bool]
 
   /// nil: the text is empty or too long.
   ///
-  /// The code is as small as the text allows, and then as robust as that size allows: a screen reflects
-  /// lamps.
+  /// The code is as small as the text allows, and has as much error correction as fits into that size: a
+  /// screen reflects lamps.
   public init?(_ text: String) {
     guard (1...Self.longest).contains(text.utf8.count), !text.utf8.contains(0),
       let smallest = Self(text, QR_ECLEVEL_L)
@@ -38,7 +39,7 @@ public struct QRCode: Hashable, Sendable {
     squares = (0..<size * size).map { [data = code.pointee.data] in (data?[$0] ?? 0) & 1 == 1 }
   }
 
-  /// Outside the code every square is light.
+  /// Whether the square is dark. Outside the code every square is light.
   public func isDark(row: Int, column: Int) -> Bool {
     let inside = 0..<size
     return inside.contains(row) && inside.contains(column) && squares[row * size + column]

@@ -3,9 +3,10 @@ import BeatMath
 import ControlSurface
 import TactusChoices
 
-// Measured values and JACK's timebase, which the view shows only while they are not as they should be.
+// Measured values, and the state of JACK's timebase. The view shows them only while they are not as they
+// should be.
 extension Facts {
-  /// Two crystals of 100 ppm, one faster and one slower.
+  /// The largest normal drift in ppm: that of two crystals of 100 ppm each, one too fast and one too slow.
   private static let crystals = 200.0
 
   private var state: SurfaceState { scene.state }
@@ -18,17 +19,18 @@ extension Facts {
     ].compactMap(\.self)
   }
 
-  /// Another program than tactus is timebase master, or none; or other programs see the bars moved.
+  /// Shown if another program or none is timebase master, or if other programs see the bars moved by an
+  /// offset.
   private var timebaseAlarm: String? {
     guard state.jackConnected else { return nil }
     let isUsual = state.timebase == .tactus && !state.leavesTimebase
-    // The leader has a row of its own.
+    // The leader is shown in a row of its own.
     return isUsual && offset(.jack).isEmpty || state.leading == .host && offset(.jack).isEmpty
       ? nil : state.master + offset(.jack)
   }
 
-  /// An advance that the user set by hand; else the phase error of a host that leads, or the lag of one that
-  /// follows and counts frames.
+  /// The distance from the beat: the advance that the user set by hand; otherwise the phase error of a
+  /// leading host, or the lag of a follower that counts frames.
   private var distanceAlarm: (name: String, words: String)? {
     if state.aheadMilliseconds != 0 {
       return ("By hand", "outputs \(signed(state.aheadMilliseconds, places: 1)) ms")
@@ -44,15 +46,15 @@ extension Facts {
       ? "\(signed(state.driftPartsPerMillion, places: 0)) ppm" : nil
   }
 
-  /// A start in the nearest cycle is right within half a period, and so is every start from the song's first
-  /// period.
+  /// Shown if the last start missed its beat by more than half a period: a start in the nearest cycle is
+  /// always within that, and so is a start in the song's first period.
   private var startAlarm: String? {
     guard state.hasLaunched, abs(state.launchErrorMilliseconds) > period / 2 + 0.1 else { return nil }
     return "\(signed(state.launchErrorMilliseconds, places: 2)) ms from its beat"
   }
 
-  /// The largest distance of recent clocks or pulses from their places; empty within a frame, which is all
-  /// that JACK allows. The value is rounded to 10.
+  /// The jitter: how far recent clocks or pulses were from their exact times at most. Empty if that is within
+  /// a frame, the finest step that JACK allows. The value is a multiple of 10.
   func jitter(_ port: Port, _ glyphs: Glyphs) -> String {
     let micros = state.jitterMicros[port]
     let isUsual = micros <= 1e6 / Double(max(1, state.sampleRate)) + 5

@@ -3,16 +3,16 @@ import BeatMath
 import ControlSurface
 import TactusChoices
 
-/// The place in the bar that is heard now: a box for each beat, lit during its beat and darker for an accent,
-/// and below them a line that moves through the bar without a break.
+/// The position in the bar that is heard now: a box for each beat, which is lit during the beat and darker if
+/// the beat has an accent. Below the boxes a line grows through the bar without steps.
 struct BeatRow {
   let count: Int
   let current: Int
-  /// 0 at the downbeat, 1 at the next.
+  /// The part of the bar that has passed: 0 at the downbeat, 1 at the next downbeat.
   let passed: Double
-  /// A start waits: these beats come before the song.
+  /// Whether a start waits: the beats are then those before the song.
   let isCountIn: Bool
-  /// The click's pattern, with this many letters for each beat.
+  /// The click's pattern; each beat has this many letters of it.
   private let pattern: Pattern
   private let letters: Int
 
@@ -27,7 +27,7 @@ struct BeatRow {
     letters = Int(state.choices.click.subdivision)
   }
 
-  /// The bar's first beat, and those that the click's pattern accents.
+  /// The bar's first beat is accented, and so are the beats that the click's pattern accents.
   private func isAccented(_ beat: Int) -> Bool { beat == 0 || pattern[Int64(beat * letters)] == .accent }
 
   func draw(on picture: inout Picture, rows: Range<Int>, columns: Range<Int>, _ glyphs: Glyphs) {
@@ -50,7 +50,7 @@ struct BeatRow {
     }
   }
 
-  /// For more beats than columns: one mark that moves.
+  /// Draws a single moving mark, if there are more beats than columns.
   private func drawMark(
     on picture: inout Picture, rows: Range<Int>, columns: Range<Int>, _ glyphs: Glyphs
   ) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Digits that can be read from two metres: three by five dots, each dot some columns wide and some rows
-/// high.
+/// Digits that can be read from two metres. A digit has three by five dots; each dot is some columns wide and
+/// some rows high.
 struct BigText {
   static let dots = 5
 
   let text: String
-  /// Columns and rows of a dot.
+  /// The columns and rows of a dot.
   var across = 1
   var down = 1
 
-  /// Each number is a row of dots; its highest bit is the leftmost dot.
+  /// The dots of a character: each number is a row, and its highest bit is the leftmost dot.
   private static func pattern(_ character: Character) -> (width: Int, rows: [UInt8]) {
     switch character {
     case "0": (3, [0b111, 0b101, 0b101, 0b101, 0b111])
@@ -24,7 +24,7 @@ struct BigText {
     case "8": (3, [0b111, 0b101, 0b111, 0b101, 0b111])
     case "9": (3, [0b111, 0b101, 0b111, 0b001, 0b111])
     case "-": (2, [0b00, 0b00, 0b11, 0b00, 0b00])
-    // Two dots: a line would look like a one.
+    // The bar line is drawn as two dots: a line would look like a 1.
     case "|": (1, [0, 1, 0, 1, 0])
     case ".": (1, [0, 0, 0, 0, 1])
     default: (1, [0, 0, 0, 0, 0])

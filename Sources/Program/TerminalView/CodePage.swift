@@ -2,9 +2,10 @@
 import ControlSurface
 public import TactusQRCode
 
-// The view's page with the QR code: where phones find the web page, for their cameras and to type.
+// The view's page with the QR code of the web page, and the web page's address as text.
 extension TerminalView {
-  /// Columns of the text beside the code, and its rows below the code if there is no room beside it.
+  /// The columns of the text beside the code. If there is no room beside the code, the text takes this many
+  /// rows below it.
   private static let textWidth = 30
   private static let textRows = 3
 
@@ -38,7 +39,7 @@ extension TerminalView {
     }
   }
 
-  /// nil: no phone can reach the page.
+  /// The code that leads a phone to the page; nil: no phone can reach the page.
   private func code(of scene: Scene) -> QRCode? {
     guard case .network(let addresses) = scene.state.page, let address = addresses.first,
       let code = scene.pairingCode
@@ -46,7 +47,7 @@ extension TerminalView {
     return QRCode(Self.pairingAddress(address, code))
   }
 
-  /// The address in the QR code. The pairing code is its fragment, which a browser never sends.
+  /// The address in the QR code. The pairing code is the address's fragment, which a browser never sends.
   public static func pairingAddress(_ address: String, _ code: String) -> String {
     "\(address)#\(code.split(separator: "-").joined())"
   }
@@ -83,7 +84,7 @@ extension TerminalView {
     _ lines: [(text: String, style: Style)], on picture: inout Picture, rows: Range<Int>, columns: Range<Int>
   ) {
     let wrapped = lines.flatMap { line in
-      // A line that fits keeps its spaces.
+      // A line that fits keeps its own spacing.
       (line.text.unicodeScalars.count <= columns.count ? [line.text] : line.text.wrapped(to: columns.count))
         .map { ($0, line.style) }
     }
@@ -95,7 +96,7 @@ extension TerminalView {
 
 // Drawing of the code.
 extension TerminalView {
-  /// Draws the code with as wide a light margin as there is room for. nil: it does not fit.
+  /// Draws the code with the widest light margin that fits, up to the standard's. nil: the code does not fit.
   public func drawing(of code: QRCode, within room: Size) -> Picture? {
     (QRCode.leastMargin...QRCode.margin).reversed().lazy.map { size(of: code, margin: $0) }.enumerated()
       .first { $0.element.columns <= room.columns && $0.element.rows <= room.rows }
@@ -104,7 +105,8 @@ extension TerminalView {
 
   public func leastSize(of code: QRCode) -> Size { size(of: code, margin: QRCode.leastMargin) }
 
-  /// A character is twice as high as wide. It shows two squares with half blocks, otherwise half a square.
+  /// The code's size in characters. A character is twice as high as wide: with half blocks it shows two
+  /// squares, otherwise half a square.
   private func size(of code: QRCode, margin: Int) -> Size {
     let across = code.size + 2 * margin
     return glyphs.halves == nil
@@ -129,7 +131,7 @@ extension TerminalView {
   }
 }
 
-/// Two squares in one character, one above the other, dark on light.
+/// Characters that show two squares, one above the other, dark on light.
 struct HalfBlocks: Sendable {
   let both: Unicode.Scalar = "\u{2588}"
   let upper: Unicode.Scalar = "\u{2580}"
@@ -154,7 +156,7 @@ extension Picture {
     }
   }
 
-  /// The lines for a terminal that scrolls, each with its own styles, which end with the line.
+  /// The picture as lines for a terminal that scrolls. Each line has its own styles, which end with the line.
   public var lines: [String] {
     (0..<size.rows).map { row in
       var text = ""

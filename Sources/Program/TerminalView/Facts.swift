@@ -3,7 +3,7 @@ import BeatMath
 import ControlSurface
 import TactusChoices
 
-/// The state in words.
+/// The state in the words that the view shows.
 struct Facts {
   let scene: Scene
   private var state: SurfaceState { scene.state }
@@ -14,13 +14,13 @@ struct Facts {
 
   var tempo: String { fixed(state.tempo.beatsPerMinute, 2) }
 
-  /// Whole notes of the meter until a start that waits; nil: none waits.
+  /// How many notes of the meter remain until a waiting start, in whole numbers; nil: no start waits.
   var countIn: Int? {
     guard case .waiting = state.transport else { return nil }
     return Int(clamping: -Int64(flooring: -state.notesToLaunch(at: scene.now)))
   }
 
-  /// The place in the song: bars from 1, notes in the bar from 1.
+  /// The position in the song. Bars and the notes of a bar are counted from 1.
   var position: String {
     let place = state.bars.place(at: state.songBeats(at: scene.now).value)
     return "\(place.bar + 1)|\(place.note + 1)"
@@ -31,7 +31,7 @@ struct Facts {
     return links(state.peers) + (state.far.short.map { ", \($0)" } ?? "")
   }
 
-  /// nil while Link Audio is off.
+  /// Link Audio in words; nil: Link Audio is off.
   var audio: String? {
     guard state.choices.audio.isOn else { return nil }
     let received = state.audio.channels.count { !$0.isSent }
@@ -61,19 +61,19 @@ struct Facts {
 
   var timebase: String { state.master + offset(.jack) }
 
-  /// The leader, in at most this many columns.
+  /// The leader in words, in at most this many columns.
   func leads(within columns: Int) -> String {
     let note = state.leadNote
     return note.unicodeScalars.count <= columns ? note : state.shortLeadNote
   }
 
-  /// The web page, in at most this many columns.
+  /// The state of the web page in words, in at most this many columns.
   ///
-  /// - Parameter opener: the key that opens it; nil: none.
+  /// - Parameter opener: the key that opens the page; nil: no key does.
   func page(within columns: Int, opener: String?) -> String {
     switch state.page {
     case .off:
-      // Only this machine may open it.
+      // Only this machine may open the page.
       return scene.place == nil ? opener.map { "off (\($0) opens it)" } ?? "off" : "off"
     case .closed: return "not open yet"
     case .thisMachine(let address): return "\(Self.typed(address)), here only"
@@ -85,7 +85,7 @@ struct Facts {
     }
   }
 
-  /// The shortest form of an address that browsers accept.
+  /// The shortest form of a page's address that browsers accept.
   private static func typed(_ address: String) -> String {
     String((address.hasPrefix("http://") ? address.dropFirst(7) : address[...]).prefix { $0 != "/" })
   }
@@ -100,14 +100,14 @@ struct Facts {
     }
   }
 
-  /// The moment of a start, and the count-in before it.
+  /// When a start happens, and the count-in before it.
   var launch: String {
     let launch = state.choices.launch
     let bars = state.outputs.compactMap(\.settings.countIn).reduce(launch.countIn, max)
     return launch.moment.word + (bars == 0 || launch.moment == .now ? "" : ", count-in \(bars)")
   }
 
-  /// The song of the set list, and the one that waits or comes next; empty: there is no set.
+  /// The present song of the set list, and the song that waits or comes next; empty: there is no set list.
   var set: [(name: String, words: String)] {
     let place = state.place
     guard place != SetPlace() else { return [] }
@@ -140,7 +140,7 @@ struct Facts {
 
   private func own(_ port: Port) -> String { shortest(state.choices.offset(of: port).milliseconds) }
 
-  /// The offset in short, for a place without room for words.
+  /// The port's offset as a bare number, for a place without room for words.
   func shortOffset(_ port: Port) -> String {
     let own = own(port)
     return own == "0" ? "" : own.hasPrefix("-") ? " \(own)" : " +\(own)"
@@ -153,7 +153,7 @@ struct Facts {
     return state.choices.pulse.rate == .bar ? "one a bar" : "\(state.choices.pulse.rate.word) a beat"
   }
 
-  /// The user's own outputs, each clock with its state; nil: there are none.
+  /// The user's own outputs, each clock with its state; nil: the user has none.
   var outputs: String? {
     guard !state.outputs.isEmpty else { return nil }
     return state.outputs.map { output in
@@ -169,7 +169,7 @@ struct Facts {
 
   var xruns: String { state.xruns == 1 ? "1 xrun" : "\(state.xruns) xruns" }
 
-  /// The addresses to type into a tablet, best first; or how to get one.
+  /// The addresses for a tablet, best first; if there are none, the reason or how to get one.
   var reach: [String] {
     switch scene.reach {
     case .off: ["off (--no-osc)"]

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The bytes that turn the picture on a terminal into the next one, and no others: a serial line or a remote
-/// shell gets some dozen bytes at a time.
+/// The bytes that turn the picture on a terminal into the next picture. Only changed cells are written: a
+/// serial line or a remote shell gets some dozen bytes at a time.
 ///
-/// The memory for them is there from the start. Cells for which it has no room are drawn the next time.
+/// The memory for the bytes is reserved from the start. Cells for which it has no room are drawn with the
+/// next frame.
 public struct Frame {
-  /// A whole screen of 200x60 with all its colours.
+  /// The bytes of a whole screen of 200x60 cells with all colours.
   public static let limit = 65_536
-  /// The longest output for a cell: a move, a style and a character.
+  /// The bytes of the longest output for a cell: a cursor move, a style and a character.
   private static let longestStep = 40
-  /// Writing up to this many unchanged characters costs less than a move over them.
+  /// Writing up to this many unchanged cells again costs fewer bytes than a cursor move over them.
   private static let bridge = 4
 
   public private(set) var bytes: [UInt8] = []
@@ -29,10 +30,10 @@ public struct Frame {
     shown = nil
   }
 
-  /// Replaces `bytes`.
+  /// Replaces `bytes` by those that turn the shown picture into `next`.
   public mutating func draw(_ next: Picture) {
     bytes.removeAll(keepingCapacity: true)
-    // Other programs may write between frames, so the cursor and the style are known within one frame only.
+    // Cursor and style are known only within one frame, because other programs may write in between.
     pen = nil
     cursor = nil
     if shown?.size != next.size {
@@ -75,12 +76,13 @@ public struct Frame {
     bytes.append(contentsOf: text.utf8)
   }
 
-  /// Uses the sixteen colours that every terminal has, as its user configured them.
+  /// The escape sequence for a style. It uses the sixteen colours that every terminal has, as its user
+  /// configured them.
   static func code(of style: Style, coloured: Bool) -> String {
     var code = "\u{1B}[0"
     if style.isBold { code += ";1" }
     if style.isInverse { code += ";7" }
-    // Two of the 256 colours, which no theme changes; used even without colour.
+    // A QR code uses two of the 256 colours, which no theme changes, even without `coloured`.
     if style.colour == .code { code += ";38;5;16;48;5;231" }
     if coloured {
       switch style.colour {

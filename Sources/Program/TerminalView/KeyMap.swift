@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import MIDIControl
 
-/// A key as the user knows it.
+/// A key of the keyboard.
 public enum Key: Hashable, Sendable {
   case character(Unicode.Scalar)
   case up, down, left, right
@@ -10,7 +10,7 @@ public enum Key: Hashable, Sendable {
 }
 
 extension Key: LosslessStringConvertible {
-  /// The keys that are written as words. Escape can't be bound: it always leaves what was begun.
+  /// The keys that are written as words. Escape can't be bound: it always cancels what the user has begun.
   static let words: [(name: String, key: Key)] = [
     ("space", .character(" ")), ("up", .up), ("down", .down), ("left", .left), ("right", .right),
     ("pageup", .pageUp), ("pagedown", .pageDown), ("home", .home), ("enter", .enter),
@@ -42,8 +42,8 @@ extension Key: LosslessStringConvertible {
 
 public typealias KeyBinding = Binding<Key>
 
-/// The meaning of the keys, from the user's bindings and the standard ones: for the view, its keys page, the
-/// man page and docs/keys.md.
+/// The meaning of each key, from the user's bindings and the standard bindings. It serves the view, its keys
+/// page, the man page and docs/keys.md.
 public struct KeyMap: Sendable {
   /// Actions about the view itself, which have no address.
   enum ViewAction: Sendable {
@@ -52,11 +52,11 @@ public struct KeyMap: Sendable {
 
   public struct Row: Sendable {
     public let words: String
-    /// At most ten letters, for a narrow page; nil: `words` are that short.
+    /// The words for a narrow page, at most ten letters; nil: `words` are that short.
     var brief: String?
     public internal(set) var bindings: [KeyBinding]
     var viewAction: ViewAction?
-    /// Words for the hint at the bottom, and the number of keys to show there.
+    /// The words for the hint in the last row, and the number of keys to show with them.
     var hint: (words: String, keys: Int)?
 
     fileprivate static func keys(
@@ -78,19 +78,20 @@ public struct KeyMap: Sendable {
       Row(words: "leave this view", brief: "leave", bindings: bindings, hint: ("leave", 1))
     }
 
-    /// The keys on one line.
+    /// All keys of this row, on one line.
     public func keys(named name: (Key) -> String) -> String {
       viewAction == .tempo ? "0-9" : bindings.map { name($0.event) }.joined(separator: " ")
     }
 
-    /// For instance `tap tempo (tempo/tap)`; for several keys, their addresses in order, each once.
+    /// The meaning in words, such as `tap tempo (tempo/tap)`. The addresses of several keys come in order,
+    /// each once.
     public var meaning: String {
       let addresses = bindings.flatMap { $0.targets.map(\.description) }
       let each = addresses.indices.filter { !addresses[..<$0].contains(addresses[$0]) }.map { addresses[$0] }
       return each.isEmpty ? words : "\(words) (\(each.joined(separator: ", ")))"
     }
 
-    /// The row of a Markdown table.
+    /// This row in a Markdown table.
     public var markdown: String {
       "| " + (viewAction == .tempo ? "`0` to `9`" : bindings.map { "`\($0.event)`" }.joined(separator: " "))
         + " | \(meaning) |\n"
@@ -125,10 +126,10 @@ public struct KeyMap: Sendable {
   ]
 
   let rows: [Row]
-  /// The view shows a tactus that runs elsewhere and goes on when the view ends.
+  /// Whether the view shows a tactus that runs elsewhere and continues when the view ends.
   let isElsewhere: Bool
 
-  /// A configured key loses its standard meaning.
+  /// A key that the user configured loses its standard meaning.
   public init(_ configured: [KeyBinding] = [], isElsewhere: Bool = false) {
     self.isElsewhere = isElsewhere
     let taken = Set(configured.map(\.event))
@@ -142,7 +143,8 @@ public struct KeyMap: Sendable {
       }
   }
 
-  /// The bound key. With Caps Lock on, an unbound capital letter counts as its small one.
+  /// The key whose binding this key uses. With Caps Lock on, a capital letter without a binding uses the
+  /// binding of its small letter.
   func bound(_ key: Key) -> Key? {
     if isBound(key) { return key }
     guard case .character(let letter) = key, ("A"..."Z").contains(letter) else { return nil }
@@ -152,12 +154,12 @@ public struct KeyMap: Sendable {
 
   private func isBound(_ key: Key) -> Bool { rows.contains { $0.bindings.contains { $0.event == key } } }
 
-  /// The first key that sends this address and nothing else.
+  /// The first key that sends this address and no other.
   public func key(of path: String) -> Key? {
     rows.flatMap(\.bindings).first { $0.targets.map(\.path) == [path] }?.event
   }
 
-  /// The first key with this action.
+  /// The first key that is bound to this action.
   func key(for action: ViewAction) -> Key? { rows.first { $0.viewAction == action }?.bindings.first?.event }
 
   func viewAction(of key: Key) -> ViewAction? {
@@ -170,6 +172,6 @@ public struct KeyMap: Sendable {
 }
 
 extension KeyBinding {
-  /// The key ends the program, or the view of one that runs elsewhere.
+  /// Whether the key ends the program, or only the view if the program runs elsewhere.
   fileprivate var isQuit: Bool { targets.map(\.path) == ["quit"] }
 }

@@ -8,9 +8,10 @@ public struct KeyReader {
     case sequence([UInt8])
   }
 
-  /// The Escape key sends one byte; every other key that begins with this byte sends the rest at once.
+  /// How long to wait after the byte of the Escape key. Other keys begin with the same byte, but send more
+  /// bytes at once.
   private static let escapeTimeout = Micros(50_000)
-  /// Longer sequences are no key.
+  /// The length limit in bytes: no key has a longer sequence.
   private static let longest = 16
 
   private var place = Place.ground
@@ -19,13 +20,13 @@ public struct KeyReader {
 
   public init() {}
 
-  /// When to call `pause`, if no byte comes before.
+  /// When to call `pause`, unless a byte arrives before; nil: no need.
   public var deadline: Micros? {
     guard case .escape = place else { return nil }
     return last + Self.escapeTimeout
   }
 
-  /// Call it at the deadline: the Escape key was pressed if no byte came since.
+  /// Call this at the deadline: if no byte has arrived since, the user has pressed the Escape key.
   public mutating func pause(at now: Micros) -> Key? {
     guard let deadline, now >= deadline else { return nil }
     place = .ground
@@ -42,7 +43,7 @@ public struct KeyReader {
       case UInt8(ascii: "["): place = .sequence([])
       case UInt8(ascii: "O"): place = .single
       case 0x1B: place = .escape
-      // Alt and a key, which does not mean the key alone.
+      // Alt together with a key does nothing: it must not act as the key alone.
       default: break
       }
       return nil
@@ -89,7 +90,7 @@ public struct KeyReader {
       }
       return nil
     }
-    // The second number minus 1 has a bit for each held modifier.
+    // The sequence's second number minus 1 has a bit for each modifier that is held.
     return isPasting ? nil : Self.arrow(final, isLarge: numbers.count > 1 && numbers[1] > 1)
   }
 

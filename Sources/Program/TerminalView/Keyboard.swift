@@ -14,23 +14,23 @@ public enum Action: Hashable, Sendable {
   case leave
 }
 
-/// Turns keys into addresses of the control surface. It keeps only the view's own state: its page, a tempo
-/// that is being typed, and whether a `q` waits to be confirmed.
+/// Turns keys into addresses of the control surface. Its state is only the view's own: the page, a tempo that
+/// the user is typing, and whether a `q` waits for its confirmation.
 public struct Keyboard: Sendable {
   /// A tempo that is being typed.
   public struct OptionValueType: Hashable, Sendable {
     var text: String
-    /// Why the tempo was refused.
+    /// Why the typed tempo was refused; nil: it was not.
     var objection: String?
     fileprivate var until: Micros
   }
 
-  /// How long a second q confirms the first.
+  /// How long a `q` waits for a second `q` as confirmation.
   private static let resolve = Micros(3_000_000)
-  /// How long an unfinished tempo waits: a digit touched by accident must not change what Enter does an hour
-  /// later.
+  /// How long an unfinished tempo stays. A digit that was touched by accident must not change what Enter does
+  /// an hour later.
   private static let typingTimeout = Micros(10_000_000)
-  /// The address that moves the click, and how long its number stays on the screen after a key.
+  /// The address that shifts the click, and how long the click's offset stays on the screen after its key.
   static let tuning = "click/offset/nudge"
   private static let tuningTime = Micros(4_000_000)
   /// Two characters more than any tempo needs.
@@ -57,9 +57,9 @@ public struct Keyboard: Sendable {
       case .escape: return type("", at: now)
       case .backspace: return type(String(typed.text.dropLast()), at: now)
       case .character(let letter) where "0123456789.,".unicodeScalars.contains(letter):
-        // The keypads of half of Europe have a comma.
+        // Accept a comma as the decimal point: many European keypads have a comma.
         return type(typed.text + (letter == "," ? "." : "\(letter)"), at: now)
-      // Any other key does what it always does, and drops the tempo.
+      // Any other key does what it always does, and ends the typing.
       case .character, .up, .down, .left, .right, .pageUp, .pageDown, .home: typing = nil
       }
     }
@@ -83,12 +83,13 @@ public struct Keyboard: Sendable {
     return "no key \(key)" + (keys.key(for: .turn).map { "; \($0) lists them" } ?? "")
   }
 
-  /// Turns to a page; the same key turns back.
+  /// Turns to a page; from that page, turns back to the first one.
   private mutating func turn(to other: Scene.Page) { page = page == other ? .playing : other }
 
-  /// A remark about a choice that lasts beyond this run, since the key may have been hit by mistake: the new
-  /// value and how to take it back. Also names the next leader, which the view does not show otherwise. nil:
-  /// no remark. `isKept`: the choice holds at the next start, too; a tactus on another machine forgets it.
+  /// A remark about a choice that outlasts this run: the new value, and how to undo the choice, since the
+  /// user may have hit the key by mistake. For the leader's key, names the next leader, which the view does
+  /// not show otherwise. nil: no remark. `isKept`: whether the choice also holds at the next start; a tactus
+  /// on another machine forgets it.
   public static func remark(
     _ targets: [Target], by key: Key, _ state: SurfaceState, isKept: Bool = true
   ) -> String? {
@@ -118,7 +119,7 @@ public struct Keyboard: Sendable {
     }
   }
 
-  /// Ignores a character that can't continue a number.
+  /// Takes over the typed text; ignores a character that can't continue a number.
   private mutating func type(_ text: String, at now: Micros) -> Action? {
     let isNumber = text.utf8.count <= Self.longest && text.count { $0 == "." } <= 1
     typing =
@@ -136,7 +137,7 @@ public struct Keyboard: Sendable {
     return .press(target)
   }
 
-  /// While the transport rolls, a q must be confirmed: a sleeve on the keyboard must not end a concert.
+  /// While the transport rolls, a `q` needs a second one: a sleeve on the keyboard must not end a concert.
   private mutating func press(_ targets: [Target], _ state: SurfaceState, at now: Micros) -> Action? {
     guard !targets.isEmpty else { return nil }
     if targets.contains(where: { $0.path == Self.tuning }) { tuned = now }

@@ -2,7 +2,7 @@
 import BeatMath
 import ControlSurface
 
-// The page of the keys, below one line that still shows the place in the music.
+// The page that lists the keys, below one line that still shows the tempo and the position.
 extension TerminalView {
   func drawKeys(_ scene: Scene, on picture: inout Picture) {
     let facts = Facts(scene)
@@ -10,7 +10,8 @@ extension TerminalView {
     let place = facts.countIn.map { "count-in \($0)" } ?? facts.position
     let end = picture.write("\(facts.tempo) BPM  \(place)", row: 0, column: 0, style: .bold)
     BeatRow(scene).draw(on: &picture, rows: 0..<1, columns: end + 2..<max(end + 3, size.columns), glyphs)
-    // If there are many keys, leave out the gap below the title, and use the row of news between news.
+    // If there are many keys, leave out the empty row below the title, and use the message row while there is
+    // no new message.
     let count = keys.rows.count
     let top = count > 2 * (size.rows - 3) ? 1 : 2
     let isNewsFresh = scene.news.map { scene.now - $0.time < News.fresh } ?? false
@@ -29,8 +30,8 @@ extension TerminalView {
     }
   }
 
-  /// Draws as many keys as fit. The last shows all keys; the one before it, for the page, goes after most
-  /// others.
+  /// Draws the hints for as many keys as fit. The last hint, which leads to all keys, always stays; the one
+  /// before it, for the web page, is among the last to go.
   func drawHint(on picture: inout Picture, row: Int, columns: Range<Int>) {
     var hints = keys.rows.compactMap { row in
       row.hint.map { hint in
@@ -45,7 +46,7 @@ extension TerminalView {
     picture.write(text(), row: row, column: columns.lowerBound, width: columns.count, style: .quiet)
   }
 
-  /// Draws the click's offset, which the user changes by ear, into the last row.
+  /// Draws the click's offset, which the user adjusts by ear, into the last row.
   func drawTuning(_ scene: Scene, on picture: inout Picture) {
     let row = picture.size.rows - 1
     picture.fill(rows: row..<row + 1, columns: 0..<picture.size.columns, " ", style: .plain)
@@ -60,7 +61,7 @@ extension TerminalView {
     picture.write(meanings.joined(separator: "  "), row: row, column: end + 2, style: .quiet)
   }
 
-  /// Draws the tempo that is being typed into the last row, which every page has.
+  /// Draws the tempo that the user is typing into the last row, which every page has.
   func drawTyped(_ typed: Keyboard.OptionValueType, on picture: inout Picture) {
     let row = picture.size.rows - 1
     picture.fill(rows: row..<row + 1, columns: 0..<picture.size.columns, " ", style: .plain)

@@ -2,11 +2,11 @@
 import BeatMath
 import ControlSurface
 
-// The layout from 76x23 on: everything has its name, and spare room makes the digits larger.
+// The layout for 76x23 and more: every value has its name, and free rows make the digits larger.
 extension TerminalView {
-  /// Rows of the right column; the left one may need more.
+  /// The rows of the right column; the left column may need more.
   private static let factRows = 7
-  /// Rows beside the digits, the beats, the facts and `ownRows`: title, gaps, phase, message, keys.
+  /// The rows that are not for digits, beats, facts or `ownRows`: title, gaps, phase, message, keys.
   private static let otherRows = 8
   private static let label = 12
 
@@ -16,15 +16,15 @@ extension TerminalView {
     }
   }
 
-  /// Rows of facts: as many as the left column needs, while the smallest digits still fit.
+  /// The rows for facts: as many as the left column needs, provided that the smallest digits still fit.
   private func factRows(_ facts: Facts, _ size: Size) -> Int {
     let room = size.rows - Self.otherRows - BigText.dots - 1 - lists(facts).count
     return max(Self.factRows, min(leftFacts(facts, size).count, room))
   }
 
-  /// Lines for the user's own outputs and for channels of sound, if there are any. Each list gets one row, or
-  /// as many as its words need while the smallest digits still fit, up to a quarter of all rows. A text that
-  /// is too long ends in a mark.
+  /// The lines for the user's own outputs and for the channels of Link Audio, if there are any. Each list
+  /// gets one row. It gets more rows for a longer text while the smallest digits still fit, up to a quarter
+  /// of all rows. A text that is still too long ends in a mark.
   private func ownRows(_ facts: Facts, _ size: Size) -> [(name: String, words: String)] {
     let lists = lists(facts).map { list in
       (name: list.name, lines: list.words.wrapped(to: size.columns - 6 - Self.label))
@@ -74,7 +74,7 @@ extension TerminalView {
         line.words, row: row, column: inside.lowerBound + Self.label + 2,
         width: inside.count - Self.label - 2, style: .plain)
     }
-    // The rows that are left for news, below an empty one.
+    // The rows that are left for messages, below an empty row.
     let free = min(top + factRows + own.count + 1, size.rows - 2)..<size.rows - 1
     let used = drawNews(scene, on: &picture, rows: free, columns: inside)
     if let earlier = scene.earlierNews, free.count > used {
@@ -97,8 +97,8 @@ extension TerminalView {
     picture.write(server, row: 0, endingAt: size.columns - 2, style: style)
   }
 
-  /// The largest digits for both texts beside each other in this many rows, and the rows that are left for
-  /// the beats.
+  /// The largest digits with which tempo and position fit side by side into this many rows, and the rows that
+  /// are left for the beats.
   private func digits(_ facts: Facts, _ size: Size, rows spare: Int) -> (
     tempo: BigText, position: BigText, beats: Int
   ) {
@@ -114,7 +114,7 @@ extension TerminalView {
     position.across = tempo.across
     while position.across > 1, tempo.columns + position.columns > room { position.across -= 1 }
     // A dot of the large digits is square if it has twice as many columns as rows. Digits up to twice as high
-    // are easier to read, so use the free rows.
+    // are even easier to read, so use the free rows for that.
     tempo.down = max(1, min(tempo.across, (spare - 3) / BigText.dots))
     position.down = tempo.down
     return (tempo, position, max(1, min(spare - tempo.rows, 3 * tempo.down)))
@@ -122,7 +122,7 @@ extension TerminalView {
 
   private typealias Fact = (name: String, words: String, style: Style)
 
-  /// The most important facts first: those for which there is no room are left out.
+  /// The facts of the left column, the most important first: the last ones are left out if there is no room.
   private func leftFacts(_ facts: Facts, _ size: Size) -> [Fact] {
     let state = facts.scene.state
     let link = Style(state.choices.isLinkEnabled ? .good : .plain, bold: true)
@@ -179,7 +179,8 @@ extension TerminalView {
     }
   }
 
-  /// Draws the news into the last of these rows, and as many above it as needed. Returns the number of rows.
+  /// Draws the messages into the last of these rows, and into as many above as needed. Returns the number of
+  /// used rows.
   @discardableResult
   func drawNews(_ scene: Scene, on picture: inout Picture, rows: Range<Int>, columns: Range<Int>) -> Int {
     guard let news = scene.news, !rows.isEmpty else { return 0 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// How a character looks. Colour never carries information that is not visible without it.
+/// How a character looks. A colour never shows anything that cannot be seen without it.
 public struct Style: Hashable, Sendable {
   public enum Colour: UInt8, Sendable {
     case plain, downbeat, beat, good, warning, alarm, quiet
-    /// Black on white, whatever colours the terminal uses: a camera has to read it.
+    /// Black on white, whatever colours the terminal has: a camera has to read it.
     case code
   }
 
@@ -37,15 +37,15 @@ public struct Size: Hashable, Sendable {
   public let columns: Int
   public let rows: Int
 
-  /// A terminal that claims to be larger than 1000x400 is mistaken.
+  /// Limits both numbers: a terminal that claims to be larger than 1000x400 is mistaken.
   public init(columns: Int, rows: Int) {
     self.columns = min(max(columns, 1), 1000)
     self.rows = min(max(rows, 1), 400)
   }
 }
 
-/// The content of the whole terminal. Drawing outside of it has no effect, so callers need not check the
-/// edges.
+/// The content of the whole terminal. Drawing outside the edges has no effect, so callers need not check
+/// them.
 public struct Picture: Hashable, Sendable {
   public let size: Size
   private var cells: [Cell]
@@ -64,7 +64,7 @@ public struct Picture: Hashable, Sendable {
     row >= 0 && row < size.rows && column >= 0 && column < size.columns
   }
 
-  /// A row as text, for a test and for a line of a log.
+  /// A row of the picture as text, for tests and for the lines of a log.
   public func text(row: Int) -> String {
     var text = ""
     for column in 0..<size.columns { text.unicodeScalars.append(self[row, column].scalar) }
@@ -77,7 +77,8 @@ public struct Picture: Hashable, Sendable {
 
 // Drawing.
 extension Picture {
-  /// Writes at most `width` columns; a longer text ends in a mark. Returns the column after it.
+  /// Writes a text into at most `width` columns; a longer text ends in a mark. Returns the column after the
+  /// text.
   @discardableResult
   mutating func write(
     _ text: String, row: Int, column: Int, width: Int = .max, style: Style = .plain
@@ -108,11 +109,11 @@ extension Picture {
     }
   }
 
-  /// Replaces characters that move the cursor or may not take exactly one column: client names and messages
-  /// from outside can contain anything, and would tear the picture.
+  /// Replaces characters that move the cursor or may not take exactly one column. Client names and messages
+  /// from outside can contain any character, and would damage the picture.
   private static func shown(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
     switch scalar.value {
-    // ASCII and Latin; Greek and Cyrillic; arrows; lines and blocks. Combining marks and the soft hyphen are
+    // ASCII and Latin, Greek and Cyrillic, arrows, lines and blocks. Combining marks and the soft hyphen are
     // left out.
     case 0x20...0x7E, 0xA1...0xAC, 0xAE...0x24F, 0x370...0x482, 0x48A...0x52F, 0x2190...0x2193,
       0x2500...0x259F,
@@ -123,23 +124,24 @@ extension Picture {
   }
 }
 
-/// The characters to draw with. Not every terminal has blocks, and old serial ones have none.
+/// The characters with which the view draws. Not every terminal has block characters; old serial terminals
+/// have none.
 public struct Glyphs: Sendable {
   let full: Unicode.Scalar
-  /// The boxes of beats that are not heard now, with an accent and without.
+  /// The boxes of beats that do not sound now: with an accent, and without.
   let unlitAccent: Unicode.Scalar
   let unlit: Unicode.Scalar
   let passed: Unicode.Scalar
-  /// Half a column is passed.
+  /// A cell of the bar's line of which only the left half has passed.
   let halfPassed: Unicode.Scalar
   let ahead: Unicode.Scalar
-  /// nil: the terminal has no half blocks.
+  /// Half blocks for a QR code; nil: the terminal has none.
   let halves: HalfBlocks?
-  /// The unit of microseconds.
+  /// The unit for microseconds.
   let micros: String
   fileprivate let arrows: [Key: String]
 
-  /// Full block, medium and light shade, heavy line, heavy line on the left, light line.
+  /// Draws with full block, medium and light shade, heavy line, heavy line on the left, and light line.
   public static let unicode = Glyphs(
     full: "\u{2588}", unlitAccent: "\u{2592}", unlit: "\u{2591}", passed: "\u{2501}",
     halfPassed: "\u{2578}",

@@ -2,7 +2,7 @@
 import BeatMath
 import ControlSurface
 
-// The layout from 40x12 on: the same in as few words as possible.
+// The layout for 40x12 and more: the same facts as in the large layout, in as few words as possible.
 extension TerminalView {
   private static let panel = 16
 
@@ -46,7 +46,7 @@ extension TerminalView {
     picture.write("sync \(facts.sync)", row: 0, endingAt: picture.size.columns)
   }
 
-  /// As many facts as there are rows, the most important first.
+  /// Draws as many facts as there are rows, the most important first.
   private func drawPanel(_ facts: Facts, on picture: inout Picture, row: Int, rows: Int, column: Int) {
     let place: (String, Style) =
       facts.countIn.map { ("count-in \($0)", Style(.downbeat, bold: true, inverse: true)) }

@@ -5,9 +5,9 @@ public import ControlSurface
 /// The view that a musician reads from two metres. The program's state at a moment becomes a picture of
 /// characters, the picture becomes bytes for a terminal, and keys become addresses of the control surface.
 ///
-/// Left out on purpose are a terminal, a clock and all effects: those are in `tactus`, and here everything is
-/// a value. One invariant: whatever the size and the state, a picture is complete, and text from outside
-/// (names, messages) can't control the terminal.
+/// Left out on purpose are the terminal, the clock and all effects: those are in `TactusApp`, and here
+/// everything is a value. One invariant: whatever the size and the state, a picture is complete, and text
+/// from outside (names, messages) can't control the terminal.
 ///
 /// The way in: `TerminalView.picture`, then `Frame.draw`; for keys `KeyReader`, then `Keyboard`.
 public struct TerminalView: Sendable {
@@ -46,7 +46,7 @@ public struct TerminalView: Sendable {
     }
   }
 
-  /// From this size on, there is room for everything with its name.
+  /// From this size on, the view uses its large layout.
   static let large = Size(columns: 76, rows: 23)
 
   private func drawTooSmall(_ scene: Scene, on picture: inout Picture) {
@@ -72,9 +72,9 @@ public struct TerminalView: Sendable {
 public struct Scene: Sendable {
   public enum Page: Sendable {
     case playing
-    /// The meaning of the keys.
+    /// The page that lists the keys.
     case keys
-    /// The address and the QR code of the page for browsers.
+    /// The page with the web page's address and QR code.
     case code
   }
 
@@ -83,15 +83,15 @@ public struct Scene: Sendable {
   public var now: Micros
   public var reach = Reach.off
   public var news: News?
-  /// The news before the last.
+  /// The message before the last one.
   public var earlierNews: News?
-  /// The machine on which the shown tactus runs; nil: this one.
+  /// The machine on which the shown tactus runs; nil: this machine.
   public var place: String?
   public var page = Page.playing
   public var typed: Keyboard.OptionValueType?
-  /// The click's offset was just changed by a key.
+  /// Whether a key has just changed the click's offset.
   public var isTuning = false
-  /// The code that pairs a browser, as it is typed. nil: there is no page.
+  /// The code that pairs a browser, in the form that users type. nil: there is no page.
   public var pairingCode: String?
 
   public init(state: SurfaceState, now: Micros) {
@@ -111,14 +111,14 @@ public enum Reach: Hashable, Sendable {
   case network([String], port: Int)
 }
 
-/// The last message.
+/// A message to the user.
 public struct News: Hashable, Sendable {
   public var text: String
   public var time: Micros
-  /// Whether the user should act on it.
+  /// Whether the user should act on the message.
   public var isComplaint: Bool
 
-  /// How long news stands out: as long as LinkKit's banners.
+  /// How long a new message is highlighted: as long as LinkKit's banners are shown.
   static let fresh = Micros(2_000_000)
 
   public init(_ text: String, at time: Micros, isComplaint: Bool = false) {
