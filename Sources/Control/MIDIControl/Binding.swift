@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// An event of a controller or a key, and what it moves: `note 36 ch 10 = tempo/tap`, `cc 7 = click/volume`,
-/// `cc 1 = tempo 60..180`, `note 40 = tempo 128 bar`, `note 41 = rewind, start`; `x = click/sound wood`.
+/// Binds an event of a controller or a key to the addresses that it changes: `note 36 ch 10 = tempo/tap`, `cc
+/// 7 = click/volume`, `cc 1 = tempo 60..180`, `note 40 = tempo 128 bar`, `note 41 = rewind, start`; `x =
+/// click/sound wood`.
 public struct Binding<Event: LosslessStringConvertible & Hashable & Sendable>: Hashable, Sendable,
   LosslessStringConvertible
 {
@@ -22,7 +23,8 @@ public struct Binding<Event: LosslessStringConvertible & Hashable & Sendable>: H
 
   /// Splits a text into the event and the texts of its targets.
   package static func split(_ text: String) -> (event: Event, targets: [Substring])? {
-    // Skip the first character, for the key = has a name like any other.
+    // Skip the first character: it can be the key `=`, whose name is `=` like the sign between event and
+    // targets.
     guard let first = text.firstIndex(where: { $0 != " " }),
       let sign = text[first...].dropFirst().firstIndex(of: "="), let event = Event(String(text[..<sign]))
     else { return nil }
@@ -38,9 +40,9 @@ public typealias MIDIBinding = Binding<MIDIEventName>
 
 /// An address of the control surface with fixed arguments, or with the range that a knob covers.
 public struct Target: Hashable, Sendable, CustomStringConvertible {
-  /// Length limit of a target's text in bytes. Whatever was read can be written and read again.
+  /// Length limit of a target's text in bytes. A text that was read can always be written and read again.
   static let longest = 128
-  /// Targets of one event.
+  /// The largest number of targets of one event.
   public static let limit = 8
 
   /// Address below the surface's root.
@@ -64,7 +66,7 @@ public struct Target: Hashable, Sendable, CustomStringConvertible {
     "tap": "tempo/tap", "nudge": "tempo/nudge", "volume": "click/volume",
   ]
 
-  /// Reads an address, whole or below `/tactus/`, followed by its arguments or by `LOW..HIGH`.
+  /// Reads an address, written in full or without `/tactus/`, and after it the arguments or `LOW..HIGH`.
   public init?(_ text: some StringProtocol) {
     let words = String(text).split { $0 == " " }.map(String.init)
     guard var path = words.first else { return nil }
@@ -72,7 +74,7 @@ public struct Target: Hashable, Sendable, CustomStringConvertible {
     let allowed = path.utf8.allSatisfy { (0x21...0x7e).contains($0) && !"#*,?[]{}\"=".utf8.contains($0) }
     guard !path.isEmpty, allowed, !path.hasPrefix("/") else { return nil }
     path = Self.short[path] ?? path
-    // A click's pattern may contain points, too: X..x is no range.
+    // A click's pattern may contain points, too: `X..x` is no range.
     let isPattern = words.count == 2 && words[1].utf8.allSatisfy { "Xx.".utf8.contains($0) }
     guard words.count == 2, !isPattern, let dots = words[1].firstRange(of: "..") else {
       self.init(path: path, arguments: Array(words.dropFirst()))

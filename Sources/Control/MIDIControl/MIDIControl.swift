@@ -3,30 +3,30 @@
 // MIDIControl: the meaning of foot switches, knobs and a sequencer's transport messages.
 //
 // Bytes become a `MIDIMessage`, or nothing. A `MIDIMap` says which addresses of the control surface an event
-// moves. It learns new bindings, and can be written as text and read again ("note 36 ch 10 = tempo/tap"). A
-// `Binding` is the same for the keys of a terminal.
+// changes. The map learns new bindings, and can be written as text and read again ("note 36 ch 10 =
+// tempo/tap"). `Binding` also serves for the keys of a terminal.
 //
-// It lacks the table of commands on purpose. A target is an address, and the surface says which arguments it
-// takes; so a pedal can do what a tablet can, and nothing else.
+// The module has no table of commands on purpose. A target is an address, and the control surface knows which
+// arguments the address accepts. So a pedal can do what a tablet can, and nothing else.
 //
 // One invariant: for every input the map stays within `MIDIMap.limit`, and only `learn` and `forget` change
-// it.
+// the map.
 //
 // Start reading at `MIDIMessage(_:)`, then `MIDIMap.receive`. Pure: no ports, no clock.
 
-/// The addresses that a controller's events move, in three layers: learned bindings, the user's
-/// configuration, and the messages that sequencers and MIDI machine control send everywhere. The first layer
-/// that knows an event decides.
+/// The addresses that a controller's events change, in three layers: learned bindings, the bindings of the
+/// user's configuration, and the standard messages of sequencers and MIDI machine control. The first layer
+/// that has a binding for the event decides.
 public struct MIDIMap: Sendable {
-  /// Bindings in one layer.
+  /// The largest number of bindings in one layer.
   public static let limit = 128
 
   public private(set) var learned: [MIDIBinding]
   public let configured: [MIDIBinding]
-  /// Target to which the next event will be bound.
+  /// The target to which the next event will be bound; nil: nothing is being learned.
   public private(set) var lesson: Target?
 
-  /// Keeps the first `limit` bindings of each layer.
+  /// Of each layer, keeps only the first `limit` bindings.
   public init(configured: [MIDIBinding] = [], learned: [MIDIBinding] = []) {
     self.configured = Array(configured.prefix(Self.limit))
     self.learned = Array(learned.prefix(Self.limit))
@@ -34,13 +34,13 @@ public struct MIDIMap: Sendable {
 
   public enum Outcome: Equatable, Sendable {
     case nothing
-    /// The lesson's event arrived.
+    /// The event that was waited for has arrived, and is now bound.
     case learned(MIDIBinding)
-    /// There are `limit` learned bindings already.
+    /// Nothing was learned, because there are already `limit` learned bindings.
     case full
-    /// `isStandard`: the meaning is the standard one, which the user did not choose.
+    /// The targets to set. `isStandard`: the binding is a standard one, which the user did not choose.
     case moves([Target], isStandard: Bool)
-    /// An endless wheel: its targets, and the steps by which it was turned.
+    /// The targets of an endless wheel, and the steps by which the wheel was turned.
     case turns([Target], steps: Int)
   }
 
@@ -68,11 +68,11 @@ public struct MIDIMap: Sendable {
     return .nothing
   }
 
-  /// Binds the next event to this; nil: cancels the lesson.
+  /// Binds the next event to `target`; nil: no longer waits for an event.
   public mutating func learn(_ target: Target?) { lesson = target }
 
-  /// Forgets the bindings that were learned for this event or this address, or "all". Returns false if there
-  /// were none.
+  /// Forgets the learned bindings of this event or this address; "all" forgets every learned binding. Returns
+  /// false if there were none.
   public mutating func forget(_ text: String) -> Bool {
     let before = learned.count
     if text == "all" {
@@ -86,7 +86,7 @@ public struct MIDIMap: Sendable {
     return learned.count < before
   }
 
-  /// Transport messages and machine control as every sequencer sends them.
+  /// The bindings for the transport messages and machine control that every sequencer sends.
   public static let standard: [MIDIBinding] = [
     MIDIBinding(.init(.start), [Target(path: "rewind"), Target(path: "start")]),
     MIDIBinding(.init(.resume), [Target(path: "start")]),

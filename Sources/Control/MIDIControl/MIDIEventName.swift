@@ -5,7 +5,7 @@ public struct MIDIEventName: Hashable, Sendable, BitwiseCopyable {
   public enum Kind: Hashable, Sendable, BitwiseCopyable {
     case note(UInt8)
     case controller(UInt8)
-    /// The controller of this number as an endless wheel, which sends the steps by which it was turned.
+    /// The controller with this number, used as an endless wheel: it sends the steps by which it was turned.
     case jog(UInt8, JogCode)
     case program(UInt8)
     case bend
@@ -14,7 +14,7 @@ public struct MIDIEventName: Hashable, Sendable, BitwiseCopyable {
   }
 
   public let kind: Kind
-  /// 1 ... 16; nil: all channels, or the event has none.
+  /// The channel, 1 ... 16; nil: the name stands for all channels, or the event has no channel.
   public let channel: UInt8?
 
   init(_ kind: Kind, _ channel: UInt8? = nil) {
@@ -30,16 +30,16 @@ public struct MIDIEventName: Hashable, Sendable, BitwiseCopyable {
   public var isJog: Bool { if case .jog = kind { true } else { false } }
 }
 
-/// Encodings of a wheel's steps in seven bits.
+/// How a wheel encodes its steps in seven bits.
 public enum JogCode: String, CaseIterable, Hashable, Sendable, BitwiseCopyable {
-  /// 1, 2 ... forward, 127, 126 ... back.
+  /// 1, 2 ... are steps forward; 127, 126 ... are steps back.
   case signed = ""
-  /// 1, 2 ... forward, 65, 66 ... back, as Mackie's and most DAW controllers send.
+  /// 1, 2 ... are steps forward; 65, 66 ... are steps back, as Mackie's and most DAW controllers send them.
   case mackie
-  /// 65, 66 ... forward, 63, 62 ... back.
+  /// 65, 66 ... are steps forward; 63, 62 ... are steps back.
   case offset
 
-  /// Steps forward; negative: back.
+  /// The number of steps forward; a negative number means steps back.
   func steps(_ value: UInt8) -> Int {
     let value = Int(value & 0x7F)
     return switch self {
@@ -115,7 +115,7 @@ extension MIDIEventName: LosslessStringConvertible {
     return channel.map { "\(name) ch \($0)" } ?? name
   }
 
-  /// Runs of letters and runs of digits; other characters separate them.
+  /// Splits a text into runs of letters and runs of digits; other characters separate the runs.
   private static func words(_ text: String) -> [String] {
     guard text.utf8.count <= 64 else { return [] }
     var words: [String] = []
@@ -123,7 +123,7 @@ extension MIDIEventName: LosslessStringConvertible {
     for character in text.lowercased() {
       let isDigit = character.isASCII && character.isNumber
       guard isDigit || character.isLetter else {
-        // A sign would change the meaning of the number.
+        // Refuse other characters: a sign would change the meaning of the number.
         guard character == " " || character == "," || character == ":" else { return [] }
         wasDigit = nil
         continue

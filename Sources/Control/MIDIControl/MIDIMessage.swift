@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// An event that arrived, and how far it was pressed or turned.
+/// A MIDI event that arrived, with how far its key or knob was pressed or turned.
 public struct MIDIMessage: Hashable, Sendable {
   public enum Amount: Hashable, Sendable {
-    /// 0 ... 1; the velocity of a key, or the position of a knob.
+    /// From 0 to 1: the velocity of a key, or the position of a knob.
     case level(Double)
     case release
-    /// Position of machine control's locate.
+    /// The position in machine control's locate command.
     case seconds(Double)
   }
 
@@ -14,11 +14,11 @@ public struct MIDIMessage: Hashable, Sendable {
   public let event: MIDIEventName
   public let amount: Amount
 
-  /// Longer than any message that is understood here.
+  /// The length limit in bytes; every message that can be mapped is shorter.
   public static let longest = 16
 
-  /// nil if this is no complete message of a kind that can be mapped. JACK delivers whole messages without
-  /// running status, but no client has to keep to that, so every byte is checked.
+  /// nil: the bytes are no complete message of a kind that can be mapped. JACK's clients should send whole
+  /// messages without running status, but nothing forces them, so every byte is checked.
   public init?(_ bytes: [UInt8]) {
     guard let status = bytes.first, bytes.count <= Self.longest else { return nil }
     let data = bytes.dropFirst()
@@ -30,7 +30,7 @@ public struct MIDIMessage: Hashable, Sendable {
     case (0x90, 2):
       self.init(.init(.note(bytes[1]), channel), bytes[2] == 0 ? .release : .level(Self.level(bytes[2])))
     case (0xB0, 2):
-      // Controllers from 120 on are channel modes, such as all notes off, which no knob sends.
+      // Controllers from 120 on are channel mode messages, such as all notes off. No knob sends them.
       guard bytes[1] < 120 else { return nil }
       self.init(.init(.controller(bytes[1]), channel), .level(Self.level(bytes[2])))
     case (0xC0, 1):
@@ -58,7 +58,8 @@ public struct MIDIMessage: Hashable, Sendable {
     }
   }
 
-  /// Machine control: F0 7F device 06 command ... F7. The device number is ignored: there is one tactus.
+  /// Reads a message of machine control: F0 7F device 06 command ... F7. The device number is ignored,
+  /// because there is one tactus.
   private init?(exclusive bytes: [UInt8]) {
     let last = bytes.count - 1
     guard bytes[1] == 0x7F, bytes[3] == 0x06, bytes[last] == 0xF7, bytes[1..<last].allSatisfy({ $0 < 0x80 }),
@@ -69,7 +70,8 @@ public struct MIDIMessage: Hashable, Sendable {
       self.init(.init(.machine(command)), .level(1))
       return
     }
-    // 44 06 01, then hours with the frame rate above bit 5, minutes, seconds, frames, hundredths of a frame.
+    // A locate has 44 06 01, then hours with the frame rate above bit 5, minutes, seconds, frames, hundredths
+    // of a frame.
     guard bytes.count == 13, bytes[5] == 6, bytes[6] == 1 else { return nil }
     let rates = [24.0, 25, 30_000 / 1001.0, 30]
     let rate = rates[Int(bytes[7] >> 5 & 3)]
@@ -80,7 +82,8 @@ public struct MIDIMessage: Hashable, Sendable {
 
   private static func level(_ byte: UInt8) -> Double { Double(byte) / 127 }
 
-  /// Steps by which the wheel of this name was turned; nil: it is another event, or the wheel was not turned.
+  /// The steps by which this wheel was turned; nil: the event is not the wheel's, or the wheel was not
+  /// turned.
   func steps(of wheel: MIDIEventName) -> Int? {
     guard case .jog(let number, let code) = wheel.kind, case .level(let level) = amount,
       MIDIEventName(.controller(number), wheel.channel).matches(event)
@@ -89,7 +92,7 @@ public struct MIDIMessage: Hashable, Sendable {
     return steps == 0 ? nil : steps
   }
 
-  /// A button counts as pressed from half of the way down on, a key at every velocity.
+  /// A button counts as pressed from half its way on, a key at every velocity.
   public var isPressed: Bool {
     switch amount {
     case .release: false
@@ -102,8 +105,8 @@ public struct MIDIMessage: Hashable, Sendable {
     }
   }
 
-  /// Whether a lesson accepts it: a press or a turn, but no release, and no message of a sequencer that runs
-  /// meanwhile.
+  /// Whether the event can be learned: a press or a turn, but no release, and no message of a sequencer that
+  /// runs meanwhile.
   var isLesson: Bool {
     switch event.kind {
     case .note, .program, .machine: amount != .release

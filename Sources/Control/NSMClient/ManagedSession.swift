@@ -3,7 +3,7 @@ public import BeatMath
 import Glibc
 import TactusOSC
 
-/// Runs `NSMClient` with a real socket. It uses a single one, because managers recognise a client by its
+/// Runs `NSMClient` with a real socket. There is only one socket, because managers recognise a client by its
 /// source address. [control]
 public final class ManagedSession {
   /// Datagrams handled in one step, so that a flood does not hold up the control thread.
@@ -12,8 +12,8 @@ public final class ManagedSession {
   private var client: NSMClient
   private var port: OSCPort
 
-  /// Opens the socket and announces us. We speak with a manager on this machine over loopback, which other
-  /// machines cannot reach.
+  /// Opens the socket and announces us. If the manager is on this machine, the socket is on loopback, which
+  /// other machines cannot reach.
   public init(manager: Endpoint, executable: String, at now: Micros) throws(OpenFailure) {
     client = NSMClient(manager: manager)
     let ours: Address =
@@ -28,7 +28,7 @@ public final class ManagedSession {
     _ = carryOut()
   }
 
-  /// Requests of the manager since the last call.
+  /// The manager's requests since the last call.
   public func step(at now: Micros) -> [NSMClient.Output] {
     for (message, source) in port.receive(atMost: Self.batch) { client.receive(message, from: source) }
     client.tick(at: now)

@@ -3,12 +3,13 @@ import Glibc
 import LinkSystem
 import TactusOSC
 
-/// `NSM_URL`, which a session manager sets for the programs that it starts: `osc.udp://host:port/`.
+/// The address in `NSM_URL`, which a session manager sets for the programs that it starts:
+/// `osc.udp://host:port/`.
 public struct ManagerAddress: Equatable, Sendable {
   public let host: String
   public let port: UInt16
 
-  /// nil for anything else: OSC over TCP, no port, a path.
+  /// nil: the text has another form, for instance OSC over TCP, no port, or a path.
   public init?(url: String) {
     guard url.utf8.count <= 300, url.hasPrefix("osc.udp://") else { return nil }
     var rest = url.dropFirst("osc.udp://".count)
@@ -20,15 +21,16 @@ public struct ManagerAddress: Equatable, Sendable {
     self.port = port
   }
 
-  /// Resolves the host. This may ask the resolver and take long, for managers give the name of their machine.
-  /// IPv4 is preferred to IPv6, because liblo listens there. [control]
+  /// Resolves the host's name. Managers give the name of their machine, so this may ask the system's resolver
+  /// and take long. IPv4 is preferred to IPv6, because liblo listens there. [control]
   public func resolve() -> Endpoint? {
     if let literal = Address(host) { return Endpoint(literal, port: port) }
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_DGRAM.rawValue)
     var list: UnsafeMutablePointer<addrinfo>?
     guard getaddrinfo(host, nil, &hints, &list) == 0 else {
-      // liblo gives this machine's own name, which not every machine can resolve.
+      // liblo gives the name of the manager's machine. If that is this machine, the name may not resolve: use
+      // loopback.
       return host == hostName ? Endpoint(.loopback, port: port) : nil
     }
     defer { freeaddrinfo(list) }

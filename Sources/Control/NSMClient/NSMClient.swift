@@ -2,22 +2,24 @@
 public import BeatMath
 import TactusOSC
 
-/// tactus as a client of a session manager, as a machine. It speaks New Session Manager's protocol (API 1.1),
-/// as do RaySession, Agordejo and Carla.
+/// tactus as a client of a session manager, as a machine without I/O. It speaks the protocol of New Session
+/// Manager (API 1.1), as RaySession, Agordejo and Carla do.
 ///
-/// It lacks sockets, clocks, files and JACK. Messages and the time go in; messages to send and requests to
-/// the program come out. `ManagedSession` is the edge that has the socket.
+/// The machine has no sockets, clocks or files, and no JACK. Messages and the time go in; messages to send
+/// and requests to the program come out. `ManagedSession` has the socket.
 ///
 /// The invariant: each `open` and each `save` of the manager is answered exactly once, and only the manager's
 /// messages are obeyed.
 ///
-/// The way in: `announce`, then `receive` for every message and `tick` now and then; after each, carry out
-/// `nextOutput` until it is nil. When the program has done a request, call `opened` or `saved`.
+/// The way in: call `announce`, then `receive` for every message and `tick` now and then. After each of these
+/// calls, carry out `nextOutput` until it is nil. When the program has carried out a request, call `opened`
+/// or `saved`.
 public struct NSMClient: Sendable {
-  /// Capabilities in NSM's notation. No `switch`: another project needs another start. No `optional-gui`:
-  /// there is none.
+  /// Capabilities in NSM's notation. `switch` is left out, because another project needs a new start.
+  /// `optional-gui` is left out, because tactus has no such window.
   static let capabilities = ":dirty:message:"
-  /// Managers answer in milliseconds. Without an answer the program runs as if there were none.
+  /// How long to wait for the manager, which normally answers in milliseconds. After that, the program runs
+  /// without a manager.
   static let answerTimeout = Micros(5_000_000)
   static let outputLimit = 64
 
@@ -25,10 +27,10 @@ public struct NSMClient: Sendable {
     case send(Message)
     /// The manager has accepted us; `open` will follow.
     case joined(manager: String)
-    /// The program runs without a manager, for this reason.
+    /// The program runs without a manager, for the given reason.
     case alone(reason: String)
-    /// The manager has accepted us but sent no `open` yet; reported once. We keep waiting: before `open`
-    /// there may be no JACK client, and a session with large programs takes long to start.
+    /// The manager has accepted us but has not sent `open` yet. This is reported once, and we keep waiting:
+    /// no JACK client may exist before `open`, and a session with large programs takes long to start.
     case stillWaiting
     /// Open or create this project, then call `opened`.
     case open(Project)
@@ -52,11 +54,11 @@ public struct NSMClient: Sendable {
     public static func general(_ text: String) -> Failure { Failure(code: -1, text: text) }
   }
 
-  /// Messages that were not obeyed.
+  /// Counts of messages that were not obeyed.
   public struct Counters: Equatable, Sendable {
-    /// Messages that did not come from the manager.
+    /// Messages from another address than the manager's.
     public var strangers = 0
-    /// Messages of the manager that were malformed, or came at the wrong time.
+    /// The manager's messages that were malformed, or came at the wrong time.
     public var ignored = 0
   }
 
@@ -75,7 +77,7 @@ public struct NSMClient: Sendable {
   public private(set) var counters = Counters()
   private var outputs: [Output] = []
   private var isDirty = false
-  /// When we began to wait for `open`.
+  /// When we began to wait for the manager's `open`.
   private var joined: Micros?
   private var label = ""
 
@@ -88,8 +90,8 @@ public struct NSMClient: Sendable {
   }
 
   private mutating func put(_ output: Output) {
-    // The queue is full only if its owner stopped reading: it reads every 20 ms, and each output answers one
-    // message.
+    // The queue is full only if the caller has stopped reading: it reads every 20 ms, and a message causes
+    // only one output.
     guard outputs.count < Self.outputLimit else {
       counters.ignored += 1
       return
@@ -112,8 +114,8 @@ public struct NSMClient: Sendable {
 // MARK: from the program to the manager
 
 extension NSMClient {
-  /// Call this once, as soon as an `open` could be carried out. `executable` is the command as typed, which
-  /// managers look up in PATH.
+  /// Call this once, as soon as the program could carry out an `open`. `executable` is the command as the
+  /// user typed it; managers look it up in PATH.
   public mutating func announce(executable: String, process: Int32, at now: Micros) {
     guard phase == .silent else { return }
     phase = .announced(since: now)
@@ -153,14 +155,15 @@ extension NSMClient {
     if outcome == .done { changed(false) }
   }
 
-  /// Sets whether a save would write anything. Sends changes only.
+  /// Sets whether a save would write anything. The manager gets a message only when this changes.
   public mutating func changed(_ isDirty: Bool) {
     guard isOpen, isDirty != self.isDirty else { return }
     self.isDirty = isDirty
     put(.send(Message(isDirty ? "/nsm/client/is_dirty" : "/nsm/client/is_clean")))
   }
 
-  /// Sets a word beside our name in the manager's list. Sends changes only.
+  /// Sets the text beside our name in the manager's list. The manager gets a message only when the text
+  /// changes.
   public mutating func show(label: String) {
     guard isOpen, label != self.label else { return }
     self.label = label
@@ -202,7 +205,8 @@ extension NSMClient {
     }
   }
 
-  /// A manager that was addressed by its machine's name (127.0.1.1) answers from 127.0.0.1.
+  /// A manager that was addressed by its machine's name (127.0.1.1) answers from 127.0.0.1, so compare the
+  /// port and accept both.
   private func isManager(_ source: Endpoint) -> Bool {
     source.port == manager.port
       && (source.address == manager.address || (source.address.isLoopback && manager.address.isLoopback))

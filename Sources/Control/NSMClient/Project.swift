@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusOSC
 
-/// A project as a session manager asks for it, checked before anything touches the disk.
+/// A project that a session manager asks for; its names are checked before anything touches the disk.
 public struct Project: Equatable, Sendable {
   public struct Unusable: Error, Equatable {
     public let reason: String
   }
 
-  /// PATH_MAX, less the length of names that we append.
+  /// PATH_MAX, less the length of the file names that tactus appends.
   static let pathLimit = 4000
   static let nameLimit = 255
   /// JACK's limit for a client's name.
   static let clientIDLimit = 63
 
-  /// Our directory, which may not exist yet. Absolute, without `..`.
+  /// The project's directory, which may not exist yet. The path is absolute and has no `..`.
   public let path: String
   /// The user's name for the session.
   public let displayName: String

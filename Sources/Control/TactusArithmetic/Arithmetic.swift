@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Arithmetic: formulas that a musician writes, as `60000 / bpm * 3/4`, read once and computed at each beat.
+// Arithmetic: formulas that a musician writes, such as `60000 / bpm * 3/4`, parsed once and computed at each
+// beat.
 //
-// It lacks, on purpose, names of its own (the caller gives the names), conditions, loops, and memory.
+// Left out on purpose: names of its own (the caller gives the names), conditions, loops, and memory.
 //
-// One invariant: for every text, reading takes at most `longest` bytes and `deepest` brackets, computing is
-// one pass over the steps, and the result is a finite number or nil.
+// One invariant: for every text, reading accepts at most `longest` bytes and `deepest` nested brackets,
+// computing is one pass over the steps, and the result is a finite number or nil.
 //
 // Start reading at `Formula(_:names:)`, then `value(_:)`. Pure: no I/O, no clock, no Foundation.
 
@@ -16,7 +17,7 @@ public struct Formula: Hashable, Sendable {
   /// Limit of nested brackets.
   public static let deepest = 16
 
-  /// Reason why a text is no formula.
+  /// The reason why a text is no formula.
   public struct Fault: Error, Hashable, Sendable {
     public let text: String
   }
@@ -24,7 +25,7 @@ public struct Formula: Hashable, Sendable {
   /// Steps in the order of a stack calculator (reverse Polish notation).
   enum Step: Hashable, Sendable {
     case number(Double)
-    /// Index into the names.
+    /// The index of a name in the caller's list of names.
     case name(Int)
     case add, subtract, multiply, divide, negate, round, floor, ceil
   }
@@ -36,8 +37,8 @@ public struct Formula: Hashable, Sendable {
     steps = try reader.whole()
   }
 
-  /// `values` are the values of the names, in their order. nil: the result is no number, as after a division
-  /// by zero.
+  /// `values` has one value for each name, in the order of the names. nil: the result is no number, as after
+  /// a division by zero.
   public func value(_ values: [Double]) -> Double? {
     var stack: [Double] = []
     for step in steps {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Reads a formula from left to right: products before sums, brackets first.
+/// Reads a formula from left to right. Products are computed before sums, and brackets first.
 struct FormulaReader {
   private let letters: [UInt8]
   private let names: [String]
@@ -67,7 +67,7 @@ struct FormulaReader {
     place += 1
   }
 
-  /// A name, or a function and its bracket.
+  /// Reads a name, or a function with its brackets.
   private mutating func word(depth: Int) throws(Formula.Fault) {
     let begin = place
     let word = read { $0.isLetter }
@@ -83,14 +83,14 @@ struct FormulaReader {
     steps.append(function.1)
   }
 
-  /// Reads digits, optionally with a point.
+  /// Reads digits, which may contain a point.
   private mutating func number() throws(Formula.Fault) -> Double {
     let text = read { $0.isDigit || $0 == UInt8(ascii: ".") }
     guard let number = Double(text), number.isFinite else { throw fault("\(text.prefix(32)) is no number") }
     return number
   }
 
-  /// The next character after spaces.
+  /// Skips spaces and returns the character after them; nil: the formula ends.
   private var next: UInt8? {
     mutating get {
       while place < letters.count, letters[place] == UInt8(ascii: " ") { place += 1 }

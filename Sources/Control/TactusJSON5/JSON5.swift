@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// JSON5 as people write it: JSON with comments, names without quotes, single quotes, trailing commas,
-/// hexadecimal numbers and strings over several lines. Every value knows its line, so that an error message
-/// can name it.
+/// hexadecimal numbers and strings over several lines. Every value keeps the number of its line for error
+/// messages.
 ///
-/// It lacks numbers beyond `Double`, streams, and any idea of what a document means. It is stricter than the
-/// standard in three things that are always mistakes: a name twice in one object, text that is not UTF-8, and
-/// half of a surrogate pair.
+/// Left out are numbers beyond `Double`, streams, and any idea of what a document means. Three things that
+/// are always mistakes are refused, although the standard allows them: a name twice in one object, text that
+/// is not UTF-8, and half of a surrogate pair.
 ///
-/// One invariant: all bytes give a value or one `Fault`, in time and memory proportional to their number.
+/// One invariant: every sequence of bytes gives a value or one `Fault`, in time and memory proportional to
+/// its length.
 ///
 ///     let document = try JSON5.read(bytes)
 public enum JSON5: Equatable, Sendable {
   case null
   case boolean(Bool)
-  /// The written text is kept, too: some readers distinguish 4 from 4.0.
+  /// A number and its text in the document: some readers distinguish 4 from 4.0.
   case number(Double, written: String)
   case string(String)
   case array([Element])
@@ -33,7 +34,7 @@ public enum JSON5: Equatable, Sendable {
 
   public struct Member: Equatable, Sendable {
     public let name: String
-    /// Line of the name.
+    /// The line on which the member's name stands.
     public let line: Int
     public let element: Element
 
@@ -46,18 +47,18 @@ public enum JSON5: Equatable, Sendable {
 
   public struct Fault: Error, Equatable, Sendable {
     public let line: Int
-    /// The error without its line, as "a string that does not end".
+    /// The error without its line number, such as "a string that does not end".
     public let text: String
   }
 
   /// Limits for a document that comes from outside.
   public struct Limits: Sendable {
     public var bytes = 1 << 20
-    /// Nesting of arrays and objects.
+    /// The limit for nested arrays and objects.
     public var depth = 64
-    /// Values and members in the whole document.
+    /// The limit for all values and members of the document together.
     public var values = 1 << 16
-    /// Refuses all that JSON5 adds to JSON (RFC 8259), and numbers beyond `Double`.
+    /// Refuses everything that JSON5 adds to JSON (RFC 8259), and numbers that `Double` cannot hold.
     public var isStrict = false
     public init() {}
   }
@@ -75,7 +76,7 @@ public enum JSON5: Equatable, Sendable {
 }
 
 extension JSON5 {
-  /// The kind of value that was found, for error messages: "text", "a number".
+  /// The kind of a value in words for error messages, such as "text" or "a number".
   public var kind: String {
     switch self {
     case .null: "null"
@@ -88,7 +89,8 @@ extension JSON5 {
   }
 }
 
-/// Writing: one line that is JSON as well as JSON5. NaN and infinity, which JSON lacks, become null.
+/// Writing: the text is one line and valid as JSON and as JSON5. NaN and infinity, which JSON lacks, become
+/// null.
 extension JSON5 {
   public var text: String {
     switch self {
@@ -102,7 +104,7 @@ extension JSON5 {
     }
   }
 
-  /// Returns 20 rather than 20.0.
+  /// The number as JSON text, without a needless fraction: 20 rather than 20.0.
   public static func text(_ number: Double) -> String {
     guard number.isFinite else { return "null" }
     let text = number.description
@@ -127,7 +129,7 @@ extension JSON5 {
     return quoted + "\""
   }
 
-  // For documents made in the program, whose lines have no meaning.
+  // For documents that the program makes itself: their lines have no meaning.
 
   public static func of(_ number: Double) -> JSON5 { .number(number, written: text(number)) }
   public static func of(_ number: Int) -> JSON5 { .number(Double(number), written: "\(number)") }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Classes of characters, by ECMAScript 5.1.
+/// Which characters may begin or continue a name, or count as space, by ECMAScript 5.1.
 extension Unicode.Scalar {
   var startsName: Bool {
     if self == "$" || self == "_" { return true }
@@ -36,7 +36,7 @@ extension Unicode.Scalar {
 }
 
 extension String {
-  /// Text for an error message: on one line, and without characters that control a terminal.
+  /// The text for an error message: cut, on one line, and without characters that control a terminal.
   var shortened: String {
     let safe = unicodeScalars.prefix(40).map { scalar in
       scalar.endsLine || scalar.properties.generalCategory == .control ? "?" : Character(scalar)
@@ -44,8 +44,8 @@ extension String {
     return String(safe) + (unicodeScalars.count > 40 ? "..." : "")
   }
 
-  /// Whether a number of JSON5 is one of JSON, too: no plus in front, not hexadecimal, and digits on both
-  /// sides of a point.
+  /// Whether JSON allows this number of JSON5, too: it has no plus in front, is not hexadecimal, and has
+  /// digits on both sides of a point.
   var isJSONNumber: Bool {
     let mantissa = drop { $0 == "-" }.prefix { $0 != "e" && $0 != "E" }
     let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
@@ -55,7 +55,7 @@ extension String {
 }
 
 extension Double {
-  /// Reads a number as JSON5 writes it; nil: it is none.
+  /// Reads a number in JSON5's notation; nil: the text is no such number.
   init?(json5 text: String) {
     var digits = Substring(text)
     let isNegative = digits.hasPrefix("-")
@@ -77,7 +77,8 @@ extension Double {
       }
       return value
     }
-    // Accepts digits with a point and an exponent, and nothing else that Double(_:) would read.
+    // Accept digits with a point and an exponent. Double(_:) alone would also accept words such as
+    // "infinity".
     var mantissa = text
     if let e = text.firstIndex(where: { $0 == "e" || $0 == "E" }) {
       var exponent = text[text.index(after: e)...]

@@ -151,7 +151,7 @@ struct Reader {
       written.unicodeScalars.append(scalar)
       scanner.advance()
     }
-    // Text such as 7/8, which is no comment.
+    // Text such as 7/8: the slash does not begin a comment, so the error shows the whole text.
     if scanner.isPlainSlash {
       written += scanner.takeWhole()
       throw scanner.unquoted(written)
@@ -188,7 +188,8 @@ struct Reader {
 
   private static let escapesOfJSON: [Unicode.Scalar] = ["\"", "\\", "/", "b", "f", "n", "r", "t", "u"]
 
-  /// Reads an escape. nil: it continues the string on the next line.
+  /// Reads an escape sequence. nil: a backslash at the end of a line, which continues the string on the next
+  /// line.
   private mutating func escape() throws(JSON5.Fault) -> Unicode.Scalar? {
     guard let scalar = scanner.next else { throw scanner.fault("text that ends in a \\") }
     guard !limits.isStrict || Self.escapesOfJSON.contains(scalar) else {

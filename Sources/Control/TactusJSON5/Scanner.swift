@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The document's characters in order, without going back, and the line of each.
+/// Gives the document's characters one after another, without going back, and counts the lines.
 struct Scanner {
   private let text: [Unicode.Scalar]
   private let isStrict: Bool
@@ -30,10 +30,10 @@ struct Scanner {
     }
   }
 
-  /// nil: the end.
+  /// The next character; nil: the document ends.
   var next: Unicode.Scalar? { place < text.count ? text[place] : nil }
 
-  /// Whether a slash follows that begins no comment.
+  /// Whether the next character is a slash that does not begin a comment.
   var isPlainSlash: Bool {
     next == "/" && place + 1 < text.count && text[place + 1] != "/" && text[place + 1] != "*"
   }
@@ -81,7 +81,8 @@ struct Scanner {
     }
   }
 
-  /// Takes everything up to a character that may follow a value or a name: text that lacks its quotes.
+  /// Takes everything up to a character that may follow a value or a name: probably a text whose quotes were
+  /// forgotten.
   mutating func takeWhole() -> String {
     var whole = String.UnicodeScalarView()
     while let scalar = next, !scalar.isSpace, !",:{}[]".unicodeScalars.contains(scalar) {

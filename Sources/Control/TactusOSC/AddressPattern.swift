@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// OSC 1.0 address patterns, matched part by part, and OSC 1.1's `//`. liblo's own matcher lets `*` cross a
-/// slash and does not see `//`.
+/// Matches addresses against OSC 1.0 patterns, part by part, and OSC 1.1's `//`. liblo's own matcher lets `*`
+/// match a slash and does not know `//`.
 ///
-/// The address is read once. All places in the pattern that could have been reached so far are kept in a set,
-/// so that nothing is tried twice, for every pattern. A malformed pattern matches nothing.
+/// The matcher reads the address once and keeps the set of all places in the pattern that could have been
+/// reached so far. So it never tries anything twice, whatever the pattern. A malformed pattern matches
+/// nothing.
 package struct AddressPattern {
-  /// Limit of the steps in a pattern. Every address that fits a packet has fewer, except a long one of
-  /// slashes only.
+  /// Limit of a pattern's steps. Every pattern that an address in a packet can have is shorter, except a long
+  /// row of slashes.
   package static let stepLimit = 256
 
   private enum Step {
     case literal(UInt8)
     case oneOf(Characters)
-    /// `*`: any run of characters within one part, or none.
+    /// `*`: any number of characters within one part of the address, or none.
     case run
-    /// The first slash of `//`: any number of parts, or none.
+    /// The first slash of `//`: any number of parts of the address, or none.
     case depth
-    /// Matching characters within the skipped parts of the address.
+    /// Characters within the parts of the address that `//` skips.
     case parts
-    /// `{`, with the places at which its choices begin; the end of each choice leads to the place after `}`.
+    /// `{`, with the places at which its choices begin. After each choice, a `jump` leads to the place after
+    /// `}`.
     case choices(Places)
     case jump(Int)
     case end
   }
 
-  /// A set of places, as bits.
+  /// A set of places in the pattern, as bits.
   private typealias Places = SIMD4<UInt64>
 
   /// Steps of the pattern; empty if it is malformed.
   private var steps: [Step] = []
-  /// Cost so far: the length of the pattern, and the places visited.
+  /// The cost so far: the length of the pattern plus the number of visited places.
   package private(set) var work = 0
 
   package init(_ pattern: String) {
@@ -57,7 +59,7 @@ package struct AddressPattern {
     reaches(read(address, from: start))
   }
 
-  /// Indices of the paths below `prefix` that match. nil: the cost would exceed `limit`.
+  /// The indices of the paths below `prefix` that match. nil: the cost would exceed `limit`.
   package mutating func matches(of paths: [String], below prefix: String, atMost limit: Int) -> [Int]? {
     let common = read(prefix, from: start)
     guard common != .zero else { return [] }
@@ -75,8 +77,8 @@ package struct AddressPattern {
     return places
   }
 
-  /// The places that are reached after the text. Steps that consume no character only lead forward, so that
-  /// one pass in order is enough.
+  /// The places in the pattern that are reached after the text. Steps that consume no character only lead
+  /// forward, so one pass in ascending order is enough.
   private mutating func read(_ text: String, from start: Places) -> Places {
     var places = start
     for byte in text.utf8 where places != .zero {
@@ -103,7 +105,7 @@ package struct AddressPattern {
     return isEnd
   }
 
-  /// Visits each place once, including the places that it leads to without a character.
+  /// Visits each place once, including the places that can be reached from it without consuming a character.
   private mutating func visit(_ places: inout Places, _ body: (Step, Int) -> Void) {
     for word in 0..<Places.scalarCount {
       var done: UInt64 = 0
@@ -133,7 +135,7 @@ package struct AddressPattern {
     while at < pattern.count {
       switch pattern[at] {
       case UInt8(ascii: "*"):
-        // Two stars in a row mean the same as one.
+        // Two stars in a row match the same as one star.
         if case .run? = steps.last {} else { steps.append(.run) }
       case slash where at + 1 < pattern.count && pattern[at + 1] == slash:
         if case .parts? = steps.last {} else { steps += [.depth, .parts] }
@@ -168,7 +170,7 @@ package struct AddressPattern {
   }
 }
 
-/// A set of characters that an address can have.
+/// A set of ASCII characters, as bits.
 private struct Characters {
   private var low: UInt64 = 0
   private var high: UInt64 = 0
@@ -178,8 +180,8 @@ private struct Characters {
     for byte in excluded { remove(byte) }
   }
 
-  /// `a-z` is a range, a dash that comes first or last is itself, `!` first inverts the set. A slash never
-  /// matches.
+  /// Parses the text within `[ ]`: `a-z` is a range, a dash at either end stands for itself, and `!` in front
+  /// inverts the set. A slash never matches.
   init(inBrackets text: ArraySlice<UInt8>) {
     let isNegated = text.first == UInt8(ascii: "!")
     var rest = isNegated ? text.dropFirst() : text
@@ -199,10 +201,10 @@ private struct Characters {
     byte < 64 ? low >> UInt64(byte) & 1 == 1 : byte < 128 && high >> UInt64(byte - 64) & 1 == 1
   }
 
-  /// Inserts a range in constant time: a pattern may consist of ranges only, and each is charged only for its
-  /// few bytes.
+  /// Inserts a range in constant time: a pattern may consist of ranges only, and the cost counts only the few
+  /// bytes of each.
   private mutating func insert(from first: UInt8, to last: UInt8) {
-    /// All characters below `limit`, among the 64 that begin at `base`.
+    /// The bits of all characters below `limit`, among the 64 characters that begin at `base`.
     func below(_ limit: Int, _ base: Int) -> UInt64 {
       limit <= base ? 0 : limit - base >= 64 ? .max : (1 << UInt64(limit - base)) - 1
     }

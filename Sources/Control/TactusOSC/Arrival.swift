@@ -2,16 +2,16 @@
 import Glibc
 package import LinkSystem
 
-/// A datagram that arrived, its sender, and its way.
+/// A datagram that arrived: its length, its sender, and the interface and address at which it came in.
 package struct Arrival: Hashable, Sendable {
-  /// Length, at most that of the buffer.
+  /// The length of the datagram, cut to that of the buffer.
   package var count: Int
   package var from: Endpoint
-  /// nil if the kernel does not say.
+  /// The interface and the address at which the datagram came in; nil: the kernel does not say.
   package var info: PacketInfo?
 }
 
-/// Reads the next datagram of a socket. The kernel gives `info` only for a `DatagramSocket`, which asks for
+/// Reads the next datagram of a socket. The kernel gives `info` only for a `DatagramSocket`, which requests
 /// it.
 package func receiveDatagram(
   _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer

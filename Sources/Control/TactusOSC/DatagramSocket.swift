@@ -26,7 +26,7 @@ public struct OpenFailure: Error, Hashable, Sendable, CustomStringConvertible {
   package var reason: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
-/// A non-blocking UDP socket that is bound to one address or connected to one, and closed with the value.
+/// A non-blocking UDP socket that is bound or connected to one address. It is closed when the value ends.
 package struct DatagramSocket: ~Copyable {
   package let descriptor: Int32
   package let endpoint: Endpoint
@@ -37,7 +37,7 @@ package struct DatagramSocket: ~Copyable {
     try self.init(wanted) { descriptor throws(OpenFailure) in try bindSocket(descriptor, to: wanted) }
   }
 
-  /// Receives only from this target.
+  /// A socket that receives only from this target.
   package init(connectingTo target: Endpoint) throws(OpenFailure) {
     try self.init(target) { descriptor throws(OpenFailure) in try connectSocket(descriptor, to: target) }
   }
@@ -45,16 +45,17 @@ package struct DatagramSocket: ~Copyable {
   private init(_ wanted: Endpoint, prepare: (Int32) throws(OpenFailure) -> Endpoint) throws(OpenFailure) {
     let descriptor = try openSocket(wanted, SOCK_DGRAM)
     let isIPv4 = !wanted.address.isIPv6
-    // Reports targets at which no program listens: a controller that is gone, or a newcomer's wrong port.
+    // Ask the kernel to report targets at which no program listens: a controller that is gone, or a
+    // newcomer's wrong port.
     setOption(
       descriptor, isIPv4 ? Int32(IPPROTO_IP) : Int32(IPPROTO_IPV6), isIPv4 ? IP_RECVERR : IPV6_RECVERR, 1)
     setOption(
       descriptor, isIPv4 ? Int32(IPPROTO_IP) : Int32(IPPROTO_IPV6),
       isIPv4 ? IP_PKTINFO : IPV6_RECVPKTINFO, 1)
-    // A burst of faders fits in while a beat is being sent.
+    // Large enough for a burst of fader messages that arrives while a beat is being sent.
     setOption(descriptor, SOL_SOCKET, SO_RCVBUF, 1 << 20)
     setOption(descriptor, SOL_SOCKET, SO_SNDBUF, 1 << 20)
-    // Exceeds the system's limit if we have the right to.
+    // This exceeds the system's limit, if tactus has the right to do so.
     setOption(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, 1 << 20)
     let bound: Endpoint
     do throws(OpenFailure) {
@@ -73,7 +74,7 @@ package struct DatagramSocket: ~Copyable {
   package enum Received {
     case datagram(Arrival)
     case nothing
-    /// The kernel has an entry in its error queue.
+    /// An entry in the kernel's error queue, for `nextUnreachable`.
     case failure
   }
 
@@ -81,13 +82,14 @@ package struct DatagramSocket: ~Copyable {
     receiveDatagram(descriptor, into: buffer)
   }
 
-  /// The target of a datagram that was not delivered, and whether that machine itself reported it; nil when
-  /// the error queue is empty.
+  /// The target of a datagram that was not delivered, and whether the target's machine itself reported that.
+  /// nil: the error queue is empty.
   package func nextUnreachable() -> (target: Endpoint, isThere: Bool)? {
     while true {
       var address = sockaddr_storage()
       var message = msghdr()
-      // The address of the target takes five of these words, sock_extended_err with an address eight.
+      // In this buffer, the target's address takes five words, and sock_extended_err with an address takes
+      // eight.
       var control = InlineArray<16, UInt64>(repeating: 0)
       let count = withUnsafeMutableBytes(of: &address) { raw in
         withUnsafeMutableBytes(of: &control) { told in
@@ -98,7 +100,8 @@ package struct DatagramSocket: ~Copyable {
           return recvmsg(descriptor, &message, Int32(MSG_ERRQUEUE) | Int32(MSG_DONTWAIT))
         }
       }
-      // An emulator returns 0 for a message without room for data, whether the queue has one or not.
+      // Emulators such as QEMU's user mode return 0 for a message without room for data, even if the queue is
+      // empty.
       guard count >= 0, message.msg_flags & Int32(MSG_ERRQUEUE) != 0 else { return nil }
       var code: UInt32 = 0
       withUnsafeBytes(of: control) { told in
@@ -116,12 +119,12 @@ package struct DatagramSocket: ~Copyable {
     }
   }
 
-  /// Sends a datagram. Returns false if the kernel refuses it, or if less than `part` of the buffer would
-  /// remain. A datagram for a neighbour that is switched off waits for seconds until the address lookup
-  /// fails, in a buffer that all targets share.
+  /// Sends a datagram. Returns false if the kernel refuses the datagram, or if less than `part` of the send
+  /// buffer would remain free. All targets share this buffer, and a datagram for a neighbour that is switched
+  /// off waits in it for seconds until the address lookup fails.
   ///
-  /// - Parameter own: the source address. The kernel chooses one if it is nil, or if this machine no longer
-  ///   has it.
+  /// - Parameter own: the source address. If it is nil, or no longer an address of this machine, the kernel
+  /// chooses one.
   @discardableResult
   package func send(
     _ bytes: [UInt8], to target: Endpoint, from own: Address? = nil, leaving part: Double = 0
@@ -131,7 +134,7 @@ package struct DatagramSocket: ~Copyable {
       guard ioctl(descriptor, UInt(TIOCOUTQ), &waiting) == 0, Double(waiting) <= Double(room) * (1 - part)
       else { return false }
     }
-    // Try twice: the first try may only have fetched the error of an earlier datagram.
+    // Try twice: the first call may only return the error of an earlier datagram.
     for _ in 1...2 where sendOnce(bytes, to: target, from: own) { return true }
     return own != nil && sendOnce(bytes, to: target, from: nil)
   }
@@ -165,7 +168,7 @@ package func openSocket(_ wanted: Endpoint, _ type: __socket_type) throws(OpenFa
   let kind = Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
   let descriptor = socket(wanted.address.isIPv6 ? AF_INET6 : AF_INET, kind, 0)
   guard descriptor >= 0 else { throw OpenFailure(endpoint: wanted, call: "socket", code: errno) }
-  // Otherwise "::" would take what 0.0.0.0 listens to.
+  // Without this, a socket for "::" would also receive what is for 0.0.0.0.
   if wanted.address.isIPv6 { setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
   return descriptor
 }
@@ -186,14 +189,14 @@ package func option(_ descriptor: Int32, _ level: Int32, _ name: Int32) -> Int32
   return getsockopt(descriptor, level, name, &value, &size) == 0 ? value : 0
 }
 
-/// Binds and returns the real address: port 0 has become a free port.
+/// Binds the socket and returns its real address, with the port that the kernel chose if `wanted` has port 0.
 package func bindSocket(_ descriptor: Int32, to wanted: Endpoint) throws(OpenFailure) -> Endpoint {
   let failed = wanted.withSocketAddress { address, length in Glibc.bind(descriptor, address, length) != 0 }
   if failed { throw OpenFailure(endpoint: wanted, call: "bind", code: errno) }
   return try boundEndpoint(descriptor, wanted)
 }
 
-/// Connects and returns our own address, which the kernel chooses.
+/// Connects the socket and returns our own address, which the kernel chooses.
 private func connectSocket(_ descriptor: Int32, to target: Endpoint) throws(OpenFailure) -> Endpoint {
   let failed = target.withSocketAddress { address, length in Glibc.connect(descriptor, address, length) != 0 }
   if failed { throw OpenFailure(endpoint: target, call: "connect", code: errno) }

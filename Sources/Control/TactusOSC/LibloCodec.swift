@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CTactusLiblo
 
-/// liblo decodes checked messages and encodes ours. It gets no socket, no thread and no queue: those of
-/// Debian's 0.31 answer the wrong client and grow without bound.
+/// liblo decodes checked messages and encodes ours. We use none of its sockets, threads and queues: in
+/// Debian's version 0.31 they answer the wrong client and grow without bound.
 package enum LibloCodec {
-  /// The messages of a packet in order; the time of a bundle is ignored.
+  /// The messages of a packet in order; a bundle's time is ignored.
   package static func messages(in packet: UnsafeRawBufferPointer) throws(MalformedPacket) -> [Message] {
     try PacketCheck.parts(of: packet).compactMap {
       decode(UnsafeRawBufferPointer(rebasing: packet[$0.range]))
     }
   }
 
-  /// One message that `PacketCheck` has passed. nil if liblo refuses it all the same.
+  /// Decodes a message that `PacketCheck` has accepted. nil: liblo refuses the message all the same.
   package static func decode(_ bytes: UnsafeRawBufferPointer) -> Message? {
     guard let base = bytes.baseAddress else { return nil }
-    // liblo copies what it needs; only its signature wants a mutable pointer.
+    // liblo copies what it needs and changes nothing, although its signature wants a mutable pointer.
     let data = UnsafeMutableRawPointer(mutating: base)
     let address = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     let end = (address.utf8.count / 4 + 1) * 4
@@ -34,7 +34,7 @@ package enum LibloCodec {
     return Message(address, arguments: arguments)
   }
 
-  /// Values of 64 bits may lie at any multiple of four, so they are loaded unaligned.
+  /// Values of 64 bits may lie at any multiple of four bytes, so they are loaded unaligned.
   private static func argument(_ tag: UInt8, _ value: UnsafeMutablePointer<lo_arg>?) -> Argument? {
     switch tag {
     case UInt8(ascii: "T"): return .truth(true)
@@ -82,7 +82,7 @@ package enum LibloCodec {
   }
 }
 
-/// Packs encoded messages into bundles that fit a Wi-Fi frame: a datagram in fragments is easily lost.
+/// Packs encoded messages into bundles that fit into one Wi-Fi frame: a datagram in fragments is easily lost.
 package enum Bundle {
   package static let datagramLimit = 1400
 

@@ -4,12 +4,12 @@
 // OSC over UDP, for the control surface and the session manager: messages, addresses, and a socket.
 //
 // Every packet is checked byte by byte (`PacketCheck`) before liblo decodes it (`LibloCodec`). This module
-// does not know the meaning of an address. It has no thread and its sockets do not block; only `OSCPort.hear`
-// waits. TCP is left out on purpose.
+// does not know what an address means. It has no thread, and its sockets do not block; only
+// `OSCPort.receive(withinMilliseconds:)` waits. TCP is left out on purpose.
 //
 // Start reading at `Message`, `OSCPort` for a conversation with one program, `DatagramSocket` for many.
 
-/// One argument of an OSC message, as liblo decoded it. Types that are useless here are `.other`.
+/// One argument of an OSC message, as liblo decoded it. Types that tactus has no use for become `.other`.
 public enum Argument: Hashable, Sendable {
   case int32(Int32)
   case int64(Int64)
@@ -21,7 +21,7 @@ public enum Argument: Hashable, Sendable {
   case impulse
   case other(tag: UInt8)
 
-  /// The number that a controller means: any numeric type, a boolean, or digits as text; nil if it is none.
+  /// The number that the argument stands for: any numeric type, a boolean, or digits as text; nil: no number.
   public var number: Double? {
     switch self {
     case .int32(let value): Double(value)
@@ -64,12 +64,12 @@ public struct Message: Hashable, Sendable {
   }
 }
 
-/// A moment of the wall clock in OSC's format: seconds since 1900 and a binary fraction.
+/// A time of the wall clock in OSC's format: seconds since 1900 and a binary fraction of a second.
 package struct Timetag: Hashable {
   package let rawValue: UInt64
 
   package static let immediately = Timetag(rawValue: 1)
-  /// Seconds from 1900 to 1970.
+  /// The seconds from the beginning of 1900 to the beginning of 1970.
   private static let unixEpoch: UInt64 = 2_208_988_800
 
   /// A year in seconds.
@@ -85,11 +85,13 @@ package struct Timetag: Hashable {
     rawValue = seconds << 32 | (fraction & 0xffff_ffff)
   }
 
-  /// The standard's 1, and other values without seconds: a sender that writes 0 means no time.
+  /// Whether the time means "at once": the standard's value 1, or any other with 0 seconds, which some
+  /// senders write for no time.
   package var isImmediate: Bool { rawValue >> 32 == 0 }
 
-  /// Uses wrapping arithmetic, because the seconds start again at 0 in February 2036. A moment more than a
-  /// year ahead is taken for one in the last century, from a clock that was never set.
+  /// The seconds from `other` to this time. The arithmetic wraps, because the seconds start again at 0 in
+  /// February 2036. A time more than a year ahead is read as one in the last century, from a clock that was
+  /// never set.
   package func seconds(since other: Timetag) -> Double {
     let seconds = Double(Int64(bitPattern: rawValue &- other.rawValue)) / 4_294_967_296
     return seconds < Self.farthest ? seconds : seconds - 4_294_967_296

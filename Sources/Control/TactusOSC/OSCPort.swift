@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// One UDP socket for a conversation in OSC with another program, for parts of tactus other than the control
+/// One UDP socket for an OSC conversation with another program, for all parts of tactus except the control
 /// surface.
 ///
-/// Every packet passes the same check as those of controllers; a malformed packet is dropped. Only `receive`
-/// waits.
+/// Every packet passes the same check as the controllers' packets; a malformed packet is dropped.
 package struct OSCPort: ~Copyable {
   private let socket: DatagramSocket
   private var buffer: [UInt8]
 
   package init(bindingTo endpoint: Endpoint) throws(OpenFailure) {
     socket = try DatagramSocket(bindingTo: endpoint)
-    // Not in the declaration: Swift 6.2 would then destroy it twice if the line above throws.
+    // This must not stand in the declaration: Swift 6.2 would then destroy the buffer twice if the line above
+    // throws.
     buffer = [UInt8](repeating: 0, count: 65_536)
   }
 
@@ -24,7 +24,7 @@ package struct OSCPort: ~Copyable {
     socket.send(LibloCodec.encode(message), to: target)
   }
 
-  /// Result of waiting for a datagram.
+  /// The result of waiting for a datagram.
   package enum Heard {
     case messages([Message], from: Endpoint)
     case nothing
@@ -32,8 +32,8 @@ package struct OSCPort: ~Copyable {
     case nobody
   }
 
-  /// Messages that have arrived, from at most `limit` datagrams. A bundle's messages come one by one, without
-  /// its time.
+  /// The messages that have arrived, from at most `limit` datagrams. The messages of a bundle come one by
+  /// one, without the bundle's time.
   package mutating func receive(atMost limit: Int) -> [(message: Message, source: Endpoint)] {
     var found: [(message: Message, source: Endpoint)] = []
     for _ in 0..<limit {
@@ -49,7 +49,7 @@ package struct OSCPort: ~Copyable {
 
   /// Waits for the next datagram.
   ///
-  /// - Parameter bell: a descriptor that also ends the wait; -1: none.
+  /// - Parameter bell: a descriptor that also ends the wait when it becomes readable; -1: none.
   package mutating func receive(withinMilliseconds limit: Int, orAt bell: Int32 = -1) -> Heard {
     var waits = [socket.descriptor, bell].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     guard poll(&waits, nfds_t(waits.count), Int32(clamping: limit)) > 0, waits[0].revents != 0 else {

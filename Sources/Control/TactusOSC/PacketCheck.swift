@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The structure of a packet, checked byte by byte before liblo sees any of it: liblo 0.31 reads past the end
-/// of a blob without a size and of an empty bundle element.
+/// Checks the structure of a packet byte by byte before liblo gets it: liblo 0.31 reads past the end of a
+/// blob without a size and of an empty bundle element.
 ///
-/// Total on every input: never reads outside, never recurses deeper than `depthLimit`, never lists more than
-/// `messageLimit` messages.
+/// Safe for every input: never reads outside the packet, never recurses deeper than `depthLimit`, and never
+/// lists more than `messageLimit` messages.
 package struct PacketCheck {
   package static let depthLimit = 8
   package static let messageLimit = 256
   static let argumentLimit = 64
   package static let addressLimit = 255
 
-  /// The bytes of a message within the packet, and the time at which it takes effect.
+  /// The range of a message's bytes within the packet, and the time at which the message takes effect.
   package struct Part: Hashable {
     package var range: Range<Int>
     package var timetag: Timetag
@@ -50,7 +50,7 @@ package struct PacketCheck {
     }
     var timetag = Timetag(
       rawValue: UInt64(word(range.lowerBound + 8)) << 32 | UInt64(word(range.lowerBound + 12)))
-    // An inner bundle is never due before the outer one (OSC 1.0), whatever its own timetag.
+    // An inner bundle is never due before the outer bundle (OSC 1.0), whatever the inner timetag says.
     if timetag.isImmediate || timetag.seconds(since: outer) < 0 {
       timetag = outer.isImmediate ? timetag : outer
     }
@@ -87,7 +87,7 @@ package struct PacketCheck {
     parts.append(Part(range: range, timetag: timetag))
   }
 
-  /// Returns the end of the argument.
+  /// Returns the place after the argument.
   private func argument(_ tag: UInt8, at: Int, in range: Range<Int>) throws(MalformedPacket) -> Int {
     switch tag {
     case UInt8(ascii: "i"), UInt8(ascii: "f"), UInt8(ascii: "c"), UInt8(ascii: "m"):
@@ -104,7 +104,7 @@ package struct PacketCheck {
     case UInt8(ascii: "T"), UInt8(ascii: "F"), UInt8(ascii: "N"), UInt8(ascii: "I"):
       return at
     default:
-      // Colours (r) and arrays end here, too: liblo 0.31 cannot decode them.
+      // Colours (r) and arrays are refused, too: liblo 0.31 cannot decode them.
       throw .unknownTag
     }
   }
@@ -114,7 +114,7 @@ package struct PacketCheck {
     return at + count
   }
 
-  /// Returns the place after the padding of the string that begins here.
+  /// Returns the place after the string that begins at `start`, and after its padding.
   private func stringEnd(_ start: Int, in range: Range<Int>) throws(MalformedPacket) -> Int {
     var at = start
     while at < range.upperBound, bytes[at] != 0 { at += 1 }
@@ -130,7 +130,7 @@ package struct PacketCheck {
   }
 }
 
-/// Reason why a packet is not passed to liblo.
+/// Why a packet is not passed to liblo.
 package enum MalformedPacket: String, Error {
   case empty, short, unaligned, neitherMessageNorBundle, tooDeep, elementSize, tooManyMessages, addressTooLong
   case addressCharacter, typeTags, tooManyArguments, trailingBytes, unknownTag, argumentMissing, blobSize

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 extension StringProtocol {
-  /// Without control characters and invisible format characters.
+  /// Whether the text has no control characters and no invisible format characters.
   package var isPrintable: Bool {
     let scalars = String(self).unicodeScalars
     return scalars.indices.allSatisfy { !scalars.isHidden(at: $0) }
   }
 }
 
-/// Text from outside, safe to show in a terminal: no control or invisible format characters, cut at `limit`.
+/// Text from outside, made safe for a terminal: without control or invisible format characters, cut at
+/// `limit`.
 package func printable(_ text: String, limit: Int) -> String {
   let scalars = text.unicodeScalars
   var shown = ""
@@ -19,7 +20,7 @@ package func printable(_ text: String, limit: Int) -> String {
 }
 
 extension String.UnicodeScalarView {
-  /// Returns whether this scalar changes or hides the visible text, so that two names look alike.
+  /// Whether the scalar at this index changes or hides visible text, so that two different names look alike.
   fileprivate func isHidden(at index: Index) -> Bool {
     guard self[index].isJoiner else { return self[index].isHidden }
     guard index > startIndex else { return true }
@@ -41,9 +42,9 @@ extension Unicode.Scalar {
   /// The two format characters that spelling needs: U+200C, the non-joiner, and U+200D, the joiner.
   fileprivate var isJoiner: Bool { value == 0x200C || value == 0x200D }
 
-  /// Returns whether this joiner can change what is seen between these scalars. Both change the letters
+  /// Whether this joiner changes how the scalars before and after it look. Both joiners change the letters
   /// beside a virama (Indic scripts). The non-joiner separates two letters that would be joined (Persian),
-  /// and the joiner makes one emoji of two.
+  /// and the joiner combines two emoji.
   fileprivate func isSeen(between before: Unicode.Scalar, and next: Unicode.Scalar?) -> Bool {
     if before.isVirama || next?.isVirama == true { return true }
     guard let next else { return false }
@@ -53,11 +54,11 @@ extension Unicode.Scalar {
 
   private var isVirama: Bool { properties.canonicalCombiningClass == .virama }
 
-  /// The digits are emoji, too, in Unicode's table.
+  /// Whether the scalar is an emoji. Unicode's table lists the digits as emoji, too: leave them out.
   private var isEmoji: Bool { properties.isEmoji && !isASCII }
 
-  /// A character of a script whose letters join: from Arabic to Arabic Extended-A, Mongolian, Arabic's
-  /// presentation forms, and Adlam.
+  /// Whether the scalar belongs to a script whose letters join: from Arabic to Arabic Extended-A, Mongolian,
+  /// Arabic's presentation forms, and Adlam.
   private var isCursive: Bool {
     switch value {
     case 0x0600...0x08FF, 0x1800...0x18AF, 0xFB50...0xFDFF, 0xFE70...0xFEFC, 0x1E900...0x1E95F: true
