@@ -7,12 +7,12 @@ import TactusOSC
 
 /// The running control surface: OSC for controllers, tablets and programs.
 ///
-/// Commands leave it through a handler, and state comes in through `update`; it knows neither Link nor JACK.
-/// `SurfaceMachine`, which has no socket, decides what is sent and when. `Table` lists all addresses. TCP is
-/// left out on purpose: liblo's TCP code is unsafe, and no tablet needs it.
+/// The surface knows neither Link nor JACK: commands leave it through a handler, and state comes in through
+/// `update`. `SurfaceMachine`, which has no socket, decides what is sent and when. `Table` lists all
+/// addresses. TCP is left out on purpose: liblo's TCP code is unsafe, and no tablet needs TCP.
 ///
-/// One invariant: all input from outside is checked before it is interpreted. It never waits for another
-/// thread, and no other thread waits for it.
+/// One invariant: all input from outside is checked before it is interpreted. The surface never waits for
+/// another thread, and no other thread waits for the surface.
 ///
 ///     let surface = try OSCSurface(settings, state: state, notice: { print($0.text) }) { order in
 ///       .accepted
@@ -23,10 +23,10 @@ public final class OSCSurface: Sendable {
   let shared: Shared
   private let thread: Mutex<Thread?>
 
-  /// Opens the sockets that can be opened and starts the thread, which opens the others later.
+  /// Opens as many of its sockets as it can, and starts the thread, which opens the others later.
   ///
-  /// `handler` and `notice` are called on the surface's thread and should not be slow. `handler` may call
-  /// `update`; changes made there are sent before anything else.
+  /// `handler` and `notice` are called on the surface's thread and should be fast. `handler` may call
+  /// `update`; the changes that it makes are sent before anything else.
   public init(
     _ settings: SurfaceSettings, state: SurfaceState, notice: @escaping @Sendable (Notice) -> Void,
     handler: @escaping @Sendable (Order) -> Reply
@@ -42,25 +42,25 @@ public final class OSCSurface: Sendable {
     }
   }
 
-  /// Open listening addresses; the first is the one to show to people.
+  /// The addresses at which the surface listens; the first is the one to show to users.
   public var endpoints: [Endpoint] { shared.mailbox.withLock { $0.endpoints } }
 
-  /// Changes the state. Subscribers receive the values that differ. [any]
+  /// Changes the state. Subscribers receive the values that have changed. [any]
   public func update(_ change: (inout SurfaceState) -> Void) {
     shared.update(change)
   }
 
-  /// A knob or a pedal, and when its message arrived. [any]
+  /// Takes a message of a knob or a pedal, and the time at which the message arrived. [any]
   public func receive(_ message: MIDIMessage, at time: Micros) {
     shared.receive(.midi(message), at: time)
   }
 
-  /// A key of the terminal view, and when it was pressed. [any]
+  /// Takes a key of the terminal view, and the time at which it was pressed. [any]
   public func press(_ targets: [Target], at time: Micros) {
     shared.receive(.key(targets), at: time)
   }
 
-  /// The place in the set list. [any]
+  /// The present place in the set list. [any]
   public var place: SetPlace { shared.mailbox.withLock { $0.reading.place } }
 
   public var counters: SurfaceCounters { shared.mailbox.withLock { $0.counters } }
@@ -76,7 +76,7 @@ public final class OSCSurface: Sendable {
   deinit { close() }
 }
 
-/// Mailbox through which other threads reach the surface's thread.
+/// The mailbox through which other threads reach the surface's thread.
 final class Shared: Sendable {
   struct Mailbox {
     var state: SurfaceState
@@ -90,7 +90,7 @@ final class Shared: Sendable {
     var post: (@Sendable ([UInt8], Peer) -> Void)?
     var web = WebReach()
     var isElsewhere = false
-    /// The values at the last look; `snapshot` reads them.
+    /// The values when the surface's thread last published them; `snapshot` reads these.
     var reading: Reading
 
     init(_ reading: Reading) {
@@ -128,7 +128,7 @@ final class Shared: Sendable {
     bell.signal()
   }
 
-  /// Returns the state if it has changed since the last call, else nil.
+  /// Returns the state if it has changed since the last call; otherwise nil.
   func takeState() -> SurfaceState? {
     mailbox.withLock { mailbox in
       guard mailbox.hasNews else { return nil }

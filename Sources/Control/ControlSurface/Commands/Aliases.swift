@@ -7,18 +7,19 @@ public enum Dialect: String, Hashable, Sendable {
   case own, klick, ardour
 }
 
-/// An address of another program that means a row of ours, so that that program's controllers can control us.
+/// An address of another program that stands for a row of ours, so that a controller made for that program
+/// can control tactus.
 struct Alias: Sendable {
   enum Meaning: Sendable {
     case row(String)
-    /// A press that sets the row to this value.
+    /// Pressing it sets the row to this value.
     case press(String, Argument)
     case verb(Verb)
-    /// Ardour's `/set_surface`: its seventh parameter is the port.
+    /// Ardour's `/set_surface`, whose seventh parameter is the port.
     case ardourSurface
   }
 
-  /// Whether the address is accepted from controllers of this dialect, sent to them, or both.
+  /// Whether the address is accepted from controllers (`taken`), sent to them (`told`), or both.
   enum Use: Sendable {
     case taken, told, both
   }
@@ -88,7 +89,7 @@ enum Aliases {
   private static let taken: [String: Alias] = Dictionary(
     all.filter(\.isTaken).map { ($0.address, $0) }, uniquingKeysWith: { first, _ in first })
 
-  /// Returns the meaning of another program's address. klick's verbs are known below our own root, too.
+  /// Returns the meaning of another program's address. klick's verbs are also accepted below `/tactus`.
   static func find(_ address: String, in table: Table = .standard) -> Alias? {
     if let alias = taken[address] { return alias }
     if address.hasPrefix("/set_surface/") { return taken["/set_surface"] }
@@ -98,14 +99,14 @@ enum Aliases {
     case "unregister_client": return Alias(address, .verb(.unsubscribe))
     default: break
     }
-    // klick says set_x where we say x: /tactus/set_tempo, /tactus/click/set_volume.
+    // klick says set_x for a row that we call x: /tactus/set_tempo, /tactus/click/set_volume.
     let last = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex
     guard path[last...].hasPrefix("set_") else { return nil }
     let row = String(path[..<last] + path[last...].dropFirst(4))
     return table.place(of: row) == nil ? nil : Alias(address, .row(row))
   }
 
-  /// The addresses at which subscribers of a dialect get a row.
+  /// The addresses under which subscribers of a dialect receive a row.
   static func translate(_ path: String, in dialect: Dialect) -> [String] {
     all.compactMap { alias in
       guard alias.isTold, alias.dialect == dialect, case .row(path) = alias.meaning else { return nil }
@@ -115,7 +116,7 @@ enum Aliases {
 }
 
 extension Node {
-  /// Arguments in the subscriber's dialect: klick numbers its sounds.
+  /// The row's arguments in the subscriber's dialect: klick sends the number of a sound, not its name.
   func translate(_ arguments: [Argument], in dialect: Dialect) -> [Argument] {
     guard dialect == .klick, case .word(let words)? = parameters.first,
       case .string(let word)? = arguments.first, let place = words.firstIndex(of: word)
@@ -139,8 +140,9 @@ extension SurfaceMachine {
     case .verb(let verb):
       try obey(verb, arguments, from: peer, dialect: alias.dialect)
     case .ardourSurface:
-      // bank, types, feedback, gain mode, send page, plug-in page, port, link set, link id; fewer are
-      // allowed. A controller that can send only one number puts them into the address.
+      // The parameters are: bank, types, feedback, gain mode, send page, plug-in page, port, link set, link
+      // id. A controller may send fewer. A controller that can send only one number puts the parameters into
+      // the address.
       let inlined = address.split(separator: "/").dropFirst().map { Argument.string(String($0)) }
       let parameters = inlined.isEmpty ? arguments : Array(inlined)
       let port = parameters.count > 6 ? parameters[6].number ?? 0 : 0

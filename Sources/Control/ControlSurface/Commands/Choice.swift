@@ -4,38 +4,40 @@ public import TactusChoices
 
 /// A choice of the user, described in one place.
 ///
-/// Its address, option, key in the files, help, man page, completions, OSCQuery entry and layout are made
-/// from it. To add a choice, add a field of `Settings`, its effect, and a line in one of the `Table+` files.
+/// A choice's address, option, key in the files, help, man page, completions, OSCQuery entry and layout are
+/// made from it. To add a choice, add a field of `Settings`, the choice's effect, and a line in one of the
+/// `Table+` files.
 public struct Choice: Sendable {
-  /// Address below the root. The option and the key in the files are the same with - for /.
+  /// The address below `/tactus`. The option and the key in the files are the same text with - instead of /.
   public let path: String
   public let words: String
-  /// Types of its values, in messages and in text. In text a / separates several values.
+  /// The types of the choice's values, in messages and in text. In text, a / separates several values.
   public let parameters: [Parameter]
-  /// For options and files: the placeholder for a value, and the allowed values where `parameters` do not say
-  /// them.
+  /// For options and files: the placeholder for a value, and the allowed values if `parameters` do not
+  /// describe them.
   public let written: (placeholder: String, allowed: String)?
   public let section: Section
-  /// Short option, as `-q`.
+  /// The short option, such as `-q`.
   public let letter: Character?
-  /// Whether the value is kept from one run to the next, if it was set by hand or by a controller that the
+  /// Whether tactus remembers the value for its next start, if it was set by hand or by a controller that the
   /// user named.
   public let isRemembered: Bool
-  /// For this run only: neither an option nor a key.
+  /// Whether the choice holds for this run only, and so is neither an option nor a key.
   public let isMomentary: Bool
-  /// Senders whose changes of this choice are accepted.
+  /// The senders whose changes of this choice are accepted.
   let reach: Node.Reach
-  /// Reads the value from the settings. nil: it has no value of its own there.
+  /// Reads the value from the settings. nil: the settings have no value for this choice alone, so it follows
+  /// another.
   public let read: @Sendable (Settings) -> [Value]?
-  /// Sets the choice as a file or an option does.
+  /// Sets the choice as a file or an option does, and leaves settings that follow this choice unchanged.
   public let write: @Sendable (inout Settings, [Value]) -> Void
-  /// Sets it while the program runs; settings that follow it lose values of their own.
+  /// Sets the choice while the program runs. Settings that follow this choice lose values of their own.
   public let choose: @Sendable (inout Settings, [Value]) -> Void
-  /// Copies it from one to the other, even if there is no value.
+  /// Copies the value from one set of settings to another, even if the first has no value.
   public let copy: @Sendable (_ from: Settings, _ to: inout Settings) -> Void
-  /// The value in effect, whether it is its own or another setting's.
+  /// The value in effect: the choice's own, or that of the setting that it follows.
   public let holding: @Sendable (Settings) -> [Value]
-  /// Checks values that their parameters have accepted.
+  /// Checks values that fit the types and ranges of `parameters`.
   let check: @Sendable ([Value]) throws(Refusal) -> Void
 
   public var name: String { String(path.map { $0 == "/" ? "-" : $0 }) }
@@ -44,7 +46,7 @@ public struct Choice: Sendable {
     if case .flag = parameters[0] { true } else { false }
   }
 
-  /// - Parameter parameter: its range, if the type alone does not say it.
+  /// - Parameter parameter: the type and range of the value, if `T` alone does not determine them.
   init<T: Choosable>(
     _ path: String, _ place: WritableKeyPath<Settings, T> & Sendable, _ words: String,
     within parameter: Parameter? = nil, in section: Section, letter: Character? = nil,
@@ -61,7 +63,7 @@ public struct Choice: Sendable {
       copying: { $1[keyPath: place] = $0[keyPath: place] }, holding: holding, taking: taking)
   }
 
-  /// A setting that the standing click shares with the user's own clicks.
+  /// A setting that the standing click and the user's own clicks have in common.
   init(
     _ path: String, _ shared: OutputChoice<ClickSettings>, _ words: String? = nil,
     isRemembered: Bool = false
@@ -107,12 +109,12 @@ public struct Choice: Sendable {
     }
   }
 
-  /// Value as text. `on` and `off` have no text: they are options with and without no-.
+  /// The value as text. `on` and `off` have no text: for them there are options with and without `no-`.
   public func text(_ values: [Value]) -> String {
     zip(parameters, values).map { $0.text($1) }.joined(separator: "/")
   }
 
-  /// Reads values from text; nil: they are not allowed.
+  /// Reads values from text; nil: the text is not allowed.
   public func values(of text: String) -> [Value]? {
     // The text of a single value may contain a /.
     let parts = text.split(
@@ -128,7 +130,7 @@ extension Choice: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(path) }
 }
 
-/// Headings for choices and options, in their order.
+/// The headings for choices and options, in the order of the help.
 public enum Section: String, CaseIterable, Sendable {
   case jack = "JACK"
   case session = "Session and transport"
@@ -140,7 +142,7 @@ public enum Section: String, CaseIterable, Sendable {
   case page = "The page in browsers"
   case other = "Other"
 
-  /// The sections that have members, each with its members.
+  /// All sections that have members, each with its members, in the order of the help.
   package static func groups<Member>(
     _ members: [Member], by section: (Member) -> Section
   ) -> [(Section, [Member])] {
@@ -169,7 +171,7 @@ extension Choice {
     in: .session, letter: "q", holding: { [.number($0.quantum)] })
 }
 
-/// Returns 20 rather than 20.0.
+/// The number with as few digits as it needs: 20 rather than 20.0.
 public func shortest(_ number: Double) -> String {
   let text = number.description
   return text.hasSuffix(".0") ? String(text.dropLast(2)) : text

@@ -4,11 +4,11 @@ public import TactusChoices
 
 /// A type whose values a choice can have.
 public protocol Choosable: Sendable {
-  /// Types of the values in messages and in text, if this type alone determines them.
+  /// The types of the values in messages and in text, if `Self` alone determines them.
   static var parameters: [Parameter] { get }
-  /// nil: no value of its own.
+  /// The values; nil: there is none, and another setting's value holds.
   var values: [Value]? { get }
-  /// Makes one from values that their parameters have accepted.
+  /// Makes one from values that fit `parameters`.
   init(_ values: [Value]) throws(Refusal)
 }
 
@@ -16,7 +16,7 @@ extension Choosable {
   public static var parameters: [Parameter] { [] }
 }
 
-/// A choice among words, which are the same in an address, an option and a file.
+/// A choice from a list of words. A word is the same in an address, an option and a file.
 public protocol Word: Choosable, RawRepresentable, CaseIterable, Hashable where RawValue == UInt8 {
   var word: String { get }
 }
@@ -62,7 +62,7 @@ extension Double: Choosable {
 }
 
 extension Float: Choosable {
-  /// The shortest decimal of the float32, not its digits as a double.
+  /// The shortest decimal that gives the same float32, not the float's digits as a double.
   public var values: [Value]? { [.number(Double(description) ?? 0)] }
   public init(_ values: [Value]) { self.init(values[0].number) }
 }

@@ -4,15 +4,15 @@ public import TactusChoices
 
 /// A request of a controller to the program.
 ///
-/// Relative requests (tap, nudge, half, up) have become absolute here: the surface does that arithmetic, so
-/// that two quick presses add up. Numbers are within the ranges of the table.
+/// Relative requests (tap, nudge, half, up) have already become absolute: the surface computes their results,
+/// so that two quick presses add up. Numbers are within the ranges of the table.
 public enum Command: Hashable, Sendable {
   case choose(Choice, [Value])
 
-  /// nil: as the launch setting says.
+  /// Starts at this moment; nil: at the moment of the launch setting.
   case start(LaunchMoment?)
   case stop
-  /// Start when stopped; stop when rolling or waiting for the launch.
+  /// Starts when stopped; stops when rolling or waiting for the launch.
   case toggle
   case rewind
   case locate(Place)
@@ -23,9 +23,9 @@ public enum Command: Hashable, Sendable {
   case bentTempo(Tempo, below: Tempo)
   /// Moves our outputs ahead of the session or behind it, by hand.
   case bend(BendSettings)
-  /// Puts beat 0 here, as far as the session allows.
+  /// Moves the session's beat 0 to this moment, as far as the session allows.
   case align
-  /// true: become timebase master if there is none; false: give it up.
+  /// true: become timebase master if there is none; false: stop being timebase master.
   case timebase(Bool)
   /// Become timebase master in place of any other.
   case takeover
@@ -33,7 +33,7 @@ public enum Command: Hashable, Sendable {
   /// Starts or stops sending or receiving a channel.
   case channel(AudioChannelOrder, isOn: Bool)
 
-  /// Sets how much earlier than measured a called room is.
+  /// Sets by how much a called room is earlier than the measurement says.
   case roomOffset(String, Micros)
 
   /// Adds one of the user's own outputs, or changes the settings of an existing one.
@@ -44,7 +44,7 @@ public enum Command: Hashable, Sendable {
   case song(SetSong)
   case removeSong(String)
 
-  /// Writes the present values to the configuration file; `replacing`: even over a file that a person wrote.
+  /// Writes the present values to the configuration file; `replacing`: even over a file that the user wrote.
   case save(replacing: Bool)
 
   case quit
@@ -67,17 +67,17 @@ extension Command {
   }
 }
 
-/// A channel of Link Audio as the user writes it in `--send` or `--receive`. To stop sending one, its name is
-/// enough.
+/// A channel of Link Audio as the user writes it in `--send` or `--receive`. To stop sending, the channel's
+/// name is enough.
 public enum AudioChannelOrder: Hashable, Sendable {
   case send(String)
   case receive(String)
 }
 
 public enum Place: Hashable, Sendable, BitwiseCopyable {
-  /// Song beats from the start.
+  /// Beats of the song from its start.
   case beat(Double)
-  /// The first bar is 1.
+  /// A bar of the song; the first bar is 1.
   case bar(Int)
   case seconds(Double)
 }

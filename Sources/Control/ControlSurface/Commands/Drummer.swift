@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Follows a drummer who taps for bars: the tempo, and the position of the beat.
+/// Computes the tempo and the position of the beat from the taps of a drummer, over many bars.
 ///
-/// Each tap is compared with the beat that is expected next. Its error corrects the position by a part, and
-/// the tempo by a smaller part. The parts are large for the first taps and small once a bar of taps agrees,
-/// so that a human's 10 ms of jitter move little. Beats without a tap are counted; a flam or a single tap off
-/// the beat changes nothing.
+/// Each tap is compared with the expected beat. A part of the tap's error corrects the position, and a
+/// smaller part corrects the tempo. The parts are large for the first taps and small once a bar of taps
+/// agrees, so that a human's 10 ms of jitter change little. Beats without a tap are counted, too. A flam or a
+/// single tap off the beat changes nothing.
 struct Drummer {
-  /// Taps before the tempo is reported.
+  /// The number of taps after which the tempo is reported.
   static let few = 4
-  /// Parts of the error that are corrected once the beat is well known.
+  /// The parts of a tap's error that are corrected once the beat is well known.
   static let least = (place: 0.3, tempo: 0.06)
-  /// A tap farther from the beat than this part of a beat is off the beat.
+  /// A tap that is farther from the beat than this part of a beat counts as off the beat.
   static let off = 0.25
   /// This many taps off the beat in a row start a new beat.
   static let tapsOffBeat = 3
@@ -21,7 +21,7 @@ struct Drummer {
   /// Largest relative change of the tempo by one tap, once the beat is known.
   static let mostChange = 0.04
 
-  /// A beat of the drummer, in microseconds, and the length of a beat.
+  /// The time of a beat of the drummer, and the length of a beat, in microseconds.
   struct Beat: Equatable {
     var time: Double
     var length: Double
@@ -32,13 +32,14 @@ struct Drummer {
   private var taps = 0
   private var strangers = 0
 
-  /// Returns the estimate for the beat that was tapped; nil: there is none yet, or the tap does not count.
+  /// Returns the beat that was tapped, as estimated; nil: there is no estimate yet, or the tap does not
+  /// count.
   mutating func tap(at moment: Micros) -> Beat? {
     let time = Double(moment.count)
     guard let known = beat else { return begin(at: time) }
     let count = Int64(rounding: (time - known.time) / known.length)
     guard count <= Self.mostMissed else { return begin(again: time) }
-    // A flam, or a switch that bounced.
+    // This was a flam, or a switch that bounced.
     guard count > 0 else { return nil }
     let off = time - known.time - Double(count) * known.length
     guard abs(off) <= Self.off * known.length else {
@@ -68,7 +69,7 @@ struct Drummer {
     return nil
   }
 
-  /// Starts from the first two taps.
+  /// Starts the estimate from the first two taps.
   private mutating func begin(at time: Double) -> Beat? {
     guard let first else { return begin(again: time) }
     let length = time - first

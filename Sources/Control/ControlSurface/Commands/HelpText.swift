@@ -30,14 +30,14 @@ extension Table {
     Section(title: "Answers", kind: .answer, note: "tactus sends them to one controller."),
   ]
 
-  /// A row as text for people.
+  /// A row in words.
   struct Line {
     let address: String
-    /// Group of a feed, to which its receivers subscribed.
+    /// The group of a feed, to which the receivers subscribe.
     let group: String?
-    /// Arguments with types and ranges; optional ones in brackets.
+    /// The arguments with types and ranges; optional arguments stand in brackets.
     let arguments: String
-    /// The same for a page's table: the limits only of what can be sent to tactus.
+    /// The arguments for the table of a page: limits are left out for values that only tactus sends.
     let briefArguments: String
     let words: String
 
@@ -69,7 +69,8 @@ extension Table {
     }
   }
 
-  /// Addresses that differ only in a number share one line: `beat/1` to `beat/16`.
+  /// The rows of a section as lines. Addresses that differ only in a number share a line: `beat/1` to
+  /// `beat/16`.
   func lines(_ section: Section, withButtons: Bool = true) -> [Line] {
     rows.filter {
       section.kind == $0.kind && (withButtons || !$0.isButton)
@@ -78,7 +79,7 @@ extension Table {
     .map(Line.init)
   }
 
-  /// Plain text, at most 78 columns wide.
+  /// The table as plain text, at most 78 columns wide.
   public var helpText: String {
     var text = """
       OSC addresses, below /\(Self.root), by UDP to port \(Self.port).
@@ -105,7 +106,8 @@ extension Table {
 
     """
 
-  /// Tables for `docs/osc.md`: without the buttons of each choice, and with the first sentence of each row.
+  /// The tables of `docs/osc.md`: without the buttons of each choice, and with only the first sentence of
+  /// each row's help.
   public var markdown: String {
     var text = ""
     for section in Self.sections {
@@ -174,7 +176,7 @@ extension Table {
 }
 
 extension String {
-  /// The text up to the first full stop that ends a word. The three points of an omission end none.
+  /// The text up to the first full stop that ends a word. The three points of "..." end no sentence.
   fileprivate var firstSentence: String {
     let words = split(separator: " ")
     let end = words.firstIndex { $0.hasSuffix(".") && $0.dropLast().last?.isPunctuation == false }

@@ -3,12 +3,12 @@ import BeatMath
 public import TactusChoices
 import TactusOSC
 
-/// An output that the user has added, and its text: `drums=clock offset=4 rate=2`.
+/// An output that the user has added. Its text is like `drums=clock offset=4 rate=2`.
 public struct NamedOutput: Hashable, Sendable {
-  /// Name of its port, and part of its addresses.
+  /// The name of the output's port; also a part of the output's addresses.
   public let name: String
   public var settings: OutputSettings
-  /// The same meaning as `Settings.offsets`: positive is earlier.
+  /// As in `Settings.offsets`, positive is earlier.
   public var offset = Micros(0)
 
   public init(name: String, settings: OutputSettings) {
@@ -21,7 +21,7 @@ public struct NamedOutput: Hashable, Sendable {
     "NAME=KIND, where KIND is \(OutputKind.allCases.map(\.word).joined(separator: ", ")), and its settings after it as in "
     + "drums=clock offset=4 rate=2"
 
-  /// A refusal says in its text which part is wrong.
+  /// The text of a refusal names the part that is wrong.
   public init(_ text: String) throws(Refusal) {
     let words = text.split(separator: " ").map(String.init)
     let ends = (words.first ?? "").split(separator: "=", omittingEmptySubsequences: false).map(String.init)
@@ -54,7 +54,7 @@ public struct NamedOutput: Hashable, Sendable {
     try check()
   }
 
-  /// Kind and settings as text, without settings that have their standard values.
+  /// The output's kind and settings as text, without settings that have their default values.
   public var text: String {
     let plain = NamedOutput(name: name, settings: OutputSettings(settings.kind))
     let words = OutputChoice.all(of: settings.kind).filter { choice in
@@ -64,8 +64,8 @@ public struct NamedOutput: Hashable, Sendable {
       .joined(separator: " ")
   }
 
-  /// Checks a name, which is part of an address, a word of a configuration and a JACK port at once. It must
-  /// not be the name of a standard port or of a port that Link Audio makes.
+  /// Checks a name. It becomes a part of an address, a word of a configuration and a JACK port, and must not
+  /// be the name of a standard port or of a port that Link Audio makes.
   static func check(name: String) throws(Refusal) {
     let isPlain = name.utf8.allSatisfy { byte in
       (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
@@ -91,7 +91,7 @@ public struct NamedOutput: Hashable, Sendable {
 extension OutputKind: Word {}
 
 extension NamedOutput {
-  /// Checks whether settings that are valid alone fit together.
+  /// Checks whether settings that are each valid fit together.
   func check() throws(Refusal) {
     if let timecode = settings.timecode, !timecode.start.exists(at: timecode.rate) {
       let why =
@@ -105,7 +105,7 @@ extension NamedOutput {
     }
   }
 
-  /// Keeps a machine stopped that was: changed settings do not start it.
+  /// A clock that was stopped stays stopped: new settings do not start it.
   public mutating func keepPlaying(as present: NamedOutput) {
     if let plays = present.settings.clock?.plays { settings.clock?.plays = plays }
   }

@@ -7,20 +7,20 @@ import TactusOSC
 /// One row of the table: an address below the root, its arguments, and its help for people.
 public struct Node: Sendable {
   public enum Kind: String, Sendable {
-    /// Set by a message with arguments, asked for without, and sent when it changes.
+    /// Set by a message with arguments, read by a message without, and sent when it changes.
     case value
-    /// Asked for without arguments, sent when it changes, never set.
+    /// Read by a message without arguments and sent when it changes, but never set.
     case reading
-    /// Fires on no argument, T, I or a number from 0.5 on; a release does nothing. Its light has the same
-    /// address.
+    /// Fires on no argument, T, I or a number from 0.5 on; a release does nothing. The trigger's light has
+    /// the same address.
     case trigger
-    /// Set only: a place to go to, or an amount to move by.
+    /// Only set, never read: a position to go to, or an amount to move by.
     case order
-    /// Sent to subscribers of its group, at musical moments.
+    /// Sent at musical moments to the subscribers of its group.
     case feed
-    /// A request to the surface itself.
+    /// A request to the surface itself, such as subscribe.
     case verb
-    /// Sent by the surface as an answer or by itself.
+    /// Sent by the surface, in answer to a message or by itself.
     case answer
   }
 
@@ -30,35 +30,35 @@ public struct Node: Sendable {
 
   public let path: String
   public let kind: Kind
-  /// Types of the value that is sent; for an order or a verb, of the arguments that it needs.
+  /// The types of the values that are sent; for an order or a verb, of the arguments that it needs.
   public let parameters: [Parameter]
   /// Optional arguments after the parameters: "now", "beat" or "bar".
   public internal(set) var optional: [Parameter] = []
-  /// Types of the values that follow `parameters` for each thing in a list.
+  /// The types of the values that follow `parameters` for each element of a list.
   public internal(set) var each: [Parameter] = []
   public internal(set) var group = Group.state
   public let words: String
-  /// Senders whose messages for this row are accepted.
+  /// The senders whose messages for this row are accepted.
   var reach = Reach.anyone
-  /// Readable only by this machine, paired controllers and paired browsers.
+  /// Whether only this machine, paired controllers and paired browsers can read the row.
   var isForPaired = false
-  /// The choice of which this is the address.
+  /// The choice whose address this row is.
   var choice: Choice?
-  /// Name of the user's own output that the row belongs to.
+  /// The name of the user's own output to which the row belongs.
   var output: String?
-  /// A trigger that is made for a choice, to switch it or to give it a value.
+  /// Whether the row is a trigger that switches a choice or gives it a value.
   var isButton = false
   var read: (@Sendable (Reading) -> [Argument])?
-  /// Sets the state to values that another tactus told at this address.
+  /// Sets the state to the values that another tactus sent for this address.
   var restore: (@Sendable (inout SurfaceState, [Value]) -> Void)?
   var write: (@Sendable ([Value], Reading) throws(Refusal) -> Intent)?
 
   public var isReadable: Bool { read != nil }
   public var isWritable: Bool { write != nil }
-  /// OSC type tags of the value that is sent, or of the arguments for a row that sends nothing.
+  /// The OSC type tags of the values that are sent; for a row that sends nothing, of its arguments.
   public var typeTags: String { String(parameters.map(\.tag)) }
 
-  /// The type of the argument at this place; nil: there is none.
+  /// The type of the argument at this place; nil: there is no such argument.
   public func parameter(at place: Int) -> Parameter? {
     if place < parameters.count { return parameters[place] }
     return each.isEmpty ? nil : each[(place - parameters.count) % each.count]
@@ -71,7 +71,7 @@ public struct Node: Sendable {
   }
 }
 
-/// Groups of values that a subscriber receives.
+/// The groups of values to which a controller can subscribe.
 public struct Group: OptionSet, Hashable, Sendable {
   public let rawValue: UInt8
 
@@ -90,7 +90,7 @@ public struct Group: OptionSet, Hashable, Sendable {
     ("exact", .exact),
   ]
 
-  /// Reads names separated by spaces or commas, or "all"; nil if one is unknown.
+  /// Reads group names separated by spaces or commas, or "all"; nil: a name is unknown.
   init?(words: some StringProtocol) {
     var groups: Group = []
     for word in words.split(whereSeparator: { $0 == " " || $0 == "," || $0 == "+" }) {
@@ -108,39 +108,40 @@ public struct Group: OptionSet, Hashable, Sendable {
   package var words: String { Self.names.filter { contains($0.group) }.map(\.name).joined(separator: " ") }
 }
 
-/// State of the surface itself, which belongs to no setting.
+/// The state of the surface itself, as far as it belongs to no setting.
 struct SurfaceMemory: Hashable, Sendable {
   var faderRange = 60.0...180.0
   var tempoStep = 1.0
-  /// The bend that is held, and the amount that a button bends.
+  /// In per cent: the bend that is held now, and the bend of one press of a button.
   var bentPercent = 0.0
   var bendStep = 3.0
-  /// The session's tempo below the held bend, and the bent one.
+  /// The tempo before the held bend, and the bent tempo that the session has now.
   var bent: Bent?
-  /// Whether taps are a drummer's, whose beat we follow.
+  /// Whether the taps are a drummer's, whose beat tactus follows.
   var followsTaps = false
-  /// The tempo asked for last, until the session shows it: the next nudge starts from it.
+  /// The tempo that was requested last, until the session shows it: a nudge meanwhile starts from this tempo.
   var expectedTempo: Double?
   var subscribers = 0
   var reach = OSCReach()
-  /// Address to which the next event at the control port will be bound, and the last binding that was
-  /// learned.
+  /// The address to which the next event at the control port will be bound, and the last learned binding.
   var lesson = ""
   var learned = ""
   var learnedCount = 0
   var lastEvent = ""
   var errors = 0
-  /// The song of the set list that was taken last, and the one that waits for its beat; empty: none.
+  /// The title of the song that was taken last from the set list, and of the song that waits for its beat;
+  /// empty: none.
   var song = ""
   var songWaiting = ""
-  /// Machines that stood still and were started ahead for the song that waits.
+  /// Clocks that were stopped and were started ahead for the song that waits.
   var outputsArmed: [String] = []
-  /// Changes of the list of the user's own outputs, including changes of a kind.
+  /// A counter: how often the list of the user's own outputs has changed, including changes of an output's
+  /// kind.
   var outputChanges = 0
-  /// Number of songs before the last one taken, if that one has been removed.
+  /// If the last song taken was removed from the set list: how many songs stood before it.
   var songsBehind = 0
-  /// The user's own outputs as they were last asked for, until the program shows them: a second
-  /// change in quick succession starts from these.
+  /// The user's own outputs as requested last, until the program shows them. A second change in quick
+  /// succession starts from these.
   var expectedOutputs: [String: NamedOutput] = [:]
 }
 
@@ -149,46 +150,46 @@ struct Bent: Hashable, Sendable {
   var during: Double
 }
 
-/// The values that rows read.
+/// The values that a row's `read` uses.
 struct Reading {
   var state: SurfaceState
   var own: SurfaceMemory
   var version = ""
 
   var tempo: Double { own.expectedTempo ?? state.tempo.beatsPerMinute }
-  /// The tempo that a relative change starts from: during a bend the one below it, to which the tempo
-  /// returns.
+  /// The tempo from which a relative change starts. During a bend it is the tempo before the bend, to which
+  /// the session returns.
   var tempoBelowBend: Double {
     guard let bent = own.bent, Tempo(tempo).clamped == Tempo(bent.during).clamped else { return tempo }
     return bent.below
   }
   func holding(_ choice: Choice) -> [Value] { choice.holding(state.choices) }
-  /// nil: there is no such output.
+  /// The output with this name, as requested last; nil: there is none.
   func output(_ name: String) -> NamedOutput? {
     own.expectedOutputs[name] ?? state.outputs.first { $0.name == name }
   }
 }
 
-/// The effect of a message on its row.
+/// What a message to a row asks for.
 enum Intent {
   case command(Command)
-  /// Passed on to the program at most 20 times a second.
+  /// A tempo. The program gets at most 20 a second.
   case tempo(Double, LaunchMoment)
-  /// When the tap was made, if the sender knows.
+  /// A tap, with the time at which it was made if the sender knows that time.
   case tap(Micros?)
   case faderRange(ClosedRange<Double>)
   case tempoStep(Double)
-  /// Per cent; 0 ends the bend.
+  /// A bend in per cent; 0 ends the bend.
   case bend(Double)
   case bendStep(Double)
-  /// Milliseconds.
+  /// A turn of the jog wheel, in milliseconds.
   case jog(Double)
   case bendHome
   case followTaps(Bool)
   case learn(String)
   case forget(String)
   case outward(OutwardMessage)
-  /// A song of the set list, by its title.
+  /// A song of the set list, by its title, and when to take it.
   case song(String, LaunchMoment)
   case verb(Verb)
 }
@@ -201,7 +202,8 @@ enum Verb: String, Sendable, CaseIterable {
 }
 
 extension Node {
-  /// The target's arguments for this row. If the row takes one text, several words become one.
+  /// The target's arguments for this row. If the row takes a single text, several words are joined to one
+  /// text.
   func said(by target: Target) -> [Argument] {
     guard target.arguments.count > 1, parameters.count == 1, case .text = parameters[0], kind != .trigger,
       kind != .value
@@ -209,10 +211,10 @@ extension Node {
     return [.string(target.arguments.joined(separator: " "))]
   }
 
-  /// The values that another tactus told at this address; nil: they are none of this row's.
+  /// The values that another tactus sent for this address; nil: they do not fit this row.
   func heard(_ arguments: [Argument]) -> [Value]? {
     let arguments = arguments.map(\.shortened)
-    // A choice takes only what the program takes.
+    // For a choice, accept exactly what the program would accept.
     if choice != nil { return try? accept(arguments) }
     guard fits(arguments.count) else { return nil }
     var values: [Value] = []
@@ -223,7 +225,7 @@ extension Node {
     return values
   }
 
-  /// The arguments as values of this row's parameters. nil: the release of a trigger, which has no effect.
+  /// The arguments as values of this row. nil: a trigger was released, which has no effect.
   func accept(_ arguments: [Argument]) throws(Refusal) -> [Value]? {
     switch kind {
     case .trigger: try press(arguments)
@@ -235,10 +237,10 @@ extension Node {
     }
   }
 
-  /// Rows with a row below them that adds to their value.
+  /// Rows with a `nudge` row below them, which adds to their value.
   static let nudged: Set = ["tempo", "quantum", "click/offset"]
 
-  /// Refuses `+5`, which some users type to add 5: a value is set.
+  /// Refuses `+5`, which some users type to add 5: a plain row sets a value.
   @discardableResult
   func withoutPlus(_ arguments: [Argument]) throws(Refusal) -> [Argument] {
     for case (let parameter, .string(let text)) in zip(parameters, arguments) where parameter.tag != "s" {
@@ -249,7 +251,8 @@ extension Node {
     return arguments
   }
 
-  /// No argument, T, I or a number from 0.5 on is a press. A word is the first optional parameter.
+  /// Reads a press: no argument, T, I or a number from 0.5 on. A word is the value of the first optional
+  /// parameter.
   private func press(_ arguments: [Argument]) throws(Refusal) -> [Value]? {
     guard let first = arguments.first else { return [] }
     if case .string = first, first.number == nil {
@@ -261,7 +264,7 @@ extension Node {
     case .null: return nil
     case .other: throw .type("no argument, 1 or true, not \(first.words)")
     case .int32, .int64, .float32, .float64, .string, .truth:
-      // NaN counts as a release, too.
+      // A number below 0.5 is a release, and so is NaN.
       guard let number = first.number, number >= 0.5 else { return nil }
     }
     return try values(of: optional, Array(arguments.dropFirst()))

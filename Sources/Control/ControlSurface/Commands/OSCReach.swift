@@ -5,16 +5,16 @@ import TactusOSC
 package struct OSCReach: Hashable, Sendable {
   /// Addresses and ports that are open.
   package var open: [String]
-  /// The reason for each address that is missing.
+  /// The addresses that are missing, each with the reason.
   package var missing: [String]
-  /// The address of OSCQuery; empty: none.
+  /// The address of OSCQuery; empty: OSCQuery has none.
   package var query: String
 
   package init(open: [String] = [], missing: [String] = [], query: String = "") {
     (self.open, self.missing, self.query) = (open, missing, query)
   }
 
-  /// Text for people.
+  /// The addresses and the reasons in words.
   var words: String {
     let open = self.open.isEmpty ? [] : [self.open.joined(separator: ", ")]
     let query = self.query.isEmpty ? [] : [self.query]

@@ -3,16 +3,16 @@ import BeatMath
 import TactusChoices
 import TactusOSC
 
-/// A setting of an output, or of a part of its settings. `path` ends its address, and is its key in text.
+/// One setting of an output. `path` is the last part of its address, and its key in the output's text.
 struct OutputChoice<Part: Sendable>: Sendable {
   let path: String
   let words: String
   let parameter: Parameter
-  /// For options and files of the standing outputs: see `Choice.written`.
+  /// For the options and files of the standing outputs: see `Choice.written`.
   let written: (placeholder: String, allowed: String)?
-  /// Whether the output's text, in options and files, contains this setting.
+  /// Whether the output's text in options and files contains this setting.
   let isWritten: Bool
-  /// nil: it has no value of its own there.
+  /// Reads the values; nil: the setting has no value, and another setting's value holds.
   let read: @Sendable (Part) -> [Value]?
   let write: @Sendable (inout Part, [Value]) throws(Refusal) -> Void
   let copy: @Sendable (_ from: Part, _ to: inout Part) -> Void
@@ -32,7 +32,7 @@ struct OutputChoice<Part: Sendable>: Sendable {
     copy = { $1[keyPath: place] = $0[keyPath: place] }
   }
 
-  /// The same setting of the whole that has the part at `place`.
+  /// Turns a setting of a part into the same setting of the whole, which has the part at `place`.
   init<Inner>(_ inner: OutputChoice<Inner>, at place: WritableKeyPath<Part, Inner?> & Sendable) {
     path = inner.path
     words = inner.words
@@ -73,12 +73,12 @@ struct OutputChoice<Part: Sendable>: Sendable {
   }
 }
 
-/// The settings of each kind.
+/// The settings of each kind of output.
 private let choices = Dictionary(
   uniqueKeysWithValues: OutputKind.allCases.map { ($0, OutputChoice<NamedOutput>.table(of: $0)) })
 
 extension OutputChoice<NamedOutput> {
-  /// The settings of a kind, in their order.
+  /// The settings of one kind of output, in the order of the table.
   static func all(of kind: OutputKind) -> [OutputChoice] { choices[kind] ?? [] }
 
   fileprivate static func table(of kind: OutputKind) -> [OutputChoice] {
@@ -138,7 +138,7 @@ extension OutputChoice<ClockSettings> {
 }
 
 extension OutputChoice<GateSettings> {
-  /// Preset for a kind of device, in one word. It sets other settings, which are saved in its place.
+  /// A preset for a kind of device, chosen by one word. It sets other settings, and only these are saved.
   fileprivate static var box: OutputChoice {
     OutputChoice(
       "for", \.box,
@@ -182,7 +182,7 @@ extension OutputChoice<GateSettings> {
   }
 }
 
-/// The settings that all clicks have: the standing one, and those that users add.
+/// The settings that all clicks have: the standing click, and the clicks that users add.
 extension OutputChoice<ClickSettings> {
   static var when: OutputChoice {
     OutputChoice(

@@ -40,11 +40,11 @@ extension ClockSettings {
   }
 }
 
-/// Presets of pulses for kinds of devices.
+/// Presets of a pulse for kinds of devices.
 enum PulseBox: UInt8, Word {
   case own, korg, step, din, din48
 
-  /// nil: no preset.
+  /// The settings of the preset; nil: `own` is no preset.
   fileprivate var gate: GateSettings? {
     var gate = GateSettings()
     switch self {
@@ -59,7 +59,7 @@ enum PulseBox: UInt8, Word {
 }
 
 extension GateSettings {
-  /// The preset that equals these settings, apart from `isFine`.
+  /// The preset whose settings equal these, apart from `isFine`.
   var box: PulseBox {
     get {
       PulseBox.allCases.first { box in
@@ -113,7 +113,7 @@ extension Rate: Choosable {
 }
 
 extension Int32 {
-  /// Reads digits only.
+  /// Reads a number that consists of digits only.
   fileprivate init?(plain text: String) {
     guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int32(text) else {
       return nil
@@ -142,7 +142,7 @@ extension Timecode: Choosable {
     [hours, minutes, seconds, frames].map { ($0 < 10 ? "0" : "") + String($0) }.joined(separator: ":")
   }
 
-  /// Also reads the semicolon that some programs write before the frames of drop-frame timecode.
+  /// Accepts also the semicolon that some programs write before the frames of drop-frame timecode.
   public init(_ values: [Value]) throws(Refusal) {
     let parts = values[0].text.split(omittingEmptySubsequences: false) { $0 == ":" || $0 == ";" }
     let numbers = parts.map { Int32(plain: String($0)) ?? 99 }

@@ -7,7 +7,7 @@ public import TactusOSC
 
 /// An OSC message to another program, and its text: `192.168.7.9:10023 /fx/1/par/01 {60000 / bpm * 3/4}`.
 public struct OutwardMessage: Hashable, Sendable {
-  /// Length limit of the text.
+  /// The length limit of the text in bytes.
   public static let longest = 255
   static let mostArguments = 8
   static let allowed =
@@ -22,7 +22,7 @@ public struct OutwardMessage: Hashable, Sendable {
   public let address: String
   private let parts: [Part]
 
-  /// A refusal says in its text which part is wrong.
+  /// The text of a refusal names the part that is wrong.
   public init(_ text: some StringProtocol) throws(Refusal) {
     guard text.utf8.count <= Self.longest, text.isPrintable else {
       throw .range("at most \(Self.longest) bytes of printable text")
@@ -69,10 +69,11 @@ public struct OutwardMessage: Hashable, Sendable {
     }
   }
 
-  /// Names that a formula can use.
+  /// The names that a formula can use.
   static let names = ["bpm", "beat", "bar", "beats", "quantum"]
 
-  /// The message at this moment. nil: a formula yields no number now, or one that OSC cannot express.
+  /// The message with the values of this moment. nil: a formula has no result now, or one that OSC cannot
+  /// express.
   func message(_ state: SurfaceState, tempo: Double, at now: Micros) -> Message? {
     let values = state.outwardValues(tempo: tempo, at: now)
     var arguments: [Argument] = []
@@ -94,9 +95,9 @@ public struct OutwardMessage: Hashable, Sendable {
   }
 }
 
-/// Moment at which such a message is sent by itself.
+/// The musical moment at which a message is sent by itself.
 public enum OutwardMoment: UInt8, Word {
-  /// The session's tempo has changed; also sent once at the start.
+  /// The session's tempo has changed; the message is also sent once at the start.
   case tempo
   case beat
   case bar
@@ -107,7 +108,7 @@ public enum OutwardMoment: UInt8, Word {
 
 /// A line of `--osc-tell`: a moment and the message that is sent then.
 public struct OutwardLine: Hashable, Sendable {
-  /// Number of lines that are allowed.
+  /// How many lines are allowed.
   public static let limit = 64
   public static let allowed =
     "\(OutwardMoment.allCases.map(\.word).joined(separator: ", ")), then \(OutwardMessage.allowed)"
@@ -126,7 +127,7 @@ public struct OutwardLine: Hashable, Sendable {
   }
 }
 
-/// Splits text at spaces, except in quotes and braces.
+/// Splits a text at spaces, except within quotes and braces.
 private struct OutwardWords {
   enum Word {
     case plain(String)
@@ -169,10 +170,11 @@ private struct OutwardWords {
 private func shown(_ text: some StringProtocol) -> String { printable(String(text), limit: 40) }
 
 extension SurfaceState {
-  /// Values in the order of `OutwardMessage.names`.
+  /// The values of `OutwardMessage.names`, in the same order.
   fileprivate func outwardValues(tempo: Double, at now: Micros) -> [Double] {
     let bars = shownBars
-    // Beats are whole millionths: without this a beat just before a line would count as before it.
+    // Beats are whole millionths. Without the addition, a beat that is rounded to just below a bar line would
+    // count to the bar before.
     let beat = shownBeats(at: now).value + 1e-5
     let here = bars.place(at: beat)
     let meter = bars.meter(at: ThirtySeconds.before(beat))

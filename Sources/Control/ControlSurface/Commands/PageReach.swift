@@ -2,12 +2,12 @@
 
 /// The addresses at which browsers find the page.
 public enum PageReach: Hashable, Sendable {
-  /// The page is not wanted.
+  /// The user does not want the page.
   case off
-  /// The page opens with the JACK client, or when its port is free.
+  /// The page will open together with the JACK client, or when its port is free.
   case closed
   case thisMachine(String)
-  /// Addresses to type, the best first; empty while there is no network.
+  /// The addresses to type, the best one first; empty while there is no network.
   case network([String])
   case unknown
 

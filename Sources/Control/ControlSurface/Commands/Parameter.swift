@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusOSC
 
-/// The type, range and unit of one argument, and how a sender's argument becomes a value of it.
+/// The type, range and unit of one argument. It also turns a sender's argument into a value.
 public enum Parameter: Sendable {
-  /// Sent as float32.
+  /// A number that is sent as float32.
   case number(ClosedRange<Double>, unit: String = "")
-  /// Like `number`, but a value out of range becomes the nearest end, as with a fader.
+  /// Like `number`, but a value out of range becomes the nearest end of the range, as with a real fader.
   case fader
-  /// Sent as int32; a fraction is rounded.
+  /// A whole number that is sent as int32; a received fraction is rounded.
   case whole(ClosedRange<Int>, unit: String = "")
-  /// Sent as float32. Accepted as a multiple of a 32nd note, of which bars of all meters are made; any other
-  /// number is rounded to whole beats, for a fader moved by a finger hits no 32nds. Or the word for having no
-  /// value of its own.
+  /// Beats, sent as float32. A multiple of a 32nd note is accepted, since the bars of every meter consist of
+  /// 32nds. Any other number is rounded to whole beats, because a fader moved by a finger hits no exact
+  /// 32nds. The word in `or` means "no value of its own".
   case beats(ClosedRange<Double>, or: String)
-  /// Sent as float32 0 or 1, so that buttons light up.
+  /// A switch, sent as float32 0 or 1, so that buttons light up.
   case flag
-  /// Sent as string; accepted as the word or its index in the list.
+  /// A word, sent as a string; a sender may send the word or its index in the list.
   case word([String])
   case text(limit: Int)
-  /// Sent as float64, for programs; no range is checked.
+  /// A number that is sent as float64, for programs; its range is not checked.
   case exact(unit: String)
 
   public var tag: Character {
@@ -38,7 +38,7 @@ public enum Parameter: Sendable {
     }
   }
 
-  /// The allowed values, for help texts and error messages.
+  /// The allowed values in words, for help texts and error messages.
   public var allowed: String {
     switch self {
     case .number(let range, _):
@@ -54,7 +54,7 @@ public enum Parameter: Sendable {
     }
   }
 
-  /// The value as it is sent.
+  /// The value as an argument to send.
   func argument(_ value: Value) -> Argument {
     switch self {
     case .number, .fader, .beats, .flag: .float32(Float(finite: value.number))
@@ -78,7 +78,8 @@ public enum Parameter: Sendable {
     }
   }
 
-  /// Reads text of an option or of `tactus send`. nil: it is not allowed, or this type has no text.
+  /// Reads the text of an option or of `tactus send`. nil: the text is not allowed, or the type has no text
+  /// form.
   public func value(of text: String) -> Value? {
     switch self {
     case .number(let range, _): Double(text).flatMap { range.contains($0) ? .number($0) : nil }
@@ -95,18 +96,18 @@ public enum Parameter: Sendable {
     }
   }
 
-  /// "0x10", "nan" and "1e2" are numbers for Double(_:), but typing errors of people.
+  /// Double(_:) also reads "0x10", "nan" and "1e2", but a user who types these has made an error.
   public static func isPlain(_ text: String) -> Bool {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E].contains($0) }
   }
 
-  /// nil: out of range, or no whole number of 32nds.
+  /// nil: the beats are out of range, or no multiple of a 32nd note.
   private static func notes(_ beats: Double, within range: ClosedRange<Double>) -> Value? {
     guard range.contains(beats), (8 * beats).rounded() == 8 * beats else { return nil }
     return beats.rounded() == beats ? .whole(Int(beats)) : .number(beats)
   }
 
-  /// The value that another tactus told. A word that is not in the list becomes the index behind the last.
+  /// The value that another tactus sent. A word that is not in the list gets the index after the last word.
   func heard(_ argument: Argument) -> Value? {
     if case .word(let words) = self {
       guard case .string(let word) = argument else { return nil }
@@ -120,7 +121,7 @@ public enum Parameter: Sendable {
     switch self {
     case .number(let range, _):
       let number = try number(argument)
-      // A controller's float32 of an end of the range may lie just outside it.
+      // A controller's float32 for an end of the range may lie just outside the range.
       for end in [range.lowerBound, range.upperBound] where Float(number) == Float(end) {
         return .number(end)
       }
@@ -171,7 +172,7 @@ public enum Parameter: Sendable {
     return number
   }
 
-  /// A hint for numbers with a decimal comma, as in half of Europe.
+  /// A hint for senders that write a decimal comma, as half of Europe does; otherwise empty.
   private func pointed(_ argument: Argument) -> String {
     guard case .string(let text) = argument, text.contains(",") else { return "" }
     let pointed = String(text.map { $0 == "," ? "." : $0 })
@@ -192,7 +193,7 @@ public enum Parameter: Sendable {
   }
 }
 
-/// An argument that has been accepted.
+/// An argument that was checked and accepted.
 public enum Value: Hashable, Sendable {
   case number(Double)
   case whole(Int)
@@ -218,8 +219,7 @@ public enum Value: Hashable, Sendable {
   }
 }
 
-/// Reason why a message was not obeyed. The text fits a label on a tablet: it is short and says what would be
-/// right.
+/// Why a message was not obeyed. The text fits a label on a tablet: it is short and says what would be right.
 public struct Refusal: Error, Hashable, Sendable {
   public enum Code: Int32, Sendable {
     case unknownAddress = 1
@@ -242,7 +242,7 @@ public struct Refusal: Error, Hashable, Sendable {
   static let tooMuch = Refusal(.refused, "too much for one packet: send the rest in the next")
 }
 
-/// Returns 20 rather than 20.0, and 0.25 rather than 0.2500.
+/// The number with as few digits as it needs: 20 rather than 20.0, and 0.25 rather than 0.2500.
 func brief(_ number: Double) -> String {
   if number.isFinite, number.magnitude >= 1e12 { return "\(number)" }
   var text = fixed(number, 4)

@@ -3,7 +3,7 @@ public import BeatMath
 import TactusChoices
 import TactusOSC
 
-// Text for people: lines, roff, counts, and suggestions for mistyped names.
+// Text for people: wrapped lines, roff, numbers, and suggestions for mistyped names.
 
 extension String {
   /// Breaks text into lines of whole words.
@@ -22,12 +22,12 @@ extension String {
     return lines
   }
 
-  /// Fills up with spaces to the width of a column.
+  /// The text, filled up with spaces to the width of a column.
   package func padded(to width: Int) -> String {
     self + String(repeating: " ", count: max(0, width - count))
   }
 
-  /// Escapes text for a man page, so that roff prints it as it is.
+  /// The text in roff's notation for a man page, which prints it unchanged.
   package var roff: String {
     split(separator: "\n").map { line in
       let shown = line.map { character in
@@ -41,14 +41,15 @@ extension String {
     }.joined(separator: "\n")
   }
 
-  /// The name that was probably meant: the only one that begins with this text, or else the one with the
-  /// fewest slips, if they are few for its length.
+  /// The name that was probably meant: the only name that begins with this text; otherwise the name with the
+  /// fewest slips, if there are few slips for its length.
   package func nearest(among names: [String]) -> String? {
     if count >= 2 {
       let continued = names.filter { $0.hasPrefix(self) }
       if continued.count == 1 { return continued[0] }
     }
-    // A word of more than 64 letters was pasted, not mistyped. The time is quadratic in the length.
+    // A word of more than 64 letters was pasted, not mistyped, and the search takes time quadratic in the
+    // length.
     guard utf8.count <= 64 else { return nil }
     let ranked = names.map { (name: $0, slips: slips(from: self, to: $0)) }
     guard let best = ranked.min(by: { $0.slips < $1.slips }), best.slips <= max(1, best.name.count / 3) else {
@@ -58,7 +59,7 @@ extension String {
   }
 }
 
-/// Number of letters missing, added, wrong or swapped with their neighbour (optimal string alignment
+/// How many letters are missing, added, wrong or swapped with their neighbour (optimal string alignment
 /// distance).
 package func slips(from word: String, to other: String) -> Int {
   let a = Array(word.utf8)
@@ -85,10 +86,10 @@ package func offsetNote(_ own: String, _ follower: (name: String, offset: String
   return (own == "0" ? "" : ", offset \(own) ms") + other
 }
 
-/// The present leader, and the chosen one if that is not the session, for example
+/// The present leader. If the user has chosen another leader than the session, that choice is added, as in
 /// `Ableton Link (lead host: no host yet)`.
 ///
-/// - Parameter leader: its name, long or short.
+/// - Parameter leader: the name of the present leader, long or short.
 func leadNote(_ leader: String, _ state: SurfaceState, isShort: Bool = false) -> String {
   let lead = state.choices.lead
   guard lead != .link else { return leader }
@@ -105,8 +106,8 @@ func leadNote(_ leader: String, _ state: SurfaceState, isShort: Bool = false) ->
   return "\(leader) (\(isShort ? "" : "lead ")\(lead.word)\(why))"
 }
 
-/// Lists "10.0.0.2, 10.0.0.7 (2)" in the given order, and how many more of `all` there are if they do not fit
-/// a read-out.
+/// Lists places with their counts in the given order, as in "10.0.0.2, 10.0.0.7 (2)". If the list is too long
+/// for `limit`, the text says how many of `all` are left out.
 package func tally(_ places: [(name: String, count: Int)], of all: Int, limit: Int = 220) -> String {
   var text = ""
   var rest = all
@@ -119,13 +120,13 @@ package func tally(_ places: [(name: String, count: Int)], of all: Int, limit: I
   return rest > 0 ? text + " and \(rest) more" : text
 }
 
-/// Number of peers in the words of Ableton's guidelines.
+/// The number of peers, worded as in Ableton's guidelines.
 package func links(_ peers: Int) -> String {
   peers == 0 ? "No Links" : peers == 1 ? "1 Link" : "\(peers) Links"
 }
 
 extension Argument {
-  /// For error messages: the argument as its sender knows it.
+  /// The argument in the form in which its sender knows it, for error messages.
   var words: String {
     switch self {
     case .int32(let value): "\(value)"
@@ -152,7 +153,7 @@ package func fixed(_ value: Double, _ decimals: Int) -> String {
   return "\(sign)\(scaled / scale).\(padded(scaled % scale, decimals))"
 }
 
-/// A whole number with leading zeros.
+/// A whole number, padded with zeros in front.
 func padded(_ value: Int64, _ width: Int) -> String {
   let digits = "\(value.magnitude)"
   let zeros = String(repeating: "0", count: max(0, width - digits.utf8.count))
@@ -160,7 +161,7 @@ func padded(_ value: Int64, _ width: Int) -> String {
 }
 
 extension Tempo {
-  /// The shortest decimal with the same effect: a peer that shows 111 sends 60e6/540541.
+  /// The shortest decimal that sets the same tempo: a peer that shows 111 sends 60e6/540541.
   public var shortest: Double {
     var scale = 1.0
     while scale <= 1e6 {

@@ -4,10 +4,10 @@ import MIDIControl
 import TactusChoices
 public import TactusOSC
 
-/// The state of another tactus, reconstructed from its OSC messages by the rows of the table.
+/// The state of another tactus, reconstructed by the table's rows from the OSC messages of that tactus.
 ///
-/// States that were never told are unknown, and other values those of a fresh state. A message that the table
-/// does not know, or with wrong arguments, changes nothing.
+/// A state word that was never received is unknown; any other value that was never received is that of a
+/// fresh state. A message that the table does not know, or with wrong arguments, changes nothing.
 public struct RemoteState: Sendable {
   public private(set) var state = SurfaceState()
   /// The other tactus's clock minus this machine's; zero on the same machine.
@@ -26,10 +26,10 @@ public struct RemoteState: Sendable {
     state.sinkState = .unknown
   }
 
-  /// Takes a message and changes the state as far as it is valid.
+  /// Takes a message and changes the state, if the message is valid.
   public mutating func receive(_ message: Message) {
     guard let path = Table.path(of: message.address) else { return }
-    // The bars in `song` are a list without a fixed number of arguments.
+    // The feed `song` has a number of arguments that varies with its bars, so no row reads it.
     if path == "song" { return state.takeSong(message.arguments) }
     guard let row = Table.standard.row(path) ?? Table.ownOutput(path),
       let values = row.heard(message.arguments)
@@ -43,7 +43,7 @@ public struct RemoteState: Sendable {
     }
   }
 
-  /// Sets the timeline on this machine's clock. Beat 0 is the session's, as in the message.
+  /// Sets the timeline on this machine's clock. Beat 0 is the session's beat 0, as in the message.
   private mutating func place() {
     guard let timeline else { return }
     let tempo = Tempo(timeline.tempo).clamped
@@ -54,10 +54,10 @@ public struct RemoteState: Sendable {
 }
 
 extension Table {
-  /// The message that a key sends to a tactus which runs elsewhere; nil: there is no such address.
+  /// The message that a key sends to another tactus; nil: the address does not exist.
   package func message(_ target: Target) -> Message? {
     guard let row = row(target.path) else {
-      // Only the running program knows which outputs exist.
+      // Only the running program knows which outputs it has.
       return try? message([target.path] + target.arguments)
     }
     return Message(Table.address(target.path), arguments: row.said(by: target))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusOSC
 
-// Read-outs that another tactus can restore: a field of the state, a fixed word, or several values.
+// Read-outs whose values another tactus can restore: a field of the state, a fixed word, or several values.
 extension Node {
   typealias Place<T> = WritableKeyPath<SurfaceState, T> & Sendable
 
@@ -22,13 +22,13 @@ extension Node {
       .restoring { $0[keyPath: place] = $1[0].isOn }
   }
 
-  /// A state as a fixed word.
+  /// A read-out that is one of a fixed set of words.
   static func state<T: StateWord>(_ path: String, _ words: String, _ place: Place<T>) -> Node {
     reading(path, T.parameter, words) { .word(Int($0.state[keyPath: place].rawValue)) }
       .restoring { $0[keyPath: place] = T(told: $1.first) }
   }
 
-  /// Several values, and after them those of each thing in a list.
+  /// A read-out of several values, followed by the values of each element of a list.
   static func readings(
     _ path: String, _ parameters: [Parameter], each: [Parameter] = [], _ words: String,
     read: @escaping Read<[Value]>
@@ -39,13 +39,13 @@ extension Node {
     return row
   }
 
-  /// Texts behind their number.
+  /// A read-out of a list of texts, preceded by their number.
   static func list(_ path: String, _ words: String, read: @escaping Read<[String]>) -> Node {
     readings(path, [.whole(0...10_000)], each: [.text(limit: 255)], words) { .list(read($0)) }
   }
 
-  /// The arguments of values. A list must fit one datagram, and a message has at most 64 arguments: things
-  /// that find no room are left out.
+  /// Turns values into arguments. A message must fit one datagram and has at most 64 arguments: list elements
+  /// for which there is no room are left out.
   private static func encode(_ values: [Value], as parameters: [Parameter], each: [Parameter]) -> [Argument] {
     var arguments = zip(parameters, values).map { $0.argument($1) }
     var rest = values.dropFirst(parameters.count)
@@ -62,12 +62,12 @@ extension Node {
 }
 
 extension Argument {
-  /// Bytes in a message, with the type tag.
+  /// The bytes that the argument takes in a message, with its type tag.
   fileprivate var room: Int {
     if case .string(let text) = self { text.utf8.count / 4 * 4 + 5 } else { 9 }
   }
 
-  /// A float32 as the shortest decimal that means it: 0.12, not 0.11999999731779099.
+  /// A float32 as the double with the fewest digits that means it: 0.12, not 0.11999999731779099.
   var shortened: Argument {
     if case .float32(let value) = self { .float64(Double(value.description) ?? Double(value)) } else { self }
   }

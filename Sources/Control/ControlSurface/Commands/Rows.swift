@@ -7,8 +7,9 @@ extension Node {
   typealias Read<T> = @Sendable (Reading) -> T
   typealias Write = @Sendable ([Value], Reading) throws(Refusal) -> Intent
 
-  /// The address of a choice, and triggers below it for buttons. A flag has one that switches it. A word has
-  /// one for each value, lit while it is chosen, and one that steps through them.
+  /// The row of a choice, and triggers below it for buttons. A flag has one trigger, which switches it. A
+  /// word has a trigger for each value, lit while the value is chosen, and a trigger that steps through the
+  /// values.
   private static func valueAndButtons(of choice: Choice) -> [Node] {
     let path = choice.path
     let parameters = choice.parameters
@@ -20,7 +21,7 @@ extension Node {
       return .command(.choose(choice, values))
     }
     value.choice = choice
-    // `quantum/kind` tells more.
+    // The row `quantum/kind` restores the quantum, since it also says whether the user chose the value.
     if choice != .quantum { value.restore = { choice.write(&$0.choices, $1) } }
     switch parameters[0] {
     case .flag:
@@ -60,7 +61,7 @@ extension Node {
     }
   }
 
-  /// The same choice in another unit, for another kind of fader.
+  /// A choice in another unit, for another kind of fader.
   static func face(
     of choice: Choice, _ path: String, _ parameter: Parameter, _ words: String,
     shows: @escaping @Sendable (Double) -> Double, means: @escaping @Sendable (Double) -> Double
@@ -99,12 +100,12 @@ extension Node {
       read: { [parameter.argument(read($0))] })
   }
 
-  /// A read-out for a label.
+  /// A read-out of a text, for a label.
   static func label(_ path: String, _ words: String, limit: Int = 255, read: @escaping Read<String>) -> Node {
     reading(path, .text(limit: limit), words) { .text(read($0)) }
   }
 
-  /// A label that only paired controllers and browsers can read.
+  /// A label that only paired controllers and paired browsers can read.
   static func privateLabel(_ path: String, _ words: String, read: @escaping Read<String>) -> Node {
     var row = label(path, words + " Only paired controllers and browsers can read it.", read: read)
     row.isForPaired = true
@@ -120,7 +121,7 @@ extension Node {
     reading(path, .whole(0...Int(Int32.max), unit: unit), words) { .whole(read($0)) }
   }
 
-  /// The same row, whose value can be restored.
+  /// This row, with the function that restores its value in a view of another tactus.
   func restoring(_ restore: @escaping @Sendable (inout SurfaceState, [Value]) -> Void) -> Node {
     var row = self
     row.restore = restore
@@ -163,7 +164,7 @@ extension Node {
 }
 
 extension Float {
-  /// A controller is never sent NaN or infinity.
+  /// A finite float for a controller, which is never sent NaN or infinity.
   init(finite value: Double) {
     self = value.isFinite ? Float(min(max(value, -1e30), 1e30)) : 0
   }

@@ -5,12 +5,12 @@ import TactusOSC
 /// A song of the set list and its commands: `Opener = tempo 128, meter 4 4, click/pattern X..x,
 /// out/drums/play 1`.
 public struct SetSong: Hashable, Sendable {
-  /// Length limit of the text.
+  /// The length limit of the text in bytes.
   public static let longest = 600
   public static let longestTitle = 64
-  /// Commands of one song.
+  /// How many commands a song may have.
   public static let mostTargets = 24
-  /// Songs of a set.
+  /// How many songs a set list may have.
   public static let limit = 128
   public static let allowed =
     "TITLE = COMMAND, COMMAND ... as in \"Opener = tempo 128, meter 4 4, click/pattern X..x\""
@@ -18,7 +18,7 @@ public struct SetSong: Hashable, Sendable {
   public let title: String
   public let targets: [Target]
 
-  /// A refusal says in its text which part is wrong.
+  /// The text of a refusal names the part that is wrong.
   public init(_ text: String) throws(Refusal) {
     guard text.utf8.count <= Self.longest, text.isPrintable else {
       throw .range("at most \(Self.longest) bytes of printable text")
@@ -35,7 +35,7 @@ public struct SetSong: Hashable, Sendable {
       guard let target = Target(part) else {
         throw .range("\"\(printable(String(part), limit: 60))\" is no address with its arguments")
       }
-      // A song must not take another song.
+      // A song's commands must not take another song.
       guard !target.path.hasPrefix("set/") else {
         throw .range("\(target.path): a song can't change the set")
       }
@@ -46,19 +46,20 @@ public struct SetSong: Hashable, Sendable {
     self.targets = targets
   }
 
-  /// The text before the equals sign.
+  /// The title in a song's text: all before the equals sign.
   public static func title(of text: String) -> String {
     text.prefix { $0 != "=" }.split(separator: " ").joined(separator: " ")
   }
 
   public var text: String { "\(title) = " + targets.map(\.description).joined(separator: ", ") }
 
-  /// Commands whose effects wait for the bar by themselves. To be in time they are carried out ahead.
+  /// Commands that start a clock. The clock itself waits for the bar, so these commands are carried out
+  /// ahead.
   var arming: [Target] {
     targets.filter { $0.path.hasPrefix("out/") && $0.path.hasSuffix("/play") && $0.arguments == ["1"] }
   }
 
-  /// The most that carrying out these commands may cost.
+  /// The highest cost that carrying out these commands can have.
   static func cost(of targets: [Target]) -> Int {
     targets.reduce(0) { cost, target in
       let isReshaping = ["out/add", "out/remove"].contains(target.path)
@@ -68,7 +69,7 @@ public struct SetSong: Hashable, Sendable {
 }
 
 extension SurfaceMemory {
-  /// Keeps the place in the set list when songs are added or removed, even if the last song taken is removed.
+  /// Keeps the place in the set list when songs are added or removed, even if the song taken last is removed.
   mutating func keepPlace(in songs: [SetSong], before: [SetSong]) {
     let titles = Set(songs.map(\.title))
     let place = before.firstIndex { $0.title == song } ?? songsBehind
@@ -77,12 +78,12 @@ extension SurfaceMemory {
 }
 
 extension Target {
-  /// NAME in `out/NAME/...`.
+  /// The NAME in an address `out/NAME/...`.
   var output: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
 }
 
-/// Titles of the song that was taken last, the one that waits for its beat or bar, and the one that
-/// `set/next` takes; empty: none.
+/// The titles of three songs: the song taken last, the song that waits for its beat or bar, and the song that
+/// `set/next` takes. Empty: none.
 public struct SetPlace: Hashable, Sendable {
   public var song = ""
   public var waiting = ""
@@ -98,18 +99,18 @@ extension Reading {
     SetPlace(song: own.song, waiting: own.songWaiting, coming: songAfter?.title ?? "")
   }
 
-  /// Indices of the songs before and after the place in the set: the song that waits, or the last one taken.
-  /// Either index may be out of range.
+  /// The indices of the songs before and after the present place in the set list, which is the waiting song
+  /// or the song taken last. Either index may be out of range.
   private var places: (before: Int, after: Int) {
     let title = own.songWaiting.isEmpty ? own.song : own.songWaiting
     if let place = state.songs.firstIndex(where: { $0.title == title }) { return (place - 1, place + 1) }
     return (own.songsBehind - 1, own.songsBehind)
   }
 
-  /// 0: no song was taken.
+  /// The number of the song taken last, from 1; 0: no song was taken.
   var songNumber: Int { (state.songs.firstIndex { $0.title == own.song } ?? -1) + 1 }
 
-  /// nil: there is none.
+  /// The song after the present place in the set list; nil: there is none.
   var songAfter: SetSong? {
     state.songs.indices.contains(places.after) ? state.songs[places.after] : nil
   }

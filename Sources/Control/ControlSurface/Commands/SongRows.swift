@@ -3,11 +3,11 @@ import BeatMath
 import TactusChoices
 import TactusOSC
 
-// The song in the feed `song`, written and read: its position, and its bars if they are not simply those of
-// the meter from the start. The next meter is sent ahead with its bar line, so that all receivers change
+// The arguments of the feed `song`: the song's position, and its bars if the meter has changed within the
+// song. A coming meter is sent ahead with the bar line at which it begins, so that all receivers change
 // there.
 extension SurfaceState {
-  /// Arguments of `song` at this moment.
+  /// The arguments of `song` at this moment.
   func songTold(at now: Micros) -> [Argument] {
     let (word, beats): (String, Beats) =
       switch transport {
@@ -29,7 +29,7 @@ extension SurfaceState {
     ]
   }
 
-  /// Reads the arguments of `song`; ignores them if they are malformed.
+  /// Takes over the arguments of `song`; ignores malformed ones.
   mutating func takeSong(_ arguments: [Argument]) {
     let numbers = arguments.dropFirst().compactMap(\.number)
     guard case .string(let word)? = arguments.first, numbers.count == arguments.count - 1,
@@ -50,7 +50,7 @@ extension SurfaceState {
     changedBars = bars
   }
 
-  /// Reads a place in the song, and the meter there.
+  /// Reads from three arguments the bar line at which a meter begins, and the meter; nil: they are malformed.
   private static func bars(_ arguments: ArraySlice<Argument>, behind start: Double) -> (Int64, Meter)? {
     let three = arguments.prefix(3)
     guard three.count == 3, let beat = three.first?.number, abs(beat - start) < 1e12,
@@ -62,8 +62,8 @@ extension SurfaceState {
 }
 
 extension SurfaceState {
-  /// Changes choices. A new meter for a rolling song begins at a bar line, which is shown at once; the audio
-  /// thread uses the same line.
+  /// Changes choices. For a rolling song, a new meter begins at a bar line, which is shown at once; the audio
+  /// thread uses the same bar line.
   package mutating func choose(at time: Micros, _ change: (inout SurfaceState) -> Void) {
     var bars = self.bars
     change(&self)

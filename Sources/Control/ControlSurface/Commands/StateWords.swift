@@ -3,11 +3,11 @@ import BeatMath
 import TactusChoices
 import TactusOSC
 
-// States that programs read, as fixed words. The words are a part of the protocol: change no word, and add
-// new ones before `unknown`.
+// States that programs read, as fixed words. These words are part of the protocol: never change one, and add
+// new words before `unknown`.
 
-/// A state with one word for each of its values. `unknown` is the last case and is no word: a reader takes a
-/// word that it does not know for it.
+/// A state that has one word for each of its values. The last case, `unknown`, is never sent: a reader uses
+/// it for a word that the reader does not know.
 protocol StateWord: Word {}
 
 extension StateWord {
@@ -21,7 +21,7 @@ extension StateWord {
 }
 
 extension SurfaceState {
-  /// The state of the transport, with the reason why it waits.
+  /// The state of the transport, and why it waits.
   public enum Doing: UInt8, StateWord {
     /// There is no JACK server.
     case none
@@ -36,7 +36,7 @@ extension SurfaceState {
     case unknown
   }
 
-  /// The transport's state as text.
+  /// The transport's state as text for people.
   public var status: String {
     switch doing {
     case .none: "no JACK server"
@@ -49,21 +49,22 @@ extension SurfaceState {
     }
   }
 
-  /// When a start that waits begins. After a stop in mid-bar it begins there, and not with the bar.
+  /// The text for when a waiting start begins. After a stop in the middle of a bar, the start begins there
+  /// and not with a bar.
   private var startMoment: String {
     switch askedLaunch ?? choices.launch.moment {
     case .now: return "now"
     case .beat: return "on the beat"
     case .bar: break
     }
-    // A place is a whole frame, which may lie just before its beat.
+    // A position is a whole frame, which may lie just before its beat.
     let place = bars.place(at: startPlace.value + 0.005)
     let isBetween = place.passed > 0.02 * choices.meter.notesPerBeat
     if place.note == 0, !isBetween { return "on the bar" }
     return "\(isBetween ? "in" : "on") beat \(place.note + 1) of the bar"
   }
 
-  /// Text for a state that another tactus did not tell, or told in an unknown word.
+  /// The text for a state that another tactus did not send, or sent as an unknown word.
   package static let unknown = "unknown"
 }
 
@@ -77,10 +78,10 @@ extension SurfaceState {
   }
 }
 
-/// Fixed words for the cases of a state whose cases carry more than a word, in the order of their numbers.
+/// Fixed words for a state whose cases carry more than a word. The cases are in the order of their numbers.
 struct WordTable<State: Equatable & Sendable>: Sendable {
   let cases: [(word: String, state: State)]
-  /// The state for a word that the reader does not know.
+  /// The state for a word that a reader does not know.
   let unknown: State
 
   var parameter: Parameter { .word(cases.map(\.word)) }
@@ -100,7 +101,7 @@ extension SurfaceState {
 }
 
 extension SurfaceState.MIDIClockIn {
-  /// A locked clock's tempo follows its word.
+  /// The words for the clock's state. After the word of a locked clock its tempo is sent.
   static let words = WordTable<Self>(
     cases: [
       ("off", .off), ("silent", .silent), ("acquiring", .acquiring), ("locked", .locked(noTempo)),
@@ -108,7 +109,7 @@ extension SurfaceState.MIDIClockIn {
     ], unknown: .unknown)
   private static let noTempo = Tempo(0)
 
-  /// The word, and the tempo of a locked clock, else 0.
+  /// The word, and the tempo of a locked clock, otherwise 0.
   var told: [Value] {
     if case .locked(let tempo) = self {
       return [Self.words.value(.locked(Self.noTempo)), .number(tempo.beatsPerMinute)]
@@ -123,7 +124,7 @@ extension SurfaceState.MIDIClockIn {
 }
 
 extension SurfaceState {
-  /// Another program's name follows its word.
+  /// The words for the timebase master. After the word for another program, that program's name is sent.
   static let masters = WordTable<Master>(
     cases: [
       ("nobody", Master(.nobody)), ("tactus", Master(.tactus)), ("leaving", Master(.tactus, leaves: true)),
@@ -137,7 +138,7 @@ extension SurfaceState {
     init(_ timebase: Timebase, leaves: Bool = false) { (self.timebase, self.leaves) = (timebase, leaves) }
   }
 
-  /// The word of the timebase master, and the name of another program, else nothing.
+  /// The word for the timebase master, and the name of another program, otherwise an empty text.
   var timebaseTold: [Value] {
     if case .other(let name) = timebase { return [Self.masters.value(Master(.other(""))), .text(name)] }
     return [
@@ -153,12 +154,12 @@ extension SurfaceState {
 }
 
 extension PageReach {
-  /// The addresses follow the word.
+  /// The words for the page's reach. After the word, the addresses are sent.
   static let words = WordTable<Self>(
     cases: [("off", .off), ("closed", .closed), ("here", .thisMachine("")), ("network", .network([]))],
     unknown: .unknown)
 
-  /// The word, the number of addresses, and the addresses.
+  /// The values to send: the word, the number of addresses, and the addresses.
   var told: [Value] { [Self.words.value(with([]))] + .list(addresses) }
 
   init(told values: [Value]) {
@@ -177,13 +178,13 @@ extension PageReach {
 }
 
 extension [Value] {
-  /// The number of texts, and the texts.
+  /// The values of a list of texts: their number, then the texts.
   static func list(_ texts: [String]) -> [Value] {
     [.whole(texts.count)] + texts.map { .text(printable($0, limit: 255)) }
   }
 }
 
 extension Collection where Element == Value {
-  /// The texts behind their number, as far as they are there.
+  /// The texts of a list, without the number before them.
   var listed: [String] { dropFirst().map(\.text) }
 }

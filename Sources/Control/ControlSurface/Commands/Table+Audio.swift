@@ -34,7 +34,8 @@ extension Table {
           + "says, so tactus sends it to the port this much earlier.",
         within: .number(-500...500, unit: "ms"), in: .audio, isRemembered: true))
     + [
-      // Otherwise any sender that may send a tablet's messages could listen to this machine's microphones.
+      // Only this machine may use this row: otherwise any sender on the network could listen to the machine's
+      // microphones.
       .ofThisMachine(
         "audio/send",
         "Offers a channel to the peers, as --send does: NAME, NAME=PORT or NAME=PORT,PORT. Only this "
@@ -121,21 +122,21 @@ extension Node {
   }
 }
 
-/// The text of `--send` and `--receive`.
+/// The text form of a channel in `--send` and `--receive`.
 public enum AudioChannelText {
-  /// The longest text in bytes: room for two JACK ports and a name.
+  /// The length limit of the text in bytes, with room for two JACK ports and a name.
   public static var longest: Int { 255 }
 }
 
-/// A channel as it is shown.
+/// A channel of Link Audio as controllers see it.
 public struct ShownChannel: Hashable, Sendable {
-  /// The channel's name; for a received channel with the peer's name before it.
+  /// The name of the channel; a received channel has the peer's name before it.
   public var name: String
   public var isSent: Bool
-  /// The user's text that selected it: its own name, or a pattern for many such as "*/*".
+  /// The user's text that selected the channel: its name, or a pattern for many channels such as "*/*".
   public var takenBy = ""
   public var listeners = 0
-  /// For example "plays" or "waits for it".
+  /// The state in words, for example "plays" or "waits for it".
   public var health = ""
   public var delayMilliseconds = 0.0
   public var bufferMilliseconds = 0.0
@@ -147,7 +148,7 @@ public struct ShownChannel: Hashable, Sendable {
   public var lost = 0
   public var late = 0
 
-  /// State of a received channel, its delay, and its gaps.
+  /// A received channel's state, delay and gaps in words.
   var told: String {
     let gaps = dropouts == 0 ? "" : dropouts == 1 ? ", 1 gap" : ", \(dropouts) gaps"
     return (delayMilliseconds > 0 ? "\(health), \(shortest(delayMilliseconds)) ms" : health) + gaps
@@ -159,12 +160,13 @@ public struct ShownChannel: Hashable, Sendable {
   }
 }
 
-/// Link Audio as it is shown.
+/// Link Audio as controllers see it.
 public struct ShownAudio: Hashable, Sendable {
   public var offered: [String] = []
   public var channels: [ShownChannel] = []
   public var thread = Thread.off
-  /// The text of another tactus about its channels, which it sends as text only.
+  /// The texts of another tactus about its sent and received channels; another tactus sends no more than
+  /// these texts.
   var toldSent: String?
   var toldReceived: String?
 
@@ -184,24 +186,24 @@ public struct ShownAudio: Hashable, Sendable {
     }
   }
 
-  /// Sets the number of another tactus' channels, whose descriptions come as text.
+  /// Sets how many channels another tactus has. Their descriptions come as text.
   mutating func restore(_ count: Int, areSent: Bool) {
     channels.removeAll { $0.isSent == areSent }
     let channel = ShownChannel(name: "", isSent: areSent)
     channels += Array(repeating: channel, count: min(count, SurfaceLimits.shownChannels))
   }
 
-  /// The channels that are sent, with their numbers of listeners.
+  /// The sent channels in words, with their numbers of listeners.
   package var sent: String {
     toldSent ?? Self.list(channels.filter(\.isSent).map { "\($0.name) (\($0.listeners))" })
   }
 
-  /// The channels that are received, with their states.
+  /// The received channels in words, with their states.
   package var received: String {
     toldReceived ?? Self.list(channels.filter { !$0.isSent }.map { "\($0.name) (\($0.told))" })
   }
 
-  /// The words in one text, and how many found no room there.
+  /// Joins the texts to one, which ends with the number of texts for which there is no room.
   static func list(_ words: [String]) -> String {
     guard let first = words.first else { return "none" }
     let room = limit - " and 1000 more".count
@@ -219,7 +221,7 @@ public struct ShownAudio: Hashable, Sendable {
 
   private static let limit = 250
 
-  /// Channels that are offered and not received.
+  /// The channels that peers offer and that are not received.
   var waiting: [String] {
     let received = Set(channels.filter { !$0.isSent }.map(\.name))
     return offered.filter { !received.contains($0) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusChoices
 
-// Bending the beat by hand: push and pull, a jog wheel, and a drummer's taps.
+// Bends of the beat by hand: push and pull, a jog wheel, and a drummer's taps.
 extension Table {
   private static let most = BendSettings.most
 

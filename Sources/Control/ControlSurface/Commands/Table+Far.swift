@@ -3,7 +3,7 @@ import BeatMath
 import TactusChoices
 import TactusOSC
 
-// Other rooms: the session over a distance.
+// Other rooms, with which the session is shared over a distance.
 extension Table {
   static let far: [Node] =
     Node.rows(
@@ -72,11 +72,11 @@ extension Table {
   ]
 }
 
-/// The other rooms as they are shown.
+/// The other rooms as controllers see them.
 public struct ShownFar: Hashable, Sendable {
   public var rooms: [ShownRoom] = []
   public var refused = ""
-  /// Which key is used; empty: none.
+  /// Which key is used, in words; empty: none.
   public var key = ""
   /// Why other rooms cannot be reached.
   public var failure = ""
@@ -91,7 +91,7 @@ public struct ShownFar: Hashable, Sendable {
     return printable(all.joined(separator: "; "), limit: 250)
   }
 
-  /// nil: no rooms are wanted.
+  /// The state of the other rooms in few words; nil: the user wants no other rooms.
   package var short: String? {
     if !failure.isEmpty { return "no way to other rooms" }
     guard !rooms.isEmpty else { return nil }
@@ -108,24 +108,25 @@ public struct ShownFar: Hashable, Sendable {
 
 public struct ShownRoom: Hashable, Sendable {
   public enum State: UInt8, StateWord {
-    /// Its name has no address.
+    /// The room's name resolves to no address.
     case nowhere
     case waiting, ourselves, proven, away, unknown
   }
 
-  /// As the user wrote it, or the address from which it called.
+  /// The name of the room as the user wrote it, or the address from which the room called.
   public var name: String
   public var state: State
   public var roundTripMilliseconds: Double?
   public var lossPercent: Double?
-  /// The known correction for unequal travel times, and how much of it is applied by now.
+  /// The correction for unequal travel times: the correction that is known, and the part of it that is
+  /// applied now.
   public var offsetMilliseconds: Double
   public var heldMilliseconds: Double
-  /// How much later the room's grid is.
+  /// By how many beats the room's grid is later than ours.
   public var distanceBeats: Double
-  /// The address at which the room sees this machine.
+  /// The address of this machine as the room sees it.
   public var seen: String?
-  /// The room does not answer, but a room at its address has called.
+  /// Whether the room does not answer, but a room at the same address has called.
   public var isCalledBack: Bool
 
   public init(
@@ -155,7 +156,7 @@ public struct ShownRoom: Hashable, Sendable {
     switch state {
     case .nowhere:
       return "\(name) has no address: is the name right, and is there a way to the Internet?"
-    // We cannot know whether the caller is that room: two rooms may share one router.
+    // Two rooms may share one router, so we cannot know whether the caller is the room that we call.
     case .waiting where isCalledBack:
       return "\(name) does not answer, but a room at its address called: if that is it, this is enough"
     case .waiting: return "\(name) does not answer: it is not there, or has another key"
@@ -172,7 +173,7 @@ public struct ShownRoom: Hashable, Sendable {
   }
 }
 
-// The other rooms as values for programs.
+// The state of the other rooms as values for programs.
 extension Table {
   private static let rooms: Node = {
     var row = Node.readings(
@@ -211,7 +212,7 @@ extension ShownRoom {
     ]
   }
 
-  /// - Parameter values: as many as `parameters`.
+  /// - Parameter values: one value for each of `parameters`.
   fileprivate init(told values: [Value]) {
     func measured(_ value: Value) -> Double? { value.number < 0 ? nil : value.number }
     self.init(

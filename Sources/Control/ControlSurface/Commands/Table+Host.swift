@@ -157,7 +157,7 @@ extension Table {
       $0.state.launchErrorMilliseconds
     }.restoring {
       $0.launchErrorMilliseconds = $1[0].number
-      // Exactly 0 means that there was no launch yet.
+      // A launch error of exactly 0 means that there was no launch yet.
       if $1[0].number != 0 { $0.hasLaunched = true }
     },
     .measured(

@@ -24,9 +24,10 @@ extension Table {
       "A key, knob or pedal, its command, and where that comes from: learned, configured or standard."),
   ]
 
-  /// Why these cannot be bound; nil if they can. For readers of a user's choices.
+  /// Why these targets cannot be bound, in words for the user; nil: they can.
   ///
-  /// - Parameter isKey: a key is on this machine, and has no level as a knob has.
+  /// - Parameter isKey: whether they are bound to a key, which is on this machine and has no level as a knob
+  /// has.
   public func objection(to targets: [Target], ofKey isKey: Bool = false) -> String? {
     for target in targets {
       if let objection = objection(to: target, ofKey: isKey) { return objection }
@@ -36,7 +37,7 @@ extension Table {
 
   private func objection(to target: Target, ofKey isKey: Bool) -> String? {
     guard let row = row(target.path) else {
-      // The output may be added later, while the program runs.
+      // The row's output may be added later, while the program runs.
       if Self.ownOutput(target.path)?.isWritable == true { return nil }
       let hint = nearest(to: target.path).map { "; do you mean \($0)?" } ?? ""
       return "no such address: \(printable(target.path, limit: 64))\(hint)"
@@ -65,7 +66,7 @@ extension Table {
 }
 
 extension Node {
-  /// Throws if these can never be obeyed. Whether they can at a given moment is checked then.
+  /// Throws if these arguments can never be obeyed. Whether they can be obeyed now is checked when they come.
   fileprivate func judge(_ arguments: [Argument]) throws(Refusal) {
     guard let values = try accept(arguments), let write else { return }
     do throws(Refusal) {
@@ -75,7 +76,7 @@ extension Node {
     }
   }
 
-  /// Whether a knob's level can be the argument.
+  /// Whether a knob's level can be the row's argument.
   fileprivate var takesLevel: Bool {
     guard kind == .value, parameters.count == 1 else { return false }
     switch parameters[0] {

@@ -80,7 +80,7 @@ extension Table {
     ) { $0.state.jitterMicros[port] }.restoring { $0.jitterMicros[port] = $1[0].number }
   }
 
-  /// Longest row of beat lights.
+  /// The largest number of beat lights in a row.
   static let beatLights = 16
 
   static let feeds: [Node] =
@@ -155,7 +155,7 @@ extension Table {
   ]
 }
 
-/// A fader's position is the cube root of the amplitude, with 6 dB above unity at the top.
+/// The fader's position is the cube root of the amplitude, with 6 dB above unity at the top.
 enum Volume {
   static let silence = -90.0
 

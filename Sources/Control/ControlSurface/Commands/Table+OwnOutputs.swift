@@ -2,7 +2,7 @@
 import TactusChoices
 import TactusOSC
 
-// The user's own outputs. The addresses out/NAME/... exist as long as the output does.
+// The user's own outputs. The addresses out/NAME/... exist as long as the output NAME does.
 extension Table {
   static let ownOutputs: [Node] = [
     .order(
@@ -39,16 +39,16 @@ extension Table {
     ) { $0.own.outputChanges },
   ]
 
-  /// The list must fit one datagram. There is room for the largest number of names, each of the greatest
-  /// length.
+  /// The length limit of the list of outputs, which must fit one datagram. There is room for the largest
+  /// number of outputs with the longest names.
   private static let longestList = 1_200
 
-  /// This table with the addresses of these outputs after all others.
+  /// This table, with the addresses of these outputs at its end.
   func with(_ outputs: [NamedOutput]) -> Table {
     Table(rows.filter { $0.output == nil } + outputs.flatMap(Node.rows(of:)))
   }
 
-  /// The row at an address of any output, whether or not such an output exists.
+  /// The row for an address of one's own output, whether or not that output exists.
   public static func ownOutput(_ path: String) -> Node? {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 3, parts[0] == "out", let kind = kinds[parts[2]], NamedOutput.isName(parts[1]) else {
@@ -57,7 +57,8 @@ extension Table {
     return row(path, of: [NamedOutput(name: parts[1], settings: OutputSettings(kind))])
   }
 
-  /// For each setting's name, the last part of its address: the first kind of output with that setting.
+  /// For the last part of each address, which names a setting: the first kind of output that has this
+  /// setting.
   private static let kinds = Dictionary(
     OutputKind.allCases.flatMap { kind in
       Node.rows(of: NamedOutput(name: "x", settings: OutputSettings(kind))).map {
@@ -71,7 +72,7 @@ extension Table {
     return Node.rows(of: output).first { $0.path == path }
   }
 
-  /// The names and kinds of the outputs. If they stay the same, the table's rows do, too.
+  /// The names and kinds of the outputs. While these stay the same, so do the table's rows.
   static func shape(of outputs: [NamedOutput]) -> [String] {
     outputs.map { "\($0.name) \($0.settings.kind.word)" }
   }
@@ -131,7 +132,7 @@ extension Node {
 }
 
 extension SurfaceState {
-  /// The outputs of another tactus, of which only the names are known.
+  /// Takes over the names of another tactus's outputs; nothing more is known of them.
   fileprivate mutating func takeOutputs(_ names: [String]) {
     outputs = names.prefix(OutputSettings.limit).filter(NamedOutput.isName).map {
       NamedOutput(name: $0, settings: OutputSettings(.clock))
@@ -140,14 +141,14 @@ extension SurfaceState {
   }
 }
 
-/// State of an output, as it is shown.
+/// The state of an output as controllers see it.
 public struct OutputHealth: Hashable, Sendable {
-  /// "waits", "plays"; empty if it is no clock.
+  /// The state of a clock, "waits" or "plays"; empty: the output is no clock.
   public var state = ""
   public var jitterMicros = 0.0
   public var madeUp = 0
   public var latencyMilliseconds = 0.0
-  /// For example "clock plays, 12 us".
+  /// The state in words, for example "clock plays, 12 us".
   public var words = ""
 
   public init() {}

@@ -97,7 +97,7 @@ extension Table {
         "quantum/nudge", [.whole(-64...64, unit: "beats")],
         "Lengthens or shortens the quantum; the shortest is one beat."
       ) { values, it in
-        // From a bar of 7/8 the next step goes to a whole beat.
+        // From a bar of 7/8 (3.5 beats) the next step goes to a whole beat.
         let now = it.state.choices.quantum
         let quantum =
           Int(values[0].whole < 0 ? -Int64(flooring: -now) : Int64(flooring: now))
@@ -137,14 +137,14 @@ extension Table {
     min(max((tempo - range.lowerBound) / (range.upperBound - range.lowerBound), 0), 1)
   }
 
-  /// A nudge stops at the end of the range, as a knob does. It starts from the decimal that was meant, so
-  /// that the session's rounding does not add up.
+  /// The tempo after a nudge. It stops at the end of the range, as a knob does. It starts from the decimal
+  /// number that the user meant, so that the session's rounding does not add up.
   private static func moved(_ reading: Reading, by amount: Double) -> Intent {
     let tempo = ((Tempo(reading.tempoBelowBend).clamped.shortest + amount) * 10_000).rounded() / 10_000
     return .tempo(Tempo(tempo).clamped.beatsPerMinute, .now)
   }
 
-  /// There is no half outside the range: half of 30 is not 20.
+  /// The tempo after a multiplication. A result out of range is refused: half of 30 is not 20.
   private static func scaled(_ reading: Reading, by factor: Double) throws(Refusal) -> Intent {
     let tempo = reading.tempoBelowBend * factor
     guard tempoRange.contains(tempo) else {
@@ -168,12 +168,12 @@ extension SurfaceState {
 }
 
 extension SurfaceState {
-  /// For example `Ableton Link (lead host: no host yet)`.
+  /// The leader in words, for example `Ableton Link (lead host: no host yet)`.
   package var leadNote: String {
     ControlSurface.leadNote(leader, self)
   }
 
-  /// For example `Link (host: none yet)`.
+  /// The leader in few words, for example `Link (host: none yet)`.
   package var shortLeadNote: String {
     ControlSurface.leadNote(leading == .link ? "Link" : leader, self, isShort: true)
   }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// A tempo from taps: the median of the last intervals, so that one clumsy tap changes nothing.
+/// Computes a tempo from taps, as the median of the last intervals, so that one clumsy tap changes nothing.
 struct Taps {
-  /// After a longer pause the next tap is a first tap again; 20 BPM is one tap in 3 s.
+  /// After a longer pause, the next tap counts as the first one. At 20 BPM, taps are 3 s apart.
   static let pause = Micros(3_200_000)
   static let intervalLimit = 7
-  /// An interval that differs from the median by more than this factor starts a new tempo; a smaller one is a
-  /// clumsy tap.
+  /// An interval that differs from the median by more than this factor starts a new tempo. If it differs by
+  /// less, it is taken for a clumsy tap.
   static let tolerance = 1.7
 
   private var last: Micros?
   private var intervals: [Double] = []
 
-  /// nil after the first tap, and for a switch that bounced.
+  /// Returns the tempo in BPM; nil: this was the first tap, or the switch bounced.
   mutating func tap(at now: Micros) -> Double? {
     guard let last else {
       self.last = now
       return nil
     }
     let interval = now - last
-    // Faster than 999 BPM: the switch bounced.
+    // A faster interval than that of 999 BPM means that the switch bounced.
     guard interval.count > 55_000 else { return nil }
     self.last = now
     guard interval <= Self.pause else {
@@ -42,15 +42,15 @@ struct Taps {
   }
 }
 
-/// A fader sends hundreds of tempos a second, and each one that goes to the session goes to every peer. At
-/// most 20 a second pass: the first at once, and the last always.
+/// Limits how many tempos go to the session, since a fader sends hundreds a second, and the session sends
+/// each tempo to every peer. At most 20 a second pass: the first at once, and the last always.
 struct TempoGate<Asker> {
   static var interval: Micros { Micros(50_000) }
 
   private var last: Micros?
   private var held: (tempo: Double, asker: Asker)?
 
-  /// Returns the tempo to pass on now, if one may pass.
+  /// Returns the tempo to pass on now; nil: none may pass now.
   mutating func offer(
     _ tempo: Double, from asker: Asker, at now: Micros
   ) -> (tempo: Double, asker: Asker)? {
@@ -65,13 +65,13 @@ struct TempoGate<Asker> {
     return waiting
   }
 
-  /// When the held tempo passes.
+  /// When the held tempo may pass; nil: none is held.
   var deadline: Micros? {
     guard held != nil else { return nil }
     guard let last else { return nil }
     return last + Self.interval
   }
 
-  /// Drops the held tempo: a tempo set for a beat or a bar replaces what a fader sent before.
+  /// Drops the held tempo: a tempo that is set for a beat or a bar replaces what a fader sent before.
   mutating func drop() { held = nil }
 }

@@ -5,9 +5,9 @@ extension Node {
 
   /// The row's name for people, of at most `longestTitle` characters, as the page shows it.
   ///
-  /// A row without an entry in `titles` has the words of its address: "Click sound" for click/sound. A button
-  /// has its choice's title: "Start on: beat" for launch/beat. The rows of the user's own outputs are named
-  /// after the setting alone, since the page shows each below its output's name.
+  /// A row without an entry in `titles` gets the words of its address: "Click sound" for click/sound. A
+  /// button gets its choice's title: "Start on: beat" for launch/beat. A row of a user's own output is named
+  /// after the setting alone, since the page shows it below the output's name.
   public var title: String {
     if let title = Self.titles[path] { return title }
     let parts = path.split(separator: "/").map(String.init)
@@ -23,7 +23,7 @@ extension Node {
     return words.prefix(1).uppercased() + words.dropFirst()
   }
 
-  /// Titles by path.
+  /// The titles, by the row's path.
   static let titles: [String: String] = [
     // Session.
     "link": "Link",

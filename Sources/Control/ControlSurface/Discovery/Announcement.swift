@@ -2,11 +2,11 @@
 import Glibc
 import TactusOSC
 
-/// An entry in the network's directory (mDNS), so that tablets list us.
+/// An entry in the network's directory (mDNS), by which tablets find tactus.
 ///
-/// Avahi's own command keeps the record. A shell waits for that command; a second one reads a pipe from us
-/// and ends the command when the pipe closes, which happens however we end. Without Avahi we are not
-/// announced, and all else works.
+/// Avahi's own command publishes the entry for as long as it runs. One shell waits for that command. A second
+/// shell reads a pipe from us and ends the command when the pipe closes, which happens however tactus ends.
+/// Without Avahi there is no entry, and all else works.
 struct Announcement: ~Copyable {
   enum Service: CaseIterable {
     case osc, oscQuery, page
@@ -73,7 +73,7 @@ struct Announcement: ~Copyable {
     self.command = command
   }
 
-  /// Why the announcement has ended; nil while it stands.
+  /// Why the announcement has ended; nil: it has not.
   var ended: String? {
     var status: Int32 = 0
     guard waitpid(shell, &status, WNOHANG) != 0 else { return nil }
@@ -87,7 +87,7 @@ struct Announcement: ~Copyable {
     while waitpid(shell, &status, 0) < 0, errno == EINTR {}
   }
 
-  /// Shortens a name to 63 bytes without control characters, which mDNS demands.
+  /// Shortens a name to 63 bytes without control characters, as mDNS demands.
   static func shortened(_ name: String) -> String {
     var shown = ""
     for character in printable(name, limit: 63) {

@@ -2,13 +2,13 @@
 import TactusJSON5
 import TactusOSC
 
-/// OSCQuery: the table as a tree that a controller can read to build its own page. Pure: a request in, an
-/// answer out. Everything except the values is encoded once.
+/// OSCQuery: the table as a tree, from which a controller can build its own page. Pure: a request goes in, an
+/// answer comes out. Everything except the values is encoded only once.
 package struct QueryTree: Sendable {
   private let top: Branch
   private let shown: [Node]
   private let table: Table
-  /// The user's own outputs that are in the tree.
+  /// The names of the user's own outputs that are in the tree.
   private let outputs: [String]
 
   private static let attributes = [
@@ -20,7 +20,7 @@ package struct QueryTree: Sendable {
   private struct Branch: Sendable {
     var name: String
     var row: Node?
-    /// Attributes as JSON. A nil text stands for the value, which is read when it is asked for.
+    /// The attributes as JSON. A nil text stands for the value, which is read for each request.
     var members: [(name: String, text: String?)] = []
     var branches: [Branch] = []
   }
@@ -41,7 +41,7 @@ package struct QueryTree: Sendable {
     self.top = top
   }
 
-  /// Rebuilds the tree if outputs came or went.
+  /// Rebuilds the tree if outputs were added or removed.
   package mutating func follow(_ snapshot: SurfaceSnapshot) {
     let own = snapshot.reading.state.outputs
     if Table.shape(of: own) != outputs { self = QueryTree(table, with: own) }
@@ -53,7 +53,7 @@ package struct QueryTree: Sendable {
     package var body = ""
   }
 
-  /// The values, and whether the asker is paired.
+  /// The values for an answer, and whether the asking peer is paired.
   private struct Asked {
     let reading: Reading
     let isPaired: Bool
@@ -66,7 +66,7 @@ package struct QueryTree: Sendable {
     }
   }
 
-  /// Our address as the asker reached it, and our ports. nil: no OSC.
+  /// Our address by which the asking peer reached us, and our ports. nil: OSC is off.
   package struct Place {
     let host: Address
     let osc: UInt16?
@@ -79,7 +79,7 @@ package struct QueryTree: Sendable {
     }
   }
 
-  /// - Parameter isPaired: the answer includes the rows for paired peers.
+  /// - Parameter isPaired: whether the answer includes the rows that only paired peers can read.
   package func answer(
     path: String, query: String?, _ snapshot: SurfaceSnapshot, at place: Place, isPaired: Bool = false
   ) -> Answer {
@@ -97,7 +97,7 @@ package struct QueryTree: Sendable {
     case let attribute?:
       guard Self.attributes.contains(attribute) else { return Answer(status: 400) }
       guard let member = branch.members.first(where: { $0.name == attribute }) else {
-        // A container has only a path and contents.
+        // A container has no attributes except its path and its contents.
         guard let row = branch.row else { return Answer(status: 200, body: "{}") }
         return Answer(status: attribute == "VALUE" && !row.isReadable ? 204 : 400)
       }
@@ -135,7 +135,7 @@ package struct QueryTree: Sendable {
       add("TITLE", JSON5.quoted(row.title))
       add("DESCRIPTION", JSON5.quoted(row.words))
       add("ACCESS", "\(access(row))")
-      // A list is described with the values that it has when it is read.
+      // A list has no fixed types: they are described together with the values, when it is read.
       let fixed = row.each.isEmpty ? row.parameters : nil
       add("TYPE", fixed.map { describe("TYPE", $0) })
       if row.isReadable { add("VALUE", nil) }
@@ -144,8 +144,7 @@ package struct QueryTree: Sendable {
         add("UNIT", fixed.map { describe("UNIT", $0) })
       }
       add("CLIPMODE", fixed.map { describe("CLIPMODE", $0) })
-      // A switch, a trigger and a number have the same type and may have the same range, so a tag tells them
-      // apart.
+      // A switch, a trigger and a number can have the same OSC type and range, so a tag distinguishes them.
       let isSwitch =
         row.kind != .trigger && row.parameters.contains { if case .flag = $0 { true } else { false } }
       add("TAGS", list((["\(row.kind)"] + (isSwitch ? ["switch"] : [])).map(JSON5.quoted)))
@@ -220,7 +219,7 @@ package struct QueryTree: Sendable {
     }
   }
 
-  // A float always has a decimal point: readers may infer the type from it.
+  // The argument as JSON. A float always has a decimal point, because readers may infer the type from it.
   private func json(_ argument: Argument) -> String {
     switch argument {
     case .int32(let value): "\(value)"
@@ -250,7 +249,7 @@ package struct QueryTree: Sendable {
     "{" + members.map { "\(JSON5.quoted($0.0)):\($0.1)" }.joined(separator: ",") + "}"
   }
 
-  /// The page for a browser: addresses and their values.
+  /// An HTML page of the tree for a browser: addresses and their values.
   private func page(_ reading: Asked) -> String {
     func escaped(_ text: String) -> String {
       var shown = ""
@@ -278,7 +277,7 @@ package struct QueryTree: Sendable {
 }
 
 extension Parameter {
-  /// Whether a value out of range becomes the nearest end rather than being refused.
+  /// Whether a value out of range becomes the nearest end of the range instead of being refused.
   var clips: Bool {
     switch self {
     case .fader: true

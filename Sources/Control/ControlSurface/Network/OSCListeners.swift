@@ -5,13 +5,14 @@ import LinkAddresses
 internal import LinkSystem
 import TactusOSC
 
-/// The places where the surface can be reached: its addresses, and its entries in the network's directory.
+/// The places at which the surface can be reached: its listening addresses, and its entries in the network's
+/// directory.
 ///
-/// Each place opens, fails and comes back independently and reports that. An address may appear after us
-/// (DHCP, a cable) or go, and another program may hold a port for a while. Every two seconds we look at all
-/// of them again.
+/// Each place opens, fails and recovers on its own, and reports that. An address may appear after the start
+/// (DHCP, a cable) or disappear, and another program may hold a port for a while. So all places are checked
+/// again every two seconds.
 final class OSCListeners {
-  /// Shortest time between two starts of a program that announces us.
+  /// The shortest time between two starts of the program that announces tactus.
   static let announcementInterval = Micros(30_000_000)
 
   /// A place that is open, or the reason why it is not.
@@ -34,13 +35,13 @@ final class OSCListeners {
     }
   }
 
-  /// The settings, with the port that was actually opened in every `listen` address.
+  /// The settings; each `listen` address has the port that was actually opened.
   let settings: SurfaceSettings
   private let notice: @Sendable (Notice) -> Void
   private var addresses: [Listener<SocketBox>] = []
   private var routes: [SendRoute]
-  /// Indices into `settings.targets`: by the controller as written, and by its present address if that
-  /// differs.
+  /// Indices into `settings.targets`: by the controller's address as the user wrote it, and by its present
+  /// address if that is another.
   private let named: [Peer: Int]
   private var moved: [Endpoint: Int] = [:]
   private var entries: [Announcement.Service: Listener<Entry>] = [:]
@@ -71,7 +72,7 @@ final class OSCListeners {
 
   // MARK: what is there
 
-  /// Listening sockets, followed by the controllers' own sockets.
+  /// The number of sockets: the listening sockets, followed by the controllers' own sockets.
   var count: Int { addresses.count + routes.count }
   func descriptor(_ index: Int) -> Int32? { box(index)?.socket.descriptor }
 
@@ -79,7 +80,7 @@ final class OSCListeners {
     index < addresses.count ? addresses[index].thing : routes[index - addresses.count].own
   }
 
-  /// Returns the sender. A controller's own socket receives only from that controller.
+  /// Returns the sender as a peer. A controller's own socket receives only from that controller.
   func peer(_ source: Endpoint, at index: Int, _ arrival: PacketInfo? = nil) -> Peer {
     var peer =
       index >= addresses.count
@@ -91,7 +92,7 @@ final class OSCListeners {
 
   var endpoints: [Endpoint] { addresses.compactMap { $0.thing?.socket.endpoint } }
 
-  /// The reason for each address that is missing.
+  /// The addresses that are missing, each with the reason.
   var missing: [String] {
     let entries = self.entries.values.compactMap(\.failure)
     let unreached = routes.compactMap(\.failure)
@@ -111,7 +112,7 @@ final class OSCListeners {
     guard addresses.indices.contains(peer.socket) else { return }
     let number = named[peer]
     let route = number.map { routes[$0] }
-    // If the controller's own socket is missing, any open socket of the same address family will do.
+    // If the controller's own socket is missing, use any open socket of the same address family.
     let listener =
       route?.own ?? addresses[route?.listener ?? peer.socket].thing
       ?? addresses.lazy.compactMap(\.thing).first {
@@ -125,7 +126,7 @@ final class OSCListeners {
 
   // MARK: what comes and goes
 
-  /// Looks at all places again if that is due; returns true then.
+  /// Checks all places again if that is due. Returns whether it was due.
   func poll(at now: Micros, web: WebReach) -> Bool {
     guard now >= due else { return false }
     due = now + ListenPolicy.interval
@@ -204,7 +205,8 @@ final class OSCListeners {
     return failure
   }
 
-  /// Announces only what the network can reach: a surface that listens on loopback alone is not announced.
+  /// Announces the surface if the network can reach it. A surface that listens on loopback alone is not
+  /// announced.
   private func announce(_ web: WebReach, at now: Micros) {
     guard settings.serviceName != nil else { return }
     let port = endpoints.first { !$0.address.isLoopback }?.port
@@ -221,11 +223,11 @@ final class OSCListeners {
     }
     let listener = entries[service] ?? Listener()
     if let entry = listener.thing, let why = entry.announcement.ended {
-      // OSC and OSCQuery usually fail for the same reason, which is reported once.
+      // OSC and OSCQuery usually fail for the same reason, so report that reason only once.
       let known = listener.failure ?? entries[.osc]?.failure
       entries[service] = Listener(failure: reported("not announced: \(why)", after: known))
     } else if listener.thing?.port != port, listener.failure == nil || now >= announcementDue {
-      // Keep the earlier failure until the restarted program has survived one look.
+      // Keep the earlier failure until the restarted program has run until the next check.
       entries[service] = Listener(
         thing: Entry(service, port: port, settings: settings), failure: listener.failure)
     } else if listener.thing != nil, listener.failure != nil {

@@ -4,11 +4,11 @@ import LinkAddresses
 import TactusOSC
 
 /// Sockets for messages to programs that did not subscribe: one for each address family, opened when it is
-/// needed. Nothing is read from them.
+/// needed. Nothing is read from these sockets.
 final class OutwardSockets {
-  /// Socket errors fetched after each message.
+  /// How many socket errors are fetched after each message, at most.
   private static let batch = 8
-  /// At most this many unreachable targets are reported.
+  /// How many unreachable targets are reported, at most.
   private static let told = 64
 
   private var sockets: [Bool: SocketBox] = [:]
@@ -39,7 +39,7 @@ final class OutwardSockets {
     }
   }
 
-  /// Reports each target once.
+  /// Reports that a target cannot be reached, once for each target.
   private func complain(of target: Endpoint, _ words: String) {
     guard deaf.count < Self.told, deaf.insert(target).inserted else { return }
     notice(.unsaid(words))

@@ -3,35 +3,35 @@ import Glibc
 import LinkAddresses
 import TactusOSC
 
-/// A box around a socket: sockets are not copyable, but elements of an array must be.
+/// A box around a socket: a socket is not copyable, but an array's elements must be.
 final class SocketBox {
   let socket: DatagramSocket
   init(_ endpoint: Endpoint) throws(OpenFailure) { socket = try DatagramSocket(bindingTo: endpoint) }
   init(to target: Endpoint) throws(OpenFailure) { socket = try DatagramSocket(connectingTo: target) }
 }
 
-/// The socket that sends to a named controller: the listening socket whose address the kernel would choose as
-/// the source. If we do not listen there, the controller gets a socket of its own, which is connected, so
-/// that the kernel accepts only this controller's packets.
+/// The socket that sends to a controller which the user named. This is the listening socket whose address the
+/// kernel would choose as the source. If we do not listen at that address, the controller gets a connected
+/// socket of its own, on which the kernel accepts only that controller's packets.
 struct SendRoute {
   let target: Endpoint
-  /// `target` with the index that its interface has now.
+  /// `target` with the present index of its network interface.
   private(set) var there: Endpoint
   private(set) var own: SocketBox?
-  /// Index of the listening socket that is used.
+  /// The index of the listening socket that is used; nil: the controller has its own socket.
   private(set) var listener: Int?
   /// Why the controller cannot be reached, in words.
   private(set) var failure: String?
-  /// Inputs of the last lookup. nil: look again.
+  /// The inputs of the last lookup, which holds while they stay the same. nil: look up again.
   private var known: (listening: [Endpoint?], interfaces: [Interface])?
 
   init(to target: Endpoint) { (self.target, there) = (target, target) }
 
-  /// Call this if a packet could not be sent: the route is looked up again.
+  /// Call this if a packet could not be sent: the next `poll` looks up the route again.
   mutating func doubt() { known = nil }
 
-  /// Looks up the route again if the networks have changed, for the kernel's choice changes with them.
-  /// Returns false if nothing had to be done.
+  /// Looks up the route again if the networks have changed, because the kernel's choice depends on them.
+  /// Returns false if no lookup was needed.
   @discardableResult
   mutating func poll(listening: [Endpoint?], interfaces: [Interface], _ settings: SurfaceSettings) -> Bool {
     if failure == nil, let known, known == (listening, interfaces) { return false }
@@ -55,7 +55,8 @@ struct SendRoute {
 }
 
 extension SurfaceSettings {
-  /// Replaces a placeholder scope by the present index of the interface, which may appear after the start.
+  /// Replaces a placeholder scope by the present index of its interface, which may appear only after the
+  /// start.
   func present(_ endpoint: Endpoint) throws(OpenFailure) -> Endpoint {
     guard let name = awaited[endpoint.address.scope] else { return endpoint }
     let index = if_nametoindex(name)

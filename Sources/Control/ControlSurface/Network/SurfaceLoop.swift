@@ -6,16 +6,16 @@ internal import LinkSystem
 import MIDIControl
 import TactusChoices
 
-/// Runs the machine with real sockets and clocks: waits, passes input in, and carries out its outputs. One
-/// thread runs it.
+/// Runs `SurfaceMachine` with real sockets and clocks, on a single thread: waits, passes input to the
+/// machine, and carries out the machine's outputs.
 final class SurfaceLoop {
-  /// Datagrams read from one socket before any other work gets its turn.
+  /// How many datagrams are read from one socket before other work gets its turn.
   static let readBatch = 512
   static let batch = 32
-  /// Shortest pause before we process queued datagrams again after their budget ran out.
+  /// When the budget of queued datagrams has run out, the shortest pause before they are handled again.
   static let pace = Micros(2000)
-  /// Interval of looks at the sockets in a flood: to wake up for each datagram costs more than to read it.
-  /// The kernel's buffer of a socket holds more than comes in this time.
+  /// How often the sockets are read during a flood: waking up for each datagram would cost more than reading
+  /// it. The buffer that the kernel has for a socket holds more than arrives in this time.
   static let readPace = Micros(1000)
 
   let shared: Shared
@@ -62,8 +62,8 @@ final class SurfaceLoop {
     drain()
   }
 
-  /// Waits until there is something to do. While queued datagrams wait for their budget, new ones are only
-  /// sorted into the inbox.
+  /// Waits until there is something to do. While queued datagrams wait for their budget, new datagrams are
+  /// only read and sorted into the inbox.
   private func rest() {
     let begun = Clocks.read().host
     while true {
@@ -89,8 +89,8 @@ final class SurfaceLoop {
     }
   }
 
-  /// Waits until there is something to read, or for the deadline. `poll` counts milliseconds, which is too
-  /// coarse for a beat, so `nanosleep` waits out the rest of the last one.
+  /// Waits until there is something to read, or until the deadline. `poll` counts whole milliseconds, which
+  /// is too coarse for a beat, so `nanosleep` waits for the rest of the last millisecond.
   private func wait(until deadline: Micros, from now: Micros) {
     let left = max(0, (deadline - now).count)
     let milliseconds = Int32(clamping: left / 1000)
@@ -100,7 +100,7 @@ final class SurfaceLoop {
     }
   }
 
-  /// Does everything that is due now. Returns true when the surface is closing.
+  /// Does everything that is due now. Returns whether the surface is closing.
   private func step() -> Bool {
     shared.bell.drain()
     takeState()
@@ -142,7 +142,7 @@ final class SurfaceLoop {
     while cost < Cost.datagram {
       let clocks = Clocks.read()
       guard let turn = shared.mailbox.withLock({ $0.hands.next(at: clocks.host) }) else { return }
-      // The whole batch pays for one wake-up.
+      // Charge the wake-up only once for the whole batch.
       var spent = cost == 0 ? Cost.letter : 0
       switch turn.touch {
       case .midi(let message): spent += machine.receive(message, at: turn.time, clocks: clocks)
@@ -155,8 +155,8 @@ final class SurfaceLoop {
   }
 
   private func read(from index: Int) {
-    // Read errors here too, not only after a failed call: a send may have fetched the error and left the
-    // queue of errors, and `poll` would spin on it.
+    // Read the error queue here, too, and not only after a failed call: a send may already have fetched the
+    // error and left an entry in the queue, which would make `poll` return at once for ever.
     for _ in 0..<Self.batch {
       guard let (target, isThere) = listeners.nextUnreachable(index) else { break }
       machine.unreachable(target, isThere: isThere, clocks: Clocks.read())
@@ -192,13 +192,13 @@ final class SurfaceLoop {
     if let state = shared.takeState() { machine.update(state, clocks: Clocks.read()) }
   }
 
-  /// Carries out the machine's outputs. The new state is read once after all orders: comparing all values
-  /// costs more than an order.
+  /// Carries out the machine's outputs. The new state is read only once, after all orders, because comparing
+  /// all values costs more than an order.
   private func drain() {
     var isOrdered = false
     let post = shared.mailbox.withLock { mailbox in
-      // Publish the values before any packet is sent: a page that learns of a new output asks for its
-      // addresses at once.
+      // Publish the values before any packet is sent: a page that learns of a new output asks for the
+      // output's addresses at once.
       mailbox.reading = machine.reading
       return mailbox.post
     }

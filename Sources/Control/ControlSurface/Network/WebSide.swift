@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusOSC
 
-// The surface as the page's server sees it. Neither side waits: browsers' packets are left in the mailbox,
-// and packets to browsers go to a closure that leaves them in the server's mailbox.
+// The surface as the web server sees it. Neither side waits: browsers' packets are put into the surface's
+// mailbox, and a closure puts packets for browsers into the server's mailbox.
 
 /// Where browsers reach us, for the surface's read-outs and for the network's directory.
 package struct WebReach: Equatable, Sendable {
-  /// The address of OSCQuery; empty: none.
+  /// The address of OSCQuery; empty: OSCQuery has none.
   package var query = ""
   /// Why OSCQuery has no address.
   package var failure: String?
-  /// TCP port of OSCQuery to announce; nil: none.
+  /// The TCP port of OSCQuery for the announcement; nil: none.
   package var queryPort: UInt16?
   package var pagePort: UInt16?
 
@@ -21,18 +21,18 @@ package struct WebReach: Equatable, Sendable {
   }
 }
 
-/// All values at one moment.
+/// All values at one moment, for the web thread.
 package struct SurfaceSnapshot: Sendable {
   let reading: Reading
 
-  /// The row at this address, if it exists at that moment.
+  /// The row at this address, if the row existed at that moment.
   package func row(_ address: String) -> Node? {
     Table.path(of: address).flatMap { Table.standard.row($0) ?? Table.row($0, of: reading.state.outputs) }
   }
 }
 
 extension OSCSurface {
-  /// Takes one OSC packet from a browser, not yet checked. Returns false if too many of its packets wait.
+  /// Takes one unchecked OSC packet from a browser. Returns false if too many packets of this browser wait.
   /// [web]
   package func receive(_ packet: [UInt8], from browser: Peer) -> Bool {
     let (isTaken, wasEmpty) = shared.mailbox.withLock { mailbox in
@@ -43,13 +43,13 @@ extension OSCSurface {
     return isTaken
   }
 
-  /// The browser's connection has ended. [web]
+  /// Call this when the browser's connection has ended. [web]
   package func leave(_ browser: Peer) {
     shared.mailbox.withLock { $0.mail.end(browser) }
     shared.bell.signal()
   }
 
-  /// Sets the closure that delivers packets to browsers. It runs on the surface's thread and must not wait.
+  /// Sets the closure that delivers packets to browsers. The surface's thread calls it, so it must not wait.
   /// [any]
   package func post(_ post: (@Sendable ([UInt8], Peer) -> Void)?) {
     shared.mailbox.withLock { $0.post = post }
@@ -69,7 +69,7 @@ extension OSCSurface {
 }
 
 extension Shared {
-  /// Whether only packets from browsers wait, which may wait with the other datagrams.
+  /// Whether the mailbox holds nothing but packets from browsers. These can wait as long as other datagrams.
   var hasOnlyMail: Bool {
     mailbox.withLock { mailbox in
       !mailbox.mail.isEmpty && mailbox.mail.canWait && !mailbox.hasNews && !mailbox.isClosing

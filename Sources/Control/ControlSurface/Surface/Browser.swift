@@ -5,7 +5,7 @@ import TactusOSC
 /// A browser's connection: a controller whose sender cannot be forged. It is paired, or may only watch. Its
 /// subscription ends with the connection.
 package struct Browser: Hashable, Sendable {
-  /// Unique among connections.
+  /// A number that no other connection has.
   package let number: Int
   package let isPaired: Bool
 
@@ -22,23 +22,23 @@ extension Peer {
 
   var kind: String { isBrowser ? "browser" : "controller" }
 
-  /// Description for people.
+  /// The peer in words for people.
   var words: String { isBrowser ? "the browser at \(endpoint.address)" : "OSC from \(endpoint)" }
 
-  /// Whether a packet from one keeps the other's subscription alive: with controllers any packet from the
-  /// same host does, with a browser only its own.
+  /// Whether a packet from one peer keeps the other's subscription alive. For a controller, any packet from
+  /// the same host does; for a browser, only the browser's own packets do.
   func isKin(of other: Peer) -> Bool {
     isBrowser || other.isBrowser ? self == other : endpoint.address == other.endpoint.address
   }
 }
 
 extension Micros {
-  /// Lease of a subscription that only its owner ends.
+  /// The lease of a subscription that only its subscriber ends.
   static let longest = Micros(Int64.max / 4)
 }
 
 extension SurfaceMachine {
-  /// The connection has ended, and its subscription with it.
+  /// Call this when the browser's connection has ended: its subscription ends, too.
   mutating func gone(_ peer: Peer, clocks: Clocks) {
     self.clocks = clocks
     browsers.remove(peer)
@@ -47,7 +47,7 @@ extension SurfaceMachine {
   }
 }
 
-/// Packets from browsers until the surface's thread takes them, within a limit for each browser.
+/// Holds browsers' packets until the surface's thread takes them, with a limit for each browser.
 struct BrowserMail: Sendable {
   enum Item {
     case packet([UInt8], Peer)
@@ -59,10 +59,10 @@ struct BrowserMail: Sendable {
   private(set) var dropped = 0
 
   var isEmpty: Bool { items.isEmpty }
-  /// Only packets wait, which need no attention at once.
+  /// Whether nothing but packets wait. An ended connection, in contrast, must be handled at once.
   private(set) var canWait = true
 
-  /// Returns false if the packet was dropped.
+  /// Puts a packet into the mail. Returns false if the packet was dropped.
   mutating func put(_ packet: [UInt8], from peer: Peer) -> Bool {
     let count = waiting[peer, default: 0]
     guard count < SurfaceLimits.browserPackets else {

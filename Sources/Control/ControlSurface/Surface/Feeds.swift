@@ -20,10 +20,10 @@ struct Feed {
   init(_ path: String, _ group: Group, lit: Bool) { self.init(path, group, .float32(lit ? 1 : 0)) }
 }
 
-/// Decides when the next beat is heard, and what is sent then. Everything is computed from the session's
-/// timeline; nothing counts ticks. A beat here is a note of the meter.
+/// Computes when the next beat sounds, and what is sent at that time. Everything is computed from the
+/// session's timeline; nothing counts ticks. In this type, a beat is a note of the meter.
 struct Feeds {
-  /// Start of the current note and its bar, in 32nds and in bars of what is shown.
+  /// The start of the current note in 32nds from `shownOrigin`, and the number of its bar.
   private var beat: Int64
   private var bar: Int64
   private var light: Int?
@@ -51,7 +51,8 @@ struct Feeds {
     renumber(from: old, to: new, at: now)
   }
 
-  /// A launch or a stop renumbers the running beat. That is no new beat, but the lights may have to move.
+  /// A launch or a stop changes the number of the running beat. No new beat begins, but the lights may have
+  /// to change.
   private mutating func renumber(from old: SurfaceState, to new: SurfaceState, at now: Micros) {
     let before = Self.beatInBar(beat, old)
     let note = old.shownBars.meter(at: beat).note
@@ -62,7 +63,7 @@ struct Feeds {
     {
       beat = there
     } else {
-      // The new meter has no note that begins there.
+      // In the new meter no note begins at this place.
       beat = new.shownNote(at: now)
     }
     bar = Self.bar(of: beat, new)
@@ -77,12 +78,12 @@ struct Feeds {
     Int(state.shownBars.place(of: beat).note)
   }
 
-  /// The next moment at which a group of the audience has something to be sent.
+  /// The next time at which something is due for one of these groups; nil: nothing will be due.
   func deadline(for audience: Group, state: SurfaceState, at now: Micros) -> Micros? {
     var next: Micros?
     func consider(_ time: Micros) { next = min(next ?? time, time) }
     if !audience.isDisjoint(with: [.beat, .exact]) {
-      // The microsecond after the boundary; never so near that rounding could make us spin.
+      // Wake one microsecond after the boundary, and never so soon that rounding could make the loop spin.
       let boundary = state.time(atSessionBeats: state.nextShownNote(after: now)) + Micros(1)
       consider(max(boundary, now + Micros(100)))
     }
@@ -93,7 +94,7 @@ struct Feeds {
     return next
   }
 
-  /// Messages that are due now.
+  /// The messages that are due now.
   mutating func due(for audience: Group, state: SurfaceState, at now: Micros) -> [Feed] {
     var due: [Feed] = []
     let beat = state.shownNote(at: now)
@@ -130,7 +131,7 @@ struct Feeds {
     return due
   }
 
-  /// All current values, for a subscriber that joins in between.
+  /// All current values, for a subscriber that subscribes between two moments.
   mutating func snapshot(for groups: Group, state: SurfaceState, at now: Micros) -> [Feed] {
     var feeds: [Feed] = []
     if groups.contains(.beat) {
@@ -157,7 +158,7 @@ struct Feeds {
       + lights(state)
   }
 
-  /// Turns one light off and another on.
+  /// Turns the light of the beat before off, and the light of the current beat on.
   private mutating func lights(_ state: SurfaceState) -> [Feed] {
     let current = Self.beatInBar(beat, state)
     var feeds: [Feed] = []

@@ -2,23 +2,23 @@
 import BeatMath
 import TactusOSC
 
-/// Queue of datagrams that were read and wait to be handled. Reading is cheap and handling is not, so
-/// datagrams are read at once and ordered here. In the kernel's buffer the first sender to fill it would take
-/// all.
+/// The queue of datagrams that were read but not handled yet. Reading is cheap and handling is not, so all
+/// datagrams are read at once and ordered here. Without this queue, the first sender that fills the kernel's
+/// buffer would keep all others out.
 ///
-/// Any source address can be forged, so there may be thousands of strangers. Each level of trust has a line
-/// of its own, with its own limits and its own share of the thread's time: no sender waits behind one that is
-/// trusted less.
+/// Any source address can be forged, so there may be thousands of strangers. Each level of trust has a queue
+/// of its own, with its own limits and its own share of the thread's time. So no sender waits behind a sender
+/// that is trusted less.
 struct Inbox {
   struct QueuedPacket {
     let datagram: [UInt8]
     let peer: Peer
     let trust: Trust
     let source: Endpoint
-    /// The source has been heard before.
+    /// Whether a datagram of this source has come before.
     let isKnown: Bool
     let came: Micros
-    /// Upper limit of the letter's cost.
+    /// The highest cost that handling the datagram can have.
     let expected: Double
 
     var size: Int { SurfaceLimits.letter + datagram.count }
@@ -39,10 +39,11 @@ struct Inbox {
   var bytes: Int { lines.reduce(0) { $0 + $1.bytes } }
 
   mutating func put(_ datagram: UnsafeRawBufferPointer, from peer: Peer, trust: Trust, at now: Micros) {
-    // A browser that only watches counts as a stranger even if it is subscribed, so that it takes no turn
-    // from browsers that may play.
+    // A browser that may only watch counts as a stranger even if it is subscribed, so that it takes no turn
+    // from browsers that may also play.
     let trust = peer.isBrowser && !peer.isPairedBrowser ? .stranger : trust
-    // Programs of this machine share its address. A stranger may have any number of ports.
+    // Programs on this machine share its address, so their ports distinguish them. A stranger's ports do not
+    // count, since a stranger may have any number of them.
     let source = trust == .trusted ? peer.endpoint : Endpoint(peer.host, port: 0)
     let recent = gate.recall(source, at: now)
     let expected = max(Double(Cost.expected(datagram)), recent?.last ?? 0)
@@ -56,9 +57,8 @@ struct Inbox {
     datagram.withUnsafeBytes { put($0, from: peer, trust: trust, at: now) }
   }
 
-  /// The next packet to be handled; nil if none waits, or if no sender whose packets wait has budget enough
-  /// for the first of them. So a budget hardly goes below zero, and no sender waits for another sender's
-  /// debt.
+  /// The next datagram to handle. nil: none waits, or each one costs more than its sender has left. So a
+  /// sender's budget hardly falls below zero, and no sender waits because of another sender's debt.
   mutating func next(at now: Micros) -> QueuedPacket? {
     for trust in Trust.allCases.reversed() {
       lines[trust.rawValue].dropOld(at: now)
@@ -70,15 +70,15 @@ struct Inbox {
     return nil
   }
 
-  /// Charges the letter's host with the cost of handling it.
+  /// Charges the datagram's source with the cost of handling the datagram.
   mutating func charge(_ cost: Int, for letter: QueuedPacket, at now: Micros) {
     gate.charge(Double(Cost.letter + cost), to: letter.trust, at: now)
-    // A busy moment without a flood must not count against the source for long.
+    // Limit the debt: a busy moment without a flood must not count against the source for long.
     gate.charge(
       Double(Cost.letter + min(cost, Cost.datagram)), to: letter.source, mostDebt: Cost.ahead.atOnce, at: now)
   }
 
-  /// When the next letter can be handled.
+  /// When the next datagram can be handled.
   var deadline: Micros? {
     Trust.allCases.compactMap { trust in
       lines[trust.rawValue].first.map { gate.time(of: $0.expected, trust) }
@@ -87,6 +87,6 @@ struct Inbox {
 }
 
 extension Peer {
-  /// The host to which costs are charged: all loopback addresses count as one.
+  /// The host to which costs are charged: all loopback addresses count as one host.
   var host: Address { endpoint.address.isLoopback ? .loopback : endpoint.address }
 }

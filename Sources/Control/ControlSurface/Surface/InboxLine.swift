@@ -2,22 +2,22 @@
 import BeatMath
 import TactusOSC
 
-/// Datagrams of one level of trust. The sources take turns, so that a flood waits for all other sources. A
-/// source that asks seldom and for little goes ahead of those turns. Known sources have every second turn, so
-/// that a crowd of new ones does not delay them. When the line is full, the source with the most datagrams
-/// makes room.
+/// The queued datagrams of one level of trust. The sources take turns, so a flood from one source delays only
+/// that source. A source that sends seldom and cheap messages goes ahead of these turns. Known sources have
+/// every second turn, so that a crowd of new sources does not delay them. When the queue is full, the source
+/// with the most datagrams loses one.
 ///
-/// Bounded in number and in bytes.
+/// The number of datagrams and the number of bytes are limited.
 struct InboxLine {
   private var waiting: [Endpoint: FirstInFirstOut<Inbox.QueuedPacket>] = [:]
-  /// Each source with letters is once in one of these three.
+  /// The sources whose turn comes. Each source with datagrams is in one of these three queues, once.
   private var ahead = FirstInFirstOut<Endpoint>()
   private var known = FirstInFirstOut<Endpoint>()
   private var new = FirstInFirstOut<Endpoint>()
-  /// If both kinds wait, a new source is next.
+  /// Whether a new source has the next turn, if both new and known sources wait.
   private var isTurnOfNew = false
-  /// The source with the most letters at the last look. It is looked for only among those that send, so that
-  /// a flood does not make us search.
+  /// The source that had the most datagrams when last checked. Only the sources that send are compared with
+  /// it, so that a flood does not cause a search.
   private var longest: Endpoint?
   private(set) var count = 0
   private(set) var bytes = 0
@@ -29,11 +29,11 @@ struct InboxLine {
 
   private var isNextNew: Bool { known.isEmpty || isTurnOfNew && !new.isEmpty }
 
-  /// - Parameter mayGoAhead: the source asks seldom and for little.
+  /// - Parameter mayGoAhead: whether the source sends seldom and cheap messages, and so may go ahead.
   mutating func put(_ letter: Inbox.QueuedPacket, mayGoAhead: Bool) {
     let source = letter.source
     let own = waiting[source]?.count ?? 0
-    // A source's later letters do not pass its earlier ones.
+    // Only a source's first datagram goes ahead: later ones must not pass it.
     let goesAhead = mayGoAhead && own == 0
     while count >= SurfaceLimits.inbox || bytes + letter.size > SurfaceLimits.inboxBytes {
       guard makeRoom(for: own, goesAhead || letter.isKnown && !new.isEmpty) else {
@@ -50,9 +50,10 @@ struct InboxLine {
 
   private var longestCount: Int { longest.flatMap { waiting[$0]?.count } ?? 0 }
 
-  /// Drops the last letter of a source that has more than the newcomer will have. For a letter that comes
-  /// first it drops the last letter of any, of a new source if there is one. Returns false if the newcomer's
-  /// letter has to be dropped.
+  /// Makes room for a datagram of a newcomer by dropping the last datagram of the source with the most, if
+  /// that source has more than the newcomer will have. If the newcomer's datagram goes ahead of the turns,
+  /// the last datagram of any source is dropped, preferably of a new source. Returns false if the newcomer's
+  /// datagram has to be dropped.
   private mutating func makeRoom(for own: Int, _ comesFirst: Bool) -> Bool {
     let isGreedy = longestCount > own + 1
     let isNew = !new.isEmpty
@@ -104,7 +105,8 @@ struct InboxLine {
   }
 }
 
-/// A queue in an array. Elements that were taken are removed when they are more than half of the array.
+/// A queue in an array. Elements at the front that were taken are removed when they are more than half of the
+/// array.
 struct FirstInFirstOut<Element> {
   private var elements: [Element] = []
   private var head = 0

@@ -2,15 +2,15 @@
 import BeatMath
 import MIDIControl
 
-/// Local input that does not come by OSC.
+/// Input of this machine that does not come by OSC.
 enum LocalInput: Sendable {
   case midi(MIDIMessage)
   case key([Target])
 }
 
-/// Local input that waits to be handled, in order and within a budget.
+/// The queue of local input, in order and within a budget.
 ///
-/// If the queue is full, the oldest move of the same knob makes room for the newest. So the knob's final
+/// If the queue is full, the oldest message of the same knob makes room for the new one. So the knob's final
 /// position always arrives, and a busy knob never displaces a pedal.
 struct LocalInputQueue {
   private var waiting: [(touch: LocalInput, time: Micros)] = []
@@ -29,7 +29,7 @@ struct LocalInputQueue {
     waiting.append((touch, time))
   }
 
-  /// nil: the queue is empty, or the budget is used up.
+  /// Takes the next input; nil: the queue is empty, or the budget is used up.
   mutating func next(at now: Micros) -> (touch: LocalInput, time: Micros)? {
     guard !waiting.isEmpty, budget.has(Double(Cost.touch), at: now) else { return nil }
     return waiting.removeFirst()
@@ -44,7 +44,7 @@ struct LocalInputQueue {
     return lost
   }
 
-  /// When the next input can be handled.
+  /// When the next input can be handled; nil: none waits.
   var deadline: Micros? { waiting.isEmpty ? nil : budget.time(of: Double(Cost.touch)) }
 }
 

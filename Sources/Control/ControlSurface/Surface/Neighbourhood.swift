@@ -2,15 +2,16 @@
 import BeatMath
 import TactusOSC
 
-// Which senders are obeyed, and whose changes outlive the program. OSC has no passwords: only addresses can
-// be checked.
+// Decides which senders are obeyed, and which changes last beyond this run. OSC has no passwords, so only
+// addresses can be checked.
 extension SurfaceSettings {
   /// Whether a host is obeyed, by OSC, by OSCQuery and by the page. Unless `allow` says otherwise, hosts on
-  /// the networks of this machine are. At a specific listening address only packets through the interface
-  /// with that address count.
+  /// this machine's networks are obeyed. At a specific listening address, only packets count that come
+  /// through the interface with that address.
   ///
-  /// - Parameter listening: nil at the socket of a controller that `targets` names.
-  /// - Parameter way: the interface that a packet came by; nil if the kernel does not say.
+  /// - Parameter listening: the listening address; nil: the socket belongs to a controller that `targets`
+  /// names.
+  /// - Parameter way: the interface through which the packet came; nil: the kernel does not say.
   package func obeys(_ host: Address, at listening: Address?, by way: UInt32?, near: Neighbourhood) -> Bool {
     if near.isOwn(host) { return true }
     if let listening, !listening.isEvery, let way, !near.has(listening, by: way) { return false }
@@ -25,7 +26,7 @@ extension SurfaceSettings {
 }
 
 extension Trust {
-  /// Part of a socket's buffer that is kept free for senders that are trusted more.
+  /// The part of a socket's send buffer that is kept free for senders that are trusted more.
   var leaves: Double {
     switch self {
     case .stranger: 0.75
@@ -36,7 +37,8 @@ extension Trust {
 }
 
 extension SurfaceMachine {
-  /// A subscriber is known; its proof that it receives our packets makes it trusted.
+  /// How far a peer is trusted. A subscriber is known; if it has proven that it receives our packets, it is
+  /// trusted.
   func trust(in peer: Peer) -> Trust {
     if isPaired(peer) { return .trusted }
     let own = subscribers.filter { $0.target.isKin(of: peer) }
@@ -45,27 +47,27 @@ extension SurfaceMachine {
   }
 
   func obeys(_ peer: Peer) -> Bool {
-    // Whether a browser may connect was decided when it connected.
+    // A browser's rights were checked when the browser connected.
     if peer.isBrowser { return browsers.contains(peer) }
     let listening = settings.listen.indices.contains(peer.socket) ? settings.listen[peer.socket].address : nil
     return settings.obeys(
       peer.endpoint.address, at: listening, by: peer.arrival?.interface, near: neighbourhood)
   }
 
-  /// Whether the peer is this machine or a controller that the user named. What others set ends with the
-  /// program.
+  /// Whether the peer is this machine or a controller that the user named. Changes by other peers are
+  /// forgotten when the program ends.
   func isPaired(_ peer: Peer) -> Bool {
     if let browser = peer.browser { return browser.isPaired }
     let host = peer.endpoint.address
     if peer == .midi || peer == .keys || neighbourhood.isOwn(host) { return true }
-    // A packet that comes through another network may carry a forged address of this one.
+    // A packet that comes through another network may have a forged address of this network.
     if let way = peer.arrival?.interface, !neighbourhood.canReachUs(host, by: way) { return false }
     return settings.allow.contains { $0.contains(host) }
       || settings.targets.contains { $0.endpoint.address == host }
   }
 
   mutating func refuseStranger(_ peer: Peer) {
-    // A connection that has ended meanwhile may have left packets.
+    // These may be packets of a connection that has ended meanwhile.
     guard !peer.isBrowser else { return }
     counters.strangers += 1
     note(.stranger(peer.endpoint.address, areNamed: !settings.allow.isEmpty))
@@ -73,9 +75,9 @@ extension SurfaceMachine {
 
   // MARK: another tactus
 
-  /// Whether the sender is another tactus that sends us its values (its --osc-send), or a program that echoes
-  /// ours. We do not obey such a datagram, and ask its sender what it is. Once it answers that it is a
-  /// tactus, we obey nothing from it.
+  /// Whether the sender is another tactus that sends us its values (with --osc-send), or a program that sends
+  /// our values back. Such a datagram is not obeyed; instead we ask the sender what it is. Once the sender
+  /// answers that it is a tactus, we obey nothing from it.
   mutating func isTelling(_ peer: Peer, _ messages: [Message]) -> Bool {
     let source = peer.endpoint
     if messages.contains(where: { isProof($0, of: source) }), tellers.know(source, at: now) {
@@ -86,7 +88,7 @@ extension SurfaceMachine {
       send(Message(Table.address("ping"), .string(proof(of: source))), to: peer)
     }
     guard isTold || tellers.silences(source, at: now) else { return false }
-    // Answer its pings all the same: it may want to know what we are.
+    // Answer the sender's pings all the same: it may want to know what we are.
     for message in messages
     where Table.path(of: message.address) == Verb.ping.rawValue && allowance.trySpend(Cost.answer) {
       pong(message.arguments, to: peer, dialect: .own)
@@ -94,13 +96,14 @@ extension SurfaceMachine {
     return true
   }
 
-  /// A tactus answers our ping; a program that echoes sends the ping itself back.
+  /// Whether the message proves that `source` is a tactus, which answers our ping, or a program that sends
+  /// our ping back.
   private func isProof(_ message: Message, of source: Endpoint) -> Bool {
     guard let path = Table.path(of: message.address), path == "ping" || path == "pong" else { return false }
     return message.arguments.last == .string(proof(of: source))
   }
 
-  /// Whether only a surface sends such a message: no button or fader sends text or several numbers to a
+  /// Whether only a surface sends such a message: no button or fader sends a text or several numbers to a
   /// read-out.
   private func isTold(_ message: Message) -> Bool {
     guard let row = Table.path(of: message.address).flatMap(table.row) else { return false }

@@ -7,14 +7,15 @@ import TactusOSC
 /// A command on its way to the program, and the time for which it was meant, in Link's host time.
 public struct Order: Sendable {
   public let command: Command
-  /// Now, or the time of the bundle or of the beat that the command waited for; that is a little in the past.
+  /// When the command was meant to take effect, which is now or a little in the past: the time of its bundle,
+  /// or of the beat for which the command waited.
   public let time: Micros
   let asker: Asker
-  /// The command is from this machine or from a controller that the user named: its effect may outlive the
-  /// program.
+  /// Whether the command is from this machine or from a controller that the user named. Only then does its
+  /// effect last beyond this run.
   public let isPaired: Bool
 
-  /// Sender of the command.
+  /// The address of the sender.
   public var source: Endpoint { asker.peer.endpoint }
 }
 
@@ -23,43 +24,46 @@ public enum Reply: Sendable {
   case accepted
   case refused(Refusal)
 
-  /// Refuses for the moment, for example because there is no JACK server or Link is disabled.
+  /// Refuses a command that is not possible now, for example because there is no JACK server or Link is
+  /// disabled.
   public static func notNow(_ text: String) -> Reply { .refused(Refusal(.notNow, text)) }
 }
 
-/// Messages for the person at the terminal.
+/// A message for the user at the terminal.
 public enum Notice: Hashable, Sendable {
   case refused(Refusal, address: String, from: Peer)
   case malformed(String, from: Endpoint)
   case subscribed(Peer, groups: String)
   case left(Peer, why: String)
-  /// No program listens at the port that the subscriber gave.
+  /// No program listens at the port that a subscriber gave.
   case nobodyListens(Endpoint)
   case noWay(Endpoint)
   case learned(MIDIBinding)
-  /// Keys, knobs and pedals arrived faster than they could be handled.
+  /// Some events of keys, knobs and pedals were dropped, because they arrived faster than they could be
+  /// handled.
   case touchesLost
-  /// Sender outside the networks that are obeyed: those that --osc-allow names, or this machine's own.
+  /// The sender is outside the networks whose hosts are obeyed. `areNamed`: whether --osc-allow names these
+  /// networks; otherwise they are this machine's own.
   case stranger(Address, areNamed: Bool)
   case anotherTactus(Endpoint)
-  /// The target was not named by the user, and has not shown that it receives our packets.
+  /// The user did not name this target, and it has not shown that it receives our packets.
   case unproven(Endpoint)
   /// A song of the set list was taken.
   case song(String)
   /// A command of a song was refused.
   case songRefused(String)
-  /// A message to another program was not sent.
+  /// A message to another program could not be sent.
   case unsaid(String)
-  /// A controller that was not named by the user has set this.
+  /// A controller that the user did not name has set this choice, so it is not remembered.
   case notRemembered(String, from: Address)
-  /// A part of the surface that was missing is open now.
+  /// An address that was missing is open now.
   case opened(String)
-  /// A part of the surface is missing; we keep trying to open it.
+  /// An address could not be opened; tactus keeps trying.
   case missing(String)
   case portTaken(UInt16, instead: UInt16)
 
-  /// Rate limits for messages that any program on the network, or a broken pedal, can cause: `atOnce` of a
-  /// kind, then `perMinute`. Without them other messages would be lost among these.
+  /// Limits for messages that any program on the network, or a broken pedal, can cause: `atOnce` of a kind,
+  /// then `perMinute`. Without these limits, other messages would be lost among them.
   enum Pace: Hashable {
     case refused, malformed, guests, strangers, touches, unsaid, songs
 
@@ -73,7 +77,7 @@ public enum Notice: Hashable, Sendable {
     }
   }
 
-  /// nil: no limit, for the user caused the message.
+  /// The limit for this message; nil: none, because the user caused the message.
   var pace: Pace? {
     switch self {
     case .refused(_, _, .midi), .refused(_, _, .keys), .learned, .opened, .missing, .portTaken:
@@ -88,7 +92,7 @@ public enum Notice: Hashable, Sendable {
     }
   }
 
-  /// An error that the user can repair, or the answer to a key that was just pressed.
+  /// Whether the message is an error that the user can repair, or the answer to a key that was just pressed.
   public var isComplaint: Bool {
     if case .refused(_, _, .keys) = self { return true }
     if case .songRefused = self { return true }
@@ -144,53 +148,54 @@ public struct SurfaceCounters: Hashable, Sendable {
   public var commands = 0
   public var refused = 0
   public var malformed = 0
-  /// Datagrams from addresses that are not allowed.
+  /// Datagrams from addresses that are not obeyed.
   public var strangers = 0
-  /// Datagrams dropped unread, because all senders together ask for more time than we give.
+  /// Datagrams that were dropped unread, because all senders together cost more time than the limit.
   public var leftOut = 0
   /// Steps of pattern matching.
   public var patternSteps = 0
   public var sent = 0
-  /// Messages to programs that did not subscribe.
+  /// Messages sent to programs that did not subscribe.
   public var outward = 0
-  /// Subscribers other than the named controllers.
+  /// Subscribers that are not among the controllers named by the user.
   public var subscribers = 0
 }
 
-/// Choices made before the surface opens.
+/// The surface's settings, which are fixed when it opens.
 public struct SurfaceSettings: Sendable {
   /// Addresses to listen at. Port 0 picks a free one.
   public var listen = [
     Endpoint(.loopback, port: Table.port), Endpoint(Address.v6(high: 0, low: 1, scope: 0), port: Table.port),
   ]
-  /// The user chose the port: if it is taken, we wait for it. Otherwise we take the next free one.
+  /// Whether the user chose the port: if it is taken, we then wait for it. Otherwise we take the next free
+  /// port.
   public var isPortFixed = false
-  /// Name under which the network's directory announces us; nil: no announcement.
+  /// The name in the network's directory; nil: no announcement.
   public var serviceName: String?
   /// Avahi's command that announces us.
   var announcer = "avahi-publish"
-  /// Senders that are obeyed besides this machine. Empty: all that can reach a listening address; at 0.0.0.0
-  /// or :: those on the attached networks.
+  /// Senders that are obeyed in addition to this machine. If the list is empty, these are all senders that
+  /// can reach a listening address; at 0.0.0.0 or ::, all senders on the attached networks.
   public var allow: [AddressRange] = []
   public var table = Table.standard
   public var version = ""
-  /// The addresses of klick, Ardour and jack_transport_link work too.
+  /// Whether the addresses of klick, Ardour and jack_transport_link are accepted, too.
   public var aliases = true
-  /// Names of interfaces that were missing at the start, by the placeholder scope that stands for each in
-  /// `listen` and `targets`.
+  /// The names of interfaces that were missing at the start. Each is listed by the placeholder scope that
+  /// stands for it in `listen` and `targets`.
   public var awaited: [UInt32: String] = [:]
   /// Controllers that are subscribed from the start.
   public var targets: [Peer] = []
   public var targetGroups: Group = [.state, .beat, .position]
   /// Messages to programs that did not subscribe, and when each is sent.
   public var outward: [OutwardLine] = []
-  /// Bindings of keys, knobs and pedals: as the user wrote them, and as they were learned.
+  /// The bindings of keys, knobs and pedals: those that the user wrote, and those that were learned.
   public var bindings: [MIDIBinding] = []
   public var learned: [MIDIBinding] = []
   /// Called on the surface's thread when the learned bindings have changed.
   public var keep: @Sendable ([MIDIBinding]) -> Void = { _ in }
-  /// Called on the surface's thread when the next change that waits for a beat is another one. The orders of
-  /// a change that has just happened come first.
+  /// Called on the surface's thread when another change than before is the next one that waits for a beat.
+  /// The orders of a change that has just taken effect are sent before.
   public var expect: @Sendable (QueuedChange?) -> Void = { _ in }
 
   public init() {}

@@ -2,9 +2,9 @@
 import BeatMath
 import TactusOSC
 
-// Proof that a subscriber receives our packets. A source address can be forged, and then we would send to a
-// machine that did not ask. A controller that the user did not name is sent a text that only a listener can
-// know, and is sent little else until it sends the text back.
+// Proof that a subscriber receives our packets. A source address can be forged, and we would then send to a
+// machine that did not ask for it. So a controller that the user did not name gets a text that only a program
+// at its address can know. Until it sends the text back, it gets little else.
 extension SurfaceMachine {
   func hears(_ peer: Peer) -> Bool {
     // A browser's connection cannot be forged.
@@ -17,8 +17,8 @@ extension SurfaceMachine {
         peer.endpoint.address, bytes: bytes, at: now, isReserved: isSubscribed(peer.endpoint.address))
   }
 
-  /// Whether beats and positions may be sent. They leave half of the bytes to the values, which are sent all
-  /// together or not at all.
+  /// Whether beats and positions may be sent to the peer. They leave half of the byte limit for the values,
+  /// which are sent all together or not at all.
   mutating func mayBeFed(_ peer: Peer) -> Bool {
     hears(peer)
       || rates.left(for: peer.endpoint.address, at: now, isReserved: isSubscribed(peer.endpoint.address))
@@ -29,8 +29,8 @@ extension SurfaceMachine {
     subscribers.contains { $0.target.endpoint.address == host }
   }
 
-  /// The text for this address. It stays the same while the program runs and cannot be guessed: the hash is
-  /// keyed with a random number of this process.
+  /// The proof text for this address. It stays the same while the program runs, and cannot be guessed: the
+  /// hash is keyed with a random number of this process.
   func proof(of endpoint: Endpoint) -> String {
     var hasher = Hasher()
     hasher.combine(endpoint)
@@ -62,7 +62,7 @@ extension SurfaceMachine {
     if subscribers[index].dumped == nil { dump(to: index) }
   }
 
-  /// Warns the user once: otherwise a dark display has no explanation.
+  /// Warns the user once, because nothing else explains the dark display.
   mutating func noteUnproven(_ index: Int) {
     guard !subscribers[index].isToldOf else { return }
     subscribers[index].isToldOf = true
@@ -70,8 +70,8 @@ extension SurfaceMachine {
   }
 }
 
-/// Other instances of tactus that send us the values which they show. If we obeyed them, their lights would
-/// press our buttons and ours theirs.
+/// Remembers other tactus that send us the values which they show. If we obeyed these, their lights would
+/// press our buttons, and our lights theirs.
 struct MirrorGuard {
   private struct MirrorPeer {
     /// When we asked the sender whether it is a tactus.
@@ -83,7 +83,7 @@ struct MirrorGuard {
 
   private var tellers: [Endpoint: MirrorPeer] = [:]
 
-  /// Whether messages of this source are ignored now.
+  /// Whether messages from this source are ignored now.
   mutating func silences(_ source: Endpoint, at now: Micros) -> Bool {
     guard let teller = tellers[source] else { return false }
     guard teller.isKnown else { return now - teller.asked < SurfaceLimits.suspicion }
@@ -93,8 +93,8 @@ struct MirrorGuard {
     return tellers[source] != nil
   }
 
-  /// Returns whether to ask this source what it is. The source is then ignored for `SurfaceLimits.suspicion`
-  /// at most unless it answers, so that a forged packet cannot silence it for longer.
+  /// Returns whether to ask this source what it is. Until it answers, the source is ignored for at most
+  /// `SurfaceLimits.suspicion`, so that a forged packet cannot silence it for longer.
   mutating func suspect(_ source: Endpoint, at now: Micros) -> Bool {
     if let teller = tellers[source] {
       guard !teller.isKnown, now - teller.asked >= SurfaceLimits.suspicionInterval else { return false }
@@ -108,7 +108,7 @@ struct MirrorGuard {
     return true
   }
 
-  /// The source sent back the text that only it was sent. Returns true the first time.
+  /// Notes that the source has sent its proof text back: it is ignored from now on. Returns true the first time.
   mutating func know(_ source: Endpoint, at now: Micros) -> Bool {
     guard let teller = tellers[source], !teller.isKnown else { return false }
     tellers[source] = MirrorPeer(asked: teller.asked, heard: now, isKnown: true)

@@ -3,21 +3,22 @@ import BeatMath
 package import LinkSystem
 import TactusOSC
 
-/// Messages of bundles with a future timetag, and tempos and songs that wait for a beat.
+/// The messages of bundles with a future timetag, and the tempos and songs that wait for a beat.
 ///
-/// Bounded. It keeps each sender's address, which liblo's own queue does not. The wall clock may step while
-/// an entry waits, so its moment is computed again whenever the clocks are read.
+/// The number of entries is limited. Each entry keeps its sender's address, which liblo's own queue does not.
+/// The wall clock may step while an entry waits, so the entry's time is computed again whenever the clocks
+/// are read.
 struct ScheduledMessages {
   enum Due {
     case wall(Timetag)
-    /// A beat of the session: a tempo change meanwhile moves the moment, not the beat.
+    /// A beat of the session. If the tempo changes meanwhile, the time of the beat moves and the beat stays.
     case beats(Beats)
   }
 
   enum Task {
     case message(Message)
     case tempo(Double)
-    /// Title of a song of the set list.
+    /// A song of the set list, by its title.
     case song(String)
   }
 
@@ -25,9 +26,9 @@ struct ScheduledMessages {
     var due: Due
     var task: Task
     var peer: Peer
-    /// The most that carrying out the entry may cost; its sender has been charged already.
+    /// The highest cost that carrying out the entry can have. Its sender was charged when the entry came.
     var cost: Int
-    /// Order of arrival, which decides between entries that are due together.
+    /// The order of arrival, which decides between entries that are due at the same time.
     var number: UInt64 = 0
     var time = Micros.zero
     var asked = Micros.zero
@@ -35,14 +36,14 @@ struct ScheduledMessages {
   }
 
   private var entries: [Entry] = []
-  /// Changes whenever an entry comes or goes.
+  /// A counter that changes whenever an entry is added or removed.
   private(set) var changes: UInt64 = 0
   private var numbered: UInt64 = 0
 
   var count: Int { entries.count }
   var deadline: Micros? { entries.map(\.time).min() }
 
-  /// Returns false if there is no room.
+  /// Adds an entry. Returns false if there is no room.
   mutating func add(_ entry: Entry, trust: Trust, clocks: Clocks, state: SurfaceState) -> Bool {
     guard entries.count < SurfaceLimits.agenda, trust == .trusted || hasRoom(forAnother: entry.peer) else {
       return false
@@ -64,8 +65,8 @@ struct ScheduledMessages {
       && others.count { $0.peer.endpoint.address == peer.endpoint.address } < SurfaceLimits.agendaOfOthers / 2
   }
 
-  /// Removes and returns entries whose beat is now too far away, because the session has renumbered its
-  /// beats.
+  /// Sets the clocks. Removes and returns the entries whose beat is now too far away, because the session has
+  /// renumbered its beats.
   mutating func readClocks(_ clocks: Clocks, state: SurfaceState) -> [Entry] {
     var lost: [Entry] = []
     for index in entries.indices.reversed() {
@@ -90,7 +91,7 @@ struct ScheduledMessages {
     return entries.remove(at: index)
   }
 
-  /// The tasks of the next beat that any task waits for, in their order.
+  /// The tasks for the next beat for which any task waits, in the order in which they arrived.
   var onNextBeat: (beat: Beats, tasks: [Task])? {
     let waiting = entries.compactMap { entry -> (beat: Beats, number: UInt64, task: Task)? in
       if case .beats(let beat) = entry.due { (beat, entry.number, entry.task) } else { nil }
@@ -100,7 +101,7 @@ struct ScheduledMessages {
     return (beat, here.map(\.task))
   }
 
-  /// Drops the tempo that waits for a beat: a new one replaces it.
+  /// Drops the tempos that wait for a beat, because a new tempo replaces them.
   mutating func dropTempos() {
     changes &+= 1
     entries.removeAll { if case .tempo = $0.task { true } else { false } }
@@ -134,15 +135,16 @@ public struct Clocks: Sendable {
   }
 }
 
-/// A sender, and the socket of ours through which it reached us.
+/// A sender, and the socket of ours that its packets reach.
 public struct Peer: Hashable, Sendable {
   public var endpoint: Endpoint
   public var socket: Int
-  /// nil: a controller that sends datagrams, or a hand on this machine, which has no address.
+  /// The browser's connection; nil: a controller that sends datagrams, or an input on this machine without an
+  /// address.
   let browser: Browser?
-  /// Interface through which its last datagram came, and the address of ours that it was sent to, from which
-  /// the answer leaves. Equality ignores it: a tablet that comes through another interface is the same
-  /// tablet.
+  /// The interface through which the peer's last datagram came, and our address to which it was sent; the
+  /// answer leaves from that address. Equality ignores this: a tablet that comes through another interface is
+  /// the same tablet.
   package var arrival: PacketInfo?
 
   public init(_ endpoint: Endpoint, socket: Int = 0) {

@@ -2,8 +2,8 @@
 import BeatMath
 import TactusOSC
 
-/// Limits for the errors sent to each recent source, and for the bytes sent to its host. Sources beyond those
-/// that can be remembered form a crowd, which shares one limit.
+/// Limits how many errors each recent source gets, and how many bytes its host. All sources beyond those that
+/// can be remembered share one limit.
 struct SourceRates {
   private struct Source {
     var errors: TokenBucket
@@ -33,7 +33,7 @@ struct SourceRates {
     with(source, at: now) { $0.errors.trySpend(at: now) }
   }
 
-  /// Suggestions are costly to find, so each host has a limit for them.
+  /// Limits the suggestions to each host, because they are costly to find.
   mutating func mayBeAdvised(_ host: Address, at now: Micros) -> Bool {
     mayBeToldOff(Endpoint(host, port: 0), at: now)
   }
@@ -43,8 +43,9 @@ struct SourceRates {
     with(Endpoint(host, port: 0), at: now) { $0.notes.trySpend(at: now) }
   }
 
-  /// - Parameter isReserved: the host is subscribed, so it has a budget of its own, however many others there
-  ///   are. Otherwise a flood of forged sources could keep a new tablet from getting its `proof`.
+  /// - Parameter isReserved: whether the host is subscribed. It then has a limit of its own, however many
+  /// other hosts there are. Otherwise a flood of forged sources could keep a new tablet from getting its
+  /// `proof`.
   mutating func mayBeTold(_ host: Address, bytes: Int, at now: Micros, isReserved: Bool = false) -> Bool {
     with(Endpoint(host, port: 0), at: now, isReserved) { $0.bytes.trySpend(Double(bytes), at: now) }
   }
@@ -70,7 +71,7 @@ struct SourceRates {
     return body(&sources[source, default: Source(at: now)])
   }
 
-  /// Returns false if the source belongs to the crowd.
+  /// Returns false if there is no room to remember the source, so that it uses the shared limit.
   private mutating func remember(_ source: Endpoint, at now: Micros, _ isReserved: Bool) -> Bool {
     if sources[source] != nil {
       sources[source]?.heard = now
@@ -78,7 +79,7 @@ struct SourceRates {
     }
     let limit = SurfaceLimits.sources + (isReserved ? SurfaceLimits.reservedSources : 0)
     if sources.count >= limit {
-      // Only once in a while: a flood must not make us scan all sources for each of its packets.
+      // Search only once in a while: a flood must not cause a search of all sources for each packet.
       guard now - swept >= SurfaceLimits.sourceMemory else { return false }
       swept = now
       sources = sources.filter {

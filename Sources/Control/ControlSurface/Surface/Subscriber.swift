@@ -3,9 +3,10 @@ import BeatMath
 internal import LinkSystem
 import TactusOSC
 
-/// A controller or browser that is sent values.
+/// A controller or a browser that has subscribed to values.
 struct Subscriber {
-  /// Its receiving address: rarely the port that it sends from, with TouchOSC never.
+  /// The address that receives. It is rarely the port from which the controller sends, and never with
+  /// TouchOSC.
   var target: Peer
   var source: Peer
   var groups: Group
@@ -16,25 +17,26 @@ struct Subscriber {
   var dumped: Micros?
   var nextFlush: Micros
   var refusals = 0
-  /// When the route to it was lost. Nothing is sent until `nextTry`; at `tried` it was last sent everything.
+  /// When the route to the controller was lost; nil: it is there. Nothing is sent until `nextTry`; all values
+  /// were last sent at `tried`.
   var awaySince: Micros?
   var nextTry: Micros?
   var tried: Micros?
-  /// When we asked whether it is still there; for an applicant, when it began to wait for the answers of
-  /// others.
+  /// When we asked whether the controller is still there. For an applicant: when it began to wait for the
+  /// answers of others.
   var asked: Micros?
-  /// Whether it sent back what only a listener can know, so that its address is not forged.
+  /// Whether the controller has sent its proof text back, so that its address is not forged.
   var hears = false
-  /// Whether a notice has said that it is unproven and receives less.
+  /// Whether the user was warned that the controller is unproven and gets less.
   var isToldOf = false
-  /// Changed rows that have not been sent yet.
+  /// The changed rows that were not sent yet.
   var dirty: Set<Int> = []
-  /// Rows that this controller moves at present, and when we may send them again.
+  /// The rows that this controller changes at present, and when we may send each of them again.
   var held: [Int: Micros] = [:]
 
   var ends: Micros { heard + (lease ?? SurfaceLimits.silence) }
 
-  /// The next moment at which a changed row may be sent; nil: no row has changed.
+  /// The next time at which a changed row may be sent; nil: no row has changed.
   var deadline: Micros? {
     if let nextTry { return nextTry }
     return dirty.map { max(nextFlush, held[$0] ?? nextFlush) }.min()
@@ -54,15 +56,16 @@ struct Subscriber {
     return due
   }
 
-  /// This controller moves this row: send it nothing of the row until it rests, then once its value.
+  /// Call this when the controller changes this row: the row's value is sent to it only when the row has
+  /// rested.
   mutating func hold(_ row: Int, at now: Micros) {
     held[row] = now + SurfaceLimits.holdOff
     mark(row)
   }
 }
 
-/// Arguments of subscribe and unsubscribe: `[port or URL] [groups] [lease]`, each of any type that expresses
-/// it.
+/// The arguments of subscribe and unsubscribe: `[port or URL] [groups] [lease]`. Each may have any OSC type
+/// that can express it.
 struct SubscriptionWish {
   var port: UInt16?
   var groups: Group?
@@ -99,7 +102,7 @@ struct SubscriptionWish {
     guard rest.isEmpty else { throw .type("port, groups, lease; not \(rest[rest.startIndex].words)") }
   }
 
-  /// Reads `osc.udp://host:port/` or `host:port`. The host must be the sender's own, so that a sender cannot
+  /// Reads `osc.udp://host:port/` or `host:port`. The host must be the sender's own, so that no sender can
   /// subscribe another machine.
   private static func port(ofURL text: String, from source: Endpoint) throws(Refusal) -> UInt16 {
     var text = text[...]
@@ -108,7 +111,7 @@ struct SubscriptionWish {
     guard let (name, port) = Endpoint.split(text), port > 0 else {
       throw .type("a port, or osc.udp://host:port/")
     }
-    // A host name is not looked up: the sender's own address stands for it.
+    // A host's name is not looked up: the sender's own address is used instead.
     if let host = Address(name), host.scoped(0) != source.address.scoped(0),
       !(host.isLoopback && source.address.isLoopback)
     {

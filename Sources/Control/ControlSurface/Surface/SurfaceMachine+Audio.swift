@@ -2,10 +2,10 @@
 import TactusOSC
 
 extension SurfaceMachine {
-  /// Peers can offer a thousand channels.
+  /// Channels in one answer. Peers can offer a thousand channels, so they are listed in several answers.
   static let channelsPerPage = 64
 
-  /// Answers with one page of the channels: those that are sent and received, then those that are offered.
+  /// Answers with one page of the channels. Sent and received channels come first, then offered ones.
   mutating func listChannels(_ arguments: [Argument], to target: Peer) throws(Refusal) {
     let audio = reading.state.audio
     let offers = audio.waiting

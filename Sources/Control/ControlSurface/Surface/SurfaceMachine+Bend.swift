@@ -2,30 +2,32 @@
 import BeatMath
 import TactusChoices
 
-/// A bend by hand of the session's tempo or of our outputs, and what it has done so far.
+/// A bend by hand, of the session's tempo or of our outputs, and what it has changed so far.
 struct BendingHand {
-  /// A bend of the session's tempo: the tempo before it, and the bent one.
+  /// A bend of the session's tempo, with the tempo before it and the bent tempo.
   struct Moved {
     var before: Double
     var during: Double
-    /// The tempos that this bend ordered, the latest last; the session shows each of them later.
+    /// The tempos that this bend has ordered, the latest last. The session shows each of them some time
+    /// later.
     var ordered: [Tempo]
-    /// For a jog wheel: microseconds still to be made up, as of `since`; nil: a held bend.
+    /// For a turn of the jog wheel: the microseconds by which the beat has still to move, as of `since`. nil:
+    /// the bend is held.
     var turning: (left: Double, since: Micros)?
   }
 
   /// The bend of our own outputs.
   var outputs = BendSettings()
   var session: Moved?
-  /// When a held bend ends for want of messages, or when the wheel's turn is complete.
+  /// When the bend ends: a held bend because no message has come, or a turn because it is complete.
   var ends: Micros?
   var asker: Asker?
 }
 
-// Push and pull, a jog wheel, and a drummer whose taps are followed.
+// Bends by push and pull, by a jog wheel, and by a drummer's taps.
 extension SurfaceMachine {
-  /// Whether a bend moves the session's tempo rather than our outputs: no other peer is in the session, or
-  /// the user says that this host is the clock; and no host or sequencer leads it.
+  /// Whether a bend changes the session's tempo instead of moving our outputs. It does so if no other peer is
+  /// in the session or the user has made this host the clock, and if no host or sequencer leads.
   private var movesSession: Bool {
     switch reading.state.leading {
     case .host, .midi: false
@@ -48,7 +50,7 @@ extension SurfaceMachine {
     reading.own.bentPercent = percent
   }
 
-  /// Changes the session's tempo by `percent` of `before` for a while.
+  /// Changes the session's tempo for a while, by `percent` of `before`.
   private mutating func move(
     from before: Double, by percent: Double, turning: Double?, _ asker: Asker, at time: Micros
   ) {
@@ -59,12 +61,12 @@ extension SurfaceMachine {
       before: before, during: during, ordered: earlier + [Tempo(during).clamped],
       turning: turning.map { ($0, time) })
     hand.asker = asker
-    // Use the real ratio of the tempos: at the limits of the tempo it is smaller than `percent`.
+    // Use the real ratio of the two tempos: near the limits of the tempo, it is smaller than `percent`.
     if let turning { hand.ends = time + Micros(rounding: abs(turning / (during / before - 1))) }
     if isNews { order(.bentTempo(Tempo(during), below: Tempo(before)), asker, at: time) }
   }
 
-  /// Restores the tempo before the bend, unless another one was set meanwhile.
+  /// Ends the bend: restores the tempo from before it, unless another tempo was set meanwhile.
   private mutating func letGo(at time: Micros) {
     reading.own.bentPercent = 0
     hand.ends = nil
@@ -75,7 +77,7 @@ extension SurfaceMachine {
     }
     guard let moved = hand.session else { return }
     hand.session = nil
-    // The session may show none of the bend's tempos yet, or an earlier one.
+    // The session may not show any of the bend's tempos yet, or may still show an earlier one.
     let ours = (moved.ordered + [Tempo(moved.before).clamped]).map(\.microsPerBeat)
     if ours.contains(reading.state.tempo.clamped.microsPerBeat) { commit(moved.before, asker, at: time) }
   }
@@ -85,9 +87,9 @@ extension SurfaceMachine {
     order(.bend(hand.outputs), asker, at: time)
   }
 
-  /// The jog wheel was turned: forward by this many microseconds.
+  /// Handles a turn of the jog wheel, which moves the beat forward by this many microseconds.
   mutating func jog(_ micros: Double, _ asker: Asker, at time: Micros) {
-    // A held bend wins: it is the coarser of the two.
+    // A held bend wins over the wheel, because it moves the beat more.
     guard reading.own.bentPercent == 0 else { return }
     guard movesSession || hand.session != nil else {
       let farthest = Double(BendSettings.farthest.count)
@@ -105,7 +107,7 @@ extension SurfaceMachine {
     move(from: before, by: BendSettings.most * (left < 0 ? -1 : 1), turning: left, asker, at: time)
   }
 
-  /// Microseconds of the wheel's turn that are still to be made up.
+  /// The microseconds by which the beat has still to move for the wheel's turn.
   private func leftToTurn(at time: Micros) -> Double {
     guard let moved = hand.session, let turning = moved.turning else { return 0 }
     return turning.left - Double((time - turning.since).count) * (moved.during / moved.before - 1)
@@ -116,7 +118,7 @@ extension SurfaceMachine {
     bendOutputs(asker, at: time)
   }
 
-  /// Ends the bend if the wheel's turn is complete or the hand has been silent for too long.
+  /// Ends the bend if the wheel's turn is complete, or if no message has come for too long.
   mutating func endBend() {
     if let end = hand.ends, now >= end {
       letGo(at: end)
@@ -124,12 +126,12 @@ extension SurfaceMachine {
     }
   }
 
-  /// Handles a tap of the drummer that is followed.
+  /// Handles a tap of the drummer whose beat tactus follows.
   mutating func follow(tapAt moment: Micros, _ asker: Asker) {
     guard let beat = drummer.tap(at: moment) else { return }
     let tempo = Tempo((60e6 / beat.length * 100).rounded() / 100).clamped.beatsPerMinute
     if let moved = hand.session {
-      // The bend goes on from the drummer's tempo, to which the session returns after it.
+      // Continue the bend from the drummer's tempo; the session returns to that tempo after the bend.
       if moved.turning != nil {
         turn(leftToTurn(at: now), from: tempo, asker, at: now)
       } else {
@@ -139,7 +141,7 @@ extension SurfaceMachine {
       expect(tempo)
       if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: now) }
     }
-    // Microseconds by which our outputs are behind the drummer's beat; negative: ahead.
+    // By how many microseconds our outputs are later than the drummer's beat; negative: earlier.
     let ahead = reading.state.aheadMilliseconds * 1000 / beat.length
     let ours = reading.state.sessionBeats(at: Micros(rounding: beat.time)).value + ahead
     let behind = (ours.rounded() - ours) * beat.length

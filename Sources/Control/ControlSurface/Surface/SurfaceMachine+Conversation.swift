@@ -61,7 +61,7 @@ extension SurfaceMachine {
     let asked = Subscriber(
       target: target, source: peer, groups: groups, dialect: dialect, lease: lease, heard: now,
       nextFlush: now)
-    // A controller has one dialect: the same target with another dialect is the same controller.
+    // A controller has one dialect. The same target with another dialect is still the same controller.
     if let index = subscribers.firstIndex(where: { $0.target == target }) {
       let changed = subscribers[index].groups != groups || subscribers[index].dialect != dialect
       subscribers[index].groups = groups
@@ -71,7 +71,8 @@ extension SurfaceMachine {
       subscribers[index].target.arrival = peer.arrival
       subscribers[index].heard = now
       confirm(index)
-      // This replaces what Wi-Fi lost. Not for unproven targets: their addresses may be forged.
+      // Sending all again replaces what Wi-Fi has lost. Unproven targets do not get it, because their
+      // addresses may be forged.
       let isDue = hears(target) && now >= (subscribers[index].dumped ?? .zero) + SurfaceLimits.dumpInterval
       if changed || isDue { dump(to: index) }
       return
@@ -116,7 +117,7 @@ extension SurfaceMachine {
     leave(index, why: "unsubscribed")
   }
 
-  /// The peer that the subscription sends to: for a browser its own connection.
+  /// The peer to which the subscription sends: for a browser, the browser's own connection.
   private func target(of wish: SubscriptionWish, from peer: Peer) throws(Refusal) -> Peer {
     guard peer.isBrowser else {
       var target = peer
@@ -142,7 +143,8 @@ extension SurfaceMachine {
     countSubscribers()
   }
 
-  /// Number of subscribers that subscribed themselves; named controllers did not, and may be switched off.
+  /// The number of subscribers that subscribed themselves. Controllers that the user named did not, and may
+  /// be off.
   var guests: Int { subscribers.count { !settings.targets.contains($0.target) } }
 
   private mutating func countSubscribers() {
@@ -150,7 +152,7 @@ extension SurfaceMachine {
     tellChanges()
   }
 
-  /// Any packet from a host keeps its subscriptions alive.
+  /// Keeps the subscriptions of this peer's host alive: any packet from the host does.
   mutating func heard(from peer: Peer) {
     for index in subscribers.indices where subscribers[index].target.isKin(of: peer) {
       subscribers[index].heard = now
@@ -161,8 +163,8 @@ extension SurfaceMachine {
 
   mutating func expireSubscribers() {
     for index in subscribers.indices.reversed() where now >= subscribers[index].ends {
-      // A proven display may send nothing all evening. Ask it to prove again that it listens instead of
-      // ending its subscription.
+      // A proven display may send nothing for a whole evening. Ask it to prove again that it listens, and do
+      // not end its subscription.
       if subscribers[index].lease == nil, hears(subscribers[index].target) {
         subscribers[index].heard = now
         subscribers[index].hears = false
@@ -173,7 +175,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// Sets the number of packets dropped unread since the start, because too many arrived.
+  /// Sets the total number of packets that were dropped unread because too many arrived.
   mutating func leftOut(_ total: Int) {
     guard total != counters.leftOut else { return }
     reading.own.errors += total - counters.leftOut
@@ -181,15 +183,15 @@ extension SurfaceMachine {
     comparisonDue = comparisonDue ?? now + SurfaceLimits.flushInterval
   }
 
-  /// Sends one clear error, to the sender alone; at most five a second.
+  /// Sends one clear error, to the sender alone, and at most five errors a second.
   mutating func refuse(_ refusal: Refusal, _ address: String, to peer: Peer, at target: Peer? = nil) {
     counters.refused += 1
     _ = allowance.trySpend(Cost.refusal)
     reading.own.errors += 1
     comparisonDue = comparisonDue ?? now + SurfaceLimits.flushInterval
     guard rates.mayBeToldOff(peer.endpoint, at: now) else { return }
-    // The suggestion costs more than all the rest, so it is computed only if the error is sent. All strangers
-    // share one budget for suggestions.
+    // The suggestion costs more than all the rest, so compute it only if the error is sent. All strangers
+    // share one limit for suggestions.
     let advised = trust(in: peer) == .stranger ? .v4(0) : peer.host
     let refusal =
       refusal == .unknown && rates.mayBeAdvised(advised, at: now) && allowance.trySpend(Cost.suggestion)
@@ -208,7 +210,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// Ends the surface: clears every controller and sends bye.
+  /// Ends the surface: clears the display of every controller and sends bye.
   mutating func close(clocks: Clocks) {
     self.clocks = clocks
     for index in subscribers.indices {
@@ -218,7 +220,8 @@ extension SurfaceMachine {
     subscribers = []
   }
 
-  /// The peer to answer: the target of the sender's subscription, or else the sender itself.
+  /// The peer to which answers go: the target of the sender's subscription if there is one, otherwise the
+  /// sender itself.
   func answerTarget(for peer: Peer) -> Peer {
     if peer.isBrowser { return peer }
     if let own = subscribers.first(where: { $0.source == peer }) { return own.target }

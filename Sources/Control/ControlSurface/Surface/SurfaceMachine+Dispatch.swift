@@ -4,7 +4,7 @@ import TactusOSC
 
 // Finds the row of a message, checks the arguments, and carries the message out.
 extension SurfaceMachine {
-  /// `time` is when the sender meant it to happen.
+  /// Obeys a message. `time`: when the sender wanted it to take effect.
   mutating func obey(_ message: Message, from peer: Peer, at time: Micros) {
     do throws(Refusal) {
       try dispatch(message, from: peer, at: time)
@@ -35,7 +35,7 @@ extension SurfaceMachine {
     throw .unknown
   }
 
-  /// Returns a hint at the address that the sender may have meant.
+  /// A hint at the address that the sender may have meant; empty: there is none.
   func suggestion(for address: String) -> String {
     var path = Table.path(of: address) ?? String(address.drop { $0 == "/" })
     if let slash = path.firstIndex(of: "/"), Table.path(of: address) == nil, table.nearest(to: path) == nil {
@@ -44,8 +44,8 @@ extension SurfaceMachine {
     return table.nearest(to: path).map { "; do you mean \(Table.address($0))?" } ?? ""
   }
 
-  /// A pattern without arguments asks for values; with arguments it sets every value that it matches. It
-  /// fires no trigger: a user who sends `/tactus/*` does not mean to end the program.
+  /// A pattern without arguments asks for values; with arguments it sets every value that it matches. A
+  /// pattern fires no trigger: a user who sends `/tactus/*` does not mean to end the program.
   private mutating func dispatchPattern(
     _ address: String, _ arguments: [Argument], from peer: Peer, at time: Micros
   ) throws(Refusal) {
@@ -77,7 +77,7 @@ extension SurfaceMachine {
     if !found { throw Refusal(.unknownAddress, "no value matches") }
   }
 
-  /// Rows that match, within the rest of the allowance; charges the cost of the search.
+  /// The rows that match, if the search fits into the allowance. Charges the cost of the search.
   mutating func rows(matching text: String) throws(Refusal) -> [Int] {
     try allowance.spend(Cost.pattern)
     var pattern = AddressPattern(text)
@@ -111,7 +111,7 @@ extension SurfaceMachine {
     if row.kind == .verb, let verb = Verb(rawValue: row.path) {
       return try obey(verb, arguments, from: peer, dialect: dialect)
     }
-    // Two instances of tactus must never answer each other's answers.
+    // Refuse this: two tactus must never answer each other's answers.
     guard row.kind != .answer else { return }
     let intent: Intent
     do throws(Refusal) {
@@ -133,7 +133,8 @@ extension SurfaceMachine {
     try carryOut(intent, Asker(peer: peer, row: index), at: time)
   }
 
-  /// Limits added and removed outputs: each changes JACK's graph, which all its clients see.
+  /// Limits how often outputs are added and removed: each time JACK's graph changes, which all its clients
+  /// notice.
   private mutating func mayReshape(_ peer: Peer) throws(Refusal) {
     guard !isPaired(peer) else { return }
     guard reshaping.trySpend(at: now) else {
@@ -141,7 +142,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// A momentary button goes dark when it is released, whatever the value is: send the value again.
+  /// A momentary button goes dark when it is released, whatever the value is. So send the value again.
   private mutating func settleButton(_ row: Int, from peer: Peer) {
     guard table.rows[row].isReadable, let index = subscribers.firstIndex(where: { $0.source == peer }) else {
       return
@@ -163,10 +164,10 @@ extension SurfaceMachine {
       }
       order(command, asker, at: time)
     case .tempo(let tempo, .now):
-      // A value that we sent may come back. Sent as float32, it differs in the last digits.
+      // A value that we sent may come back; as a float32 it differs in the last digits.
       let isNews = Float(tempo) != Float(reading.tempo)
-      // If this tempo is asked for again, expect it again: a key held at the end of the range must not go on
-      // from the session's older tempo.
+      // If this tempo is requested again, expect it again: while a key is held at the end of the range, the
+      // next press must not start from the session's older tempo.
       if isNews || reading.own.expectedTempo != nil { expect(tempo) }
       guard isNews else { return }
       if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: time) }
@@ -215,14 +216,14 @@ extension SurfaceMachine {
     }
   }
 
-  /// Time of a tap. The sender's time counts if it is at most one second ago and not in the future, as in a
-  /// late bundle.
+  /// The time of a tap. The sender's time counts if it is at most one second ago and not in the future, as in
+  /// a late bundle. Otherwise `time` does.
   private func momentOfTap(_ made: Micros?, or time: Micros) -> Micros {
     guard let made, made <= now, made > now - SurfaceLimits.lateTap else { return time }
     return made
   }
 
-  /// Warns the sender that its change ends with the program: the sound gives no hint of that.
+  /// Warns the sender that its change is forgotten when tactus ends: nothing else shows that.
   private mutating func remindOfPairing(_ asker: Asker) {
     let row = table.rows[asker.row]
     let host = asker.peer.endpoint.address
@@ -238,7 +239,8 @@ extension SurfaceMachine {
     note(.notRemembered(row.path, from: host))
   }
 
-  /// Learned bindings are remembered, so only paired controllers may change them.
+  /// Throws unless the peer is paired: learned bindings are remembered, so only paired controllers may change
+  /// them.
   private func mayKeep(_ peer: Peer) throws(Refusal) {
     guard !isPaired(peer) else { return }
     throw .refused("name this controller with --osc-allow=\(peer.endpoint.address)")

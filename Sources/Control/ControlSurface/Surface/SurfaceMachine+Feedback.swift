@@ -2,9 +2,9 @@
 import BeatMath
 import TactusOSC
 
-// Sends values to those peers that asked or subscribed.
+// Sends values to the peers that asked for them or subscribed to them.
 extension SurfaceMachine {
-  /// Compares every row with the value that was sent last.
+  /// Compares every row with the value that was sent last, and marks the rows that differ.
   mutating func tellChanges() {
     for (index, row) in table.rows.enumerated() {
       guard let read = row.read else { continue }
@@ -16,7 +16,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// Rebuilds the rows of outputs after some came or went. These rows come after all others.
+  /// Rebuilds the rows of outputs after outputs were added or removed. These rows come after all others.
   mutating func reshape() {
     table = settings.table.with(reading.state.outputs)
     reading.own.outputChanges = (reading.own.outputChanges + 1) & Int(Int32.max)
@@ -30,7 +30,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// The row's message, encoded once for all subscribers.
+  /// The row's message, which is encoded once for all subscribers.
   mutating func packet(_ row: Int) -> [UInt8] {
     if let known = encoded[row] { return known }
     let bytes = LibloCodec.encode(
@@ -39,7 +39,7 @@ extension SurfaceMachine {
     return bytes
   }
 
-  /// The rows among these that this peer may read.
+  /// Those of the rows that this peer may read.
   func readable(_ rows: some Sequence<Int>, by target: Peer) -> [Int] {
     let isPaired = isPaired(target)
     return rows.filter { table.rows[$0].isReadable && (isPaired || !table.rows[$0].isForPaired) }
@@ -57,7 +57,7 @@ extension SurfaceMachine {
     LibloCodec.encode(Message(Table.address("update"), .float32(value)))
   }
 
-  /// Sends everything that this subscriber asked for, except the rows that it is moving.
+  /// Sends everything that this subscriber wants, except the rows that it changes at present.
   mutating func dump(to index: Int) {
     let subscriber = subscribers[index]
     var packets: [[UInt8]] = []
@@ -74,13 +74,13 @@ extension SurfaceMachine {
       .flatMap { feedPackets($0, in: subscriber.dialect) }
     guard !packets.isEmpty else { return }
     if subscriber.dialect == .own { packets = [updateFrame(1)] + packets + [updateFrame(0)] }
-    // If nothing could be sent, the rows stay marked.
+    // If nothing could be sent, the rows stay marked as changed.
     guard tell(Bundle.pack(packets), to: index) else { return }
     subscribers[index].dumped = now
     subscribers[index].dirty.subtract(told)
   }
 
-  /// Sends all of these datagrams, or none if there is no room for all.
+  /// Sends all of these datagrams, or none if there is not room for all.
   private mutating func tell(_ datagrams: [[UInt8]], to index: Int) -> Bool {
     let target = subscribers[index].target
     guard mayBeTold(target, bytes: datagrams.reduce(0) { $0 + $1.count }) else {
@@ -100,7 +100,7 @@ extension SurfaceMachine {
       let packets = rows.flatMap { self.packets($0, in: dialect) }
       guard !packets.isEmpty else { continue }
       var datagrams = Bundle.pack(packets)
-      // Several bundles are framed, so that a program knows when it has all of them.
+      // Several bundles are framed by two update messages, so that a program knows when it has all of them.
       if datagrams.count > 1, dialect == .own {
         datagrams = Bundle.pack([updateFrame(1)] + packets + [updateFrame(0)])
       }
@@ -108,7 +108,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// The row's messages in a dialect: none, or several.
+  /// The messages of a row in a dialect, which may be none or several.
   private mutating func packets(_ row: Int, in dialect: Dialect) -> [[UInt8]] {
     switch dialect {
     case .own: [packet(row)]
@@ -129,7 +129,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// Leaves a controller as Ardour does: lights out, labels blank.
+  /// Clears a controller's display as Ardour does when it leaves: lights off, labels blank.
   mutating func clear(_ index: Int) {
     let subscriber = subscribers[index]
     guard subscriber.dialect == .own else { return }
@@ -154,7 +154,7 @@ extension SurfaceMachine {
     for datagram in Bundle.pack(packets) { sendPacket(datagram, to: subscriber.target) }
   }
 
-  /// All groups that have at least one subscriber.
+  /// All groups that any subscriber or any line of `--osc-tell` needs.
   var audience: Group { subscribers.reduce(into: outward.group) { $0.formUnion($1.groups) } }
 
   mutating func sendFeeds() {

@@ -3,17 +3,18 @@ import BeatMath
 import MIDIControl
 import TactusChoices
 
-/// The next change that waits for a beat, as the program knows it.
+/// The next change that waits for a beat, as the program was last told.
 struct Foresight {
   fileprivate(set) var change: QueuedChange?
-  /// `ScheduledMessages.changes` when `change` was found.
+  /// The value of `ScheduledMessages.changes` when `change` was computed.
   fileprivate var agenda: UInt64 = 0
-  /// The state has changed since then, so that the same task may lead to another change.
+  /// Whether the state has changed since `change` was computed, so that the same tasks may now lead to
+  /// another change.
   var isOld = false
 }
 
-// Announces a tempo or a song that waits for its beat: outputs that are sent early need the next tempo and
-// meter ahead.
+// Announces the tempo or song that waits for its beat next: outputs that are sent early need the next tempo
+// and meter in advance.
 extension SurfaceMachine {
   mutating func foresee() {
     guard foresight.isOld || foresight.agenda != agenda.changes else { return }
@@ -37,7 +38,7 @@ extension SurfaceMachine {
       case .song(let title):
         play(title, &ahead)
         tempo = ahead.own.expectedTempo ?? tempo
-        // A song drops the tempos that wait behind it.
+        // A song drops the tempos that wait for the same beat after it.
         break loop
       }
     }
@@ -52,7 +53,7 @@ extension SurfaceMachine {
     return change.tempo == nil && change.meter == nil ? nil : change
   }
 
-  /// Applies the song's tempo and choices, as far as the song changes them at once.
+  /// Applies to `ahead` the song's tempo and choices, as far as the song changes them at once.
   private func play(_ title: String, _ ahead: inout Reading) {
     guard let song = reading.state.songs.first(where: { $0.title == title }) else { return }
     for target in song.targets {

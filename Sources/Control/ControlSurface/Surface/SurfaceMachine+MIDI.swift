@@ -3,7 +3,7 @@ import BeatMath
 import MIDIControl
 import TactusOSC
 
-// Pedals, knobs and the terminal's keys: controllers without OSC, which move the same rows.
+// Pedals, knobs and the terminal's keys: controllers without OSC, which change the same rows.
 extension SurfaceMachine {
   /// Handles a key of the terminal view and returns its cost.
   @discardableResult
@@ -19,8 +19,8 @@ extension SurfaceMachine {
     return cost
   }
 
-  /// Handles a MIDI message and returns its cost. `time` is when the message arrived at the port, not when it
-  /// was fetched: taps count from then.
+  /// Handles a MIDI message and returns its cost. `time`: when the message arrived at the port, and not when
+  /// it was fetched; taps count from then.
   @discardableResult
   mutating func receive(_ message: MIDIMessage, at time: Micros, clocks: Clocks) -> Int {
     self.clocks = clocks
@@ -44,7 +44,8 @@ extension SurfaceMachine {
         Refusal(.notNow, "no more than \(MIDIMap.limit) can be learned"), Table.address("midi/learn"),
         to: .midi)
     case .moves(let targets, let isStandard):
-      // A device that sends our own Start back cannot start the song a second time.
+      // While the song plays, ignore a Start: a device that sends our own Start back must not start the song
+      // again.
       if isStandard, reading.state.isMoving, message.event.isStart { break }
       for target in targets { move(target, message, isPress: isPress, at: time) }
     case .turns(let targets, let steps):
@@ -118,7 +119,7 @@ extension SurfaceMachine {
 }
 
 extension Target {
-  /// The argument for this many steps of a wheel: the target's one number, times the steps.
+  /// The argument for this many steps of a wheel: the target's single number, multiplied by the steps.
   fileprivate func amount(of steps: Int) -> Double? {
     guard arguments.count == 1, let step = Double(arguments[0]), step.isFinite else { return nil }
     return step * Double(steps)
@@ -126,20 +127,20 @@ extension Target {
 }
 
 extension Peer {
-  /// Sender of everything that comes through the control port. Nothing can be sent there: its answers go to
-  /// the terminal.
+  /// Stands for the sender of everything that comes through the control port. Nothing can be sent back there,
+  /// so answers go to the terminal.
   static let midi = Peer(Endpoint(Address.v6(high: 0, low: 0, scope: 0), port: 0), socket: -1)
-  /// Sender of the terminal view's keys, which are on this machine.
+  /// Stands for the sender of the terminal view's keys, which are on this machine.
   static let keys = Peer(Endpoint(.loopback, port: 0), socket: -1)
 }
 
-/// Last level of each knob. A level that passes the middle is a press; one that stays above it is none.
-/// MIDI's events bound the number of entries.
+/// The last level of each knob. A level that rises past the middle is a press; a level that stays above the
+/// middle is not. MIDI has a limited number of events, which limits the entries.
 struct KnobLevels {
   private var levels: [MIDIEventName: Double] = [:]
 
-  /// Whether the message is a press. A switch that repeats its high value was pressed again; a pedal on its
-  /// way never repeats a value.
+  /// Whether the message is a press. A switch that sends its high value again was pressed again, whereas a
+  /// moving pedal never repeats a value.
   mutating func isPress(_ message: MIDIMessage) -> Bool {
     switch message.event.kind {
     case .note, .jog, .program, .start, .resume, .stop, .machine: return message.isPressed
@@ -161,7 +162,7 @@ extension MIDIEventName {
 }
 
 extension Node {
-  /// Arguments that the event gives to this row; nil: none.
+  /// The arguments that the event gives to this row; nil: the event does not change the row.
   fileprivate func arguments(
     for message: MIDIMessage, _ target: Target, isPress: Bool, faderRange: ClosedRange<Double>
   ) -> [Argument]? {
@@ -173,7 +174,7 @@ extension Node {
     guard case .level(let level) = message.amount, kind == .value || target.range != nil else { return nil }
     switch parameters[0] {
     case .number(let range, _):
-      // No knob can hit a tempo between 20 and 999, so it has the fader's range.
+      // A knob is too coarse for a tempo between 20 and 999, so it gets the fader's range.
       let own = path == "tempo" ? faderRange : range
       return [.float64(target.value(at: level, in: target.range ?? own))]
     case .fader: return [.float64(target.value(at: level, in: target.range ?? 0...1))]

@@ -2,20 +2,20 @@
 import BeatMath
 import TactusOSC
 
-/// Messages to programs that did not subscribe: the lines of `--osc-tell`, within a rate.
+/// The messages to programs that did not subscribe: the lines of `--osc-tell`, within a limit a second.
 struct Outward {
-  /// Limit for all lines together.
+  /// The limit for the messages of all lines together.
   static let perSecond = 400.0
   static let atOnce = 128.0
 
   let lines: [OutwardLine]
   private var bucket: TokenBucket
-  /// When to send the next tempo. A moving fader or a MIDI clock changes it many times a second; like
-  /// `TempoGate`, we let some through, and always the last.
+  /// When to send the next tempo; nil: it has not changed. A moving fader or a MIDI clock changes the tempo
+  /// many times a second: as in `TempoGate`, some of these are sent, and always the last.
   fileprivate(set) var tempoDue: Micros?
   private var told: Micros?
-  /// Messages of songs, which wait until the songs' settings hold. The number of commands in a song bounds
-  /// them.
+  /// Messages of songs that wait until the songs' settings hold. A song has a limited number of commands,
+  /// which limits these messages.
   fileprivate var waiting: [OutwardMessage] = []
 
   init(_ lines: [OutwardLine], at now: Micros) {
@@ -26,7 +26,7 @@ struct Outward {
 
   func has(_ moment: OutwardMoment) -> Bool { lines.contains { $0.moment == moment } }
 
-  /// Feeds that these lines need, so that their clock runs.
+  /// The feeds that these lines need, so that their times are computed.
   var group: Group { has(.beat) || has(.bar) ? .beat : [] }
 
   mutating func tempoChanged(at now: Micros) {
@@ -59,7 +59,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// Sends at once; a message of a song waits until the settings before it hold.
+  /// Sends the message at once; a message of a song waits until the settings before it hold.
   mutating func sayWhenAsked(_ message: OutwardMessage) throws(Refusal) {
     guard songBeingSaid != nil else { return try say(message, tempo: reading.tempo) }
     outward.waiting.append(message)
@@ -79,7 +79,7 @@ extension SurfaceMachine {
   }
 
   private mutating func say(_ message: OutwardMessage, tempo: Double) throws(Refusal) {
-    // We would take our own message for a command, and might send it again.
+    // We would receive our own message as a command, and might send it again.
     let isOurs =
       settings.listen.contains { $0.port == message.target.port }
       && neighbourhood.isOwn(message.target.address)

@@ -2,17 +2,17 @@
 import BeatMath
 import TactusOSC
 
-// Controllers that cannot be reached for a while, and the order in which controllers make room for others.
+// Handles controllers that cannot be reached for a while, and decides which controllers make room for others.
 extension SurfaceMachine {
   // MARK: out of reach
 
-  /// The kernel reports that a packet of ours did not arrive: no program listens at that machine, or there is
-  /// no route.
+  /// The kernel reports that a packet of ours did not arrive. `isThere`: the machine is there, but no program
+  /// listens at the port; otherwise there is no route.
   mutating func unreachable(_ target: Endpoint, isThere: Bool, clocks: Clocks) {
     self.clocks = clocks
     guard let index = subscribers.firstIndex(where: { $0.target.endpoint == target && !$0.target.isBrowser })
     else { return }
-    // A late report about an earlier try.
+    // This is a late report about an earlier try.
     guard isThere || subscribers[index].nextTry == nil else { return }
     subscribers[index].refusals += 1
     let isStillAway = !isThere && subscribers[index].awaySince != nil
@@ -30,7 +30,7 @@ extension SurfaceMachine {
     drop(index, why: isThere ? "nobody listens" : "it can't be reached")
   }
 
-  /// Keeps a proven controller whose route is gone and tries it again and again: after a pulled cable or a
+  /// Keeps a proven controller whose route is gone, and tries it again and again: after a pulled cable or a
   /// restarted switch, a display does not subscribe again by itself.
   private mutating func awaitReturn(_ index: Int) {
     let since = subscribers[index].awaySince ?? now
@@ -41,7 +41,7 @@ extension SurfaceMachine {
     subscribers[index].nextTry = now + SurfaceLimits.absenceInterval
   }
 
-  /// The controller can be reached again.
+  /// Call this when the controller can be reached again.
   mutating func comeBack(_ index: Int) {
     subscribers[index].refusals = 0
     subscribers[index].awaySince = nil
@@ -50,7 +50,8 @@ extension SurfaceMachine {
     dump(to: index)
   }
 
-  /// Sends each absent controller everything. A controller is back if no refusal comes until the next look.
+  /// Sends each absent controller all values. A controller is back if no failure is reported until the next
+  /// try.
   mutating func tryAbsent() {
     for index in subscribers.indices {
       guard let since = subscribers[index].awaySince else { continue }
@@ -81,9 +82,10 @@ extension SurfaceMachine {
     newcomer.target.isBrowser ? makeRoom(forBrowser: newcomer.target) : makeRoom(forController: newcomer)
   }
 
-  /// Gives up the browser that was silent longest, if that is long enough; otherwise a browser of the host
-  /// with the most, if that host still has more than the newcomer's will have. Browsers that only watch go
-  /// before paired ones, and never displace those.
+  /// Makes room for a browser. The browser that was silent for longest goes, if that is long enough.
+  /// Otherwise a browser of the host with the most browsers goes, if that host still has more than the
+  /// newcomer's host will have. Browsers that may only watch go before paired ones, and never displace paired
+  /// ones.
   private mutating func makeRoom(forBrowser newcomer: Peer) -> Bool {
     let browsers = subscribers.indices.filter { subscribers[$0].target.isBrowser }
     let watchers = browsers.filter { !subscribers[$0].target.isPairedBrowser }
@@ -95,10 +97,10 @@ extension SurfaceMachine {
     return giveUpSilent(guests, for: newcomer) || giveUpOfMost(guests, of: guests, for: newcomer)
   }
 
-  /// No controller makes room for one of a lower rank. Unproven controllers go first: for an equal newcomer
-  /// by the same rules as browsers, for a newcomer of higher rank at once, if its host holds less. Other
-  /// controllers are asked before they go, and those that answer stay. An unproven newcomer is asked, too,
-  /// and subscribed when it has answered.
+  /// Makes room for a controller. No controller goes for one of a lower rank. Unproven controllers go first:
+  /// for an equal newcomer by the same rules as browsers, for a newcomer of higher rank at once, if the
+  /// newcomer's host has no other place. Other controllers are asked first, and those that answer stay. An
+  /// unproven newcomer is asked, too, and is subscribed when it has answered.
   private mutating func makeRoom(forController newcomer: Subscriber) -> Bool {
     let rank = rank(of: newcomer)
     let guests = subscribers.indices.filter {
@@ -144,7 +146,7 @@ extension SurfaceMachine {
     return true
   }
 
-  /// - Parameter guests: subscriptions that are counted for each host.
+  /// - Parameter guests: the subscriptions that are counted for each host.
   private mutating func giveUpOfMost(_ candidates: [Int], of guests: [Int], for newcomer: Peer) -> Bool {
     let hosts = Dictionary(grouping: guests) { subscribers[$0].target.endpoint.address }
     guard let most = hosts.values.max(by: { $0.count < $1.count }),
@@ -155,8 +157,8 @@ extension SurfaceMachine {
     return true
   }
 
-  /// Gives up a controller that was asked a while ago and has not answered. If there is none, asks all silent
-  /// ones, and the newcomer waits.
+  /// Gives up a controller that was asked some time ago and has not answered. If there is none, asks all
+  /// silent controllers, and the newcomer waits.
   private mutating func giveUpUnanswering(_ candidates: [Int], for newcomer: Subscriber) -> Bool {
     let idle = candidates.filter { now - subscribers[$0].heard > SurfaceLimits.idle }
     guard !idle.isEmpty else { return false }
@@ -177,8 +179,8 @@ extension SurfaceMachine {
     return false
   }
 
-  /// Ends a subscription to make room. A browser stays connected, so it is sent the reason; it keeps its
-  /// values, which it shows as old.
+  /// Ends a subscription to make room. A browser stays connected and gets the reason; it keeps its values and
+  /// shows them as old.
   private mutating func giveUp(_ index: Int, why: String) {
     let target = subscribers[index].target
     guard target.isBrowser else { return leave(index, why: why) }
@@ -190,7 +192,7 @@ extension SurfaceMachine {
 
   // MARK: those who wait for a place
 
-  /// Sends a controller the text that only a listener can know.
+  /// Sends a controller its proof text, which only a program at its address can know.
   private mutating func apply(_ newcomer: Subscriber) {
     guard newcomer.dialect == .own else { return }
     remember(newcomer)
@@ -203,7 +205,7 @@ extension SurfaceMachine {
     applicants.append(newcomer)
   }
 
-  /// Returns whether this was an applicant's proof.
+  /// Returns whether this was the proof text of a controller that waits for a place.
   mutating func receiveProof(ofApplicant text: String, from peer: Peer) -> Bool {
     guard
       let index = applicants.firstIndex(where: {
@@ -218,7 +220,7 @@ extension SurfaceMachine {
     return true
   }
 
-  /// Decides about the newcomers that waited for others to answer.
+  /// Decides about the newcomers that had to wait for the answers of others.
   mutating func decideOnApplicants() {
     let due = applicants.filter { $0.asked.map { now - $0 >= SurfaceLimits.answerTime } ?? false }
     guard !due.isEmpty else { return }

@@ -4,14 +4,14 @@ import MIDIControl
 import TactusChoices
 import TactusOSC
 
-// Songs of the set list. A song's commands have the rights of this machine's keys, for its user wrote them
-// here.
+// Takes songs of the set list. A song's commands have the same rights as this machine's keys, because this
+// machine's user wrote them.
 extension SurfaceMachine {
-  /// Takes a song at once, or on a beat or a bar. A later request replaces an earlier one.
+  /// Takes a song at once, on a beat or on a bar. A later request replaces an earlier one.
   mutating func request(_ title: String, on launch: LaunchMoment, _ asker: Asker, at time: Micros)
     throws(Refusal)
   {
-    // If a song's commands could take another song, they might never end.
+    // If a song's commands could take another song, this might never end.
     guard songBeingSaid == nil else { throw .refused("a song can't change the set") }
     guard let song = song(title) else { throw Refusal(.notNow, "the set has no such song") }
     let cost = SetSong.cost(of: song.targets)
@@ -19,7 +19,7 @@ extension SurfaceMachine {
     agenda.dropSongs()
     stopWaiting(at: time)
     guard launch != .now else { return play(song, song.targets, at: time) }
-    // These outputs wait for the bar by themselves, so they are started ahead.
+    // These clocks wait for the bar by themselves, so start them ahead.
     reading.own.outputsArmed = song.arming.map(\.output).filter {
       reading.output($0)?.settings.clock?.plays == false
     }
@@ -31,7 +31,7 @@ extension SurfaceMachine {
     reading.own.songWaiting = title
   }
 
-  /// Cancels the song that waits, and stops the outputs that were started ahead for it.
+  /// Cancels the waiting song, and stops the clocks that were started ahead for it.
   mutating func stopWaiting(at time: Micros) {
     let armed = reading.own.outputsArmed
     let title = reading.own.songWaiting
@@ -41,7 +41,7 @@ extension SurfaceMachine {
     say(armed.map { Target(path: "out/\($0)/play", arguments: ["0"]) }, of: title, at: time)
   }
 
-  /// Plays the song whose beat has come.
+  /// Carries out the commands of the song whose beat has come.
   mutating func play(_ title: String, at time: Micros) {
     reading.own.songWaiting = ""
     reading.own.outputsArmed = []
@@ -51,7 +51,7 @@ extension SurfaceMachine {
   }
 
   private mutating func play(_ song: SetSong, _ targets: [Target], at time: Micros) {
-    // Drop the tempos that a fader or another song still had under way.
+    // Drop the tempos that wait because of a fader or another song.
     gate.drop()
     agenda.dropTempos()
     reading.own.song = song.title
@@ -63,7 +63,7 @@ extension SurfaceMachine {
   private mutating func say(_ targets: [Target], of title: String, at time: Micros) {
     songBeingSaid = title
     defer { songBeingSaid = nil }
-    // The asker has paid for the whole song already.
+    // The sender was already charged for the whole song, so restore the allowance.
     let rest = allowance
     defer { allowance = rest }
     allowance = Allowance(SetSong.cost(of: targets))

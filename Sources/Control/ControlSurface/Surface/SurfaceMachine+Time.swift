@@ -2,9 +2,9 @@
 import BeatMath
 import TactusOSC
 
-// The passage of time.
+// What happens as time passes.
 extension SurfaceMachine {
-  /// Call this at `deadline`.
+  /// Does everything that is due. Call this at `deadline`.
   mutating func tick(clocks: Clocks) {
     self.clocks = clocks
     sayWaiting()
@@ -25,7 +25,7 @@ extension SurfaceMachine {
     }
   }
 
-  /// Does everything that is due by now.
+  /// Does everything that is due by `now`.
   mutating func advance() {
     var cost = 0
     while cost < Cost.datagram / 2, let entry = agenda.next(at: now) {
@@ -56,7 +56,7 @@ extension SurfaceMachine {
     flush()
   }
 
-  /// When to call `tick` next. At least once a second, to read the wall clock again.
+  /// When to call `tick` next: at least once a second, so that the wall clock is read again.
   var deadline: Micros {
     var next = now + SurfaceLimits.heartbeatInterval
     func consider(_ time: Micros?) {

@@ -4,21 +4,22 @@ import MIDIControl
 import TactusChoices
 import TactusOSC
 
-/// The control surface without sockets, clocks or threads: datagrams and state in, datagrams and commands
-/// out.
+/// The control surface without sockets, clocks or threads: datagrams and state go in, datagrams and commands
+/// come out.
 ///
-/// It owns no liblo server and reads no time: each event comes with both clocks. After every mutation call
-/// `nextOutput` until it returns nil, answer each order with `settle`, and come back at `deadline`.
+/// The machine has no liblo server and reads no clock: each event comes with the time of both clocks. After
+/// every mutating call, call `nextOutput` until it returns nil, answer each order with `settle`, and call
+/// `tick` at `deadline`.
 struct SurfaceMachine {
   enum Output {
     case send([UInt8], to: Peer)
-    /// To a program that did not subscribe.
+    /// A message to a program that did not subscribe.
     case outward([UInt8], to: Endpoint)
     case order(Order)
     case notice(Notice)
     /// The learned bindings have changed.
     case learned([MIDIBinding])
-    /// The next change that waits for a beat; nil: none waits.
+    /// The next change that waits for a beat has changed; nil: none waits.
     case queued(QueuedChange?)
   }
 
@@ -28,13 +29,13 @@ struct SurfaceMachine {
   var reading: Reading
   var counters = SurfaceCounters()
   var subscribers: [Subscriber] = []
-  /// Controllers that wait for a place.
+  /// The controllers that wait for a place.
   var applicants: [Subscriber] = []
   var agenda = ScheduledMessages()
   var foresight = Foresight()
   var gate = TempoGate<Asker>()
   var outward: Outward
-  /// The song whose commands are being carried out.
+  /// The title of the song whose commands are being carried out; nil: none.
   var songBeingSaid: String?
   var taps = Taps()
   var drummer = Drummer()
@@ -42,29 +43,29 @@ struct SurfaceMachine {
     didSet { reading.own.bent = hand.session.map { Bent(below: $0.before, during: $0.during) } }
   }
   var rates: SourceRates
-  /// Budget for outputs that unpaired controllers add or remove.
+  /// Limits how many outputs unpaired controllers add or remove.
   var reshaping: TokenBucket
   private var news: [Notice.Pace: TokenBucket] = [:]
   var feeds: Feeds
   var neighbourhood = Neighbourhood()
-  /// Browsers that have sent something and are still connected.
+  /// The browsers that have sent something and are still connected.
   var browsers: Set<Peer> = []
   var tellers = MirrorGuard()
   var midi: MIDIMap
   var levels = KnobLevels()
   var lastEvent: MIDIEventName?
-  /// The values that were sent last for each row, and their encoded messages.
+  /// The values of each row that were sent last, and their encoded messages.
   var told: [[Argument]]
   var encoded: [[UInt8]?]
   var expectationEnds: Micros?
-  /// When to compare the rows because a counter of our own has moved: soon, but not at each bad packet of a
-  /// flood.
+  /// When to compare the rows because one of the surface's own counters has changed: soon, but not at each
+  /// bad packet of a flood.
   var comparisonDue: Micros?
-  /// Rest of what the present datagram, key or waiting message may cost.
+  /// What the present datagram, key or waiting message may still cost.
   var allowance = Allowance()
   private var outputs: [Output] = []
   private var drained = 0
-  /// Answers; those to the same target in a row leave in one bundle.
+  /// The answers that were not sent yet. Successive answers to the same target leave in one bundle.
   private var replies: [(packets: [[UInt8]], target: Peer)] = []
 
   init(_ settings: SurfaceSettings, state: SurfaceState, clocks: Clocks) {
@@ -108,7 +109,7 @@ struct SurfaceMachine {
 
   mutating func put(_ output: Output) { outputs.append(output) }
 
-  /// Reports to the person at the terminal, within the notice's pace.
+  /// Reports to the user at the terminal, as often as the limit for this kind of notice allows.
   mutating func note(_ notice: Notice) {
     if let pace = notice.pace {
       let (atOnce, perMinute) = pace.bucket
@@ -128,7 +129,7 @@ struct SurfaceMachine {
     }
   }
 
-  /// Handles one datagram and returns its cost.
+  /// Handles one datagram and returns the cost.
   @discardableResult
   mutating func receive(_ bytes: UnsafeRawBufferPointer, from peer: Peer, clocks: Clocks) -> Int {
     self.clocks = clocks
@@ -161,7 +162,7 @@ struct SurfaceMachine {
     return cost
   }
 
-  /// Decodes as many messages as the allowance of the datagram pays for.
+  /// Decodes as many messages as the datagram's allowance can pay for.
   private mutating func decode(
     _ parts: [PacketCheck.Part], of bytes: UnsafeRawBufferPointer, from peer: Peer
   ) -> [(message: Message, timetag: Timetag)] {
@@ -191,8 +192,8 @@ struct SurfaceMachine {
     if wait > 0 {
       schedule(message, timetag, wait: wait, from: peer)
     } else {
-      // Late messages are obeyed at once. A tap counts from when it was made, so that Wi-Fi's jitter does
-      // not.
+      // Late messages are obeyed at once. A tap counts from the time at which it was made, so that Wi-Fi's
+      // jitter has no effect.
       let made = wait < 0 && wait > -1 ? clocks.host(of: timetag) : now
       obey(message, from: peer, at: made)
     }
@@ -230,7 +231,7 @@ struct SurfaceMachine {
     throw Refusal(.notNow, "too many messages wait already")
   }
 
-  /// Takes the program's whole state and sends what differs.
+  /// Takes the program's whole state and sends the values that have changed.
   mutating func update(_ state: SurfaceState, clocks: Clocks) {
     self.clocks = clocks
     reading.own.expectedOutputs = [:]
@@ -260,7 +261,7 @@ struct SurfaceMachine {
     advance()
   }
 
-  /// Sets where controllers reach us, and the networks that are attached.
+  /// Sets the addresses at which controllers reach us, and the networks to which this machine is attached.
   mutating func reach(_ reach: OSCReach, near: Neighbourhood?, clocks: Clocks) {
     self.clocks = clocks
     neighbourhood = near ?? neighbourhood
@@ -271,7 +272,7 @@ struct SurfaceMachine {
   var tempoRow: Int { table.place(of: "tempo") ?? 0 }
 }
 
-/// The sender of a request, and the row that it used.
+/// The sender of a request, and the row that the request is for.
 struct Asker: Hashable, Sendable {
   var peer: Peer
   var row: Int
