@@ -6,7 +6,8 @@ import LinkSystem
 import TactusJSON5
 import TactusOSC
 
-/// The answer to each request: the page, the browser's rights, the pairing, OSCQuery. It has no socket.
+/// The answer to each request: the page, the browser's rights, the pairing, OSCQuery. This type has no
+/// socket.
 struct Answers {
   private let settings: WebSettings
   private var tree = QueryTree()
@@ -14,7 +15,7 @@ struct Answers {
 
   init(_ settings: WebSettings) { self.settings = settings }
 
-  /// The refusal of a request that may not be looked at further.
+  /// The refusal of a request that must not be handled; nil: the request may be handled.
   func refusal(_ request: Request, at listener: Connection.Listener) -> Response? {
     if request.hosts > 1 || request.path.isEmpty { return Response(400, "not a request\n") }
     guard request.isFor(machine) else {
@@ -46,7 +47,7 @@ struct Answers {
     }
     if request.path == "/session" { return session(isPaired) }
     if request.path == "/doctor" { return Response(403, "only for paired browsers\n") }
-    // OSCQuery programs ask at this path, too, and have no use for the page.
+    // OSCQuery programs send requests to this path, too, and have no use for the page.
     let isRootOfTree = request.path == "/" && (request.query != nil || !request.wantsPage)
     if !isRootOfTree, let file = PageFiles.response(request.path) { return file }
     return query(request, from: visitor, surface, isPaired: isPaired)
@@ -101,8 +102,8 @@ struct Answers {
     }
   }
 
-  /// Headers of every response: the page loads nothing from elsewhere, and no other site may frame, keep or
-  /// sniff it.
+  /// Headers of every response. With them the page loads nothing from elsewhere, and no other site may frame
+  /// or store the page, or guess its content type.
   static let guards: [(name: String, value: String)] = [
     (
       "Content-Security-Policy",

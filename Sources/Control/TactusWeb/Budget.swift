@@ -4,24 +4,25 @@ import ControlSurface
 import Glibc
 import LinkAddresses
 
-/// Limits on the processor time that browsers may cost the web thread, in microseconds: together less than a
+/// Limits the processor time, in microseconds, that browsers may cost the web thread: together less than a
 /// tenth of a core.
 ///
-/// Unlike the surface's costs these are measured: here a library does most of the work, and no music depends
-/// on this thread.
+/// Unlike the surface's costs, these costs are measured: a library does most of the work here, and no music
+/// depends on this thread.
 struct Budget {
-  /// Accepting has a bucket of its own: a browser is accepted or reset no matter what requests have cost.
+  /// Accepting connections has a budget of its own: a browser is accepted or reset no matter what requests
+  /// have cost.
   var listeners: TokenBucket
   var requests: TokenBucket
-  /// The sockets' messages. Paired browsers are trusted, all others are strangers. The hosts' buckets pay for
-  /// connections and requests, too.
+  /// The budget for WebSocket messages. Paired browsers are trusted, all others are strangers. A host's part
+  /// of this budget pays for the host's connections and requests, too.
   var gate: InputGate<Address>
-  /// Debt at which a host's new connections are reset. The pages of some phones behind one router, loaded at
-  /// once, cost less.
+  /// The debt at which a host's new connections are reset. Several phones behind one router that load the
+  /// page at once cost less.
   private static let hostDebt = 100_000.0
-  /// Hosts that have buckets of their own, and how long a host is remembered: until its debt is paid.
+  /// How many hosts have budgets of their own, and how long a host is remembered: until its debt is paid.
   private static let hosts = (most: 256, memory: Micros(7_000_000))
-  /// Least time between two looks while a connection has to wait: looking costs time, too.
+  /// The shortest interval between two checks while a connection has to wait: checking costs time, too.
   static let pace = Micros(10_000)
 
   init(at now: Micros) {
@@ -36,7 +37,7 @@ struct Budget {
       memory: Self.hosts.memory, at: now)
   }
 
-  /// Processor time of this thread so far.
+  /// The processor time that this thread has used so far.
   static func spent() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -52,7 +53,7 @@ struct Budget {
     gate.recall(host, at: now)?.left ?? 1
   }
 
-  /// The earliest time at which a bucket that is empty now has something again.
+  /// The earliest time at which a budget that is used up now has something left again.
   mutating func deadline(at now: Micros) -> Micros? {
     var times = [gate.refill(at: now)]
     if !listeners.has(at: now) { times.append(listeners.time()) }

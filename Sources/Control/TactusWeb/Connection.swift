@@ -12,20 +12,20 @@ final class Connection {
   let number: Int
   let descriptor: Int32
   let endpoint: Endpoint
-  /// Our own address, as the client reached it.
+  /// Our own address, by which the client has reached us.
   let reached: Endpoint
   let listener: Listener
-  /// Start of the present state: waiting for a request, answering, or idle.
+  /// When the present state began: waiting for a request, answering, or idle.
   private(set) var since: Micros
   private(set) var isAnswered = true
   private(set) var hasAsked = false
-  /// The socket, once the connection speaks WebSocket.
+  /// The WebSocket, if the connection has become one.
   var socket: WebSocket?
-  /// Time of the last read from its socket.
+  /// When the WebSocket was last read.
   var heard = Micros.zero
-  /// The secret whose code was in its socket's address.
+  /// The secret whose code was in the address of the WebSocket's request.
   var shown: Secret?
-  /// The connection was shut down and waits for the library to close it.
+  /// Whether the connection was shut down and waits for the library to close it.
   private(set) var isEnding = false
 
   init(
@@ -40,39 +40,39 @@ final class Connection {
     since = now
   }
 
-  /// The level of trust that pays for its messages.
+  /// The level of trust whose budget pays for the connection's messages.
   var trust: Trust { socket?.peer.isPairedBrowser == true ? .trusted : .stranger }
 
-  /// The address that pays: all local addresses count as one.
+  /// The address whose budget pays: all local addresses count as one.
   var host: Address { Self.host(of: endpoint) }
 
   static func host(of endpoint: Endpoint) -> Address {
     endpoint.address.isLoopback ? .loopback : endpoint.address
   }
 
-  /// A complete request has come.
+  /// Call this when a complete request has arrived.
   func asks(at now: Micros) {
     hasAsked = true
     isAnswered = false
     since = now
   }
 
-  /// The answer has been sent.
+  /// Call this when the answer has been sent.
   func rests(at now: Micros) {
     isAnswered = true
     since = now
   }
 
-  /// The time at which the connection is too slow, whether it sends a byte now and then or nothing.
+  /// When the connection is too slow, even if it sends a byte now and then.
   var deadline: Micros {
     if let socket { return socket.deadline }
     return since
       + Micros(Int64(isAnswered ? (hasAsked ? WebLimits.idle : WebLimits.firstWord) : WebLimits.answer))
   }
 
-  /// Eviction priority: 0 silent, 1 answered a while ago, 2 WebSocket, 3 loading a page. A browser loads a
-  /// page with half a dozen connections that ask again and again; with a lower priority each would evict the
-  /// one before.
+  /// The priority when connections have to close, lowest first: 0 never sent a request, 1 idle for a while
+  /// after an answer, 2 WebSocket, 3 loading a page. A browser loads a page with half a dozen connections
+  /// that send request after request. With a lower priority, each of them would displace the one before.
   func claim(at now: Micros) -> Int {
     if socket != nil { return 2 }
     if hasAsked, !isAnswered { return 3 }
@@ -87,7 +87,7 @@ final class Connection {
   }
 }
 
-/// All connections, and the choice of one to close when there are too many.
+/// All connections; chooses the connection to close when there are too many.
 struct ConnectionPool {
   private(set) var visitors: [Int: Connection] = [:]
   private var counted = 0
@@ -100,17 +100,19 @@ struct ConnectionPool {
   mutating func add(_ visitor: Connection) { visitors[visitor.number] = visitor }
   mutating func remove(_ number: Int) { visitors[number] = nil }
 
-  /// Connections that were shut down are not closed at once; no more are accepted until some are.
+  /// Whether another connection may be accepted. Connections that were shut down are not closed at once, and
+  /// count until they are.
   var takesMore: Bool { visitors.count < WebLimits.connections + WebLimits.leaving }
 
   private var present: [Connection] { visitors.values.filter { !$0.isEnding } }
 
-  /// Makes room for a newcomer by closing the connection with the lowest priority; if the newcomer's address
-  /// has its maximum, one of its own. Sockets of paired browsers stay. False: there is no room.
+  /// Makes room for a new connection by closing the one with the lowest priority. If the newcomer's address
+  /// has its maximum already, one of that address is closed. WebSockets of paired browsers stay open. Returns
+  /// false if there is no room.
   ///
-  /// An attacker has some addresses, fills all places, and comes back whenever it is evicted. So addresses
-  /// with more connections than one browser needs lose first, the one with the most before all others: a
-  /// phone that comes to pair keeps its few.
+  /// An attacker with some addresses could fill all places, and come back whenever one of its connections is
+  /// closed. So addresses with more connections than one browser needs lose theirs first, beginning with the
+  /// address with the most. A phone that comes to pair keeps its few connections.
   func makeRoom(for host: Address, at now: Micros) -> Bool {
     let own = present.filter { $0.endpoint.address == host }
     let isOwnFull = own.count >= WebLimits.ofOneHost
@@ -127,9 +129,9 @@ struct ConnectionPool {
     return true
   }
 
-  /// The earliest deadline of a connection.
+  /// The earliest deadline of all connections; nil: there are no connections.
   var deadline: Micros? { present.map(\.deadline).min() }
 
-  /// Connections past their deadline.
+  /// The connections whose deadline has passed.
   func late(at now: Micros) -> [Connection] { present.filter { $0.deadline <= now } }
 }

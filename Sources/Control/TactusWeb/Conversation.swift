@@ -7,7 +7,7 @@ import TactusOSC
 enum Conversation {
   enum Word {
     case packet([UInt8])
-    /// The message was malformed; the browser has been answered.
+    /// The message was malformed, and the browser has got an error.
     case fault
   }
 
@@ -20,7 +20,8 @@ enum Conversation {
       socket.form = socket.form ?? .binary
       return [.packet(bytes)]
     case .text(let bytes) where bytes.first == UInt8(ascii: "{"):
-      // An OSCQuery listener gets packets. Other text that begins with a brace is answered as text.
+      // The first message decides the form: after a LISTEN or IGNORE of OSCQuery, answers are binary packets;
+      // after any other text that begins with a brace, text.
       socket.form = socket.form ?? (Listening.wish(bytes) == nil ? .text : .binary)
       return listen(bytes, socket, snapshot(), at: now)
     case .text(let bytes):
@@ -44,7 +45,7 @@ enum Conversation {
     return Bundle.pack(packets).map { .packet($0) } + faults
   }
 
-  /// Sends one error message, in the form that the surface uses.
+  /// Sends one error message in the same form as the surface does.
   private static func refuse(_ fault: JSONLine.Fault, _ socket: WebSocket, at now: Micros) {
     guard socket.errors.trySpend(at: now) else { return }
     let shown = printable(fault.address, limit: 80)
@@ -84,7 +85,7 @@ enum Conversation {
           ? Message(Table.address("unsubscribe")) : Message(Table.address("subscribe"), .string(groups.words))
       )
     }
-    // The present value.
+    // After LISTEN, ask for the present value.
     if command == "LISTEN", row.isReadable { messages.append(Message(path)) }
     return Bundle.pack(messages.map(LibloCodec.encode)).map { .packet($0) }
   }
@@ -104,7 +105,7 @@ enum Conversation {
     guard !messages.isEmpty else { return [] }
     switch form {
     case .text: return [Array(messages.map(JSONLine.text).joined(separator: "\n").utf8)]
-    // Few listening programs can take bundles apart.
+    // Send the messages one by one: few programs that listen by OSCQuery can take bundles apart.
     case .binary: return messages.map(LibloCodec.encode)
     }
   }

@@ -4,8 +4,8 @@ import LinkSystem
 import Synchronization
 
 /// Examines JACK, the network and the machine for paired browsers. An examination takes seconds, or hangs
-/// with the server. So it runs on a thread of its own, once for all waiting requests, and its report stays
-/// valid for three seconds.
+/// together with the JACK server. So it runs on a thread of its own, once for all waiting requests, and its
+/// report stays valid for three seconds.
 final class Doctor: Sendable {
   private struct Practice {
     var isOut = false
@@ -18,13 +18,14 @@ final class Doctor: Sendable {
   private let bell: WakeUp
   private let practice = Mutex(Practice())
 
-  /// - Parameter examine: returns the report as JSON; nil: not finished in time. The bell rings afterwards.
+  /// - Parameter examine: returns the report as JSON; nil: the examination took too long. The bell rings
+  /// afterwards.
   init(_ examine: @escaping @Sendable () -> [UInt8]?, bell: WakeUp) {
     self.examine = examine
     self.bell = bell
   }
 
-  /// Whether `report` is fresh; if not, an examination is started.
+  /// Whether `report` is fresh; if not, starts an examination.
   func hasReport(at now: Micros) -> Bool {
     let isWanted = practice.withLock { practice in
       if let until = practice.until, now < until { return false }
@@ -35,7 +36,7 @@ final class Doctor: Sendable {
     return practice.withLock { !$0.isOut }
   }
 
-  /// The report; nil if the examination did not finish.
+  /// The last report; nil: the examination took too long.
   var report: [UInt8]? { practice.withLock { $0.report } }
 
   private func sendFor() {

@@ -6,7 +6,7 @@ import LinkAddresses
 import LinkSystem
 import TactusOSC
 
-/// The listening sockets. Each address opens, fails and returns on its own, with a notice; all are checked
+/// The listening sockets. Each address opens, fails and recovers on its own, with a notice; all are checked
 /// again every two seconds.
 final class HTTPListeners {
   final class Listener {
@@ -41,9 +41,9 @@ final class HTTPListeners {
   private let settings: WebSettings
   private let notice: (Notice) -> Void
   private var places: [Place] = []
-  /// Listeners for OSCQuery without the page.
+  /// The sockets that listen for OSCQuery when there is no page.
   private var queries: [Place] = []
-  /// The common port of all addresses.
+  /// The port that all addresses of the page have in common.
   private var port: UInt16
   private var isOpenToNetworks = false
   private var due = Micros.zero
@@ -63,23 +63,24 @@ final class HTTPListeners {
   var endpoints: [Endpoint] { places.compactMap { $0.listener?.endpoint } }
   var queryEndpoint: Endpoint? { queries.lazy.compactMap { $0.listener?.endpoint }.first }
 
-  /// OSCQuery's address; empty: none.
+  /// The address of OSCQuery; empty: OSCQuery has none.
   var query: String { queryEndpoint.map { "http://\($0)/" } ?? "" }
   /// Why OSCQuery has no address.
   var queryFailure: String? {
     queryEndpoint == nil ? queries.lazy.compactMap(\.failure).first : nil
   }
 
-  /// Reasons why the page is missing at some addresses.
+  /// For each address at which the page is missing, the reason.
   var missing: [String] { places.compactMap(\.failure) }
 
-  /// Ports that other machines can reach.
+  /// The ports for mDNS: those that other machines can reach.
   var announced: (query: UInt16?, page: UInt16?) {
     let page = endpoints.first { !$0.address.isLoopback }?.port
     return (queryEndpoint?.port ?? page, settings.isAnnounced ? page : nil)
   }
 
-  /// The wildcard address of a family replaces the family's other addresses.
+  /// The addresses at which to listen. The wildcard address of a family replaces the family's other
+  /// addresses.
   private var wanted: [Address] {
     let hosts = settings.listen.map(\.address)
     guard isOpenToNetworks, !hosts.isEmpty, !hosts.contains(.v4(0)) else { return hosts }
@@ -105,7 +106,7 @@ final class HTTPListeners {
 
   // MARK: what comes and goes
 
-  /// Takes effect at once. Returns whether it changed anything.
+  /// Opens the page to this machine's networks or closes it, at once. Returns whether that changed anything.
   func open(toNetworks isOpen: Bool) -> Bool {
     guard isOpen != isOpenToNetworks else { return false }
     isOpenToNetworks = isOpen
@@ -124,7 +125,7 @@ final class HTTPListeners {
 
   var deadline: Micros? { places.isEmpty && settings.query == nil ? nil : due }
 
-  /// Checks all listeners if it is time; returns whether it did.
+  /// Checks all sockets if that is due. Returns whether it was due.
   func poll(at now: Micros, beside surface: Address?) -> Bool {
     guard let due = deadline, now >= due else { return false }
     self.due = now + ListenPolicy.interval
@@ -150,7 +151,7 @@ final class HTTPListeners {
     }
   }
 
-  /// OSCQuery listens at the surface's first address, and on this machine at the same port.
+  /// Opens OSCQuery at the surface's first address, and on this machine at the same port.
   private func lookAtQuery(_ address: Address?) {
     guard let port = settings.query, let address else {
       queries = []

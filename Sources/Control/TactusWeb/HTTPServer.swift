@@ -18,27 +18,30 @@ struct Response {
   }
 }
 
-/// The owner of the server: answers its requests and gets its events.
+/// The owner of the server, which answers the requests and is told of events.
 protocol HTTPAnswering: AnyObject {
-  /// A refusal before the body is read; nil: go on. Only `POST` may have a body.
+  /// The refusal of a request before its body is read; nil: read on. Only `POST` may have a body.
   func refusal(_ request: Request, from visitor: Connection) -> Response?
-  /// Whether the visitor's host has budget left and the answer is ready; otherwise the request waits.
+  /// Whether to answer now: the visitor's host has budget left, and the answer is ready. Otherwise the
+  /// request waits.
   func mayAsk(_ request: Request, from visitor: Connection) -> Bool
   func answer(_ request: Request, body: [UInt8], from visitor: Connection) -> Response
-  /// The connection speaks WebSocket from now on; `early` holds bytes that it has already sent.
+  /// Called when the connection has become a WebSocket; `early` holds bytes that it has sent already.
   func upgraded(_ visitor: Connection, _ request: Request, handle: OpaquePointer, early: [UInt8])
   func gone(_ visitor: Connection)
-  /// Called after library work for this visitor, to charge its host for the time since the last call.
+  /// Called after the library has worked for this visitor, to charge the visitor's host for the time since
+  /// the last call.
   func worked(for visitor: Connection)
 }
 
-/// libmicrohttpd's daemon without a thread of its own: it takes connections, reads requests and sends
+/// libmicrohttpd's daemon, without a thread of its own: it accepts connections, reads requests and sends
 /// answers.
 final class HTTPServer {
   private var daemon: OpaquePointer?
   private unowned let answerer: any HTTPAnswering
-  /// Connections that we gave to the library and that it does not serve yet, by socket: up to 0.9
-  /// libmicrohttpd begins with a connection in `MHD_add_connection`, from 1.0 on in `MHD_run`.
+  /// Connections that we gave to the library but that the library does not serve yet, by socket. Up to
+  /// version 0.9, libmicrohttpd begins to serve a connection in `MHD_add_connection`; from 1.0 on, in
+  /// `MHD_run`.
   private var arriving: [Int32: Connection] = [:]
   private var isClosing = false
   private var waiting: [(connection: OpaquePointer, exchange: Exchange)] = []
@@ -65,10 +68,10 @@ final class HTTPServer {
     guard daemon != nil else { return nil }
   }
 
-  /// A descriptor to poll: readable if there is something to do.
+  /// A descriptor to poll, which becomes readable when the library has something to do.
   var descriptor: Int32 { daemon.map { web_descriptor($0) } ?? -1 }
 
-  /// Milliseconds until the library wants to run again; nil: no deadline.
+  /// Milliseconds until the library has something to do at the latest; nil: no deadline.
   var millisUntilDue: Int? {
     var time: UInt64 = 0
     return MHD_get_timeout(daemon, &time) == .YES ? Int(clamping: time) : nil
@@ -76,7 +79,7 @@ final class HTTPServer {
 
   func run() {
     _ = MHD_run(daemon)
-    // The library closes a connection that it cannot begin with, without a callback.
+    // The library has closed these connections, which it could not serve. It calls no callback for them.
     let refused = arriving.values
     arriving = [:]
     for visitor in refused { answerer.gone(visitor) }
@@ -91,15 +94,15 @@ final class HTTPServer {
     return isTaken
   }
 
-  /// Resumes the suspended requests that may go on now.
+  /// Resumes the suspended requests that may now be answered.
   func resume() {
-    // One decision for each: asked twice, `mayGoOn` could give two answers.
+    // Decide once for each request: a second call of `mayGoOn` could decide differently.
     let may = waiting.map { mayGoOn($0.exchange) }
     for (entry, may) in zip(waiting, may) where may { MHD_resume_connection(entry.connection) }
     waiting = zip(waiting, may).filter { !$0.1 }.map(\.0)
   }
 
-  /// Stops the daemon. No connection may speak WebSocket any more.
+  /// Stops the daemon. Call this only when no connection is a WebSocket any more.
   func close() {
     guard let running = daemon else { return }
     isClosing = true
@@ -133,7 +136,7 @@ final class HTTPServer {
     return Unmanaged.passRetained(Exchange(visitor, request)).toOpaque()
   }
 
-  /// Called until the request has an answer.
+  /// The library calls this until the request has an answer.
   fileprivate func go(
     on connection: OpaquePointer, with place: UnsafeMutableRawPointer, isFirst: Bool,
     body: UnsafeRawBufferPointer
@@ -262,7 +265,8 @@ private func takeHeader(
   return .YES
 }
 
-/// An OSCQuery query is one word without a value; any other query is joined here and matches nothing.
+/// Takes a part of the query. OSCQuery's queries are one word without a value; the parts of any other query
+/// are joined and match nothing.
 private func takeArgument(
   _ context: UnsafeMutableRawPointer?, _ kind: MHD_ValueKind, _ name: UnsafePointer<CChar>?,
   _ value: UnsafePointer<CChar>?

@@ -8,7 +8,7 @@ enum Handshake {
     }
   }
 
-  /// The value of `Sec-WebSocket-Accept`; nil if the request is not a valid handshake.
+  /// The value of `Sec-WebSocket-Accept`; nil: the request is not a valid handshake.
   static func accept(_ request: Request) -> String? {
     let wishes = request.headers["connection", default: ""].lowercased().split(separator: ",")
     guard request.method == "GET", request.version == "HTTP/1.1",
@@ -19,7 +19,7 @@ enum Handshake {
     return base64(sha1(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
   }
 
-  /// Sixteen bytes in base 64.
+  /// Whether a text is sixteen bytes in base 64.
   private static func isKey(_ text: String) -> Bool {
     let letters = Array(text.utf8)
     return letters.count == 24 && letters.suffix(2).elementsEqual("==".utf8)
@@ -43,7 +43,8 @@ enum Handshake {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// FIPS 180-4. Here it keeps no secret: it only shows that a server meant to answer a WebSocket.
+  /// The hash SHA-1 (FIPS 180-4). It keeps no secret here: it only shows that the server meant to accept a
+  /// WebSocket.
   static func sha1(_ message: [UInt8]) -> [UInt8] {
     var state: [UInt32] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0]
     var padded = message + [0x80]

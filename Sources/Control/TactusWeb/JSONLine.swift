@@ -2,15 +2,15 @@
 import TactusJSON5
 import TactusOSC
 
-/// An OSC message as a line of JSON: `["/tactus/tempo", 128]`. Strict, total on every input, and bounded by
-/// what it is given.
+/// An OSC message as a line of JSON: `["/tactus/tempo", 128]`. The parser is strict and accepts any bytes
+/// without failing; time and memory are proportional to the line's length.
 enum JSONLine {
-  /// The maximum number of arguments in a packet.
+  /// How many arguments a packet may have.
   static let argumentLimit = 64
 
   struct Fault: Error, Equatable {
     let words: String
-    /// Empty if the address is not known.
+    /// The address of the malformed message; empty: unknown.
     var address = ""
   }
 
@@ -24,7 +24,7 @@ enum JSONLine {
     switch argument {
     case .int32(let value): "\(value)"
     case .int64(let value): "\(value)"
-    // Shortest digits that identify the float: 0.1, not 0.10000000149.
+    // Write the shortest digits that give the same float: 0.1, not 0.10000000149.
     case .float32(let value): number(value.isFinite, "\(value)")
     case .float64(let value): number(value.isFinite, "\(value)")
     case .string(let text): JSON5.quoted(text)
@@ -74,7 +74,7 @@ enum JSONLine {
     return limits
   }()
 
-  /// nil: OSC has no such argument. A text of OSC ends at its first zero.
+  /// The value as an OSC argument; nil: OSC has no such argument. OSC texts end at the first zero byte.
   private static func argument(_ value: JSON5) -> Argument? {
     switch value {
     case .null: .null

@@ -3,11 +3,11 @@ import ControlSurface
 import TactusJSON5
 import TactusOSC
 
-/// OSCQuery's LISTEN and IGNORE: subscriptions to single rows. The surface only knows subscriptions to groups
-/// of rows; here we remove the other rows of a group.
+/// OSCQuery's LISTEN and IGNORE: subscriptions to single rows. The surface knows only subscriptions to whole
+/// groups, so this type leaves out the group's other rows.
 enum Listening {
 
-  /// The command in `{"COMMAND":"LISTEN","DATA":"/tactus/tempo"}`; nil if the text is not a command.
+  /// The command in `{"COMMAND":"LISTEN","DATA":"/tactus/tempo"}`; nil: the text is no such command.
   static func wish(_ text: [UInt8]) -> (command: String, path: String)? {
     guard let element = try? JSON5.read(text), case .object(let members) = element.value else { return nil }
     func word(_ name: String) -> String? {
@@ -20,13 +20,15 @@ enum Listening {
     return (command, data)
   }
 
-  /// The row and the group that delivers it; nil if no row at this path can be subscribed to.
+  /// The row at this address, and the group that delivers it; nil: there is no such row, or it can't be
+  /// subscribed to.
   static func row(_ address: String, in snapshot: SurfaceSnapshot) -> (row: Node, group: Group)? {
     guard let row = snapshot.row(address) else { return nil }
     return row.isReadable ? (row, .state) : row.kind == .feed ? (row, row.group) : nil
   }
 
-  /// The messages for a client that listens to some rows: those rows, and messages to this client alone.
+  /// Those messages that a browser gets which listens to some rows: the messages of these rows, and messages
+  /// to this browser alone.
   static func filtered(_ messages: [Message], _ listened: [String: Group]) -> [Message] {
     messages.filter { listened[$0.address] != nil || isForItself($0.address) }
   }

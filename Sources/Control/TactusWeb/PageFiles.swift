@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CTactusPage
 
-/// The files of `Page`, embedded in the program; `CPage/page.c` lists them.
+/// The files of `Page`, which are embedded in the program; `page.c` in CTactusPage lists them.
 enum PageFiles {
   private static let files: [String: (type: String, bytes: [UInt8])] = {
     var files: [String: (type: String, bytes: [UInt8])] = [:]
@@ -18,8 +18,8 @@ enum PageFiles {
     return files
   }()
 
-  /// Empties the comment lines, which only readers of the source need. Line numbers in a browser's messages
-  /// stay right.
+  /// Empties the comment lines, which only readers of the source need. The lines stay, so that line numbers
+  /// in a browser's messages are right.
   private static func withoutComments(_ script: some Collection<UInt8>) -> [UInt8] {
     let newline = UInt8(ascii: "\n")
     let lines = script.split(separator: newline, omittingEmptySubsequences: false)

@@ -2,34 +2,35 @@
 public import BeatMath
 public import LinkAddresses
 
-/// The rights of browsers: a browser shows the secret's code once, and from then on its token.
+/// The rights of browsers. To pair, a browser sends the secret's code once. From then on it sends the
+/// secret's token.
 ///
-/// An attacker on the same network can do two things: guess the code, or lock the owner out by guessing. The
-/// length of the code prevents the first; the five wrong tries a minute only limit the noise. The same wrong
-/// code counts once a minute, so that a script with an old code locks nothing. The counting prevents the
-/// second: each neighbour has five tries of its own, and only tries after a neighbour's first one draw on the
-/// five that all share. So a phone whose first try has the right code gets in, whatever else is guessed, from
-/// any number of addresses.
+/// An attacker on the same network could guess the code, or lock the owner out with wrong guesses. The length
+/// of the code prevents guessing; the limit of five wrong tries a minute only limits the noise. The same
+/// wrong code counts once a minute, so that a script with an old code locks nobody out. Each address has five
+/// tries of its own. Its first try does not count towards the five tries that all addresses share. So a phone
+/// that sends the right code at its first try gets in, whatever is guessed from any number of other
+/// addresses.
 public struct Pairing: Sendable {
   public static let wrongTries = 5
   public static let period = Micros(60_000_000)
-  /// Neighbours with remembered tries, more than a usual network has. Beyond it the oldest is forgotten and
-  /// counts as new.
+  /// How many addresses have their tries remembered: more than a usual network has. Beyond this, the oldest
+  /// is forgotten and counts as new.
   static let neighbours = 1024
 
   public enum Answer: Hashable, Sendable {
-    /// Paired; the browser shows the secret's token from now on.
+    /// Paired: from now on the browser sends the secret's token.
     case paired(Secret)
     case wrong
-    /// Seconds until the next try.
+    /// Too many wrong tries: the seconds until the next try.
     case tooMany(wait: Int)
   }
 
-  /// The common address of tries from other sites' pages, whatever browser shows them.
+  /// Stands for all pages of other sites that try to pair, whatever browser shows them.
   static let elsewhere = Address.v6(high: .max, low: .max, scope: 0)
 
   public private(set) var secret: Secret
-  /// Counts since the start.
+  /// The numbers of wrong and of refused tries since the start.
   public private(set) var wrong = 0
   public private(set) var refused = 0
   private var all = Tries()
@@ -37,10 +38,10 @@ public struct Pairing: Sendable {
 
   public init(_ secret: Secret) { self.secret = secret }
 
-  /// Replaces the secret, so that no browser is paired any more.
+  /// Replaces the secret: no browser is paired any more.
   public mutating func forget(for secret: Secret) { self.secret = secret }
 
-  /// A try to pair.
+  /// Answers a try to pair.
   ///
   /// - Parameter code: the bytes as received, of any length.
   public mutating func answer(_ code: some Collection<UInt8>, from address: Address, at now: Micros) -> Answer
@@ -64,7 +65,7 @@ public struct Pairing: Sendable {
     return .paired(secret)
   }
 
-  /// Whether the token, the value of a browser's cookie, is right.
+  /// Whether this token, the value of a browser's cookie, is right.
   public func isPaired(token: some Sequence<UInt8>) -> Bool { secret.token.utf8.equals(token.prefix(64)) }
 
   private mutating func remember(_ tries: Tries, of neighbour: Neighbour) {
@@ -77,9 +78,9 @@ public struct Pairing: Sendable {
   }
 }
 
-/// Wrong tries of the last minute, the oldest first.
+/// The wrong tries of the last minute, oldest first.
 private struct Tries: Sendable {
-  /// Bytes of a code that we compare. Each try with a longer code counts as a new one.
+  /// How many bytes of a code are compared. Each try with a longer code counts as a different code.
   private static let codeLimit = 64
 
   private var tries: [(time: Micros, code: [UInt8])] = []
@@ -97,13 +98,13 @@ private struct Tries: Sendable {
 
   var isFirst: Bool { tries.isEmpty }
   var latest: Micros { tries.last?.time ?? .zero }
-  /// When the next try is free; nil: now.
+  /// When the next try is allowed; nil: now.
   var free: Micros? { tries.count < Pairing.wrongTries ? nil : tries[0].time + Pairing.period }
 }
 
-/// The unit that has its own tries: one address. In IPv6 a host can have any number of addresses, and each
-/// has a first try. But all phones have addresses in the same network, so by network one guesser would lock
-/// them all out. The code is long enough for it.
+/// An address, which has tries of its own. An IPv6 host can have any number of addresses, and each of them
+/// has a first try; the code is long enough for that. If a whole network shared its tries, a single guesser
+/// could lock out all phones in it.
 private struct Neighbour: Hashable, Sendable {
   let high: UInt64
   let low: UInt64
@@ -111,7 +112,7 @@ private struct Neighbour: Hashable, Sendable {
   init(_ address: Address) {
     switch address {
     case .v4(let bits): (high, low) = (0, 0xffff_0000_0000 | UInt64(bits))
-    // The same host seen through an IPv6 socket.
+    // The IPv4 host as it appears in an IPv6 socket.
     case .v6(let high, let low, _): (self.high, self.low) = (high, low)
     }
   }

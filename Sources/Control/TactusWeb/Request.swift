@@ -6,15 +6,16 @@ import LinkSystem
 struct Request: Equatable {
   var method = "GET"
   var version = "HTTP/1.1"
-  /// Without percent escapes.
+  /// The path, with percent escapes decoded.
   var path = "/"
   var query: String?
-  /// Our name as the browser knows it: `localhost:20880`.
+  /// Our name in the browser's address line, such as `localhost:20880`.
   var host = ""
-  /// By lowercase name; of two headers with one name the last counts. `hosts` counts `Host` headers.
+  /// The headers by their names in lowercase. Of two headers with the same name, the last one counts. `hosts`
+  /// is the number of `Host` headers.
   var headers: [String: String] = [:]
   var hosts = 0
-  /// Our address, as the client reached it.
+  /// Our address by which the client has reached us.
   var reached = Address.loopback
 
   static let heard: Set = [
@@ -29,7 +30,8 @@ struct Request: Equatable {
     headers[name] = value
   }
 
-  /// The path and, if named, the host of `/path` or `http://host:port/path`; nil: another form.
+  /// The path, and the host if it is named, in `/path` or `http://host:port/path`; nil: the text has another
+  /// form.
   static func target(_ text: String) -> (authority: String?, path: String)? {
     let scheme = "http://"
     guard text.prefix(scheme.count).lowercased() == scheme else {
@@ -48,10 +50,10 @@ struct Request: Equatable {
 
   var wantsPage: Bool { headers["accept", default: ""].contains("text/html") }
 
-  /// Whether the browser is paired with a tactus, perhaps another one.
+  /// Whether the browser shows a cookie of any tactus, perhaps of another one.
   var showsCookie: Bool { headers["cookie", default: ""].contains(Secret.cookies) }
 
-  /// The cookie of this name; of two the first, so that one request is one try.
+  /// The cookie with this name. Of two such cookies the first counts, so that a request is only one try.
   func cookie(_ name: String) -> Substring? {
     for part in headers["cookie", default: ""].split(separator: ";") {
       let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
@@ -60,9 +62,9 @@ struct Request: Equatable {
     return nil
   }
 
-  /// Whether the request names this machine. A page elsewhere can make a browser ask us under the page's own
-  /// name (DNS rebinding). So only names of this machine count; any other name without a dot is the local
-  /// network's to assign.
+  /// Whether the request's host name stands for this machine. A page elsewhere can make a browser connect to
+  /// us under that page's own name (DNS rebinding). So only names of this machine count, and names without a
+  /// dot, which the local network assigns.
   func isFor(_ machine: String) -> Bool {
     var name = host[...]
     if let colon = name.lastIndex(of: ":"), name[colon...].dropFirst().allSatisfy(\.isNumber) {
@@ -79,11 +81,11 @@ struct Request: Equatable {
     return address.isLoopback || address.scoped(0) == reached.scoped(0)
   }
 
-  /// The code in a socket's address, by which a program or a page from elsewhere shows its right:
+  /// The code in a WebSocket's address, by which a program or a page of another site proves its right:
   /// `/osc?K7QM-3XPA-...`.
   var socketCode: String? { path == "/osc" && Handshake.isAsked(self) ? query : nil }
 
-  /// Whether the request comes from our page or from a program; browsers name the page that asks.
+  /// Whether the request comes from our page or from a program. Browsers name the page that sends a request.
   var isFromOurPage: Bool { headers["origin"].map { $0 == "http://\(host)" } ?? true }
   var namesOrigin: Bool { headers["origin"] != nil }
 }

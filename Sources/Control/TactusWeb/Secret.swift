@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The secret that pairs browsers with us: a code that people see, scan or type, and a token that a paired
-/// browser shows from then on. Both are renewed together.
+/// The secret that pairs browsers with tactus. It has a code that users see, scan or type, and a token that a
+/// paired browser sends from then on. Both are replaced together.
 ///
 /// The code has 80 bits: trying a thousand codes a second takes ten thousand times the age of the earth. It
-/// uses Crockford's base 32, which has no letters that look alike.
+/// is written in Crockford's base 32, which has no letters that look alike.
 public struct Secret: Hashable, Sendable {
-  /// Letters, five bits each.
+  /// The number of letters in the code; each letter has five bits.
   static let codeLetters = 16
   static let tokenLetters = 32
 
-  /// The code as in an address: letters without hyphens.
+  /// The code without hyphens, as it stands in an address.
   public let code: String
   public let token: String
 
@@ -19,7 +19,7 @@ public struct Secret: Hashable, Sendable {
     token = Self.letters(Self.tokenLetters, using: &chance)
   }
 
-  /// A secret from a file; nil if the text is not one of ours.
+  /// The secret from a file; nil: the texts are no code and token of ours.
   public init?(code: String, token: String) {
     guard let code = Self.canonical(code.utf8), code.count == Self.codeLetters,
       let token = Self.canonical(token.utf8), token.count == Self.tokenLetters
@@ -28,12 +28,12 @@ public struct Secret: Hashable, Sendable {
   }
 
   static let cookies = "tactus-"
-  /// A browser sends its cookies to every port of a machine. So each secret has its own cookie name: pairing
-  /// with another user's tactus there does not end the pairing with this one. The name tells no more than the
-  /// cookie.
+  /// The name of the cookie. A browser sends its cookies to every port of a machine, so each secret has a
+  /// cookie name of its own. Otherwise pairing with another user's tactus on the same machine would end the
+  /// pairing with this one. The name reveals nothing that the cookie does not.
   var cookie: String { Self.cookies + token.prefix(6) }
 
-  /// The code as people read it, in groups of four.
+  /// The code for people, in groups of four letters.
   public var groups: String {
     stride(from: 0, to: Self.codeLetters, by: 4).map { start in
       let from = code.utf8.index(code.utf8.startIndex, offsetBy: start)
@@ -47,8 +47,8 @@ public struct Secret: Hashable, Sendable {
     String(decoding: (0..<count).map { _ in alphabet[Int(chance.next() as UInt64 >> 59)] }, as: UTF8.self)
   }
 
-  /// The meaning of a typed code: capital letters, 0 for O, 1 for I and L, no hyphens and spaces. nil: it has
-  /// another letter, or far too many.
+  /// The code that the user meant: capital letters, 0 for O, 1 for I and L, without hyphens and spaces. nil:
+  /// it has other letters, or far too many.
   static func canonical(_ typed: some Collection<UInt8>) -> [UInt8]? {
     guard typed.count <= 2 * tokenLetters else { return nil }
     var letters: [UInt8] = []
@@ -74,7 +74,8 @@ public struct Secret: Hashable, Sendable {
 }
 
 extension Sequence<UInt8> {
-  /// Compares in a time that depends on the lengths only, not on the first difference.
+  /// Compares the texts in a time that depends only on their lengths, so that the time does not reveal the
+  /// first difference.
   func equals(_ other: some Sequence<UInt8>) -> Bool {
     let (mine, others) = (Array(self), Array(other))
     guard mine.count == others.count else { return false }

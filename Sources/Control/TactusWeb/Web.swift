@@ -6,25 +6,25 @@ import LinkSystem
 import Synchronization
 import TactusOSC
 
-/// The page for every phone, its socket, and OSCQuery: HTTP and WebSocket on a thread of their own.
+/// The page for phones, its WebSocket, and OSCQuery: HTTP and WebSocket on a thread of their own.
 ///
-/// To the surface a browser is one more controller: the surface decides its rights, its updates and its
-/// refusals. This module only connects it. libmicrohttpd reads requests, libwslay frames; one loop around our
-/// own sockets calls both and enforces every limit (`WebLimits`, `Budget`). It lacks TLS on purpose: no phone
-/// trusts a certificate that we made ourselves.
+/// To the surface, a browser is one more controller: the surface decides the browser's rights, updates and
+/// refusals. This module only connects the two. libmicrohttpd reads requests, and libwslay reads frames. One
+/// loop around our own sockets calls both and enforces every limit (`WebLimits`, `Budget`). TLS is left out
+/// on purpose: no phone trusts a certificate that we made ourselves.
 ///
-/// One invariant: no other thread waits for this one, and this one waits for its sockets only. Start reading
-/// at `WebLoop`.
+/// One invariant: no other thread waits for this thread, and this thread waits only for its sockets. Start
+/// reading at `WebLoop`.
 public final class Web: Sendable {
   let shared: WebShared
   private let surface: OSCSurface
   private let thread: Mutex<Thread?>
 
-  /// Opens the available addresses and starts the thread, which retries the others and calls `notice` and,
-  /// repeatedly, `secret`.
+  /// Opens the addresses that are available and starts the thread. The thread tries the other addresses
+  /// again; it calls `notice`, and `secret` again and again.
   ///
-  /// - Parameter doctor: examines the system and returns JSON, for paired browsers. It may take long; it runs
-  ///   on a thread of its own.
+  /// - Parameter doctor: examines the system for paired browsers and returns JSON. It may take long, and runs
+  /// on a thread of its own.
   public init(
     _ settings: WebSettings, secret: @escaping @Sendable () -> Secret, surface: OSCSurface,
     doctor: @escaping @Sendable () -> [UInt8]?, notice: @escaping @Sendable (Notice) -> Void
@@ -43,15 +43,15 @@ public final class Web: Sendable {
     surface.post { [shared] packet, browser in shared.post(packet, to: browser) }
   }
 
-  /// Endpoints where the page answers now; show people the first.
+  /// The addresses at which the page answers now; the first one is for users.
   public var endpoints: [Endpoint] { shared.mailbox.withLock { $0.endpoints } }
-  /// Endpoint of OSCQuery if it runs without the page.
+  /// The address of OSCQuery, if it runs without the page; otherwise nil.
   public var queryEndpoint: Endpoint? { shared.mailbox.withLock { $0.queryEndpoint } }
-  /// Reasons why the page is missing at some addresses.
+  /// For each address at which the page is missing, the reason.
   public var missing: [String] { shared.mailbox.withLock { $0.missing } }
   public var counters: WebCounters { shared.mailbox.withLock { $0.counters } }
 
-  /// Whether the machine's networks can reach the page, in addition to the configured addresses. [any]
+  /// Sets whether this machine's networks can reach the page, in addition to the configured addresses. [any]
   public func open(toNetworks isOpen: Bool) {
     shared.change { $0.isOpenToNetworks = isOpen }
   }
@@ -67,39 +67,40 @@ public final class Web: Sendable {
   deinit { close() }
 }
 
-/// Counts since the start, for displays and tests.
+/// Totals since the start, for displays and tests.
 public struct WebCounters: Hashable, Sendable {
   public var connections = 0
-  /// Connections open now.
+  /// The connections that are open now.
   public var open = 0
   public var sockets = 0
   public var requests = 0
-  /// Packets from browsers to the surface, and from the surface to browsers.
+  /// OSC packets from browsers to the surface, and from the surface to browsers.
   public var received = 0
   public var sent = 0
   /// Connections from addresses that are not served, and connections for which there was no room.
   public var strangers = 0
   public var crowded = 0
-  /// Connections of hosts that had overspent their budget.
+  /// Connections that were reset because their host had overspent its budget.
   public var overdrawn = 0
-  /// Requests for another machine's name or from another site's page.
+  /// Requests for another machine's name, or from a page of another site.
   public var foreign = 0
-  /// Malformed messages.
+  /// Malformed WebSocket messages.
   public var malformed = 0
   public var wrongSecrets = 0
-  /// Connections that were too slow to ask, and that were too slow to take their output.
+  /// Connections that were too slow with their request, and connections that were too slow to read our
+  /// output.
   public var late = 0
   public var slow = 0
-  /// Processor time of the thread, in microseconds.
+  /// The processor time of the thread, in microseconds.
   public var microseconds = 0
 }
 
-/// Data that other threads leave for the web thread.
+/// What other threads leave for the web thread.
 final class WebShared: Sendable {
   struct Outbox {
     var packets: [[UInt8]] = []
     var bytes = 0
-    /// The browser did not read its packets in time.
+    /// Whether packets were dropped because the browser did not read them in time.
     var isOver = false
   }
 
@@ -116,7 +117,7 @@ final class WebShared: Sendable {
   }
 
   let mailbox: Mutex<Mailbox>
-  /// Wakes the web thread: look at the mailbox.
+  /// Wakes the web thread to look at the mailbox.
   let bell = WakeUp()
 
   init(isOpenToNetworks: Bool) { mailbox = Mutex(Mailbox(isOpenToNetworks: isOpenToNetworks)) }
@@ -142,7 +143,8 @@ final class WebShared: Sendable {
     if isFirst { bell.signal() }
   }
 
-  /// Drains the bell first, so that no later ring is lost; only this thread drains it. [web]
+  /// Takes all packets that wait for browsers. Drains the bell first, so that no later ring is lost; only
+  /// this thread drains it. [web]
   func takePosts() -> [(number: Int, outbox: Outbox)] {
     bell.drain()
     return mailbox.withLock { mailbox in

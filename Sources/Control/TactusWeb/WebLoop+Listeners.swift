@@ -6,9 +6,10 @@ import LinkAddresses
 import LinkSystem
 import TactusOSC
 
-// Accepting and refusing connections.
+// Accepts and refuses connections.
 extension WebLoop {
-  /// Empties each listener's queue before any request is served: one address may fill it as fast as it can.
+  /// Empties the queue of each listening socket before any request is served, because one address may fill a
+  /// queue at full speed.
   func accept(at now: Micros) {
     guard now >= acceptingAgain else { return }
     for listener in listeners.listeners {
@@ -49,7 +50,7 @@ extension WebLoop {
     }
     setOption(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     crowd.add(visitor)
-    // A refused connection is closed by the server itself.
+    // If the server does not take the connection, the server itself closes it.
     if server?.adopt(visitor) != true { crowd.remove(visitor.number) }
   }
 
@@ -68,7 +69,8 @@ extension WebLoop {
       Glibc.accept(listener.descriptor, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
     }
     guard descriptor >= 0 else {
-      // Out of descriptors: the connection stays in the queue, and poll would spin on it.
+      // There are no more descriptors. The connection stays in the queue, and poll would return at once for
+      // ever: wait.
       if errno == EMFILE || errno == ENFILE { acceptingAgain = now + Micros(1_000_000) }
       return nil
     }
@@ -79,11 +81,12 @@ extension WebLoop {
     return (descriptor, source)
   }
 
-  /// The page serves the networks of this machine; OSCQuery's own port obeys the same rules as OSC's port.
+  /// Whether a host is served. The page serves this machine's networks; OSCQuery's own port has the same
+  /// rules as the OSC port.
   private func serves(_ host: Address, at listener: HTTPListeners.Listener, reached: Address) -> Bool {
     var rules = SurfaceSettings()
     if listener.kind == .query { rules.allow = settings.allow }
-    // An address that is newer than our last look has no interface yet.
+    // An address that is newer than the last check of the networks has no interface yet.
     return rules.obeys(host, at: reached, by: near.interface(of: reached) ?? 0, near: near)
   }
 }

@@ -4,7 +4,7 @@ import ControlSurface
 import LinkSystem
 import TactusOSC
 
-// HTTP requests and the beginning of a socket.
+// Handles HTTP requests and opens WebSockets.
 extension WebLoop: HTTPAnswering {
   func refusal(_ request: Request, from visitor: Connection) -> Response? {
     counters.requests += 1
@@ -18,7 +18,8 @@ extension WebLoop: HTTPAnswering {
     return budget.has(visitor.host, at: now) && (!wantsDoctor(request, visitor) || doctor.hasReport(at: now))
   }
 
-  /// An examination costs more than any other request, so only paired browsers may ask for it.
+  /// Whether the request is for an examination. It costs more than any other request, so only paired browsers
+  /// may ask for one.
   private func wantsDoctor(_ request: Request, _ visitor: Connection) -> Bool {
     visitor.listener == .page && request.path == "/doctor" && isPaired(request)
   }
@@ -57,7 +58,8 @@ extension WebLoop: HTTPAnswering {
     }
     if let code = request.socketCode {
       heedSecret(at: now)
-      // A page from elsewhere has its own wrong tries: it must not use up those of the browser that shows it.
+      // Count wrong tries of other sites' pages separately: they must not use up the tries of the browser
+      // that shows such a page.
       let from = request.isFromOurPage ? visitor.host : Pairing.elsewhere
       let answer = pairing.answer(code.utf8, from: from, at: now)
       guard case .paired = answer else { return Answers.paired(answer) }

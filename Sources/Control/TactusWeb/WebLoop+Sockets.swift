@@ -6,7 +6,7 @@ import TactusOSC
 
 // Messages from the surface to browsers, and from browsers to the surface.
 extension WebLoop {
-  /// Sends the surface's packets to the browsers, to each in its form.
+  /// Sends the surface's packets to the browsers, to each browser in the form that it uses.
   func deliver(at now: Micros) {
     var lines: [[UInt8]: [UInt8]] = [:]
     for (number, outbox) in shared.takePosts() {
@@ -38,7 +38,7 @@ extension WebLoop {
       guard let socket = visitor.socket else { continue }
       let events = watched[index + 2].revents
       if events & Int16(POLLOUT) != 0 { socket.write() }
-      // A socket that had to wait was not polled; it is read before any request is served.
+      // A WebSocket that had to wait for its budget was not polled: read it before any request is served.
       let hadToWait = watched[index + 2].events & Int16(POLLIN) == 0
       let isThere = events & Int16(POLLIN | POLLHUP | POLLERR) != 0 || socket.hasEarly || hadToWait
       if isThere, mayListen(to: visitor, at: now) {

@@ -6,7 +6,7 @@ import LinkAddresses
 import LinkSystem
 import TactusOSC
 
-/// The server's thread: it waits for its sockets, its bell and the next deadline, and handles them.
+/// The web server's thread: waits for its sockets, its bell and the next deadline, and handles them.
 final class WebLoop {
   let settings: WebSettings
   let shared: WebShared
@@ -14,7 +14,7 @@ final class WebLoop {
   let listeners: HTTPListeners
   var answers: Answers
   let doctor: Doctor
-  /// Returns the present secret, which may change at any time.
+  /// Returns the secret that holds now; another process may change it at any time.
   let secret: @Sendable () -> Secret
   var secretDue = Micros.zero
   var pairing: Pairing
@@ -24,14 +24,14 @@ final class WebLoop {
   var budget = Budget(at: HostClock.micros())
   var near = Neighbourhood()
   var acceptingAgain = Micros.zero
-  /// Processor time at the end of the last turn, and the part of this turn that is already charged or is
-  /// output to browsers.
+  /// The processor time at the end of the last turn; and the part of this turn's time that is charged
+  /// already, or that was for output to browsers.
   private var turned = 0.0
   var billed = 0.0
-  /// Processor time up to which requests have been charged to their hosts.
+  /// The processor time up to which requests have been charged to their hosts.
   var worked = 0.0
   var watched: [pollfd] = []
-  /// The visitors in `watched`, from its third place on.
+  /// The connections of the descriptors in `watched`, from the third descriptor on.
   var watchedSockets: [Connection] = []
 
   init(
@@ -66,7 +66,7 @@ final class WebLoop {
     close()
   }
 
-  /// Charges the loop's own overhead to the caller that woke it: a socket, a new connection or a request.
+  /// Charges the loop's own time in this turn to what woke it: a WebSocket, a new connection or a request.
   private func billTurn(at now: Micros) {
     let spent = Budget.spent()
     defer { (turned, billed) = (spent, 0) }
@@ -84,7 +84,7 @@ final class WebLoop {
 
   // MARK: what others left
 
-  /// Reads and updates the mailbox. Returns true if the loop must end.
+  /// Reads and updates the mailbox. Returns whether the loop must end.
   func lookAround() -> Bool {
     let now = HostClock.micros()
     let (isClosing, isOpen) = shared.mailbox.withLock { ($0.isClosing, $0.isOpenToNetworks) }
@@ -111,7 +111,7 @@ final class WebLoop {
     return isClosing
   }
 
-  /// Closes connections that came in at an address which is not served any more.
+  /// Closes connections to an address at which the page is not served any more.
   func sendStrangersAway() {
     for visitor in crowd.visitors.values
     where visitor.listener == .page && !listeners.wants(visitor.reached.address) {
@@ -120,7 +120,8 @@ final class WebLoop {
     }
   }
 
-  /// A new secret ends every pairing and every paired browser's socket.
+  /// Takes over the present secret. A new secret ends every pairing, and the WebSocket of every paired
+  /// browser.
   func heedSecret(at now: Micros) {
     secretDue = now + WebLimits.secretInterval
     let secret = secret()
@@ -165,7 +166,7 @@ final class WebLoop {
         let time = max(socket.mayReadAgain(at: now), now + Budget.pace)
         again = min(again ?? time, time)
       }
-      // poll reports a hang-up even if no event was asked for, again and again.
+      // Leave out a socket without wanted events: poll would report a hang-up at once, again and again.
       watched.append(pollfd(fd: events == 0 ? -1 : socket.descriptor, events: events, revents: 0))
       watchedSockets.append(visitor)
     }
@@ -182,7 +183,8 @@ final class WebLoop {
     LinkSystem.wait(for: &watched, from: now, until: deadline)
   }
 
-  /// Visitors with a socket, the one read longest ago first, so that all share the budget in turn.
+  /// The connections that are WebSockets, the one that was not read for longest first, so that all share the
+  /// budget.
   private func turns() -> [Connection] {
     crowd.visitors.values.filter { $0.socket != nil }.sorted { $0.heard < $1.heard }
   }
@@ -218,7 +220,7 @@ final class WebLoop {
     visitor.end()
   }
 
-  /// Forgets the visitor's socket; so does the surface.
+  /// Forgets the connection's WebSocket, here and in the surface.
   func forget(_ visitor: Connection) {
     guard let socket = visitor.socket, let number = socket.peer.browserNumber else { return }
     visitor.socket = nil

@@ -2,21 +2,23 @@
 import BeatMath
 public import LinkAddresses
 
-/// Addresses, access and announced name of the server.
+/// The server's addresses, the access to it, and its name for mDNS.
 public struct WebSettings: Sendable {
   public static let port: UInt16 = 20_880
 
-  /// Endpoints of the page; empty: no page.
+  /// The page's addresses; empty: no page.
   public var listen: [Endpoint] = []
-  /// Listen on all IPv4 addresses from the start.
+  /// Whether to listen on all IPv4 addresses from the start.
   public var isOpen = false
-  /// The user named the port, so we wait if it is taken. Otherwise we take the next free one.
+  /// Whether the user chose the port: if it is taken, we then wait for it. Otherwise we take the next free
+  /// port.
   public var isPortFixed = false
-  /// Port of OSCQuery without the page, beside the surface's first address; 0 picks a free one, nil: none.
+  /// The port of OSCQuery without the page, at the surface's first address; 0: any free port; nil: no
+  /// OSCQuery.
   public var query: UInt16?
-  /// Networks that may use OSC, if the user named any; OSCQuery's own port obeys them, too.
+  /// The networks that may use OSC, if the user named any. They may also use OSCQuery's own port.
   public var allow: [AddressRange] = []
-  /// Announce the page by mDNS under this name if the network can reach it.
+  /// Whether to announce the page by mDNS under `name`, if the network can reach it.
   public var isAnnounced = false
   public var name = "tactus"
   public var version = ""
@@ -26,40 +28,42 @@ public struct WebSettings: Sendable {
 
 /// All limits of the server.
 enum WebLimits {
-  /// Connections in total and from one address: sixteen phones, or sixteen pages of one browser, while they
-  /// load.
+  /// The largest numbers of connections, in all and from one address. That is enough for sixteen phones, or
+  /// for sixteen pages of one browser, while they load.
   static let connections = 128
   static let ofOneHost = 48
-  /// Connections of one browser: six for loading, its socket, and one more that it tries.
+  /// The connections of one browser: six for loading, its WebSocket, and one more that it tries.
   static let ofOneBrowser = 8
-  /// Further connections that were shut down and are not closed yet.
+  /// How many further connections may be shut down but not closed yet.
   static let leaving = 16
-  /// Microseconds for the first request, and between or during later ones.
+  /// In microseconds: the time for the first request, and the time between later requests or during one.
   static let firstWord = 10_000_000
   static let idle = 30_000_000
-  /// Time during which a new connection or one just answered keeps the highest priority.
+  /// How long a connection keeps the highest priority after it was opened or answered.
   static let grace = Micros(1_000_000)
-  /// Microseconds from the request's last byte to the end of the answer.
+  /// In microseconds: the time from a request's last byte to the end of the answer.
   static let answer = 30_000_000
-  /// libmicrohttpd's memory for a connection: the request's head, its body, and the answer's head.
+  /// In bytes: libmicrohttpd's memory for a connection (the heads of request and answer), and the request's
+  /// body.
   static let head = 16_384
   static let body = 256
-  /// Bytes of a complete WebSocket message.
+  /// In bytes: the length of a complete WebSocket message.
   static let message = 16_384
-  /// Bytes that may wait for a browser. The page's whole state takes some 30 kB.
+  /// How many bytes may wait for a browser, here and in the kernel. The page's whole state takes some 30 kB.
   static let outbox = 262_144
   static let kernelOutbox: Int32 = 65_536
-  /// Packets from one connection: a finger that moves two faders sends 120 a second.
+  /// Packets from one connection. A finger that moves two faders sends 120 a second.
   static let packetsPerSecond = 200.0
   static let packetsAtOnce = 200.0
   static let bytesAtOnce = 8192
   static let errorsPerSecond = 5.0
-  /// Microseconds of silence after which a socket is pinged, and after which it is closed.
+  /// In microseconds: the silence after which a WebSocket gets a ping, and the silence after which it is
+  /// closed.
   static let ping = 20_000_000
   static let silence = 45_000_000
-  /// Interval between looks for a changed secret, apart from pairing.
+  /// How often the web thread checks whether the secret has changed. It also checks when a browser pairs.
   static let secretInterval = Micros(1_000_000)
-  /// Connections that may wait in a listener's queue, and connections accepted in one turn.
+  /// How many connections may wait in the queue of a listening socket, and how many are accepted in one turn.
   static let backlog: Int32 = 1024
   static let acceptBatch = 256
 }

@@ -7,8 +7,8 @@ import Glibc
 import LinkSystem
 import TactusOSC
 
-/// One WebSocket: wslay parses and builds frames; the bytes are read and written here. It never blocks, and
-/// buffers at most `WebLimits.outbox` for the other side.
+/// One WebSocket: wslay parses and builds the frames; this type reads and writes the bytes. It never blocks,
+/// and buffers at most `WebLimits.outbox` bytes for the other side.
 final class WebSocket {
   enum Form {
     case text, binary
@@ -21,11 +21,11 @@ final class WebSocket {
 
   let peer: Peer
   let descriptor: Int32
-  /// The form of the browser's first message: text or binary.
+  /// Text or binary, as in the browser's first message; nil: no message yet.
   var form: Form?
-  /// Rows that it listens to by OSCQuery, and the groups that deliver them.
+  /// The rows to which the browser listens by OSCQuery, each with the group that delivers it.
   var listened: [String: Group] = [:]
-  /// It has sent a LISTEN or IGNORE; from then on it gets only the rows that it listens to.
+  /// Whether the browser has sent LISTEN or IGNORE. From then on it gets only the rows to which it listens.
   var isListener = false
   var groups: Group = []
   var errors: TokenBucket
@@ -78,12 +78,12 @@ final class WebSocket {
   var wantsToWrite: Bool { written < outbox.count }
   var waits: Int { outbox.count - written + wslay_event_get_queued_msg_length(context) }
 
-  /// Whether more input is allowed now; only then the socket is read.
+  /// Whether the limits allow more input now; otherwise the socket is not read.
   func mayRead(at now: Micros) -> Bool { packets.has(1, at: now) && waits < WebLimits.outbox / 2 }
   func mayReadAgain(at now: Micros) -> Micros { packets.time(of: 1) }
   var hasEarly: Bool { !early.isEmpty }
 
-  /// Reads the input that has come, at most `WebLimits.bytesAtOnce`.
+  /// Reads the input that has arrived, at most `WebLimits.bytesAtOnce`.
   func read(at now: Micros) -> [Heard] {
     room = WebLimits.bytesAtOnce
     inbox = []
@@ -104,7 +104,7 @@ final class WebSocket {
     if waits > WebLimits.outbox { isSlow = true }
   }
 
-  /// Writes all that the kernel takes.
+  /// Writes as much output as the kernel takes.
   func write() {
     if wslay_event_want_write(context) != 0, wslay_event_send(context) != 0 { isBroken = true }
     while written < outbox.count {
@@ -128,7 +128,7 @@ final class WebSocket {
 
   var deadline: Micros { heard + Micros(Int64(isAsked ? WebLimits.silence : WebLimits.ping)) }
 
-  /// Pings the silent socket; true: the last ping was not answered.
+  /// Sends a ping after a silence. Returns true if the last ping was not answered.
   func isGone(at now: Micros) -> Bool {
     guard !isAsked else { return true }
     isAsked = true
@@ -138,7 +138,7 @@ final class WebSocket {
     return false
   }
 
-  /// Sends a close frame with this code.
+  /// Sends a close frame with this status code.
   func sayGoodbye(_ code: UInt16) {
     _ = wslay_event_queue_close(context, code, nil, 0)
     write()

@@ -108,7 +108,7 @@ struct MirrorGuard {
     return true
   }
 
-  /// Notes that the source has sent its proof text back: it is ignored from now on. Returns true the first time.
+  /// Notes that the source has sent its proof text back, so that it is ignored. Returns true the first time.
   mutating func know(_ source: Endpoint, at now: Micros) -> Bool {
     guard let teller = tellers[source], !teller.isKnown else { return false }
     tellers[source] = MirrorPeer(asked: teller.asked, heard: now, isKnown: true)
