@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Link without I/O under one name: the machine, its packets and values, and a network to try it on.
+// All of Link without I/O under one name: the protocol machine, its packets and values, and a network for
+// trials.
 @_exported public import BeatMath
 @_exported public import LinkSession
 @_exported public import LinkWire

@@ -20,14 +20,14 @@ struct Arguments: Sendable {
   var svg: String?
   /// Whether the many worlds are rooms far apart.
   private var isFar = false
-  /// The settings of one world, and the limits for one of many drawn worlds.
+  /// The settings of a single world, and the limits for the settings of many drawn worlds.
   private var trouble = Scenario(seed: 1)
   private var worst = Scenario.Severity()
-  /// Durations for one of many worlds; nil: as drawn.
+  /// The durations for one of many worlds; nil: the drawn durations.
   private var turmoil: Micros?
   private var watch: Micros?
   private var day = Day.Plan(seed: 1)
-  /// The options, besides the seed, that replay one of many worlds.
+  /// The options that, together with the seed, replay one of many worlds.
   private var replayed: [String] = []
 
   static let help = """
@@ -162,7 +162,7 @@ struct Arguments: Sendable {
     return isTaken ? nil : Refusal(text: "\(option): \(value) is not possible")
   }
 
-  /// Options that limit the drawing of many worlds.
+  /// The options that limit the troubles and durations that may be drawn for many worlds.
   private static let ofMany = [
     "--peers", "--loss", "--jitter", "--drift", "--wires", "--turmoil", "--watch", "--hostility", "--steps",
   ]
@@ -204,21 +204,21 @@ struct Arguments: Sendable {
 }
 
 extension Arguments {
-  /// The world that the options describe.
+  /// The single world that the options describe.
   func scenario(peers count: Int) -> Scenario {
     var scenario = trouble
     (scenario.seed, scenario.peers) = (seed, count)
     return scenario
   }
 
-  /// The plan of a day.
+  /// The plan of the day that the options describe.
   var dayPlan: Day.Plan {
     var plan = day
     plan.seed = seed
     return plan
   }
 
-  /// One of many worlds, from its seed.
+  /// One of many worlds, drawn from its seed.
   func drawn(_ seed: UInt64) -> Scenario {
     var scenario = isFar ? Scenario.rooms(from: seed, upTo: worst) : Scenario.drawn(from: seed, upTo: worst)
     scenario.turmoil = turmoil ?? scenario.turmoil

@@ -2,7 +2,7 @@
 import Glibc
 import LinkWorld
 
-/// The distance of every peer's beat from the first one's, over time, as an SVG.
+/// An SVG of the distance of every peer's beat from the first peer's beat, over time.
 struct Chart {
   private let outcome: Simulation.Outcome
 
@@ -11,7 +11,7 @@ struct Chart {
   private static let left = 80.0
   private static let bottom = 40.0
   private static let top = 50.0
-  /// More peers or moments show nothing new, and make the file slow.
+  /// How many peers and moments the chart shows at most: more show nothing new, and make the file slow.
   private static let most = (peers: 64, moments: 1500)
 
   init(_ outcome: Simulation.Outcome) {
@@ -79,7 +79,7 @@ struct Chart {
     Chart.left + second / max(end, 1e-9) * (Chart.width - Chart.left - 10)
   }
 
-  /// Logarithmic, from a microsecond up: errors span five decades.
+  /// The height of an error, on a logarithmic scale from a microsecond up: errors span five decades.
   private func vertical(_ error: Double, _ limit: Double) -> Double {
     let part = log(max(error, 1)) / log(limit)
     return Chart.height - Chart.bottom - part * (Chart.height - Chart.bottom - Chart.top)

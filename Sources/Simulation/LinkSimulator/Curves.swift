@@ -2,10 +2,10 @@
 import Glibc
 import LinkWorld
 
-/// A cumulative distribution as an SVG: in how many of many worlds no
-/// beat was further off than a value. One curve for each kind of world.
+/// A cumulative distribution as an SVG: the share of all worlds in which no beat was further off than a
+/// value. Each kind of world has one curve.
 struct Curves {
-  /// The worst errors of the worlds, in microseconds, by the kind of the network.
+  /// The worst error of each world, in microseconds, by the kind of the world's network.
   private var errors: [Kind: Samples] = [:]
 
   enum Kind: String, CaseIterable {
@@ -47,7 +47,7 @@ struct Curves {
 
   mutating func add(_ outcome: Simulation.Outcome) {
     guard let worst = outcome.phaseErrors.maximum else { return }
-    // Subtract the error by asymmetry, which cannot be measured.
+    // Subtract the error that comes from asymmetry: no protocol can measure it.
     let hidden = (outcome.scenario.rooms?.wires ?? []).map { Double($0.asymmetry.count) / 2 }.max() ?? 0
     errors[Kind(outcome.scenario), default: Samples()].add(max(0, worst - hidden))
   }
@@ -102,7 +102,7 @@ struct Curves {
     ]
   }
 
-  /// Values outside of the decades are drawn at the edge.
+  /// The horizontal place of a value. Values outside the decades are drawn at the edge.
   private func horizontal(_ decade: Double) -> Double {
     let (first, last) = (Double(Curves.decades.lowerBound), Double(Curves.decades.upperBound))
     let part = (min(max(decade, first), last) - first) / (last - first)

@@ -2,8 +2,8 @@
 import BeatMath
 import LinkWorld
 
-/// Riley's table, with the reference's rules and with ours. Each cell has
-/// the fractions of the time within 100 ms and within 1 ms.
+/// The table of Riley's thesis, with the reference's rules and with ours. Each cell has two fractions of the
+/// time: within 100 ms and within 1 ms.
 enum FiveNodesTable {
   private static let rows: [(name: String, delay: Micros, law: FiveNodes.Law)] =
     [("none", .zero, .constant)]

@@ -4,7 +4,7 @@
 // troubles, from one seed. `LinkWorld` has the simulation and its invariants; this
 // program adds the options, several processors, and the printing.
 //
-// It lacks sockets and real time: an hour of Link takes what its packets take to compute.
+// It has no sockets and no real time: an hour of Link takes only as long as computing its packets takes.
 
 import BeatMath
 import Glibc

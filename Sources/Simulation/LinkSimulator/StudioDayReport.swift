@@ -3,7 +3,8 @@ import BeatMath
 import LinkWorld
 import StudioDay
 
-/// Runs a day and prints its results: what was played, what was excused, and what was kept.
+/// Runs a day and prints its results: what was played, which faults were excused, and which promises were
+/// kept.
 enum StudioDayReport {
   static func run(_ arguments: Arguments) -> Bool {
     let peers = arguments.peers ?? 6...6

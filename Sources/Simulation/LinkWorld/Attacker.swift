@@ -5,15 +5,15 @@ import LinkWire
 
 /// An attacker on every wire: it floods, forges, replays and corrupts datagrams, and lies about the time.
 ///
-/// It knows the limits in our source, but uses its own constants instead of our code's. It hears everything
-/// that is sent, and so knows sessions, timelines and clocks as any peer can.
+/// The attacker knows the limits in our source, but has its own constants, not those of our code. It hears
+/// everything that is sent, so it knows sessions, timelines and clocks as any peer can.
 final class Attacker: Guest {
   private var dice: Dice
   private let end: Micros
   private var heard: [(bytes: [UInt8], source: Int, channel: Channel)] = []
-  /// Its own interfaces, one on each wire.
+  /// The attacker's own interfaces, one on each wire.
   private var interfaces: [Int] = []
-  /// The peer that it claims to be at each interface, and that peer's clock.
+  /// For each interface, the peer that the attacker claims to be, and that peer's clock.
   private var claims: [Int: (state: PeerState, ghost: GhostMap)] = [:]
 
   private static let memory = 200
@@ -74,7 +74,7 @@ final class Attacker: Guest {
   }
 }
 
-// Noise.
+// Attacks with noise.
 extension Attacker {
   private func flood(_ victim: Int, in world: LinkWorld) {
     let session = world.peers[world.interfaces[victim].peer].snapshot.session
@@ -118,7 +118,7 @@ extension Attacker {
   }
 }
 
-// Lies made to pass plausibility checks.
+// Attacks with lies that pass plausibility checks.
 extension Attacker {
   /// A value at a limit, just below it or just above.
   private func near(_ limit: Int64) -> Int64 {
@@ -128,7 +128,7 @@ extension Attacker {
 
   private func either(_ candidates: [Int64]) -> Int64 { candidates.randomElement(using: &dice)! }
 
-  /// The victim's session as any peer knows it.
+  /// The victim's session, with its present time and beat, as any peer knows them.
   private func member(
     _ victim: Int, in world: LinkWorld
   ) -> (snapshot: SessionSnapshot, time: Int64, beat: Int64) {
@@ -158,7 +158,7 @@ extension Attacker {
       tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: beat), timeOrigin: Micros(time))
   }
 
-  /// Our own entry, which names the origin of a clock. Reference peers ignore it.
+  /// An entry of our own protocol extension, which names the origin of a clock; reference peers ignore it.
   private func origin(in session: Session) -> ClockOrigin? {
     guard dice.chance(0.5) else { return nil }
     let roots = [
@@ -180,7 +180,7 @@ extension Attacker {
     return SessionStartStop(isPlaying: dice.chance(0.5), beats: Beats(micros: beat), timestamp: Micros(stamp))
   }
 
-  /// Forges an invented member, or a real one from its own address.
+  /// Forges the datagrams of an invented member, or of a real one from that member's own address.
   private func forge(_ victim: Int, in world: LinkWorld) {
     let session = member(victim, in: world)
     let isSpoofed = dice.chance(0.3)
@@ -194,7 +194,8 @@ extension Attacker {
     inject(encodeAlive(state, ttl: dice.chance(0.3) ? 255 : 5), from: source, into: victim, world)
   }
 
-  /// Claims that a real peer has moved to another session, from a strange address or the peer's own.
+  /// Claims that a real peer has moved to another session. The claim comes from a strange address, or from
+  /// the peer's own.
   private func borrowName(_ victim: Int, in world: LinkWorld) {
     let session = member(victim, in: world)
     let other = world.peers.randomElement(using: &dice)!
@@ -211,7 +212,7 @@ extension Attacker {
     }
   }
 
-  /// A member that all peers ask for the time, and that tells a wrong one.
+  /// Invents a member that all peers ask for the time, and that answers with a wrong one.
   private func lie(about session: Session) -> (state: PeerState, ghost: Int64) {
     let lowest = NodeID(rawValue: dice.next() >> 40)
     let state = PeerState(
@@ -228,7 +229,7 @@ extension Attacker {
     return (state, time)
   }
 
-  /// A session of the greatest possible age, or older.
+  /// Invents a session of the greatest possible age, or older.
   private func ancient(_ victim: Int, in world: LinkWorld) -> (state: PeerState, ghost: Int64) {
     let session = member(victim, in: world)
     let node = dice.chance(0.5) ? NodeID(using: &dice) : NodeID(rawValue: 1)
@@ -245,7 +246,7 @@ extension Attacker {
     return (state, time)
   }
 
-  /// Announces the lie on a wire for two seconds, and answers pings for it from then on.
+  /// Announces the invented member on a wire for two seconds, and answers pings to it from then on.
   private func claim(_ lie: (state: PeerState, ghost: Int64), in world: LinkWorld) {
     guard let interface = interfaces.randomElement(using: &dice) else { return }
     var state = lie.state

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// A priority queue of events: a heap with four children per node, because half of a big simulation's time is
-/// spent here. Events at the same time keep their order of insertion.
+/// A priority queue of events: a heap with four children for each node, because a big simulation spends half
+/// of its time here. Events at the same time keep their order of insertion.
 struct EventQueue<Event> {
   private struct Item {
     let time: Int64

@@ -3,15 +3,15 @@ import BeatMath
 import LinkSession
 
 /// The experiment of X. Riley's thesis ("Evaluating distributed time synchronization for musical applications
-/// using Ableton Link", 2018). There are five peers, not all of which hear each other, a new tempo now and
-/// then, and delays on everything that all peers but the first send. The delays are on for half a minute and
-/// off for half a minute. For what fraction of the time do all five hear the beat together?
+/// using Ableton Link", 2018). There are five peers, not all of which hear each other. The tempo changes now
+/// and then, and everything that all peers but the first send is delayed: for half a minute on, for half a
+/// minute off. The result is the fraction of the time in which all five hear the beat together.
 ///
-/// Either all peers play by the reference's rules, on one wire; or all
-/// are relays, with a far wire wherever two hear each other.
+/// Either all peers play by the reference's rules, on one wire; or all are relays, with a far wire between
+/// any two peers that hear each other.
 package struct FiveNodes: Sendable {
   package enum Topology: String, CaseIterable, Sendable {
-    /// All hear each other; two pairs hear the peer between them; each hears its neighbours.
+    /// All hear each other; two pairs hear the peer between them; each hears only its neighbours in a row.
     case connected, bridge, line
 
     func reaches(_ first: Int, _ second: Int) -> Bool {
@@ -29,7 +29,8 @@ package struct FiveNodes: Sendable {
   }
 
   package struct Shares: Sendable {
-    /// The fractions of the time in which no two of the five were farther apart than 100 ms, and than 1 ms.
+    /// The fractions of the time in which no two of the five peers were farther apart than 100 ms, and than 1
+    /// ms.
     package var hundred = 0.0
     package var one = 0.0
   }
@@ -95,7 +96,7 @@ package struct FiveNodes: Sendable {
     }
   }
 
-  /// Our clocks run at different rates, unlike those of the reference peers.
+  /// Relays, which run our rules. Their clocks run at different rates, unlike those of the reference peers.
   private func relays(in world: LinkWorld, _ seed: UInt64) -> [Node] {
     for number in 0..<5 {
       world.addPeer(
@@ -119,7 +120,7 @@ package struct FiveNodes: Sendable {
     }
   }
 
-  /// Adds the delays; the first half minute has none.
+  /// Adds the delays. The first half minute has none.
   private func slow(_ world: LinkWorld, _ nodes: [Node]) {
     let ends = nodes.enumerated().flatMap { node, its in its.interfaces.map { ($0, node) } }
     let owners = Dictionary(uniqueKeysWithValues: ends)
@@ -136,7 +137,7 @@ package struct FiveNodes: Sendable {
     let mean = Double(delay.count)
     switch law {
     case .constant: return delay
-    // The sum of twelve uniform values, with a standard deviation of a fifth of the mean.
+    // This is the sum of twelve uniform values, with a standard deviation of a fifth of the mean.
     case .normal:
       let sum = (0..<12).reduce(-6.0) { sum, _ in sum + dice.fraction() }
       return Micros(rounding: max(0, mean + mean / 5 * sum))
@@ -145,7 +146,7 @@ package struct FiveNodes: Sendable {
     }
   }
 
-  /// The greatest distance of two peers, the short way round the bar.
+  /// The greatest distance of two peers' phases, measured the short way round the bar.
   private func spread(_ phases: [Double], microsPerBeat: Double) -> Double {
     var farthest = 0.0
     for (place, phase) in phases.enumerated() {

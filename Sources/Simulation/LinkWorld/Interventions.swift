@@ -4,7 +4,7 @@ import LinkSession
 
 // Changes to a running world from outside: by users, cables, power and clocks.
 extension LinkWorld {
-  /// Pulls the cable or puts it back: the machine is not told.
+  /// Pulls the peer's cable out or puts it back; the peer's machine is not told.
   public func setCable(_ isIn: Bool, of peer: Int) {
     for index in peers[peer].interfaces { interfaces[index].hasCable = isIn }
   }
@@ -12,21 +12,21 @@ extension LinkWorld {
   /// Puts the interface on one side of a cut through its wire.
   public func place(_ interface: Int, inPart part: Int) { interfaces[interface].part = part }
 
-  /// Switches Link on, and opens a gateway at each address that is up; or off, with a goodbye.
+  /// Switches Link on, which opens a gateway at each address that is up, or off, which sends a goodbye.
   public func setEnabled(_ isEnabled: Bool, peer: Int) {
     handle(.enable(isEnabled), by: peer)
     guard isEnabled else { return }
     for index in peers[peer].interfaces where interfaces[index].isUp { open(index) }
   }
 
-  /// Cuts the power: no goodbye, and nothing more until `reboot`.
+  /// Cuts the peer's power: it sends no goodbye, and does nothing more until `reboot`.
   public func kill(_ peer: Int) {
     peers[peer].isRunning = false
     peers[peer].wakeAt = nil
     for index in peers[peer].interfaces { interfaces[index].isUp = false }
   }
 
-  /// Restores the power: the machine is on the same wires, and has forgotten everything.
+  /// Restores the peer's power: the machine is on the same wires, and has forgotten everything.
   public func reboot(_ peer: Int, tempo: Double) {
     guard !peers[peer].isRunning else { return }
     peers[peer].machine = LinkSession(

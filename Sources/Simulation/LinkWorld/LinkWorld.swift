@@ -5,11 +5,10 @@ public import LinkWire
 
 /// A simulated world for `LinkSession` machines: one true time, a clock for each machine, wires between them.
 ///
-/// It has no sockets, no threads and no real clock: everything follows from the seed and from the calls of
-/// its owner, so a run can be repeated to the last packet. It does not simulate queues, bandwidth or address
-/// resolution, which cost much and change nothing for Link.
-/// The invariant: time only moves in `run(until:)`, from one event to the
-/// next, and every machine is drained after every input.
+/// The world has no sockets, no threads and no real clock. Everything follows from the seed and from the
+/// caller's calls, so a run can be repeated to the last packet. Queues, bandwidth and address resolution are
+/// not simulated: they cost much and change nothing for Link. The invariant: time only moves in
+/// `run(until:)`, from one event to the next, and every machine is drained after every input.
 public final class LinkWorld {
   private enum Happening {
     case delivery(Delivery)
@@ -30,9 +29,9 @@ public final class LinkWorld {
     ((_ peer: Int, _ before: SessionSnapshot, _ after: SessionSnapshot, _ isOwn: Bool) -> Void)?
   /// Called for every datagram sent, before the network loses, delays or doubles it.
   public var onSend: ((_ packet: Packet, _ from: Int, _ to: LinkSession.Destination, Channel) -> Void)?
-  /// Datagrams that peers and guests have sent; one to the group counts once.
+  /// Datagrams that peers and guests have sent; a datagram to the multicast group counts once.
   public private(set) var datagramsSent = 0
-  /// Datagrams that reached enabled peers; one to the group counts for each receiver.
+  /// Datagrams that reached enabled peers; a datagram to the multicast group counts for each receiver.
   public private(set) var datagramsDelivered = 0
 
   var dice: Dice
@@ -40,20 +39,20 @@ public final class LinkWorld {
   private var slab = PacketSlab()
   private var plans: [((LinkWorld) -> Void)?] = []
   private var freePlans: [Int32] = []
-  /// The conditions of segments that are far wires between rooms.
+  /// The conditions of those segments that are far wires between rooms, by segment.
   var farConditions: [Int: FarConditions] = [:]
-  /// If set, replaces `conditions`: the delay of a datagram from one
-  /// interface to another now; nil: it does not arrive.
+  /// Replaces `conditions` if it is set: returns the delay of a datagram from one interface to another now;
+  /// nil: the datagram does not arrive.
   var path: ((_ sender: Int, _ target: Int, _ dice: inout Dice) -> Micros?)?
   private var segments: [[Int]] = []
   private var endpoints: [Endpoint: Int] = [:]
   private(set) var guests: [Int: any Guest] = [:]
   var isCommitting = false
 
-  /// The guests that play by the reference's rules.
+  /// Those guests that play by the reference's rules.
   var references: [ReferencePeer] { guests.keys.sorted().compactMap { guests[$0] as? ReferencePeer } }
 
-  /// An empty world. With the same seed and the same calls everything happens again.
+  /// An empty world. The same seed and the same calls lead to the same events.
   public init(seed: UInt64, conditions: NetworkConditions = NetworkConditions()) {
     dice = Dice(seed: seed)
     self.conditions = conditions
@@ -68,7 +67,7 @@ public final class LinkWorld {
     addPeer(tempo: tempo, host: host, partsPerMillion: partsPerMillion, isRelay: false)
   }
 
-  /// The same; a relay may be joined to other relays by far wires.
+  /// Adds a peer in the same way; as a relay, it may be joined to other relays by far wires.
   @discardableResult
   package func addPeer(
     tempo: Double = 120, host: Micros = Micros(1_000_000), partsPerMillion: Double = 0, isRelay: Bool
@@ -80,7 +79,7 @@ public final class LinkWorld {
     return peers.count - 1
   }
 
-  /// Gives the peer a new address on that wire. If the peer is enabled, a gateway opens there.
+  /// Gives the peer a new address on that wire. If the peer is enabled, it opens a gateway there.
   @discardableResult
   public func plug(_ peer: Int, intoSegment segment: Int = 0) -> Int {
     let index = connect(peer, toSegment: segment)
@@ -89,7 +88,7 @@ public final class LinkWorld {
     return index
   }
 
-  /// Gives a guest an address on that wire; it sends by `send`.
+  /// Gives a guest an address on that wire. The guest sends by `send`.
   @discardableResult
   public func plug(_ guest: any Guest, intoSegment segment: Int = 0) -> Int {
     let index = connect(-1, toSegment: segment)
@@ -99,7 +98,7 @@ public final class LinkWorld {
 
   private func connect(_ peer: Int, toSegment segment: Int) -> Int {
     let index = interfaces.count
-    // Addresses of 10/8 that never end in .0 or .255.
+    // Use the addresses of 10/8 that do not end in .0 or .255.
     let address = Address.v4(0x0a00_0000 | UInt32(index / 250) << 8 | UInt32(index % 250 + 1))
     let interface = Interface(
       peer: peer, address: address, discovery: Endpoint(address, port: 40_000),
@@ -129,14 +128,14 @@ public final class LinkWorld {
     drain(peer)
   }
 
-  /// Runs `body` at that time.
+  /// Runs `body` at that time of the world.
   public func plan(at time: Micros, _ body: @escaping (LinkWorld) -> Void) {
     let place = freePlans.popLast() ?? Int32(plans.count)
     if Int(place) < plans.count { plans[Int(place)] = body } else { plans.append(body) }
     queue.put(.plan(place), at: time < now ? now : time)
   }
 
-  /// Processes everything due until `end`, in order; then `now` is `end`.
+  /// Processes everything that is due until `end`, in order. Afterwards `now` is `end`.
   public func run(until end: Micros) {
     while let time = queue.nextTime, time <= end, let next = queue.removeFirst() {
       now = time
@@ -153,7 +152,7 @@ public final class LinkWorld {
     now = now < end ? end : now
   }
 
-  /// Processes everything due within `duration`, in order.
+  /// Processes everything that is due within `duration`, in order.
   public func run(for duration: Micros) { run(until: now + duration) }
 
   private func wake(_ peer: Int) {
@@ -187,7 +186,8 @@ public final class LinkWorld {
     drain(peer)
   }
 
-  /// Plans a wake-up, unless an earlier one is planned: a machine that wakes too early just sleeps again.
+  /// Plans a wake-up of the machine, unless an earlier one is planned: a machine that wakes too early sleeps
+  /// again.
   private func sleep(_ peer: Int, until deadline: Micros?) {
     guard let deadline else {
       peers[peer].wakeAt = nil
@@ -199,7 +199,7 @@ public final class LinkWorld {
     queue.put(.wake(Int32(peer)), at: time)
   }
 
-  /// Sends a datagram from that interface.
+  /// Sends a datagram from the interface `sender`.
   public func send(
     _ packet: Packet, from sender: Int, to destination: LinkSession.Destination, via channel: Channel
   ) {

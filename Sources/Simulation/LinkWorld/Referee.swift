@@ -26,12 +26,12 @@ package struct Violation: Sendable, CustomStringConvertible {
   package var description: String { "at \(at.seconds) s: not true that \(invariant.rawValue) (\(detail))" }
 }
 
-/// Watches a world and records violations.
+/// Watches a world and records violations of the invariants.
 final class Referee {
   private(set) var violations: [Violation] = []
-  /// The present act.
+  /// The act that is played now.
   var scenario: Scenario
-  /// Tempos that some peer has set, in microseconds per beat.
+  /// The tempos that some peer has set, in microseconds per beat.
   private var legitimate: Set<Int64> = []
   private var announcements: [Int: [Micros]] = [:]
 
@@ -83,7 +83,7 @@ final class Referee {
     _ packet: Packet, from sender: Int, to destination: LinkSession.Destination, _ channel: Channel,
     in world: LinkWorld
   ) {
-    // Skipped if clocks step: then the sender's seconds differ from the world's.
+    // Skip this if clocks step: the sender's seconds then differ from the world's.
     guard destination == .group, channel == .discovery, scenario.clockSteps == 0,
       world.interfaces[sender].peer >= 0
     else { return }
@@ -113,9 +113,9 @@ final class Referee {
     }
   }
 
-  /// The allowed distance of phases. Each clock was measured against another with an error of at most half
-  /// the asymmetry, and has drifted since. Without the founder, peers measure each other in a chain of two;
-  /// along a chain of wires the errors add up.
+  /// How far phases may be apart. Each clock was measured against another with an error of at most half the
+  /// asymmetry, and has drifted since then. Without the founder, peers measure each other in a chain of two.
+  /// Along a chain of wires the errors add up.
   var phaseAllowance: Double {
     if let rooms = scenario.rooms { return allowance(between: rooms) }
     let asymmetry = Double(scenario.conditions.asymmetry.count)
@@ -125,8 +125,9 @@ final class Referee {
 }
 
 extension Referee {
-  /// Between relays: half of the asymmetry of the far wires, plus a millisecond, whatever the jitter. All
-  /// other peers, and the relay in the founder's room, measure by Link's rules, every 30 seconds.
+  /// How far phases of different rooms may be apart. Between relays that is half the asymmetry of the far
+  /// wires plus a millisecond, whatever the jitter. All other peers, and the relay in the founder's room,
+  /// measure by Link's rules, every 30 seconds.
   private func allowance(between rooms: Rooms) -> Double {
     let far = rooms.wires.map { Double($0.asymmetry.count) / 2 + 1000 }.reduce(0, +)
     let jitter = Double(scenario.conditions.asymmetry.count) / 2 + 50
@@ -136,7 +137,7 @@ extension Referee {
 }
 
 extension LinkWorld {
-  /// The same for reference peers, compared with the first of ours.
+  /// A reason why a reference peer disagrees with the first of our peers; nil: all agree.
   var disagreementOfReferences: String? {
     guard let first = active.first else { return nil }
     let leader = peers[first].snapshot
@@ -169,7 +170,7 @@ extension LinkWorld {
     peers.indices.filter { peers[$0].isRunning && peers[$0].machine.isEnabled }
   }
 
-  /// A reason why the active peers disagree; nil if they agree.
+  /// A reason why the active peers disagree; nil: they agree.
   public func disagreement(countingPeers: Bool = true) -> String? {
     let active = active
     guard let first = active.first else { return nil }
@@ -183,7 +184,7 @@ extension LinkWorld {
       {
         return "peers \(first) and \(peer) have different timelines"
       }
-      // Guests may be in the session or not.
+      // A guest may be in the session or not, so it may count as a peer or not.
       let visible = neighbours(of: peer)
       if countingPeers && !(visible...visible + guests.count).contains(other.peerCount) {
         return "peer \(peer) counts \(other.peerCount) of \(visible) peers"
@@ -200,7 +201,7 @@ extension LinkWorld {
     }
   }
 
-  /// Each peer's distance from the first, in microseconds of the beat heard, as an app asks for it.
+  /// Each peer's distance from the first peer, in microseconds, in the beat that an app would play.
   public func phaseErrors() -> [Double] {
     let active = active
     guard let first = active.first else { return [] }
@@ -218,7 +219,8 @@ extension LinkWorld {
 }
 
 extension LinkWorld {
-  /// Each peer's view, for debugging a disagreement. The ghost times are those of the world's present time.
+  /// Each peer's view of the session, for debugging a disagreement. Ghost times are for the world's present
+  /// time.
   var portrait: [String] {
     peers.indices.map { index in
       let peer = peers[index]

@@ -3,12 +3,12 @@ import BeatMath
 import LinkSession
 import LinkWire
 
-/// A peer that plays by the reference's rules, as the protocol's fact sheet
-/// has them, and so believes everything: a timeline that begins later, by any
-/// amount; a session that is older, by any amount; a time to live of minutes.
+/// A peer that plays by the reference's rules, as the protocol's fact sheet has them. So it believes
+/// everything: a timeline that begins later, by any amount; a session that is older, by any amount; a time to
+/// live of minutes.
 ///
-/// It is simplified: ten pongs make a measurement, its clock is the world's, and it has no app. The tests are
-/// not about it, but about our peers beside it.
+/// The peer is simplified: ten pongs make a measurement, its clock is the world's clock, and it has no app.
+/// The tests are not about this peer, but about our peers beside it.
 final class ReferencePeer: Guest {
   private var dice: Dice
   private var interface = 0
@@ -18,13 +18,13 @@ final class ReferencePeer: Guest {
   private var startStop = SessionStartStop.unset
   private var ghost = GhostMap(intercept: .zero)
   private var peers: [NodeID: (state: PeerState, expiry: Micros)] = [:]
-  /// Known other sessions, with their latest timelines.
+  /// The other sessions that the peer knows, with their latest timelines.
   private var others: [SessionID: Timeline] = [:]
   private var measurement:
     (session: SessionID, endpoint: Endpoint, points: [Double], tries: Int, asked: Micros)?
   private var nextRemeasurement: Micros?
   private var count = 0
-  /// Whether it announces changes at once, instead of with its next Alive.
+  /// Whether the peer announces changes at once; otherwise it does so with its next Alive.
   private let isPrompt: Bool
 
   init(seed: UInt64, isPrompt: Bool = false) {
@@ -50,7 +50,7 @@ final class ReferencePeer: Guest {
     return beat - (beat / 4).rounded(.down) * 4
   }
 
-  /// Sets another tempo from now on, as its user.
+  /// Sets another tempo from now on, as the peer's user does.
   func set(tempo: Double, in world: LinkWorld) {
     let time = ghost.ghost(atHost: world.now)
     let beat = max(timeline.beats(at: time), timeline.beatOrigin + Beats(micros: 1))
@@ -82,7 +82,8 @@ final class ReferencePeer: Guest {
       measurement: world.interfaces[interface].measurement)
   }
 
-  /// Runs four times a second: expiry, repeated pings, new measurements, Alives.
+  /// Runs four times a second: removes expired peers, repeats pings, begins new measurements, and sends
+  /// Alives.
   private func tick(_ world: LinkWorld) {
     peers = peers.filter { $0.value.expiry + Micros(1_000_000) > world.now }
     recount(world)
@@ -141,8 +142,8 @@ final class ReferencePeer: Guest {
     let members = peers.values.map(\.state).filter { $0.session == target && $0.measurement != nil }
     let founder = members.first { $0.node == target }
     guard let asked = founder ?? members.min(by: { $0.node < $1.node }) else { return }
-    // One measurement runs at a time. A session whose measurement is
-    // interrupted is forgotten, and measured when it is heard again.
+    // Only one measurement runs at a time. A session whose measurement is interrupted is forgotten, and is
+    // measured when the peer hears of it again.
     if let interrupted = measurement?.session, interrupted != session, interrupted != target {
       others[interrupted] = nil
     }

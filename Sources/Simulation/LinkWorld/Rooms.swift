@@ -8,16 +8,16 @@ package struct FarConditions: Sendable {
   /// The least delay from the first room to the other, and back.
   package var there = Micros(30_000)
   package var back = Micros(30_000)
-  /// An additional random delay for each datagram: uniform up to this, or
-  /// Pareto-distributed with this mean, occasionally very much longer.
+  /// An additional random delay of each datagram: uniform up to this value; or Pareto-distributed with this
+  /// mean, and then occasionally very much longer.
   package var jitter = Micros.zero
   package var isPareto = false
   package var loss = 0.0
 
   package init() {}
 
-  /// The difference of the delays there and back, which cannot be measured:
-  /// the error that two rooms must have.
+  /// The difference of the delays there and back. No protocol can measure it, so two rooms must have this
+  /// error.
   package var asymmetry: Micros { Micros(abs((there - back).count)) }
 
   func delay(isThere: Bool, _ dice: inout Dice) -> Micros {
@@ -30,12 +30,13 @@ package struct FarConditions: Sendable {
   }
 }
 
-/// Rooms far apart, each with its own wire and peers; a far wire connects
-/// the first room's relay to each other relay.
+/// Rooms far apart, each with its own wire and peers. Far wires connect the first room's relay to each other
+/// relay.
 package struct Rooms: Sendable {
   /// The far wires, one for each room but the first.
   package var wires: [FarConditions] = []
-  /// Cuts of a far wire, and moves of a relay to another address, which is unreachable for a moment.
+  /// How often a far wire is cut, and how often a relay moves to another address, which is unreachable for a
+  /// moment.
   package var cuts = 0
   package var moves = 0
 
@@ -63,7 +64,7 @@ package struct Rooms: Sendable {
 }
 
 extension Scenario {
-  /// Draws a scenario of rooms far apart, within limits. The network within a room is good.
+  /// Draws a scenario with rooms far apart, within limits. The network within each room is good.
   package static func rooms(from seed: UInt64, upTo worst: Severity) -> Scenario {
     var dice = Dice(seed: seed ^ 0xfa12)
     var scenario = Scenario(seed: seed)
@@ -82,8 +83,8 @@ extension Scenario {
     return scenario
   }
 
-  /// The segment of a far wire: they follow the two segments of each room,
-  /// of which the second is for peers with two addresses.
+  /// The segment of a far wire. Each room has two segments, the second for peers with two addresses; the
+  /// segments of the far wires come after those of all rooms.
   func segment(ofFarWire wire: Int) -> Int { 2 * (rooms?.count ?? 0) + wire }
 }
 
@@ -96,7 +97,7 @@ extension LinkWorld {
     interfaces[ends[1]].farEnd = ends[0]
   }
 
-  /// The other end of a far wire, as the machine knows it.
+  /// The other end of a far wire, as the relay's machine knows it; nil: the interface is on no far wire.
   func farWire(of interface: Int) -> FarWire? {
     interfaces[interface].farEnd.map {
       FarWire(

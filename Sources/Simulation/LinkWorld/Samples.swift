@@ -11,7 +11,7 @@ package struct Samples: Sendable {
   package mutating func add(_ value: Double) { values.append(value) }
   package mutating func add(_ other: Samples) { values += other.values }
 
-  /// The least value that `fraction` of all values do not exceed; nil if there are none.
+  /// The least value that `fraction` of all values do not exceed; nil: there are no values.
   package func quantile(_ fraction: Double) -> Double? {
     guard !values.isEmpty else { return nil }
     let ordered = values.sorted()

@@ -15,28 +15,28 @@ package struct Scenario: Sendable {
   package var turmoil = Micros(20_000_000)
   /// How long the steady state is watched.
   package var watch = Micros(10_000_000)
-  /// Tempo and start/stop changes per second, in all.
+  /// How many changes of tempo and of start or stop all peers together make per second.
   package var edits = 0.0
-  /// Peers that leave, with or without a goodbye, or return, per second.
+  /// How many peers per second leave, with or without a goodbye, or return.
   package var churn = 0.0
-  /// Peers that lose power and get it back, per second. The first peer is
-  /// spared, since the simulation listens to it.
+  /// How many peers per second lose power and get it back. The first peer never does, because the simulation
+  /// listens to it.
   package var crashes = 0.0
-  /// Clocks that change their rate, per second.
+  /// How many clocks per second change their rate.
   package var driftChanges = 0.0
-  /// Times that the wire is cut into two or three parts during the turmoil, and healed.
+  /// How often during the turmoil the wire is cut into two or three parts, and healed.
   package var partitions = 0
-  /// Times that a clock steps, forwards or backwards, by up to three seconds.
+  /// How often a clock steps, forwards or backwards, by up to three seconds.
   package var clockSteps = 0
-  /// Attacks per second: floods, forgeries, replays, corrupted packets.
+  /// How many attacks there are per second: floods, forgeries, replays, corrupted packets.
   package var hostility = 0.0
   /// The fraction of the peers that are on two wires.
   package var doubleHomed = 0.0
-  /// The number of wires in a chain; a peer on both connects each two neighbours.
+  /// The number of wires in a chain. A peer that is on both connects each two neighbours.
   package var wires = 1
-  /// Additional peers that play by the reference's rules, and believe what it believes.
+  /// Additional peers that play by the reference's rules and believe what the reference believes.
   package var references = 0
-  /// Rooms far apart. If set, `wires` is unused, and the first peers are the relays.
+  /// Rooms far apart. If this is set, `wires` is not used, and the first peers are the relays.
   package var rooms: Rooms?
 
   package init(seed: UInt64) {
@@ -56,8 +56,8 @@ package struct Scenario: Sendable {
     package init() {}
   }
 
-  /// Draws a scenario within limits. Each trouble is absent from some
-  /// scenarios, so that one trouble cannot hide the effect of another.
+  /// Draws a scenario within limits. Some scenarios lack a trouble, so that one trouble cannot hide the
+  /// effect of another.
   package static func drawn(from seed: UInt64, upTo worst: Severity) -> Scenario {
     var dice = Dice(seed: seed ^ 0x5eed)
     var scenario = Scenario(seed: seed)
@@ -82,7 +82,7 @@ package struct Scenario: Sendable {
     return scenario
   }
 
-  /// Leaves only the attack, which then causes all that follows.
+  /// Leaves only the attack, so that it causes all that follows.
   private mutating func leaveAllButTheAttack() {
     let delay = conditions.delay
     conditions = NetworkConditions()

@@ -7,22 +7,22 @@ package struct Simulation {
   package struct Outcome: Sendable {
     package let scenario: Scenario
     package var violations: [Violation] = []
-    /// Time from the beginning of peace until all agree; nil if they never
-    /// do. With several acts, that of the last.
+    /// The time from the beginning of peace until all peers agree; nil: they never agree. With several acts,
+    /// the time of the last act.
     package var convergence: Micros?
-    /// Convergence of every act, in seconds.
+    /// For every act, the time until all peers agreed, in seconds.
     package var convergences = Samples()
-    /// The phase errors in peace, each peer against the first.
+    /// The phase errors during peace, of each peer against the first.
     package var phaseErrors = Samples()
-    /// The errors over time: seconds since the world began, and each peer's distance from the first.
+    /// The errors over time: the seconds since the world began, and each peer's distance from the first peer.
     package var trace: [(second: Double, errors: [Double])] = []
     package var datagramsSent = 0
     package var datagramsDelivered = 0
     package var measurements = 0
-    /// Datagrams sent per peer and second in peace.
+    /// How many datagrams a peer sends per second during peace.
     package var calmRate = 0.0
     package var simulated = Micros.zero
-    /// Each peer's view at the end, a line for each.
+    /// Each peer's view of the session at the end, a line for each peer.
     package var portrait: [String] = []
 
     package var isKept: Bool { violations.isEmpty }
@@ -32,7 +32,7 @@ package struct Simulation {
   /// seconds and may fail; two sessions that should have merged measure each other again after some seconds.
   package static let mergeTimeout = Micros(240_000_000)
   private static let step = Micros(50_000)
-  /// Time to live, grace period and a margin.
+  /// How long a peer that is gone can still be counted: time to live, grace period and a margin.
   private static let expiry = Micros(6_500_000)
   private static let afterAttack = Micros(10_000_000)
 
@@ -49,7 +49,7 @@ package struct Simulation {
     outcome = Outcome(scenario: scenario)
   }
 
-  /// Plays the scenario, then the acts, each with its own trouble and peace, among the same peers.
+  /// Plays the scenario, then the acts with the same peers. Each act has its own trouble and peace.
   ///
   /// `progress` is called now and then with the simulated time and the present stage.
   package mutating func run(
@@ -190,7 +190,7 @@ package struct Simulation {
     startPlaying()
   }
 
-  /// Between rooms the reference peers must agree with ours, too.
+  /// Why peers disagree; nil: they agree. Between rooms, the reference peers must agree with ours, too.
   private func disagreement() -> String? {
     world.disagreement() ?? (scenario.rooms == nil ? nil : world.disagreementOfReferences)
   }
@@ -199,7 +199,7 @@ package struct Simulation {
     world.phaseErrors() + (scenario.rooms == nil ? [] : world.phaseErrorsOfReferences())
   }
 
-  /// Waits: after a cut or a step the clocks are right again once all peers have measured again.
+  /// Waits until all peers have measured again: after a cut or a step, their clocks are right only then.
   private mutating func settle(_ progress: (Micros, String) -> Void) {
     let isLasting =
       scenario.partitions > 0 || scenario.clockSteps > 0 || scenario.driftChanges > 0
@@ -224,7 +224,7 @@ package struct Simulation {
       advance()
       progress(world.now, "listening")
       noteDisagreement(since: &disagreeing)
-      // A reference peer may repeat, and others believe, a lie of the attack long after it.
+      // Long after an attack, a reference peer may repeat its lie, and other reference peers may believe it.
       if scenario.references > 0 && disagreeing != nil { continue }
       for error in phaseErrors() {
         outcome.phaseErrors.add(abs(error))
@@ -239,8 +239,8 @@ package struct Simulation {
     outcome.calmRate = Double(world.datagramsSent - sent) / seconds / Double(max(1, world.active.count))
   }
 
-  /// Blames a disagreement only if it lasts: a datagram overtaken by its
-  /// sender's goodbye revives the sender until it expires.
+  /// Blames a disagreement only if it lasts. A datagram that arrives after its sender's goodbye revives the
+  /// sender until it expires.
   private func noteDisagreement(since start: inout Micros?) {
     guard let reason = disagreement() else {
       start = nil
@@ -251,8 +251,9 @@ package struct Simulation {
     if world.now - since > Simulation.expiry { referee.blame(.allAgree, at: world.now, reason) }
   }
 
-  /// Sets a tempo by one peer, or by each in turn after an attack. A reference peer that an attack has misled
-  /// may win once more when its timeline becomes believable; so a peer that was overruled tries again.
+  /// Sets a tempo by one peer, or after an attack by each peer in turn. A reference peer that an attack has
+  /// misled may win once more, when its timeline becomes believable. So a peer whose tempo was overruled
+  /// tries again.
   private mutating func changeTempo() {
     let invariant: Invariant = scenario.hostility > 0 ? .attackIsOver : .changeReachesAll
     for (turn, peer) in world.active.reversed().prefix(scenario.hostility > 0 ? 20 : 1).enumerated() {

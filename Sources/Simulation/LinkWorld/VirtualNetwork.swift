@@ -3,25 +3,25 @@ public import BeatMath
 import LinkSession
 public import LinkWire
 
-/// The effects of a network on datagrams.
+/// What a network does to datagrams.
 public struct NetworkConditions: Sendable {
   /// The fraction of datagrams that are lost, 0...1.
   public var loss = 0.0
   /// The least delay of a datagram.
   public var delay = Micros(200)
-  /// The most additional random delay of a datagram; a later one may therefore arrive earlier.
+  /// The longest additional random delay of a datagram. Because of it, a later datagram may arrive earlier.
   public var jitter = Micros.zero
-  /// The fraction that is delayed by up to `holdUp` more: bursts of reordering.
+  /// The fraction of datagrams that are delayed by up to `holdUp` more, which makes bursts of reordering.
   public var reordering = 0.0
   /// The longest additional delay by `reordering`.
   public var holdUp = Micros(30_000)
-  /// The fraction that arrives twice.
+  /// The fraction of datagrams that arrive twice.
   public var duplication = 0.0
 
   /// A good cable: no losses, and a delay of 200 µs.
   public init() {}
 
-  /// The greatest difference of the delays there and back.
+  /// The greatest possible difference of the delays there and back.
   public var asymmetry: Micros { jitter + (reordering > 0 ? holdUp : .zero) }
 }
 
@@ -31,24 +31,24 @@ public struct Interface: Sendable {
   public let peer: Int
   /// An address of 10/8, different for each interface.
   public let address: Address
-  /// The source of its Alives and the destination of Responses to them.
+  /// The source of this interface's Alives, and the destination of the Responses to them.
   public let discovery: Endpoint
-  /// The source of its pings and the destination of other peers' pings.
+  /// The source of this interface's pings, and the destination of other peers' pings.
   public let measurement: Endpoint
-  /// The wire that it is plugged into.
+  /// The wire into which the interface is plugged.
   public let segment: Int
-  /// The part of a partitioned wire: different parts don't hear each other.
-  /// All are in part 0 when the network is whole.
+  /// The interface's part of a cut wire: interfaces in different parts don't hear each other. All are in part
+  /// 0 when the wire is whole.
   public var part = 0
-  /// The interface at the other end of a far wire.
+  /// The interface at the other end of a far wire; nil: the wire is no far wire.
   package var farEnd: Int?
-  /// The correction for asymmetry that its relay knows.
+  /// The correction for asymmetry that the relay at this interface knows.
   package var correction = Micros.zero
-  /// How many beats the other room's grid shall run behind ours.
+  /// By how many beats the other room's grid shall be later than ours.
   package var distance = Beats.zero
   /// False while the power is off: nothing goes in or out.
   public var isUp = true
-  /// False while the cable is out: nothing goes in or out, and its machine is not told.
+  /// False while the cable is out: nothing goes in or out, and the interface's machine is not told.
   public var hasCable = true
 }
 
@@ -60,7 +60,7 @@ struct Delivery {
   let channel: UInt8
 }
 
-/// The packets in flight, each stored once for all its receivers.
+/// The packets in flight; a packet is stored once for all its receivers.
 struct PacketSlab {
   private var packets: [Packet] = []
   private var uses: [Int32] = []
@@ -88,14 +88,14 @@ struct PacketSlab {
 }
 
 extension Dice {
-  /// 0..<1.
+  /// A random number from 0 up to but not including 1.
   package mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 
   package mutating func chance(_ probability: Double) -> Bool {
     probability > 0 && fraction() < probability
   }
 
-  /// 0...longest.
+  /// A random duration from 0 up to and including `longest`.
   package mutating func duration(upTo longest: Micros) -> Micros {
     Micros(Int64(flooring: fraction() * Double(longest.count + 1)))
   }
@@ -115,7 +115,7 @@ public struct DriftingClock: Sendable {
 
   private var rate: Double { 1 + partsPerMillion * 1e-6 }
 
-  /// The time shown, rounded down like that of real clocks.
+  /// The time that the clock shows, rounded down as by real clocks.
   public func host(at world: Micros) -> Micros {
     anchor.host + Micros(Int64(flooring: Double((world - anchor.world).count) * rate))
   }

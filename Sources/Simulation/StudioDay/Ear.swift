@@ -10,7 +10,7 @@ public enum Promise: String, Sendable, CaseIterable {
   case order = "Start, Stop and positions as a sequencer may get them"
 }
 
-/// The first broken promises.
+/// The first broken promises of a day.
 struct Complaints {
   private static let limit = 20
   private(set) var all: [(promise: Promise, at: Double, text: String)] = []
@@ -29,17 +29,17 @@ struct SessionBeats: Equatable {
   func time(of beat: Double) -> Double { origin + beat * beatMicros }
 }
 
-/// Listens to one port, and counts and judges its events. It knows the
-/// session and the lost cycles, and nothing of `HostSync`.
+/// Listens to one output port, and counts and judges its events. The ear knows the session and the lost
+/// cycles, and nothing of `HostSync`.
 ///
-/// There are three excuses only: the session's beat jumped (excuses one beat),
-/// the session's time was corrected (the events that it passed are late by no
-/// more than that), cycles were lost (excuses the events within them).
+/// There are only three excuses. The session's beat jumped: this excuses one beat. The session's time was
+/// corrected: the events that the correction passed may be late by as much. Cycles were lost: this excuses
+/// the events within them.
 struct Ear {
-  /// An inaudible error, in microseconds; JACK's own filter is off by more than a tenth of it.
+  /// An error in microseconds that nobody can hear; JACK's own filter is off by more than a tenth of it.
   static let tolerance = 500.0
-  /// If the session moves by more than this at once, the next beat is ambiguous. HostSync counts again from
-  /// half a beat or 20 ms on; the judge shall not know its limits that exactly.
+  /// If the session moves at once by more than this, it is ambiguous which beat is next. HostSync counts
+  /// again from half a beat or 20 ms on; the ear must not know HostSync's limits that exactly.
   static let leap = (beats: 0.25, micros: 10_000.0)
   /// The longest silence that is no fault, in beats.
   static let longestSilence = 2.5
@@ -48,7 +48,7 @@ struct Ear {
 
   private let promise: Promise
   private let perBeat: Double
-  /// The smallest distance of events after a jump, as a fraction of the usual one.
+  /// The smallest allowed distance of two events after a jump, as a fraction of the usual distance.
   private let closest: Double
   private var next: Double?
   private var beats = SessionBeats(origin: 0, beatMicros: 500_000)
@@ -57,10 +57,10 @@ struct Ear {
   private var lastHeard = -Double.infinity
   /// The time until which a jump of the session excuses wrong counts.
   private var jumpUntil = -Double.infinity
-  /// The length of the shorter beat, before or after the jump.
+  /// The length of a beat before or after the jump, whichever is shorter.
   private var jumpPeriod = 0.0
   private var lag = (micros: 0.0, until: -Double.infinity)
-  /// The numbers of the events that fell into lost cycles lately.
+  /// The ranges of the events that fell into lost cycles, for the last few losses.
   private var gaps: [ClosedRange<Double>] = []
   private var silence = 0.0
   private var isTimeInDoubt = false
@@ -70,7 +70,8 @@ struct Ear {
   private(set) var heard = 0
   private(set) var errors = Histogram()
   private(set) var jumps = 0
-  /// Events heard within the beat after a jump, heard late after a correction, and missing in lost cycles.
+  /// How many events were excused: heard within the beat after a jump, heard late after a correction, or
+  /// missing in lost cycles.
   private(set) var excused = (jumped: 0, late: 0, lost: 0)
 
   init(_ promise: Promise, perBeat: Double, closest: Double) {
@@ -79,7 +80,8 @@ struct Ear {
     self.closest = closest
   }
 
-  /// Begins a buffer that is heard from `start` to `end`. `isTimeInDoubt`: the driver has just stalled.
+  /// Begins a buffer that is heard from `start` to `end`. `isTimeInDoubt`: whether the driver has just
+  /// stalled.
   mutating func open(from start: Double, to end: Double, beats: SessionBeats, isTimeInDoubt: Bool) {
     self.start = start
     self.isTimeInDoubt = isTimeInDoubt
@@ -100,13 +102,13 @@ struct Ear {
 
   private mutating func noteGap(from before: Double, to start: Double, _ beats: SessionBeats) {
     guard start - before > 100 else { return }
-    // A margin of a millisecond: the session may be corrected at the same time.
+    // Add a margin of a millisecond, because the session may be corrected at the same time.
     let numbers = [beats, self.beats].flatMap { grid in
       [before - 1000, start + 1000].map { grid.beat(at: $0) * perBeat }
     }
     let gap = (numbers.min() ?? 0)...(numbers.max() ?? 0)
     gaps = gaps.suffix(3) + [gap]
-    // A beat in the gap is not heard, and the next one is a beat later.
+    // A beat in the gap is not heard, so the silence until the next beat is one beat longer.
     if gap.upperBound.rounded(.down) >= gap.lowerBound { silence = min(silence, 1) }
     if (start - before) / beats.beatMicros >= Self.leap.beats {
       excuseJump(beats)
@@ -118,12 +120,12 @@ struct Ear {
   private mutating func noteMove(to beats: SessionBeats) {
     let moved = beats.beat(at: start) - self.beats.beat(at: start)
     let micros = abs(moved) * max(beats.beatMicros, self.beats.beatMicros)
-    // The lag is a number of beats, and beats may be longer now.
+    // The lag stands for a number of beats, and beats may be longer now.
     lag.micros *= max(1, beats.beatMicros / self.beats.beatMicros)
     let isLeap =
       abs(moved) >= Self.leap.beats
       || (beats.beatMicros == self.beats.beatMicros && micros >= Self.leap.micros)
-    // An event that the session passed must also keep half the usual distance from the last one.
+    // An event that the correction passed must also keep half the usual distance from the event before.
     let wait = max(0, lastHeard + beats.beatMicros / perBeat / 2 - start)
     if isLeap { excuseJump(beats) } else { fallBehind(by: micros + wait, beats) }
   }
@@ -137,31 +139,31 @@ struct Ear {
   }
 
   private mutating func fallBehind(by micros: Double, _ beats: SessionBeats) {
-    // A lag of more than a present beat is a jump. The output catches up at
-    // twice the speed, so lags don't add up for ever.
+    // A lag of more than a present beat is a jump. The output catches up at twice the speed, so lags don't
+    // add up for ever.
     lag.micros = min(lag.micros + micros, beats.beatMicros)
     lag.until = start + 2 * lag.micros + beats.beatMicros / perBeat
   }
 
-  /// Starts over after an export or a server's death: from here on every event must be heard, and no earlier
-  /// excuse holds, except a late first wake-up for a moment.
+  /// Starts over after an export or a server's death. From here on every event must be heard, and earlier
+  /// excuses do not hold. Only a late first wake-up is an excuse for a moment.
   ///
-  /// - Parameter lateness: the lateness of the first wake-up. HostSync does
-  ///   not know it yet, and may miss events that are due within it.
+  /// - Parameter lateness: how late the first wake-up is. HostSync does not know this yet, and may miss
+  /// events that are due within this time.
   mutating func comeBack(at time: Double, beats: SessionBeats, lateness: Double) {
-    // A filter that begins with a late wake-up needs a while to find the time.
+    // A filter that begins with a late wake-up needs a while to find the right time.
     lag = (lateness, time + Self.settling)
     (end, gaps, silence, jumpUntil) = (nil, [], 0, -.infinity)
     let first = beats.beat(at: time) * perBeat
     func micros(_ numbers: Double) -> Double { numbers / perBeat * beats.beatMicros }
-    // An event that is due just now may have been missed.
+    // An event that is due at this very moment may have been missed.
     let isDue =
       micros(first - first.rounded(.down)) < 2 * Self.tolerance
       || micros(first.rounded(.up) - first) < max(2 * Self.tolerance, lateness)
     next = isDue ? nil : first.rounded(.up)
   }
 
-  /// Counts an event that was sent but is suppressed: a planted fault.
+  /// Counts an event that was sent but suppressed on purpose (a planted fault).
   mutating func miss() { heard += 1 }
 
   mutating func listen(at time: Double) {
@@ -178,12 +180,13 @@ struct Ear {
     }
     let nearest = (beats.beat(at: time) * perBeat).rounded()
     guard let expected = next else {
-      // Nor with one whose number is in doubt.
+      // Don't begin to count with an event whose number is in doubt, either.
       if !isTimeInDoubt { next = nearest + 1 }
       judgePhase(time, nearest)
       return
     }
-    // A click at its place is not the previous one a beat late: those before it were lost. Clocks never are.
+    // A click at its right time is not the previous click a beat late: the clicks before it were lost. For
+    // MIDI clocks this does not hold.
     let isInPlace = abs(time - beats.time(of: nearest / perBeat)) <= Self.tolerance
     let isPastLost =
       promise == .oneClick && isInPlace && nearest > expected && areLost(expected, before: nearest)
@@ -209,7 +212,7 @@ struct Ear {
     }
   }
 
-  /// Whether all from `expected` on fell into lost cycles.
+  /// Whether all events from `expected` on, up to `number`, fell into lost cycles.
   private func areLost(_ expected: Double, before number: Double) -> Bool {
     number < expected + 100
       && stride(from: expected, to: number, by: 1).allSatisfy { one in gaps.contains { $0.contains(one) } }
@@ -233,7 +236,7 @@ struct Ear {
   }
 }
 
-/// A histogram of whole microseconds: a day has millions of values.
+/// A histogram of whole microseconds, because a day has millions of values.
 public struct Histogram: Sendable {
   private var counts = [Int](repeating: 0, count: 2000)
   public private(set) var total = 0

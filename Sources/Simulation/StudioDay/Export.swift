@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import HostSync
 
-/// Judges an export of a song: the transport rolls from some place while the
-/// server runs as fast as it can. The only time of an export is its frames,
-/// so they are judged by the tempo at its beginning and nothing else.
+/// Judges an export of a song: the transport rolls from some place while the server runs as fast as it can.
+/// An export has no other time than its frames, so the clicks are judged only by their frames and by the
+/// tempo at the export's beginning.
 struct Export {
   /// Frames per beat.
   private let beat: Double
@@ -18,7 +18,7 @@ struct Export {
     place = Double(frame)
   }
 
-  /// Judges a click, at a frame of this cycle as heard.
+  /// Judges a click; `frame` is the frame of this cycle at which it is heard.
   mutating func listen(at frame: Double, _ time: Double) {
     clicks += 1
     let number = ((place + frame) / beat).rounded()
@@ -30,13 +30,13 @@ struct Export {
     next = number + 1
   }
 
-  /// Judges the bar and beat that a timebase master shows for the next cycle.
+  /// Judges the bar and beat that the timebase master shows for the next cycle.
   mutating func see(_ shown: BBT?, beatsPerMinute: Double, after frames: UInt32, _ time: Double) {
     place += Double(frames)
     guard let shown, let beats = shown.beats else {
       return complaints.add(.export, at: time, "no bar is shown")
     }
-    // The tick is rounded down, and read as its middle.
+    // The tick is rounded down, so compare with its middle.
     let ticks = (beats - place / beat) * shown.ticksPerBeat
     if abs(ticks) > 1.1 {
       complaints.add(.export, at: time, "the bar that is shown is \(Int(ticks)) ticks off")
@@ -47,15 +47,15 @@ struct Export {
   }
 }
 
-/// A DAW that counts frames beside a session without changes: its lag is
-/// the time passed less the frames played.
+/// A DAW that counts frames beside a session that does not change. Its lag is the time that has passed, less
+/// the time of the frames that it has played.
 struct FrameCounter {
   private var began: (due: Double, lag: Double)?
   private var frames = 0.0
   private(set) var hours = 0.0
   private(set) var complaints = Complaints()
 
-  /// Counts one rolling cycle. `lag`: HostSync's figure in microseconds; nil: the time is in doubt.
+  /// Counts one rolling cycle. `lag`: HostSync's figure in microseconds; nil: the cycle's time is in doubt.
   mutating func count(_ cycle: UInt32, sampleRate: UInt32, due: Double, lag: Double?) {
     guard let start = began else {
       if let lag { (began, frames) = ((due, lag), Double(cycle)) }

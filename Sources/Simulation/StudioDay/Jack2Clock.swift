@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import HostSync
 
-/// A model of jack2's driver, its delay-locked loop and the effect of an
-/// xrun on it (facts: realtime 1), together with the true times.
+/// A model of jack2's driver, of its delay-locked loop, and of what an xrun does to that loop (facts:
+/// realtime 1). It also gives the true times.
 public struct Jack2Clock {
-  /// The traces that the xrun of a stalled driver leaves for a client.
+  /// What a client can see after the xrun of a stalled driver.
   public struct StallSigns: Sendable {
     var showsReversedPair: Bool
     var countsXrun: Bool
@@ -18,7 +18,7 @@ public struct Jack2Clock {
   }
 
   public let sampleRate: Double
-  /// The sound card's rate against the clock: 100e-6 is 100 ppm fast.
+  /// The rate of the sound card's crystal against the clock: 100e-6 is 100 ppm fast.
   public var crystal = 0.0
   public var frame: UInt32 = 0
   /// The true due time of frame 0 of the present cycle.
@@ -42,7 +42,8 @@ public struct Jack2Clock {
   public func period(_ frames: UInt32) -> Double { Double(frames) * 1e6 / sampleRate / (1 + crystal) }
 
   /// Runs one cycle. `stall`: additional sleep of the driver, which then continues from the present time.
-  /// `speed`: a freewheeling server does not wait for the card, and its loop takes what it observes for time.
+  /// `speed`: how fast a freewheeling server runs, which does not wait for the card; its loop takes the
+  /// wake-ups that it observes for the time.
   public mutating func cycle(
     frames: UInt32, lateness: Double, stall: Double = 0, signs: StallSigns = StallSigns.all[0],
     speed: Double = 1
@@ -53,7 +54,8 @@ public struct Jack2Clock {
     due = nextDue
     let nominal = Double(frames) * 1e6 / sampleRate
     let wake = (due + lateness + stall).rounded(.down)
-    // The loop, 1/8 Hz: the predicted wake-up becomes the present one, and the error corrects the next.
+    // The delay-locked loop, 1/8 Hz: the predicted wake-up becomes the present one, and the error corrects
+    // the next.
     let omega = 2 * Double.pi / 8 * nominal / 1e6
     if isFirst {
       length = nominal
@@ -73,8 +75,8 @@ public struct Jack2Clock {
     }
     var shown = (current, next)
     if stall > 0 {
-      // The driver notices after the cycle's work that it is late, runs the
-      // next cycle at once, and counts from then on.
+      // The driver notices only after the cycle's work that it is late. It runs the next cycle at once, and
+      // counts from then on.
       due = wake
       nextDue = wake + 89
       if signs.showsReversedPair { shown = (wake, next) }
@@ -98,7 +100,7 @@ public struct Jack2Clock {
       nextMicros: UInt64(nextDue.rounded()), xruns: xruns)
   }
 
-  /// Skips cycles in which the client does not run; the driver goes on.
+  /// Skips cycles in which the client does not run, while the driver continues.
   public mutating func lose(cycles: Int, frames: UInt32, dice: inout some RandomNumberGenerator) {
     for _ in 0..<cycles { _ = cycle(frames: frames, lateness: Jack2Clock.lateness(&dice)) }
   }

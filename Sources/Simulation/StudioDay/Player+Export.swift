@@ -4,10 +4,10 @@ import HostSync
 import LinkSession
 import LinkWorld
 
-/// Exports, freewheels that leave the transport alone, and the server's deaths.
+/// Exports, freewheels without an export, and deaths of the server.
 extension Player {
   struct Freewheel {
-    /// Cycles left, including those that the transport takes to stop, to get ready and to stop again.
+    /// The cycles that are left, including those in which the transport stops, gets ready, and stops again.
     var left: Int
     var isExport: Bool
     var passed = 0
@@ -17,10 +17,10 @@ extension Player {
   func meetFate() {
     if Int.random(in: 0..<cyclesPerExport, using: &dice) == 0 { return beginFreewheel() }
     let isStarting = if case .starting = transport.state { true } else { false }
-    // No second death before a launch has succeeded, which is to be checked.
+    // Let the server die again only after a launch has succeeded, because that is to be checked.
     let hasStarted = receiver.starts != startsAtDeath
     let isMeant = hasStarted && plan.diesIn.map { $0 == .waiting ? isStarting : isReleased } ?? false
-    // A launch waits for a bar or so, and is released for a cycle or two.
+    // A launch waits for about a bar, and is released for a cycle or two.
     let cycles = isMeant ? (isStarting ? 100 : 2) : isStarting ? 2_000 : Self.cyclesPerDeath
     guard Int.random(in: 0..<cycles, using: &dice) == 0 else { return }
     deaths.count += 1
@@ -38,14 +38,14 @@ extension Player {
     comeBack()
   }
 
-  /// Starts over: for a cycle or two the time is unknown.
+  /// Starts over after an export or a death: for a cycle or two, the time is unknown.
   private func comeBack() {
     isBack = true
     cyclesSinceStall = -1
   }
 
   private func beginFreewheel() {
-    // Log-uniform: short and long ones are equally frequent.
+    // Draw log-uniformly, so that short and long freewheels are equally frequent.
     let seconds = 0.05 * Double(1 << Int.random(in: 0...12, using: &dice)) * (1 + dice.fraction())
     let cycles = max(8, Int(seconds * Double(plan.sampleRate) / Double(plan.frames)))
     freewheel = Freewheel(left: cycles, isExport: Int.random(in: 0..<4, using: &dice) > 0)
@@ -62,7 +62,7 @@ extension Player {
     comeBack()
   }
 
-  /// Stops, locates, starts, and stops at the end, like a DAW.
+  /// Does what a DAW does for an export: stops, locates, starts, and stops at the end.
   func advanceExport(_ state: SessionState) {
     guard var wheel = freewheel else { return }
     if wheel.isExport {

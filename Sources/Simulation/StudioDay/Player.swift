@@ -5,7 +5,7 @@ import LinkSession
 import LinkWorld
 import TactusChoices
 
-/// A fault put in on purpose between `HostSync` and the ears: the judge must find it.
+/// A fault that is planted between `HostSync` and the ears: an ear must find it.
 public enum Plant: String, Sendable, CaseIterable {
   case clickSkipped = "click-skipped"
   case clickDoubled = "click-doubled"
@@ -17,8 +17,8 @@ public enum Plant: String, Sendable, CaseIterable {
 /// The stage of a launch.
 public enum LaunchStage: Sendable { case waiting, released }
 
-/// A JACK server on one peer's machine, with `HostSync` in it. The driver's wake-ups are events of the world,
-/// late as on a busy machine; occasionally the client loses cycles, or the driver stalls.
+/// A JACK server on the machine of one peer, with `HostSync` in it. The driver's wake-ups are events of the
+/// world, and late as on a busy machine. Occasionally the client loses cycles, or the driver stalls.
 final class Player {
   /// The average number of cycles between two losses of a few cycles, and between two stalls of the driver.
   private static let cyclesPerLoss = 20_000
@@ -43,7 +43,7 @@ final class Player {
   let click: UnsafeMutablePointer<Float>
 
   private(set) var clicks = Ear(.oneClick, perBeat: 1, closest: 0.25)
-  /// Judges the clocks as a receiver hears them. For a moment they may come at twice the speed.
+  /// Judges the MIDI clocks as a receiver hears them. For a moment they may come at twice the speed.
   private(set) var clocks = Ear(.oneClock, perBeat: 24, closest: 0.45)
   var receiver = Receiver()
   private(set) var report = Report()
@@ -51,14 +51,14 @@ final class Player {
   var exportComplaints: [(promise: Promise, at: Double, text: String)] = []
   var freewheel: Freewheel?
   var export: Export?
-  /// The session when the export began.
+  /// The state of the session when the export began.
   var exportSession: SessionState?
-  /// Whether real time begins again with this cycle.
+  /// Whether the first cycle of real time after an export or a death is this one.
   var isBack = false
   var exports = (count: 0, hours: 0.0, clicks: 0)
   var deaths = (count: 0, inLaunches: 0)
   var startsAtDeath = -1
-  /// Whether the transport was released in the last cycle, so that it rolls in this one.
+  /// Whether the transport was released in the last cycle, so that it rolls in this cycle.
   var isReleased = false
   private(set) var cycles = 0
   private(set) var lost = 0
@@ -123,14 +123,14 @@ final class Player {
     play(times, state)
     if freewheel?.left == 0 { endFreewheel() }
     cycles += 1
-    // The crystal's rate follows the temperature.
+    // The crystal's rate changes slowly, as with temperature.
     if cycles % 10_000 == 0 {
       driver.crystal = min(100e-6, max(-100e-6, driver.crystal + 4e-6 * (dice.fraction() - 0.5)))
     }
     awaitDriver(in: world)
   }
 
-  /// Makes the transport follow the session's start and stop, as the program does.
+  /// Makes the transport follow the session's starts and stops, as the program does.
   private func follow(_ state: SessionState) {
     if plan.isNight { return }
     switch (state.isPlaying, transport.state) {
@@ -173,7 +173,8 @@ final class Player {
 extension Player {
   private func listen(to events: MIDIEvents, _ beats: SessionBeats) {
     let frameMicros = driver.period(plan.frames) / Double(plan.frames)
-    // The stalled cycle's time is in doubt, and that of the one that the driver runs right after it.
+    // The time of the stalled cycle is in doubt, and so is that of the next cycle, which the driver runs
+    // right after it.
     let isTimeInDoubt = cyclesSinceStall < 2
     func heard(_ frame: Int, _ latency: UInt32) -> Double {
       driver.due + (Double(frame) + Double(latency)) * frameMicros
@@ -206,7 +207,7 @@ extension Player {
     }
   }
 
-  /// Whether this event is to be spoilt: every thousandth, if a fault is planted.
+  /// Whether to spoil this event: if a fault is planted, every thousandth.
   private func isSpoilt(_ ear: Ear, by plant: Plant) -> Bool {
     plan.plant == plant && ear.heard % 1000 == 500
   }
@@ -233,7 +234,7 @@ extension Player {
   }
 }
 
-/// A sequencer at the MIDI port, which checks the order of messages.
+/// A sequencer at the MIDI port. It checks the order of the messages.
 struct Receiver {
   private(set) var isRunning = false
   private(set) var starts = 0
@@ -255,6 +256,6 @@ struct Receiver {
     }
   }
 
-  /// The server is gone, and with it the connection.
+  /// The server is gone, and the sequencer's connection with it.
   mutating func unplug() { isRunning = false }
 }

@@ -3,15 +3,16 @@ public import BeatMath
 import LinkSession
 import LinkWorld
 
-// A studio's day, compressed: acts of trouble and peace on a virtual network (`LinkWorld`), and on the first
-// peer's machine a JACK server with every cycle of `HostSync`, whose clicks and MIDI clocks are counted.
+// A studio's day, compressed: acts of trouble and peace on a virtual network (`LinkWorld`). On the first
+// peer's machine there is a JACK server that runs every cycle of `HostSync`; its clicks and MIDI clocks are
+// counted.
 //
-// It lacks everything that is not repeatable: sockets, a clock, threads.
-// A day follows from its seed, to the last click.
+// Everything that is not repeatable is left out: sockets, a clock, threads. A day follows from its seed, to
+// the last click.
 //
 // The invariant: the ears know the session and the lost cycles, and nothing of `HostSync`.
 //
-// Way in: `Day.run`, then `Player` (the server and its driver), `Ear` (the judge, and its excuses).
+// The way in: `Day.run`, then `Player` (the server and its driver), `Ear` (the judge, and its excuses).
 
 /// A day from its seed.
 public struct Day {
@@ -21,12 +22,13 @@ public struct Day {
     public var peers = 6
     public var sampleRate: UInt32 = 48_000
     public var frames: UInt32 = 256
-    /// The longest trouble of an act, which consists of trouble and peace; the length is drawn.
+    /// The longest trouble of an act; the length is drawn. An act consists of trouble and peace.
     public var longestTrouble = Micros(600_000_000)
-    /// No changes from beginning to end: one tempo, a rolling transport, no exports, and the server lives.
+    /// Whether nothing changes from beginning to end: one tempo, a rolling transport, no exports, no death of
+    /// the server.
     public var isNight = false
     public var plant: Plant?
-    /// If set, the server dies in most launches, at this stage.
+    /// The stage of a launch at which the server dies, in most launches; nil: it dies at random.
     public var diesIn: LaunchStage?
 
     public init(seed: UInt64) {
@@ -44,7 +46,7 @@ public struct Day {
     }
   }
 
-  /// The results for one port.
+  /// The results for one output port.
   public struct Heard: Sendable, Equatable {
     public var count = 0
     /// Excused events: within the beat after a jump of the session, late
@@ -69,10 +71,10 @@ public struct Day {
     public var cycles = 0
     public var lostCycles = 0
     public var stalls = 0
-    /// Freewheels, their hours of audio, and the clicks of those that were exports.
+    /// The number of freewheels, their hours of audio, and the clicks in those that were exports.
     public var exports = (count: 0, hours: 0.0, clicks: 0)
     public var deaths = (count: 0, inLaunches: 0)
-    /// Hours of rolling without a stop, by the host's frames.
+    /// Hours in which the transport rolled without a stop, counted by the host's frames.
     public var countedHours = 0.0
 
     public var isKept: Bool { broken.isEmpty && network.isKept }
@@ -101,7 +103,7 @@ public struct Day {
     self.acts = acts
   }
 
-  /// The approximate length of peace: finding one session again, settling and listening.
+  /// The approximate length of peace, in which peers find one session again and settle, and the ears listen.
   private static let peace = Micros(85_000_000)
 
   private static func night(_ plan: Plan) -> Scenario {
@@ -111,7 +113,7 @@ public struct Day {
     return act
   }
 
-  /// Draws an act of a bad evening on a bad network; each trouble is absent from some acts.
+  /// Draws an act: a bad evening on a bad network. Each trouble is absent from some acts.
   private static func act(among peers: Int, dice: inout Dice) -> Scenario {
     var act = Scenario(seed: dice.next())
     act.peers = peers
@@ -120,7 +122,7 @@ public struct Day {
     if dice.chance(0.7) { act.conditions.jitter = dice.duration(upTo: Micros(10_000)) }
     if dice.chance(0.3) { act.conditions.reordering = 0.1 * dice.fraction() }
     if dice.chance(0.3) { act.conditions.duplication = 0.1 * dice.fraction() }
-    // Clocks keep the rates of earlier acts.
+    // The clocks keep their rates from earlier acts.
     act.drift = 100
     act.driftChanges = 0.02
     if dice.chance(0.8) { act.edits = 0.5 * dice.fraction() }
@@ -134,7 +136,7 @@ public struct Day {
   public func run(progress: (Micros, String) -> Void = { _, _ in }) -> Outcome {
     var simulation = Simulation(acts[0])
     let player = Player(plan, peer: 0)
-    // The peers exist by then.
+    // Wait with this until the peers exist.
     simulation.world.plan(at: .zero) { player.begin(in: $0) }
     let network = simulation.run(acts: Array(acts.dropFirst()), progress: progress)
     var outcome = Outcome(network: network)
