@@ -26,7 +26,7 @@ public struct MIDIMap: Sendable {
   /// The target to which the next event will be bound; nil: nothing is being learned.
   public private(set) var lesson: Target?
 
-  /// Of each layer, keeps only the first `limit` bindings.
+  /// Keeps only the first `limit` bindings of each layer.
   public init(configured: [MIDIBinding] = [], learned: [MIDIBinding] = []) {
     self.configured = Array(configured.prefix(Self.limit))
     self.learned = Array(learned.prefix(Self.limit))

@@ -95,7 +95,7 @@ public struct WebCounters: Hashable, Sendable {
   public var microseconds = 0
 }
 
-/// What other threads leave for the web thread.
+/// The mailbox in which other threads leave packets and changes for the web thread.
 final class WebShared: Sendable {
   struct Outbox {
     var packets: [[UInt8]] = []

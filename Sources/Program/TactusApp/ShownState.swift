@@ -146,7 +146,7 @@ extension SurfaceState {
   }
 }
 
-/// What controllers see of JACK.
+/// The part of JACK's state that controllers see.
 struct HostView {
   var isRunning = false
   var clientName = ""

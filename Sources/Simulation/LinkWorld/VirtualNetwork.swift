@@ -3,7 +3,7 @@ public import BeatMath
 import LinkSession
 public import LinkWire
 
-/// What a network does to datagrams.
+/// The losses and delays that a network causes to datagrams.
 public struct NetworkConditions: Sendable {
   /// The fraction of datagrams that are lost, 0...1.
   public var loss = 0.0

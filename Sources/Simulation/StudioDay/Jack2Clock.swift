@@ -4,7 +4,7 @@ public import HostSync
 /// A model of jack2's driver, of its delay-locked loop, and of what an xrun does to that loop (facts:
 /// realtime 1). It also gives the true times.
 public struct Jack2Clock {
-  /// What a client can see after the xrun of a stalled driver.
+  /// The signs by which a client can notice the xrun of a stalled driver.
   public struct StallSigns: Sendable {
     var showsReversedPair: Bool
     var countsXrun: Bool

@@ -170,7 +170,7 @@ struct Reading {
   }
 }
 
-/// What a message to a row asks for.
+/// The request that a message to a row makes.
 enum Intent {
   case command(Command)
   /// A tempo. The program gets at most 20 a second.

@@ -2,9 +2,9 @@
 import Glibc
 import TactusOSC
 
-/// What input costs the surface's thread, in microseconds, rounded up from the figures of `tools/bench osc`.
-/// Costs are counted and not measured at run time, so that a packet costs the same on every machine and in
-/// every test.
+/// The costs of input for the surface's thread, in microseconds, rounded up from the figures of `tools/bench
+/// osc`. Costs are counted and not measured at run time, so that a packet costs the same on every machine and
+/// in every test.
 ///
 /// One datagram may cost at most `datagram`; the messages beyond that are refused. All input together may
 /// cost at most a tenth of a core: 6 % for datagrams (`share`), 1.5 % for keys, knobs and pedals.

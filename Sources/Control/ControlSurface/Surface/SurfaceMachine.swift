@@ -61,7 +61,7 @@ struct SurfaceMachine {
   /// When to compare the rows because one of the surface's own counters has changed: soon, but not at each
   /// bad packet of a flood.
   var comparisonDue: Micros?
-  /// What the present datagram, key or waiting message may still cost.
+  /// The rest of what the present datagram, key or waiting message may cost.
   var allowance = Allowance()
   private var outputs: [Output] = []
   private var drained = 0

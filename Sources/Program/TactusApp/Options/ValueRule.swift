@@ -20,7 +20,7 @@ struct ValueRule: Sendable {
     case connection
   }
 
-  /// What is allowed, in words, such as "a number from 20 to 999".
+  /// The allowed values in words, such as "a number from 20 to 999".
   let words: String
   let kind: Kind
   /// The words to choose from, if any.

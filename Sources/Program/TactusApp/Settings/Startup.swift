@@ -98,7 +98,7 @@ struct Startup {
   }
 }
 
-/// What changes when the configuration is read again while tactus plays. Only keys whose values have changed
+/// The changes when the configuration is read again while tactus plays. Only keys whose values have changed
 /// in the file take effect, so that choices made meanwhile are kept.
 struct Reload: Equatable {
   /// The settings after the reload.
