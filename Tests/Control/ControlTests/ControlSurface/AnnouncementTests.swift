@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Being found", .serialized)
 struct AnnouncementTests {
-  /// Makes a command that records its arguments and its process id, and then stays.
+  /// Makes a fake Avahi command, which records its arguments and its process id and then keeps running.
   private func fakeAvahi(_ folder: String) throws -> String {
     mkdir(folder, 0o700)
     let path = "\(folder)/avahi-publish"

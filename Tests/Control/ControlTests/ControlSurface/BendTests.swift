@@ -22,7 +22,7 @@ struct BendTests {
     desk.program.commands.compactMap { if case .bend(let bend) = $0 { bend } else { nil } }
   }
 
-  /// Milliseconds by which the session is ahead of where `before` would be.
+  /// By how many milliseconds the session is ahead of the timeline `before`.
   private func moved(_ desk: Desk, from before: Timeline) -> Double {
     let beats = desk.program.state.timeline.beats(at: desk.now).value - before.beats(at: desk.now).value
     return beats * Double(before.tempo.microsPerBeat) / 1000
@@ -42,7 +42,7 @@ struct BendTests {
     #expect(desk.program.state.tempo == Tempo(121.37))
     #expect(abs(moved(desk, from: before) - 60) < 0.1, "\(moved(desk, from: before))")
     #expect(bends(desk).isEmpty)
-    // The hand is faster than the program's reports.
+    // The hand is faster than the program's reports, so the surface works with a state that is out of date.
     let stale = desk.program.state
     desk.forget()
     desk.program.refuses = nil
@@ -52,7 +52,7 @@ struct BendTests {
     #expect(tempos(desk).last == 121.37)
   }
 
-  /// The tempo that lasts after each order.
+  /// For each order of a tempo, the tempo that stays after the bend.
   private func lasting(_ desk: Desk) -> [Double] {
     desk.program.commands.compactMap {
       switch $0 {
@@ -62,7 +62,7 @@ struct BendTests {
     }
   }
 
-  @Test func `every order of a bend names the tempo below it`() {
+  @Test func `every order of a bend names the tempo from before the bend`() {
     var desk = Desk()
     desk.send("/tactus/tempo", .float32(121))
     desk.wait(1)
@@ -79,7 +79,7 @@ struct BendTests {
       ("tempo/double", nil, 240), ("tempo/half", nil, 60), ("tempo/nudge", 1, 121), ("tempo/up", nil, 121),
       ("tempo/down", nil, 119),
     ] as [(String, Float?, Double)])
-  func `a relative change during a bend builds on the tempo below it`(
+  func `a relative change during a bend starts from the tempo before it`(
     path: String, amount: Float?, wanted: Double
   ) {
     var desk = Desk()
@@ -203,9 +203,9 @@ struct BendTests {
 
 @Suite("A drummer who is followed")
 struct DrummerTests {
-  /// Plays taps while the tempo goes from `first` to `last`. `says` lists the taps for a beat as milliseconds
-  /// off the beat, and each tap is off by up to `clumsy` more. Returns the largest error after 12 beats in
-  /// milliseconds, and the last estimate of the tempo.
+  /// Plays a drummer's taps while the tempo goes from `first` to `last`. For each beat, `says` lists its taps
+  /// as milliseconds off the beat; each tap is off by up to `clumsy` more. Returns the largest error after 12
+  /// beats in milliseconds, and the last estimate of the tempo.
   private func play(
     from first: Double, to last: Double, beats: Int, clumsy: Double, says: (Int) -> [Double] = { _ in [0] }
   ) -> (worst: Double, tempo: Double) {
@@ -264,15 +264,15 @@ struct DrummerTests {
     var believed: Drummer.Beat?
     for beat in 0..<12 { believed = drummer.tap(at: Micros(60_000_000 + Int64(beat) * 400_000)) }
     #expect(abs((believed?.length ?? 0) - 400_000) < 1)
-    // From now on the taps are half a beat late.
+    // From now on the taps are half a beat later than before.
     for beat in 0..<8 { believed = drummer.tap(at: Micros(64_600_000 + Int64(beat) * 400_000)) ?? believed }
     #expect(abs((believed?.time ?? 0) - 67_400_000) < 1)
   }
 
   @Test
   func `eight beats may be missing, and one tap moves the tempo by 4 % at most`() {
-    /// The estimate after a tap that comes `beats` beats and `late` microseconds after the last one of a
-    /// known drummer.
+    /// The estimate after a tap that comes `beats` beats and `late` microseconds after the last tap of a
+    /// drummer whose beat is known.
     func tap(after beats: Int64, late: Int64 = 0) -> Drummer.Beat? {
       var drummer = Drummer()
       for beat in 0..<16 { _ = drummer.tap(at: Micros(Int64(beat) * 500_000)) }
@@ -281,7 +281,7 @@ struct DrummerTests {
     #expect(tap(after: 1)?.length == 500_000)
     #expect(tap(after: Drummer.mostMissed)?.length == 500_000)
     #expect(tap(after: Drummer.mostMissed + 1) == nil)
-    // A drummer who has tapped long is corrected little, so test the limit with one of few taps.
+    // A drummer who has tapped for long is corrected only little, so test the limit after few taps.
     var drummer = Drummer()
     for beat in 0..<4 { _ = drummer.tap(at: Micros(Int64(beat) * 500_000)) }
     let known = drummer.tap(at: Micros(4 * 500_000 + 124_000))

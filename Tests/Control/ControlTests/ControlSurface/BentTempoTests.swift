@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The tempo below a bend")
 struct BentTempoTests {
-  /// The last bend that was ordered.
+  /// The last bend that was ordered, with the tempo during it and the tempo before it.
   private func lastBend(_ desk: Desk) -> (during: Double, below: Double)? {
     desk.program.commands.reversed().lazy.compactMap {
       if case .bentTempo(let tempo, let below) = $0 {
@@ -18,7 +18,7 @@ struct BentTempoTests {
     }.first
   }
 
-  /// Follows a drummer from 120 BPM to 104 and later 112; from tap 8 on, a bend of `percent` is held.
+  /// Follows a drummer from 120 BPM to 104 and later to 112; from tap 8 on, a bend of `percent` is held.
   private func drum(_ desk: inout Desk, bend percent: Float) {
     desk.send("/tactus/tempo/follow", .int32(1))
     var time = 2_137_000.0
@@ -31,7 +31,7 @@ struct BentTempoTests {
   }
 
   @Test(arguments: [5, -3] as [Float])
-  func `a drummer's tap moves the tempo below a bend`(percent: Float)
+  func `during a bend a drummer's tap changes the tempo that comes after it`(percent: Float)
     throws
   {
     var desk = Desk()

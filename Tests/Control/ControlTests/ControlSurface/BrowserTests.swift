@@ -101,7 +101,7 @@ struct BrowserTests {
     desk.update { $0.peers = 3 }
     desk.wait(0.1)
     #expect(desk.told("peers") == [[.int32(3)]])
-    // This subscription takes effect after the connection has ended: it must not be accepted.
+    // This subscription would take effect after the connection has ended, so it must not be accepted.
     desk.send(
       bytes: Self.later("/tactus/subscribe", .string("state"), desk.timetag(in: 0.5)), from: phone)
     desk.machine.gone(phone, clocks: desk.clocks)
@@ -150,7 +150,7 @@ struct BrowserTests {
   }
 
   @Test
-  func `watchers neither lock out nor displace a paired browser`() {
+  func `browsers that only watch never lock out or displace a paired one`() {
     func watcher(_ number: Int) -> Peer {
       Self.phone(number, isPaired: false, host: 0x0a00_0100 + UInt32(number))
     }
@@ -164,26 +164,26 @@ struct BrowserTests {
     desk.machine.browsers.insert(phone)
     desk.send("/tactus/subscribe", .string("state"), from: phone)
     #expect(desk.machine.subscribers.map(\.target).contains(phone))
-    // The browser that lost its place is sent the reason, and asks again in vain.
+    // The browser that lost its place gets the reason. When it subscribes again, it is refused.
     #expect(desk.errors == ["subscribe: a paired browser came, and there is room for 16"])
     desk.wait(61)
     for number in 2...16 { desk.send("/tactus/ping", from: watcher(number)) }
     desk.send("/tactus/subscribe", from: watcher(1))
     #expect(desk.errors.last?.contains("16 browsers are subscribed already") == true)
     #expect(desk.machine.subscribers.map(\.target).contains(phone))
-    // A watcher that was silent for a minute makes room for another watcher.
+    // A browser that only watches and was silent for a minute makes room for another such browser.
     desk.wait(61)
     desk.send("/tactus/subscribe", from: watcher(1))
     #expect(desk.machine.subscribers.map(\.target).contains(watcher(1)))
     #expect(desk.machine.subscribers.map(\.target).contains(phone))
-    // A packet that arrived before the connection ended counts as no stranger's.
+    // A packet that arrived before the connection ended must not count as a stranger's.
     desk.machine.gone(watcher(1), clocks: desk.clocks)
     desk.send("/tactus/query", from: watcher(1))
     #expect(desk.machine.counters.strangers == 0)
   }
 
   @Test
-  func `two phones on one fader both end at the last hand's value`() {
+  func `two phones on one fader both end at the value that was set last`() {
     let (left, right) = (Self.phone(1), Self.phone(2))
     var desk = Self.desk(left, right)
     for phone in [left, right] { desk.send("/tactus/subscribe", .string("state"), from: phone) }
@@ -194,7 +194,7 @@ struct BrowserTests {
       desk.wait(0.02)
       desk.send("/tactus/click/volume", .float32(0.9 - Float(step) / 100), from: right)
       desk.wait(0.02)
-      // The first move is sent to the other phone, which does not touch the fader yet.
+      // The first move is sent to the other phone, whose user does not touch the fader yet.
       if step == 1 { desk.forget() }
     }
     #expect(desk.told("click/volume").isEmpty, "moved under a finger")

@@ -6,9 +6,9 @@ import Testing
 
 @testable import ControlSurface
 
-/// Searches for the costliest packet: changes one message, keeps the change if it makes more work, and starts
-/// again when nothing helps. Work is counted from outside: outputs to the program and to peers, and steps of
-/// pattern matching.
+/// Searches for the packet that costs the most: changes one message, keeps the change if it causes more work,
+/// and starts again when no change helps. Work is counted from outside, as outputs to the program and to
+/// peers, and as steps of pattern matching.
 private struct Search {
   static let pieces = [
     "/tactus/", "//", "*", "?", "[!a]", "[a-z]", "{,}", "{click,clock}", "{,a,b,c}", "/klick/simple/", "x",
@@ -29,7 +29,7 @@ private struct Search {
     if dice.roll(2) == 0 {
       address = "/tactus/" + Table.standard.rows[dice.roll(Table.standard.rows.count)].path
     }
-    // The same piece many times.
+    // Sometimes use the same piece many times.
     if dice.roll(4) == 0 {
       let piece = Self.pieces[dice.roll(Self.pieces.count)]
       address = "/tactus/" + String(repeating: piece, count: dice.roll(240 / piece.utf8.count + 1)) + "x"
@@ -62,7 +62,7 @@ private struct Search {
 @Suite("What input may cost")
 struct CostTests {
   @Test
-  func `spoofed queries draw little, and trusted peers get every answer`() {
+  func `spoofed queries get few answers, and trusted peers get every answer`() {
     var settings = SurfaceSettings()
     settings.targets = [Peer(Endpoint(Desk.tablet.endpoint.address, port: 1))]
     var desk = Desk(settings)
@@ -97,8 +97,8 @@ struct CostTests {
     return desk
   }
 
-  /// Work caused by a datagram, in microseconds on the generous scale of `Cost`: four for an order or a
-  /// datagram, one for a hundred bytes of answers, and one for two hundred steps of pattern matching.
+  /// The work that a datagram has caused, in microseconds on the generous scale of `Cost`: four for an order
+  /// or a datagram, one for a hundred bytes of answers, and one for two hundred steps of pattern matching.
   private func work(_ desk: Desk, _ steps: Int) -> Int {
     4 * (desk.orders.count + desk.datagrams.count + desk.notices.count)
       + desk.datagrams.reduce(0) { $0 + $1.bytes.count } / 100 + steps / 200
@@ -112,7 +112,7 @@ struct CostTests {
     var dearest = best
     var patience = 0
     var tries = 0
-    // A search that finds nothing costly has not searched.
+    // Search on until something costly is found: otherwise the search proves nothing.
     let dear = Cost.datagram / 7
     while tries < 60 || dearest.work <= dear && tries < 600 {
       tries += 1

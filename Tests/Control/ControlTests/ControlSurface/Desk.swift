@@ -7,7 +7,7 @@ import TactusOSC
 @testable import ControlSurface
 
 extension SurfaceSettings {
-  /// Settings in which the user has named the tablet.
+  /// Settings in which the user has named the tablet as a controller.
   static var paired: SurfaceSettings {
     var settings = SurfaceSettings()
     settings.allow = [AddressRange("10.0.0.0/8")].compactMap { $0 }
@@ -16,11 +16,11 @@ extension SurfaceSettings {
 }
 
 extension Node {
-  /// A sender from which the row is accepted.
+  /// A sender from which the row accepts messages.
   var sender: Peer { reach == .anyone ? Desk.tablet : Desk.local }
 }
 
-/// A surface, a program and controllers, in one virtual time. No socket is open.
+/// A surface, a program and controllers, all in the same virtual time. No socket is open.
 struct Desk {
   static let epoch: Int64 = 1_700_000_000
   var machine: SurfaceMachine
@@ -33,9 +33,9 @@ struct Desk {
   var outward: [(message: Message, to: Endpoint, at: Micros)] = []
   var orders: [Order] = []
   var learned: [MIDIBinding] = []
-  /// Changes that wait for a beat, and the number of orders before each.
+  /// The changes that wait for a beat, each with the number of orders that came before it.
   var queued: [(change: QueuedChange?, orders: Int)] = []
-  /// Cost of the last datagram.
+  /// The cost of the last datagram.
   var cost = 0
 
   static let tablet = Peer(Endpoint(Address.v4(0x0a00_0005), port: 51_000))
@@ -53,7 +53,7 @@ struct Desk {
 
   var clocks: Clocks { Self.clocks(at: now) }
 
-  /// The moment after this many seconds, as a timetag.
+  /// The time after this many seconds, as an OSC timetag.
   func timetag(in seconds: Double) -> UInt64 {
     Self.clocks(at: now + Micros(rounding: seconds * 1e6)).wall.rawValue
   }
@@ -120,7 +120,7 @@ struct Desk {
     }
   }
 
-  /// Arguments that were sent at an address since the last call of `forget`.
+  /// All arguments that were sent at an address since the last call of `forget`.
   func told(_ path: String, to endpoint: Endpoint? = nil) -> [[Argument]] {
     sent.filter { $0.message.address == "/tactus/" + path && (endpoint == nil || $0.to == endpoint) }
       .map(\.message.arguments)
@@ -149,5 +149,5 @@ struct Desk {
   }
 }
 
-/// The size that precedes an element of a bundle.
+/// The size field in front of each element of a bundle.
 func sizeWord(_ count: Int) -> [UInt8] { withUnsafeBytes(of: UInt32(count).bigEndian) { Array($0) } }

@@ -55,7 +55,7 @@ struct DispatchTests {
         "OSC from 10.0.0.5:51000: /tactus/tempo: 20 to 999 BPM, not 1000",
         "OSC from 10.0.0.5:51000: /tactus/tempo: a number, 20 to 999 BPM, not \"fast\"",
       ])
-    // The wrong port: the tablet listens at another one than it said.
+    // The port is wrong: the tablet listens at another port than it said.
     desk.forget()
     desk.send("/tactus/subscribe", .float32(9001))
     for _ in 1...3 {
@@ -105,7 +105,7 @@ struct DispatchTests {
     #expect(lines.contains { $0.hasPrefix("OSC: sending to 10.0.0.5:9001") })
     #expect(lines.filter { $0.contains("not an OSC packet") }.count == 13)
     #expect(lines.filter { $0.contains("20 to 999 BPM") }.count == 13)
-    // Each sender gets its errors all the same.
+    // Each sender gets its own errors all the same.
     #expect(desk.errors.count > 1000)
   }
 
@@ -132,7 +132,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `packets dropped unread are counted among the errors, each once`() {
+  func `packets that are dropped unread count as errors, each once`() {
     var desk = Desk()
     desk.send("/tactus/subscribe")
     desk.send("/tactus/nonsense")
@@ -193,7 +193,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `a fader makes at most 20 tempos a second, and the last one lands`() {
+  func `a fader sends at most 20 tempos a second, and always its last one`() {
     var desk = Desk()
     for step in 0...400 {
       desk.send("/tactus/tempo/fader", .float32(Float(step) / 400))
@@ -225,7 +225,7 @@ struct DispatchTests {
     #expect(desk.program.commands.isEmpty)
     tap(&desk, after: 0.4)
     #expect(desk.program.state.tempo == Tempo(150))
-    // A new tempo, without a pause.
+    // A new tempo follows without a pause.
     tap(&desk, after: 0.9)
     #expect(abs(desk.program.state.tempo.beatsPerMinute - 66.67) < 0.01)
   }
@@ -253,7 +253,7 @@ struct DispatchTests {
     desk.wait(5)
     let start = desk.now
     for index in 0..<5 {
-      // The taps arrive 0.6 s apart.
+      // The taps were made 0.5 s apart, and arrive 0.6 s apart.
       let made = start + Micros(Int64(index) * 500_000)
       desk.now = start + Micros(Int64(index) * 600_000)
       desk.send(

@@ -3,7 +3,7 @@ import BeatMath
 
 @testable import ControlSurface
 
-/// A program that obeys commands without Link and JACK; all effects are in its state.
+/// A program that obeys commands without Link and JACK. All effects of a command are in `state`.
 struct FakeProgram {
   var state = SurfaceState()
   var commands: [Command] = []
@@ -11,7 +11,7 @@ struct FakeProgram {
   var quit = false
 
   init() {
-    // Everything is off, so that each change by a controller shows.
+    // Everything is off at first, so that each change by a controller is visible.
     state.choices.isLinkEnabled = false
     state.choices.clock.isOn = false
     state.choices.pulse.isOn = false
@@ -71,7 +71,7 @@ struct FakeProgram {
     }
   }
 
-  /// Lets the host roll when the session reaches the launch.
+  /// Lets the host roll if the session has reached the beat of the launch.
   mutating func launchIfDue(at now: Micros) {
     if case .waiting(let origin) = state.transport, state.sessionBeats(at: now) >= origin {
       state.transport = .rolling(origin: origin)
@@ -80,8 +80,8 @@ struct FakeProgram {
 }
 
 extension Timeline {
-  /// The timeline with another tempo from `time` on. The beat at `time` stays, and the session's beat 0 keeps
-  /// its place in the grid.
+  /// The timeline with another tempo from `time` on. The beat at `time` stays the same, and the session's
+  /// beat 0 stays on the grid.
   func turned(to tempo: Tempo, at time: Micros) -> Timeline {
     Timeline(
       tempo: tempo, beatOrigin: beatOrigin, timeOrigin: time - tempo.micros(in: beats(at: time) - beatOrigin))

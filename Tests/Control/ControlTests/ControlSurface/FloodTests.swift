@@ -14,7 +14,7 @@ struct FloodTests {
 
   private func port(_ number: Int) -> Peer { host(9, port: UInt16(1000 + number)) }
 
-  /// Datagrams that the machine would get at this moment, until the budget is used up.
+  /// The datagrams that the surface would handle at this time, until the budget is used up.
   private func served(_ inbox: inout Inbox, at now: Micros, cost: Int) -> [[UInt8]] {
     var found: [[UInt8]] = []
     while let letter = inbox.next(at: now) {
@@ -27,7 +27,7 @@ struct FloodTests {
   private let ping = LibloCodec.encode(Message("/tactus/ping"))
   private let dear = LibloCodec.encode(Message("//*"))
 
-  /// The longest wait of a ping that is sent four times a second for four seconds, beside a flood of `flood`
+  /// The longest wait of a ping that is sent four times a second for four seconds, during a flood of `flood`
   /// packets a second. nil: a ping was lost, or the flood did not fill the inbox.
   private func longest(
     beside flood: Int, of packet: [UInt8], costing cost: Int, from source: (Int) -> Peer,
@@ -54,7 +54,7 @@ struct FloodTests {
   }
 
   @Test(arguments: [600, 4000])
-  func `a flood from ever new ports or hosts hardly delays a controller`(
+  func `a flood from new ports or hosts each time hardly delays a controller`(
     flood: Int
   ) {
     for (packet, cost) in [(nonsense, Cost.message + Cost.suggestion), (dear, Cost.datagram)] {
@@ -86,7 +86,7 @@ struct FloodTests {
   private let query = LibloCodec.encode(Message("/tactus/query", .string("*")))
   private let nonsense = LibloCodec.encode(Message("/tactus/nonsense"))
 
-  /// A machine that assigns its ports in turn comes back to the first.
+  /// A machine that assigns its ports one after another comes back to the first one.
   @Test(arguments: [16, 3000, 28_000, 60_000], [400, 4000])
   func `a ping on this machine waits at most 20 ms beside flooding ports`(
     ports: Int, flood: Int
@@ -96,8 +96,8 @@ struct FloodTests {
       (nonsense, Cost.message + Cost.suggestion), (nonsense, Cost.message + Cost.refusal),
     ]
     var dice = Dice(seed: 3)
-    // Cheap packets from 3000 ports are left out: those ports ask for no more than the ping does, so the ping
-    // has no advantage.
+    // Cheap packets from 3000 ports are left out. Each of these ports sends as little as the port of the
+    // ping, so the ping does not go ahead of them.
     for (packet, cost) in packets where ports != 3000 || cost > Cost.message + Cost.refusal {
       var inbox = Inbox()
       var asked: Micros?
@@ -106,7 +106,7 @@ struct FloodTests {
       var answers = 0
       for tick in 0..<40_000 {
         let now = Micros(Int64(tick) * 100)
-        // The ping's port sends before the flood begins.
+        // The flood begins after the ping's port has sent for the first time.
         for number in flood * max(0, tick - 1000) / 10_000..<flood * max(0, tick - 999) / 10_000 {
           // Some machines assign ports at random.
           let chance = ports == 28_000 ? Int.random(in: 0..<ports, using: &dice) : number
@@ -167,9 +167,9 @@ struct FloodTests {
     #expect(inbox.count == SurfaceLimits.inbox && inbox.dropped == 500)
     inbox.put(ping, from: host(5), trust: .stranger, at: .zero)
     #expect(inbox.count == SurfaceLimits.inbox && inbox.dropped == 501)
-    // The turn of the first host had begun already, so take two.
+    // A turn of the first host may already have begun, so take two packets.
     let next = [inbox.next(at: .zero), inbox.next(at: .zero)].compactMap { $0?.peer }
-    // The dropped datagram was not the first of the crowd.
+    // The dropped datagram was not the first one of the crowd.
     #expect(next == [port(1), host(5)])
   }
 
@@ -204,13 +204,13 @@ struct FloodTests {
         served[letter.trust, default: 0] += 1
       }
     }
-    // Two seconds: each level has its share.
+    // In two seconds, each level of trust gets its share.
     #expect((1600...1700).contains(served[.trusted] ?? 0), "\(served)")
     #expect((920...980).contains(served[.stranger] ?? 0), "\(served)")
   }
 
   @Test
-  func `a queue gives back what came first, or last, after any operations`() {
+  func `a queue returns its first or its last element after any operations`() {
     var dice = Dice(seed: 5)
     var queue = FirstInFirstOut<Int>()
     var expected: [Int] = []
@@ -259,7 +259,7 @@ struct FloodTests {
       } else if let letter = inbox.next(at: now) {
         taken += 1
         inbox.charge(mutator.roll(900), for: letter, at: now)
-        // Datagrams of one source stay in order.
+        // The datagrams of each source are handled in order.
         let number = letter.datagram.withUnsafeBytes { $0.loadUnaligned(as: Int.self) }
         #expect(last.updateValue(number, forKey: letter.peer) ?? -1 < number)
       }
@@ -268,7 +268,7 @@ struct FloodTests {
       #expect(inbox.count <= SurfaceLimits.inbox && inbox.bytes <= SurfaceLimits.inboxBytes)
     }
     #expect(taken > 500 && inbox.dropped > 500)
-    // Datagrams that have waited for too long are dropped.
+    // A datagram that has waited for too long is dropped.
     now = now + SurfaceLimits.longestWait + Micros(1)
     #expect(inbox.next(at: now) == nil && inbox.isEmpty && inbox.bytes == 0)
   }
@@ -285,8 +285,8 @@ struct FloodTests {
     }
     #expect(desk.machine.rates.count <= SurfaceLimits.sources)
     let crowded = desk.errors.count
-    // Five a second to each remembered source, and five to all others together; less than half a second
-    // passed.
+    // Each remembered source gets five errors a second, and all others together get five. Less than half a
+    // second has passed.
     #expect(crowded <= 6 * SurfaceLimits.sources)
     desk.forget()
     desk.send("/tactus/ping", from: Desk.local)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ControlSurface
 
-/// The program learns each change that waits for a beat ahead of that beat.
+/// The surface tells the program each change that waits for a beat before that beat.
 @Suite("Foresight")
 struct ForesightTests {
   private static let songs = [
@@ -14,7 +14,7 @@ struct ForesightTests {
     "Quiet = click/gain 0", "Waltz = meter 3 4, tempo 90 bar",
   ]
 
-  /// A song rolls from the session's beat 0, and the session is at beat 5.3.
+  /// A desk whose song rolls from the session's beat 0; the session is at beat 5.3.
   private func desk() throws -> Desk {
     var desk = Desk(.paired)
     let songs = try Self.songs.map { try SetSong($0) }
@@ -30,7 +30,7 @@ struct ForesightTests {
   private func told(_ desk: Desk) -> [QueuedChange?] { desk.queued.map(\.change) }
 
   @Test
-  func `a song's tempo and meter are known before the bar`() throws {
+  func `the program knows a song's tempo and meter before the song's bar`() throws {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(1), .string("bar"))
     let change = QueuedChange(at: Beats(8), tempo: Tempo(128), meter: Meter(beatsPerBar: 7, beatType: 8))
@@ -42,7 +42,7 @@ struct ForesightTests {
   }
 
   @Test
-  func `the newest waiting tempo is known, and none if a song drops it`() throws {
+  func `the program knows the newest waiting tempo, unless a song drops it`() throws {
     var desk = try desk()
     desk.send("/tactus/tempo", .float32(150), .string("bar"))
     desk.send("/tactus/tempo", .float32(90), .string("beat"))
@@ -88,7 +88,7 @@ struct ForesightTests {
   }
 
   @Test
-  func `a queued tempo is not foreseen while a host or a MIDI clock leads`() throws {
+  func `a queued tempo is not announced while a host or a MIDI clock leads`() throws {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(1), .string("bar"))
     desk.update { $0.leading = .host }

@@ -6,7 +6,7 @@ import Testing
 @testable import ControlSurface
 
 /// Makes packets from a seed: valid ones, and ones that are cut, stretched or changed. `tools/bench fuzz-osc`
-/// sends millions of the same through a real socket under the address sanitizer.
+/// sends millions of such packets through a real socket under the address sanitizer.
 struct PacketMutator {
   var dice: UInt64
   private static let words = [

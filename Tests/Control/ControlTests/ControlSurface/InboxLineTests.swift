@@ -14,7 +14,7 @@ struct InboxLineTests {
       isKnown: isKnown, came: came, expected: 1)
   }
 
-  /// The senders in the order in which the line hands out their letters.
+  /// The senders in the order in which the queue hands out their datagrams.
   private func order(_ line: inout InboxLine) -> [UInt8] {
     var order: [UInt8] = []
     while let letter = line.removeFirst() { order += letter.datagram }
@@ -22,7 +22,7 @@ struct InboxLineTests {
   }
 
   @Test
-  func `known and new sources take turns, and so do those of one kind`() {
+  func `known and new sources take turns, and so do sources of one kind`() {
     var line = InboxLine()
     for source in [1, 1, 2, 3, 4] as [UInt32] { line.put(letter(source), mayGoAhead: false) }
     for source in [11, 11, 12] as [UInt32] { line.put(letter(source, isKnown: true), mayGoAhead: false) }
@@ -32,27 +32,28 @@ struct InboxLineTests {
   }
 
   @Test
-  func `a source that asks seldom goes ahead, in the order of its letters`() {
+  func `a source that sends seldom goes ahead, its datagrams in order`() {
     var line = InboxLine()
     line.put(letter(1), mayGoAhead: false)
     line.put(letter(11, isKnown: true), mayGoAhead: false)
     line.put(letter(2), mayGoAhead: true)
-    // The source has a letter in its turn, so a later one does not pass it.
+    // The source has a datagram that waits for its turn, so a later one does not go ahead of it.
     line.put(letter(1), mayGoAhead: true)
     #expect(order(&line) == [2, 11, 1, 1])
   }
 
   @Test
-  func `a full line makes room at the greediest source, then at new ones`() {
+  func `a full queue drops from the source with the most, then from new ones`() {
     var line = InboxLine()
     for _ in 0..<3 { line.put(letter(1), mayGoAhead: false) }
     for source in 1000..<1000 + UInt32(SurfaceLimits.inbox - 3) {
       line.put(letter(source), mayGoAhead: false)
     }
     #expect(line.count == SurfaceLimits.inbox && line.dropped == 0)
-    // Two of the three letters of source 1 make room. A third newcomer has as many as any, and finds none.
+    // Two of the three datagrams of source 1 make room. The third newcomer would then have as many as source
+    // 1, so its datagram is dropped.
     for source in [2, 3, 4] as [UInt32] { line.put(letter(source), mayGoAhead: false) }
-    // A known source and one that asks seldom find room at the last new sources.
+    // For a known source, and for a source that sends seldom, the last new sources make room.
     line.put(letter(11, isKnown: true), mayGoAhead: false)
     line.put(letter(12), mayGoAhead: true)
     #expect(line.count == SurfaceLimits.inbox && line.dropped == 5)
@@ -63,7 +64,7 @@ struct InboxLineTests {
   }
 
   @Test
-  func `a letter that waited too long is dropped`() {
+  func `a datagram that waited too long is dropped`() {
     var line = InboxLine()
     line.put(letter(1), mayGoAhead: false)
     line.put(letter(2, came: Micros(1)), mayGoAhead: false)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ControlSurface
 
-/// A machine at the other end of the cable. It also sends with the address of a distant machine, as packets
+/// A machine at the other end of the cable. It also sends with the address of a distant machine, like packets
 /// that a router forwards, and with addresses of neighbours that do not exist.
 @Suite("A hostile neighbour", .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct NeighbourTests {
@@ -121,7 +121,7 @@ private final class Speaker {
     #expect(target.withSocketAddress { sendto(descriptor, packet, packet.count, 0, $0, $1) } == packet.count)
   }
 
-  /// Waits for a packet that begins with this text, and skips others.
+  /// Waits for a packet that begins with this text; skips other packets.
   func hears(_ beginning: String, patience: Int = 20) -> Bool {
     setPatience(descriptor, seconds: max(1, patience))
     var chunk = [UInt8](repeating: 0, count: 65_536)

@@ -28,7 +28,7 @@ struct OutwardTests {
     desk.send("/tactus/tempo", .float32(90))
     desk.wait(1)
     #expect(desk.outward.map(\.message) == [Message("/fx/1/par/01", .float32(500))])
-    // Subscribers do not get it, for it is no value of the surface.
+    // Subscribers do not get this message, because it is no value of the surface.
     #expect(desk.told("fx/1/par/01").isEmpty)
   }
 
@@ -76,7 +76,7 @@ struct OutwardTests {
   }
 
   @Test
-  func `without a line for beats the surface does not wake at beats`() throws {
+  func `without a message for beats the surface does not wake at beats`() throws {
     var desk = try desk("tempo 192.168.7.9:10023 /t {bpm}")
     desk.wait(0.5)
     #expect(desk.machine.audience == [] && desk.machine.deadline - desk.now >= Micros(900_000))
@@ -123,7 +123,7 @@ struct OutwardTests {
     #expect(desk.outward.isEmpty && desk.errors == ["osc/send: only from the same machine"])
     desk.send("/tactus/osc/send", .string("192.168.7.9:10023 /load 3 0.5 x"), from: Desk.local)
     #expect(desk.outward.map(\.message) == [Message("/load", .int32(3), .float32(0.5), .string("x"))])
-    // A key may, with its text as it is written.
+    // A key may send, and its text is sent as it is written.
     desk.forget()
     desk.press("osc/send 192.168.7.9:10023 /d i{60000 / bpm} \"a b\"")
     #expect(desk.outward.map(\.message) == [Message("/d", .int32(500), .string("a b"))])
@@ -155,7 +155,7 @@ struct OutwardTests {
   func `an unreachable target is reported once`() throws {
     let said = Mutex<[String]>([])
     let sockets = OutwardSockets { notice in said.withLock { $0.append(notice.text) } }
-    // A broadcast address: the kernel sends there only if a socket option allows it.
+    // This is a broadcast address: the kernel sends to it only with a socket option that is not set.
     let everybody = Endpoint(Address.v4(0x7FFF_FFFF), port: 9)
     for _ in 1...3 { sockets.send(LibloCodec.encode(Message("/a")), to: everybody) }
     #expect(

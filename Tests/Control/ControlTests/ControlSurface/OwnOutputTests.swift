@@ -52,7 +52,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `changed settings do not start a machine that was stopped`() {
+  func `changed settings do not start a clock that was stopped`() {
     var desk = Desk(.paired)
     desk.send("/tactus/out/add", .string("cab=clock"))
     desk.send("/tactus/out/cab/play", .int32(0))
@@ -173,7 +173,7 @@ struct OwnOutputTests {
       desk.wait(0.1)
       return desk.told("out/changes")
     }
-    // The text of the list is cut long before 32 outputs.
+    // The text of the list is full long before there are 32 outputs.
     for number in 1...32 {
       #expect(told("/tactus/out/add", "a-name-of-some-length-\(number)=clock") == [[.int32(Int32(number))]])
     }
@@ -185,7 +185,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `adding and removing outputs is charged, and a setting is cheap`() throws {
+  func `adding and removing outputs costs much more than changing a setting`() throws {
     var desk = Desk(.paired)
     var spent = 0
     for turn in 0..<200 {
@@ -212,7 +212,7 @@ struct OwnOutputTests {
       try Table.standard.message(["out/drums/offset", "4.5"])
         == Message("/tactus/out/drums/offset", .string("4.5")))
     #expect(throws: Refusal.self) { try Table.standard.message(["out/drums/ofset", "4.5"]) }
-    // A number would be read as an index into the list of words.
+    // The word must stay text: a number would be read as an index into the list of words.
     #expect(
       try Table.standard.message(["out/lamp/fps", "25"]) == Message("/tactus/out/lamp/fps", .string("25")))
     #expect(try Table.standard.message(["pulse/rate", "4"]) == Message("/tactus/pulse/rate", .string("4")))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ControlSurface
 
-/// The tree alone; WebTests test how it is requested.
+/// Tests the tree without a server; WebTests request the tree by HTTP.
 @Suite("OSCQuery")
 struct QueryTests {
   static let tree = QueryTree()

@@ -42,7 +42,7 @@ struct RealClientTests {
     studio.change { $0.peers = 3 }
     var seen: Set<String> = []
     while let line = try listener.line() {
-      // A line has a time, then the address.
+      // A line of oscdump has a time, then the address.
       let words = line.split(separator: " ")
       if words.count > 1 { seen.insert(String(words[1])) }
       if line.contains("/tactus/peers/str s \"3 Links\"") { break }
@@ -134,7 +134,7 @@ struct RealClientTests {
     #expect(try controller.receive("/tactus/tempo/str") == "/tactus/tempo/str s: ")
   }
 
-  /// The code as it stands on the page, except for the port.
+  /// Runs the code of the documentation's page; only the port is changed.
   @Test(arguments: ["python", "supercollider"])
   func `the example subscribers of the page print what they receive`(language: String) throws {
     let studio = try Studio()
@@ -159,7 +159,8 @@ struct RealClientTests {
       $0.timeline = Timeline(tempo: Tempo(128), beatOrigin: .zero, timeOrigin: Clocks.read().host)
     }
     var said: [String] = []
-    // The client may subscribe in any beat. While nothing rolls the bar stays 1, so its beat 2 comes again.
+    // The client may subscribe in any beat. While nothing rolls the bar stays 1, so its beat 2 comes again
+    // and again.
     while said.last?.contains("bar 1, beat 2") != true, let line = try subscriber.line() { said.append(line) }
     #expect(said.contains { $0.hasPrefix("128.0") && $0.contains(" BPM, session beat ") }, "\(said)")
     #expect(said.last?.contains("bar 1, beat 2") == true)
@@ -175,7 +176,7 @@ struct RealClientTests {
     controller.send("/tactus/clock i:1")
     #expect(studio.wait { studio.commands.count == 2 })
     #expect(studio.commands == [.set("clock", .flag(true)), .set("click", .flag(true))])
-    // The program gets the timetag's time, whenever the packet was sent and this thread ran.
+    // The order has the timetag's time, no matter when the packet was sent and when this thread ran.
     let time = studio.orders.last?.time ?? .zero
     #expect(time > sent + Micros(499_000))
   }
@@ -210,7 +211,7 @@ struct RealClientTests {
   {
     let first = try Studio()
     var settings = SurfaceSettings.loopback
-    // The port is free at the first address, and taken at the second.
+    // The port is free at the first address, but taken at the second.
     let own = Address.v4(0x7f00_0002)
     settings.listen = [own, .loopback].map { Endpoint($0, port: UInt16(first.port)) }
     let second = try Studio(settings)
@@ -220,7 +221,7 @@ struct RealClientTests {
     #expect(second.notices == [.portTaken(UInt16(first.port), instead: UInt16(second.port))])
 
     settings.isPortFixed = true
-    // The second surface has closed a socket with this port, which a child of another test may still hold.
+    // The second surface has closed a socket at this port, but a child of another test may still hold a copy.
     ChildProcess.waitForOthers()
     let patient = try Studio(settings)
     defer { patient.close() }

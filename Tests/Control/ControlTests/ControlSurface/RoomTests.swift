@@ -25,7 +25,7 @@ struct RoomTests {
     desk.send(bytes: LibloCodec.encode(Message("/tactus/proof", arguments: word)), from: peer)
   }
 
-  /// Lets seconds pass in which the network refuses everything that is sent to the controller.
+  /// Lets seconds pass in which the network refuses every packet to the controller.
   private func lose(_ peer: Peer, seconds: Int, isThere: Bool = false, in desk: inout Desk) {
     for _ in 0..<seconds {
       let before = desk.datagrams.count
@@ -38,7 +38,7 @@ struct RoomTests {
   }
 
   @Test(arguments: [(false, 8), (true, 8), (false, 60), (true, 300)])
-  func `a display is lit again after its cable was pulled`(isNamed: Bool, seconds: Int) {
+  func `a display gets its values again after its cable was pulled`(isNamed: Bool, seconds: Int) {
     var desk = Desk(isNamed ? .paired : SurfaceSettings())
     subscribe(Self.display, proves: !isNamed, groups: "state heartbeat", in: &desk)
     desk.wait(5)
@@ -57,7 +57,7 @@ struct RoomTests {
   }
 
   @Test
-  func `an absent display is sent little, and nothing after ten minutes`() {
+  func `a display out of reach gets little, and nothing after ten minutes`() {
     var desk = Desk()
     subscribe(Self.display, proves: true, groups: "beat phase heartbeat", in: &desk)
     desk.wait(5)
@@ -110,7 +110,7 @@ struct RoomTests {
     desk.forget()
     subscribe(Self.display, proves: false, in: &desk)
     #expect(desk.errorCodes == [5])
-    // The display sends back the proof and gets its place.
+    // The display sends its proof text back and gets its place.
     prove(Self.display, in: &desk)
     forge()
     desk.forget()
@@ -122,20 +122,20 @@ struct RoomTests {
   }
 
   @Test
-  func `tactus asks a silent display before it puts the display out`() {
+  func `tactus asks a silent display before it takes the display's place away`() {
     var desk = Desk()
     for number in 0..<16 { subscribe(Self.peer(100 + UInt32(number)), proves: true, in: &desk) }
     #expect(!desk.machine.subscribers.contains { !$0.hears })
     desk.wait(65)
     desk.forget()
-    // All but one answer.
+    // All controllers but one answer.
     subscribe(Self.display, proves: true, in: &desk)
     for number in 0..<16 where number != 5 { prove(Self.peer(100 + UInt32(number)), in: &desk) }
     #expect(!desk.machine.subscribers.contains { $0.target == Self.display })
     desk.wait(8)
     let there = desk.machine.subscribers.map(\.target)
     #expect(there.count == 16 && there.contains(Self.display) && !there.contains(Self.peer(105)))
-    // All answer.
+    // Now all controllers answer.
     desk.wait(65)
     desk.forget()
     let late = Self.peer(7)
@@ -163,7 +163,7 @@ struct RoomTests {
   }
 
   @Test
-  func `a subscribed host keeps its own budget in a flood of sources`() {
+  func `a subscribed host keeps its own byte limit in a flood of sources`() {
     var rates = SourceRates()
     let now = Micros(1_000_000), whole = Int(SurfaceLimits.unprovenBytes)
     func may(_ host: Address, _ bytes: Int, at now: Micros, isReserved: Bool = false) -> Bool {
@@ -173,13 +173,13 @@ struct RoomTests {
     for number in 0..<UInt32(SurfaceLimits.sources) {
       #expect(may(host(number), 100, at: now))
     }
-    // The crowd's budget is used up.
+    // Use up the limit that all other sources share.
     #expect(may(host(5000), whole, at: now))
     #expect(!may(host(5001), 60, at: now))
     #expect(may(host(5002), 20_000, at: now, isReserved: true))
     let left = rates.left(for: host(5002), at: now, isReserved: true)
     #expect(left == Double(whole - 20_000))
-    // The host keeps its budget while other sources come and go.
+    // The host keeps its own limit while other sources come and go.
     for second in 2...30 {
       let now = Micros(Int64(second) * 1_000_000)
       for number in 0..<UInt32(SurfaceLimits.sources) {
@@ -187,7 +187,7 @@ struct RoomTests {
       }
     }
     #expect(!may(host(5002), whole, at: Micros(30_000_000), isReserved: true))
-    // The number of reserved places is limited, too.
+    // The number of reserved places has a limit, too.
     let made = (0..<1000).count { number in
       may(host(100_000 + UInt32(number)), whole, at: Micros(30_000_001), isReserved: true)
     }
@@ -205,7 +205,7 @@ struct RoomTests {
       desk.send("/tactus/query", .string("far/*"))
       for path in secret {
         desk.send("/tactus/" + path)
-        // Errors go to one sender at most five times a second.
+        // One sender gets at most five errors a second.
         desk.wait(0.3)
       }
       desk.update {
@@ -239,7 +239,7 @@ struct RoomTests {
       desk.send(path, .string(turn % 2 == 0 ? "x=clock" : "x"))
       desk.wait(0.02)
     }
-    // Twenty seconds have passed.
+    // The loop above took twenty seconds.
     let done = desk.program.commands.count
     #expect((60...OutputSettings.limit + 20 * 4 + 1).contains(done), "\(done)")
     #expect(desk.errors.contains { $0.contains("too many outputs came and went") })

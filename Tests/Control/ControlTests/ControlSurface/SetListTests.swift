@@ -92,7 +92,7 @@ struct SetListTests {
     #expect(
       desk.program.state.outputs[0].settings.clock?.plays == true
         && desk.told("set/coming").last == [.string("")])
-    // The message has the tempo and the meter that precede it in the song.
+    // The message is computed with the tempo and the meter that precede it in the song.
     #expect(desk.outward.map(\.message) == [Message("/load", .float32(70), .int32(3))])
     desk.forget()
     desk.play([0x90, 40, 1])
@@ -128,7 +128,7 @@ struct SetListTests {
     desk.update {
       $0.songs = songs
       $0.transport = .rolling(origin: .zero)
-      // The bars as the audio thread reported them last.
+      // These are the bars that the audio thread has reported last.
       $0.changedBars = Bars(Meter())
     }
     desk.now = desk.program.state.time(atSessionBeats: Beats(5.3))
@@ -145,7 +145,7 @@ struct SetListTests {
   }
 
   @Test
-  func `a second next before the bar skips a song, and previous cancels`() throws {
+  func `a second next before the bar skips a song, and previous cancels it`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.send("/tactus/set/next", .string("bar"))
@@ -160,13 +160,13 @@ struct SetListTests {
   }
 
   @Test
-  func `a machine that a song starts on the bar starts with that bar`() throws {
+  func `a clock that a song starts on the bar starts with that bar`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.program.state.outputs[0].settings.clock?.plays = false
     desk.update { _ in }
     desk.send("/tactus/set/song", .string("Last"), .string("bar"))
-    // The machine waits for the bar by itself, so it was started ahead.
+    // The clock waits for the bar by itself, so tactus started it ahead.
     #expect(
       desk.program.state.outputs[0].settings.clock?.plays == true && desk.program.state.tempo == Tempo(120))
     desk.wait(3)
@@ -175,7 +175,7 @@ struct SetListTests {
   }
 
   @Test(arguments: [0, 1, 2])
-  func `a song that is skipped or removed while it waits starts no machine`(way: Int) throws {
+  func `a song that is skipped or removed while it waits starts no clock`(way: Int) throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.program.state.outputs[0].settings.clock?.plays = false
@@ -192,7 +192,7 @@ struct SetListTests {
     desk.wait(4)
     #expect(
       desk.program.state.outputs[0].settings.clock?.plays == false && desk.program.state.tempo != Tempo(140))
-    // A machine that played before plays on.
+    // A clock that played before the song was requested keeps playing.
     desk.program.state.outputs[0].settings.clock?.plays = true
     desk.update { $0.songs = try! Self.songs.map { try SetSong($0) } }
     desk.send("/tactus/set/song", .string("Last"), .string("bar"))

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("A tablet plays a set", .serialized)
 struct SetTests {
-  /// The messages are exactly TouchOSC's: floats only, 0.0 at every release, and sent from another port than
-  /// it listens at.
+  /// The messages are exactly those of TouchOSC: floats only, 0.0 at every release. They are sent from
+  /// another port than the one at which TouchOSC listens.
   @Test
   func `TouchOSC taps a tempo, starts, nudges, moves a fader and stops`() throws {
     let studio = try Studio()
@@ -25,7 +25,7 @@ struct SetTests {
     press("/tactus/link/toggle")
     #expect(try tablet.receive("/tactus/link/str") == "/tactus/link/str s:Enabled")
 
-    // Taps that must be exact travel in bundles with timetags; these are as exact as this machine is.
+    // Exact taps would travel in bundles with timetags. These are only as exact as this machine is.
     for _ in 1...5 {
       press("/tactus/tempo/tap")
       usleep(400_000)

@@ -71,7 +71,7 @@ struct SoundTests {
   }
 
   @Test
-  func `a thousand channels are told in pages and none is left out`() {
+  func `a thousand channels are sent in pages, and none is left out`() {
     var desk = Desk()
     desk.update {
       $0.audio.channels = [ShownChannel(name: "Voice", isSent: true)]

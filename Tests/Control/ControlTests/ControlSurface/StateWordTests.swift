@@ -26,7 +26,7 @@ struct StateWordTests {
     ("save/outcome", ["none", "saved", "failed"]),
     ("far/rooms", ["nowhere", "waiting", "ourselves", "proven", "away"]),
   ])
-  func `the words of a state stay`(path: String, words: [String]) throws {
+  func `the words of a state never change`(path: String, words: [String]) throws {
     let row = try #require(Table.standard.row(path))
     let known = (row.parameters + row.each).compactMap {
       if case .word(let words) = $0 { words } else { nil }
@@ -35,7 +35,7 @@ struct StateWordTests {
   }
 
   @Test
-  func `a state tells its word and what belongs to it`() {
+  func `a state is sent as its word and the values that belong to it`() {
     #expect(told("transport/state") == [.string("stopped")])
     #expect(told("transport/state") { $0.doing = .stopping } == [.string("stopping")])
     #expect(
@@ -58,7 +58,7 @@ struct StateWordTests {
   }
 
   @Test
-  func `the end of a list that does not fit is left out, not its number`() {
+  func `a list that does not fit loses its end, but not its number`() {
     let reasons = (0..<40).map { "\($0) " + String(repeating: "x", count: 300) }
     let long = told("web/missing") { $0.pageLacks = reasons }
     #expect(long.first == .int32(40) && long.count == 5)
@@ -90,14 +90,14 @@ struct StateWordTests {
   }
 
   @Test
-  func `an unknown state is told as the word unknown`() {
+  func `an unknown state is sent as the word unknown`() {
     #expect(told("transport/state") { $0.doing = .unknown } == [.string("unknown")])
     #expect(told("lead/now") { $0.leading = .auto } == [.string("unknown")])
     #expect(told("web/reach") { $0.page = .unknown } == [.string("unknown"), .int32(0)])
   }
 
   @Test
-  func `the tree describes a list as long as it is`() {
+  func `the tree describes a list with its present length`() {
     var reading = Reading(state: SurfaceState(), own: SurfaceMemory())
     reading.state.pageLacks = ["a", "b"]
     let snapshot = SurfaceSnapshot(reading: reading)

@@ -44,7 +44,7 @@ final class Studio: Sendable {
     box.shelf.withLock { $0.surface = opened }
   }
 
-  /// Ends the cycle of references.
+  /// Closes the surface, which ends the cycle of references.
   func close() {
     surface.close()
     box.shelf.withLock { $0.surface = nil }
@@ -73,7 +73,7 @@ final class Studio: Sendable {
     surface.update { $0 = state }
   }
 
-  /// Waits until the condition holds. The time that this takes is no result: the limit is generous.
+  /// Waits until the condition holds. The limit is generous, because no test judges how long this takes.
   func wait(seconds: Double = 20, until isTrue: () -> Bool) -> Bool {
     let end = ContinuousClock.now + .seconds(seconds)
     while !isTrue() {

@@ -90,7 +90,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `a fader is not moved under the finger, and settles afterwards`() {
+  func `a fader is not moved under the finger, and gets its value afterwards`() {
     var desk = Desk()
     let other = Peer(Endpoint(Address.v4(0x0a00_0006), port: 9000))
     desk.send("/tactus/subscribe", .int32(9000))
@@ -109,7 +109,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `an order has no state, and none is sent`() {
+  func `an order has no value, and none is sent`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(0.1)
@@ -121,7 +121,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `a momentary button shows the value, not the finger`() {
+  func `a momentary button shows the row's value, not the finger's press`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(0.1)
@@ -163,7 +163,7 @@ struct SubscriptionTests {
   }
 
   @Test
-  func `a layout that renews too often is not sent everything each time`() {
+  func `a layout that renews too often does not get all values each time`() {
     var desk = Desk(.paired)
     for _ in 1...10 {
       desk.send("/tactus/subscribe", .int32(9000))

@@ -64,13 +64,13 @@ struct TableTests {
     for row in Table.standard.rows where row.kind == .value {
       for arguments in samples(row) {
         var desk = Desk()
-        desk.send("/tactus/tempo/nudge", .float32(0.5))  // not at any end to begin with
+        desk.send("/tactus/tempo/nudge", .float32(0.5))  // not at either end of the range to begin with
         desk.wait(1)
         desk.forget()
         desk.send(
           bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)), from: row.sender)
         desk.wait(0.3)
-        // The start takes effect only with the launch.
+        // A start takes effect only at its launch.
         desk.wait(3)
         desk.forget()
         desk.send("/tactus/" + row.path)
@@ -121,7 +121,7 @@ struct TableTests {
   @Test
   func `every order and press makes one command, and a release makes none`() {
     for row in Table.standard.rows where row.kind == .trigger || row.kind == .order {
-      // The set list without songs, and messages to other programs, have tests of their own.
+      // The set list has no songs here; it and messages to other programs have tests of their own.
       guard !["tempo/tap", "quit", "midi/forget", "osc/send"].contains(row.path), !row.path.hasPrefix("set/")
       else { continue }
       var desk = Desk()

@@ -17,7 +17,7 @@ struct TimeTests {
         desk.timetag(in: 1), Message("/tactus/click", .float32(1)), Message("/tactus/quantum", .float32(3)),
         Message("/tactus/tempo", .float32(5000))))
     desk.wait(0.5)
-    // Another controller sends in between.
+    // Another controller sends something while the bundle waits.
     desk.send("/tactus/ping", from: Desk.local)
     #expect(desk.orders.isEmpty)
     desk.wait(0.6)
@@ -51,7 +51,7 @@ struct TimeTests {
   }
 
   @Test
-  func `strangers' waiting bundles leave places for this machine`() {
+  func `strangers' waiting bundles leave room for this machine's bundles`() {
     func wait(_ desk: inout Desk, _ peer: Peer) {
       desk.send(bytes: bundle(desk.timetag(in: 55), Message("/tactus/click", .float32(1))), from: peer)
     }
@@ -65,7 +65,7 @@ struct TimeTests {
     desk.wait(1)
     for _ in 1...128 { wait(&desk, Desk.local) }
     #expect(desk.errors.isEmpty && desk.machine.agenda.count == 256)
-    // Also if the stranger has two addresses.
+    // The same holds if the stranger has two addresses.
     desk = Desk()
     for _ in 1...300 {
       wait(&desk, stranger(1))
@@ -145,14 +145,14 @@ struct TimeTests {
       $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: Beats(50_000), timeOrigin: Micros(0))
     }
     desk.send("/tactus/tempo", .float32(140), .string("bar"))
-    // We join another session, which has just begun.
+    // tactus joins another session, which has just begun.
     desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
     desk.wait(1)
     #expect(
       desk.errors.count == 1 && desk.errors[0].hasPrefix("tempo: the session's beats were renumbered"))
     desk.wait(3600 * 8)
     #expect(desk.program.commands == [])
-    // The longest possible bar is waited for.
+    // A tempo may wait for the longest possible bar.
     let now = desk.now
     desk.update {
       $0.choices.quantum = 64
@@ -281,7 +281,7 @@ struct TimeTests {
     desk.forget()
     desk.send("/tactus/meter", .int32(7), .int32(8))
     desk.wait(0.1)
-    // Before the line, `song` has both meters: receivers change at the line, not earlier.
+    // Before the bar line, `song` has both meters: receivers change at the line, and not earlier.
     let origin = Argument.float64(line - (line / 4) * 3.5)
     #expect(
       desk.told("song").last == [
@@ -373,7 +373,7 @@ struct TimeTests {
     let later = Micros(rounding: at + 60_000_000)
     let computed = beat + 60 * tempo / 60
     #expect(abs(computed - desk.program.state.sessionBeats(at: later).value) < 0.001 * tempo / 60)
-    // Sent at each change and each bar.
+    // The group is sent at each change and at each bar.
     #expect((16...19).contains(desk.told("timeline").count))
   }
 

@@ -12,7 +12,7 @@ struct ToldListTests {
   }
 
   @Test
-  func `a list is cut after 64 arguments, behind its whole number`() {
+  func `a list is cut after 64 arguments, but its number counts everything`() {
     for count in [63, 64, 100] {
       let told = told((0..<count).map { "\($0)" })
       #expect(told.first == .int32(Int32(count)))
@@ -24,7 +24,8 @@ struct ToldListTests {
   func `a list is cut so that it fits one datagram`(length: Int) {
     let told = told(Array(repeating: String(repeating: "x", count: length), count: 60))
     let size = LibloCodec.encode(Message("/tactus/test", arguments: told)).count
-    // A text takes its bytes, filled to a multiple of four with at least one zero, and its type tag.
+    // A text takes its bytes, filled up to a multiple of four with at least one zero, and a byte for its type
+    // tag.
     let room = length / 4 * 4 + 5
     #expect(told.count - 1 == min(60, 1_200 / room))
     #expect(size <= 1_200 + 40)

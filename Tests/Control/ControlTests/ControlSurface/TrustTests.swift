@@ -35,7 +35,7 @@ struct TrustTests {
       ("203.0.113.9", nil, false), ("203.0.113.9", "203.0.113.0/24", true),
       ("10.0.0.5", "203.0.113.0/24", false),
       ("10.0.0.1", "203.0.113.0/24", true), ("::1", "203.0.113.0/24", true),
-      // Linux accepts these from a neighbour, which may forge them.
+      // Linux accepts packets with these addresses from a neighbour, so they may be forged.
       ("fe80::1%2", nil, true), ("fe80::1%2", "203.0.113.0/24", false),
     ] as [(String, String?, Bool)])
   func `at 0.0.0.0 own networks are obeyed, and others with --osc-allow`(
@@ -46,10 +46,10 @@ struct TrustTests {
       $0.allow = allowed.flatMap { AddressRange($0) }.map { [$0] } ?? []
     }
     let peer = Peer(Endpoint(try #require(Address(source)), port: 5000))
-    // Not a choice that tactus remembers: that would be a notice, too.
+    // Send a choice that tactus does not remember: a remembered one would cause another notice.
     for _ in 1...20 { desk.send("/tactus/jack/timebase", .int32(1), from: peer) }
     #expect(desk.orders.isEmpty != isObeyed)
-    // Twenty messages cause one notice.
+    // The twenty messages cause only one notice.
     #expect(desk.notices == (isObeyed ? [] : [.stranger(peer.endpoint.address, areNamed: allowed != nil)]))
   }
 
@@ -84,7 +84,7 @@ struct TrustTests {
       desk.send("/tactus/midi/forget", .string("all"), from: peer)
       #expect(desk.orders.count == 1 && desk.program.state.choices.offset(of: .click2) == Micros(7000))
       let mayLearn = !desk.errorCodes.contains(5)
-      // Reported once to the sender, and once to the user, who can name the controller.
+      // The change is reported once to the sender, and once to the user, who can then name the controller.
       let said = desk.told("message").filter { $0.description.contains("holds until tactus ends") }
       #expect(said.count == (mayLearn ? 0 : 1))
       #expect(desk.notices.contains(.notRemembered("click/offset", from: peer.endpoint.address)) != mayLearn)
@@ -113,7 +113,7 @@ struct TrustTests {
     #expect(desk.errorCodes == [5])
     desk.send("/tactus/subscribe", .int32(9000))
     #expect(desk.told("subscribed", to: Endpoint(Desk.tablet.endpoint.address, port: 9000)).count == 1)
-    // The greedy host subscribes again at each port, but gets back no more than its share.
+    // The greedy host subscribes again at each port, but gets no more places than its share.
     for port in 1...UInt16(SurfaceLimits.subscribers) {
       desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: port)))
     }
@@ -143,7 +143,7 @@ struct TrustTests {
     desk.update { $0.peers = 3 }
     desk.wait(0.1)
     #expect(Set(desk.sent.map(\.to.port)) == [9000, 9001, 20809])
-    // A controller that no longer listens is dropped.
+    // A controller at whose port no program listens loses its place.
     for _ in 1...SurfaceLimits.unreachable {
       desk.machine.unreachable(
         Endpoint(Desk.tablet.endpoint.address, port: 9000), isThere: true, clocks: desk.clocks)
@@ -163,7 +163,7 @@ struct TrustTests {
     var desks = [made(telling: 1), made(telling: 0)]
     desks[0].update { $0.choices.click.isOn = true }
     desks[1].update { $0.choices.quantum = 7 }
-    /// Delivers the messages of each to the other.
+    /// Delivers each desk's messages to the other one for some seconds.
     func exchange(_ seconds: Double) {
       for _ in 0..<Int(seconds * 20) {
         for index in 0...1 {
@@ -184,7 +184,7 @@ struct TrustTests {
       #expect(desks[index].notices.filter { $0 == .anotherTactus(hosts[1 - index]) }.count == 1)
     }
     #expect(desks[0].program.state.choices.click.isOn && !desks[1].program.state.choices.click.isOn)
-    // A tablet is obeyed as before, even one that touches a light.
+    // A tablet is obeyed as before, even if it touches a light.
     desks[0].send("/tactus/beat/1", .float32(1))
     desks[0].send("/tactus/click/toggle", .float32(1))
     #expect(desks[0].program.commands == [.set("click", .flag(false))])
@@ -197,7 +197,7 @@ struct TrustTests {
     func bytes() -> Int {
       desk.datagrams.filter { $0.to.address == tablet.address }.reduce(0) { $0 + $1.bytes.count }
     }
-    // One forged packet, followed by an hour of music.
+    // After one forged packet, music plays for an hour.
     desk.send("/tactus/subscribe", .int32(9000), .string("state heartbeat"))
     for count in 1...360 {
       desk.update { $0.peers = count }
@@ -205,14 +205,14 @@ struct TrustTests {
     }
     #expect((10_000...80_000).contains(bytes()), "\(bytes())")
     #expect(desk.notices.filter { $0 == .unproven(tablet) }.count == 1)
-    // A controller that only renews its subscription gets the final values all the same.
+    // Even a controller that only renews its subscription gets the final values.
     desk.forget()
     for _ in 1...60 {
       desk.send("/tactus/subscribe", .int32(9000), .string("state heartbeat"))
       desk.wait(5)
     }
     #expect(desk.told("peers", to: tablet).last == [.int32(360)])
-    // The proof comes back, which only a listener can know.
+    // Only a program that listens at the address can send this proof text back.
     let proof = desk.told("proof", to: tablet).last ?? []
     #expect(proof.count == 1)
     desk.send("/tactus/proof", .string("guess"))
@@ -221,7 +221,7 @@ struct TrustTests {
     desk.forget()
     desk.wait(600)
     #expect(desk.told("heartbeat", to: tablet).count >= 599)
-    // The display never goes dark as long as it answers each new proof.
+    // The display never goes dark as long as it sends each new proof text back.
     for _ in 1...2 {
       desk.wait(3600)
       #expect(desk.told("proof", to: tablet) == [proof])
@@ -267,7 +267,7 @@ struct TrustTests {
     var desk = desk { $0.allow = isPaired ? [allowed] : [] }
     var answered = 0
     for round in 0..<120 {
-      // Once a second, values that only a tactus sends.
+      // Once a second, send values that only a tactus sends.
       desk.send("/tactus/version", .string("x"))
       desk.send("/tactus/tempo/str", .string("120.0"))
       desk.wait(0.5)
@@ -321,7 +321,7 @@ struct TrustTests {
     desk.send("/tactus/tempo", .float32(120.1))
     desk.wait(1)
     #expect(desk.program.commands.isEmpty && desk.errors.isEmpty)
-    // But the same tempo counts while another tempo is on its way to the session.
+    // The same tempo does count while another tempo is on its way to the session.
     desk.send("/tactus/tempo", .float32(140))
     desk.send("/tactus/tempo", .float32(120.1))
     desk.wait(1)

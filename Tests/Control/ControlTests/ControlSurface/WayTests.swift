@@ -8,7 +8,8 @@ import Testing
 
 @testable import ControlSurface
 
-/// Two networks, a stage's and a venue's, and packets on one with addresses of the other.
+/// A machine in two networks, a stage's and a venue's. Some packets in one network have addresses of the
+/// other.
 @Suite("The way of a packet")
 struct WayTests {
   static let lo: UInt32 = 1, stage: UInt32 = 2, venue: UInt32 = 3, second: UInt32 = 4
@@ -37,7 +38,7 @@ struct WayTests {
   func `a neighbour is obeyed only through its own network's interface`() {
     for listening in [Address.v4(0), Self.onStage] {
       #expect(obeys(Self.tablet, listening, Self.stage))
-      // A second interface on the same network counts, too.
+      // A second interface in the same network counts as well.
       #expect(obeys(Self.tablet, listening, Self.second))
       #expect(!obeys(Self.tablet, listening, Self.venue), "forged")
       #expect(!obeys(Self.distant, listening, Self.stage) && !obeys(Self.guest, listening, Self.stage))
@@ -57,7 +58,7 @@ struct WayTests {
     #expect(obeys(Self.distant, .v4(0), Self.venue, allow: "203.0.113.0/24"))
     #expect(obeys(Self.distant, Self.onStage, Self.stage, allow: "203.0.113.0/24"))
     #expect(!obeys(Self.distant, Self.onStage, Self.venue, allow: "203.0.113.0/24"))
-    // The own socket of a controller that --osc-send names.
+    // The packet comes at the socket that a controller of --osc-send has for itself.
     #expect(obeys(Self.distant, nil, Self.venue) && obeys(Self.tablet, nil, Self.stage))
     #expect(!obeys(Self.tablet, nil, Self.venue), "forged")
   }

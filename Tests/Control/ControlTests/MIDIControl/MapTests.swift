@@ -83,7 +83,7 @@ import Testing
     #expect(map.receive(MIDIMessage([0xFA])!) == .moves([Target("tap")!], isStandard: false))
   }
 
-  @Test func `a lesson takes the next press or turn, and no release or transport`()
+  @Test func `learning takes the next press or turn, but no release or transport`()
     throws
   {
     var map = MIDIMap()

@@ -19,7 +19,7 @@ import Testing
   @Test func `MMC is understood for any device number`() {
     #expect(MIDIMessage([0xF0, 0x7F, 0x7F, 0x06, 0x02, 0xF7]) == MIDIMessage(event: "mmc play", .level(1)))
     #expect(MIDIMessage([0xF0, 0x7F, 0x05, 0x06, 0x01, 0xF7]) == MIDIMessage(event: "mmc stop", .level(1)))
-    // One hour, two minutes, three seconds and 15 of 30 frames.
+    // The position is one hour, two minutes, three seconds and 15 of 30 frames.
     let locate: [UInt8] = [0xF0, 0x7F, 0x7F, 0x06, 0x44, 0x06, 0x01, 0x61, 2, 3, 15, 0, 0xF7]
     #expect(MIDIMessage(locate) == MIDIMessage(event: "mmc locate", .seconds(3723.5)))
   }
@@ -37,7 +37,8 @@ import Testing
         for second in UInt8.min...UInt8.max where length > 1 || second == 0 {
           let bytes = [first, second].prefix(length)
           let message = MIDIMessage(Array(bytes))
-          // With two bytes only a program change is whole, with one byte start, continue and stop.
+          // Of two bytes, only a program change is a whole message; of one byte, only start, continue and
+          // stop.
           let isWhole =
             length == 2 ? first & 0xF0 == 0xC0 && second < 0x80 : length == 1 && (0xFA...0xFC).contains(first)
           #expect((message != nil) == isWhole, "\(bytes)")

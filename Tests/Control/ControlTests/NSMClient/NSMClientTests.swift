@@ -7,7 +7,7 @@ import Testing
 
 private let manager = Endpoint(.loopback, port: 16_000)
 
-/// The NSM client as a state machine, and the actions that it asks for.
+/// The NSM client as a state machine, with the requests that it makes to the program.
 private struct Stage {
   var client = NSMClient(manager: manager)
 
@@ -94,7 +94,7 @@ func `without an answer, or after a refusal, tactus runs alone`() {
   silent.client.tick(at: Micros(5_000_000))
   silent.client.tick(at: Micros(6_000_000))
   #expect(silent.outputs() == [.alone(reason: "the session manager does not answer")])
-  // Too late: a JACK client with another name exists by now.
+  // This comes too late: a JACK client with another name exists by now.
   silent.receive("/reply", .string("/nsm/server/announce"), .string("hi"), .string("fake"), .string(""))
   silent.receive("/nsm/client/open", .string("/a/b"), .string("b"), .string("c"))
   silent.receive("/nsm/client/save")
@@ -142,7 +142,7 @@ func `failures have the protocol's codes, and another open may follow`() throws 
     stage.outputs() == [
       .send(Message("/nsm/client/is_dirty")), .save, error("/nsm/client/save", -1, "disk full"),
     ])
-  // The project is still unsaved, so it was not reported clean.
+  // The project has unsaved changes, so it was not reported as clean.
   stage.receive("/nsm/client/save")
   stage.client.saved(.done)
   #expect(
@@ -186,7 +186,7 @@ func `only the manager's port and addresses are obeyed`() {
   #expect(stage.outputs() == [] && stage.client.counters.strangers == 6)
   stage.receive("/nsm/client/save", from: Endpoint(Address.v4(0x7f00_0101), port: 16_000))
   #expect(stage.outputs() == [.save])
-  // A manager on the network has one address: a message from loopback is not its.
+  // A manager on the network has only one address: a message from loopback does not come from it.
   var remote = NSMClient(manager: Endpoint(Address.v4(0xC0A8_0001), port: 16_000))
   remote.receive(Message("/nsm/client/save"), from: manager)
   #expect(remote.counters.strangers == 1)

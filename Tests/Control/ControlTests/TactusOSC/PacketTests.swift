@@ -127,7 +127,7 @@ struct PacketTests {
   }
 
   func messages(_ bytes: [UInt8]) throws -> [Message] {
-    // An exact allocation, so that a sanitizer notices a read beyond the packet.
+    // The allocation has exactly the packet's size, so that a sanitizer notices a read past the packet's end.
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 4)
     defer { copy.deallocate() }
     copy.copyBytes(from: bytes)

@@ -40,7 +40,7 @@ struct PatternTests {
     }
   }
 
-  /// The rules of OSC as they are written, implemented simply and slowly.
+  /// The rules of OSC as the standard states them, implemented in a simple and slow way.
   private func isMatch(_ pattern: Substring, _ address: Substring) -> Bool {
     guard let first = pattern.first else { return address.isEmpty }
     func rest(_ count: Int) -> Substring { pattern.dropFirst(count) }
@@ -81,7 +81,7 @@ struct PatternTests {
     }
   }
 
-  /// Every text of at most `count` of these pieces.
+  /// All texts that consist of at most `count` of these pieces.
   private func all(_ pieces: [String], upTo count: Int) -> [String] {
     var found = [""]
     var longest = [""]
@@ -92,7 +92,7 @@ struct PatternTests {
     return found
   }
 
-  /// Pairs for which the matcher and the rules disagree.
+  /// The pairs of pattern and address for which the matcher and the simple implementation disagree.
   private func wrong(_ patterns: [String], _ addresses: [String]) -> [String] {
     patterns.flatMap { text in
       addresses.filter { address in

@@ -29,7 +29,7 @@ struct CodecTests {
     "[\"/a\",tru]", "[\"/a\",\"x]", "[\"/a\",\"\\x\"]", "[\"/a\",\"\\ud83c\"]", "[\"/a\",\"\\u0000\"]",
     "[\"/a\",\"\t\"]", "[\"/a b\"]", "[\"/\u{e9}\"]", "[\"/a\"] 1", "[\"/a\"]]", "['/a']", "[\"/a\",0x10]",
     "[\"/a\",\"\\ud83c\\u0041\"]",
-    // JSON5 has these; JSON does not.
+    // JSON5 allows these; JSON does not.
     "[\"/a\"/**/]", "[\"/a\"] // end", "[\"/a\",'x']", "[\"/a\",\"\\v\"]", "[\"/a\",\"\\'\"]",
     "[\"/a\",\"x\\\ny\"]", "[\"/a\",\u{a0}1]", "[\"/a\",Infinity]", "[\"/a\",-.5]", "[\"/a\",1.e2]",
     "[\"/a\",-0x1]", "[\"/a\",\"x\u{1f}\"]", "[\"/a\",a]", "[\"/a\",{b:1}]", "[,\"/a\"]",
@@ -174,7 +174,7 @@ struct RequestTests {
     }
     for (cookie, token) in [
       ("tactus-K7QM3X=abc", "abc"), ("a=b; tactus-K7QM3X=abc; c=d", "abc"),
-      // Two tactus of two people on one machine: the browser sends both cookies.
+      // There may be two tactus of two users on one machine: the browser then sends both cookies.
       ("tactus-0BCDEF=def; tactus-K7QM3X=abc", "abc"), ("tactus-K7QM3X=abc; tactus-K7QM3X=def", "abc"),
       ("tactus-0BCDEF=def", nil), ("xtactus-K7QM3X=abc", nil), ("tactus-K7QM3X", nil), ("tactus=abc", nil),
       ("", nil),

@@ -33,7 +33,7 @@ struct DoorTests {
   }
 
   @Test
-  func `a busy default port moves on, and a chosen one is waited for`() throws {
+  func `a busy default port is replaced, and a chosen one is waited for`() throws {
     let first = try PageStudio()
     var settings = WebSettings.page
     settings.listen = [Endpoint(.loopback, port: first.port)]
@@ -68,7 +68,7 @@ struct DoorTests {
         _ = try ChildProcess.run(["ip", "address", "add", "198.51.100.1/32", "dev", "lo"])
         #expect(studio.wait { studio.web.endpoints.map(\.address) == [late, .loopback] })
         #expect(studio.wait { studio.web.queryEndpoint?.address == late })
-        // OSCQuery stays on this machine at the same port.
+        // OSCQuery stays reachable on this machine at the same port.
         let query = try #require(studio.web.queryEndpoint).port
         #expect(try Caller(query).ask("/tactus/tempo?VALUE").status == 200)
         #expect(
@@ -85,7 +85,7 @@ struct DoorTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `open to the networks it serves neighbours only, until it is closed`() throws {
+  func `a page open to networks serves only neighbours, until it is closed`() throws {
     let (here, near, far) = (Address.v4(0x0a32_0001), Address.v4(0x0a32_0002), Address.v4(0xcb00_7107))
     let (home, other) = (try PrivateNetwork(), try PrivateNetwork())
     try home.cable("wire", to: other, "cable")

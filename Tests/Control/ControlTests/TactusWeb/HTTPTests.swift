@@ -44,7 +44,7 @@ struct HTTPTests {
     #expect(!script.contains("\n//") && !script.contains("SPDX") && script.contains("import "))
     let lines = try ChildProcess.run(["wc", "-l", Lab.top + "/Sources/Control/TactusWeb/Page/app.js"]).output
     #expect(lines.hasPrefix("\(script.count { $0 == "\n" }) "))
-    // Features missing in Safari 15.1, Firefox 94 and Chrome 96 of November 2021.
+    // These features are missing in Safari 15.1, Firefox 94 and Chrome 96 of November 2021.
     let tooNew = [
       ".at(-", ".findLast", ".toSorted(", ".toReversed(", ".with(", "structuredClone", "Object.hasOwn",
       ":has(", "@layer", "@container", "color-mix(", "<dialog", "(?<=", "(?<!", "requestSubmit",
@@ -86,7 +86,7 @@ struct HTTPTests {
       #expect(answer.status == 200 && answer.body == "{\"wrong\":0}")
     }
     #expect(practice.withLock { $0.visits } == 1)
-    // Later a new examination runs. If it does not finish, the answer tells so.
+    // Later a new examination runs. If it does not finish in time, the status of the answer is 503.
     #expect(studio.wait { (try? patients[0].ask("/doctor", Phone.cookie).status) == 503 })
     #expect(practice.withLock { $0.visits } == 2)
   }
@@ -121,7 +121,7 @@ struct HTTPTests {
     #expect(try status("Origin: http://evil.example\r\n", PageStudio.secret.code) == 403)
     #expect(try status(origin, String(repeating: "A", count: 5000)) == 413)
     #expect(studio.web.counters.wrongSecrets == 0)
-    // Five distinct codes. A script that repeats an old code counts as one guess.
+    // Try five distinct wrong codes. A script that repeats an old code counts as one try.
     for _ in 1...8 { #expect(try status(origin, "FEDCBA9876543211") == 403) }
     for digit in 2...5 { #expect(try status(origin, "FEDCBA987654321\(digit)") == 403) }
     #expect(try status(origin, "FEDCBA9876543216") == 429)
@@ -135,7 +135,7 @@ struct HTTPTests {
     defer { for studio in studios { studio.close() } }
     studios[1].forget()
     let callers = try studios.map { try Caller($0.port) }
-    // A browser's cookies depend on the host, not on the port.
+    // A browser's cookies depend on the host, but not on the port.
     var jar: [String: String] = [:]
     func cookies() -> String { "Cookie: \(jar.map { "\($0.key)=\($0.value)" }.joined(separator: "; "))\r\n" }
     for (studio, caller) in zip(studios, callers) {
@@ -208,7 +208,7 @@ struct HTTPTests {
   }
 
   @Test
-  func `a full server drops only the connection that never asked`() throws {
+  func `a full server drops only the connection that sent no request`() throws {
     let studio = try PageStudio(.queryAlone, surface: [Endpoint(Address.v4(0), port: 0)])
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port
@@ -217,11 +217,11 @@ struct HTTPTests {
       (try? callers[caller].ask("/tactus/tempo?VALUE").body.contains("[120.0]")) == true
     }
     for number in 0..<WebLimits.connections {
-      // Four addresses, so that none has too many connections.
+      // Use four addresses, so that none has too many connections.
       callers.append(try Caller(port, from: .v4(0x7f00_0001 + UInt32(number % 4))))
       if number != 5 { #expect(ask(number)) }
     }
-    // Connection 5 has used up its grace.
+    // Wait until the silent connection 5 no longer has the highest priority.
     usleep(UInt32(WebLimits.grace.count))
     callers.append(try Caller(port, from: .v4(0x7f00_0009)))
     #expect(ask(WebLimits.connections))
@@ -254,7 +254,7 @@ struct HTTPTests {
     let lines = Set(reader.output.split(separator: "\n").map(String.init))
     for row in Table.standard.rows where row.kind != .verb && row.kind != .answer {
       let node = "node /tactus/\(row.path) \(row.typeTags)"
-      // A list has as many types as it has values now.
+      // A list has as many types as it has values at this moment.
       let isThere = row.each.isEmpty ? lines.contains(node) : lines.contains { $0.hasPrefix(node) }
       #expect(isThere, "\(row.path)")
     }

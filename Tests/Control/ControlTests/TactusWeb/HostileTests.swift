@@ -9,10 +9,10 @@ import Testing
 
 @testable import TactusWeb
 
-/// Input that must never do harm: it is refused, counted and bounded, and other clients are served meanwhile.
+/// Input that must never do harm: it is refused, counted and limited, and other clients are served meanwhile.
 @Suite("Hostile browsers")
 struct HostileTests {
-  /// Each test also has an honest client, which must be answered.
+  /// Broken frames. Each test with them also has an honest client, which must get its answers.
   static let frames: [(what: String, bytes: [UInt8], code: UInt16)] = [
     ("without a mask", Phone.frame([0x5b], opcode: 1, isMasked: false), 1002),
     ("a ping in pieces", Phone.frame([1], opcode: 9, isLast: false), 1002),
@@ -46,7 +46,7 @@ struct HostileTests {
     #expect(try hostile.line("[\"/tactus/update\",0]") != nil)
     let (what, bytes, code) = Self.frames[number]
     hostile.caller.send(bytes)
-    // wslay ends some connections without a close frame.
+    // wslay ends some connections without sending a close frame.
     let farewell = try hostile.farewell()
     #expect(farewell == code || farewell == nil, "\(what): \(farewell.map { "\($0)" } ?? "none")")
     #expect(hostile.caller.isSentAway(), "\(what)")
@@ -78,7 +78,7 @@ struct HostileTests {
     #expect(studio.commands.isEmpty)
   }
 
-  /// Browsers behind one router, or a browser opened again and again.
+  /// This happens with several browsers behind one router, or with a browser that is opened again and again.
   @Test
   func `a browser beyond the limit of one address is served all the same`() throws {
     let studio = try PageStudio()
@@ -88,7 +88,7 @@ struct HostileTests {
       #expect(try caller.ask("/session").status == 200)
       return caller
     }
-    // Like a browser: all connections first, then the first request.
+    // Open all connections first and then send the first request, as a browser does.
     let newcomer = try (0..<6).map { _ in try Caller(studio.port) }
     #expect(studio.wait { studio.web.counters.connections == WebLimits.ofOneHost + 6 })
     for caller in newcomer { #expect((try? caller.ask("/session").status) == 200) }
@@ -96,7 +96,7 @@ struct HostileTests {
   }
 
   @Test
-  func `of a thousand connections the limit stays, and paired ones stay`() throws {
+  func `of a thousand connections the limit and all paired ones stay`() throws {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     limit.rlim_cur = min(limit.rlim_max, 8192)
@@ -170,12 +170,12 @@ struct HostileTests {
     #expect(try honest.isServed())
   }
 
-  /// Sends the same bytes again and again, as many at once as the socket takes.
+  /// A client that sends the same bytes again and again, as many at once as the socket takes.
   final class Flood {
     let caller: Caller
     private let bytes: [UInt8]
     private var rest: ArraySlice<UInt8> = []
-    /// Whether the browser waits for an answer before it sends again.
+    /// Whether the client waits for an answer before it sends again.
     private let waits: Bool
     private var isAnswered = true
 
@@ -199,7 +199,7 @@ struct HostileTests {
       Flood(phone.caller, Phone.frame(Array(String(repeating: "x\n", count: 4000).utf8), opcode: 1))
     }
 
-    /// Runs all floods for three seconds; returns the true time in microseconds.
+    /// Runs all floods for three seconds. Returns how long that really took, in microseconds.
     static func threeSeconds(of floods: [Flood]) -> Double {
       let start = ContinuousClock.now
       while start.duration(to: .now) < .seconds(3) {
@@ -242,7 +242,7 @@ struct HostileTests {
     let after = studio.web.counters
     let cost = Double(after.microseconds - before.microseconds)
     #expect(after.requests > before.requests + 3 && after.received > before.received + 100)
-    // The burst that the budget allows comes on top.
+    // Add the burst that the budget allows at once.
     #expect(cost < elapsed / 10 + 100_000, "\(cost / elapsed) of a core")
     #expect(try honest.isServed())
   }
@@ -263,7 +263,7 @@ struct HostileTests {
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
   func `a flood from many addresses does not silence a paired phone`() throws {
     let unheard = try Neighbours.visit { studio in
-      // Places the phone between earlier and later attackers.
+      // Opens floods from these addresses, so that the phone comes between earlier and later attackers.
       func strangers(_ addresses: some Sequence<Address>) throws -> [Flood] {
         try addresses.map {
           .ofNonsense(try Phone(studio.port, isPaired: false, from: $0, to: Neighbours.tactus))

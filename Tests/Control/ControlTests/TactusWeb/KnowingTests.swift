@@ -7,14 +7,14 @@ import Testing
 
 @testable import TactusWeb
 
-/// Attackers that have read the code and keep within each single limit.
+/// Attackers that know the program's code and stay within every single limit.
 @Suite("Attackers that know the limits")
 struct KnowingTests {
-  /// Share of a core that the floods cost in three seconds.
+  /// The share of a core that the floods cost within three seconds.
   private func share(of floods: [HostileTests.Flood], at studio: PageStudio) -> Double {
     let before = studio.web.counters.microseconds
     let elapsed = HostileTests.Flood.threeSeconds(of: floods)
-    // The burst that the budget allows is not counted.
+    // Leave out the burst that the budget allows at once.
     return (Double(studio.web.counters.microseconds - before) - 100_000) / elapsed
   }
 
@@ -25,7 +25,7 @@ struct KnowingTests {
     studio.change { $0.audio.offered = (0..<1000).map { "Studio/a channel with a name of its own \($0)" } }
     let honest = try Phone(studio.port)
     let frame = Phone.frame(Array("[\"/tactus/\(question)\"]".utf8), opcode: 1)
-    // As many as one address may have: each has its own allowance of packets.
+    // Use as many connections as one address may have: each has its own limit for packets.
     let floods = try (0..<WebLimits.ofOneHost - 4).map { _ in
       HostileTests.Flood(
         try Phone(studio.port, isPaired: false).caller, Array((0..<50).map { _ in frame }.joined()))
@@ -41,10 +41,10 @@ struct KnowingTests {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
-    // As many cookies as fit in the library's memory for a request.
+    // Send as many cookies as fit into the library's memory for a request.
     let guesses = (0..<100).map { "tactus-012345=\($0)" }.joined(separator: "; ")
     let request = "GET /session HTTP/1.1\r\nHost: localhost\r\nCookie: \(guesses)\r\n\r\n"
-    // One at a time: for pipelined requests the library would lack memory and close the connection.
+    // Send one request at a time: for pipelined requests the library lacks memory and closes the connection.
     let floods = try (0..<WebLimits.ofOneHost - 4).map { _ in
       HostileTests.Flood(try Caller(studio.port), Array(request.utf8), waits: true)
     }
@@ -68,7 +68,7 @@ struct KnowingTests {
         if let caller = try? Caller(studio.port, from: address) { silent.append(caller) }
       }
       if silent.count > 300 { silent.removeFirst(silent.count - 300) }
-      // Half a dozen at once, like a browser.
+      // Open half a dozen connections at once, as a browser does.
       let newcomer = try (0..<6).map { _ in try Caller(studio.port, from: .v4(0x7f00_0100 + UInt32(round))) }
       for caller in newcomer { #expect((try? caller.ask("/session").status) == 200, "round \(round)") }
     }
@@ -92,7 +92,7 @@ struct KnowingTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `attackers with watchers at many addresses keep no new phone out`() throws {
+  func `attackers with many addresses keep no new phone out`() throws {
     let refused = try Neighbours.visit { studio in
       let paired = try Phone(studio.port, from: Neighbours.theirs[0], to: Neighbours.tactus)
       return try Watchers.crowd(Neighbours.theirs[1...4], studio.port) { crowd -> [String] in
@@ -104,7 +104,8 @@ struct KnowingTests {
     #expect(refused == [])
   }
 
-  /// Acts as a browser: all connections at once, and on each one file after the other. Returns the failures.
+  /// Acts as a browser does: opens all connections at once, and loads one file after the other on each.
+  /// Returns the failed requests.
   private func pair(from address: Address, with studio: PageStudio) throws -> [String] {
     var refused: [String] = []
     let callers = try (0..<6).map { _ in

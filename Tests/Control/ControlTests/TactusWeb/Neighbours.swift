@@ -7,14 +7,14 @@ import Testing
 
 @testable import TactusWeb
 
-/// Another machine with many addresses, and the endpoint at which it reaches the page.
+/// Another machine with many addresses, and the address at which that machine reaches the page.
 struct Neighbours: Sendable {
   static let tactus = Address.v4(0x0a32_0001)
   /// The other machine's addresses, from 10.50.0.2 on.
   static let theirs = (2...32).map { Address.v4(0x0a32_0000 + UInt32($0)) }
 
-  /// Runs `body` on that machine, with a studio at the other end of its cable, on a thread of its own, where
-  /// `#expect` does not work.
+  /// Runs `body` on that machine, with a studio at the other end of the cable. `body` runs on a thread of its
+  /// own, in which `#expect` does not work.
   static func visit<Result: Sendable>(_ body: @escaping @Sendable (PageStudio) throws -> Result) throws
     -> Result
   {
@@ -35,13 +35,14 @@ struct Neighbours: Sendable {
   }
 }
 
-/// From each of some addresses, opens the maximum of sockets and then one more, again and again.
+/// Browsers that only watch: from each of some addresses, opens the maximum of WebSockets and then one more,
+/// again and again.
 final class Watchers: Sendable {
   private let isOver = Atomic(false)
   private let count = Atomic(0)
   var came: Int { count.load(ordering: .relaxed) }
 
-  /// Runs the crowd during `body`.
+  /// Keeps these browsers running during `body`.
   static func crowd<Result>(
     _ addresses: some Sequence<Address>, _ port: UInt16, _ body: (Watchers) throws -> Result
   ) rethrows -> Result {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import TactusWeb
 
-/// A surface and its server with real sockets on loopback, and a handler that accepts every command.
+/// A surface and its web server with real sockets on loopback, and a handler that accepts every command.
 final class PageStudio: Sendable {
   private struct Shelf {
     var state: SurfaceState
@@ -76,7 +76,7 @@ final class PageStudio: Sendable {
 
   var present: Secret { box.shelf.withLock { $0.secret } }
 
-  /// Like `tactus web --forget`.
+  /// Replaces the secret, as `tactus web --forget` does.
   func forget() {
     var dice = SystemRandomNumberGenerator()
     box.shelf.withLock { $0.secret = Secret(using: &dice) }
@@ -90,7 +90,7 @@ final class PageStudio: Sendable {
     surface.update { $0 = state }
   }
 
-  /// Waits until the condition holds; the time that it takes does not matter.
+  /// Waits until the condition holds. No test judges how long this takes.
   func wait(seconds: Double = 20, until isTrue: () -> Bool) -> Bool {
     let end = ContinuousClock.now + .seconds(seconds)
     while !isTrue() {
@@ -116,10 +116,10 @@ extension WebSettings {
   }
 }
 
-/// Thrown if no more data comes.
+/// Thrown if no more data arrives.
 struct Silence: Error {}
 
-/// A TCP client without a library.
+/// A TCP client that uses no HTTP library.
 final class Caller {
   let descriptor: Int32
   private(set) var heard: [UInt8] = []
@@ -149,7 +149,7 @@ final class Caller {
 
   func send(_ text: String) { send(Array(text.utf8)) }
 
-  /// Reads more data. False: the end, or too long a wait.
+  /// Reads more data. Returns false at the end of the data, or if no data arrives for too long.
   func receive() -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65_536)
     let count = recv(descriptor, &chunk, chunk.count, 0)
@@ -163,7 +163,7 @@ final class Caller {
 
   func drop(_ count: Int) { heard.removeFirst(count) }
 
-  /// Reads one answer: its status, head and body.
+  /// Reads one answer and returns its status, head and body.
   func answer() throws -> (status: Int, head: String, body: String) {
     let gap = Array("\r\n\r\n".utf8)
     while true {
@@ -193,14 +193,14 @@ final class Caller {
     return try answer()
   }
 
-  /// Whether the other side closes the connection.
+  /// Whether the server closes the connection.
   func isSentAway() -> Bool {
     while receive() {}
     return isEnded
   }
 }
 
-/// A WebSocket client without a library, which can also break the rules.
+/// A WebSocket client that uses no library, so that it can also break the rules.
 final class Phone {
   static let key = "dGhlIHNhbXBsZSBub25jZQ=="
   static let cookie = "Cookie: a=b; tactus-012345=\(PageStudio.secret.token)\r\n"
@@ -238,7 +238,7 @@ final class Phone {
   func say(_ text: String) { caller.send(Self.frame(Array(text.utf8), opcode: 1)) }
   func say(_ message: Message) { caller.send(Self.frame(LibloCodec.encode(message), opcode: 2)) }
 
-  /// The next frame.
+  /// Returns the next frame.
   func receive() throws -> (opcode: UInt8, payload: [UInt8]) {
     while true {
       let heard = caller.heard
@@ -254,13 +254,13 @@ final class Phone {
     }
   }
 
-  /// Whether a ping is answered.
+  /// Whether the server answers a ping.
   func isServed() throws -> Bool {
     say("[\"/tactus/ping\"]")
     return try line("[\"/tactus/pong\"") != nil
   }
 
-  /// The next line that begins like this.
+  /// The next line that begins with this text; nil: there was none among `limit` lines.
   func line(_ beginning: String, limit: Int = 3000) throws -> String? {
     for _ in 0..<limit {
       let (opcode, payload) = try receive()
@@ -273,7 +273,7 @@ final class Phone {
     return nil
   }
 
-  /// All messages up to and including this one.
+  /// All messages up to and including `last`.
   func messages(until last: Message, limit: Int = 3000) throws -> [Message] {
     var seen: [Message] = []
     for _ in 0..<limit where seen.last != last {
@@ -292,7 +292,7 @@ final class Phone {
     return nil
   }
 
-  /// The code of the close frame; nil: there was no frame.
+  /// The code of the close frame; nil: the connection ended without a close frame.
   func farewell() throws -> UInt16? {
     while true {
       guard let (opcode, payload) = try? receive() else { return nil }

@@ -19,7 +19,7 @@ struct PairingTests {
   private func guesser(_ number: Int) -> Address { .v4(0x0a00_0000 + UInt32(number)) }
 
   @Test
-  func `a code counts as scanned and as people type it`() {
+  func `a code is accepted as scanned and as people type it`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     let lower = secret.groups.lowercased()
@@ -88,13 +88,13 @@ struct PairingTests {
       #expect(pairing.answer(old, from: owner, at: Micros(Int64(second) * 1_000_000)) == .wrong)
     }
     let now = Micros(600_000_000)
-    // The user may even mistype the code.
+    // The user may even mistype the code a few times.
     for number in 0..<4 { #expect(pairing.answer([UInt8(number)], from: owner, at: now) == .wrong) }
     var copy = pairing
     #expect(copy.answer(Array(secret.code.utf8), from: guesser(1), at: now) == .paired(secret))
     #expect(copy.answer([7], from: guesser(1), at: now) == .wrong)
     #expect(copy.answer(Array(secret.code.utf8), from: guesser(1), at: now) == .paired(secret))
-    // A code that is too long to remember counts as a new one each time.
+    // A code that is too long to remember counts as a different code at each try.
     let long = [UInt8](repeating: 65, count: 100)
     for _ in 0..<5 { _ = copy.answer(long, from: guesser(2), at: now) }
     #expect(copy.answer(Array(secret.code.utf8), from: guesser(2), at: now) == .tooMany(wait: 61))
@@ -125,7 +125,8 @@ struct PairingTests {
       var copy = pairing
       #expect(copy.answer(Array(secret.code.utf8), from: owner, at: now) == .paired(secret))
     }
-    // In each of four minutes every neighbour's first try, and five shared ones.
+    // Four minutes have passed. In each of them, every neighbour has its first try, and all share five more
+    // tries.
     #expect(tried <= 4 * (1000 + 5))
   }
 
@@ -140,7 +141,7 @@ struct PairingTests {
       }
     }
     #expect(wrong == 20 + 5)
-    // A neighbour that mistyped once has a new first try after a minute, whatever the others do.
+    // A neighbour that mistyped once has a new first try after a minute, whatever its neighbours do.
     var copy = pairing
     #expect(copy.answer([1], from: guesser(0), at: Micros(60_000_000)) == .wrong)
   }

@@ -47,13 +47,13 @@ struct SocketTests {
     for packet in Bundle.pack([click, ask]) { phone.caller.send(Phone.frame(packet, opcode: 2)) }
     #expect(try phone.message("/tactus/tempo") == Message("/tactus/tempo", .float32(120)))
     #expect(studio.commands.count == 1)
-    // Afterwards JSON is understood, too, and answered in the first form.
+    // Afterwards tactus also understands JSON, but answers in the first form.
     phone.say("[\"/tactus/peers\"]")
     #expect(try phone.message("/tactus/peers") == Message("/tactus/peers", .int32(0)))
   }
 
   @Test
-  func `without a cookie a browser watches, and a new secret unpairs all`() throws {
+  func `without a cookie a browser only watches; a new secret unpairs all`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let watcher = try Phone(studio.port, isPaired: false)
@@ -95,7 +95,7 @@ struct SocketTests {
     #expect(try reader.message("/tactus/pong") != nil)
     studio.change { $0.peers = 2 }
     reader.say(Message("/tactus/ping", .int32(2)))
-    // Nor does the socket get dark lights, as a leaving controller does.
+    // Unlike a controller that leaves, this socket gets no messages that turn its lights off.
     #expect(try reader.receive().payload.starts(with: LibloCodec.encode(Message("/tactus/pong")).prefix(12)))
     for command in [
       "{\"COMMAND\":\"LISTEN\",\"DATA\":\"/nothing\"}", "{\"COMMAND\":\"DANCE\",\"DATA\":\"/\"}", "{",
@@ -106,7 +106,7 @@ struct SocketTests {
   }
 
   @Test
-  func `own outputs can be listened to from arrival to end`() throws {
+  func `LISTEN works for an own output from its addition to its removal`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let reader = try Phone(try #require(studio.web.queryEndpoint).port, path: "/", isPaired: false)
@@ -122,7 +122,7 @@ struct SocketTests {
     studio.change { $0.outputs = [late] }
     let seen = try other.messages(until: Message("/tactus/out/dr/offset", .float32(4)))
     #expect(seen.allSatisfy { $0.address == "/tactus/out/dr/offset" })
-    // The output is a clock, and this address belongs to a pulse.
+    // The output is a clock, but this address belongs to a pulse.
     other.say("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/out/dr/width\"}")
     #expect(try other.message("/tactus/error") != nil)
     studio.change { $0.outputs = [] }
@@ -130,7 +130,7 @@ struct SocketTests {
   }
 
   @Test
-  func `sixteen phones see the change of one, until they hang up`() throws {
+  func `sixteen phones see the change of one, until they disconnect`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     var phones = try (0..<16).map { _ in try Phone(studio.port) }
@@ -142,7 +142,7 @@ struct SocketTests {
     phones.removeLast(12)
     var areGone = false
     for _ in 0..<8 where !areGone {
-      // On a busy machine the other phones could be silent for too long and be dropped.
+      // On a busy machine, the other phones could be silent for so long that they are dropped.
       for phone in phones { phone.say("[\"/tactus/ping\"]") }
       areGone = studio.wait(seconds: 10) {
         studio.surface.counters.subscribers == 4 && studio.web.counters.sockets == 4

@@ -9,7 +9,7 @@ import Testing
 
 @testable import TactusWeb
 
-/// Connections that are accepted, and floods that keep others out.
+/// Floods of connections that could keep other clients out.
 @Suite("Crowded listeners", .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct StampedeTests {
   @Test
@@ -20,7 +20,8 @@ struct StampedeTests {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     let (answered, overdrawn) = try Neighbours.visit { studio in
       Stampede.run(from: Neighbours.theirs[1], studio.port) {
-        // A slow machine is done by then. A phone that waits behind the whole crowd each time is not.
+        // Even a slow machine is done after this time, but not a phone that waits behind the whole crowd each
+        // time.
         let end = ContinuousClock.now + .seconds(60)
         var answered = 0
         while answered < 30, ContinuousClock.now < end {
@@ -31,7 +32,7 @@ struct StampedeTests {
       }
     }
     #expect(answered == 30)
-    // A machine too busy to open so many connections never makes the flood cost more than its share.
+    // On a machine that is too busy to open so many connections, the flood never costs more than its share.
     if overdrawn == 0 { notJudged("a flood of connections: this machine was too busy to make one") }
   }
 
@@ -59,7 +60,7 @@ struct StampedeTests {
       let caller = try Caller(port, from: .v4(0x0a32_0042), to: here)
       #expect((try? caller.ask("/session", host: host)) == nil)
     }
-    // The web thread updates its counters asynchronously.
+    // Wait, because the web thread updates its counters a little later.
     let end = ContinuousClock.now + .seconds(10)
     while studio.web.counters.strangers == 0, ContinuousClock.now < end { usleep(1_000) }
     #expect(studio.web.counters.strangers == 1)
@@ -74,14 +75,14 @@ struct StampedeTests {
   }
 }
 
-/// Six hundred connections at a time from one address. Each sends a request that is refused, and is opened
-/// again at once.
+/// Keeps six hundred connections open from one address. Each sends a request that is refused, and is then
+/// opened again at once.
 private final class Stampede: Sendable {
   private static let width = 600
   private static let words = Array("GET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8)
   private let isOver = Atomic(false)
 
-  /// Runs the stampede during `body`.
+  /// Runs the flood of connections during `body`.
   static func run<Result>(
     from own: Address, _ port: UInt16, _ body: () throws -> Result
   ) rethrows -> Result {
