@@ -6,7 +6,8 @@ import LinkAudio
 import LinkAudioPath
 import LinkWire
 
-/// The peer's Link Audio: it sends channels with a pulse on every beat, and listens to one of another peer.
+/// The Link Audio of this peer: sends channels with a pulse on every beat, and receives a channel of another
+/// peer.
 final class Studio {
   private let link: Link
   private let audio: LinkAudio
@@ -24,7 +25,7 @@ final class Studio {
 
   deinit {
     card.end()
-    // By then the card's thread has seen the change and no longer uses the lanes.
+    // Wait until the card's thread has seen the change and no longer uses the lanes.
     usleep(50_000)
   }
 
@@ -92,7 +93,7 @@ final class Studio {
     taken = nil
   }
 
-  /// The distances of the pulses since the last call from the beat, in frames.
+  /// How far the pulses since the last call were from the beat, in frames.
   func heard() throws(Refusal) -> [String] {
     guard let taken else { throw Refusal("no channel is taken") }
     let heard = card.takeHeard().sorted()

@@ -8,10 +8,10 @@ import LinkAudioPath
 import LinkSystem
 import Synchronization
 
-/// A simulated sound card: its periods are exactly on time, and its thread runs each as soon as it can.
+/// A simulated sound card. Its periods are exactly on time, and its thread computes each as soon as it can.
 ///
-/// It sends a short pulse on every beat, exact to a fraction of a frame, or a tone. It finds the pulses in
-/// the sound that it plays, and records the requested length of that sound.
+/// The card sends a short pulse on every beat, exact to a fraction of a frame, or a tone. It finds the pulses
+/// in the sound that it plays, and records this sound for a requested time.
 final class Card: Sendable {
   static let frames = 256
   let sampleRate: UInt32
@@ -22,11 +22,11 @@ final class Card: Sendable {
   struct State {
     var sent: [SendEnd] = []
     var played: (end: ReceiveEnd, delay: PlayoutDelay)?
-    /// Channels that are rendered and not listened to.
+    /// Channels that are received but not listened to.
     var others: [ReceiveEnd] = []
     var ear = Ear()
     var isTone = false
-    /// The recording, and the number of frames wanted.
+    /// The recorded frames, and how many frames to record.
     var kept: [Float] = []
     var wanted = 0
     var isOver = false
@@ -50,7 +50,7 @@ final class Card: Sendable {
 
   func playBeside(_ ends: [ReceiveEnd]) { state.withLock { $0.others = ends } }
 
-  /// The pulses since the last call: their distances from the beat and the delay, in frames.
+  /// For the pulses since the last call, how far they were from the beat, with the delay added, in frames.
   func takeHeard() -> [Double] {
     state.withLock { state in
       defer { state.ear.heard.removeAll() }
@@ -61,7 +61,7 @@ final class Card: Sendable {
   /// Sends 1 kHz, nearly full scale, instead of pulses.
   func sendTone() { state.withLock { $0.isTone = true } }
 
-  /// Records the next `frames` frames that it plays.
+  /// Records the next `frames` frames that the card plays.
   func keep(_ frames: Int) -> [Float] {
     state.withLock { ($0.kept, $0.wanted) = ([], frames) }
     while state.withLock({ $0.kept.count < $0.wanted && !$0.isOver }) { usleep(10_000) }
@@ -71,7 +71,7 @@ final class Card: Sendable {
   func end() { state.withLock { $0.isOver = true } }
 
   private func run() {
-    // Real-time priority like JACK's thread, if that is allowed: a card does not wait.
+    // Like JACK's thread, ask for real-time priority, if that is allowed: a sound card does not wait.
     var urgency = sched_param()
     urgency.sched_priority = 10
     sched_setscheduler(0, SCHED_FIFO, &urgency)
@@ -148,7 +148,7 @@ final class Card: Sendable {
 
 /// A squared half cosine: its middle can be found to a hundredth of a frame.
 enum Pulse {
-  /// Microseconds from its middle to its end.
+  /// Microseconds from the pulse's middle to its end.
   static let micros = 600.0
 
   /// The value at a distance `away` from the middle, in half lengths of the pulse.
@@ -157,7 +157,7 @@ enum Pulse {
   }
 }
 
-/// Finds pulses in what is played.
+/// Finds the pulses in the sound that the card plays.
 struct Ear {
   var heard: [Double] = []
   private var mass = 0.0

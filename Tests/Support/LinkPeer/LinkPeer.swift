@@ -80,7 +80,7 @@ struct Driver {
     return []
   }
 
-  /// `audio NAME [RATE [PPM]]` starts, `audio on` and `audio off` switch it afterwards.
+  /// `audio NAME [RATE [PPM]]` starts Link Audio; `audio on` and `audio off` switch it afterwards.
   private mutating func audio(_ words: [String]) throws(Refusal) -> [String] {
     if let studio {
       studio.switchAudio(try onOrOff(words[0]))
@@ -170,7 +170,7 @@ struct Driver {
     return value
   }
 
-  /// A time of Link's clock, +MICROS from now, or now.
+  /// Reads a time: a time of Link's clock, +MICROS for a time from now on, or nothing for now.
   private func time(_ words: [String], _ place: Int) throws(Refusal) -> Micros {
     guard words.count > place else { return Link.clock() }
     guard let value = Int64(words[place]) else { throw Refusal("\(words[place]): must be a time") }

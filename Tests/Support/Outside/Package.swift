@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import PackageDescription
 
-/// Names that other packages use, too. A module's name may be there once in all packages of a build.
+/// Module names that other packages use, too. A build may have only one module of each name in all its
+/// packages.
 let commonNames = [
   "Addresses", "Arithmetic", "Choices", "Handoff", "JSON5", "Layouts", "Linux", "OSC", "QRCode", "Sodium",
   "TestSupport", "Web",
 ]
 
-/// A foreign package that depends on Link by address and version: OutsidePackageTests builds it.
+/// A foreign package that depends on Link by address and version. OutsidePackageTests builds this package.
 let package = Package(
   name: "outside",
   dependencies: [.package(url: Context.environment["TACTUS_URL"] ?? "unset", from: "0.2.0")],

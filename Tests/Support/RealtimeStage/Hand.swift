@@ -2,7 +2,7 @@
 import CTactusJACK
 import JACKHost
 
-/// A second client that starts, stops, connects, cuts, and plays notes.
+/// A second JACK client that starts and stops the transport, makes and cuts connections, and plays notes.
 final class Hand {
   private let client: OpaquePointer
   private let keys: OpaquePointer
@@ -25,7 +25,7 @@ final class Hand {
     jack_client_close(client)
   }
 
-  /// Does one random thing.
+  /// Takes one random action.
   func act(_ dice: inout Dice) {
     switch dice.draw(below: 16) {
     case 0...3: jack_transport_start(client)

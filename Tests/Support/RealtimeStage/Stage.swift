@@ -6,13 +6,13 @@ import HostSync
 import JACKHost
 import TactusChoices
 
-/// Exercises the audio thread: every output is active, and everything that can happen around it happens in
-/// random order. The session's tempo changes and its beat jumps, settings and sounds change, the transport
-/// starts, stops and locates, ports are connected and cut, notes arrive, the period changes, channels of Link
-/// Audio and the user's own outputs come and go. `RealtimeStage SECONDS [SEED]`, or, beside a running tactus,
-/// `RealtimeStage hand SECONDS [SEED]`.
+/// Exercises the audio thread: every output is active, and everything that can happen around the thread
+/// happens in random order. The session's tempo changes and its beat jumps, settings and sounds change, the
+/// transport starts, stops and locates, ports are connected and disconnected, notes arrive, the period
+/// changes, channels of Link Audio and the user's own outputs come and go. The command is `RealtimeStage
+/// SECONDS [SEED]`, or, beside a running tactus, `RealtimeStage hand SECONDS [SEED]`.
 ///
-/// It asserts nothing: tools/prove-realtime watches the audio thread.
+/// The program asserts nothing: tools/prove-realtime watches the audio thread.
 @main struct Stage {
   private let exchange: AudioExchange
   private let host: JACKHost
@@ -89,7 +89,7 @@ import TactusChoices
     usleep(20_000)
   }
 
-  /// Usually sixteen outputs, of which one gets other settings, goes, or returns.
+  /// Keeps sixteen outputs most of the time. One of them gets other settings, is removed, or comes back.
   private mutating func changeOutputs() {
     let number = dice.draw(below: 20)
     outputs.removeAll { $0.name == "own_\(number)" }

@@ -4,8 +4,8 @@ import BeatMath
 import JACKHost
 import LinkAudioPath
 
-/// Channels of Link Audio without a network: audio from one lane enters another, late, out of order, twice or
-/// never, at random; and lanes come and go while the audio thread uses them.
+/// Channels of Link Audio without a network. Audio from one lane enters another lane late, out of order,
+/// twice or never, at random. Lanes come and go while the audio thread uses them.
 struct Wires {
   private var sent: [SendLane] = []
   private var received: [ReceiveLane] = []

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// The code of an article. The same code stands word for word between
-/// marks of a test file, where it is compiled and run.
+/// The code of an article of the documentation. A test file has the same code, word for word, between marks.
+/// There it is compiled and run.
 ///
-/// In the article, above a block: `<!-- compiled by FILE: MARK -->`; in
-/// the file: `// begin MARK` and `// end MARK`.
+/// The article has `<!-- compiled by FILE: MARK -->` above a block of code. The test file has `// begin MARK`
+/// and `// end MARK` around the same code.
 public struct Article {
   private let lines: [Substring]
   private let compiled: [Substring]
-  /// Lines that the test leaves out because they open sockets.
+  /// Lines of the article that the test file leaves out because they open sockets.
   private let dangerous: Set<String>
 
   public init(_ path: String, compiledIn file: String, leavingOut dangerous: Set<String>) throws(Unreadable) {
@@ -38,7 +38,7 @@ public struct Article {
     return !quoted.isEmpty && code(quoted) == code(here)
   }
 
-  /// The lines without indentation and empty lines.
+  /// Lines of code, without indentation, empty lines and dangerous lines.
   private func code(_ text: some Sequence<Substring>) -> [String] {
     text.map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty && !dangerous.contains($0) }
   }

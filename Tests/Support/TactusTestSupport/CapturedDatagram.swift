@@ -8,22 +8,22 @@ public struct CapturedDatagram: Sendable {
     public let port: UInt16
   }
 
-  /// Microseconds since 1970.
+  /// When the datagram was recorded, in microseconds since 1970.
   public let time: Int64
   public let source: Place
   public let destination: Place
   public let bytes: [UInt8]
 
-  /// The datagrams of a recording in Tests/Support/captures, in order. "linkhut" is LinkHut
-  /// 3.0.6 and the reference library on loopback. The others are two peers of the
-  /// reference library (4.0) with Link Audio: two channels that are subscribed, left
-  /// and subscribed again, or change their tempo; and sixty channels that come and go.
+  /// The datagrams of a recording in Tests/Support/captures, in order. "linkhut" was recorded from LinkHut
+  /// 3.0.6 and the reference library on loopback. The others were recorded from two peers of the reference
+  /// library (4.0) with Link Audio. In one, two channels are subscribed, left, subscribed again, and change
+  /// their tempo; in another, sixty channels come and go.
   public static func recorded(as name: String) -> [CapturedDatagram] {
     let path = Lab.top + "/Tests/Support/captures/\(name).pcap"
     return datagrams(in: contents(of: path))
   }
 
-  /// The file's bytes; long files are compressed.
+  /// The bytes of the file. Long files are stored compressed.
   private static func contents(of path: String) -> [UInt8] {
     let isPacked = access(path, R_OK) != 0
     guard let file = isPacked ? popen("xz -dc '\(path).xz'", "re") : fopen(path, "re") else { return [] }
@@ -33,8 +33,8 @@ public struct CapturedDatagram: Sendable {
     return contents
   }
 
-  /// Parses libpcap, little-endian: a header of 24 bytes, then for each packet seconds, microseconds and its
-  /// length twice, then Ethernet, IPv4, UDP. Other packets are skipped.
+  /// Parses a little-endian file of libpcap: a header of 24 bytes, then for each packet its seconds, its
+  /// microseconds and twice its length, then Ethernet, IPv4 and UDP. Packets of other protocols are skipped.
   private static func datagrams(in contents: [UInt8]) -> [CapturedDatagram] {
     func little(_ at: Int) -> Int { (0..<4).reduce(0) { $0 | Int(contents[at + $1]) << (8 * $1) } }
     func big(_ at: Int, _ count: Int) -> UInt32 {

@@ -2,15 +2,16 @@
 import Glibc
 import Synchronization
 
-/// A program that a test starts. Its standard input and output are ours, line by line; its standard error is
-/// kept. It ends with this object at the latest. Use it from one task at a time.
+/// A program that a test starts. The test writes its standard input and reads its standard output line by
+/// line; its standard error is kept. The program ends with this object at the latest. Use an object from one
+/// task at a time.
 public final class ChildProcess: @unchecked Sendable {
   public let identifier: pid_t
   private let input: CInt
   private let output: CInt
   private let errors: CInt
   private var pending: [UInt8] = []
-  /// The last lines read, for the report if the next one does not come.
+  /// The last lines that were read, for the report if the next line does not come.
   private var taken: [String] = []
   private var inputIsOpen = true
   private var ended: Int32?
@@ -29,7 +30,7 @@ public final class ChildProcess: @unchecked Sendable {
     }
   }
 
-  /// - Parameter environment: added to ours; an empty value removes the variable.
+  /// - Parameter environment: variables that are added to ours; an empty value removes a variable.
   public init(_ command: [String], environment: [String: String] = [:]) throws {
     Self.brokenPipesAreErrors
     let (toChild, fromChild, errors) = (try Self.pipe(), try Self.pipe(), try Self.scratchFile())
@@ -44,9 +45,9 @@ public final class ChildProcess: @unchecked Sendable {
     for (ours, theirs) in [(toChild.read, 0), (fromChild.write, 1), (errors, 2)] as [(CInt, CInt)] {
       posix_spawn_file_actions_adddup2(&actions, ours, theirs)
     }
-    // Close all other descriptors, ours and those of the process that started us. Tests run side by side: a
-    // pipe would not end while another child holds its end, some programs count descriptors, and some bind
-    // addresses that were just closed.
+    // Close all other descriptors, ours and those that we inherited. Tests run side by side: a pipe would not
+    // end while another child holds a copy of it, some programs count descriptors, and some bind addresses
+    // that were just closed.
     closeFrom(&actions, 3)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -85,7 +86,7 @@ public final class ChildProcess: @unchecked Sendable {
 
   public typealias Finished = (status: Int32, output: String, errors: String)
 
-  /// Runs a program to its end.
+  /// Runs a program until it ends.
   public static func run(
     _ command: [String], environment: [String: String] = [:], within limit: Duration = .seconds(60)
   ) async throws -> Finished {
@@ -97,7 +98,8 @@ public final class ChildProcess: @unchecked Sendable {
     return (await child.status(), output, child.saidOnErrors)
   }
 
-  /// The same, blocking. Only for a thread of the caller's own, since all tests share a few.
+  /// Runs a program until it ends, and blocks. Only for a thread of the caller's own, since all tests share a
+  /// few.
   public static func run(
     _ command: [String], environment: [String: String] = [:], within limit: Duration = .seconds(60)
   ) throws -> Finished {
@@ -127,7 +129,7 @@ public final class ChildProcess: @unchecked Sendable {
     inputIsOpen = false
   }
 
-  /// The next line of standard output; nil at the end of the output.
+  /// The next line of standard output; nil: the output has ended.
   public func line(within limit: Duration = .seconds(30)) async throws -> String? {
     let deadline = ContinuousClock.now + limit
     while true {
@@ -151,7 +153,8 @@ public final class ChildProcess: @unchecked Sendable {
     throw Failure.ended(status: await status(), errors: saidOnErrors)
   }
 
-  /// The same, blocking. Only for a thread of the caller's own, since all tests share a few.
+  /// The next line of standard output. Blocks: only for a thread of the caller's own, since all tests share a
+  /// few.
   public func line(within limit: Duration = .seconds(30)) throws -> String? {
     let deadline = ContinuousClock.now + limit
     while true {
@@ -200,19 +203,19 @@ public final class ChildProcess: @unchecked Sendable {
     if ended == nil { kill(identifier, number) }
   }
 
-  /// Waits for the end. Returns the exit status, or 128 plus the signal, as in a shell.
+  /// Waits until the program ends. Returns its exit status, or 128 plus the signal, as a shell does.
   @discardableResult
   public func status() async -> Int32 {
     let deadline = ContinuousClock.now + Self.patience
     while !hasEnded(WNOHANG) {
-      // A program that hangs must fail its own test only.
+      // A program that hangs must fail only its own test.
       if ContinuousClock.now > deadline { signal(SIGKILL) }
       try? await Task.sleep(for: Self.pause)
     }
     return ended ?? -1
   }
 
-  /// The same, blocking. Only for a thread of the caller's own, or if the program ends at once.
+  /// Waits until the program ends, and blocks. Only for a thread of the caller's own, or if the end is near.
   @discardableResult
   public func status() -> Int32 {
     _ = hasEnded(0)
@@ -243,9 +246,9 @@ public final class ChildProcess: @unchecked Sendable {
   /// How often a wait for a line checks whether the test was cancelled.
   private static let slice = Duration.seconds(1)
 
-  /// Waits until no child is being started. Until a new child has executed
-  /// its program, it holds copies of all our descriptors, also of those
-  /// closed since. Call this before binding an address that was just closed.
+  /// Waits until no child is being started. Until a new child executes its program, it holds copies of all
+  /// our descriptors, even of those that were closed since. Call this before binding an address that was just
+  /// closed.
   public static func waitForOthers() { spawning.withLock { _ in } }
 
   private static func pipe() throws -> (read: CInt, write: CInt) {
@@ -254,7 +257,7 @@ public final class ChildProcess: @unchecked Sendable {
     return (ends[0], ends[1])
   }
 
-  /// An open file without a name.
+  /// Opens a file that has no name.
   private static func scratchFile() throws -> CInt {
     var path = Array("/tmp/tactus-test-XXXXXX".utf8CString)
     let file = mkstemp(&path)
@@ -263,7 +266,7 @@ public final class ChildProcess: @unchecked Sendable {
     return file
   }
 
-  /// Writing to a child that has ended must not end the tests.
+  /// Writing to a child that has ended must not end the test process.
   private static let brokenPipesAreErrors: Void = { _ = Glibc.signal(SIGPIPE, SIG_IGN) }()
 
   private static func environment(changedBy changes: [String: String]) -> [String] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Random numbers from a seed (SplitMix64): the same everywhere for the same seed.
+/// Random numbers from a seed (SplitMix64). The same seed gives the same numbers on every machine.
 public struct Dice: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

@@ -2,8 +2,8 @@
 import Glibc
 import Synchronization
 
-/// Waits for descriptors without blocking the few threads that all tests share: one thread watches for all.
-/// Polling each descriptor was expensive.
+/// Waits for descriptors without blocking the few threads that all tests share: one thread watches the
+/// descriptors of all tests. Polling each descriptor by itself was expensive.
 enum Doorbell {
   private struct Visitor {
     let waiting: CheckedContinuation<Void, Never>
@@ -11,7 +11,7 @@ enum Doorbell {
   }
 
   private static let visitors = Mutex<[CInt: Visitor]>([:])
-  /// A byte in this pipe announces a new visitor.
+  /// A byte in this pipe announces a new waiting test.
   private static let bell: CInt = {
     var ends: [CInt] = [0, 0]
     precondition(pipe(&ends) == 0)
@@ -20,11 +20,11 @@ enum Doorbell {
     _ = Worker { watch(ours) }
     return ends[1]
   }()
-  /// The greatest delay in noticing a deadline.
+  /// How late a deadline is noticed at most.
   private static let grain: CInt = 100  // milliseconds
 
-  /// Returns when there is something to read (or the end of the file), or
-  /// at the deadline. One visitor for each descriptor.
+  /// Returns when there is something to read, at the end of the file, or at the deadline. Only one test may
+  /// wait for a descriptor.
   static func wait(for descriptor: CInt, until deadline: ContinuousClock.Instant) async {
     let bell = bell
     await withCheckedContinuation { waiting in

@@ -10,7 +10,7 @@ extension Lab {
 
   public static let tool = top + "/tools/lab"
 
-  /// The Python of the tests' peers, with the packages that `tools/lab prepare` installs.
+  /// The Python for the tests' peers, with the packages that `tools/lab prepare` installs.
   public static let python = top + "/tools/.venv/bin/python"
 
   /// The folder of this test program. tools/test builds the programs that tests start into the same folder.
@@ -21,8 +21,8 @@ extension Lab {
     return program.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
   }()
 
-  /// False under the thread sanitizer (`tools/test`): libpipewire ends a thread of its own in the middle of
-  /// the sanitizer's bookkeeping, which then ends the program.
+  /// Whether PipeWire can be used. Not under the thread sanitizer (`tools/test`): libpipewire ends one of its
+  /// threads in the middle of the sanitizer's bookkeeping, which then ends the program.
   public static let hasPipeWire = getenv("WITHOUT_PIPEWIRE") == nil
 
   /// Whether this process is inside a lab, so that it may open sockets and JACK clients.
@@ -32,11 +32,12 @@ extension Lab {
   }
 }
 
-/// A lab that exists while this object lives, for programs on its hosts. It ends with the test process in any
-/// case, because a pipe from it keeps the lab up.
+/// A lab for programs on its hosts, which exists as long as this object. A pipe from the test process keeps
+/// the lab up, so the lab ends with the test process in any case.
 public final class LabStage: Sendable {
   private let holder: ChildProcess
-  /// The same as `tools/lab at`, without starting Python: tests start hundreds of programs.
+  /// A program that does the same as `tools/lab at`, without starting Python: tests start hundreds of
+  /// programs.
   private let entry: String
 
   /// - Parameter options: options of `tools/lab`, for instance `"--hosts", "2", "--wire", "loss=5%"`.
@@ -65,7 +66,8 @@ public final class LabStage: Sendable {
     try await ChildProcess.run(command(on: host, arguments))
   }
 
-  /// The full names of the ports connected with a JACK port. Looks again, for a while, until `isWanted`.
+  /// The full names of the ports that are connected with a JACK port. Looks again for a while, until
+  /// `isWanted` accepts them.
   public func cables(
     of port: String, server: String? = nil, until isWanted: (Set<String>) -> Bool = { _ in true }
   ) async throws -> Set<String> {
@@ -80,8 +82,8 @@ public final class LabStage: Sendable {
     return found
   }
 
-  /// Sets the wire, for example `wire("loss=10%", "delay=5ms")`,
-  /// `wire("cut", "2")`; without words, returns its state as JSON.
+  /// Sets the conditions of the wire, for example `wire("loss=10%", "delay=5ms")` or `wire("cut", "2")`.
+  /// Without words, returns the wire's state as JSON.
   @discardableResult
   public func wire(_ words: String...) async throws -> String {
     let done = try await ChildProcess.run(command([Lab.tool, "wire"] + words))

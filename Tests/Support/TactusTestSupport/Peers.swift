@@ -13,7 +13,7 @@ public final class LabPeer: Sendable {
     case reference
     /// aalink, Link for live coding in Python (`peers/aalink.py`): newer Link code than Debian's.
     case aalink
-    /// JACK's transport on that host, as any client sees it; no Link.
+    /// JACK's transport on the host, as any JACK client sees it; no Link.
     case jack
     /// A drum machine that sends MIDI clock and sounds on each of its beats
     /// (`tools/native/drums.c`); no Link.
@@ -59,7 +59,7 @@ public final class LabPeer: Sendable {
     process = try ChildProcess(stage.command(on: host, command))
   }
 
-  /// Sends a command and waits for its answer.
+  /// Sends a command and returns its answer.
   @discardableResult
   public func ask(_ line: String, within limit: Duration = .seconds(20)) async throws -> Fields {
     process.send(line)
@@ -82,38 +82,38 @@ public final class LabPeer: Sendable {
   /// The peer's present status.
   public func status() async throws -> PeerStatus { try await PeerStatus(ask("status")) }
 
-  /// Waits until its status shows a value, for at most `seconds`, and returns the status.
+  /// Waits until the peer's status shows a value, for at most `seconds`, and returns the status.
   @discardableResult
   public func wait(_ field: String, _ value: String, seconds: Double = 15) async throws -> PeerStatus {
     try await PeerStatus(ask("wait \(field) \(value) \(seconds)", within: .seconds(seconds + 10)))
   }
 
-  /// The age at which a session is certainly older than any that begins later: of two sessions that began
-  /// within half a second the smaller id wins, and the reference begins its own up to half a second after it
-  /// says that it is enabled (facts: link 7.4, 9.3).
+  /// The age at which a session is certainly older than any that begins later. Of two sessions that began
+  /// within half a second, the one with the smaller id wins; and the reference begins its session up to half
+  /// a second after it says that it is enabled (facts: link 7.4, 9.3).
   public static let ageThatCounts = Duration.milliseconds(1200)
 
-  /// Starts a session that is older than any later one.
+  /// Starts a session that is older than any session that begins later.
   public func found() async throws {
     try await ask("enable on")
     try await Task.sleep(for: Self.ageThatCounts)
   }
 
-  /// Leaves the session with a goodbye, and ends.
+  /// Makes the peer leave the session with a goodbye, and ends it.
   public func quit() async throws {
     try await ask("quit")
     process.closeInput()
     await process.status()
   }
 
-  /// Ends at once, without a goodbye.
+  /// Ends the peer at once, without a goodbye.
   public func kill() async {
     process.signal(9)
     await process.status()
   }
 }
 
-/// The status that every peer shows.
+/// The values that every peer's status has.
 public struct PeerStatus: Sendable {
   public let fields: [String: FlatJSON]
 
@@ -127,6 +127,6 @@ public struct PeerStatus: Sendable {
   public var isEnabled: Bool { fields["enabled"] == .boolean(true) }
   /// The time, in microseconds of Link's clock, at which `beat` was true.
   public var time: Int64 { Int64(fields["time"]?.number ?? 0) }
-  /// The seconds that a `wait` took.
+  /// The seconds that a `wait` has taken.
   public var waited: Double { fields["waited"]?.number ?? .nan }
 }

@@ -2,8 +2,8 @@
 import Glibc
 import Synchronization
 
-/// A network namespace inside this process: each thread on Linux has its namespace, inherited by threads that
-/// it creates. So tests run side by side without becoming each other's peers, and may pull cables.
+/// A network namespace inside this process. On Linux each thread has a namespace, which the threads that it
+/// creates inherit. So tests can run side by side without becoming each other's peers, and may pull cables.
 public final class PrivateNetwork: Sendable {
   public struct Failure: Error {
     public var call: String
@@ -31,14 +31,14 @@ public final class PrivateNetwork: Sendable {
       "/proc/\(getpid())/fd/\(other.namespace)")
   }
 
-  /// Runs `ip` with these words, or lines of words.
+  /// Runs `ip` with the words of one line, or of several lines.
   public func ip(_ lines: String...) throws {
     let words = lines.flatMap { $0.split(separator: " ").map(String.init) }
     let done = try perform { try ChildProcess.run(["ip"] + words) }
     guard done.status == 0 else { throw Failure(call: "ip \(words): \(done.errors)", code: done.status) }
   }
 
-  /// Runs `body` on a thread in this network.
+  /// Runs `body` on a thread in this network, and waits for it.
   public func perform<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) throws -> Result {
     let namespace = namespace
     return try onOwnThread {

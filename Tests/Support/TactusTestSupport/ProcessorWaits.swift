@@ -2,11 +2,11 @@
 import Glibc
 import Synchronization
 
-/// Records when a thread of another program was ready but had to wait for a processor, as the kernel counts
-/// it. Lateness during such a wait is the machine's fault and proves nothing about the program.
+/// Records when a thread of another program was ready but had to wait for a processor, by the kernel's count.
+/// If the program is late because of such a wait, the machine is to blame, and not the program.
 public final class ProcessorWaits: Sendable {
   private struct Look {
-    /// Microseconds of CLOCK_MONOTONIC_RAW, before and after.
+    /// In microseconds of CLOCK_MONOTONIC_RAW, before and after reading the count.
     let began, ended: Double
     let waited: Double
   }
@@ -14,7 +14,7 @@ public final class ProcessorWaits: Sendable {
   private let looks = Mutex<[Look]>([])
   private let watch: Mutex<Task<Void, Never>?> = Mutex(nil)
 
-  /// nil: neither the program nor its children have a thread of that name.
+  /// nil: neither the program nor its children have a thread with this name.
   public init?(of process: pid_t, thread name: String) {
     guard let path = Self.thread(name, of: "\(process)").map({ $0 + "/schedstat" }) else { return nil }
     watch.withLock {
@@ -33,7 +33,8 @@ public final class ProcessorWaits: Sendable {
 
   deinit { watch.withLock { $0?.cancel() } }
 
-  /// Microseconds of waiting between two times, rather overestimated; nil if nothing was recorded then.
+  /// The microseconds of waiting between two times, rather too many than too few; nil: nothing was recorded
+  /// then.
   public func waited(from begin: Double, to end: Double) -> Double? {
     looks.withLock { looks in
       guard let before = looks.last(where: { $0.ended <= begin }),

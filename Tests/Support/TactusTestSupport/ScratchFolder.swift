@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// A test's own folder, deleted with its contents when the last reference goes.
+/// A folder for one test. It is deleted with its contents when the last reference to this object goes.
 public final class ScratchFolder: Sendable {
   public let path: String
 
@@ -35,7 +35,7 @@ public final class ScratchFolder: Sendable {
     return names.sorted()
   }
 
-  /// Writes a file, and creates its folders. Returns the file's whole path.
+  /// Writes a file, and creates the folders above it. Returns the file's whole path.
   @discardableResult
   public func write(_ bytes: some Collection<UInt8>, to name: String) throws -> String {
     var folder = path

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// A terminal in a lab: a shell in tmux, with keys going in and the screen coming out.
+/// A terminal in a lab: a shell in tmux. The test sends keys and reads the screen.
 public final class Terminal: Sendable {
   private let socket: String
 
@@ -14,7 +14,7 @@ public final class Terminal: Sendable {
     in stage: LabStage, columns: Int, rows: Int, environment: [String] = ["LC_ALL=C.UTF-8"]
   ) async throws {
     socket = "/tmp/tactus-terminal-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
-    // From here on the lab's tools are not needed: the path of tmux's socket works from any network.
+    // From here on the lab's tools are not needed: tmux's socket is a path, which works from any network.
     let done = try await ChildProcess.run(
       stage.command(
         ["env", "-u", "TMUX", "LC_ALL=C.UTF-8", "tmux", "-u", "-S", socket, "-f", "/dev/null"]
@@ -23,7 +23,7 @@ public final class Terminal: Sendable {
           + ["bash", "--norc", "--noprofile", "-i"]))
     guard done.status == 0 else { throw NeverSeen(description: done.errors) }
     try await tmux("set-option", "-g", "status", "off")
-    // Make up for the row of the status line.
+    // Add a row, because tmux's status line takes one.
     try await tmux("resize-window", "-x", "\(columns)", "-y", "\(rows)")
     try await see("$")
   }
@@ -62,7 +62,7 @@ public final class Terminal: Sendable {
     withStyles ? try await tmux("capture-pane", "-p", "-e") : try await tmux("capture-pane", "-p")
   }
 
-  /// Waits until the screen shows all texts, and returns it.
+  /// Waits until the screen shows all texts, and returns the screen's text.
   @discardableResult
   public func see(_ texts: String..., within limit: Duration = .seconds(20)) async throws -> String {
     try await look(within: limit, for: "\(texts)") { screen in texts.allSatisfy { screen.contains($0) } }
@@ -81,19 +81,20 @@ public final class Terminal: Sendable {
     }
   }
 
-  /// Whether a program uses the whole screen, hides the cursor and keeps long lines from wrapping.
+  /// Whether a program uses the alternate screen, hides the cursor and keeps long lines from wrapping.
   public func isTaken() async throws -> Bool { try await flags() == "1 0 0\n" }
 
   private func flags() async throws -> String {
     try await tmux("display-message", "-p", "#{alternate_on} #{cursor_flag} #{wrap_flag}")
   }
 
-  /// Waits for the shell's prompt. Keys typed before that would be lost.
+  /// Waits for the shell's prompt. Keys that are typed before it would be lost.
   public func prompt() async throws {
     try await look(for: "the prompt") { $0.split(separator: "\n").last?.hasSuffix("$") == true }
   }
 
-  /// Whether the terminal is in its normal state: lines, echo, the screen, the cursor and wrapping.
+  /// Whether the terminal is in its normal state: line mode, echo, the normal screen, the cursor and
+  /// wrapping.
   public func isSane() async throws -> Bool {
     try await prompt()
     try await enter(

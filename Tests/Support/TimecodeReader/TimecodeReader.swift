@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CTactusLTC
 
-/// A timecode counted up frame by frame, as independent arithmetic for the tests.
+/// A timecode that is counted up frame by frame, to check the program's arithmetic independently.
 public struct CountedTimecode: Equatable {
   public var (hours, minutes, seconds, frames) = (0, 0, 0, 0)
 
@@ -22,12 +22,12 @@ public struct CountedTimecode: Equatable {
   }
 }
 
-/// libltc's decoder, which gets a stream buffer by buffer.
+/// libltc's decoder, which takes a stream of samples buffer by buffer.
 public final class LTCReader {
   public struct Frame {
     public var code: CountedTimecode
     public var isDrop: Bool
-    /// The frame's first sample, counted in the whole stream.
+    /// The index of the frame's first sample, counted in the whole stream.
     public var start: Int
   }
 
@@ -54,7 +54,7 @@ public final class LTCReader {
   }
 }
 
-/// The first of these samples that differs from the level before. Optimised, since it searches days of audio.
+/// The first of these samples that differs from `level`. Optimised, because it searches days of audio.
 public func firstChange(
   _ samples: UnsafePointer<Float>, from start: Int, to end: Int, of level: Float
 ) -> Int? {

@@ -18,8 +18,8 @@ import Testing
     #expect(done.status == 0 && done.output.contains("nothing was violated"), "\(end(of: done))")
   }
 
-  /// `tools/soak --fault`: each fault in turn, and after each the session, the click and the clock recover.
-  /// Each line runs in its own lab, beside the others.
+  /// Runs `tools/soak --fault`: each fault in turn. After each fault the session, the click and the clock
+  /// recover. Each line of faults runs in its own lab, beside the others.
   @Test(
     arguments: [
       "interface,address", "outage", "cut,crash", "stop,suspend", "server,clock", "disk,war",
@@ -46,14 +46,15 @@ import Testing
   @Test(
     arguments: [
       ("click", ["1 missing"]), ("leak", ["kilobytes: never less than"]),
-      // Either comes first: peers don't count it, or it does not learn of a tempo in time.
+      // Either fault may be found first: peers don't count tactus, or tactus does not learn of a tempo in
+      // time.
       ("network", ["peers; there are", "missing", "doubled", "off the beat"]),
     ])
   func `a planted skipped click, leak and stalled network thread are found`(
     plant: String, words: [String]
   ) async throws {
-    // The run ends when something is found. A click missing in a lost cycle
-    // does not count, but the next one does.
+    // The run ends when something is found. A click that is missing in a lost cycle does not count, but the
+    // next missing click does.
     let done = try await soak("0.04", "--calm", "--seed", "3", "--plant", plant)
     #expect(done.status == 1, "\(end(of: done))")
     let moment = done.output.split(separator: "\n").first { $0.hasPrefix("broken after ") } ?? ""

@@ -2,7 +2,7 @@
 import TactusTestSupport
 import Testing
 
-/// The foundation of the page's tests: the browser does what a hand does, and detects errors.
+/// Tests what the tests of the page rely on: the browser does what a hand does, and detects errors.
 @Suite struct BrowserTests {
   private static let page =
     "data:text/html;charset=utf-8,<!doctype html><html lang=en><title>t</title><main><h1>Höhe</h1>"
@@ -53,7 +53,7 @@ import Testing
     try await browser.ask("until true")
     #expect(try await browser.ask("complaints")["value"] != .text(""))
     try await browser.quit()
-    // The browser's last process may still be ending.
+    // Wait for the browser's last process, which may still be ending.
     let left = try await stage.run("timeout", "30", "sh", "-c", "while pgrep -l chromium; do sleep 0.1; done")
     #expect(left.status == 0, "\(left.output)")
   }

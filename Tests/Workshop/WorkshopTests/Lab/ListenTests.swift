@@ -2,7 +2,7 @@
 import TactusTestSupport
 import Testing
 
-/// The output of `tools/listen`, and that docs/first-five-minutes.md shows the same kinds of lines.
+/// Tests the output of `tools/listen`, and that docs/first-five-minutes.md shows the same kinds of lines.
 @Suite(.serialized) struct ListenTests {
   private func listen(_ options: [String]) async throws -> [String] {
     let stage = try await LabStage()

@@ -2,7 +2,7 @@
 import TactusTestSupport
 import Testing
 
-/// The purpose of the lab: programs with Link find each other in it, and only in it.
+/// Tests the purpose of the lab: programs with Link find each other inside the lab, and only there.
 @Suite(.serialized) struct PeersTests {
   private func findEachOther(_ first: LabPeer, _ second: LabPeer, seconds: Double = 30) async throws {
     try await first.ask("enable on")
@@ -38,9 +38,9 @@ import Testing
     try await linkhut.wait("playing", "false")
   }
 
-  // A measurement has five retries for 51 round trips, so peers that lose 10 % of the datagrams in each
-  // direction (19 % of the round trips) need anything from 1 s to minutes to join: a matter of patience, not
-  // of chance.
+  // A measurement has five retries for 51 round trips. Peers that lose 10 % of the datagrams in each
+  // direction lose 19 % of the round trips, and need anything from 1 s to minutes to join. That takes
+  // patience, not luck.
   @Test(
     .timeLimit(.minutes(5)),
     arguments: [

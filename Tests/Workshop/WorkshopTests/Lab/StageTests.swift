@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// `tools/lab` as a command: what it gives to COMMAND, and that it leaves nothing behind.
+/// Tests `tools/lab` as a command: what it gives to COMMAND, and that it leaves nothing behind.
 @Suite(.serialized) struct StageTests {
   private func lab(_ arguments: String...) async throws -> (status: Int32, output: String, errors: String) {
     try await ChildProcess.run([Lab.tool] + arguments)
@@ -42,7 +42,7 @@ import Testing
     let words = "cat /etc/debian_version; touch /etc/written && jack_lsp; ls \"$LAB\""
     let done = try await lab(
       "--root", "trixie", "--hosts", "\(hosts)", "--", "sh", "-c", "$LAB on \(hosts) sh -c '\(words)'")
-    // A machine without a way to Debian has made no root.
+    // A machine that cannot reach Debian has made no root.
     if done.errors.contains("there is no root") { try unjudged("no root of Debian 13") }
     if geteuid() != 0 { try unjudged("a root needs root") }
     #expect(done.status == 0, "\(done.errors)")
@@ -56,8 +56,8 @@ import Testing
     #expect(done.status == 2 && done.errors.contains("there are trixie and sid"))
   }
 
-  /// In a lab of its own, whose /proc shows no other processes and namespaces (whose numbers are soon
-  /// reused).
+  /// The test runs in a lab of its own, whose /proc shows no other processes and namespaces: their numbers
+  /// are soon used again.
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL])
   func `no process, namespace or mount outlives a lab ended by a signal`(signal: Int32) async throws {
     let script = """

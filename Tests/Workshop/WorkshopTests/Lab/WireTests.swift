@@ -2,7 +2,7 @@
 import TactusTestSupport
 import Testing
 
-/// The virtual wire between hosts: as bad as requested, and reproducible.
+/// Tests the virtual wire between hosts: it is as bad as requested, and reproducible.
 @Suite(.serialized) struct WireTests {
   /// Sends numbered datagrams from host 1 to host 2, and returns the numbers in their order of arrival.
   private func arrivals(of count: Int, on stage: LabStage) async throws -> [Int] {
@@ -24,7 +24,7 @@ import Testing
       for n in range(\(count)): s.send(str(n).encode()); time.sleep(0.0002)
       """
     #expect(try await stage.run("/usr/bin/python3", "-c", sender).status == 0)
-    // A perfect wire for the end mark, which follows all that is still in flight.
+    // Make the wire perfect for the end mark, which follows all datagrams that are still in flight.
     try await stage.wire("clear")
     let end = "import socket, time; time.sleep(0.1); s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)"
     #expect(

@@ -6,7 +6,7 @@ struct Citation: Equatable {
   var section: String
   var line: Int
 
-  /// All citations of a file, also if the section stands in the comment's next line: "facts: jack 3, 4".
+  /// All citations of a file, even if the section stands in the comment's next line: "facts: jack 3, 4".
   static func all(in file: SourceText) -> [Citation] {
     let words = file.lines.enumerated().flatMap { index, line in
       line.split { " \t(),;:".contains($0) }

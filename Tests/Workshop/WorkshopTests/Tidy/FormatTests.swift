@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Long, because these run beside all other tests.
+/// A long limit, because the checkers run beside all other tests.
 private let patience = Duration.seconds(900)
 
 @Test
@@ -33,18 +33,19 @@ func `ruff and mypy accept the workshop`() throws {
   try hasNothingToSay("mypy", ["--config-file", "\(workshop)/pyproject.toml", "\(workshop)/workshop"])
 }
 
-/// Runs a checker from tools/.venv; reports a missing one as not judged.
+/// Runs a checker from tools/.venv. If the checker is missing, reports that as not judged.
 private func hasNothingToSay(_ checker: String, _ words: [String]) throws {
   let program = "\(Lab.top)/tools/.venv/bin/\(checker)"
   try #require(access(program, X_OK) == 0, "\(checker) is not in tools/.venv: run tools/lab prepare")
-  // mypy's own first line names the folder where it was installed, which may have moved.
+  // Don't run mypy's own script: its first line names the folder where it was installed, which may have
+  // moved.
   let command = checker == "mypy" ? ["\(Lab.python)", "-m", checker] : [program]
   let done = try ChildProcess.run(command + words, within: patience)
   #expect(done.status == 0, "\(checker):\n\(done.output)\(done.errors)")
 }
 
-/// Only tools/bench fuzz and tools/prove-realtime compile these, so a
-/// change of the code that they drive could break them unnoticed.
+/// Only tools/bench fuzz and tools/prove-realtime compile these harnesses. Without this test, a change of the
+/// code that they drive could break them unnoticed.
 @Test(arguments: [
   ["fuzz/fuzz"], ["fuzz/audio"], ["fuzz/far"], ["fuzz/json5"], ["fuzz/midi", "fuzz/cycles"],
   ["fuzz/bbt", "fuzz/cycles"],

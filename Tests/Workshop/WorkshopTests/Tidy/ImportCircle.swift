@@ -6,7 +6,7 @@ import Testing
 struct PythonImports {
   private var imports: [String: Set<String>] = [:]
 
-  /// `files`: texts by their paths below the package's folder.
+  /// `files`: the text of each module, by its path below the package's folder.
   init(_ files: [String: String]) {
     let names = Dictionary(uniqueKeysWithValues: files.keys.map { (Self.name($0), $0) })
     for (name, path) in names {
@@ -35,7 +35,7 @@ struct PythonImports {
 
   var count: Int { imports.count }
 
-  /// The modules in import circles, and those that import them.
+  /// The modules in import circles, and the modules that import these.
   var circle: Set<String> {
     var rest = imports
     while case let free = rest.filter({ $0.value.allSatisfy { rest[$0] == nil } }), !free.isEmpty {

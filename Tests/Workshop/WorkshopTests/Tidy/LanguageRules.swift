@@ -33,7 +33,7 @@ extension Rules {
     }
   }
 
-  /// The formatter wraps code and leaves comments.
+  /// The formatter wraps code but leaves comments as they are, so a test checks their width.
   static func commentLinesFit(_ file: SourceText) -> [String] {
     guard file.path.hasSuffix(".swift") else { return [] }
     return file.comments.compactMap { number, _ in
@@ -54,13 +54,13 @@ extension Rules {
 }
 
 extension SourceText {
-  /// The lines that are comments from their first letter on, with their numbers from 1.
+  /// All lines that consist of a comment, with their numbers from 1.
   var comments: [(number: Int, text: Substring)] {
     lines.indices.compactMap { place in comment(on: place + 1).map { (place + 1, $0) } }
   }
 
-  /// The text of a line that has nothing but a comment. A line of a string literal that looks like one
-  /// counts, too.
+  /// The text of a line that consists of a comment; nil: another line. A line of a string literal that looks
+  /// like a comment counts, too.
   func comment(on number: Int) -> Substring? {
     let text = lines[number - 1].drop { $0 == " " }
     return text.hasPrefix("//") || (!path.hasSuffix(".swift") && text.hasPrefix("# ")) ? text : nil

@@ -2,7 +2,7 @@
 import Glibc
 import TactusTestSupport
 
-/// The repository that these tests were built from, as files.
+/// The files of the repository from which these tests were built.
 enum Repository {
   /// The names in a folder, sorted.
   static func entries(of folder: String) -> [String] {

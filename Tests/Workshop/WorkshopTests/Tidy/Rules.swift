@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The rules of style, each a function from a file to its complaints. This file reads no files.
+/// The rules of style: each is a function that takes a file and returns its complaints. This code reads no
+/// files.
 enum Rules {
-  /// A folder of `Sources`. `pure`: modules without a clock, chance, threads, or anything of the system.
+  /// A folder of `Sources`. `pure`: its modules that use no clock, chance or threads, and nothing of the
+  /// system.
   struct Room {
     let name: String
     let pure: Set<String>
@@ -10,8 +12,9 @@ enum Rules {
     var modules: Set<String> { pure.union(others) }
   }
 
-  /// Every module. A module uses only modules of its room and of the rooms before it, and C libraries if it
-  /// is not pure; Package.swift lists which, and tools/test refuses an import that is not listed there.
+  /// All rooms with their modules. A module uses only modules of its own room and of the rooms before it, and
+  /// C libraries if it is not pure. Package.swift lists which, and tools/test refuses an import that is not
+  /// listed there.
   static let rooms = [
     Room(
       name: "C", pure: [],
@@ -33,15 +36,15 @@ enum Rules {
     Room(name: "Simulation", pure: ["LinkWorld", "LinkCore", "StudioDay"], others: ["LinkSimulator"]),
   ]
 
-  /// Modules that do not know each other, and the modules in which they meet.
+  /// Modules that must not know each other, each with the modules in which they meet.
   static let meetings: [String: Set<String>] = [
     "Link": ["LinkAudio", "TactusApp"], "LinkAudio": ["TactusApp"], "JACKHost": ["TactusApp"],
   ]
 
   static let pureModules = rooms.reduce(into: Set<String>()) { $0.formUnion($1.pure) }
 
-  /// Modules of the system that are not pure may import. Atomics are the one thing of the system that a pure
-  /// module may use.
+  /// The system's modules that modules may import which are not pure. Atomics are the only part of the system
+  /// that a pure module may use.
   static let system: Set = ["Glibc", "Synchronization"]
   static let systemOfPureModules = ["LinkHandoff": ["Synchronization"]]
 
@@ -51,7 +54,7 @@ enum Rules {
 
   static let fileLineLimit = 300
 
-  /// The modules that programs see which use the products `Link` and `LinkAudio`.
+  /// The modules whose public names are visible to programs that use the products `Link` and `LinkAudio`.
   static let libraries: Set = ["Link", "LinkAudio", "AudioLanes", "LinkAudioPath", "LinkAudioSession"]
 
   static func librariesAreDocumented(_ file: SourceText) -> [String] {
@@ -95,7 +98,7 @@ enum Rules {
     }
   }
 
-  /// `import A`, `public import A`, `@testable import A`, `import struct A.B`.
+  /// Finds `import A`, `public import A`, `@testable import A`, `import struct A.B`.
   static func imported(by file: SourceText) -> [(name: String, line: Int)] {
     let kinds: Set = ["struct", "class", "enum", "protocol", "typealias", "func", "let", "var"]
     var found: [(String, Int)] = []
@@ -114,7 +117,7 @@ enum Rules {
     ]
   }
 
-  /// A closure literal inherits the isolation of its surroundings, and aborts when JACK's or liblo's thread
+  /// A closure literal inherits the isolation of its surroundings, and aborts when a thread of JACK or liblo
   /// calls it. Neither the compiler nor a test on the main thread notices that.
   static func callbacksAreNamedFunctions(_ file: SourceText) -> [String] {
     guard file.path.hasSuffix(".swift") else { return [] }
@@ -129,7 +132,7 @@ enum Rules {
       if file.code[opening] == UInt8(ascii: "(") {
         let end = file.end(ofBracketAt: opening)
         closure = file.code[opening..<end].contains(brace)
-        // On the same line, a brace after a condition is that of a body.
+        // On the same line, a brace after a condition begins a body and not a closure.
         if !closure, end < file.code.count, let next = file.solid(from: end), file.code[next] == brace {
           closure = !isCondition(file, before: word)
         }
@@ -162,8 +165,8 @@ enum Rules {
     ]
     return file.words.compactMap { word in
       guard forbidden.contains(word.text) else { return nil }
-      // Complain only about uses: `Int.random(in:)`, `Task {`, `Date.now`. A case or function of ours called
-      // `clock` is a name, and randomness `using:` a generator comes from a seed.
+      // Complain only about uses such as `Int.random(in:)`, `Task {` or `Date.now`. A case or function of
+      // ours called `clock` is a name, and randomness `using:` a generator comes from a seed.
       let next = file.solid(from: word.range.upperBound) ?? 0
       let isCall = next == word.range.upperBound && file.code[next] == UInt8(ascii: "(")
       guard word.text.first?.isUppercase == true || isCall, !file.isNamedHere(word),
@@ -175,7 +178,7 @@ enum Rules {
   }
 
   static func licenceComesFirst(_ file: SourceText) -> [String] {
-    // The first line may be a `#!`, or the line with which Package.swift must begin.
+    // The first line may be a `#!` line, or the line with which Package.swift must begin.
     file.lines.prefix(2).contains { $0.contains("SPDX-License-Identifier: GPL-2.0-or-later") }
       ? [] : [file.complaint(1, "the first line is: SPDX-License-Identifier: GPL-2.0-or-later")]
   }
@@ -199,7 +202,7 @@ enum Rules {
     }
   }
 
-  /// A promise that the compiler can't check needs its reason beside it.
+  /// A promise that the compiler can't check needs a comment with its reason.
   static func promisesAreExplained(_ file: SourceText) -> [String] {
     file.words.compactMap { word in
       guard file.module != nil, word.text == "unchecked" else { return nil }
@@ -218,8 +221,8 @@ enum Rules {
     }
   }
 
-  /// Finds a `switch` with cases of an enum and a `default`, through which a new case would slip. Text,
-  /// numbers and tuples need a `default`; C's enum cases have no dots.
+  /// Finds a `switch` with cases of an enum and a `default`, which would hide a new case. Texts, numbers and
+  /// tuples need a `default`; C's enum cases are written without a dot.
   static func switchesAreComplete(_ file: SourceText) -> [String] {
     file.words.enumerated().compactMap { index, word in
       guard file.module != nil, word.text == "switch",
@@ -277,7 +280,7 @@ enum Rules {
       .map { "\($0): what is this at the top level? The house has Sources, Tests, docs, tools and sessions" }
   }
 
-  /// The rules that look at a single file.
+  /// The rules that look at one file at a time.
   static let ofFiles: [@Sendable (SourceText) -> [String]] =
     [
       importsAreAllowed, fileIsShort, callbacksAreNamedFunctions, pureModulesStayPure, licenceComesFirst,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// One file of the repository for the rules. It is not parsed, only split
-/// into words; strings and comments are recognized.
+/// One file of the repository, as the rules see it. The file is not parsed, only split into words; strings
+/// and comments are recognised.
 struct SourceText {
   struct Word: Equatable {
     var text: String
     var line: Int
-    /// Its range in `code`.
+    /// The word's range in `code`.
     var range: Range<Int>
   }
 
@@ -25,13 +25,14 @@ struct SourceText {
     words = Self.words(of: code)
   }
 
-  /// The module, "BeatMath" for a file in Sources/Link/BeatMath; nil elsewhere.
+  /// The module of the file, "BeatMath" for a file in Sources/Link/BeatMath; nil: the file is in no module of
+  /// Sources.
   var module: String? {
     let parts = path.split(separator: "/")
     return parts.count > 2 && parts[0] == "Sources" ? String(parts[parts.count > 3 ? 2 : 1]) : nil
   }
 
-  /// "Link" for a file in Sources/Link/BeatMath, nil for a file outside of Sources.
+  /// The room of the file, "Link" for a file in Sources/Link/BeatMath; nil: the file is outside Sources.
   var room: String? {
     let parts = path.split(separator: "/")
     return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
@@ -44,7 +45,7 @@ struct SourceText {
     code[place...].firstIndex { $0 != 0x20 && $0 != 0x0A }
   }
 
-  /// The index after the bracket that closes the one at `place`.
+  /// The index after the bracket that closes the bracket at `place`.
   func end(ofBracketAt place: Int) -> Int {
     var depth = 0
     for index in place..<code.count {

@@ -20,7 +20,7 @@ func `every module has its room and a paragraph in docs/architecture.md`() throw
   #expect(folders == Rules.rooms.map(\.name).sorted())
   for room in Rules.rooms {
     #expect(Repository.entries(of: "Sources/\(room.name)") == room.modules.sorted(), "\(room.name)")
-    // The program is main.swift alone; its paragraph is that of TactusApp.
+    // The module tactus is main.swift alone; the paragraph of TactusApp stands for it, too.
     for complaint in Rules.modulesAreOnTheMap(
       room.modules.subtracting(["tactus"]), architecture: architecture)
     {
@@ -45,7 +45,7 @@ func `the top level has known entries only`() {
 
 @Test
 func `no script names a package mirror`() throws {
-  // Each name in two halves, so that this file does not contain it.
+  // Write each name in two halves, so that this file does not contain the name.
   let names = ["debian.o" + "rg/debian", "ubuntu.c" + "om", "pypi.o" + "rg", "pythonhosted.o" + "rg"]
   let paths = ["tools", ".ci", "sessions"].flatMap(Repository.files).filter { !$0.hasPrefix("tools/.") }
   #expect(paths.contains("tools/package.d/try"))

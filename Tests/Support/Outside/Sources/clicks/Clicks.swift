@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Link
 
-/// A metronome without a card: plays ten seconds of audio as fast as it can, with a change of tempo after
-/// five, and prints the number of clicks and their greatest distance from the beat in whole frames.
+/// A metronome without a sound card: plays ten seconds of audio as fast as it can, with a change of tempo
+/// after five. Prints the number of clicks, and how far from the beat a click was at most, in whole frames.
 @main
 enum Clicks {
   static func main() {

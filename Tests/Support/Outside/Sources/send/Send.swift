@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudio
 
-/// A sender and a receiver of Link Audio on this machine: the tone of one, as the other plays it.
+/// A sender and a receiver of Link Audio on this machine. Prints the tone of the sender as the receiver plays
+/// it.
 @main
 enum Send {
   static func main() async throws {
@@ -23,7 +24,7 @@ enum Send {
       cable.process(begin, &samples)
       begin = try await next(begin)
     }
-    // Past the delay there is sound; then a second of it.
+    // After the delay there is sound; then measure a second of it.
     for period in 0..<280 {
       if period == 80 { cable.rises = 0 }
       cable.process(begin, &samples)
