@@ -3,11 +3,11 @@ import TactusTestSupport
 import Testing
 
 @Suite(.serialized) struct AgreementTests {
-  /// Two peers join a session again and again, one with the reference library and one with ours: how far is
-  /// each from the founder? Medians of the same run are compared, since single joins suffer from a busy
-  /// machine. Rounds are added until ours is as good, or until they are used up.
+  /// Two peers join a session again and again, one with the reference library and one with ours. The test
+  /// compares how far each is from the founder's beat. It compares medians of the same run, since single
+  /// joins suffer from a busy machine. It adds rounds until ours is as good, or until they are used up.
   @Test(arguments: [1, 2])
-  func `we agree on the beat with a reference peer as well as two of them do`(hosts: Int) async throws {
+  func `our beat agrees with a reference peer as well as two references do`(hosts: Int) async throws {
     let stage = try await hosts == 1 ? LabStage("--no-server") : LabStage("--hosts", "2", "--no-server")
     let founder = try LabPeer(.reference, in: stage, on: 1)
     let theirs = try LabPeer(.reference, in: stage, on: hosts)

@@ -5,8 +5,8 @@ import Testing
 
 private let luaSession = "/usr/bin/ardour7-lua"
 
-/// Ardour without its windows, following our timecode instead of JACK's transport, heard by its own click.
-/// Our MIDI clock is not tested: docs/midi.md says why.
+/// Ardour without its windows. It follows our timecode instead of JACK's transport, and is judged by the
+/// sound of its own click. Our MIDI clock is not tested: docs/midi.md says why.
 @Suite(
   .serialized,
   .enabled(
@@ -15,7 +15,7 @@ struct ArdourChaseTests {
   enum Timecode: String, CaseIterable {
     case ltc, mtc
 
-    /// Ardour's name for it, and for its port.
+    /// Ardour's name for the timecode, and for the timecode's port.
     var name: String { rawValue.uppercased() }
   }
 
@@ -34,8 +34,8 @@ struct ArdourChaseTests {
     close_session ()
     """
 
-  /// Opens Ardour, again if JACK throws it out: two of its threads may call JACK at once while it loads
-  /// (`ArdourTests`).
+  /// Opens Ardour, and opens it again if JACK throws it out: two of Ardour's threads may call JACK at once
+  /// while it loads (`ArdourTests`).
   private func open(_ timecode: Timecode, in folder: ScratchFolder, on stage: LabStage) async throws
     -> ChildProcess
   {
@@ -63,7 +63,8 @@ struct ArdourChaseTests {
     throw ChildProcess.Failure.ended(status: 1, errors: "JACK throws Ardour out each time it loads")
   }
 
-  /// 25 fps: Ardour reads LTC only if its rate differs from that of Ardour's session, 30 fps.
+  /// The timecode has 25 fps: Ardour reads LTC only if its rate differs from that of Ardour's session, 30
+  /// fps.
   @Test(arguments: Timecode.allCases)
   func `Ardour follows our timecode through changes of tempo and locates`(timecode: Timecode) async throws {
     let stage = try await LabStage()
@@ -79,7 +80,7 @@ struct ArdourChaseTests {
     let transport = try LabPeer(.jack, in: stage)
     try await transport.ask("play")
     try await transport.wait("playing", "true")
-    // Each locate goes to a place between clicks: if Ardour stayed behind, its clicks would be off.
+    // Each locate goes to a place between clicks: if Ardour did not follow, its clicks would be off.
     for step in ["", "tempo 97", "locate 1449600", "locate 484800"] {
       let late = try await Interop.undisturbed(in: stage) {
         if step.hasPrefix("tempo") {
@@ -88,11 +89,11 @@ struct ArdourChaseTests {
         } else if !step.isEmpty {
           try await transport.ask(step)
         }
-        // Ardour approaches the place for some seconds.
+        // Ardour needs some seconds to reach the place.
         try await Task.sleep(for: .seconds(4))
         return try await ears.listen(forIntervals: 8).behind(transport, clickingEach: 500)
       }
-      // With an error of half a second, its clicks would coincide as well.
+      // If Ardour were half a second off, its clicks would coincide as well, so check the frame, too.
       let frame = try #require(await transport.ask("status")["frame"]?.number)
       let place = try await place(of: ardour)
       #expect(abs(place - frame) < 12_000, "\(place), \(frame)")
@@ -109,7 +110,7 @@ struct ArdourChaseTests {
     #expect(await tactus.status() == 0)
   }
 
-  /// Ardour's frame. It prints other lines, too.
+  /// Asks Ardour for its frame, and skips the other lines that Ardour prints.
   private func place(of ardour: ChildProcess) async throws -> Double {
     ardour.send("where")
     while let line = try await ardour.line(within: .seconds(20)) {

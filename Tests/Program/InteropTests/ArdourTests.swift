@@ -5,8 +5,8 @@ import Testing
 
 private let hasArdour = access("/usr/lib/ardour7", F_OK) == 0
 
-/// Ardour with its windows, as the sessions' start scripts open it, heard by its own click, with its buttons
-/// pressed over OSC.
+/// Ardour with its windows, as the start scripts of the sessions open it. It is judged by the sound of its
+/// own click; its buttons are pressed over OSC.
 @Suite(
   .serialized, .enabled(if: hasArdour, "needs Ardour 7, which tools/lab prepare installs from Debian 12"))
 struct ArdourTests {
@@ -59,7 +59,7 @@ struct ArdourTests {
   func `Ardour follows: its start is on the bar, its click on the beat`()
     async throws
   {
-    // Ardour takes the timebase while it loads, and the session takes it back.
+    // Ardour becomes timebase master while it loads, and the session's script makes tactus the master again.
     let (session, transport) = try await open(
       "ardour-follower", at: 101, showing: 120, files: Self.preferences())
     let stage = session.stage
@@ -72,7 +72,8 @@ struct ArdourTests {
     try await transport.ask("count")
     for player in Player.allCases {
       let (clicks, bars, slower) = try await Interop.undisturbed(in: stage) {
-        // From bar 2 on, a start can be exact to the frame.
+        // At the song's beginning a start is in the nearest cycle. From bar 2 on, a start can be exact to the
+        // frame.
         try await transport.ask("locate 96000")
         try await player.press(.play, tablet, in: stage)
         let clicks = try await ears.listen(forIntervals: 6)
@@ -80,8 +81,8 @@ struct ArdourTests {
         let bars = try await barDistance(transport, tablet, framesPerBeat: 24_000)
         var slower: [Ears.Event]?
         if player == .tablet {
-          // Ardour reads no tempo from JACK. The other clients see the session's, and nothing relocates
-          // Ardour.
+          // Ardour reads no tempo from JACK. The other clients see the session's tempo, and no change of
+          // tempo relocates Ardour.
           let relocations = try await transport.ask("status")["relocations"]?.number
           try await tablet.ask("tempo 97")
           try await transport.wait("tempo", "97")
@@ -105,10 +106,10 @@ struct ArdourTests {
     #expect(await session.end() == 0)
   }
 
-  /// Starts the session with Ardour loaded: as timebase master it shows its own tempo, and it listens to OSC
-  /// if its preferences say so. Two of Ardour's threads call the JACK server over one socket while it loads;
-  /// if one interrupts the other, jackd reads nonsense ("Unknown request") and throws Ardour out. Then start
-  /// all over.
+  /// Starts the session with Ardour loaded: as timebase master Ardour shows its own tempo, and it listens to
+  /// OSC if its preferences say so. While Ardour loads, two of its threads call the JACK server over one
+  /// socket. If one interrupts the other, jackd reads nonsense ("Unknown request") and throws Ardour out;
+  /// then this starts again from the beginning.
   private func open(
     _ name: String, at tempo: Int, showing ardours: Int, files: [String: String]
   ) async throws -> (StartedSession, transport: LabPeer) {
@@ -126,7 +127,7 @@ struct ArdourTests {
     throw ChildProcess.Failure.ended(status: 1, errors: "JACK throws Ardour out each time it loads")
   }
 
-  /// Returns false if JACK has thrown Ardour out.
+  /// Waits until Ardour has loaded. Returns false if JACK has thrown Ardour out.
   private func hasLoaded(
     _ session: StartedSession, _ transport: LabPeer, showing tempo: Int, hasButtons: Bool
   ) async throws -> Bool {
@@ -158,8 +159,9 @@ struct ArdourTests {
     try await Task.sleep(for: .seconds(1))
   }
 
-  /// The distance in beats between Ardour's bar (from frame 0 on, heard when JACK shows the frame) and the
-  /// session's. The median of several looks, since one may be interrupted between the frame and its time.
+  /// The distance in beats between Ardour's bars and the session's. Ardour's bars count from frame 0, and are
+  /// heard when JACK shows the frame. It is the median of several looks, since the test may be interrupted
+  /// between reading the frame and its time.
   private func barDistance(_ transport: LabPeer, _ tablet: LabPeer, framesPerBeat: Double) async throws
     -> Double
   {
@@ -185,7 +187,7 @@ struct ArdourTests {
     let tablet = try await tablet(stage)
     let ears = try await Ears("ardour:Click/audio_out 1", in: stage)
     try await tablet.wait("peers", "2")
-    // Lost cycles move Ardour, and the session is not pulled after it while it has other peers.
+    // Lost cycles move Ardour, and the session does not follow Ardour then while it has other peers.
     let (clicks, bars) = try await Interop.undisturbed(in: stage) {
       try await Player.ardour.press(.play, tablet, in: stage)
       try await tablet.wait("playing", "true", seconds: 30)
@@ -201,7 +203,7 @@ struct ArdourTests {
     #expect(abs(clicks.lateness) < 3, "\(clicks.map(\.late))")
     #expect(abs(bars) < 0.05)
     print("Ardour leading: its click \(clicks.lateness) ms after the beat, median of \(clicks.count)")
-    // A tablet rolls it, too.
+    // A tablet can make Ardour roll, too.
     try await tablet.ask("play")
     #expect(try await ears.listen(for: .seconds(2), fromTheFirstWithin: 30).count >= 3)
     #expect(await session.end() == 0)

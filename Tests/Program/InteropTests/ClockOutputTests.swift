@@ -6,7 +6,7 @@ import Testing
 /// Several MIDI clocks on a real server, as the machines at their ports receive them. `OwnOutputTests` of
 /// HostSync compares each clock with its grid for every tempo and buffer.
 @Suite struct ClockOutputTests {
-  /// In milliseconds; each is a whole number of frames at 48 kHz.
+  /// The clocks' offsets in milliseconds. Each is a whole number of frames at 48 kHz.
   private static let offsets: [Double] = [0, 4, -7, 12.5, 30, -30, 0.5, 21]
   private static let armed = 5
   private static let names = offsets.indices.map { "clock-\($0)" }
@@ -43,7 +43,7 @@ import Testing
       #expect(events.compactMap(\.bytes) == ["fa"], "\(Self.names[place])")
       let first = try firstClock(events)
       let bars = (first.beat - bar) / 4
-      // Tolerance half a millisecond: the clocks' own places are judged below.
+      // The tolerance is half a millisecond: the exact times of the clocks are judged below.
       #expect(
         abs(bars - bars.rounded()) < 0.00025 && (place == Self.armed) == (bars > 0.5), "\(bars) bars later")
       let apart = apart(events, ports[0], by: Self.offsets[place])
@@ -51,7 +51,7 @@ import Testing
         apart.count > 200 && Interop.median(apart) <= 1, "\(Self.names[place]): \(apart.max() ?? .nan) frames"
       )
     }
-    // A removed output sends Stop first, and the others play on.
+    // A removed output sends Stop first, and the other outputs keep playing.
     ears.say("section now")
     let remove = [tactus, "send", "out/remove", Self.names[7]]
     #expect(try await ChildProcess.run(stage.command(remove)).status == 0)
@@ -72,7 +72,8 @@ import Testing
     return try #require(events.first { $0.bytes == nil && $0.frame > start.frame })
   }
 
-  /// Frames between each clock, corrected by its offset, and the first output's clock of the same 24th.
+  /// How many frames each clock, corrected by its offset, is from the first output's clock for the same 24th
+  /// of a beat.
   private func apart(_ events: [Ears.Event], _ others: [Ears.Event], by offset: Double) -> [Double] {
     var frames: [Int: Double] = [:]
     for event in others where event.bytes == nil && event.isSure {

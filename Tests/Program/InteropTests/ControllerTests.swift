@@ -3,8 +3,8 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// A controller's messages, in both directions, against the sound. Judged by the click and the clock as a
-/// peer with the reference library hears them, and by the kernel's time stamps of messages.
+/// Compares a controller's messages, in both directions, with the sound. The sound is the click and the clock
+/// as a peer with the reference library hears them; the messages have the kernel's time stamps.
 @Suite struct ControllerTests {
   private struct Scene {
     let stage: LabStage
@@ -43,7 +43,7 @@ import Testing
     let ears = try await Ears("tactus:click_1", in: scene.stage)
     try await scene.controller.ask("subscribe beat exact")
     let waits = try #require(ProcessorWaits(of: scene.program.identifier, thread: "osc"))
-    // A beat message whose thread waited for a processor does not count.
+    // Whether a beat message counts: not if its sending thread had to wait for a processor.
     func isOnTime(_ beat: [Double]) -> Bool {
       waits.waited(from: beat[0] - 20_000, to: beat[0]).map { $0 < 300 } ?? false
     }
@@ -52,7 +52,7 @@ import Testing
       let clicks = try await ears.listen(for: .seconds(13))
       let said = try await scene.controller.answer(to: "told", within: .seconds(20))
       let (sure, lines, beats) = (clicks.filter(\.isSure), told(said, "timeline"), told(said, "beat"))
-      // The prediction of a message at least a second earlier.
+      // Compare each click with the prediction of a message that came at least a second earlier.
       let misses = sure.compactMap { click -> Double? in
         guard let line = lines.last(where: { $0.count == 5 && $0[0] < click.heard - 1e6 }) else { return nil }
         let beats = line[2] + (click.heard - line[3]) * line[1] / 60e6
@@ -63,7 +63,7 @@ import Testing
       }.filter { abs($0) < 100 }
       return (clicks.count, beats.count, misses, lateness)
     } where: { clicks, beats, misses, lateness in
-      // Stop when enough can be judged, or when too few arrive at all.
+      // Stop when there is enough to judge, or when too little arrives at all.
       misses.count > 15 && lateness.count > 15 || clicks <= 15 || beats <= 15
     }
     #expect(misses.count > 15 && lateness.count > 15, "of \(clicks) clicks and \(beats) messages")
@@ -77,7 +77,7 @@ import Testing
 
   @Test func `a controller's command is heard from the next cycle on`() async throws {
     let scene = try await Scene()
-    // A clock every 2.5 ms: two in a cycle.
+    // At this tempo there is a clock every 2.5 ms: two in a cycle.
     for order in ["tempo f 999", "clock/when s always", "clock i 0"] {
       try await scene.controller.ask("say \(order)")
     }
@@ -85,7 +85,7 @@ import Testing
     let latency = try await scene.transport.ask("status")["latency"]?.number ?? .nan
     let apart = 48_000 * 60 / 999 / 24.0
     let waits = try #require(ProcessorWaits(of: scene.program.identifier, thread: "osc"))
-    // A command whose reader waited for a processor does not count.
+    // Whether a command counts: not if the thread that reads it had to wait for a processor.
     func isReadAtOnce(_ order: [Double]) -> Bool {
       waits.waited(from: order[0] - 1000, to: order[0] + 5000).map { $0 < 300 } ?? false
     }
@@ -95,7 +95,7 @@ import Testing
       let sent = told(try await scene.controller.answer(to: "toggle", within: .seconds(20)), "sent")
       var delays: [Double] = []
       for (order, next) in zip(sent, sent.dropFirst()) where order[1] == 1 && isReadAtOnce(order) {
-        // The first clock at the new offset, and its number after the cycle boundary.
+        // Find the first clock at the new offset, and its number after the cycle boundary.
         guard
           let first = clocks.first(where: {
             $0.isSure && $0.heard - latency > order[0] && $0.heard - latency < next[0]
@@ -110,7 +110,7 @@ import Testing
       delays.count > 15 || clocks < 1000
     }
     #expect(delays.count > 15, "of \(clocks) clocks")
-    // Microseconds are rounded: a clock at the boundary itself may seem to be before it.
+    // Microseconds are rounded, so a clock at the boundary itself may seem to come before it.
     #expect(Interop.median(delays) < 1, "\(delays)")
     print("heard \(Interop.median(delays)) ms after the cycle boundary, median of \(delays.count)")
     await scene.end()
@@ -132,7 +132,7 @@ import Testing
     try await scene.controller.ask("fade 0.25 0.625 200 4")
     let lines = told(try await watcher.answer(to: "told", within: .seconds(20)), "timeline")
     let changes = zip(lines, lines.dropFirst()).filter { $0[1] != $1[1] }.map { $1[0] }
-    // Fifty milliseconds less than a second: a message sent in time may arrive late.
+    // Count over fifty milliseconds less than a second: a message that was sent in time may arrive late.
     let busiest = changes.map { first in changes.count { $0 >= first && $0 < first + 0.95e6 } }.max() ?? 0
     #expect(busiest <= 20 && changes.count > 20, "\(changes.count) changes, \(busiest) in a second")
     try await peer.wait("tempo", "135")

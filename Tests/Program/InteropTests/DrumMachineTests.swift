@@ -11,7 +11,7 @@ import Testing
     let program: ChildProcess
     let drums: LabPeer
     let transport: LabPeer
-    /// Milliseconds from an audio port to the loudspeaker, which MIDI does not wait for.
+    /// Milliseconds from an audio port to the loudspeaker; MIDI messages are not delayed by this.
     let latency: Double
 
     init(_ options: String...) async throws {
@@ -29,7 +29,7 @@ import Testing
       latency = try await (transport.ask("status")["latency"]?.number ?? .nan) / 1000
     }
 
-    /// Waits until the clock leads, at any tempo. The peers show later at which tempo it settles.
+    /// Waits until the clock leads, at any tempo. The peers show later at which tempo the session settles.
     func awaitLead() async throws {
       try await program.awaitLine(beginning: "MIDI clock leads: ")
     }
@@ -56,7 +56,7 @@ import Testing
       try await scene.drums.ask("tempo \(tempo)")
       try await scene.drums.ask("jitter \(jitter)")
       try await approach(tempo, peer)
-      // Offsets below 5 ms are corrected by tempo alone, in a few seconds.
+      // Offsets below 5 ms are corrected by changes of the tempo alone, which takes a few seconds.
       var heard = try await played(scene.drums, ears, tempo, jitter)
       for _ in 0..<2 where heard == nil { heard = try await played(scene.drums, ears, tempo, jitter) }
       guard let heard else {
@@ -64,7 +64,7 @@ import Testing
         continue
       }
       let (drums, clicks) = (heard.of("drums:click"), heard.of("tactus:click_1"))
-      // A clock's delay on the way cannot be distinguished from the machine's own beat.
+      // tactus cannot distinguish a delay of all clocks from the drum machine's own beat.
       let off = drums.lateness - scene.latency + Double(jitter) / 2000
       #expect(abs(off) < 1, "\(tempo) BPM, jitter \(jitter): \(drums.map(\.late))")
       #expect(abs(clicks.lateness) < 1, "\(clicks.map(\.late))")
@@ -76,8 +76,8 @@ import Testing
     await scene.end()
   }
 
-  /// Waits until the tempo is approached, apart from corrections of phase, of which there is always one on a
-  /// machine that starves the drummer.
+  /// Waits until the session's tempo comes close to this one. Corrections of the phase change the tempo, too;
+  /// if the machine starves the drummer, there is always one.
   private func approach(_ tempo: Double, _ peer: LabPeer) async throws {
     var seen = 0.0
     for _ in 0..<150 {
@@ -88,9 +88,9 @@ import Testing
     Issue.record("the tempo is \(seen) and did not become \(tempo) within 30 s")
   }
 
-  /// The events of the last seven of fifteen seconds after a Start, as far as they can be judged. nil if
-  /// there are too few, or if the drummer, a JACK client, was starved meanwhile (a clock that it never played
-  /// counts as lost).
+  /// The events of the last seven of fifteen seconds after a Start, as far as they can be judged. nil: there
+  /// are too few events, or the drummer, a JACK client, did not get enough processor time (a clock that it
+  /// never played counts as lost).
   private func played(_ drums: LabPeer, _ ears: Ears, _ tempo: Double, _ jitter: Int) async throws
     -> [Ears.Event]?
   {
@@ -106,8 +106,8 @@ import Testing
     return sure.of("drums:click").count > 5 && sure.of("tactus:click_1").count > 5 ? sure : nil
   }
 
-  /// Expects a steady tempo for five seconds, apart from corrections of phase. A starved machine stops the
-  /// drummer, a JACK client, too: so only the time after ten seconds of even drumming is judged.
+  /// Expects a steady tempo for five seconds, apart from corrections of the phase. A busy machine also stops
+  /// the drummer, a JACK client, so only the time after ten seconds of even drumming is judged.
   private func settled(_ peer: LabPeer, _ ears: Ears) async throws {
     var evenStretches = 0
     for _ in 0..<8 {
@@ -123,7 +123,7 @@ import Testing
       evenStretches = isEven && drums.allSatisfy(\.isSure) && drums.count > 5 ? evenStretches + 1 : 0
       if evenStretches > 2 {
         #expect(tempos.count <= 3, "\(tempos)")
-        // Exact to a hundredth, as apps show it; the rest is the drummer's crystal, which is learned.
+        // The tempo is exact to a hundredth, as apps show it; the rest is the error of the drummer's crystal.
         #expect(tempos.contains { abs($0 - 97) < 0.01 }, "\(tempos)")
         return
       }
@@ -131,7 +131,7 @@ import Testing
     notJudged("the peace after a drum machine's change of tempo: the drummer was interrupted too often")
   }
 
-  /// The first words of the surface's messages at that address in the last second.
+  /// The first word of each of the surface's messages at that address in the last second.
   private func told(_ path: String, to watcher: LabPeer) async throws -> [String] {
     guard case .text(let lines)? = try await watcher.ask("told 1", within: .seconds(20))[path] else {
       return []
@@ -174,14 +174,14 @@ import Testing
       try await scene.transport.wait("playing", "true")
       waits.append(try await scene.drums.status().beat)
       try await Task.sleep(for: .milliseconds(600))
-      // At the same time: the machine's own beat, and the place that the transport shows.
+      // At the same time, read the drum machine's own beat and the place that the transport shows.
       let shown = try await scene.transport.status()
       let beats = try await scene.drums.status().beat
       places.append(beats - shown.beat)
       try await scene.drums.ask("stop")
       try await scene.transport.wait("playing", "false")
     }
-    // At worst it is the beat after the next one, not the next bar.
+    // At worst, the song begins on the machine's beat after the next one, and not only at the next bar.
     #expect(Interop.median(waits) < 3, "rolling at the machine's beat \(waits)")
     #expect(abs(Interop.median(places)) < 0.2, "the machine is ahead by \(places) beats")
     print(

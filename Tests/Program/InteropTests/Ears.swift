@@ -2,33 +2,35 @@
 import TactusTestSupport
 import Testing
 
-/// Runs `tools/listen` in a stage: it hears a JACK port, and knows through the reference library on which
-/// beat of the session each onset and MIDI clock was heard. It is a Link peer itself and can play, stop and
-/// change the tempo.
+/// Runs `tools/listen` in a stage. It listens to a JACK port, and knows through the reference library on
+/// which beat of the session each onset and MIDI clock was heard. It is a Link peer itself, and can play,
+/// stop and change the tempo.
 final class Ears {
   /// An onset, or a MIDI message.
   struct Event {
     /// The session's beat, as a peer with the reference library hears it.
     let beat: Double
-    /// Milliseconds after the nearest beat (or 24th of a beat).
+    /// Milliseconds after the nearest beat; for a MIDI clock, after the nearest 24th of a beat.
     let late: Double
-    /// The time of hearing, on Link's clock, in microseconds.
+    /// When the event was heard, in microseconds of Link's clock.
     let heard: Double
-    /// The event's frame, and the frame from which on no cycle was lost until then, on JACK's frame counter.
+    /// On JACK's frame counter: the event's frame, and the frame since which no cycle was lost before the
+    /// event.
     let frame, unbrokenFrom: Double
     let port: String
     /// The bytes of a MIDI message, in hexadecimal; nil for onsets and clocks.
     let bytes: String?
-    /// Whether the event can be judged: no lost cycle and no change of the session nearby, and JACK's clock
-    /// within 300 us of wall-clock time. After lost cycles it is off for seconds, and every program that
-    /// plays by it is as late.
+    /// Whether the event can be judged: there was no lost cycle and no change of the session nearby, and
+    /// JACK's clock was within 300 us of wall-clock time. After lost cycles JACK's clock is off for seconds,
+    /// and every program that plays by this clock is as late.
     let isSure: Bool
   }
 
   private let process: ChildProcess
 
-  /// Waits until the ports exist (programs with windows start slowly on a busy machine), then until a session
-  /// of these programs is surely the older one. `offsets`: the offset of each port, in milliseconds.
+  /// Waits until the ports exist: programs with windows start slowly on a busy machine. Then waits until the
+  /// programs' session is surely older than the listener's own. `offsets`: the offset of each port, in
+  /// milliseconds.
   convenience init(_ ports: String..., in stage: LabStage, on host: Int = 1) async throws {
     try await self.init(ports, offsets: [], in: stage, on: host)
   }
@@ -52,8 +54,9 @@ final class Ears {
           "--offsets=" + offsets.map { "\($0)" }.joined(separator: ","),
         ] + ports))
     _ = try await process.line(within: .seconds(90))
-    // On a machine that is too busy for it to measure the session's time it is still alone, and compares all
-    // with beats of its own. Ten seconds at most: there may be no other peer.
+    // On a busy machine the listener may need long to measure the session's time. Until then it is alone, and
+    // compares everything with its own beats. Wait for at most ten seconds, because there may be no other
+    // peer.
     for _ in 0..<100 where try await peers() == 0 { try await Task.sleep(for: .milliseconds(100)) }
   }
 
@@ -69,7 +72,7 @@ final class Ears {
   /// Sends a command: `play`, `stop` or `tempo BPM` in the session.
   func say(_ line: String) { process.send(line) }
 
-  /// The events of the next `time`.
+  /// Listens for `time` and returns the events of this time.
   func listen(for time: Duration) async throws -> [Event] {
     process.send("section now")
     try await Task.sleep(for: time)
@@ -107,7 +110,7 @@ final class Ears {
   }
 
   /// Listens until it has heard `count` intervals that can be judged. If the machine keeps losing cycles, the
-  /// test ends unjudged. If too little is heard at all, returns that.
+  /// test ends as not judged. If there are too few events at all, returns these.
   func listen(forIntervals count: Int, within seconds: Double = 60) async throws -> [Event] {
     let deadline = ContinuousClock.now + .seconds(seconds)
     process.send("section now")
@@ -121,7 +124,7 @@ final class Ears {
     }
   }
 
-  /// Listens until it is quiet for 1.5 seconds. Returns false if it never was.
+  /// Listens until there was silence for 1.5 seconds. Returns false if there never was.
   func receiveSilence(within seconds: Double) async throws -> Bool {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while try await !listen(for: .milliseconds(1500)).isEmpty {
@@ -135,9 +138,9 @@ extension [Ears.Event] {
   /// The median lateness of the events that can be judged, in milliseconds.
   var lateness: Double { Interop.median(filter(\.isSure).map(\.late)) }
 
-  /// Milliseconds between neighbouring events, counted in frames, 48 to a millisecond: while JACK searches
-  /// for its clock on a busy machine, its times are exact to 1/2000 only. A program that counts cycles is
-  /// late by those lost in between.
+  /// Milliseconds between successive events, counted in frames, with 48 frames to a millisecond. While JACK
+  /// searches for its clock on a busy machine, its times are exact only to 1/2000. A program that counts
+  /// cycles is late by the cycles that were lost in between.
   var intervals: [Double] {
     zip(self, dropFirst()).filter { $0.isSure && $1.isSure && $1.unbrokenFrom <= $0.frame }
       .map { ($1.frame - $0.frame) / 48 }
@@ -147,11 +150,11 @@ extension [Ears.Event] {
 }
 
 extension [Ears.Event] {
-  /// The delay of clicks behind the transport's place at the time of hearing, in milliseconds. `step`: the
+  /// How much later clicks are heard than the transport's place at that time, in milliseconds. `step`: the
   /// distance of the clicks in the song. The transport must roll, and must not be moved meanwhile.
   func behind(_ transport: LabPeer, clickingEach step: Double) async throws -> [Double] {
-    // The song's position at a time of Link's clock: the median of several looks, of which one may be
-    // interrupted.
+    // The song's position at a time of Link's clock. It is the median of several looks, because the test may
+    // be interrupted during one.
     var origins: [Double] = []
     for _ in 1...5 {
       let shown = try await transport.ask("status")

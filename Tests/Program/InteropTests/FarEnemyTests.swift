@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Attackers without the key on the wire between two rooms: one records, one sends.
+/// Attackers on the wire between two rooms that do not have the key: one records, another one sends.
 @Suite struct FarEnemyTests {
   /// Records the datagrams between two addresses (`tools/lib/workshop/listening/secrecy.py`).
   private func tap(_ far: FarStage, on host: Int, _ words: String...) throws -> ChildProcess {
@@ -35,7 +35,7 @@ import Testing
     print("on the far wire: \(heard); on the room's own: \(control)")
     #expect(heard["datagrams", default: 0] > 1000)
     #expect(heard["readable"] == 0)
-    // By chance the largest skew of some hundred places is 4.
+    // By chance, the largest skew of some hundred byte positions is 4.
     #expect(heard["skew", default: 1e9] < 8)
     #expect(control["datagrams", default: 0] > 10 && control["readable"] == control["datagrams"])
   }
@@ -67,7 +67,8 @@ import Testing
     let spent = (after.processor - before.processor) / (after.time - before.time)
     print("far enemy: \(told); \(spent) of a core, \((after.memory - before.memory) / 1024) KiB more")
     #expect(told["sent", default: 0] > 15_000 && told["recorded", default: 0] > 100)
-    // A recorded handshake that the program never got may be answered once when it is replayed.
+    // The program may never have got a recorded handshake. Then it answers that handshake once when it is
+    // replayed.
     #expect(try #require(told["answered"]) <= #require(told["lost"]))
     #expect(away.isEmpty, "\(away)")
     #expect(try await far.told(1, "tempo").contains("131"))
@@ -76,9 +77,9 @@ import Testing
     #expect(abs(try await far.distance(1, 2)) < 5 + 10)
   }
 
-  /// The first room's tactus: processor seconds, bytes of memory, and the time of this reading.
+  /// The state of the first room's tactus: processor seconds, bytes of memory, and the time of this reading.
   private func state(_ far: FarStage) async throws -> (processor: Double, memory: Int, time: Double) {
-    // The program is the child of the one that put it on its host.
+    // The program is a child of the process that put it on its host.
     let outer = try #require(far.tactus[1]).identifier
     let children = try await ChildProcess.run(["cat", "/proc/\(outer)/task/\(outer)/children"]).output
     let process = try #require(children.split(separator: " ").first.flatMap { Int32($0) })
@@ -86,7 +87,7 @@ import Testing
     let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
-    // After the name in brackets, utime and stime are the 12th and 13th field, rss the 22nd.
+    // After the name in parentheses, utime and stime are the fields 12 and 13, and rss is field 22.
     let ticks = try #require(Double(fields[11])) + #require(Double(fields[12]))
     return (
       ticks / Double(sysconf(Int32(_SC_CLK_TCK))), try #require(Int(fields[21])) * 4096,

@@ -2,8 +2,9 @@
 import Glibc
 import TactusTestSupport
 
-/// Rooms far apart, each of one machine with a tactus and a peer with the reference library. No Link packet
-/// passes from one machine to another, but all else does. A router may stand between the first two machines.
+/// Rooms far apart. Each is a machine with a tactus and a peer with the reference library. No Link packet
+/// passes from one machine to another, but all other packets do. A router may stand between the first two
+/// machines.
 final class FarStage {
   static let key = "2345-6789-abcd-efgh-jkmn-pqrs"
 
@@ -51,7 +52,7 @@ final class FarStage {
     peers[host] = peer
   }
 
-  /// The value of an OSC address of that machine's tactus.
+  /// The value at an OSC address of that machine's tactus.
   func told(_ host: Int, _ path: String) async throws -> String {
     let said = try await stage.run(on: host, Lab.products + "/tactus", "send", path).output
     return said.split(separator: "\n").first.map(String.init) ?? ""
@@ -70,7 +71,7 @@ final class FarStage {
     throw ChildProcess.Failure.ended(status: 0, errors: "the rooms of \(host): \(last)")
   }
 
-  /// Waits until the rooms know each other's clocks.
+  /// Waits until the rooms have measured each other's clocks.
   func meet(_ hosts: Int...) async throws {
     for host in hosts { try await wait(host) { $0.contains("(±") } }
   }
@@ -82,7 +83,7 @@ final class FarStage {
     for (_, other) in peers { try await other.wait("tempo", "\(tempo)", seconds: 20) }
   }
 
-  /// The distance of the two rooms' beats in milliseconds: the median of nine looks.
+  /// The distance of the two rooms' beats in milliseconds, as the median of nine looks.
   func distance(_ here: Int, _ there: Int) async throws -> Double {
     guard let one = peers[here], let other = peers[there] else { return .nan }
     var all: [Double] = []
@@ -90,11 +91,11 @@ final class FarStage {
     return Interop.median(all)
   }
 
-  /// Replaces the wire of `host` by one to a router, which translates its address and forgets a route after
-  /// five seconds of silence.
+  /// Replaces the wire of `host` by a wire to a router. The router translates the host's address, and forgets
+  /// a translation after five seconds of silence.
   func hide(_ host: Int, behind router: Int) async throws {
     for each in [host, router] { try await run(on: router, Lab.tool, "plug", "\(each)", "wire1") }
-    // The lab has one wire for all: a machine with two plugs must not answer ARP at the wrong one.
+    // The lab has one wire for all machines: a machine with two plugs must not answer ARP at the wrong one.
     try await run(on: router, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.arp_ignore=1")
     try await run(
       on: router, "nft",
@@ -106,7 +107,7 @@ final class FarStage {
     try await run(
       on: router, "sysctl", "-qw", "net.netfilter.nf_conntrack_udp_timeout=5",
       "net.netfilter.nf_conntrack_udp_timeout_stream=5")
-    // Like a home router, refuse every connection from outside.
+    // Refuse every connection from outside, as a home router does.
     try await run(
       on: router, "nft",
       """

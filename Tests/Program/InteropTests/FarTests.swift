@@ -3,10 +3,10 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Two rooms of two machines each. Each room has a tactus; the wire between the two tactus is slow and lossy,
-/// and nothing else passes from room to room.
+/// Two rooms of two machines each. Each room has a tactus. The wire between the two tactus is slow and lossy,
+/// and nothing else passes between the rooms.
 @Suite struct FarTests {
-  /// Machines 1 and 2 are one room, 3 and 4 the other; the peers are on 2 and 4.
+  /// Machines 1 and 2 are one room, 3 and 4 are the other. The peers are on machines 2 and 4.
   private final class Rooms {
     let stage: LabStage
     let folder: ScratchFolder
@@ -42,8 +42,8 @@ import Testing
       }
     }
 
-    /// Counts the datagrams between the two rooms for some seconds, and those that can be read: "COUNT
-    /// READABLE".
+    /// Counts the datagrams between the two rooms for some seconds, and those of them that can be read.
+    /// Prints "COUNT READABLE".
     func listen(for seconds: Int) throws -> ChildProcess {
       let program = """
         import socket, time
@@ -61,7 +61,7 @@ import Testing
       return try ChildProcess(stage.command(on: 3, ["python3", "-c", program]))
     }
 
-    /// The distance of the rooms' beats in milliseconds: the median of nine looks.
+    /// The distance of the rooms' beats in milliseconds, as the median of nine looks.
     func distance() async throws -> Double {
       var all: [Double] = []
       for _ in 0..<9 {
@@ -78,7 +78,7 @@ import Testing
     let listener = try rooms.listen(for: 20)
     try await rooms.start(keys: [Self.key, Self.key])
     let (here, there) = (rooms.peers[0], rooms.peers[1])
-    // The other room's relay is a peer; the peers behind it are not visible.
+    // The other room's relay counts as a peer; the peers behind it are not visible.
     for tactus in rooms.tactus { try await tactus.awaitLine(beginning: "2 Links") }
     try await here.ask("tempo 133")
     try await there.wait("tempo", "133")
@@ -88,7 +88,7 @@ import Testing
     try await there.wait("playing", "on")
     try await there.ask("stop")
     try await here.wait("playing", "off")
-    // The wire has 20 ms of jitter, but only the fastest quarter of the pings counts.
+    // The wire has 20 ms of jitter, but only the fastest quarter of the pings is used.
     #expect(abs(try await rooms.distance()) < 5)
     let heard = try #require(await listener.line(within: .seconds(40))).split(separator: " ").compactMap {
       Int($0)
@@ -114,8 +114,8 @@ import Testing
     ]
     try await rooms.peers[1].ask("play")
     try await rooms.peers[0].wait("playing", "true")
-    // The fastest pings of a line show its clock. If a busy machine let none pass quickly, the clock is wrong
-    // by milliseconds until others do.
+    // The fastest pings of a wire show the other clock. If a busy machine has let no ping pass quickly, the
+    // clock is wrong by milliseconds until faster pings come.
     try await Task.sleep(for: .seconds(40))
     for ear in ears { ear.say("section now") }
     try await Task.sleep(for: .seconds(20))
@@ -132,7 +132,7 @@ import Testing
     #expect(abs(apart) < 2, "\(gaps)")
   }
 
-  @Test func `rooms with different keys stay apart, and the caller's is reported`() async throws {
+  @Test func `rooms with different keys stay apart, and the wrong key is reported`() async throws {
     let rooms = try await Rooms()
     try await rooms.start(keys: [Self.key, "tuvw-" + Self.key])
     for peer in rooms.peers { try await peer.wait("peers", "1", seconds: 30) }

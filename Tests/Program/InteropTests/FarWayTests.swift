@@ -27,7 +27,7 @@ import Testing
     try await far.wait(1) { $0.contains("10.77.0.22:") && $0.contains("(±") }
     try await far.agree(on: 143, from: 1)
     try await far.agree(on: 88, from: 3)
-    // The next answer carries the address under which the caller is seen.
+    // The next answer has the address under which the other room sees the caller.
     try await far.wait(3, path: "far/seen") { $0.contains("10.77.0.22:") }
   }
 
@@ -55,7 +55,7 @@ import Testing
     for (host, own) in [(1, "fd77::1"), (1, "fd77::101"), (2, "fd77::2")] {
       try await far.run(on: host, "ip", "-6", "addr", "add", "\(own)/64", "dev", "wire0", "nodad")
     }
-    // Like a router in front of the caller: replies pass only from an address that was called.
+    // Allow replies only from an address that was called, as a router in front of the caller does.
     try await far.run(
       on: 2, "nft",
       """

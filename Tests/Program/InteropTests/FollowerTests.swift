@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Programs that follow the bars and beats that we show: klick and jack_midi_clock.
+/// Programs that follow the bars and beats that tactus shows in JACK: klick and jack_midi_clock.
 @Suite struct FollowerTests {
   /// A session at a tempo, with tactus, a tablet and the transport.
   private struct Scene {
@@ -39,8 +39,8 @@ import Testing
         try await ears.listen(forIntervals: 10)
       }
       #expect(abs(clicks.interval - 60_000 / tempo) < 1, "\(clicks.interval)")
-      // klick rounds to JACK's ticks and knows no latency of its own port: that of ours is in the bars that
-      // we show.
+      // klick rounds to JACK's ticks and does not know the latency of its own port. The bars that we show
+      // contain the latency of our port.
       #expect(abs(clicks.lateness) < 3, "\(clicks.map(\.late))")
       print("klick at \(tempo) BPM: \(clicks.lateness) ms after the beat, median of \(clicks.count)")
     }
@@ -65,8 +65,8 @@ import Testing
       return try await ears.listen(forIntervals: 200).filter { $0.bytes == nil }
     }
     #expect(abs(clocks.interval - 60_000 / 124 / 24) < 0.05, "\(clocks.interval)")
-    // It counts frames from the start on: the error is half a period from the start, and the tick of the
-    // starting place.
+    // jack_midi_clock counts frames from the start on. So it keeps the start's error of half a period, and
+    // the rounding of the starting place to a tick.
     #expect(abs(clocks.lateness) < 3.5, "\(clocks.lateness)")
     print("jack_midi_clock: \(clocks.lateness) ms after the beat's 24th, median of \(clocks.count)")
     try await scene.tablet.ask("stop")

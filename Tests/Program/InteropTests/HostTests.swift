@@ -3,8 +3,8 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// The program between a session full of changes and a JACK transport that must not notice them, and the
-/// other way round.
+/// The program between a session full of changes and a JACK transport that must not notice these changes, and
+/// the other way round.
 @Suite struct HostTests {
   private func tactus(_ options: String..., on stage: LabStage) async throws -> ChildProcess {
     let program = try ChildProcess(
@@ -49,7 +49,7 @@ import Testing
     #expect(await program.status() == 0)
   }
 
-  @Test func `the session follows a leading host through tempo ramps, then is still`()
+  @Test func `the session follows a host through tempo ramps, then stays constant`()
     async throws
   {
     let stage = try await LabStage()
@@ -71,8 +71,8 @@ import Testing
     try await linkhut.wait("tempo", "91", seconds: 20)
     var distances: [Double] = []
     let (stills, before, after) = try await Interop.undisturbed(in: stage) {
-      // The tempo has settled when it did not change for three seconds: correcting what the server's stalls
-      // cost takes one second, and there may be three.
+      // The tempo has settled when it has not changed for three seconds: correcting the effect of one stall
+      // of the server takes one second, and there may be three stalls.
       var (before, stills) = (try await they.status().tempo, 0)
       for _ in 0..<150 where stills < 30 {
         try await Task.sleep(for: .milliseconds(100))
@@ -89,9 +89,10 @@ import Testing
       }
       return (stills, before, try await they.status().tempo)
     }
-    // The wake-up that marks the cycle can only be late, and a tick is rounded down: 0.3 ms.
+    // The wake-up that marks the cycle can only be late, and a tick is rounded down. Both together make 0.3
+    // ms.
     #expect(abs(distances.sorted()[distances.count / 4]) < 1, "\(distances) ms")
-    // No tempo is proposed that the session has already.
+    // tactus proposes no tempo that the session has already.
     #expect(stills == 30 && before == after && abs(before - 91) < 0.1)
     program.signal(SIGTERM)
     #expect(await program.status() == 0)
@@ -109,12 +110,12 @@ import Testing
     try await transport.wait("tempo", "120")
     var waits: [Double] = []
     for _ in 0..<12 where waits.count < 5 {
-      // The session's next bar line but one; start is pressed 60 ms before it.
+      // The start is for the bar line after the session's next one, and is pressed 60 ms before that line.
       let now = try await PeerStatus(they.ask("beat"))
       let bar = Int64(((4 - now.phase) * 500_000).rounded()) + now.time + 2_000_000
       try await Task.sleep(for: .microseconds(bar - 60_000 - (try await PeerStatus(they.ask("clock")).time)))
       let pressed = try await PeerStatus(they.ask("clock")).time
-      // A machine that is delayed at the press, or between it and the bar, proves nothing.
+      // A machine that is delayed at the press, or between the press and the bar, proves nothing.
       var moment = ContinuousClock.now
       var longestSleep = Duration.zero
       let end = moment + .microseconds(bar - pressed)
@@ -126,7 +127,7 @@ import Testing
       } while moment < end
       try await transport.wait("playing", "true")
       let shown = try await PeerStatus(transport.ask("beat"))
-      // The time at which the transport's frame 0 is heard.
+      // Compute when the transport's frame 0 is heard.
       let began =
         Double(shown.time) + (shown.fields["latency"]?.number ?? 0) - (shown.fields["frame"]?.number ?? 0)
         / 0.048

@@ -12,7 +12,7 @@ import Testing
     try await tablet.ask("enable on")
     try await tablet.ask("sync on")
     try await tablet.wait("peers", "2")
-    // At the song's beginning a start is in the nearest cycle; from the second bar on it can be exact.
+    // At the song's beginning, a start is in the nearest cycle. From the second bar on, it can be exact.
     for (tempo, bar) in [(120.0, 0.0), (133, 0), (133, 1)] {
       try await tablet.ask("tempo \(tempo)")
       let transport = try LabPeer(.jack, in: stage)
@@ -25,7 +25,7 @@ import Testing
         try await tablet.ask("play")
         return try await ears.listen(forIntervals: 8)
       }
-      // There is no other sound between the kicks, and the song's first beat is that of the bar.
+      // There is no other sound between the kicks, and the song's first beat is the first beat of the bar.
       #expect(abs(kicks.interval - 60_000 / tempo) < 0.1, "\(kicks.interval)")
       #expect(abs(kicks.lateness) < (bar == 0 ? 3 : 0.5), "\(kicks.map(\.late))")
       let place = "at \(tempo) BPM from bar \(Int(bar) + 1)"

@@ -3,8 +3,8 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Our Link library among others: the program `link-peer` (the library behind the peers' line protocol) in
-/// sessions with Debian's LinkHut and the newest reference library, in the lab. The tests check what a
+/// Our Link library among other peers, in the lab. `link-peer`, which has our library behind the peers' line
+/// protocol, is in sessions with Debian's LinkHut and the newest reference library. The tests check what a
 /// musician would notice.
 enum Interop {
   /// The program with our library.
@@ -22,7 +22,7 @@ enum Interop {
     return sorted.isEmpty ? .nan : (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
   }
 
-  /// The lost cycles of the servers on these hosts, as tactus counts them there.
+  /// The numbers of cycles that the servers on these hosts have lost, as tactus counts them there.
   private static func lostCycles(in stage: LabStage, on hosts: ClosedRange<Int>) async throws -> [String] {
     var lost: [String] = []
     for host in hosts {
@@ -36,9 +36,9 @@ enum Interop {
     return lost
   }
 
-  /// Repeats an observation of a start until JACK lost no cycle during it, nor for `calm` before it: a
-  /// program that counts frames is late by lost cycles, and so is JACK's clock for a while. `isJudged` may
-  /// ask for more repetitions. On a machine that always loses cycles, the test ends unjudged.
+  /// Repeats an observation of a start until JACK has lost no cycle during it, nor for `calm` before it. A
+  /// program that counts frames is late by lost cycles, and JACK's clock is off for a while. `isJudged` may
+  /// ask for more repetitions. On a machine that always loses cycles, the test ends as not judged.
   static func undisturbed<Seen>(
     in stage: LabStage, on hosts: ClosedRange<Int> = 1...1, calm: Duration = .seconds(2),
     _ start: () async throws -> Seen, where isJudged: (Seen) -> Bool = { _ in true }
@@ -56,9 +56,9 @@ enum Interop {
 }
 
 extension LabPeer {
-  /// The distance in beats of this peer from another at one time. LinkHut cannot be asked for a given time:
-  /// its display is compared with the other's beat at that moment, and shows hundredths of what was true up
-  /// to 20 ms before.
+  /// The distance in beats of this peer from another one at one time. LinkHut cannot be asked for a given
+  /// time. So its display is compared with the other peer's beat when the display is read; the display shows,
+  /// in hundredths, what was true up to 20 ms before.
   func phaseDistance(to other: LabPeer) async throws -> Double {
     if case .linkhut = kind {
       let shown = try await PeerStatus(ask("beat"))
@@ -70,7 +70,8 @@ extension LabPeer {
       try await PeerStatus(ask("beat \(time)")).phase, try await PeerStatus(other.ask("beat \(time)")).phase)
   }
 
-  /// The tolerance of `phaseDistance`: 50 ms of display delay for LinkHut, otherwise one millisecond.
+  /// The tolerance for `phaseDistance`: for LinkHut the 50 ms by which its display is late, otherwise one
+  /// millisecond.
   func tolerance(with other: LabPeer, tempo: Double) -> Double {
     for peer in [self, other] { if case .linkhut = peer.kind { return 0.05 * tempo / 60 + 0.01 } }
     return 0.001 * tempo / 60

@@ -47,8 +47,8 @@ import Testing
     #expect(abs(Interop.median(distances)) < newer.tolerance(with: older, tempo: 117), "\(distances)")
   }
 
-  /// The beat of this peer at the clock's zero: the median of five looks, since on a busy machine LinkHut may
-  /// show an old value.
+  /// This peer's beat at the clock's zero, as the median of five looks: on a busy machine LinkHut may show an
+  /// old value.
   private func origin(of peer: LabPeer, tempo: Double) async throws -> Double {
     var origins: [Double] = []
     for _ in 0..<5 {
@@ -86,7 +86,7 @@ import Testing
     try await we.wait("tempo", "119")
     try await they.wait("peers", "1")
     try await we.ask("enable off")
-    // A goodbye arrives at once; without it the timeout is five seconds and more.
+    // A goodbye arrives at once; without a goodbye, the peer would be counted for five seconds and more.
     try await they.wait("peers", "0", seconds: 3)
     #expect(abs(try await we.status().tempo - 119) < 0.001)
     #expect(try await we.status().peers == 0)

@@ -6,8 +6,8 @@ import Testing
 private let hasPureData = access("/usr/lib/pd/extra/abl_link~/abl_link~.pd_linux", F_OK) == 0
 private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
 
-/// Live-coding programs with Link, as our peers: Pure Data's abl_link~ and SuperCollider's LinkClock, each
-/// heard by its own sound.
+/// Live-coding programs with Link, as our peers: aalink, Pure Data's abl_link~ and SuperCollider's LinkClock.
+/// The last two are judged by their own sound.
 @Suite struct LiveCoderTests {
   /// tactus and a tablet in one session at 133 BPM.
   private struct Scene {
@@ -26,7 +26,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
       try await tablet.found()
       try await tablet.ask("sync on")
       try await tablet.wait("peers", "1")
-      // Either of the two sessions may have won.
+      // Each of the two programs had its own session, and either may have won, so set the tempo.
       try await tablet.ask("tempo 133")
       try await transport.wait("tempo", "133")
     }
@@ -50,7 +50,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     try await coder.ask("enable on")
     try await coder.wait("peers", "2")
     try await scene.tablet.wait("peers", "2")
-    // A peer that joins takes the session's tempo.
+    // A peer that joins takes over the session's tempo.
     try await coder.wait("tempo", "133")
     try await coder.ask("tempo 97")
     try await scene.await(tempo: "97")
@@ -65,8 +65,8 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     try await coder.wait("playing", "true")
     try await coder.ask("stop")
     try await scene.transport.wait("playing", "false")
-    // aalink shows only its present beat, and a busy machine reads the clock after it late, never early: the
-    // best of several looks counts.
+    // aalink shows only its present beat. A busy machine reads the clock after the beat, late and never
+    // early, so the best of several looks counts.
     var best = Double.infinity
     for _ in 0..<20 {
       let shown = try await coder.ask("status")
@@ -81,7 +81,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     await scene.end()
   }
 
-  /// A click on each of the session's beats; a patch's message boxes are replaced by messages over UDP.
+  /// The patch clicks on each beat of the session. Messages over UDP replace the patch's message boxes.
   private static let patch = """
     #N canvas 0 0 450 300 10;
     #X obj 20 20 abl_link~ 1 0 4 120;
@@ -123,7 +123,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     }
     try await pd.awaitLine(beginning: "tempo: 120")
     try await say("connect 1")
-    // A peer that joins takes the session's tempo.
+    // A peer that joins takes over the session's tempo.
     try await pd.awaitLine(beginning: "tempo: 133")
     try await scene.tablet.wait("peers", "2")
     try await say("tempo 97")
@@ -136,8 +136,8 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     try await pd.awaitLine(beginning: "playing: 1")
     try await pd.awaitLine(beginning: "playing: 0")
     let ears = try await Ears("pd:output_1", in: stage)
-    // Pd does not tell a patch its output latency, and its help says to set the offset by ear. The latency is
-    // not settled at first: once it changed from 29 ms to 36 and stayed.
+    // Pd does not tell a patch its output latency, and Pd's help says to set the offset by ear. The latency
+    // is not settled at first: once it changed from 29 ms to 36 and stayed there.
     var clicks = try await ears.listen(forIntervals: 6)
     let byItself = clicks.lateness
     #expect((0..<60).contains(byItself), "\(clicks.map(\.late))")
@@ -148,7 +148,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
       clicks = try await ears.listen(forIntervals: 8)
     }
     #expect(abs(clicks.interval - 60_000 / 140) < 1.5, "\(clicks.interval)")
-    // Pd begins each click at one of its blocks of 64 frames.
+    // Pd begins each click at the start of one of its blocks of 64 frames.
     #expect(abs(clicks.lateness) < 2, "\(clicks.map(\.late))")
     print(
       "Pure Data: \(byItself) ms late by itself, \(clicks.lateness) ms with offset \(offset), median of \(clicks.count)"
@@ -157,8 +157,8 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     await scene.end()
   }
 
-  /// As `LinkClock`'s help says: its latency is the server's, so that events sent ahead are heard on the
-  /// beat.
+  /// As the help of `LinkClock` says, the clock's latency is the server's latency, so that events that are
+  /// sent ahead are heard on the beat.
   private static let script = """
     ~clock = LinkClock(1).latency_(Server.default.latency);
     Server.default.options.numInputBusChannels_(0).numOutputBusChannels_(1);

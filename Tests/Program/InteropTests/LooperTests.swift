@@ -17,19 +17,19 @@ private let hasLooper = access("/usr/bin/sooperlooper", X_OK) == 0
     try await tablet.ask("sync on")
     try await tablet.wait("peers", "1")
     try await tablet.ask("play")
-    // A loop is recorded from the song, from a bar on.
+    // A loop is recorded while the song plays, from the beginning of a bar on.
     _ = try await LabPeer(.jack, in: stage).wait("playing", "true")
     let ears = try await Ears("sooperlooper:common_out_1", in: stage)
     for (port, other) in [("common_in_2", "capture_2"), ("common_out_2", "playback_2")] {
       let cables = try await stage.cables(of: "sooperlooper:" + port) { !$0.isEmpty }
       #expect(cables == ["system:" + other])
     }
-    // Not 120: there each bar line falls between two periods, and the loop may begin in either.
+    // Don't use 120 BPM: there each bar line falls between two periods, and the loop may begin in either.
     for tempo in [121.0, 97, 151] {
       try await tablet.ask("tempo \(tempo)")
       try await looper.wait("tempo", "\(tempo)")
-      // On a busy machine SooperLooper drops a period while another of its threads holds the loop; then
-      // record again.
+      // On a busy machine SooperLooper drops a period while another of its threads holds the loop. In that
+      // case, record again.
       var found = try await loop(looper, ears, in: stage, tempo)
       for _ in 1...2 where abs(found.excess) >= 1 || abs(found.late) >= 1 {
         found = try await loop(looper, ears, in: stage, tempo)
@@ -40,8 +40,8 @@ private let hasLooper = access("/usr/bin/sooperlooper", X_OK) == 0
     #expect(await session.end() == 0)
   }
 
-  /// Records a loop. Returns its number of bars, the milliseconds beyond whole bars, the number of its clicks
-  /// heard in eight seconds, and their delay behind the beat in milliseconds.
+  /// Records a loop. Returns the number of its bars, the milliseconds beyond whole bars, how many of its
+  /// clicks were heard in eight seconds, and how many milliseconds they were after the beat.
   private func loop(
     _ looper: LabPeer, _ ears: Ears, in stage: LabStage, _ tempo: Double
   ) async throws -> (bars: Double, excess: Double, heard: Int, late: Double) {

@@ -19,8 +19,8 @@ private let hasSequencer =
     try await tablet.ask("enable on")
     try await tablet.ask("sync on")
     try await tablet.wait("peers", "1")
-    // Two notes in turn on eight steps, which are quarters: steps with the same note would merge into a long
-    // one. Its own tempo must not be heard.
+    // The sequencer has eight steps of a quarter each, with two notes in turn: successive steps with the same
+    // note would merge into a long one. The sequencer's own tempo must not be heard.
     let steps = (1...8).flatMap { ["-c", "grid_\($0)_\(1 + $0 % 2)=100"] }
     let jalv = try ChildProcess(
       stage.command(

@@ -3,11 +3,11 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// The program among others: JACK's transport on one side, LinkHut and the reference library on the other.
+/// The program between JACK's transport on one side and LinkHut and the reference library on the other.
 @Suite struct ProgramTests {
   private func tactus(_ options: String..., on stage: LabStage, host: Int = 1) async throws -> ChildProcess {
     let program = try ChildProcess(stage.command(on: host, [Lab.products + "/tactus"] + options))
-    // This may take a while: jackd does not answer while it removes a client that crashed.
+    // This line may come late: jackd does not answer while it removes a client that crashed.
     try await program.awaitLine(beginning: "JACK server")
     return program
   }
@@ -34,7 +34,7 @@ import Testing
     try await they.ask("stop")
     try await transport.wait("playing", "false")
     program.signal(SIGTERM)
-    // tactus says goodbye, so the peer does not wait for its timeout.
+    // tactus says goodbye, so the peer need not wait for its timeout.
     try await they.wait("peers", "0", seconds: 3)
     #expect(await program.status() == 0)
     #expect(abs(try await they.status().tempo - 127) < 0.01)
@@ -58,8 +58,8 @@ import Testing
       try await studio.transport.ask("play")
     }
     for studio in studios { try await studio.transport.wait("playing", "true") }
-    // The bar shown for a frame is that at which the frame is heard. Single readings suffer from a busy
-    // machine.
+    // The bar that is shown for a frame is the bar at which the frame is heard. Take medians, because single
+    // readings suffer from a busy machine.
     let apart = try await Interop.undisturbed(in: stage, on: 1...2) {
       var medians: [Double] = []
       for studio in studios {
@@ -91,7 +91,7 @@ import Testing
     program.signal(SIGKILL)
     #expect(await program.status() == 128 + SIGKILL)
     try await they.wait("peers", "0")
-    // The peer, alone now, counts as a new session.
+    // The peer, which is alone now, counts as a new session.
     try await Task.sleep(for: LabPeer.ageThatCounts)
     let again = try await tactus("--tempo=150", on: stage)
     try await they.wait("peers", "1")

@@ -39,12 +39,12 @@ import Testing
       print(
         "Qtractor, start \(start): clicks \(clicks.lateness) ms after the beat, median of \(clicks.count)")
       #expect(abs(clicks.interval - 500) < 0.5, "\(clicks.interval)")
-      // Qtractor plays from JACK's "starting" on, and is late by the time that the control thread needs to
-      // start it: on a busy machine two periods were seen.
+      // Qtractor plays as soon as JACK shows "starting", so it is late by the time that the control thread
+      // needs for the start. On a busy machine that was up to two periods.
       #expect(abs(clicks.lateness) < 25, "\(clicks.map(\.late))")
       lateness.append(clicks.lateness)
     }
-    // The median is within two periods of the session's beat.
+    // The median is within two periods of the beat.
     #expect(abs(lateness.sorted()[1]) < 12, "\(lateness)")
     // Qtractor writes the new tempo into its own map a moment later.
     for tempo in [97.0, 140] {

@@ -5,12 +5,12 @@ import Testing
 
 private let hasRosegarden = access("/usr/bin/rosegarden", X_OK) == 0
 
-/// Rosegarden with its windows, heard by an audio track with a click every half second.
+/// Rosegarden with its windows. It is judged by the sound of an audio track with a click every half second.
 @Suite(.enabled(if: hasRosegarden, "needs Rosegarden, which tools/lab prepare installs"))
 struct RosegardenTests {
   private static let home = "/dev/shm/.lab/home-rosegarden"
 
-  /// A minute of these clicks, 16 bits and one channel.
+  /// Makes a sound file of a minute of these clicks, with 16 bits and one channel.
   private static func sound(in folder: ScratchFolder) throws -> String {
     func words(_ values: UInt32...) -> [UInt8] {
       values.flatMap { value in (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } as [UInt8] }
@@ -80,8 +80,8 @@ struct RosegardenTests {
     try await tablet.wait("peers", "2")
     // Start at the song's beginning, and in the middle of a beat.
     for frame in [0, 484_800] {
-      // Rosegarden's mixer is a thread of its own: on a busy machine it misses periods that JACK did not
-      // lose, and is late by those from then on. The best of three starts counts.
+      // Rosegarden's mixer is a thread of its own. On a busy machine it misses periods that JACK did not
+      // lose, and is late by these from then on. So the best of three starts counts.
       var behind: [Double] = []
       repeat {
         let (clicks, late, slower) = try await Interop.undisturbed(in: stage) {
@@ -108,7 +108,7 @@ struct RosegardenTests {
         print(
           "Rosegarden from frame \(frame): \(clicks.lateness) ms after the beat, \(Interop.median(late)) behind the transport, "
             + "\(clicks.count) clicks")
-        // 8 ms: a period and a half.
+        // The limit of 8 ms is a period and a half.
       } while behind.last! >= 8 && behind.count < 3
       #expect(behind.min()! < 8, "\(behind)")
     }

@@ -52,7 +52,7 @@ import Testing
     for peer in [again, we] { try await peer.wait("peers", "1") }
   }
 
-  @Test func `a pulled cable splits the session, and plugging it in mends it`()
+  @Test func `a pulled cable splits the session, and plugging it in joins it again`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2", "--no-server")
@@ -89,7 +89,7 @@ import Testing
     #expect(abs(try await they.phaseDistance(to: we)) < 0.02)
   }
 
-  @Test func `an address may appear and disappear while we run`() async throws {
+  @Test func `an address may appear and disappear while tactus runs`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let we = try LabPeer(Interop.ours, in: stage, on: 1)
     let they = try LabPeer(.reference, in: stage, on: 2)

@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// The folders of `sessions/` without a DAW; the others are tested in the suites of their DAWs.
+/// The folders of `sessions/` that have no DAW. The others are tested in the suites of their DAWs.
 @Suite struct SessionFolderTests {
   private static let folders = [
     "ardour-follower", "ardour-leader", "beside-live", "hardware-only", "hydrogen", "light-and-video",
@@ -66,7 +66,7 @@ import Testing
     let ears = try await Ears("tactus:clock", in: stage)
     let connections = try await stage.cables(of: "tactus:clock")
     #expect(connections.contains { $0.hasPrefix("synth:") }, "\(connections)")
-    // The connections wait for their ports, which this sound card never has.
+    // The connections of this session wait for ports that this sound card never has.
     let clocks = try await ears.listen(forIntervals: 80)
     #expect(abs(clocks.lateness) < 3, "\(clocks.lateness)")
     try await transport.ask("play")
@@ -116,7 +116,8 @@ import Testing
       began = try await ears.report()
     }
     #expect(!began.isEmpty)
-    // Eight quarter frames carry one position: f1, and a piece whose number is the high nibble.
+    // Eight quarter frames have one position. A quarter frame is f1 and a piece whose high nibble is its
+    // number.
     var parts: Set<Character> = []
     while parts.count < 8, let line = try await player.line(within: .seconds(20)) {
       let words = line.lowercased().split(separator: " ")
@@ -154,13 +155,14 @@ import Testing
     let there = try await PeerStatus(live.ask("beat \(before.time)"))
     await live.kill()
     try await session.awaitLine(with: "No Links")
-    // A peer that crashes is not back at once: meanwhile the remaining session has become the older one.
+    // A peer that crashed does not come back at once. Meanwhile the remaining session has become the older
+    // one.
     try await Task.sleep(for: LabPeer.ageThatCounts)
     live = try LabPeer(.reference, in: stage)
     try await live.ask("enable on")
     try await live.wait("peers", "1")
     try await live.wait("tempo", "131")
-    // Whole beats of 60 / 131 s have passed since.
+    // Since then, a whole number of beats of 60 / 131 s has passed.
     let now = try await PeerStatus(live.ask("clock"))
     let here = try await PeerStatus(live.ask("beat \(now.time)"))
     let passed = Double(now.time - before.time) * 131 / 60e6
@@ -178,7 +180,7 @@ import Testing
     func send(_ words: String...) async throws {
       #expect(try await stage.run2("oscsend", ["10.77.0.1", "20809"] + words).status == 0)
     }
-    // A subscriber at a port that nobody reads yet is dropped, so subscribe again.
+    // A subscription whose port nobody reads yet is dropped, so subscribe again.
     var heard: String?
     for _ in 0..<10 where heard == nil {
       try await send("/tactus/subscribe", "is", "9000", "state")

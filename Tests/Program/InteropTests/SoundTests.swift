@@ -47,9 +47,9 @@ import Testing
     let received = try await ports(with: "Click_l", count: 1, on: stage)
     #expect(received.count == 1)
     let recorder = Lab.top + "/tools/lib/workshop/listening/apart.py"
-    // What the sender's server lost is corrected by the receiver at 0.35 ms a second, from at most 2 ms. A
-    // driver that wakes up late loses no cycle and is not counted, but JACK's clock jumps and returns. While
-    // the correction is under way the test listens again, three times at most.
+    // The receiver corrects the time that the sender's server has lost by 0.35 ms a second, from at most 2
+    // ms. A driver that wakes up late loses no cycle and is not counted, but JACK's clock jumps and returns.
+    // While the correction is under way the test listens again, three times at most.
     var restless = 0
     let apart = try await Interop.undisturbed(in: stage, on: 1...2, calm: .seconds(8)) {
       let heard = try await stage.run(
@@ -83,7 +83,7 @@ import Testing
     #expect(try await say("audio/send/end", "Voice", on: stage, host: 1))
     #expect(try await ports(with: "send_", count: 2, on: stage, host: 1).count == 2)
     #expect(try await !say("audio/send/end", "Voice", on: stage, host: 1))
-    // The ports are connected, and the peer may return.
+    // Connect the ports and let the peer leave: the peer may come back.
     let connected = try await stage.run(on: 2, "jack_connect", four.first ?? "", "system:playback_1")
     #expect(connected.status == 0)
     there.signal(SIGINT)
@@ -165,7 +165,7 @@ import Testing
       try await StartedSession("tracks-from-there", in: stage, host: 2),
     ]
     for host in 1...2 {
-      // Two ports to send, two of the other's channel.
+      // There are two ports to send, and two for the other machine's channel.
       #expect(try await ports(with: "Tracks", count: 4, on: stage, host: host).count == 4)
     }
     for session in sessions { #expect(await session.end() == 0) }

@@ -3,8 +3,8 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// A folder of `sessions/`, started in a stage as by a musician who never used any of its programs before:
-/// under an invisible display and with an empty home.
+/// A folder of `sessions/`, started in a stage as by a musician who has never used any of its programs: on an
+/// invisible display and with an empty home folder.
 final class StartedSession {
   let stage: LabStage
   /// The musician's home, inside the lab.
@@ -12,7 +12,7 @@ final class StartedSession {
   private let program: ChildProcess
 
   /// - Parameters:
-  ///   - files: files to be in the home before the session starts.
+  ///   - files: the files in the home folder before the session starts.
   ///   - environment: variables in addition to the stage's.
   init(
     _ name: String, options: [String] = [], in stage: LabStage, host: Int = 1, files: [String: String] = [:],
@@ -33,14 +33,14 @@ final class StartedSession {
       + ["session", "start", name] + (options.isEmpty ? [] : ["--"] + options)
     program = try ChildProcess(stage.command(on: host, command))
     var first = try await program.line(within: .seconds(60))
-    // On a busy machine the server may not answer at first.
+    // Skip these lines: on a busy machine the server may not answer at first.
     while let line = first, ["JACK does not answer", "JACK answers again"].contains(line) {
       first = try await program.line(within: .seconds(60))
     }
     #expect(first?.hasPrefix("JACK server") == true, "\(first ?? program.saidOnErrors)")
   }
 
-  /// Reads tactus's lines until one contains these words; returns it.
+  /// Reads tactus's lines until one contains these words, and returns that line.
   @discardableResult
   func awaitLine(with words: String, within limit: Duration = .seconds(60)) async throws -> String {
     let deadline = ContinuousClock.now + limit
@@ -50,7 +50,7 @@ final class StartedSession {
     throw ChildProcess.Failure.ended(status: await program.status(), errors: program.saidOnErrors)
   }
 
-  /// Ends tactus like Ctrl-C.
+  /// Ends tactus as Ctrl-C does.
   func end() async -> Int32 {
     program.signal(SIGINT)
     return await program.status()

@@ -5,13 +5,14 @@ import Testing
 
 private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
 
-/// A video player that follows our timecode: xjadeo, asked for the frame that it shows.
+/// A video player that follows our timecode: xjadeo. The test asks it for the frame that it shows.
 @Suite(.enabled(if: hasPlayer, "needs xjadeo, which tools/lab prepare installs")) struct VideoTests {
   enum Timecode: String, CaseIterable {
     case ltc, mtc
   }
 
-  /// Four minutes at 25 frames a second, each a small grey picture, so that seeking is instant.
+  /// Makes a film of four minutes at 25 frames a second. Each frame is a small grey picture, so that seeking
+  /// is instant.
   private static func film(in folder: ScratchFolder) throws -> String {
     var film = Array("YUV4MPEG2 W16 H16 F25:1 Ip A1:1 C420jpeg\n".utf8)
     for frame in 0..<6000 {
@@ -53,7 +54,7 @@ private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
     func place() async throws -> Double {
       (try await transport.ask("status")["frame"]?.number ?? .nan) / 1920
     }
-    /// The picture's delay behind the transport in frames of the film: the median of many looks.
+    /// How many frames of the film the picture is behind the transport, as the median of many looks.
     func behind() async throws -> Double {
       var found: [Double] = []
       for _ in 0..<25 {
@@ -73,7 +74,7 @@ private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
     }
     try await transport.ask("play")
     try await transport.wait("playing", "true")
-    // A change of tempo, a jump forward, a jump back, and another tempo.
+    // The steps are a change of tempo, a jump forward, a jump back, and another tempo.
     for step in ["", "tempo 60", "locate 4800000", "locate 961000", "tempo 187"] {
       if step.hasPrefix("tempo") {
         let set = try await stage.run(
@@ -90,7 +91,7 @@ private let hasPlayer = access("/usr/bin/xjadeo", X_OK) == 0
     try await transport.ask("stop")
     try await transport.wait("playing", "false")
     if timecode == .mtc {
-      // MTC sends one message with the place of a standing transport; LTC is silent.
+      // While the transport stands, MTC sends one message with its place; LTC is silent.
       for frame in [1_920_000.0, 480_000, 3_000_960] {
         try await transport.ask("locate \(Int(frame))")
         try await arrive()

@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Use without sight, without a mouse, or on a small screen.
+/// The page is usable without sight, without a mouse, and on a small screen.
 @Suite struct AccessTests {
   static let screens = [
     (name: "320", width: 320, height: 568), (name: "360", width: 360, height: 740),
@@ -11,7 +11,7 @@ import Testing
     (name: "1366", width: 1366, height: 768),
   ]
 
-  /// PAGE_PICTURES names a folder in which pictures of all views are kept.
+  /// The folder for pictures of all views, which PAGE_PICTURES names; nil: no pictures are kept.
   private static let pictures = getenv("PAGE_PICTURES").map { String(cString: $0) }
 
   @Test(arguments: ["dark", "light"])
@@ -40,7 +40,7 @@ import Testing
     try await visit.end()
   }
 
-  /// Parts that are visible only at times, on the phone on which they are most likely seen.
+  /// Tests the parts that are visible only at times, on a phone, where users most likely see them.
   @Test(arguments: ["dark", "light"])
   func `axe-core accepts the temporary parts of the page`(scheme: String) async throws {
     let visit = try await Visit()
@@ -59,12 +59,12 @@ import Testing
     try await visit.until("!!document.querySelector('.toast')")
     try await look("refused")
     try await visit.arrive()
-    // A MIDI clock should lead, and there is none.
+    // A MIDI clock is to lead, but there is none.
     try await visit.send("lead", "midi")
     try await visit.until("!document.querySelector('#trouble').hidden")
     try await look("trouble")
     try await visit.send("lead", "link")
-    // A slow bar, and one with more beats than fit in a row.
+    // Show a slow bar, and then a bar with more beats than fit in a row.
     for (quantum, tempo) in [(16, 20), (7, 120)] {
       try await visit.send("quantum", "\(quantum)")
       try await visit.send("tempo", "\(tempo)")
@@ -101,8 +101,8 @@ import Testing
     try await visit.end()
   }
 
-  /// The least contrast of a beat's number with its background in many frames. axe does not
-  /// judge these elements.
+  /// The least contrast of a beat's number with its background, over many frames. axe does not judge these
+  /// elements.
   private static let contrast = """
     new Promise((done) => { \
     const numbers = (colour) => colour.match(/[0-9.]+/g).map(Number).slice(0, 3); \
@@ -138,7 +138,8 @@ import Testing
     let visit = try await Visit()
     try await visit.ask("size 1366 768")
     try await visit.arrive()
-    // Once around: every control of the view gets the focus with an outline, and the order leads out again.
+    // Go around once: every control of the view gets the focus with an outline, and the last one leads out
+    // again.
     var met: [String] = []
     for _ in 0..<80 {
       try await visit.ask("press Tab")
@@ -153,7 +154,7 @@ import Testing
     for control in ["#tempo", "#tempo-up", "#tap", "#toggle", "#lock"] {
       #expect(met.contains(control), "\(control) is not on the way: \(met)")
     }
-    // Types the tempo into the focused field; then start and stop.
+    // Type the tempo into the focused field; then start and stop.
     try await visit.ask("evaluate \"document.querySelector('#tempo').focus(), 0\"")
     try await visit.until("document.body.dataset.connection === 'live'")
     try await visit.ask("press Control+a")
@@ -165,7 +166,7 @@ import Testing
     try await visit.until("document.querySelector('#toggle').dataset.song !== 'stopped'")
     try await visit.touch("press Space")
     try await visit.until("document.querySelector('#toggle').dataset.song === 'stopped'")
-    // The tabs are one stop; the arrow keys move between them.
+    // The tabs are one stop of the Tab key; the arrow keys move between them.
     try await visit.ask("size 390 844")
     try await visit.ask("evaluate \"document.querySelector('#tab-play').focus(), 0\"")
     try await visit.ask("press ArrowRight")

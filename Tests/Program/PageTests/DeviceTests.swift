@@ -2,10 +2,10 @@
 import TactusTestSupport
 import Testing
 
-/// Settings of the phone itself, and the page's view of tactus.
+/// The settings of the phone itself, and what the page shows of tactus.
 @Suite struct DeviceTests {
-  /// Milliseconds that the calibration finds for a phone that is late by `late`, if the finger is 30 ms
-  /// early.
+  /// The milliseconds that the calibration finds if the phone's sound is late by `late` and the finger is 30
+  /// ms early.
   private static func calibrated(_ late: Double, early offset: Double, at tempo: Double) -> String {
     """
     import('/click.js').then(({Calibration}) => { \
@@ -84,7 +84,7 @@ import Testing
     #expect(
       try await visit.evaluate("document.querySelector('#toasts').textContent.split('click/pattern').length")
         == "2")
-    // The typed text stays for a correction as long as the field has the focus.
+    // The typed text stays, so that the user can correct it, as long as the field has the focus.
     try await visit.ask("press Tab")
     try await visit.until(
       "document.querySelector('#all [data-address=\\\"click/pattern\\\"] input').value === ''")

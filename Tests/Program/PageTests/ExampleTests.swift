@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// The example for live coders in docs/page.md, verbatim except for the code.
+/// The example for live coders in docs/page.md, word for word except for the pairing code.
 @Suite struct ExampleTests {
   private func example(_ visit: Visit) throws -> String {
     let file = try #require(fopen("\(Lab.top)/docs/page.md", "r"))
@@ -28,7 +28,7 @@ import Testing
     try await visit.until("Math.abs(session[0] - 133) < 0.001")
     _ = try await visit.evaluate("say('/tactus/tempo', 99)")
     try await visit.until("Math.abs(session[0] - 99) < 0.001")
-    // The clocks are far apart, so we compare beats at the same time.
+    // The clocks of page and peer are far apart, so compare their beats at the same time.
     let timeline = try await visit.evaluate("session.join(' ')").split(separator: " ").compactMap {
       Double($0)
     }

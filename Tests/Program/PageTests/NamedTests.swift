@@ -106,7 +106,7 @@ import Testing
     try await visit.touch("click \"#songs button:nth-child(2)\"")
     try await shows(hostile, then: "then Three")
     #expect(try await visit.evaluate("document.querySelector('#songs').hidden") == "true")
-    // While the song moves, the next one waits for the bar.
+    // While the song plays, the next song waits for the bar.
     try await visit.send("tempo", "20")
     try await visit.send("start", "now")
     try await visit.until("document.querySelector('#toggle').dataset.song === 'rolling'")

@@ -27,7 +27,7 @@ import Testing
     try await visit.until("tempo", is: "240")
     try await visit.touch("click #toggle")
     try await visit.until("document.querySelector('#toggle').dataset.song === 'rolling'", seconds: 60)
-    // The row of beats, as drawn, goes through the bar.
+    // The beat row, as it is drawn, goes through the bar.
     try await visit.ask(
       "evaluate \"window.seen = '', new MutationObserver(() => window.seen += document.querySelector('#beats').dataset.beat).observe(document.querySelector('#beats'), {attributes: true, attributeFilter: ['data-beat']}), 0\""
     )
@@ -44,7 +44,7 @@ import Testing
     try await visit.until("document.body.dataset.paired === 'true'")
     try await visit.touch("fill #tempo 141")
     try await visit.until("tempo", is: "141")
-    // Requests go to tactus only.
+    // The page sends requests to tactus only.
     #expect(
       try await visit.evaluate(
         "performance.getEntriesByType('resource').filter((each) => !each.name.startsWith(location.origin + '/') && !each.name.startsWith('blob:')).map((each) => each.name).join()"

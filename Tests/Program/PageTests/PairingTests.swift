@@ -8,10 +8,10 @@ import Testing
     try await visit.arrive()
     #expect(try await visit.evaluate("location.hash") == "")
     #expect(try await visit.evaluate("document.cookie") == "", "scripts can read the pairing")
-    // The view opens with the present values.
+    // The view shows the present values when it opens.
     try await visit.until("tempo", is: "120")
     #expect(try await visit.value("value #tempo").hasPrefix("120"))
-    // The page stays paired without the fragment and after a reload.
+    // The page stays paired, both without the fragment and after a reload.
     try await visit.arrive(unpaired: false)
     try await visit.ask("open \(visit.address)")
     try await visit.until("document.body.dataset.paired === 'true'")
@@ -43,7 +43,7 @@ import Testing
     try await visit.ask("click \"#pair button\"")
     try await visit.until("document.querySelector('#toasts').textContent.includes('That code is not valid')")
     #expect(try await visit.evaluate("document.body.dataset.paired") == "false")
-    _ = try await visit.ask("complaints")  // 403, as the console shows it
+    _ = try await visit.ask("complaints")  // the 403 that the console shows
     let code = visit.invitation.split(separator: "#")[1].lowercased()
     try await visit.ask("fill #code \(code)")  // with the Enter key
     try await visit.until("document.body.dataset.paired === 'true'")
@@ -56,7 +56,7 @@ import Testing
     try await visit.ask("open \(visit.address)#AAAA-BBBB-CCCC-DDDD")
     try await visit.until("document.body.dataset.connection === 'live'")
     try await visit.until("document.body.dataset.paired === 'false'")
-    _ = try await visit.ask("complaints")  // 403, as the console shows it
+    _ = try await visit.ask("complaints")  // the 403 that the console shows
     try await visit.arrive()
     let forgotten = try await visit.stage.run(Visit.program, "web", "--forget")
     #expect(forgotten.status == 0, "\(forgotten.errors)")

@@ -26,7 +26,7 @@ import Testing
     try await peer.wait("tempo", "128")
     try await visit.touch("click #half")
     try await peer.wait("tempo", "64")
-    // Bent while held, then back to the old tempo.
+    // The tempo is bent while the button is held, then returns.
     for way in ["push", "pull"] {
       try await visit.ask(
         "evaluate \"globalThis.seen = new Set(), setInterval(() => seen.add(Math.sign(tactus.state.values.tempo[0] - 64)), 5), 0\""
@@ -35,7 +35,7 @@ import Testing
       try await peer.wait("tempo", "64")
       try await visit.until("seen.has(\(way == "push" ? 1 : -1))")
     }
-    // A bend right after another order that is not shown yet returns to the ordered tempo.
+    // The page may not show an order yet when a bend follows it: the bend still returns to the ordered tempo.
     try await visit.ask(
       "evaluate \"document.querySelector('#double').click(), document.querySelector('#push').dispatchEvent(new PointerEvent('pointerdown', {button: 0})), 0\""
     )
@@ -106,7 +106,7 @@ import Testing
     let visit = try await Visit()
     try await visit.ask("size 390 844 touched")
     try await visit.arrive()
-    // The tempo follows the taps as the page timed them, whatever the speed of this machine.
+    // The tempo follows the times at which the page noticed the taps, whatever the speed of this machine.
     try await visit.ask(
       "evaluate \"globalThis.taps = [], document.querySelector('#tap').addEventListener('pointerdown', (e) => taps.push(e.timeStamp)), 0\""
     )
@@ -134,11 +134,11 @@ import Testing
     try await visit.until("tempo", is: "60")
     try await visit.touch("choose #launch bar")
     try await visit.until("launch", is: "bar")
-    // The order in which the states come.
+    // Record the order in which the states come.
     try await visit.ask(
       "evaluate \"globalThis.songs = [], new MutationObserver(() => { const now = document.querySelector('#toggle').dataset.song; if ((songs.at(-1) ?? 'stopped') !== now) songs.push(now) }).observe(document.querySelector('#toggle'), {attributeFilter: ['data-song']}), 0\""
     )
-    // Just after a bar's beginning, so that there is a wait.
+    // Press just after the beginning of a bar, so that the start has to wait.
     try await visit.until("((tactus.beatAt(performance.now()) % 4) + 4) % 4 < 1")
     try await visit.touch("click #toggle")
     try await visit.until("songs.at(-1) === 'rolling'")
@@ -164,7 +164,7 @@ import Testing
     try await peer.wait("peers", "1")
     try await visit.touch("click #toggle")
     try await visit.until("document.querySelector('#toggle').dataset.song === 'rolling'")
-    // The shown number, and the session's beat at that time.
+    // Record each shown number together with the session's beat at that time.
     try await visit.ask(
       "evaluate \"globalThis.beats = [], new MutationObserver(() => { const now = Number(document.querySelector('#beats').dataset.beat); if (beats.at(-1)?.[0] !== now) beats.push([now, tactus.beatAt(performance.now())]) }).observe(document.querySelector('#beats'), {attributeFilter: ['data-beat']}), 0\""
     )
@@ -173,14 +173,14 @@ import Testing
       $0.split(separator: ",").compactMap { Double($0) }
     }
     try #require(beats.count == 12 && beats.allSatisfy { $0.count == 2 })
-    // A busy machine draws late or skips a beat; the next number still belongs to its beat.
+    // A busy machine draws late or skips a beat. Even then, the next shown number belongs to its beat.
     let off = zip(beats, beats.dropFirst()).map { before, next in
       let turn = ((next[1] - before[1]) - (next[0] - before[0])).remainder(dividingBy: 4)
       #expect(abs(turn) < 1, "\(beats)")
       return abs(turn)
     }
     #expect(off.sorted()[off.count / 2] < 0.5, "\(beats)")
-    // At most half a beat on any machine: a wrong bar or another clock would be further off.
+    // The limit of half a beat holds on any machine: a wrong bar or another clock would be further off.
     let time = try await PeerStatus(peer.ask("clock")).time
     let seen = try await visit.ask("frames 0.2 tactus.beatAt(T)")
     let first =
@@ -190,7 +190,7 @@ import Testing
     #expect(abs(first[0] - Double(time)) < 30e6, "the page's clock is not ours")
     let phase = try await PeerStatus(peer.ask("beat \(Int64(first[0]))")).phase
     #expect(abs((first[1] - phase).remainder(dividingBy: 4)) < 0.5, "\(first), \(phase)")
-    // Seven eighths: two of them in a beat of the session.
+    // In a meter of seven eighths, a beat of the session has two notes.
     try await visit.send("meter", "7", "8")
     try await visit.until("quantum", is: "3.5")
     try await visit.until("document.querySelectorAll('#beats .beat').length === 7")
@@ -205,7 +205,7 @@ import Testing
     }
     #expect(away.sorted()[away.count / 2] < 0.5, "\(sevens)")
     // A change that is announced ahead is drawn and clicked from its bar line on: two bars of four quarters,
-    // then of seven eighths.
+    // then bars of seven eighths.
     let session =
       "const session = new Session(); session.setTimeline([60, 0, 0, 4]); session.setMeter([7, 8]);"
     func judged(_ words: String) async throws -> String {
@@ -221,7 +221,7 @@ import Testing
       try await judged(
         "\(change) const heard = []; for (let from = 6.5; heard.length < 10; ) { const one = session.clickAt(from, 1); heard.push(one.beat, one.slot); "
           + "from = one.beat + one.spacing / 2; } return heard.join()") == "7,3,8,0,8.5,1,9,2,9.5,3")
-    // While stopped: the meter, if it fits the grid.
+    // While stopped, the page shows the meter if it fits the grid.
     #expect(
       try await judged(
         "return [4, 3.5, 7, 2.25, 0].map((quantum) => { session.setTimeline([60, 0, 0, quantum]); const { count, perBeat } = session.barsAt(1); "

@@ -24,7 +24,7 @@ import Testing
     try await visit.until("/10.77.0.2:[0-9]+ in 3[0-9.]+ ms \\\\(±1[0-9.]+ ms\\\\)/.test(\(row("far/str")))")
     try await visit.until("/3[0-9.]+ ms/.test(\(row("far/roundtrip")))")
     try await visit.until("/1[0-9.]+ ms/.test(\(row("far/bound")))")
-    // Over a distance the sound is late, the beat is not.
+    // Over a distance the sound is late, but the beat is not.
     try await visit.until(
       "\(row("far"))?.includes('Their beat is in time; their sound needs its travel time')")
     try await visit.touch("fill \"#link [data-address='link/distance'] input\" 1bar")

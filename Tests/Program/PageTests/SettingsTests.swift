@@ -73,12 +73,12 @@ import Testing
     try await visit.end()
   }
 
-  /// Rows that take the page or the session away from other browsers come last.
+  /// Rows that take the page or the session away from other browsers are tested last.
   private static let atTheEnd = [
     "record", "playing", "jack/rolling", "jack/timebase", "lead", "link", "web/open",
   ]
 
-  /// Changes a row's value at its control, as commands for the browser.
+  /// Changes a row's value at its control. The text is a script for the browser.
   private static let hand = """
     globalThis.hand = (path) => {
       const at = '#all [data-address="' + path + '"]', row = document.querySelector(at);
@@ -117,7 +117,7 @@ import Testing
     ).split(separator: ",").map(String.init)
   }
 
-  /// Acts, and waits until the page shows the change.
+  /// Carries out an order, and waits until the page shows the change.
   private func set(_ path: String, by order: String, on visit: Visit, until isSet: String? = nil) async throws
   {
     let value = "JSON.stringify(tactus.state.values['\(path)'] ?? null)"
@@ -149,7 +149,7 @@ import Testing
     try await visit.ask(
       "evaluate \"document.querySelectorAll('#all details').forEach((each) => each.open = true), 0\"")
     #expect(buttons.count > 45, "\(buttons)")
-    // In the middle of the set list, so that there is a next and a previous song.
+    // Go to the middle of the set list, so that there is a next and a previous song.
     try await visit.send("set/go", "2")
     try await visit.until("tactus.state.values['set/song'][0] === 'Two'")
     for path in buttons {
@@ -157,7 +157,7 @@ import Testing
       let parts = path.split(separator: "/").map(String.init)
       let (owner, word) = (parts.dropLast().joined(separator: "/"), parts.last ?? "")
       switch word {
-      // PlayTests tests the session's transport.
+      // These buttons act on the session's transport, which PlayTests tests.
       case "tap", "align", "start", "stop", "rewind", "takeover": try await visit.touch(press)
       case "home": try await visit.comeHome(press)
       case "bar" where owner == "quantum":
@@ -172,7 +172,7 @@ import Testing
         try await set(
           owner, by: press, on: visit, until: "String(tactus.state.values['\(owner)'][0]) === '\(word)'")
       }
-      // A leader would set the tempo, and alone there is no session.
+      // A leader would set the tempo, and without Link there is no session.
       if owner == "lead" { try await visit.send("lead", "link") }
       if owner == "link" { try await visit.send("link", "1") }
     }
@@ -181,12 +181,13 @@ import Testing
 }
 
 extension Visit {
-  /// Only beside another peer can our outputs be ahead of the session.
+  /// Tests the `home` button of a bend beside another peer: our outputs can be ahead of the session only
+  /// then.
   fileprivate func comeHome(_ press: String) async throws {
     let peer = try LabPeer(.reference, in: stage)
     try await peer.ask("enable on")
     try await until("tactus.state.values['peers'][0] === 1")
-    // If we lead, a jog would move the session.
+    // If tactus led the session, a jog would move the session.
     try await send("lead/grid", "0")
     try await send("bend/jog", "20")
     try await until("tactus.state.values['bend/ahead'][0] === 20")

@@ -2,7 +2,7 @@
 import TactusTestSupport
 import Testing
 
-/// Failures on a stage.
+/// Tests what the page does when something fails on a stage.
 @Suite struct TroubleTests {
   @Test func `after a restart of tactus the page reconnects with true values`() async throws {
     let visit = try await Visit()
@@ -58,7 +58,7 @@ import Testing
     try await visit.arrive()
     try await visit.touch("fill #tempo 141")
     try await visit.until("tempo", is: "141")
-    // The page's own address works, too: the browser is paired with this machine's tactus.
+    // The page's own address works, too, because the browser is paired with this machine's tactus.
     try await visit.ask("open \(visit.address)")
     try await visit.until("document.body.dataset.paired === 'true'")
     try await visit.end()
@@ -66,14 +66,15 @@ import Testing
 
   @Test func `the page reloads for a new version, unless its click is on`() async throws {
     let visit = try await Visit()
-    // The answer of a newer version.
+    // The server's answer is replaced by that of a newer version.
     let renewed =
       "globalThis.mark = 1, globalThis.theirs = fetch, globalThis.fetch = async (...words) => words[0] === '/session' ? new Response(JSON.stringify({...await (await theirs(...words)).json(), version: 'newer'})) : theirs(...words), 0"
     try await visit.arrive()
     try await visit.show("sound")
     try await visit.ask("click #phone-click")
     try await visit.ask("evaluate \"\(renewed)\"")
-    // The toast is visible for some seconds only, and a busy machine may still be starting.
+    // The message is visible only for some seconds, and a busy machine may still be starting, so record
+    // messages.
     try await visit.ask(
       "evaluate \"globalThis.toasted = '', new MutationObserver(() => toasted += document.querySelector('#toasts').textContent).observe(document.querySelector('#toasts'), {childList: true}), 0\""
     )
@@ -125,7 +126,7 @@ import Testing
     )
     try await visit.ask("click #tempo-up")
     try await visit.until("told > 0 || document.querySelector('#tempo-up').disabled")
-    // The session goes on without the page.
+    // The session continues without the page.
     try await visit.send("tempo", "88")
     try await visit.until("document.body.dataset.connection === 'alone'", seconds: 60)
     try await visit.stage.wire("heal")
@@ -134,11 +135,11 @@ import Testing
     try await visit.end()
   }
 
-  @Test func `sixteen watchers do not block a paired phone`() async throws {
+  @Test func `sixteen browsers that only watch do not block a paired phone`() async throws {
     let visit = try await Visit()
     try await visit.ask("page 2")
     try await visit.arrive(unpaired: true)
-    // Fills all places of subscribers.
+    // Fill all places for subscribers.
     try await visit.ask(
       "evaluate \"globalThis.told = 0, globalThis.crowd = Array.from({length: 15}, () => { const one = new WebSocket('ws://' + location.host + '/osc'); one.onopen = () => one.send(JSON.stringify(['/tactus/subscribe', 'state'])); one.onmessage = ({data}) => told += data.includes('/tactus/subscribed'); return one }), 0\""
     )
@@ -148,7 +149,7 @@ import Testing
     try await visit.until("document.querySelectorAll('#beats .beat').length === 4")
     try await visit.send("tempo", "99")
     try await visit.until("tempo", is: "99")
-    // One more watcher.
+    // Another browser that only watches comes.
     try await visit.ask("page 3")
     try await visit.ask("open \(visit.address)")
     try await visit.until("document.body.dataset.connection === 'deaf'")
@@ -176,7 +177,7 @@ import Testing
         try await visit.ask("drag \(fader) \((round + page) % 2 == 0 ? 60 : -60) 0 20")
       }
     }
-    // After the last touch the fader comes to rest, at the same value on both phones and in tactus.
+    // After the last touch, both phones and tactus have the same value of the fader.
     let deadline = ContinuousClock.now + .seconds(30)
     var places: [Double] = []
     repeat {

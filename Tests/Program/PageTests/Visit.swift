@@ -3,8 +3,8 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// tactus with its page, and a browser, by default a real Chromium, which is touched, typed into and looked
-/// at. No test asserts a duration: it waits for the expected state and judges the result.
+/// tactus with its page, and a browser in which tests touch, type and look. By default it is a real Chromium.
+/// No test asserts a duration: a test waits for the expected state and judges the result.
 final class Visit {
   static let program = Lab.products + "/tactus"
 
@@ -13,11 +13,11 @@ final class Visit {
   private let options: [String]
   private let isFar: Bool
   private(set) var tactus: ChildProcess
-  /// The content of the QR code: the page's address, and the secret in the fragment.
+  /// The content of the QR code: the page's address, with the pairing code in the fragment.
   private(set) var invitation = ""
   var address: String { String(invitation.prefix { $0 != "#" }) }
 
-  /// - Parameter isFar: the browser is on another machine, at the other end of the wire.
+  /// - Parameter isFar: whether the browser is on another machine, at the other end of the wire.
   init(_ options: String..., isFar: Bool = false, by kind: LabPeer.Kind = .browser) async throws {
     self.isFar = isFar
     self.options = options + (isFar ? ["--web-listen=10.77.0.1"] : [])
@@ -50,13 +50,13 @@ final class Visit {
     }
   }
 
-  /// Like a power cut: the page loses tactus without a goodbye.
+  /// Ends tactus as a power cut does: it sends the page no goodbye.
   func kill() async {
     tactus.signal(SIGKILL)
     await tactus.status()
   }
 
-  /// Starts tactus again, perhaps with other options, which win.
+  /// Starts tactus again, perhaps with further options, which win over the first ones.
   func restart(_ others: String...) async throws {
     tactus = try await Self.start(options + others, in: stage)
     if !others.isEmpty { invitation = try await Self.invitation(in: stage) }
@@ -69,7 +69,7 @@ final class Visit {
     #expect(await tactus.status() == 0)
   }
 
-  // Actions of a visitor.
+  // What a visitor does.
 
   /// Opens the address of the QR code.
   func arrive(unpaired: Bool = false) async throws {
@@ -83,8 +83,8 @@ final class Visit {
     try await browser.ask(line, within: .seconds(90))
   }
 
-  /// Touches when the page shows that it is connected, and again if the page refused. A browser that waits
-  /// for its processor may take tactus for lost.
+  /// Touches a control when the page shows that it is connected, and again if the page refused. A browser
+  /// that has to wait for a processor may believe that tactus is gone.
   func touch(_ line: String) async throws {
     for _ in 1...10 {
       try await until("document.body.dataset.connection === 'live'", seconds: 60)
@@ -114,7 +114,7 @@ final class Visit {
 
   func evaluate(_ expression: String) async throws -> String { try await value("evaluate \"\(expression)\"") }
 
-  /// Waits for the first argument that the page has for an address.
+  /// Waits until the page has this value as the first argument of an address.
   func until(_ path: String, is value: String, seconds: Int = 30) async throws {
     try await until("String(tactus.state.values['\(path)']?.[0]) === '\(value)'", seconds: seconds)
   }
@@ -128,7 +128,7 @@ final class Visit {
     try await until("document.querySelector('#\(view)').checkVisibility()")
   }
 
-  /// The browser's console: failed scripts, or violations of the page's own policy.
+  /// Expects that the browser's console has no failed scripts and no violations of the page's own policy.
   func isWithoutComplaints(_ location: SourceLocation = #_sourceLocation) async throws {
     let heard = try await ask("complaints")
     // While tactus is away, the browser itself logs failures.
@@ -140,9 +140,9 @@ final class Visit {
 
   func text(_ field: FlatJSON?) -> String { if case .text(let text)? = field { text } else { "" } }
 
-  // Values from tactus itself and from other peers.
+  // Values that come from tactus itself and from other peers.
 
-  /// The value from `tactus send`, not from the page.
+  /// The value as `tactus send` prints it, not as the page shows it.
   func tells(_ path: String) async throws -> String {
     try await stage.run(Self.program, "send", path).output.trimmed
   }

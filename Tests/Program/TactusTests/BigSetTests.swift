@@ -6,7 +6,7 @@ import Testing
 
 @testable import TactusApp
 
-/// A set like Live's, with more channels than there are places, beside a second peer.
+/// A big set as in Ableton Live, with more channels than there are places, beside a second peer.
 struct BigSetTests {
   private var places = ChannelPlaces()
   private var now = Micros.zero
@@ -47,7 +47,7 @@ struct BigSetTests {
 
   private var names: [String] { places.places.map(\.name) }
 
-  @Test mutating func `each peer has its main channel and numbers are in order`() {
+  @Test mutating func `each peer's main channel gets a place, then its numbers in order`() {
     want("*/*")
     offer(Self.live + Self.abe)
     #expect(names.count == Self.limit && names.contains("Live/Main") && names.contains("Abe/Synth"))
@@ -55,7 +55,7 @@ struct BigSetTests {
     #expect(places.leftOut.count == 51 - Self.limit)
   }
 
-  @Test mutating func `a peer that joins later gets a place and what finds none is said`() {
+  @Test mutating func `a peer that joins later gets a place; channels without one are named`() {
     want("*/*")
     offer(Self.live)
     offer(Self.live + Self.abe)
@@ -104,10 +104,10 @@ struct BigSetTests {
     #expect(names.contains("Abe/Synth") && names.contains("Abe/Voice") && names.count == Self.limit)
   }
 
-  @Test mutating func `a silent channel without a cable sleeps until either changes`() {
+  @Test mutating func `a silent channel without a cable sleeps until it has sound or a cable`() {
     want("*/*", "Abe/Voice")
     offer(Self.live + Self.abe)
-    // The user has named one channel.
+    // The user has named one of the channels.
     #expect(places.places.filter { !$0.isAsleep }.map(\.name) == ["Abe/Voice"])
     cables = ["Live/Main"]
     note(sounding: [Self.live[0]])

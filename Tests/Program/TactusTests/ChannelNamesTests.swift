@@ -45,8 +45,8 @@ struct ChannelNamesTests {
     #expect(names.tries <= 2 * 1024)
   }
 
-  /// Searches for the most expensive lists: changes one list, and keeps the change if it made no less work.
-  /// Work is the number of names that `ChannelNames` tried.
+  /// Searches for the lists of channels that cause the most work: changes one list, and keeps the change if
+  /// it caused no less work. The work is the number of names that `ChannelNames` tried.
   @Test(arguments: 0..<8 as Range<UInt64>)
   func `no list of channels costs more than a few steps per channel`(seed: UInt64) {
     var dice = Dice(seed: seed)

@@ -4,14 +4,14 @@ import Testing
 
 @testable import TactusApp
 
-/// Messages about other peers' channels.
+/// Tests the messages about other peers' channels.
 struct ChannelNewsTests {
   @Test(arguments: [
     "\u{1B}[2J\u{1B}[31mRED", "\u{1B}]0;PWNED\u{7} t", "new\nline", "cr\rX", "\u{9B}31m", "del\u{7F}",
     "nul\0",
     "x\nJACK server gone", String(repeating: "\u{1B}c", count: 300),
   ])
-  func `a stranger's name writes nothing to the terminal but itself`(name: String) {
+  func `a stranger's channel name writes nothing but its text to the terminal`(name: String) {
     for said in [
       ChannelNews.presence("Studio/\(name)", true), ChannelNews.presence("\(name)/Drums", false),
       ChannelNews.crowd(.init(peer: name, leftOut: 2, hasPlaces: true)),
@@ -23,7 +23,7 @@ struct ChannelNewsTests {
   }
 
   @Test
-  func `four lists of channels a second count, and the newest does`() {
+  func `four lists of channels a second are applied, and always the newest`() {
     var pace = OfferPace()
     var newest = 0
     var worked: [Int] = []
@@ -36,7 +36,7 @@ struct ChannelNewsTests {
     #expect(pace.next(at: Micros(12_000_000), { Int?.none }) == nil)
   }
 
-  @Test func `channels that come and go fill no terminal; the last state is said`() {
+  @Test func `channels that come and go make few lines; the last state is reported`() {
     var presence = ChannelPresence()
     var lines: [String] = []
     for turn in 0..<1200 {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TactusApp
 
-/// Which channels of peers have ports, while names come and go.
+/// Tests which channels of peers get ports while the channels' names come and go.
 struct ChannelPlacesTests {
   private var places = ChannelPlaces()
   private var second = Int64(0)
@@ -16,7 +16,7 @@ struct ChannelPlacesTests {
     places.want(texts.compactMap { ReceivedText($0) }, at: Micros(second * 1_000_000))
   }
 
-  /// Offers these channels after a second, then lets another second pass.
+  /// Offers these channels one second after the last step, then lets another second pass.
   private mutating func offer(_ channels: [(String, UInt64)]) {
     second += 1
     places.offer(named(channels), at: Micros(second * 1_000_000))
@@ -34,7 +34,7 @@ struct ChannelPlacesTests {
     }
   }
 
-  /// Cables at the ports of these places, and channels that sound.
+  /// Sets which places have a cable, and which channels sound.
   private mutating func note(cables: Set<String> = [], sounding: Set<UInt64> = []) {
     places.note(
       cabled: cables, sounding: Set(sounding.map { NodeID(rawValue: $0) }), at: Micros(second * 1_000_000))
@@ -80,7 +80,7 @@ struct ChannelPlacesTests {
     note(cables: Set((2...100).map { "Studio/\($0)" }))
     for number in 2...UInt64(Self.limit) { offer([("Studio/Stays", 1), ("Studio/\(number)", number)]) }
     #expect(names.count == Self.limit)
-    // Number 2 came back, so number 3 has been away the longest.
+    // Number 2 came back, so number 3 has been away for longest.
     offer([("Studio/Stays", 1), ("Studio/2", 2)])
     offer([("Studio/Stays", 1), ("Studio/New", 100)])
     #expect(names.contains("Studio/Stays") && names.contains("Studio/2") && names.contains("Studio/New"))
@@ -99,7 +99,7 @@ struct ChannelPlacesTests {
     #expect(places.places.first { $0.name == "Studio/Drums" }?.words?.delay == .bars(1))
   }
 
-  @Test mutating func `what finds no place is said and gets the next free place`() {
+  @Test mutating func `a channel without a place is reported and gets the next free place`() {
     want("*/*")
     var all = (1...UInt64(Self.limit)).map { ("Studio/\($0)", $0) }
     offer(all)
@@ -117,7 +117,7 @@ struct ChannelPlacesTests {
   }
 
   @Test(arguments: ["*/*", "Ref/*", "Ref/Click"])
-  mutating func `a channel keeps its place through all names of channel and peer`(pattern: String) {
+  mutating func `a channel keeps its place when it or its peer is renamed`(pattern: String) {
     want(pattern)
     offer([("Ref/Click", 1), ("Other/Tone", 2)])
     let before = names
@@ -139,7 +139,7 @@ struct ChannelPlacesTests {
     second += 10
     places.offer(named([("Ref/Click", 9)]), at: Micros(second * 1_000_000))
     #expect(names == ["Ref/Click"] && sounding == ["Ref/Click": 9])
-    // By its last name, and by its first.
+    // The channel comes back under its last name, and then under its first.
     offer([("Ref/Clack", 9)])
     places.offer(named([("Ref/Clack", 10)]), at: Micros(second * 1_000_000))
     #expect(names == ["Ref/Click"] && sounding == ["Ref/Click": 10])
@@ -156,7 +156,7 @@ struct ChannelPlacesTests {
     #expect(sounding == ["Ref/Click": 1, "Ref 2/Click": 2])
     offer([("Ref/Click", 2)])
     #expect(names == ["Ref/Click"] && sounding == ["Ref/Click": 2])
-    // With a cable of its own the other place keeps it.
+    // A place that has a cable of its own keeps its channel.
     offer([("Ref/Click", 2), ("Ref 2/Click", 3)])
     note(cables: ["Ref/Click", "Ref 2/Click"])
     offer([("Ref/Click", 3)])
@@ -210,7 +210,7 @@ struct ChannelPlacesTests {
   }
 
   @Test(arguments: [0, 64])
-  mutating func `what a peer renames or replaces changes four ports a second at most`(step: UInt64) {
+  mutating func `a peer's renaming and replacing changes four ports a second at most`(step: UInt64) {
     want("*/*")
     var made = 0
     var last: Set<String> = []

@@ -11,7 +11,7 @@ struct ChannelTextTests {
     arguments: [
       ("Studio/Drums", "Studio/Drums", nil), ("Studio/*=1bar", "Studio/*", .bars(1)),
       ("Studio/Drums=150", "Studio/Drums", .time(Micros(150_000))), ("*/*=auto", "*/*", .auto),
-      // Equal signs that belong to names.
+      // These names contain equal signs.
       ("Studio/a=b", "Studio/a=b", nil), ("Studio/a=b=4beats", "Studio/a=b", .beats(4)),
       ("Studio/Drums=", "Studio/Drums=", nil), ("Studio/Drums=-", "Studio/Drums=-", nil),
       ("Studio/Drums=bars", "Studio/Drums=bars", nil),
@@ -26,7 +26,7 @@ struct ChannelTextTests {
 
   @Test(arguments: [
     "", "Drums", "=1bar", "Drums=1bar", "a/\u{7}", String(repeating: "x/", count: 200),
-    // A delay out of range is not taken for a part of the name.
+    // A delay that is out of range is not taken for a part of the name.
     "Studio/Drums=0bars", "Studio/Drums=20beats", "Studio/Drums=5000", "Studio/Drums=-5", "Studio/*=9bars=2x",
   ])
   func `a text that names no channel is refused`(text: String) {

@@ -5,9 +5,10 @@ import Testing
 
 @testable import TactusApp
 
-/// The completions, run by the shells themselves.
+/// Tests the completions by running the shells themselves.
 @Suite struct CompletionTests {
-  /// The words that a plain bash offers after these; the last is the one being typed.
+  /// The words that a bash without further packages offers. The last of `words` is the one that is being
+  /// typed.
   private func bash(_ words: String...) async throws -> Set<String> {
     let script = """
       \(BashCompletion.text())
@@ -25,7 +26,7 @@ import Testing
     #expect(
       try await bash("tactus", "--wait", "--no-cl") == ["--no-click", "--no-clock"])
     #expect(try await bash("tactus", "--lead", "") == ["link", "host", "auto", "midi"])
-    // Readline splits "--lead=h" like this.
+    // Readline splits the word "--lead=h" into these pieces.
     #expect(try await bash("tactus", "--lead", "=", "h") == ["host"])
     #expect(try await bash("tactus", "--lead", "=") == ["link", "host", "auto", "midi"])
     #expect(try await bash("tactus", "--osc", "=", "of") == ["off"])
@@ -91,7 +92,7 @@ import Testing
   }
 
   @Test func `bash asks for completions by itself when Tab is pressed`() async throws {
-    // Readline needs a terminal: script(1) is one.
+    // Readline needs a terminal, and script(1) provides one.
     let script = """
       \(BashCompletion.text())
       bind 'set bell-style none' 2>/dev/null

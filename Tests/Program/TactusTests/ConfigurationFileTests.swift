@@ -13,7 +13,7 @@ private func read(_ text: String) throws(UserError) -> Configuration {
 @Suite("The configuration file")
 struct ConfigurationFileTests {
   @Test(arguments: [
-    // Not JSON5.
+    // These are not JSON5.
     ("// nothing\n{", "2: a } is missing at the end"),
     ("{tempo: 120", "1: a comma or } was expected before the end"),
     ("{\n  tempo: 120\n  quantum: 4\n}", "3: a comma is missing before quantum"),
@@ -26,11 +26,11 @@ struct ConfigurationFileTests {
     ("{tempo: 120, 'tempo': 120}", "1: \"tempo\" is there twice, first in line 1"),
     ("{tempo: 120,50}", "1: a name or } was expected, not 5"),
     ("{} {}", "1: text after the end: {"),
-    // Not a configuration.
+    // These are JSON5, but no configuration.
     ("[]", "1: holds a list instead of { key: value, ... }"),
     ("\n\"bpm\"", "2: holds text instead of { key: value, ... }"),
     ("null", "1: holds null instead of { key: value, ... }"),
-    // Unknown keys.
+    // These keys are unknown.
     ("{\n\ntmepo: 120}", "3: unknown key \"tmepo\": do you mean \"tempo\"?"),
     ("{startStop: true}", "1: unknown key \"startStop\": do you mean \"startstop\"?"),
     ("{\"osc-port\": 9000}", "1: unknown key \"osc-port\""),
@@ -41,7 +41,7 @@ struct ConfigurationFileTests {
     ("{probe: true}", "1: unknown key \"probe\""),
     ("{\"\\u001b[31m\": 1}", "1: unknown key \"?[31m\""),
     ("{BPM: 120}", "1: unknown key \"BPM\""),
-    // Numbers.
+    // These numbers are wrong.
     ("{tempo: 19.99}", "1: \"tempo\" takes a number from 20 to 999, not 19.99"),
     ("{tempo: 1000}", "1: \"tempo\" takes a number from 20 to 999, not 1000"),
     ("{tempo: NaN}", "1: \"tempo\" takes a number from 20 to 999, not NaN"),
@@ -56,7 +56,7 @@ struct ConfigurationFileTests {
     ("{'click-subdivision': 0x9}", "1: \"click-subdivision\" takes a whole number from 1 to 8, not 0x9"),
     ("{'click-gain': 8.01}", "1: \"click-gain\" takes a number from 0 to 8, not 8.01"),
     ("{'click-offset': 501}", "1: \"click-offset\" takes a number from -500 to 500, not 501"),
-    // Bindings, in the words of the table.
+    // These bindings are wrong; the reason is in the words of the command table.
     (
       "{key: ['x = tempo/tipp']}",
       "1: \"key\": \"x = tempo/tipp\": no such address: tempo/tipp; do you mean tempo/tap?"
@@ -93,7 +93,7 @@ struct ConfigurationFileTests {
       "1: \"key\" takes a list, each of it a key (an ASCII character, space, up, down, left, right, pageup, pagedown, home, "
         + "enter or backspace) and what it does, such as \"x = start bar\", not \"f1 = tap\""
     ),
-    // Values that are words of a list.
+    // These values must be words of a list.
     ("{lead: 'me'}", "1: \"lead\" takes link, host, auto or midi, not \"me\""),
     ("{lead: 'Host'}", "1: \"lead\" takes link, host, auto or midi, not \"Host\""),
     ("{launch: 1}", "1: \"launch\" takes now, beat or bar, not 1"),
@@ -101,7 +101,7 @@ struct ConfigurationFileTests {
     ("{'pulse-rate': false}", "1: \"pulse-rate\" takes bar, 1, 2, 4, 24 or 48, not false"),
     ("{click: 'sometimes'}", "1: \"click\" takes true or false, not \"sometimes\""),
     ("{'clock-when': 24}", "1: \"clock-when\" takes always or rolling, not 24"),
-    // Switches.
+    // These switches have no true or false.
     ("{wait: 1}", "1: \"wait\" takes true or false, not 1"),
     (
       "{'start-server': '/usr/bin/jackd'}",
@@ -109,7 +109,7 @@ struct ConfigurationFileTests {
     ),
     ("{startServer: true}", "1: unknown key \"startServer\": do you mean \"start-server\"?"),
     ("{link: 'yes'}", "1: \"link\" takes true or false, not \"yes\""),
-    // Text.
+    // These texts are wrong.
     ("{name: ''}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"\""),
     ("{name: 'a\\tb'}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"a?b\""),
     ("{name: 5}", "1: \"name\" takes 1 to 63 bytes of printable text, not 5"),
@@ -120,7 +120,7 @@ struct ConfigurationFileTests {
       "1: \"click-pattern\" takes up to 64 letters: X accent, x beat, . silence, not \"Xox\""
     ),
     ("{'accent-file': false}", "1: \"accent-file\" takes the path of a file, not false"),
-    // Addresses, and lists of them.
+    // These addresses, ports and lists of them are wrong.
     ("{osc: 0}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not 0"),
     ("{osc: 65536}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not 65536"),
     ("{osc: '9000'}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not \"9000\""),
@@ -279,7 +279,7 @@ struct ConfigurationFileTests {
     ])
     #expect(moved.configuration == "/c/tactus/config.json5" && moved.state == "/s/tactus/state.json5")
     #expect(moved.defaults == ["/a/tactus/config.json5", "/b/tactus/config.json5"])
-    // An empty or relative variable counts as not set.
+    // A variable that is empty or relative counts as not set.
     let odd = places(["HOME": "/home/ada", "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "state"])
     #expect(odd.configuration == usual.configuration && odd.state == usual.state)
     #expect(places([:]).configuration == nil && places([:]).state == nil)

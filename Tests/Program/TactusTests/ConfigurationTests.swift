@@ -53,7 +53,7 @@ func `the help names the words that may follow a flag`() {
   #expect(text.contains("Play the click. Also with a word: always, rolling, beep, wood, tick or bell."))
   #expect(text.contains("Also with a word: always or rolling."))
   #expect(text.contains("Also with a word: bar, 1, 2, 4, 24 or 48."))
-  // The words of other sections' options belong to no flag.
+  // No flag accepts the words that belong to options of other sections.
   #expect(throws: UserError("there is no command \"none\"")) {
     try Configuration(arguments: ["--link", "none"])
   }
@@ -156,7 +156,7 @@ func `OSC is on at its usual port, and --osc and --no-osc change that`() throws 
   let fixed = try settings("-o9001")
   #expect(fixed.isPortFixed && fixed.listen.first?.port == 9001)
   #expect(try settings("--osc=9001", "--osc").isPortFixed == false)
-  // The loopback addresses stay, whether the machine has the other address or not.
+  // The loopback addresses stay in the list, whether the machine has the other address or not.
   let listen = try settings("--osc-listen=10.9.9.9").listen.map(\.address)
   #expect(
     listen.first == .v4(0x0a09_0909) && listen.dropFirst().allSatisfy(\.isLoopback) && listen.count == 3)

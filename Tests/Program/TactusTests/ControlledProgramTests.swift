@@ -40,7 +40,7 @@ struct ControlledProgramTests {
     tablet.send("launch/error")
     let error = try await tablet.receive(beginning: "launch/error f:")
     let milliseconds = Double(error.split(separator: ":").last ?? "") ?? .nan
-    // Half a period of 256 frames at 48 kHz is 2.7 ms. The limit leaves room for a busy machine.
+    // Half a period of 256 frames at 48 kHz is 2.7 ms. The limit is larger, to leave room for a busy machine.
     #expect(abs(milliseconds) < 60, "\(error)")
 
     tablet.press("click/toggle")
@@ -51,7 +51,7 @@ struct ControlledProgramTests {
     try await linkhut.wait("playing", "false")
     try await tablet.receive("jack/rolling f:0.0")
 
-    // The tablet also hears of changes by another peer.
+    // The tablet also gets changes that another peer makes.
     try await linkhut.ask("tempo 111")
     try await tablet.receive("tempo/str s:111.00")
     try await linkhut.quit()
@@ -62,7 +62,7 @@ struct ControlledProgramTests {
     #expect(program.saidOnErrors == "")
   }
 
-  /// A tactus whose JACK server has ended, and a tablet that knows of it.
+  /// Starts a tactus whose JACK server then ends, and a tablet that has got the news.
   private func whoseServerEnded(on stage: LabStage, _ options: String...) async throws -> (
     ChildProcess, Tablet
   ) {
@@ -166,7 +166,7 @@ struct ControlledProgramTests {
     let program = try ChildProcess(stage.command(["sh", "-c", "\"$0\" | sleep 60", program]))
     let tablet = try LabPeer(.controller, in: stage)
     for _ in 0..<100 where try await tablet.ask("ping", within: .seconds(20))["ms"] == .number(-1) {}
-    // Each bad packet makes a line; a pipe holds about eight hundred lines.
+    // Each bad packet makes tactus print a line, and a pipe holds about eight hundred lines.
     try await tablet.ask("crowd 3000")
     for _ in 0..<5 {
       let answer = try await tablet.ask("ping", within: .seconds(20))["ms"]?.number ?? -1

@@ -27,7 +27,7 @@ private func survey(
     ], physicalInputs: ["system:capture_1"], showsBars: showsBars)
 }
 
-/// Every value that a tactus in this state tells.
+/// Every value that a tactus in this state sends.
 func values(of state: SurfaceState, reach: OSCReach = OSCReach()) -> [(row: Node, arguments: [Argument])] {
   var reading = Reading(state: state, own: SurfaceMemory())
   reading.own.reach = reach
@@ -165,7 +165,7 @@ struct DoctorJudgementTests {
     let poor = told([room("a:20819", .proven, trip: 620, loss: 12)])
     #expect(poor.map(\.grade) == [.good, .note, .note, .good])
     #expect(told([room("a:1", .proven, trip: 1)]) { $0.key = "" }.map(\.grade) == [.good, .note])
-    // More rooms than one datagram holds: each that came is judged whole.
+    // There are more rooms than one datagram holds: each room that arrived is judged with all its values.
     let many = (0..<16).map { room("room-\($0).example.org:20819", .proven, trip: 120) }
     let listed = told(many)
     #expect(listed.allSatisfy { $0.grade == .good } && listed.count > 7, "\(listed)")
@@ -281,7 +281,7 @@ struct DoctorJudgementTests {
       judge(Interface(name: "eth0", address: address, outcome: .notSent(errno: ENETUNREACH)))?.remedy
         == "As root: ip route add 224.0.0.0/4 dev eth0")
     #expect(grade(Interface(name: "eth0", address: address, outcome: .notSent(errno: EPERM))) == .bad)
-    // Most machines have no multicast on loopback.
+    // Most machines have no route for multicast on loopback.
     let loopback = Interface(
       name: "lo", address: "127.0.0.1", isLoopback: true, outcome: .notSent(errno: ENETUNREACH))
     #expect(NetworkExamination.judge([loopback]).map(\.grade) == [.note])
@@ -331,7 +331,7 @@ struct ExaminingProgramTests {
   ) {
     let done = try await ChildProcess.run(stage.command(on: host, [program, "doctor"] + options))
     #expect(done.errors == "")
-    // All on one line, since the wrapping depends on the words.
+    // Put the text on a single line, since the wrapping depends on the words.
     return (done.status, done.output.split { $0 == " " || $0 == "\n" }.joined(separator: " "))
   }
 
@@ -350,7 +350,7 @@ struct ExaminingProgramTests {
     #expect(together.text.contains("Link gets through; 1 other peer was heard"), "\(together)")
     // A peer ignores the doctor's packet.
     try await peer.wait("peers", "0", seconds: 3)
-    // Link needs no route: it names the interface itself when it sends.
+    // Link needs no route: Link names the interface itself when it sends.
     _ = try await stage.run("ip", "route", "del", "224.0.0.0/4")
     #expect(try await findings(stage).text.contains("; 1 other peer was heard"))
   }
@@ -377,14 +377,14 @@ struct ExaminingProgramTests {
     let one = try await wall(input, "add rule inet wall in udp dport 20808 drop")
     #expect(one.status == 1 && one.text.contains("! Network \(keptOut)"), "\(one)")
     #expect(one.text.contains("sudo ufw allow proto udp from 10.77.0.0/24"), "\(one)")
-    // The defaults of ufw and firewalld: nothing but loopback and answers.
+    // These are the defaults of ufw and firewalld: nothing but loopback and answers may pass.
     let own = [
       "add rule inet wall in iif lo accept", "add rule inet wall in ct state established,related accept",
     ]
     let usual = try await wall(closed, own[0], own[1])
     #expect(usual.text.contains("! Network \(keptOut)"), "\(usual)")
     #expect(usual.text.contains("+ Network lo: 127.0.0.1: Link gets through"), "\(usual)")
-    // The rule that the remedy asks for.
+    // Add the rule that the remedy asks for.
     let mended = try await wall(
       closed, own[0], own[1], "add rule inet wall in ip saddr 10.77.0.0/24 udp dport 1-65535 accept")
     #expect(mended.text.contains("+ Network \(heard)"), "\(mended)")
@@ -424,7 +424,7 @@ struct ExaminingProgramTests {
     #expect(text.contains("not real time: every"), "\(text)")
     #expect(text.contains("+ Timebase: bars and beats are shown on JACK's transport"), "\(text)")
     #expect(text.contains("+ tactus: runs, controlled at OSC port 20809: \"stopped\""), "\(text)")
-    // The doctor does not count the examined tactus as a peer, but counts a second one.
+    // The doctor does not count the examined tactus as a peer, but does count a second tactus.
     let status = try await stage.run(program, "status").output
     #expect(
       status.contains("Enabled, No Links")
@@ -460,7 +460,8 @@ struct ExaminingProgramTests {
   func `the check measures a cable, and sets the offset now and later`()
     async throws
   {
-    // jackd's own loopback: sound comes back a period later, which JACK's latencies do not say.
+    // jackd's own loopback ports are the cable: sound comes back a period later, which JACK's latencies do not
+    // contain.
     let stage = try await LabStage("--no-server")
     let server = try ChildProcess(
       stage.command([
@@ -480,19 +481,19 @@ struct ExaminingProgramTests {
     let way = fields["milliseconds"]?.number ?? .nan
     let error = fields["error"]?.number ?? .nan
     let offset = fields["offset"]?.number ?? .nan
-    // The measured delay is a whole number of periods of 10 ms, to the frame.
+    // The measured delay is a whole number of periods of 10 ms, exact to the frame.
     #expect(abs(way / 10 - (way / 10).rounded()) < 0.001 && way > 0, "\(done.output)")
     #expect(abs(error - (way - (fields["told"]?.number ?? .nan))) < 1e-9)
     #expect(abs(offset - error) < 0.01)
     let said = try await stage.run(program, "send", "click/2/offset").output
     #expect(abs((Double(said.dropLast()) ?? .nan) - offset) < 0.001, "\(said)")
-    // An own offset of the second port, which a new offset for both drops.
+    // Give the second port an offset of its own, which a new offset for both ports removes.
     #expect(try await stage.run(program, "send", "click/2/offset", "3.25").status == 0)
     child.signal(SIGTERM)
     #expect(await child.status() == 0)
     let remembered = try await stage.run(program, "config").output
     #expect(remembered.contains("click-offset \(JSON5.text(offset))\n") || offset == 0, "\(remembered)")
-    // Without a running tactus the offset is kept for the next one. By default it is half the error.
+    // Without a running tactus, the offset is remembered for the next start. By default it is half the error.
     #expect(remembered.contains("click-2-offset 3.25\n"), "\(remembered)")
     let later = try await ChildProcess.run(stage.command([program, "check", "--set"] + cable))
     #expect(
@@ -500,7 +501,7 @@ struct ExaminingProgramTests {
     #expect(later.errors.hasPrefix("tactus: tactus will use --click-offset=") || offset == 0)
     let kept = try await stage.run(program, "config").output
     #expect(!kept.contains("click-2-offset 3.25"), "\(kept)")
-    // Without a cable, and with a port that does not exist.
+    // Check without a cable, and then with a port that does not exist.
     let silent = try await stage.run(
       program, "check", "--server=stage", "--output=system:playback_1", "--input=loopback:capture_2",
       "--seconds=2")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusApp
 
-/// `tactus view` and `tactus save`: a tactus without a terminal, and a user at another one.
+/// `tactus view` and `tactus save`: a tactus runs without a terminal, and a user is at another terminal.
 @Suite("A tactus that runs as a service", .serialized)
 struct ElsewhereProgramTests {
   private func serve(_ stage: LabStage, on host: Int = 1, _ options: String...) async throws -> ChildProcess {
@@ -15,7 +15,7 @@ struct ElsewhereProgramTests {
   }
 
   @Test
-  func `a view from a terminal takes keys, and ends without the service`() async throws {
+  func `a view in a terminal takes keys, and may end while the service runs`() async throws {
     let stage = try await LabStage()
     let service = try await serve(stage)
     let terminal = try await Terminal(in: stage, columns: 100, rows: 30)
@@ -28,7 +28,7 @@ struct ElsewhereProgramTests {
     try await terminal.press("Space")
     try await terminal.see("rolling")
     #expect(try await settles(stage, "jack/rolling", "true\n"))
-    // The service's news and refusals arrive in the view.
+    // The service's messages and refusals are shown in the view.
     try await terminal.press("s")
     try await terminal.see("sync on")
     try await terminal.press("9", "9", "9", "9", "Enter")
@@ -38,7 +38,7 @@ struct ElsewhereProgramTests {
     try await terminal.press("q")
     #expect(try await terminal.isSane())
     #expect(try await stage.run(program, "status").output.contains("Transport        rolling"))
-    // The service is restarted while it is viewed.
+    // Restart the service while the view shows it.
     try await terminal.enter("\(program) view")
     try await terminal.see("rolling", "sync on")
     #expect(try await stage.run(program, "send", "quit").status == 0)
@@ -70,7 +70,7 @@ struct ElsewhereProgramTests {
     #expect(try await settles(stage, on: 2, "tempo", "121\n"))
     try await terminal.press("Space")
     try await terminal.see("rolling")
-    // A command that is allowed only on the service's machine.
+    // This key's command is allowed only on the service's machine.
     try await terminal.press("o")
     try await terminal.see("only from the same machine")
     try await terminal.press("q")
@@ -115,10 +115,10 @@ struct ElsewhereProgramTests {
     let saved = startup.configuration
     #expect(saved.choices.click.isOn && saved.choices.click.when == .rolling && saved.autoconnects)
     #expect(saved.choices.meter.beatsPerBar == 7 && saved.outputs == ["drums=clock offset=4"])
-    // The options about this run's output are not saved.
+    // Options about how this run prints are not saved.
     #expect(saved.showsView && saved.surface.serviceName == "stage")
 
-    // tactus may overwrite a file that it wrote.
+    // tactus may overwrite a file that tactus itself wrote.
     #expect(try await run("send", "click/gain", "0.25").status == 0)
     let later = try await run("save")
     #expect(later.status == 0 && later.output.contains("what was there is \(file).before now"), "\(later)")
@@ -127,7 +127,7 @@ struct ElsewhereProgramTests {
         == 0.25
     )
 
-    // If two run, the file may belong to either.
+    // If two tactus run, the file may belong to either.
     let second = try ChildProcess(
       stage.command(["env", "XDG_CONFIG_HOME=\(home.path)", program, "--no-tui", "--name=two"]))
     try await second.awaitLine(beginning: "OSC: ")
@@ -152,7 +152,7 @@ struct ElsewhereProgramTests {
         == 0.25
     )
 
-    // If the disk refuses the write, tactus reports that and goes on.
+    // If the disk refuses the write, tactus reports that and continues.
     #expect(
       try await stage.run("sh", "-c", "rm -r '\(home.path)/tactus' && touch '\(home.path)/tactus'").status
         == 0)

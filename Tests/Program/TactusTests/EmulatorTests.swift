@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// The kernel as programs see it under qemu's user emulation (`tools/native/emulator.c`).
+/// A simulation of the kernel as programs see it under qemu's user emulation (`tools/native/emulator.c`).
 @Suite("Under an emulator")
 struct EmulatorTests {
   @Test

@@ -5,17 +5,17 @@ import Testing
 
 @testable import TactusApp
 
-/// The end, while JACK, the disk or the terminal does not cooperate.
+/// Tests the end of the program while JACK, the disk or the terminal does not cooperate.
 @Suite("The end", .serialized)
 struct EndTests {
-  /// Long enough that two requests do not count as one.
+  /// Long enough that two signals do not count as one.
   private let pause = Duration.milliseconds(400)
 
   private func shell(_ stage: LabStage, _ script: String) async throws -> ChildProcess.Finished {
     try await ChildProcess.run(stage.command(["sh", "-c", script, "sh", program]))
   }
 
-  /// A server that can be stopped: its process id is in the lab's /dev/shm.
+  /// Starts a server that can be stopped. Its process id is in the lab's /dev/shm.
   private func jackd(_ stage: LabStage) throws -> ChildProcess {
     let script = "echo $$ >/dev/shm/jackd; exec jackd --no-realtime -n stage -d dummy >/dev/null 2>&1"
     return try ChildProcess(stage.command(["sh", "-c", script]))
@@ -25,13 +25,13 @@ struct EndTests {
     #expect(try await shell(stage, "kill -STOP $(cat /dev/shm/jackd)").status == 0)
   }
 
-  /// T if the server is stopped.
+  /// The state of the server's process, which begins with T if the server is stopped.
   private func state(_ stage: LabStage) async throws -> String {
     try await shell(stage, "ps -o stat= -p $(cat /dev/shm/jackd)").output
   }
 
   @Test(arguments: [SIGTERM, SIGINT])
-  func `while JACK hangs, a second request ends tactus and choices are kept`(signal: Int32)
+  func `while JACK hangs, a second signal ends tactus, and choices are kept`(signal: Int32)
     async throws
   {
     let stage = try await LabStage("--no-server")
@@ -40,13 +40,13 @@ struct EndTests {
     let child = try ChildProcess(stage.command([program, "--wait", "--server=stage"]))
     try await child.awaitLine(beginning: "OSC: ")
     try await hold(stage)
-    // Sent too late for the main thread, if that hangs already.
+    // If the main thread hangs already, this choice comes too late for it.
     let sent = try await shell(stage, "$1 send click/offset 7")
     #expect(sent.status == 0, "\(sent)")
     child.signal(SIGTERM)
     try await Task.sleep(for: pause)
     child.signal(signal)
-    // Once tactus knows that JACK does not answer, it waits for nothing, and the first request was enough.
+    // Once tactus knows that JACK does not answer, it does not wait, and the first signal is enough.
     let status = await child.status()
     let state = try await state(stage)
     #expect(state.hasPrefix("T"), "\(state)")
@@ -59,7 +59,7 @@ struct EndTests {
         "\"click-offset\": {\"is\": 7"))
   }
 
-  /// Makes tactus ask JACK for something every 5 ms, and stops JACK meanwhile.
+  /// A script that makes tactus ask JACK for something every 5 ms, and that stops JACK meanwhile.
   private let holdWhileAsked = """
     import os, signal, socket, time
     asker = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -70,7 +70,7 @@ struct EndTests {
     """
 
   @Test
-  func `a hanging JACK call is noticed, and one request then ends tactus`() async throws {
+  func `a hanging JACK call is noticed, and one signal then ends tactus`() async throws {
     let stage = try await LabStage("--no-server")
     let server = try jackd(stage)
     defer { server.signal(SIGKILL) }
@@ -92,7 +92,7 @@ struct EndTests {
   }
 
   @Test
-  func `two requests at one moment give a clean end if JACK answers`() async throws {
+  func `two signals at one moment give a clean end if JACK answers`() async throws {
     let stage = try await LabStage("--name", "studio")
     let child = try ChildProcess(stage.command([program]))
     try await child.awaitLine(beginning: "OSC: ")
@@ -161,8 +161,8 @@ struct EndTests {
     try await terminal.see("\nended with ")
   }
 
-  /// Longer than a second, after which jackd drops its clients, and longer than the five that it waits for
-  /// one that closes.
+  /// One time is longer than the second after which jackd drops a client. The other one is longer than the
+  /// five seconds for which jackd waits for a client that closes.
   @Test(arguments: [1.2, 5.5])
   func `a tactus that was stopped for seconds comes back to its server`(
     seconds: Double
@@ -171,7 +171,7 @@ struct EndTests {
     let child = try ChildProcess(
       stage.command(["sh", "-c", "echo $$ >/dev/shm/tactus; exec \"$1\" --click", "sh", program]))
     try await child.awaitLine(beginning: "OSC: ")
-    // Two clients in series, and both connected to the driver.
+    // Make two clients run one after the other in each cycle, both connected to the driver.
     let other = try ChildProcess(stage.command(["sh", "-c", "exec jack_iodelay >/dev/null 2>&1"]))
     defer { other.signal(SIGKILL) }
     let wires = """
@@ -180,8 +180,8 @@ struct EndTests {
       jack_connect tactus:click_2 system:playback_2
       """
     #expect(try await shell(stage, wires).status == 0)
-    // If the server itself had to wait for a processor that long, it misses no client and nothing is
-    // reported. Try again.
+    // Whether the server has missed tactus. If the server itself had to wait for a processor that long, it
+    // misses no client and reports nothing: then try again.
     func isMissed() async -> Bool {
       while let line = try? await child.line(within: .seconds(8)) {
         if line.hasPrefix("tactus stood still for ") { return true }
@@ -198,7 +198,8 @@ struct EndTests {
     do {
       try await child.awaitLine(beginning: "back on JACK server")
     } catch {
-      // Rare, and its cause is unknown: where each thread waits, and whether the server answers.
+      // This failure is rare, and its cause is unknown: print where each thread waits, and whether the server
+      // answers.
       let threads = """
         cd /proc/$(cat /dev/shm/tactus)/task && for t in *; do echo $(cat $t/comm $t/wchan $t/syscall); done
         timeout 2 jack_lsp; echo jack_lsp $?
@@ -221,8 +222,8 @@ struct EndTests {
   @Test
   func `signals for all playing tactus do not end a tactus command`() async throws {
     let stage = try await LabStage("--no-server")
-    // The command has begun when it blocks or ignores the signals. That is before it asks; here no tactus
-    // answers it.
+    // A command blocks or ignores the signals at its beginning, before it asks a tactus. Here no tactus
+    // answers it, so the test has time to send signals.
     let script = """
       import os, signal, socket, subprocess, sys
       os.setsid()

@@ -38,7 +38,7 @@ struct FarDistanceTests {
     for room in ["", "studio:1", "stage", "studio offset=3", "192.0.2.7"] {
       #expect(throws: Refusal.self, "\(room)") { try state.setOffset(.zero, of: room) }
     }
-    // The saved configuration has the new offsets.
+    // The saved configuration contains the new offsets.
     var configuration = try Configuration(arguments: ["--link-to", "studio"])
     configuration = configuration.taking(state)
     #expect(configuration.far.calls == state.calls)

@@ -2,7 +2,7 @@
 import TactusTestSupport
 import Testing
 
-/// `tactus far-key` on a full disk.
+/// Tests `tactus far-key` on a full disk.
 struct FarKeyProgramTests {
   @Test func `a full disk leaves no key, and the next try makes one`() async throws {
     let stage = try await LabStage()

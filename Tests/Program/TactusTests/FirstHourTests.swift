@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// The first things that a new user does with the real program.
+/// The first things that a new user does with the program.
 @Suite("The first hour", .serialized)
 struct FirstHourTests {
   private let clicks = ["tactus:click_1", "tactus:click_2"]
@@ -21,7 +21,7 @@ struct FirstHourTests {
   }
 
   @Test
-  func `m in the view plays the click on the sound card, a cut cable stays cut`() async throws {
+  func `m in the view plays the click; a cable that the user pulled stays out`() async throws {
     let stage = try await LabStage()
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24, environment: ["LC_ALL=C.UTF-8"])
     try await terminal.enter(program)
@@ -42,7 +42,7 @@ struct FirstHourTests {
     try await terminal.press("q")
     #expect(try await terminal.isSane())
 
-    // The click is on at the next start; nothing sounds unasked.
+    // The click is on at the next start, but is not connected to the sound card unasked.
     try await terminal.enter(program)
     try await terminal.see("The click is on, but connected to nothing: press m twice to connect it")
     for click in clicks { #expect(try await stage.cables(of: click).isEmpty) }
@@ -70,7 +70,7 @@ struct FirstHourTests {
   }
 
   @Test
-  func `what the view switches is there at the next start`() async throws {
+  func `choices made in the view hold at the next start`() async throws {
     let stage = try await LabStage()
     let first = try await tactus(stage, "--click-gain=0.1")
     for words in [
@@ -103,7 +103,7 @@ struct FirstHourTests {
     try await child.awaitLine(beginning: "rolling")
     try await send("stop")
     try await child.awaitLine(beginning: "stopped")
-    // Beat 7 is the last of the second bar.
+    // Beat 7 is the last beat of the second bar.
     try await send("locate", "7")
     try await Task.sleep(for: .milliseconds(200))
     try await send("quantum", "64")
@@ -115,7 +115,7 @@ struct FirstHourTests {
     try await Task.sleep(for: .milliseconds(200))
     try await send("start")
     try await child.awaitLine(beginning: "starts in beat 3 of the bar")
-    // An unasked start in mid-bar is what stop/at avoids.
+    // With stop/at, a stop waits for the bar, so that the next start does not begin in the middle of a bar.
     try await send("stop/at", "bar")
     try await send("stop")
     try await child.awaitLine(beginning: "stopped")

@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// The real program, announced by a real Avahi, looked for from another machine on the wire.
+/// The program, announced by a real Avahi. Another machine on the wire looks for it.
 @Suite("The program, found on the network", .serialized)
 struct FoundProgramTests {
   private let avahi = Lab.top + "/tools/lib/avahi"
@@ -15,7 +15,7 @@ struct FoundProgramTests {
       stage.command(
         on: 1, [avahi, program, "--osc-listen=0.0.0.0", "--osc-name=tactus on stage", "--osc-query=20810"]))
     try await tactus.awaitLine(beginning: "OSCQuery: ")
-    // A second machine that watches all the time.
+    // A second machine watches the announcements all the time.
     let browser = try ChildProcess(stage.command(on: 2, [avahi, "avahi-browse", "-arp"]))
     let name = #"wire0;IPv4;tactus\032on\032stage;"#
     var missing: Set = ["_osc._udp;20809", "_oscjson._tcp;20810"]

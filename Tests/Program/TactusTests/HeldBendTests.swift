@@ -8,9 +8,9 @@ import Testing
 
 @testable import TactusApp
 
-/// The tempo below a bend, which is the one that lasts.
+/// Tests the tempo from before a bend, which is the tempo that lasts.
 struct HeldBendTests {
-  @Test func `the tempo below is known for each tempo that the session shows`() {
+  @Test func `the tempo before a bend is known for each tempo of the bend`() {
     let bend = HeldBend()
     bend.ordered(Tempo(132), below: Tempo(121))
     bend.ordered(Tempo(133), below: Tempo(121))
@@ -30,7 +30,7 @@ struct HeldBendTests {
     #expect(link.captureAppState().timeline.tempo == Tempo(121))
   }
 
-  @Test func `a tempo that a peer sets after the bend ends it`() {
+  @Test func `a tempo that a peer sets after the bend ends the bend`() {
     let bend = HeldBend()
     bend.ordered(Tempo(133), below: Tempo(121))
     #expect(bend.below(Tempo(133)) == Tempo(121))
@@ -52,7 +52,7 @@ struct HeldBendTests {
     #expect(bend.below(Tempo(133)) == nil)
   }
 
-  @Test func `the desk remembers the tempo below each tempo of a bend`() {
+  @Test func `tactus remembers the tempo before a bend at each tempo of the bend`() {
     let link = Link(tempo: 121)
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
@@ -66,7 +66,7 @@ struct HeldBendTests {
       desk.publish(snapshot)
       #expect(desk.lasting.chosenTempo == Tempo(121), "\(tempo)")
     }
-    // A tap by a drummer changes the tempo below, and the bend with it.
+    // A drummer's tap changes the tempo to return to, and with it the bent tempo.
     _ = desk.setTempo(Tempo(134), bentFrom: Tempo(122), at: .zero)
     snapshot.state.setTempo(134, at: .zero)
     desk.publish(snapshot)

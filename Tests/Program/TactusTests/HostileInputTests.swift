@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusApp
 
-/// Input that was tried by hand for an afternoon and did no harm, and must never do any.
+/// Input that was tried by hand for an afternoon and did no harm. It must never do any.
 @Suite("Hostile input")
 struct HostileInputTests {
   private static let values = [
@@ -18,7 +18,7 @@ struct HostileInputTests {
     String(repeating: ",", count: 300),
   ]
 
-  /// Requires one printable line.
+  /// Requires that the text is one printable line.
   private func judge(_ text: String, _ what: some Any) {
     let isPlain = text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     if text.isEmpty || !isPlain || text.count > 400 { Issue.record("\(what): \(text.prefix(500))") }
@@ -45,7 +45,7 @@ struct HostileInputTests {
       let list = (0..<Int.random(in: 1...5, using: &dice)).map { _ in word() }
       do throws(UserError) {
         let configuration = try Configuration(arguments: list)
-        // An accepted configuration can be used.
+        // Whatever was accepted as a configuration can also be used.
         _ = configuration.surfaceSettings
         _ = configuration.standingConnections
       } catch {
@@ -85,7 +85,7 @@ struct HostileInputTests {
         if round % 2 == 0 {
           let state = try UserState(bytes, from: "/f")
           state.apply(to: &settings, over: Configuration())
-          // Writing and reading again changes nothing.
+          // Writing the state and reading it again changes nothing.
           let again = try UserState(Array(state.text.utf8), from: "/f")
           #expect(again.text == state.text)
         } else {

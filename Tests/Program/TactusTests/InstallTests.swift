@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// tools/install with the program that is already built.
+/// Tests tools/install with the program that is already built.
 @Suite("tools/install")
 struct InstallTests {
   private func install(_ options: String..., into destination: String = "") async throws
@@ -34,7 +34,7 @@ struct InstallTests {
       "share/metainfo/audio.tactus.tactus.metainfo.xml", "share/icons/hicolor/scalable/apps/tactus.svg",
       "lib/systemd/user/tactus.service", "share/tactus/sessions/controllers/tactus-tablet.tosc",
     ] { #expect(files.contains("\(destination)/usr/\(path)"), "\(path)") }
-    // A second install is an update; files of other programs stay.
+    // A second install is an update, and files of other programs stay.
     #expect(try await install("--prefix=/usr", into: destination).status == 0)
     let others = ["\(destination)/usr/share/man/man1/other.1", "\(destination)/usr/share/tactus/mine"]
     #expect(try await ChildProcess.run(["touch"] + others).status == 0)
@@ -47,7 +47,7 @@ struct InstallTests {
     #expect(try await tree(destination).filter { !others.contains($0) && access($0 + "/.", F_OK) != 0 } == [])
     #expect(try await ChildProcess.run(["rm"] + others).status == 0)
 
-    // In an empty place, uninstalling leaves nothing.
+    // In a folder that was empty, uninstalling leaves nothing.
     let fresh = scratch.path + "/fresh"
     #expect(try await install("--prefix", "/opt/tactus", into: fresh).status == 0)
     #expect(try await install("--prefix", "/opt/tactus", "--uninstall", into: fresh).status == 0)
@@ -56,8 +56,8 @@ struct InstallTests {
     #expect(again.status == 1 && again.errors.contains("nothing of tactus is installed"))
   }
 
-  /// The git tree begins above the sources, as in an AUR clone in which makepkg unpacks them, or at the
-  /// sources and is new.
+  /// The git tree has its root either above the sources, as in an AUR clone in which makepkg unpacks them, or
+  /// at the sources, with nothing tracked yet.
   @Test(arguments: ["clone", "clone/src/tactus"])
   func `sessions that git does not track are installed, too`(tree top: String) async throws {
     let scratch = try ScratchFolder()
@@ -92,7 +92,7 @@ struct InstallTests {
       ("man", ["--warnings", "-P", "cat", "-l", "\(prefix)/share/man/man7/tactus-osc.7.gz"]),
     ]
     for (tool, arguments) in readers {
-      // Skip tools that are missing here; tools/package has them all.
+      // Skip a checker that is missing here; tools/package has them all.
       guard try await ChildProcess.run(["which", tool]).status == 0 else { continue }
       let done = try await ChildProcess.run(
         [tool] + arguments, environment: ["XDG_RUNTIME_DIR": scratch.path, "LC_ALL": "C.UTF-8"])

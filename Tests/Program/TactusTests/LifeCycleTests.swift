@@ -5,8 +5,8 @@ import Testing
 
 @testable import TactusApp
 
-/// LinkKit's cases for the background, in JACK's terms. The program has no terminal here, so it is in the
-/// foreground only while a tablet subscribes to it. LinkHut counts its peers.
+/// The cases of LinkKit for the background, in JACK's terms. The program has no terminal here, so it is in
+/// the foreground only while a tablet subscribes to it. The tests read the number of peers from LinkHut.
 @Suite("With --life=auto", .serialized)
 struct LifeCycleTests {
   private func studio(_ options: String...) async throws -> (LabStage, ChildProcess, LabPeer) {
@@ -55,7 +55,7 @@ struct LifeCycleTests {
     tablet.send("unsubscribe i:\(tablet.port)")
     try await child.awaitLine(beginning: "Ableton Link rests")
     try await linkhut.wait("peers", "0", seconds: 3)
-    // A controller that returns finds the user's switch unchanged.
+    // After the controller's return, the user's switch for Link is unchanged.
     tablet.send("subscribe i:\(tablet.port)")
     try await tablet.receive("link/str s:Enabled")
     try await tablet.receive("link/active f:0.0")
@@ -78,7 +78,7 @@ struct LifeCycleTests {
     try await linkhut.ask("sync on")
     try await linkhut.wait("peers", "1")
     try await Task.sleep(for: .milliseconds(1500))
-    // Two sessions that began within half a second of each other may merge only now.
+    // Two sessions that began within half a second of each other may become one only now.
     try await linkhut.wait("peers", "1")
     try await linkhut.ask("play")
     try await transport.wait("playing", "true")

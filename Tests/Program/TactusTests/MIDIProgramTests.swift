@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusApp
 
-/// The real program with a MIDI client at its port `control`, and LinkHut in the same session.
+/// The program with a MIDI client at its port `control`, and LinkHut in the same session.
 @Suite("The program, controlled by MIDI", .serialized)
 struct MIDIProgramTests {
   private func link(_ stage: LabStage) async throws -> LabPeer {
@@ -23,7 +23,7 @@ struct MIDIProgramTests {
     let tactus = try ChildProcess(stage.command([program]))
     try await tactus.awaitLine(beginning: "OSC: ")
     let linkhut = try await link(stage)
-    // A key every 20,000 frames: 144 times a minute.
+    // The key is pressed every 20,000 frames, which is 144 times a minute.
     let keys = try ChildProcess(stage.command(["jack_midiseq", "keys", "20000", "0", "60", "4000"]))
     defer { keys.signal(SIGKILL) }
     try await connect("keys:out", in: stage)
@@ -33,9 +33,9 @@ struct MIDIProgramTests {
     try await linkhut.wait("tempo", "144", seconds: 30)
     tactus.signal(SIGTERM)
     #expect(await tactus.status() == 0)
-    // The learned binding is there after a restart.
+    // The learned binding still holds after a restart.
     let again = try ChildProcess(stage.command([program, "--tempo=100"]))
-    // When it joins, it takes the session's tempo and drops earlier commands: wait for that.
+    // A tactus that joins takes the session's tempo and drops commands from before: wait until it has joined.
     try await again.awaitLine(beginning: "OSC: ", "1 Link")
     #expect(try await stage.run("oscsend", "localhost", "20809", "/tactus/tempo", "f", "90").status == 0)
     try await linkhut.wait("tempo", "90")
@@ -69,7 +69,7 @@ struct MIDIProgramTests {
       }
       #expect(try await send("tempo") == "133\n", "\(time)")
       #expect(try await send("midi/last") == "note 60 ch 1\n")
-      // The server accepts a client of the same name only when it has noticed the end of the old one.
+      // The server accepts a client of the same name only after it has noticed that the old one has ended.
       pedal.signal(SIGKILL)
       await pedal.status()
       for _ in 0..<100 where try await stage.run("jack_lsp").output.contains("Foot") {
@@ -86,7 +86,7 @@ struct MIDIProgramTests {
     let tactus = try ChildProcess(stage.command([program, "--lead=midi"]))
     try await tactus.awaitLine(beginning: "OSC: ")
     let linkhut = try await link(stage)
-    // The sequencer is another tactus, alone in a session of its own tempo.
+    // The sequencer is another tactus. It is alone in a session that has its own tempo.
     let sequencer = try ChildProcess(
       stage.command([
         program, "--name=sequencer", "--no-link", "--no-osc", "--tempo=133", "--clock-when=always",
@@ -102,7 +102,7 @@ struct MIDIProgramTests {
     await sequencer.status()
     try await tactus.awaitLine(beginning: "MIDI clock lost; its tempo stays")
     #expect(try await linkhut.status().tempo == 133)
-    // The clock's tempo is no user's choice: the next start must not have it.
+    // No user has chosen the clock's tempo, so the next start must not have it.
     tactus.signal(SIGTERM)
     #expect(await tactus.status() == 0)
     let remembered = try await stage.run(program, "config")

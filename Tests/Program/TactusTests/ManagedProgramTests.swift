@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusApp
 
-/// The program under a session manager made with the library of real ones.
+/// The program under a session manager that is made with the library of real managers.
 @Suite("Under a session manager", .serialized)
 struct ManagedProgramTests {
   private func manage(
@@ -30,7 +30,7 @@ struct ManagedProgramTests {
   }
 
   @Test
-  func `tactus waits for a manager that opens nothing, and says so`() async throws {
+  func `tactus waits for a manager that opens nothing, and reports that`() async throws {
     let stage = try await LabStage()
     let mute = try manage(stage, try ScratchFolder())
     try await mute.awaitLine(beginning: "out: tactus: the session manager has not said what to open; waiting")
@@ -50,8 +50,8 @@ struct ManagedProgramTests {
     try await first.awaitLine(
       beginning: "/nsm/server/announce s:tactus s::dirty:message: s:tactus i:1 i:0 i:")
     try await first.awaitLine(beginning: "out: session manager: fake manager")
-    // No JACK client exists before `open`, since the name is not known yet. A stranger's `open` has no
-    // effect.
+    // No JACK client exists before `open`, because its name is not known yet. An `open` from a stranger has
+    // no effect.
     first.send("stranger /nsm/client/open \(home.path)/evil song evil")
     #expect(try await clients(stage) == ["system"])
     first.send("open \(home.project) song tactus.nABCD")
@@ -68,7 +68,7 @@ struct ManagedProgramTests {
     first.send("save")
     try await first.awaitLine(beginning: "/reply s:/nsm/client/save s:saved")
     try await first.awaitLine(beginning: "/nsm/client/is_clean")
-    // Changes after the last save are lost, as tactus has reported them as unsaved.
+    // Changes after the last save are lost. tactus has reported them as unsaved.
     _ = try await stage.run("oscsend", "127.0.0.1", "20809", "/tactus/tempo", "f", "77.0")
     try await first.awaitLine(beginning: "/nsm/client/is_dirty")
     first.send("term")
@@ -78,7 +78,7 @@ struct ManagedProgramTests {
     #expect(!saved.contains("tactus.nABCD"))
     #expect(try await ChildProcess.run(["ls", home.path + "/.local"]).status != 0)
 
-    // At the next start another client's port appears late, and is then connected.
+    // At the next start, another client's port appears late, and tactus connects it then.
     try home.write(
       "{ click_2: [\"system:playback_1\"], clock: [\"late:midi\"] }",
       to: "sessions/song/tactus.nABCD/connections.json5")
@@ -90,7 +90,7 @@ struct ManagedProgramTests {
     try await second.awaitLine(beginning: "/nsm/client/is_dirty")
     let cables = try await stage.cables(of: "tactus.nABCD:click_2") { $0.contains("system:playback_1") }
     #expect(cables.contains("system:playback_1"))
-    // A missing port stays in the saved connections.
+    // A connection to a missing port stays in the saved connections.
     second.send("save")
     try await second.awaitLine(beginning: "/reply s:/nsm/client/save s:saved")
     let connections = try home.text(of: "sessions/song/tactus.nABCD/connections.json5")
@@ -131,7 +131,7 @@ struct ManagedProgramTests {
     try await say("link/audio", "i", "1")
     try await say("audio/send", "s", "Drums")
     try await say("audio/send", "s", "Voice=mono")
-    // No peer offers this channel, but its ports exist all the same.
+    // No peer offers this channel, but its ports exist.
     try await say("audio/receive", "s", "Studio/Keys=1bar")
     for (from, to) in cables {
       try await awaitPort(from)
@@ -203,10 +203,11 @@ struct ManagedProgramTests {
       manager.send("open \(home.project) song tactus.nABCD")
       try await manager.awaitLine(beginning: "/error s:/nsm/client/open " + words)
       try await manager.awaitLine(beginning: "ended 2")
-      // The wrong file stays as it is, so that it can be repaired.
+      // The invalid file is left as it is, so that the user can repair it.
       #expect(try home.text(of: "sessions/song/tactus.nABCD/" + file) == text)
     }
-    // A file in place of the folder; then no JACK server, which the manager hears of, too.
+    // First a file stands in the place of the folder. Then there is no JACK server, which the manager is
+    // told, too.
     try home.write("", to: "sessions/song/file")
     let blocked = try manage(stage, home)
     try await blocked.awaitLine(beginning: "out: session manager")
@@ -223,6 +224,6 @@ struct ManagedProgramTests {
 }
 
 extension ScratchFolder {
-  /// The client's folder in a session, if this folder is a home.
+  /// The path of tactus's folder in a session, if this folder is the user's home.
   fileprivate var project: String { path + "/sessions/song/tactus.nABCD" }
 }

@@ -9,7 +9,8 @@ import Testing
 @testable import ControlSurface
 @testable import TactusApp
 
-/// Two new settings, each made of one row. The effect in a cycle is tested by HostSync's `Gates`.
+/// Two new settings, each of which consists of one row. HostSync's tests (`Gates`) test their effect in a
+/// cycle.
 extension Choice {
   fileprivate static let pulseWhen = Choice(
     "pulse/when", \.pulse.when, "Pulses that are on come always, or only while the transport rolls.",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusApp
 
-/// Files of every odd kind in the place of a small file.
+/// Tests files of every odd kind in the place of a small file.
 @Suite("Files of odd kinds")
 struct OddFileTests {
   private let folder: ScratchFolder
@@ -14,7 +14,7 @@ struct OddFileTests {
 
   private func path(_ name: String) -> String { folder.path + "/" + name }
 
-  /// A FIFO without a writer, a folder, a link to nowhere, a socket, a link to a device.
+  /// Makes a FIFO without a writer, a folder, a link to nowhere, a socket, or a link to a device.
   private func put(_ kind: String, at name: String) throws {
     let place = path(name)
     switch kind {
@@ -46,7 +46,7 @@ struct OddFileTests {
     try put(kind, at: "config.json5")
     let expected = UserError(path("config.json5") + ": " + words)
     #expect(throws: expected) { try Startup([], places: Places(folder: folder.path)) }
-    // A typed path may be a pipe, since a program may write into it; here none does.
+    // A path on the command line may be a pipe, because a program may write into it. Here no program does.
     let typed =
       kind == "pipe"
       ? UserError(path("config.json5") + ": a pipe that brought nothing") : expected
@@ -145,7 +145,7 @@ struct OddFileTests {
     for build in [".build", ".build-tests"] {
       #expect(found("clone/\(build)/x86_64-unknown-linux-gnu/release/tactus") == "clone/sessions")
     }
-    // A folder that others can write to, such as /tmp, must not decide what gets executed.
+    // A folder to which others can write, such as /tmp, must not decide which scripts get executed.
     #expect(found("tmp/tactus") == nil && found("clone/sub/bin/tactus") == nil && found("tactus") == nil)
   }
 }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import TactusApp
 
-/// Options of every form: the tests are about the rules, not about the program's options.
+/// Settings with options of every form. The tests are about the parser's rules, not about the program's
+/// options.
 struct Sample: Equatable {
   var loud = false
   var verbose = false

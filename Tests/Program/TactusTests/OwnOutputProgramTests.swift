@@ -92,7 +92,7 @@ struct OwnOutputProgramTests {
     try await tablet.receive("error s:out/remove: there is no such output s:/tactus/out/remove i:4")
     let status = try await ChildProcess.run(stage.command([program, "status"]))
     #expect(status.output.contains("bass (clock plays"), "\(status.output)")
-    // Commands show the addresses of own outputs like all others.
+    // `tactus status` shows the addresses of own outputs like all others.
     let all = try await ChildProcess.run(stage.command([program, "status", "--json"])).output
     #expect(
       all.contains("\"out/bass/state\": \"plays\"") && all.contains("\"out/bass/play\": true"), "\(all)")

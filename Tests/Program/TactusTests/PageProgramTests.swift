@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// The page as its user opens it, and a phone that pairs by its code.
+/// The page as its user opens it, and a phone that pairs with the page's code.
 @Suite("The page, opened and paired with", .serialized)
 struct PageProgramTests {
   private let page = "http://10.77.0.1:20880/"
@@ -50,7 +50,7 @@ struct PageProgramTests {
     #expect(try await phone.ask("connect \(page)") == "connected")
     phone.say("[\"/tactus/tempo\", 133]")
     try await terminal.see("133.00 BPM")
-    // The code to type is the same.
+    // The code for typing is the same as the code in the QR code.
     #expect(try await code(stage).filter { $0 != "-" } == parts[1])
 
     try await terminal.press("o")
@@ -59,7 +59,7 @@ struct PageProgramTests {
     try await terminal.see("Page: closed")
     try await terminal.press("w")
     try await terminal.see("Page     off", "Page: closed")
-    // The next leader is reported, and shown in the view.
+    // A message names the next leader, and the view shows it.
     try await terminal.press("l")
     try await terminal.see("Leads: host, the JACK program", "Link (host: none yet)")
     try await terminal.press("q")
@@ -89,18 +89,18 @@ struct PageProgramTests {
     #expect(open.contains("Page  \(page)\n") && open.contains("Both  \(page)#"), "\(open)")
     #expect(try await stage.run(program, "doctor").output.contains("Page: open at \(page)"))
     await end(here)
-    // A page opened by hand is closed at the next start.
+    // A page that a user opened while tactus played is closed at the next start.
     let again = try await start(stage, "--web")
     #expect(try await stage.run(program, "web").output.contains("Only this machine"))
     await end(again)
-    // A page opened by an option is open at the next start, too.
+    // A page that an option opened is open at the next start, too.
     let always = try await start(stage, "--web-open")
     #expect(try await stage.run(program, "web").output.contains("Page  \(page)\n"))
     await end(always)
   }
 
-  /// A tactus with connections as in libmicrohttpd 1.0 (Debian 13), which handles a new connection later than
-  /// 0.9 does.
+  /// Starts a tactus whose web server handles connections as libmicrohttpd 1.0 (Debian 13) does: later than
+  /// 0.9.
   private func startLate(_ stage: LabStage, _ folder: ScratchFolder, _ words: String...) async throws
     -> ChildProcess
   {
@@ -170,7 +170,7 @@ struct PageProgramTests {
     _ = try await phone.receive("closed")
     #expect(try await phone.ask("session \(here)").contains("\"paired\":false"))
     #expect(try await phone.ask("pair \(here) \(before)") == "403")
-    // A browser that only watches stays connected.
+    // A browser that may only watch stays connected.
     #expect(try await stage.run(program, "send", "tempo", "97").status == 0)
     _ = try await watcher.receive("[\"/tactus/tempo\",97]")
     let after = try await code(stage)
@@ -206,7 +206,7 @@ struct PageProgramTests {
     #expect(try await watcher.receive("/tactus/error").contains("not paired"))
     let site = try Phone(in: stage)
     #expect(try await site.ask("connect \(here) \(code) https://strudel.cc") == "connected")
-    // Six wrong codes of a foreign page lock out no other program of this machine.
+    // Six wrong codes from a page of another site lock out no other program of this machine.
     for number in 0..<6 {
       let answer = try await site.ask("connect \(here) AAAA-BBBB-CCCC-DDD\(number) https://evil.example")
       #expect(answer == (number < 5 ? "refused 403" : "refused 429"))
@@ -242,7 +242,7 @@ struct PageProgramTests {
     let script = try scratch.write(
       String(example).replacing("K7QM-3XPA-9BCD-EFGH", with: try await code(stage)), to: "example.py")
     let child = try ChildProcess(stage.command([Lab.python, script]))
-    // In any order: a beat may begin before the tempo comes back.
+    // The lines may come in any order: a beat may begin before the answer about the tempo.
     var said: [String] = []
     func hasSaid(_ isIt: (String) -> Bool) -> Bool { said.contains(where: isIt) }
     var isDone: Bool {

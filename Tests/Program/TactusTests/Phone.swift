@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusTestSupport
 
-/// A phone in the stage's network: it pairs, has a cookie and a socket, and prints what it receives.
+/// A phone in the stage's network. It pairs, has a cookie and a WebSocket, and prints what it receives.
 struct Phone {
   let child: ChildProcess
 
@@ -17,7 +17,7 @@ struct Phone {
 
   func say(_ message: String) { child.send("say " + message) }
 
-  /// Waits for a line with this text; skips others.
+  /// Waits for a line that contains this text; skips other lines.
   func receive(_ text: String) async throws -> String {
     while let line = try await child.line(within: .seconds(30)) {
       if line.contains(text) { return line }

@@ -25,11 +25,11 @@ struct PipeWireLibraryTests {
   func `when PipeWire is gone tactus looks for jackd again`() {
     #expect(choice(loaded: true, marked: true) == .stay)
     #expect(choice(answers: false, loaded: true, marked: true) == .system)
-    // pw-jack's own choice of the library stays.
+    // A library that pw-jack has chosen stays.
     #expect(choice(answers: false, loaded: true) == .stay)
   }
 
-  /// Each start changes the library at most once for one state of PipeWire.
+  /// For one state of PipeWire, all restarts together change the library at most once.
   @Test
   func `tactus never restarts itself for ever`() {
     for answers in [false, true] {

@@ -3,7 +3,8 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// A tactus linked with jackd's library, as on a desktop: no `pw-jack`, no LD_LIBRARY_PATH, no server's name.
+/// A tactus that is linked with jackd's library, as on a desktop: without `pw-jack`, without LD_LIBRARY_PATH,
+/// and without a server's name.
 @Suite("Beside PipeWire", .serialized, .enabled(if: Lab.hasPipeWire))
 struct PipeWireProgramTests {
   private let plain = ["env", "-u", "LD_LIBRARY_PATH", "-u", "JACK_DEFAULT_SERVER", program]
@@ -13,7 +14,7 @@ struct PipeWireProgramTests {
     let stage = try await LabStage("--pipewire")
     let tactus = try ChildProcess(stage.command(plain + options))
     #expect(try await tactus.line()?.contains("(PipeWire ") == true, "\(tactus.saidOnErrors)")
-    // The program keeps its process and its name.
+    // The program keeps its process id and its name.
     #expect(try await stage.run("ps", "-o", "comm=", "-C", "tactus").output == "tactus\n")
     let doctor = try await ChildProcess.run(stage.command(plain + ["doctor"]))
     #expect(doctor.output.hasPrefix("+  JACK: PipeWire "), "\(doctor)")

@@ -8,7 +8,7 @@ import Testing
 struct PresenceTests {
   private func seconds(_ seconds: Double) -> Micros { Micros(Int64(seconds * 1_000_000)) }
 
-  /// All combinations of foreground, rolling, start/stop sync and connected, with a server.
+  /// All combinations of foreground, rolling, start/stop sync and connected, while there is a server.
   private var allSigns: [Presence.ActivitySignals] {
     (0..<16).map { bits in
       Presence.ActivitySignals(
@@ -17,7 +17,7 @@ struct PresenceTests {
     }
   }
 
-  /// The judgements on these signs at these seconds.
+  /// The results of `judge` for these signs, each at its time in seconds.
   private func judgements(_ life: Presence.Life, _ moments: (Double, Presence.ActivitySignals)...) -> [Bool] {
     var presence = Presence(life)
     return moments.map { presence.judge($0.1, at: seconds($0.0)) }
@@ -35,7 +35,7 @@ struct PresenceTests {
   }
 
   @Test
-  func `with auto, each single reason is enough, at once`() {
+  func `with auto, each single reason keeps Link on the network at once`() {
     for signs in allSigns {
       let isReason = signs.isForeground || signs.isMoving || signs.syncsStartStop || signs.isConnected == true
       #expect(judgements(.auto, (0, signs), (3600, signs)) == [isReason, isReason], "\(signs)")
@@ -44,7 +44,7 @@ struct PresenceTests {
   }
 
   @Test
-  func `only a cable that stays out ends the presence`() {
+  func `only a cable that stays unplugged lets Link rest`() {
     let said = judgements(
       .auto, (0, connected), (1, out), (1.9, out), (1.95, connected), (10, out), (10.9, out), (11, out),
       (11.02, connected))

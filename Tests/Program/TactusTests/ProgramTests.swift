@@ -80,7 +80,7 @@ func `output that can't be written is a failure, unless the reader left`()
 }
 
 extension ChildProcess {
-  /// Waits for these lines in any order; skips others.
+  /// Waits for lines with these beginnings, in any order; skips other lines.
   func awaitLine(beginning starts: String...) async throws {
     var missing = starts
     while let line = try await line() {
@@ -124,7 +124,7 @@ struct ProgramOnServerTests {
     let server = try ChildProcess(
       stage.command(["sh", "-c", "exec jackd --no-realtime -n late -d dummy >/dev/null 2>&1"]))
     _ = try await child.line(beginning: "JACK server \"late\"")
-    // libjack's database may complain if two programs open it at one moment; ignore that.
+    // libjack's database may complain if two programs open it at the same time: ignore that.
     let said = child.saidOnErrors.split(separator: "\n").filter { !$0.hasPrefix("BDB") }
     #expect(said == ["tactus: no JACK server called \"late\" is running; waiting for it"])
     for process in [child, impatient] {
@@ -144,7 +144,7 @@ struct ProgramOnServerTests {
         try ChildProcess(stage.command([program, "--no-osc", "--name=player \($0)"]))
       }
       for program in programs {
-        // A server on a busy machine may not answer at first.
+        // On a busy machine, a server may not answer at first.
         try await program.awaitLine(beginning: "JACK server ")
       }
       for program in programs { program.signal(SIGTERM) }

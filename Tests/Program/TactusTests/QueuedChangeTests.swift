@@ -8,7 +8,7 @@ import Testing
 
 @testable import TactusApp
 
-/// A change that waits for its beat, on the way to the audio thread.
+/// Tests a change that waits for its beat on its way to the audio thread.
 struct QueuedChangeTests {
   @Test
   func `the audio thread has a queued change until the change is withdrawn`() {
@@ -21,7 +21,7 @@ struct QueuedChangeTests {
     let change = QueuedChange(at: Beats(8), tempo: Tempo(150), meter: Meter(beatsPerBar: 7, beatType: 8))
     desk.expect(change)
     #expect(desk.settings.queued == change && desk.takeLasting() == nil)
-    // The choice comes first, and the change is withdrawn after it.
+    // The choice takes effect first, and the queued change is withdrawn after it.
     _ = desk.obey(.start(.beat), at: .zero)
     desk.choose(true) { $0.choices.meter = change.meter ?? Meter() }
     #expect(desk.settings.queued == change && desk.settings.meter == change.meter)

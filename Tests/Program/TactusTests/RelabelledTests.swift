@@ -7,7 +7,7 @@ import Testing
 @testable import ControlSurface
 @testable import TactusApp
 
-/// The addresses of text for people. Other texts are data: names, addresses and keys.
+/// The addresses of labels, which are texts for people. All other texts are data: names, addresses and keys.
 private let labels: [String] = Table.standard.rows.filter { row in
   guard row.kind == .reading, row.parameters.count == 1, row.each.isEmpty, case .text = row.parameters[0]
   else { return false }
@@ -15,7 +15,7 @@ private let labels: [String] = Table.standard.rows.filter { row in
   return !data.contains(row.path)
 }.map(\.path)
 
-/// The same values from a tactus that speaks another language.
+/// The same values as a tactus in another language would send them.
 private func relabelled(_ values: [(row: Node, arguments: [Argument])]) -> [(
   row: Node, arguments: [Argument]
 )] {
@@ -91,7 +91,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   func `a remote view restores the same state from other labels`(number: Int) {
     let (plain, other) = told(number)
     var state = other.state
-    // These texts are shown as they come, and read by no program.
+    // These texts are shown unchanged, and no program reads them.
     (state.sinks, state.message) = (plain.state.sinks, plain.state.message)
     state.place = plain.state.place  // titles of songs, as the user wrote them
     (state.audio.toldSent, state.audio.toldReceived) = (
@@ -102,7 +102,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   }
 
   @Test(arguments: states.indices)
-  func `the doctor and status judge alike by other labels`(number: Int) {
+  func `the doctor and status judge the same with other labels`(number: Int) {
     let (plain, other) = told(number)
     func judge(_ told: RemoteValues) -> [Finding] { DoctorCommand.judge(told, port: 20809) }
     #expect(judge(other).map(\.grade) == judge(plain).map(\.grade))
@@ -131,7 +131,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   }
 
   @Test
-  func `a word of a newer tactus is unknown`() {
+  func `a state word of a newer tactus is read as unknown`() {
     for (path, arguments) in [
       ("transport/state", ["flying"]), ("lead/now", ["moon"]), ("lead/midi/state", ["late", "0"]),
       ("jack/timebase/kind", ["shared", "x"]), ("web/reach", ["moon", "0"]), ("jack/sink/state", ["some"]),
@@ -153,7 +153,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
       isFound = isFound || text.contains("lead/now")
     }
     #expect(isFound)
-    // Planted comparisons are found.
+    // The search finds comparisons that are planted here.
     for line in [
       #"if (String(value("lead/midi/str", "")).startsWith("echo")) say();"#,
       #"desk.watch("lead/str", ([text]) => ($("x").textContent = text === "Ableton Link" ? 1 : 2));"#,
@@ -162,7 +162,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
     ] { #expect(!comparedLabels(in: line).isEmpty, "\(line)") }
   }
 
-  /// Lines that compare, search or match a label, or a constant that was made from one.
+  /// The lines that compare, search or match a label, or a constant that was made from a label.
   private func comparedLabels(in text: String) -> [Substring] {
     let isLabel = { (line: Substring) in labels.contains { line.contains("\"\($0)\"") } }
     let lines = text.split(separator: "\n")
@@ -175,7 +175,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
           .contains { line.contains($0) } || line.contains("includes(\(name))")
           || line.contains("test(\(name))")
       }
-      // A label may be shown beside a comparison of a word: then its own value stands behind the `?`.
+      // A line may show a label and compare a word: the label's value then stands behind the `?`.
       let before = line.split(separator: " ? ", maxSplits: 1).first ?? line
       let own =
         isLabel(before)

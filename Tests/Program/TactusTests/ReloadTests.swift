@@ -89,7 +89,7 @@ struct SignalledProgramTests {
     try await ChildProcess.run(stage.command([program, "send"] + words)).output
   }
 
-  /// Sends the signal to the program only, not to its wrappers.
+  /// Sends the signal to the program alone, not to the programs that started it.
   private func signal(_ stage: LabStage, _ name: String) async throws {
     #expect(try await stage.run("pkill", "-\(name)", "-x", "tactus").status == 0)
   }
@@ -114,7 +114,7 @@ struct SignalledProgramTests {
     #expect(try await ask(stage, "launch") == "now\n")
     #expect(try await ask(stage, "link/str") == "Disabled\n")
     #expect(try await ask(stage, "click/sound") == "bell\n")
-    // Set by hand and on the command line; the file's values for these did not change.
+    // These values were set by hand and on the command line, and the file's values for them did not change.
     #expect(try await ask(stage, "meter") == "[3, 4]\n")
     #expect(try await ask(stage, "click/subdivision") == "3\n")
     let cables = try await stage.cables(of: "tactus:click_1") { !$0.isEmpty }
@@ -127,7 +127,7 @@ struct SignalledProgramTests {
     #expect(try await ask(stage, "launch") == "now\n")
     try await signal(stage, "TERM")
     #expect(await child.status() == 0)
-    // A reloaded value is no choice to remember.
+    // A value that came by a reload is no choice to remember.
     #expect((try? home.text(of: "tactus/state.json5"))?.contains("link") != true)
   }
 
@@ -150,7 +150,7 @@ struct SignalledProgramTests {
     let home = try ScratchFolder()
     let child = try await start(stage, home, "setsid", "--wait")
     #expect(try await ask(stage, "click/offset", "12.5") == "click/offset is 12.5 ms now\n")
-    // The choice is saved before the time that a moving fader gets.
+    // The choice is saved sooner than the time for which tactus waits while a fader moves.
     try await signal(stage, "USR1")
     try await child.awaitComplaint("your choices are saved")
     try await signal(stage, "KILL")
@@ -160,7 +160,7 @@ struct SignalledProgramTests {
 }
 
 extension ChildProcess {
-  /// Waits for this text on standard error.
+  /// Waits until standard error contains this text.
   func awaitComplaint(_ text: String) async throws {
     for _ in 0..<400 {
       if saidOnErrors.contains(text) { return }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusApp
 
-/// The real program with a configuration and a state file, in the lab, which has places of its own for both.
+/// The program with a configuration and a state file. The lab has folders of its own for both.
 @Suite("The program's configuration and memory", .serialized)
 struct RememberingProgramTests {
   private func shell(_ stage: LabStage, _ script: String) async throws -> ChildProcess.Finished {
@@ -58,7 +58,7 @@ struct RememberingProgramTests {
       try await shell(stage, "$1 config --forget && $1 config").output.hasSuffix("state.json5 (none yet)\n"))
   }
 
-  /// tactus at 121 BPM with a bend to 133.1, and JACK's transport.
+  /// Starts tactus at 121 BPM with a bend to 133.1 BPM, and a view of JACK's transport.
   private func bent(_ stage: LabStage) async throws -> (ChildProcess, LabPeer) {
     let first = try ChildProcess(stage.command([program]))
     try await first.awaitLine(beginning: "OSC: ")
@@ -70,12 +70,12 @@ struct RememberingProgramTests {
     return (first, transport)
   }
 
-  /// - Parameter signal: ends tactus; nil: a controller sends `quit`.
+  /// - Parameter signal: the signal that ends tactus; nil: a controller sends `quit`.
   @Test(arguments: [SIGTERM, SIGKILL, nil])
   func `a bend held at the end of tactus is not its next tempo`(signal: Int32?) async throws {
     let stage = try await LabStage()
     let (first, transport) = try await bent(stage)
-    // Longer than the state file waits for a change to rest.
+    // Wait longer than tactus waits before it writes the state file.
     try await Task.sleep(for: .seconds(3))
     if let signal { first.signal(signal) } else { try await ask(stage, "quit") }
     _ = await first.status()
@@ -104,7 +104,7 @@ struct RememberingProgramTests {
   }
 
   @Test(arguments: [SIGTERM, nil])
-  func `the session has the tempo below a bend when tactus has left`(signal: Int32?) async throws {
+  func `after tactus has left, the session has the tempo from before a bend`(signal: Int32?) async throws {
     let stage = try await LabStage()
     let peer = try LabPeer(.reference, in: stage)
     try await peer.found()
@@ -118,7 +118,7 @@ struct RememberingProgramTests {
     if let signal { first.signal(signal) } else { try await ask(stage, "quit") }
     _ = await first.status()
     try await peer.wait("peers", "0")
-    // The reference peer reports first that tactus has left, then its last tempo.
+    // The reference peer reports first that tactus has left, and only then the last tempo from tactus.
     try await peer.wait("tempo", "121")
   }
 
@@ -138,7 +138,7 @@ struct RememberingProgramTests {
         && forgotten.errors
           == "tactus: forgotten for the next start; the running tactus keeps its values until it ends\n"
     )
-    // tactus still uses the value, but remembers only choices from now on.
+    // tactus still uses the value, but from now on remembers only new choices.
     #expect(
       try await shell(stage, "$1 send click/offset; $1 send clock/offset 2").output
         == "5\nclock/offset is 2 ms now\n")

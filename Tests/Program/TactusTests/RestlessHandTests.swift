@@ -5,7 +5,7 @@ import Testing
 
 @testable import TactusApp
 
-/// Programs that send far more requests than people do; each on a stage of its own, beside the others.
+/// Programs that send far more requests than people do. Each test has a stage of its own.
 @Suite("Hands that never rest")
 struct RestlessHandTests {
   @Test(arguments: ["now", "bar"])
@@ -20,7 +20,7 @@ struct RestlessHandTests {
     try await peer.ask("enable on")
     try await peer.ask("sync on")
     let time = try await peer.wait("peers", "1").time
-    // The two may still be in sessions of equal age.
+    // The two programs may still be in sessions of equal age.
     try await peer.ask("tempo 300")
     try await peer.wait("tempo", "300")
     func beat() async throws -> Double { try await peer.ask("beat \(time)")["beat"]?.number ?? .nan }
@@ -30,7 +30,7 @@ struct RestlessHandTests {
       try await transport.ask("flip \(flips) 200")
       try await transport.wait("playing", "\(isPlaying)")
       try await peer.wait("playing", "\(isPlaying)")
-      // The state also lasts.
+      // Check that the state stays.
       try await Task.sleep(for: .milliseconds(300))
       #expect(try await transport.status().isPlaying == isPlaying)
       #expect(try await peer.status().isPlaying == isPlaying)
@@ -43,9 +43,9 @@ struct RestlessHandTests {
     #expect(await tactus.status() == 0)
   }
 
-  /// No state is the right one, but in the end all must have the same, and keep it.
+  /// It does not matter which state wins, but in the end all programs must have the same state, and keep it.
   @Test(arguments: ["now", "bar"])
-  func `restless starts and stops by three programs end in one state`(launch: String)
+  func `incessant starts and stops by three programs end in one state`(launch: String)
     async throws
   {
     let stage = try await LabStage()
@@ -64,7 +64,7 @@ struct RestlessHandTests {
     ] {
       let hand = Task { try await transport.ask("flip \(flips) 50") }
       for turn in 0..<60 {
-        // LinkHut refuses if another program was faster.
+        // LinkHut refuses the command if another program was faster.
         _ = try? await peers[turn % 2].ask(words[turn / 2 % words.count])
         try await Task.sleep(for: .milliseconds(7 * (turn % 9)))
       }
@@ -75,7 +75,7 @@ struct RestlessHandTests {
           try await peers[1].status().isPlaying,
         ]
       }
-      // A start may wait for the bar, or for the server's slow clients.
+      // A start may have to wait for the bar, or for the server's slow clients.
       var lasted = 0
       for _ in 0..<100 where lasted < 10 {
         lasted = Set(try await states()).count == 1 ? lasted + 1 : 0
@@ -88,7 +88,7 @@ struct RestlessHandTests {
     #expect(await tactus.status() == 0)
   }
 
-  /// A state of jackd in which it is killed; its process id is in the lab's /dev/shm.
+  /// The states of jackd in which the test kills it. Its process id is in the lab's /dev/shm.
   private enum Scene: String, CaseIterable {
     case rest = "true"
     case rolling = "$1 send launch now && $1 send start"
@@ -143,7 +143,8 @@ struct RestlessHandTests {
     server.signal(SIGTERM)
   }
 
-  /// 20,000 messages a second without a meaning, and among them a key that is pressed 144 times a minute.
+  /// A JACK client that sends 20,000 meaningless messages a second, and among them a key that is pressed 144
+  /// times a minute.
   private let keyInAFlood = """
     import jack, sys
     client = jack.Client("flood", no_start_server=True)
@@ -182,7 +183,7 @@ struct RestlessHandTests {
       beginning: "MIDI and keys: too many at once", "MIDI: learned note 60 ch 1 = tempo/tap")
     var tempo = ""
     for _ in 0..<100 where Double(tempo).map({ abs($0 - 144) > 0.01 }) ?? true {
-      // OSC commands are answered all the time.
+      // Meanwhile tactus always answers OSC commands.
       let told = try await stage.run(program, "send", "tempo")
       #expect(told.status == 0, "\(told)")
       tempo = told.output.split(separator: "\n").first.map(String.init) ?? ""
@@ -198,7 +199,7 @@ struct RestlessHandTests {
     #expect(await tactus.status() == 0)
   }
 
-  /// Packets that `tools/bench osc` found to be expensive; its figures are for the release build.
+  /// Packets that `tools/bench osc` found to cost much; its figures are for the release build.
   @Test(arguments: ["query", "xx/" + String(repeating: "quantum", count: 33)])
   func `a flood of expensive OSC blocks neither pings nor the end`(path: String)
     async throws

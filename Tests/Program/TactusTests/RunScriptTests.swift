@@ -3,7 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// tools/run with the program that is already built.
+/// Tests tools/run with the program that is already built.
 @Suite("tools/run", .serialized)
 struct RunScriptTests {
   private static let announcement =
@@ -13,7 +13,7 @@ struct RunScriptTests {
     stage.command(["env", "-u", variable, "TACTUS_PROGRAM=\(program)", Lab.top + "/tools/run"] + options)
   }
 
-  /// The programs started by tools/run that still run on the stage.
+  /// The programs that tools/run has started and that still run on the stage.
   private func left(on stage: LabStage) async throws -> String {
     try await stage.run("ps", "-eo", "stat,comm").output.split(separator: "\n")
       .filter { ($0.hasSuffix("jackd") || $0.hasSuffix("tactus")) && !$0.hasPrefix("Z") }.joined(
@@ -43,8 +43,8 @@ struct RunScriptTests {
       #expect(try await child.line()?.hasPrefix("JACK server \"tactus-") == true, "\(child.saidOnErrors)")
       try #require(await stage.run("pkill", "-KILL", "-f", victim).status == 0)
       #expect(await child.status() == 137)
-      // The script waits for the server's end; if the script was killed, the test must wait. libjack gives a
-      // server that ends at the same moment five seconds to answer.
+      // The script waits for the server's end. If the script itself was killed, the test must wait instead.
+      // If a server ends at the same moment, libjack waits five seconds for its answer.
       var rest = try await left(on: stage)
       for _ in 0..<150 where rest != "" {
         try await Task.sleep(for: .milliseconds(100))
@@ -109,8 +109,8 @@ struct RunScriptTests {
       return done.errors
     }
     #expect(try await run() == "building tactus; the first time takes some minutes\n")
-    // If nothing changed, the compiler is not even called: on a terminal it would compile again what was
-    // compiled into a pipe.
+    // If nothing has changed, the compiler is not even called: in a terminal it would compile again what it
+    // had compiled when its output was a pipe.
     #expect(try await run() == "")
     #expect(try await ChildProcess.run(["cat", scratch.path + "/log"]).output == "built\n")
     let later = try await ChildProcess.run([

@@ -95,11 +95,11 @@ struct RunningNoteTests {
     let session = try await stage.run(program, "session", "start", "modular")
     #expect(session.status == 1, "\(session)")
     #expect(session.errors == line + "-- --name=NAME starts a second one beside it\n")
-    // If no note is found (cron, sudo), JACK knows the client.
+    // If no note can be found (cron, sudo), JACK still shows the client.
     let blind = try await stage.run("env", "-u", "XDG_RUNTIME_DIR", program)
     #expect(blind.status == 1, "\(blind)")
     #expect(blind.errors.hasPrefix("tactus: tactus runs already, as JACK client \"tactus\""), "\(blind)")
-    // With another name a second one starts. When the timebase master leaves, the other takes over.
+    // A second tactus with another name starts. When the timebase master leaves, the second one takes over.
     let meant = try ChildProcess(stage.command([program, "--name=second"]))
     try await meant.awaitLine(beginning: "another client is timebase master")
     first.signal(SIGTERM)
@@ -125,7 +125,7 @@ struct RunningNoteTests {
     let doctor = try await stage.run(program, "doctor").output
     #expect(
       doctor.contains("runs, controlled at OSC port 20809") && doctor.contains("tactus-01 runs, controlled"))
-    // Two tactus are no conflict, though only one can be timebase master.
+    // Two tactus are no conflict, although only one of them can be timebase master.
     #expect(!doctor.contains("takeover") && doctor.contains("leaves bars and beats to tactus"), "\(doctor)")
     let wanted = try await stage.run(program, "doctor", "--name=nobody")
     #expect(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import TactusApp
 
-/// `status`, `monitor`, `send` and kept connections: a running tactus, and another that asks it.
+/// Tests `status`, `monitor`, `send` and kept connections: a tactus runs, and another one asks it.
 @Suite("Commands to a running tactus", .serialized)
 struct RunningProgramTests {
   private func start(_ stage: LabStage, _ options: String...) async throws -> ChildProcess {
@@ -125,7 +125,7 @@ struct RunningProgramTests {
     }
     let bindings = try await send("midi/list")
     #expect(bindings.status == 0 && bindings.output.hasSuffix(" (standard)\n"), "\(bindings)")
-    // A command that the table refuses is not even sent.
+    // If the table refuses a command, it is not even sent.
     for (words, line) in [
       (["tempoo", "5"], "there is no tempoo: do you mean tempo?"),
       (["midi/lern", "tap"], "there is no midi/lern: do you mean midi/learn?"),
@@ -146,7 +146,7 @@ struct RunningProgramTests {
       #expect(done.status == 2 && done.output == "", "\(words): \(done)")
       #expect(done.errors.hasPrefix("tactus: send: \(line)"), "\(done.errors)")
     }
-    // A fault that only the running program can know is reported by that.
+    // A fault that only the running program can know is reported by the running program.
     let other = try LabPeer(.jack, in: stage)
     try await other.ask("stop")
     let meter = try await send("meter", "4", "3")
@@ -216,7 +216,7 @@ struct RunningProgramTests {
       doctor.contains(
         "tactus: sends earlier (below 0: later) than JACK's latencies say: click/offset 50.67 ms, click/2/offset 3 ms, "
           + "clock/offset -8 ms"), "\(doctor)")
-    // Without a place for notes only the usual port is known, and the message says so.
+    // Without a folder for notes, commands know only the usual port, and the message says so.
     let blind = try await stage.run("env", "XDG_RUNTIME_DIR=", program, "status")
     #expect(blind.status == 69 && blind.errors.contains("(XDG_RUNTIME_DIR is not set, so that"), "\(blind)")
     #expect(try await stage.run(program, "send", "start", "now").status == 0)
@@ -228,13 +228,13 @@ struct RunningProgramTests {
     let json = try fields(try await stage.run(program, "status", "--json", "--osc=9123").output)
     #expect(json["tempo"] == "97.5" && json["link"] == "true" && json["meter"] == "[7, 8]")
     #expect(json["jack/timebase/str"] == "\"tactus\"" && json["update"] == nil)
-    // A port in the configuration need not be typed.
+    // The user need not type a port that is in the configuration.
     let configured = try await stage.run(
       "sh", "-c",
       "mkdir -p $XDG_CONFIG_HOME/tactus && echo '{osc: 9123}' >$XDG_CONFIG_HOME/tactus/config.json5 && \(program) status"
     )
     #expect(configured.status == 0)
-    // A stopped tactus is still found. The name of its note is its process id.
+    // A tactus whose process is stopped is still found. The file name of its note is its process id.
     func signal(_ name: String) async throws {
       let command = "kill -\(name) $(basename $XDG_RUNTIME_DIR/tactus/*.json5 .json5)"
       #expect(try await stage.run("sh", "-c", command).status == 0)
@@ -295,7 +295,7 @@ struct RunningProgramTests {
     #expect(changes.line(dump(121)) == "{\"tempo\": 121, \"peers\": 0}")
     #expect(changes.line(dump(121)) == nil)
     #expect(changes.line(dump(120)) == "{\"tempo\": 120}")
-    // A beat is printed each time, also if its values are the same.
+    // A beat is printed each time, even if its values have not changed.
     let beat = [Message(Table.address("beat"), .int32(1), .int32(1))]
     #expect(changes.line(beat) != nil && changes.line(beat) != nil)
   }
@@ -320,8 +320,7 @@ struct RunningProgramTests {
       let late = try ChildProcess(
         stage.command([program, "--server=stage", "--name=late", "--osc=9124", "--no-link"]))
       try await late.awaitLine(beginning: "OSC: ")
-      // The only input there is MIDI, so there is no such connection: a connection that can't be made does no
-      // harm.
+      // The server's only input there is a MIDI port, so this connection can't be made, which does no harm.
       #expect(try await stage.cables(of: "tactus:pulse", server: "stage") == [])
       late.signal(SIGTERM)
       #expect(await late.status() == 0)

@@ -51,7 +51,7 @@ struct SecretFileTests {
     let after = try SecretFile.renew(path)
     #expect(after != before && one.current() == after && other.current() == after && mode == 0o600)
     #expect(notices.texts.isEmpty)
-    // Deleting the file renews the secret, too.
+    // If the file is deleted, the secret is replaced, too.
     #expect(unlink(path) == 0)
     let third = one.current()
     #expect(third != after && other.current() == third)
@@ -88,7 +88,7 @@ struct SecretFileTests {
     for _ in 0..<3 { #expect(one.current() == secret) }
     #expect(notices.texts.count == 1)
     #expect(notices.texts[0].contains("can't be saved") && notices.texts[0].contains("until tactus ends"))
-    // A folder in its place is not deleted.
+    // A folder in the file's place is not deleted.
     let folder = scratch.path + "/pairing.json5"
     #expect(mkdir(folder, 0o700) == 0)
     #expect(file(folder).current() != secret && notices.texts.count == 3)
@@ -108,9 +108,9 @@ struct SecretFileTests {
     #expect(unlink(scratch.path + "/state") == 0)
     #expect(one.current() == secret && notices.texts.count == 2)
     #expect(try WebCommand.secret(in: path) == secret && mode == 0o600)
-    // From now on every tactus has this secret.
+    // From now on, every tactus uses this secret.
     #expect(hasty.current() == secret)
-    // The same for a folder and a link to nowhere in its place.
+    // The same holds for a folder or a link to nowhere in the file's place.
     for name in ["folder", "link"] {
       let place = scratch.path + "/" + name
       #expect((name == "folder" ? mkdir(place, 0o700) : symlink("/nowhere/at/all", place)) == 0)

@@ -5,11 +5,11 @@ import Testing
 
 @testable import TactusApp
 
-/// A service manager's end of the socket.
+/// The socket at which a service manager receives reports.
 private struct ServiceSocket: ~Copyable {
   let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
 
-  /// `@` in front: a name in the abstract namespace.
+  /// With `@` in front, `path` is a name in the abstract namespace.
   init(at path: String) {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

@@ -5,10 +5,11 @@ import Testing
 
 @testable import TactusApp
 
-/// `tactus session start` with a fake DAW: the messages about it, and what stays the musician's.
+/// Tests `tactus session start` with a fake DAW: the messages about the DAW, and that the musician's files
+/// stay.
 @Suite("A session's start", .serialized)
 struct SessionStartTests {
-  /// `with`: shell commands or variables before the start.
+  /// `with`: shell commands or variables that come before the start command.
   private func start(in scratch: ScratchFolder, with: String = "") -> [String] {
     [
       "sh", "-c",
@@ -39,7 +40,7 @@ struct SessionStartTests {
     #expect(try scratch.text(of: "state/tactus/hydrogen.log") == "ouch\n")
     session.signal(SIGTERM)
     #expect(await session.status() == 1)
-    // The musician's changes to the copy stay; a DAW that was closed is no failure.
+    // The musician's changes to the copied files stay. A DAW that the user has closed is no failure.
     try scratch.write("{name: \"mine\"}", to: "home/.local/share/tactus/sessions/hydrogen/tactus.json5")
     try scratch.write(daw(endsWith: 0), to: "bin/hydrogen")
     let mine = try ChildProcess(stage.command(command))
@@ -67,7 +68,7 @@ struct SessionStartTests {
       #expect(session.saidOnErrors.contains(words), "\(session.saidOnErrors)")
       if turn == 2 {
         try scratch.write("", to: "end")
-        // "has ended", or "ended at once" where tactus had not looked before.
+        // The line is "hydrogen has ended", or "hydrogen ended at once" if tactus had not checked before.
         try await session.awaitLine(beginning: "hydrogen ")
       }
       session.signal(SIGINT)
@@ -76,7 +77,7 @@ struct SessionStartTests {
       #expect(status == 0 || turn == 2)
     }
     #expect(try scratch.text(of: "opened").split(separator: "\n").count == 1)
-    // The DAW was closed: the next start opens it again.
+    // The DAW was closed, so the next start opens it again.
     let session = try ChildProcess(stage.command(command))
     try await session.awaitLine(beginning: "hydrogen ")
     session.signal(SIGTERM)
@@ -118,7 +119,7 @@ struct SessionStartTests {
     try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
     let daw = try scratch.write("#!/bin/sh\ntouch \(scratch.path)/opened\n", to: "bin/hydrogen")
     #expect(chmod(daw, 0o755) == 0)
-    // A client with the name that Hydrogen has on JACK.
+    // Start a client with the name that Hydrogen has in JACK.
     let opened = try ChildProcess(stage.command(["jack_metro", "--name", "Hydrogen", "--bpm", "60"]))
     let isThere = try await stage.run("sh", "-c", "until jack_lsp | grep -q ^Hydrogen:; do sleep 0.1; done")
     #expect(isThere.status == 0)
@@ -141,7 +142,7 @@ struct SessionStartTests {
   ) async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
-    // Link all programs of this machine except these.
+    // Link all programs of this machine into a folder, except JACK's small programs.
     let tools = try await ChildProcess.run([
       "sh", "-c", "cp -rs /usr/bin $1/tools && rm -f $1/tools/jack_*", "sh", scratch.path,
     ])
@@ -161,8 +162,8 @@ struct SessionStartTests {
     _ = await started.status()
   }
 
-  /// `size`: how many bytes of the file the copy has, nil: all. `isReplaced`: whether the next start replaces
-  /// the copy.
+  /// `size`: how many bytes of the file the copy has; nil: all of them. `isReplaced`: whether the next start
+  /// replaces the copy.
   @Test(
     arguments: [
       ("four-on-the-floor.h2song", 0, true), ("four-on-the-floor.h2song", 4096, true),
@@ -200,7 +201,7 @@ struct SessionStartTests {
     try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
     let daw = try scratch.write("#!/bin/sh\ntouch \(scratch.path)/opened\n", to: "bin/hydrogen")
     #expect(chmod(daw, 0o755) == 0)
-    // Files may have one block only, less than the song needs, as on a full disk.
+    // Allow files of one block only, less than the song needs, as on a full disk.
     let done = try await ChildProcess.run(
       stage.command(start(in: scratch, with: "ulimit -f 1; ")))
     #expect(done.status == 1 && done.errors.contains("cannot copy four-on-the-floor.h2song"), "\(done)")

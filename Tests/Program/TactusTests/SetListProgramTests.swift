@@ -99,7 +99,7 @@ struct SetListProgramTests {
     try await tablet.receive("set/coming s:Opener")
     tablet.press("set/next")
     try await tablet.receive("delay f:360.0")
-    // Ask for the pattern: its change may have been sent before we subscribed.
+    // Ask for the pattern, because its change may have been sent before the tablet subscribed.
     tablet.send("click/pattern")
     try await tablet.receive("click/pattern s:X..x")
     tablet.send("start s:now")

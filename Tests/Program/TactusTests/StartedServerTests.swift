@@ -3,13 +3,13 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// libjack reads the server's command line from here if there is no ~/.jackdrc.
+/// Whether /etc/jackdrc exists, from which libjack takes the server's command line if there is no ~/.jackdrc.
 private let everybodysLineIsThere = access("/etc/jackdrc", F_OK) == 0
 
 @Suite("--start-server", .serialized)
 struct StartedServerTests {
-  /// A user with a home folder of the test's own, on a stage without a server; `line` is in the user's
-  /// ~/.jackdrc.
+  /// A user with a home folder that belongs to the test, on a stage without a server. `line` is the content
+  /// of the user's ~/.jackdrc.
   private final class User {
     let home: ScratchFolder
     let stage: LabStage
@@ -21,11 +21,11 @@ struct StartedServerTests {
     }
 
     func tactus(_ options: String...) -> [String] {
-      // The lab itself forbids a started server.
+      // Remove the variable with which the lab forbids libjack to start a server.
       stage.command(["env", "-u", "JACK_NO_START_SERVER", "HOME=\(home.path)", program] + options)
     }
 
-    /// The number of running servers, as soon as it is `wanted`, or after 20 s.
+    /// Returns the number of running servers as soon as it is `wanted`, or after 20 s.
     func servers(_ wanted: Int) async throws -> Int {
       var count = -1
       for _ in 0..<200 {
@@ -87,8 +87,8 @@ struct StartedServerTests {
     let done = try await ChildProcess.run(user.tactus("--start-server", "--server=mine"))
     #expect(done.status == 69 && done.output == "", "\(done)")
     #expect(done.errors == words + "; type that line yourself to see why\n")
-    // Start it after the first has ended: of eight runs side by side, two had one more line of output, of
-    // unknown origin.
+    // Start this tactus after the first has ended: of eight runs side by side, two had one more line of
+    // output, of unknown origin.
     let patient = try ChildProcess(user.tactus("--start-server", "--wait", "--server=mine"))
     for _ in 0..<300 where patient.saidOnErrors == "" { try await Task.sleep(for: .milliseconds(100)) }
     #expect(patient.saidOnErrors == words + "; waiting for it\n")
@@ -129,7 +129,7 @@ struct StartedServerTests {
     #expect(try await user.stage.run("pkill", "-TERM", "-x", "jackd").status == 0)
     try await child.awaitLine(beginning: "JACK server gone (")
     #expect(try await user.servers(0) == 0)
-    // Ten times the interval between two tries.
+    // Wait for ten times the interval between two tries.
     try await Task.sleep(for: .seconds(2))
     #expect(try await user.servers(0) == 0)
     let server = try ChildProcess(

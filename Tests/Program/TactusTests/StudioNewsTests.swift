@@ -67,7 +67,7 @@ struct StudioNewsTests {
     #expect(look(1_000_000, 2) == "look 2")
     #expect(look(2_000_000, 2) == "look 3")
     #expect(look(2_000_001, 0) == "" && look(9_000_000, 0) == "" && asked == 3)
-    // A thousand changes within ten seconds.
+    // The number changes a thousand times within ten seconds.
     for change in 1...1000 { _ = look(10_000_000 + Int64(change) * 10_000, change) }
     #expect(asked <= 3 + 41, "\(asked)")
     #expect(look(21_000_000, 1000) == "look \(asked)")
@@ -86,7 +86,7 @@ struct StudioNewsTests {
     // The loop above lasts a minute.
     #expect((10...15).contains(lines.count), "\(lines)")
     #expect(lines.first == "1 Link")
-    // The next allowed line has the newest number.
+    // The next line that the limit allows has the newest number.
     for _ in 1...20 {
       now = now + Micros(1_000_000)
       lines += news.lines(.init(peerCounts: [7]), at: now)
@@ -169,12 +169,12 @@ struct PlayNewsTests {
       "the click is connected to nothing: connect click_1 in a patchbay, or start tactus with --autoconnect"
     #expect(lines { $0.choices.click.isOn = true }.isEmpty)
     #expect(lines(after: 2_900).isEmpty && lines(after: 200) == [line] && lines(after: 60_000).isEmpty)
-    // After a reconnection, or off and on, it is reported again.
+    // After a new connection that is lost again, or after off and on, the loss is reported again.
     #expect(lines { $0.isClickConnected = true }.isEmpty)
     #expect(lines { $0.isClickConnected = false }.isEmpty && lines(after: 3_000) == [line])
     #expect(lines { $0.choices.click.isOn = false }.isEmpty && lines { $0.choices.click.isOn = true }.isEmpty)
     #expect(lines(after: 2_900) { $0.isClickConnected = true }.isEmpty && lines(after: 9_000).isEmpty)
-    // Without a server nothing can be connected.
+    // Without a server, nothing can be connected, so nothing is reported.
     #expect(lines { $0.isClickConnected = false }.isEmpty)
     #expect(lines(after: 1_000) { $0.jackConnected = false }.isEmpty && lines(after: 9_000).isEmpty)
   }
@@ -186,7 +186,7 @@ struct PlayNewsTests {
     #expect(lines { $0.doing = .rolling } == ["rolling"])
     #expect(lines().isEmpty)
     #expect(lines { $0.doing = .stopped } == ["stopped"])
-    // The start and the loss of the server have lines of their own.
+    // Other lines report the start and the loss of the server.
     #expect(lines { ($0.doing, $0.jackConnected) = (.none, false) }.isEmpty)
     #expect(lines { ($0.doing, $0.jackConnected) = (.stopped, true) }.isEmpty)
   }
@@ -197,7 +197,7 @@ struct PlayNewsTests {
     #expect(lines().isEmpty)
     for step in 0..<20 { #expect(lines(after: 100, set(121 + Double(step))).isEmpty) }
     #expect(lines(after: 480).isEmpty && lines() == ["tempo 140.00 BPM"] && lines(after: 5000).isEmpty)
-    // A change there and back is not reported.
+    // A change of the tempo and back is not reported.
     #expect(lines(set(141)).isEmpty && lines(set(140)).isEmpty && lines(after: 5000).isEmpty)
   }
 
@@ -210,7 +210,7 @@ struct PlayNewsTests {
   }
 }
 
-/// Asks for lines at long intervals, so that no limit applies.
+/// Asks for lines at such long intervals that no limit applies.
 private struct Telling {
   private var news = StudioNews()
   private var now = Micros.zero

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusTestSupport
 
-/// A controller made with python-osc, in the stage's network.
+/// An OSC controller that is made with python-osc, in the stage's network.
 struct Tablet {
   let child: ChildProcess
   var port = 0
@@ -22,7 +22,7 @@ struct Tablet {
     send("\(path) f:0.0")
   }
 
-  /// Waits for this line; skips others.
+  /// Waits for this line; skips other lines.
   func receive(_ line: String) async throws {
     while let next = try await child.line(within: .seconds(30)) {
       if next == "/tactus/" + line { return }

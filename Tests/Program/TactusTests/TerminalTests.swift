@@ -16,7 +16,7 @@ struct TerminalTests {
     return terminal
   }
 
-  /// The same without a JACK server, which may start later.
+  /// Starts the program in a terminal without a JACK server, which may start later.
   private func startWaiting(_ command: String) async throws -> (LabStage, Terminal) {
     let stage = try await LabStage("--no-server")
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
@@ -119,7 +119,7 @@ struct TerminalTests {
     try await terminal.press("q")
     #expect(try await terminal.isSane())
     try await terminal.enter("clear; \(program) --key 'x = tempo/tipp'")
-    // The line is longer than the terminal, which drops spaces at its edge.
+    // The line is longer than the terminal is wide, and the terminal drops spaces at its edge.
     try await terminal.look(for: "the reason") {
       $0.filter { !$0.isWhitespace }.contains("nosuchaddress:tempo/tipp;doyoumeantempo/tap?")
     }
@@ -242,10 +242,10 @@ struct TerminalTests {
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
     try await terminal.enter(
       "printf 'it %s\\n' waits; until [ -e \(gate.path)/open ]; do sleep 0.05; done; \(program)")
-    // Before this line the shell might read the key itself.
+    // Wait for this line: before it, the shell might read the key itself.
     try await terminal.see("it waits")
     try await terminal.type("?")
-    // The terminal's echo: now the key waits to be read.
+    // Wait for the terminal's echo: then the key waits to be read.
     try await terminal.look(for: "the key") { $0.split(separator: "\n").last == "?" }
     try gate.write("", to: "open")
     try await terminal.see("tap tempo")
@@ -255,10 +255,10 @@ struct TerminalTests {
 
   @Test
   func `a message of a library before a crash is shown after it`() async throws {
-    // A shell without job control, which ignores that the program is stopped.
+    // Use a shell without job control, which does not notice that the program is stopped.
     let (stage, terminal) = try await startWaiting("sh -c '\(program) --wait; echo it ended'")
-    // The message comes while the program is stopped, and the thread that would read it is the one that
-    // crashes.
+    // The message comes while the program is stopped. The thread that crashes is the one that would have read
+    // the message.
     let crash = """
       import ctypes, os, signal, subprocess, time
       pid = int(subprocess.check_output(["pgrep", "-x", "tactus"]))
@@ -322,7 +322,7 @@ struct TerminalTests {
     #expect(try await stage.run("pkill", "-KILL", "-x", "jackd").status == 0)
     await first.status()
     try await terminal.see("no JACK server", "JACK server gone")
-    // The session and the view go on: the line under the beats moves.
+    // The session and the view continue: the line under the beats moves.
     let before = try await terminal.screen()
     try await terminal.look(for: "another picture") { $0 != before && $0.contains("no JACK server") }
     let second = try ChildProcess(start)
@@ -352,7 +352,7 @@ struct TerminalTests {
     for command in [
       "\(program) --no-tui", "TERM=dumb \(program)", "env -u TERM \(program)", "\(program) | cat",
     ] {
-      // The output of the last command must not count for this one.
+      // Clear the screen, so that the output of the last command does not count for this one.
       try await terminal.enter("clear")
       try await terminal.look(for: "an empty screen") { !$0.contains("JACK server") }
       try await terminal.enter(command)

@@ -42,7 +42,7 @@ struct TransportOrderTests {
         // The tolerance is half a tick.
         #expect(abs(Int(there) - Int(frame)) <= 7, "\(place): \(there)")
       }
-      // If it is not known yet which note the master's tempo counts, the session's tempo is better than a
+      // While it is not known which note the master's tempo counts, the session's tempo is better than a
       // guess.
       report.foreignTempo = 0
       guard case .jump(168_000, let beat, _)? = state.command(toGoTo: .beat(7), report, sampleRate: 48_000)
@@ -54,7 +54,7 @@ struct TransportOrderTests {
     }
   }
 
-  /// At 120 beats a minute: beat 8 is 4 s after beat 0.
+  /// A report at 120 beats a minute, in which beat 8 is 4 s after beat 0.
   private func report(beat: Double, waitsFor start: Double? = nil, rolls: Bool = false) -> Report {
     var report = Report()
     (report.sessionBeat, report.moment.beatMicros) = (beat, 500_000)
@@ -76,7 +76,7 @@ struct TransportOrderTests {
     }
     orders.tell(&announcement, of: 8, report(beat: 6), in: link)
     #expect(told() == Micros(14_000_000))
-    // JACK was asked, and shows the start in its next cycle.
+    // JACK has got the request, and shows the start only in its next cycle.
     if isStale { orders.tell(&announcement, of: nil, report(beat: 7.8), in: link) }
     orders.tell(&announcement, of: nil, report(beat: 7.9, waitsFor: 8), in: link)
     #expect(told() == Micros(14_000_000))
@@ -118,7 +118,7 @@ struct TransportOrderTests {
     SurfaceState.Transport.rolling(origin: .zero)
   )
 
-  /// The transport may first show another start that waits, or a song that stops before.
+  /// The transport may first show an earlier start that waits, or a song that stops before the start.
   @Test(
     arguments: [
       [(stands, 5, true), (rolls, 20, true), (rolls, 110, false)],
@@ -150,7 +150,7 @@ struct TransportOrderTests {
     #expect(state.bars == soon)
   }
 
-  /// Lamps that go out at a stop must not flicker, and the page's button stays.
+  /// A locate must not make lamps flicker that go out at a stop, nor change the page's button.
   @Test
   func `a locate while rolling is not shown as a stop`() {
     var state = SurfaceState()

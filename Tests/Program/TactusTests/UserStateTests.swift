@@ -17,7 +17,7 @@ extension ScratchFolder {
   fileprivate var places: Places { Places(folder: path) }
 }
 
-/// The notices of the keeper.
+/// Collects the notices of the state keeper.
 final class Notices: Sendable {
   private let lines = Mutex<[String]>([])
   func add(_ line: String) { lines.withLock { $0.append(line) } }
@@ -36,7 +36,7 @@ struct UserStateTests {
     try Startup(arguments, places: folder.places)
   }
 
-  /// A run in which a user makes these choices.
+  /// Runs tactus once, while the user makes these choices. Returns the notices.
   private func run(_ arguments: String..., then change: (inout SurfaceState) -> Void) throws -> [String] {
     let startup = try Startup(arguments, places: folder.places)
     let notices = Notices()
@@ -66,7 +66,7 @@ struct UserStateTests {
     #expect(!next.choices.isLinkEnabled && next.choices.syncsStartStop && next.tempo == 111)
     #expect(
       next.choices.offsets[.click2] == .milliseconds(-7.25) && next.choices.offset(of: .click1) == .zero)
-    // The quantum is no remembered choice, and the gain was an option of that run.
+    // The quantum is not remembered, and the gain was an option of that run only.
     #expect(next.choices.quantum == 4 && next.choices.click.gain == 0.5)
     #expect(folder.names == ["state.json5"])
     #expect(try start("--link", "-t99").configuration.tempo == 99)
@@ -86,7 +86,7 @@ struct UserStateTests {
     #expect(next[.click1] == .milliseconds(7) && next[.click2] == nil)
     #expect(next[.pulse] == .milliseconds(-4) && next[.run] == nil)
     #expect(try !folder.text(of: "state.json5").contains("click-2-offset"))
-    // An own offset is kept, and dropped by a new offset of the click.
+    // An offset of its own is kept, until a new offset of the click removes it.
     _ = try run { $0.choose("click/2/offset", 50.5) }
     #expect(try start().configuration.choices.offsets[.click2] == .milliseconds(50.5))
     _ = try run { $0.choose("click/offset", 2) }
@@ -127,7 +127,7 @@ struct UserStateTests {
   }
 
   @Test
-  func `a changed tempo is remembered, whoever changed it`() {
+  func `a changed tempo is remembered, no matter which program changed it`() {
     let link = Link(tempo: 120)
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
@@ -185,7 +185,7 @@ struct UserStateTests {
     _ = try run { $0.choices.offsets[.clock] = .milliseconds(3) }
     let next = try start().configuration
     #expect(next.choices.syncsStartStop && next.choices.offsets[.clock] == .milliseconds(3))
-    // A choice that was taken back is off again.
+    // A choice that the user has taken back is off again.
     _ = try run { $0.choices.syncsStartStop = false }
     #expect(try start().configuration.choices.syncsStartStop == false)
   }
@@ -205,7 +205,7 @@ struct UserStateTests {
       "\(path):\(words); nothing is remembered; the next choice puts it aside as \(path).broken"
     #expect(startup.notices == [notice])
     #expect(startup.configuration == Configuration())
-    // Reading does not touch the file.
+    // Reading leaves the file unchanged.
     #expect(folder.names == ["state.json5"])
     #expect(try run { $0.choices.syncsStartStop = true } == [notice])
     #expect(try folder.text(of: "state.json5.broken") == text)
@@ -241,14 +241,14 @@ struct UserStateTests {
     #expect(after.notices.count == 1)
     let kept = try folder.text(of: "state.json5")
     #expect(kept.contains("of-a-later-version") && kept.contains("\"tempo\""))
-    // The next choice of that value replaces it.
+    // The user's next choice of this value replaces the invalid one.
     _ = try run { $0.timeline.tempo = Tempo(99) }
     #expect(try start().notices.isEmpty)
     #expect(try start().configuration.tempo == 99)
   }
 
   @Test
-  func `a file damaged during a run loses nothing that the run knows`() throws {
+  func `if the file is damaged during a run, the run's choices are not lost`() throws {
     _ = try run { $0.choices.syncsStartStop = true }
     let startup = try start()
     let keeper = startup.keeper { Issue.record("\($0)") }
@@ -282,7 +282,7 @@ struct UserStateTests {
     second.note(ofSecond, at: seconds(3))
     second.close(at: seconds(4))
     #expect(try start().configuration.tempo == 131)
-    // An old choice of one run does not overwrite a newer one of the other.
+    // An older choice of one run does not overwrite a newer choice of the other run.
     ofSecond.tempo = 90
     second.note(ofSecond, at: seconds(5))
     second.close(at: seconds(6))
@@ -312,7 +312,7 @@ struct UserStateTests {
       keeper.note(configuration, at: seconds(time))
     }
     func isWritten(_ tempo: Double) -> Bool { (try? start().configuration.tempo) == tempo }
-    /// A thread of its own writes the file.
+    /// Waits for the thread that writes the file.
     func waitUntilWritten(_ tempo: Double, at time: Double) {
       for _ in 0..<2000 where !isWritten(tempo) {
         set(tempo, at: time)

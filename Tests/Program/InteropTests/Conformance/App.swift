@@ -2,7 +2,8 @@
 import Glibc
 import TactusTestSupport
 
-/// The app of the test plan: our program as users have it, played by OSC instead of fingers on its screen.
+/// The app of Ableton's test plan: our program as users have it, played by OSC instead of fingers on a
+/// screen.
 ///
 /// It runs on host 1 and remembers nothing of earlier runs; its click sounds while the transport rolls.
 final class App {
@@ -47,7 +48,7 @@ final class App {
     try await says("OSC: ")
   }
 
-  /// Sends an OSC message, for instance `touch("tempo f:131.0")`.
+  /// Sends an OSC message to the app, for instance `touch("tempo f:131.0")`.
   func touch(_ message: String) { fingers.send("127.0.0.1 20809 /tactus/\(message)") }
 
   /// Starts playing, and waits until the start has reached its bar.
@@ -63,7 +64,7 @@ final class App {
     try await hears("tempo", "f:\(tempo)")
   }
 
-  /// Asks until the program reports this value.
+  /// Asks the app again and again until it reports this value.
   func hears(_ path: String, _ value: String) async throws {
     for _ in 0..<100 {
       touch(path)
@@ -71,14 +72,14 @@ final class App {
       while ContinuousClock.now < deadline,
         let line = try? await fingers.line(within: .milliseconds(100))
       {
-        // The answer goes to the sender, or to its subscribed port.
+        // The answer goes to the sender, or to the port to which the sender has subscribed.
         if line.hasSuffix("/tactus/\(path) \(value)") { return }
       }
     }
     throw ChildProcess.Failure.silent(after: .seconds(10), errors: "never told \(path) \(value)")
   }
 
-  /// Waits for a line that the program prints for its user.
+  /// Waits for a line that the app prints for its user, and returns it.
   @discardableResult
   func says(_ start: String, within limit: Duration = .seconds(20)) async throws -> String {
     var said: [String] = []
@@ -94,7 +95,7 @@ final class App {
     throw ChildProcess.Failure.ended(status: await process.status(), errors: process.saidOnErrors)
   }
 
-  /// Puts the app into the foreground: a tablet subscribes and shows it.
+  /// Brings the app into the foreground: a tablet subscribes to the app.
   func bringToForeground() { touch("subscribe i:\(receivePort) s:heartbeat") }
   func putInBackground() { touch("unsubscribe i:\(receivePort)") }
 

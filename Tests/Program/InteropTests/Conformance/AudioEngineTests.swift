@@ -33,7 +33,7 @@ extension Conformance {
         let app = try await c.openApp()
         try await app.says("1 Link")
         try await app.play()
-        // `listen` adds a second route that is 100 ms longer, and judges the click at its end.
+        // `listen` adds a second route that is 100 ms longer, and judges the click at the end of that route.
         let ears = try await c.listen(
           to: [App.click, "through:out"], options: ["--no-link", "--through", "4800"])
         try await ears.joinSession()

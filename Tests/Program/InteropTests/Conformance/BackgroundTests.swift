@@ -2,7 +2,7 @@
 import TactusTestSupport
 import Testing
 
-/// The plan in JACK's terms: the app is in the foreground while a tablet subscribes to it, and a connected
+/// The test plan in JACK's terms. The app is in the foreground while a tablet subscribes to it. A connected
 /// port stands for an Audiobus or IAA session on iOS.
 extension Conformance {
   @Suite struct BackgroundTests {

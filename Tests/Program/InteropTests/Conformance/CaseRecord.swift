@@ -2,8 +2,8 @@
 import Glibc
 import Testing
 
-/// The steps and observations of one case on one or two hosts: an expectation
-/// for each step, and a line for it in a file for `tools/conformance`.
+/// The steps and observations of one case of the test plan, on one or two hosts. Each step is an expectation
+/// of the test, and a line in a file for `tools/conformance`.
 final class CaseRecord {
   private let name, title: String
   private let hosts: Int

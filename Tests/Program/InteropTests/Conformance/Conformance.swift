@@ -4,21 +4,20 @@ import Synchronization
 import TactusTestSupport
 import Testing
 
-/// Ableton's test plan for apps with Link. One test per case, each step
-/// done for real: with our program as released, against Debian's LinkHut
-/// (its keys, status line and sound), judged by our program's audio output.
+/// Ableton's test plan for apps with Link. Each case is a test that really does each step, with our program
+/// as released, against Debian's LinkHut (its keys, status line and sound). The app's audio output is judged.
 ///
-/// Each case runs with both on one host and on two. `tools/conformance`
-/// runs them all and writes docs/conformance.md from their records.
+/// Each case runs with both programs on one host, and with one on each of two hosts. `tools/conformance` runs
+/// all cases and writes docs/conformance.md from their records.
 struct Conformance {
-  /// The number of hosts: 1 for the app and LinkHut on the same host, 2 for one each.
+  /// The number of hosts: 1 for the app and LinkHut on the same host, 2 for one host each.
   let hosts: Int
   let stage: LabStage
   let record: CaseRecord
 
   var hostOfLinkHut: Int { hosts }
 
-  /// Plays a case; an error is recorded as its failure.
+  /// Plays a case; an error is recorded as a failure of the case.
   static func play(
     _ name: String, _ title: String, hosts: Int, _ steps: (Conformance) async throws -> Void
   ) async throws {
@@ -38,7 +37,7 @@ struct Conformance {
 
   func openApp(_ options: String...) async throws -> App { try await App(on: stage, options) }
 
-  /// Starts listening to the app and LinkHut; on two hosts each has its own `Ear`.
+  /// Starts listening to the app and LinkHut. On two hosts, each of them has its own `Ear`.
   func listen(to ports: [String] = [App.click], linkHut: Bool = true, options: [String] = ["--no-link"])
     async throws -> EarPair
   {

@@ -4,8 +4,8 @@ import Testing
 
 extension Conformance {
   @Suite struct DocumentTests {
-    /// A document of our program is a configuration. A DAW's is its song, which JACK's clients see as a
-    /// timebase master with a tempo; this test uses the simplest of these.
+    /// A document of our program is a configuration. A document of a DAW is its song, which JACK's clients
+    /// see as a timebase master with a tempo; this test uses the simplest such master.
     @Test(arguments: [1, 2])
     func `TEMPO-3: loading a document while connected keeps the tempo`(
       hosts: Int
@@ -40,7 +40,7 @@ extension Conformance {
           "{ tempo: 90, click: true, \"click-when\": \"rolling\" }", to: "config.json5")
         #expect(await app.terminate() == 0)
         app = try await App(on: c.stage, ["--config=\(configuration)"], home: home)
-        // The peers are LinkHut and each `Ear`.
+        // The peers of the app are LinkHut and each `Ear`.
         let others = hosts == 1 ? "2 Links" : "3 Links"
         try await app.says(others)
         try await c.pause(1)

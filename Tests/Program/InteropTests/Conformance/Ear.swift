@@ -5,13 +5,14 @@ import TactusTestSupport
 struct Onset {
   let port: String
   let frame: Int
-  /// The time of hearing on Link's clock, in microseconds of wall-clock time, which no stall disturbs.
+  /// When the click was heard, in microseconds of wall-clock time on Link's clock. No stall disturbs this
+  /// time.
   let heard: Double
-  /// The reference peer's beat at that time, if it was in the session, and
-  /// the microseconds from the nearest beat.
+  /// The reference peer's beat when the click was heard, if that peer was in the session; and the click's
+  /// distance from the nearest beat, in microseconds.
   let beat: Double
   let error: Double
-  /// Whether it can be judged: not in the cycle after a lost one, and no tempo change nearby.
+  /// Whether the click can be judged: not in the cycle after a lost one, and with no tempo change nearby.
   let isSure: Bool
 
   init?(_ fields: [String: FlatJSON]) {
@@ -23,14 +24,15 @@ struct Onset {
     self.frame = Int(frame)
     self.heard = heard
     self.beat = beat
-    // JACK's clock is finer once it has settled; the wall clock is never off by milliseconds.
+    // Prefer JACK's clock, which is finer once it has settled, if it agrees with the wall clock, which is
+    // never off by milliseconds.
     let byJACK = fields["quiet"] == .boolean(true) ? fields["error"]?.number : nil
     error = byJACK.flatMap { abs($0 - wallError) < 500 ? $0 : nil } ?? wallError
     isSure = fields["steady"] == .boolean(true) && (fields["since_stall"]?.number ?? 0) >= 2
   }
 }
 
-/// Runs `tools/listen` on a host: it hears ports, and becomes a reference peer on demand.
+/// Runs `tools/listen` on a host: it listens to ports, and becomes a reference peer on demand.
 final class Ear {
   private let process: ChildProcess
 
@@ -45,7 +47,7 @@ final class Ear {
 
   func tell(_ line: String) { process.send(line) }
 
-  /// Waits until it has `count` peers in its session: until then it has a beat of its own.
+  /// Waits until this listener has `count` peers in its session. Until then its beat is its own.
   func seesPeers(_ count: Int) async throws -> Bool {
     for _ in 0..<80 {
       tell("peers")
@@ -61,7 +63,7 @@ final class Ear {
 
   func begin() { tell("section now") }
 
-  /// All onsets since `begin`, in order, and whether the server lost no cycle meanwhile.
+  /// All clicks since `begin`, in order, and whether the server lost no cycle meanwhile.
   func end() async throws -> (onsets: [Onset], isWhole: Bool) {
     tell("report")
     var onsets: [Onset] = []
@@ -77,7 +79,7 @@ final class Ear {
   }
 }
 
-/// One `Ear` on each host, or the same for both programs.
+/// The listeners for our program and for LinkHut: one `Ear` on each host, or one for both.
 struct EarPair {
   let ours, theirs: Ear
 
@@ -102,21 +104,21 @@ struct EarPair {
     try await Task.sleep(for: .milliseconds(1500))
   }
 
-  /// Leaves and joins again, to measure the session's clock again.
+  /// Leaves the session and joins it again, which measures the session's clock again.
   func joinAgain() async throws {
     for ear in all { ear.tell("link off") }
     try await Task.sleep(for: .milliseconds(500))
     try await joinSession()
   }
 
-  /// Hears what both programs play for `seconds`, or while `meanwhile` runs.
+  /// Listens to both programs for `seconds`, or while `meanwhile` runs.
   func receive(seconds: Double, meanwhile: () async throws -> Void = {}) async throws -> Heard {
     for ear in all { ear.begin() }
     let started = ContinuousClock.now
     try await meanwhile()
     let rest = Duration.milliseconds(Int(seconds * 1000)) - started.duration(to: .now)
     if rest > .zero { try await Task.sleep(for: rest) }
-    // A report ends a quarter of a second ago: whether the rest was steady is not known yet.
+    // A report leaves out the last quarter of a second, because it is not known yet whether that was steady.
     var onsets: [Onset] = []
     var isWhole = true
     for ear in all {

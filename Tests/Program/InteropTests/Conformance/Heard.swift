@@ -5,7 +5,7 @@ import Testing
 /// The clicks of both programs in a period of time.
 struct Heard {
   let ours, theirs: [Onset]
-  /// Whether no cycle was lost: then no click may be missing.
+  /// Whether no cycle was lost in this time, so that no click may be missing.
   let isWhole: Bool
 
   static func median(_ values: [Double]) -> Double {
@@ -15,7 +15,8 @@ struct Heard {
 
   /// The tempo that was heard, in BPM, from the median distance of neighbours.
   static func tempo(of onsets: [Onset]) -> Double {
-    // Onsets that are not neighbours may be several beats apart.
+    // Two successive onsets may be several beats apart if a click between them is missing, so take the
+    // median.
     let pairs = zip(onsets, onsets.dropFirst()).filter { $0.isSure && $1.isSure }
     return 60e6 / median(pairs.map { $1.heard - $0.heard })
   }
@@ -27,7 +28,7 @@ struct Heard {
     }
   }
 
-  /// Distances between neighbouring clicks of ours, in the reference's beats, where they are not one beat.
+  /// The distances of successive clicks of ours, in the reference's beats, where they are not one beat.
   var gaps: [Double] {
     zip(ours, ours.dropFirst()).filter { $0.isSure && $1.isSure }.map { $1.beat - $0.beat }
       .filter { abs($0 - 1) > 0.25 }
@@ -35,7 +36,7 @@ struct Heard {
 }
 
 extension [Double] {
-  /// "median 12 us, from -3 to 20, of 17"
+  /// The spread as text, such as "median 12 us, from -3 to 20, of 17".
   var spread: String {
     guard let least = self.min(), let most = self.max() else { return "nothing heard" }
     return "median \(Heard.median(self).rounded0) us (\(least.rounded0) to \(most.rounded0), n=\(count))"
@@ -56,10 +57,10 @@ extension Double {
 extension Conformance {
   /// The tolerance of the test plan, in microseconds.
   static let tolerance = 3000.0
-  /// The most stretches of time listened to. On a busy machine each of the three programs is wrong for a
-  /// while: LinkHut times its sound by its callbacks, so after a lost cycle it is off by up to 80 ms for
-  /// seconds; and a peer that was delayed during its measurement is off until it measures again. So two of
-  /// the three must agree before one is blamed. If none agree, another stretch is taken.
+  /// How many stretches of time are listened to at most. On a busy machine each of the three programs is
+  /// wrong for a while: LinkHut times its sound by its callbacks, so after a lost cycle it is off by up to 80
+  /// ms for seconds; and a peer that was delayed during its measurement is off until it measures again. So
+  /// two of the three must agree before the third is blamed. If no two agree, another stretch is listened to.
   static let stretches = 8
 
   private enum Verdict { case inTime, weAreOff, linkHutIsOff, nobodyKnows }
@@ -78,8 +79,8 @@ extension Conformance {
     }
   }
 
-  /// Expects both programs in time with each other, and ours with the reference peer. If lost cycles disturb
-  /// LinkHut in most stretches, and ours never was off, LinkHut alone is blamed.
+  /// Expects that both programs are in time with each other, and ours with the reference peer. LinkHut alone
+  /// is blamed if lost cycles disturb it in most stretches, and our program never was off.
   func expectInSync(_ ears: EarPair, tempo: Double, _ what: String) async throws {
     var said = ""
     var stretchesOfLinkHut = 0
@@ -110,7 +111,8 @@ extension Conformance {
     record.step(what, "undecided in \(Self.stretches) stretches; the last: \(said)", holds: false)
   }
 
-  /// Expects ours in time with the reference peer, for tempos at which LinkHut's clicks can't be separated.
+  /// Expects our program in time with the reference peer. For tempos at which LinkHut's clicks can't be
+  /// separated.
   func expectOnReferenceBeat(_ ears: EarPair, tempo: Double, _ what: String) async throws {
     var said = ""
     for _ in 0..<Self.stretches {
@@ -136,7 +138,8 @@ extension Conformance {
     record.step(what, "\(heard.ours.count) clicks of ours in \(seconds) s", holds: heard.ours.isEmpty)
   }
 
-  /// Expects that our clicks continue unchanged: one line fits all clicks, before and after the change.
+  /// Expects that our clicks continue unchanged: all clicks before and after the change fit one straight
+  /// line.
   func expectContinuous(
     _ ears: EarPair, tempo: Double, _ what: String, change: () async throws -> Void,
     backForAnotherTry: () async throws -> Void
@@ -162,7 +165,7 @@ extension Conformance {
         "\(sure.count) clicks, \(missing) missing, \(Heard.tempo(of: heard.ours).rounded(places: 2)) BPM; from one line: "
         + "\(distances.spread); last four from the first four \(jump.rounded0) us"
       let isRight = abs(jump) < 1000 && worst < Self.tolerance && missing == 0
-      // A click may fall into a lost cycle.
+      // A click may have fallen into a lost cycle: listen again.
       if !isRight && !heard.isWhole { continue }
       record.step(what, said, holds: isRight)
       return

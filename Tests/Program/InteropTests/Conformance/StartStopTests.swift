@@ -20,7 +20,8 @@ extension Conformance {
         holds: first.map { abs($0) < 0.05 } ?? false)
     }
 
-    /// Hears a start. Repeats it if the server lost a cycle, which may have swallowed the first click.
+    /// Listens to a start. Repeats it if the server lost a cycle, because the first click may have been lost
+    /// with it.
     private func receiveStart(
       _ ears: EarPair, _ start: () async throws -> Void, backForAnotherTry: () async throws -> Void
     ) async throws -> Heard {
@@ -32,7 +33,7 @@ extension Conformance {
       return heard
     }
 
-    /// Expects no click later than a beat after the command.
+    /// Expects no click later than a beat after the stop command.
     private func expectStop(
       of onsets: [Onset], at time: Double, tempo: Double, _ c: Conformance, _ what: String
     ) {
@@ -90,7 +91,8 @@ extension Conformance {
         try await linkhut.ask("enable on")
         try await linkhut.ask("sync on")
         // LinkHut's audio thread passes its start to its network thread, which wakes late on a busy machine.
-        // If the app joined before that, the start would be new to it. A peer that leaves again has seen it.
+        // If the app joined before that, the start would be new to the app. So wait until another peer, which
+        // then leaves, has seen the start.
         let witness = try LabPeer(.reference, in: c.stage)
         try await witness.ask("enable on")
         try await witness.ask("sync on")
@@ -112,7 +114,7 @@ extension Conformance {
         heard = try await receiveStart(ears) {
           app.touch("start")
         } backForAnotherTry: {
-          // Stop the app alone: the plan has no common stop here, so LinkHut plays on.
+          // Stop only the app: the plan has no common stop at this step, so LinkHut continues.
           app.touch("startstop F")
           app.touch("stop")
           app.touch("rewind")
@@ -130,7 +132,7 @@ extension Conformance {
         }
         expectStop(of: heard.ours, at: stopped, tempo: 120, c, "Stop playback in App: App stops")
         expectStop(of: heard.theirs, at: stopped, tempo: 120, c, "... and LinkHut stops")
-        // A song stopped within a bar continues within a bar; rewound, it begins on one.
+        // A song that was stopped within a bar continues within the bar. After a rewind, it begins on a bar.
         app.touch("rewind")
         try await c.pause(0.5)
         heard = try await receiveStart(ears) {

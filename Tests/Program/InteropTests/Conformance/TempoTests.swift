@@ -48,7 +48,7 @@ extension Conformance {
         let home = try ScratchFolder()
         let first = try await App(on: c.stage, [], home: home)
         try await first.setTempo(100)
-        // The app writes its state before it ends.
+        // The app writes its remembered state before it ends.
         let status = await first.terminate()
         c.record.step(
           "Open App with Link Enabled, set its tempo to 100 BPM, terminate App", "status \(status)",
@@ -84,7 +84,7 @@ extension Conformance {
         let ears = try await c.listen()
         try await ears.joinSession()
         c.record.step("Open App, start audio, Link is Enabled")
-        // Each key press is one BPM: type them all, then check.
+        // Each key press changes the tempo by one BPM: press all keys, then check.
         try await linkhut.ask("key " + String(repeating: "w", count: 100))
         try await linkhut.ask("tempo 20")
         try await c.expectInSync(ears, tempo: 20, "Change tempo in LinkHut to 20 BPM: they stay in sync")
@@ -93,8 +93,8 @@ extension Conformance {
           try await c.pause(0.1)
         }
         try await linkhut.ask("tempo 999", within: .seconds(60))
-        // LinkHut's clicks last 100 ms but a beat only 60: its sound never ends,
-        // so only its status line shows its tempo.
+        // LinkHut's clicks last 100 ms, but a beat lasts only 60. So its sound never ends, and only its
+        // status line shows its tempo.
         try await c.expectOnReferenceBeat(
           ears, tempo: 999, "Change tempo in LinkHut to 999 BPM: App stays in sync (LinkHut's clicks merge)")
         try await c.expectTempo(999, at: linkhut, "... and LinkHut is at 999 BPM")

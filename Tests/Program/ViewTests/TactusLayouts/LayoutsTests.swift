@@ -49,7 +49,7 @@ struct LayoutsTests {
       guard words[3] == "FADER", case .number(let range, _)? = row.parameters.first else { continue }
       #expect(range.contains(Double(words[4]) ?? .nan) && range.contains(Double(words[5]) ?? .nan), "\(path)")
     }
-    // The controls that a set needs.
+    // These are the controls that a musician needs to play a set.
     for path in [
       "tempo/str", "tempo/tap", "tempo/up", "tempo/down", "start", "stop", "beat/1", "beat/4", "phase",
       "position/bbt",
@@ -58,13 +58,13 @@ struct LayoutsTests {
     ] where !(path == "status" && name == "tactus-phone") {
       #expect(seen.contains(path), "\(path)")
     }
-    // The layout subscribes by itself, again and again.
+    // The layout renews its subscription by itself.
     let lua = try ChildProcess.run([
       "lua5.4", "\(Lab.top)/Tests/Program/ViewTests/TactusLayouts/readers/play_script.lua", script,
     ])
     var sent = lua.output.split(separator: "\n")
     #expect(lua.status == 0 && (12...14).contains(sent.count), "\(lua.errors)")
-    // The proof is sent back, and nothing else.
+    // The layout sends the proof text back, and nothing else.
     #expect(sent.popLast() == "60000\t/tactus/proof\tabc123")
     #expect(
       sent.allSatisfy { $0.hasSuffix("\t/tactus/subscribe\t9000\tstate beat phase position heartbeat\t20") })

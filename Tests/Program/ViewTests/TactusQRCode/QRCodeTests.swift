@@ -4,7 +4,8 @@ import Testing
 
 @Suite("QR codes")
 struct QRCodeTests {
-  /// Whether there is one of the three large squares that mark the corners of every code.
+  /// Whether the code has one of the three large squares, which mark the corners of every code, at this
+  /// place.
   private func hasCorner(_ code: QRCode, row: Int, column: Int) -> Bool {
     (0..<7).allSatisfy { y in
       (0..<7).allSatisfy { x in

@@ -23,7 +23,7 @@ struct CodePageTests {
     return scene
   }
 
-  /// The picture on a dark terminal, four by two dots for each character.
+  /// The picture as it looks on a dark terminal, with four by two dots for each character.
   private func dots(_ picture: Picture) -> [[Bool]] {
     func isDark(_ cell: Cell, upper: Bool) -> Bool {
       guard cell.style.colour == .code else { return true }
@@ -99,7 +99,7 @@ struct CodePageTests {
       #expect(text(page).contains("w or Esc: back."))
       #expect(!text(page).contains("\u{2580}"))
     }
-    // The key does not close a page that an option opened.
+    // The key does not close a page that an option has opened.
     let size = Size(columns: 80, rows: 24)
     #expect(
       TerminalView(glyphs: .unicode).picture(of: scene(), size: size).text.contains("o: close the page"))
@@ -119,7 +119,7 @@ struct CodePageTests {
   }
 
   @Test
-  func `w shows and leaves the code, Esc leaves it, ? shows the keys`() {
+  func `w shows and hides the code, Esc hides it, ? shows the keys`() {
     var keyboard = Keyboard()
     let state = SurfaceState()
     func press(_ key: Key) -> Scene.Page {

@@ -31,7 +31,7 @@ private func heard(_ messages: [Message], ahead: Micros = .zero) -> RemoteState 
   return told
 }
 
-/// States with everything in them that a view shows.
+/// Changes that lead to states with everything in them that a view shows.
 private let states: [@Sendable (inout SurfaceState) -> Void] = [
   { _ in },
   { $0.transport = Scenes.rolling },
@@ -160,12 +160,12 @@ func `a remote view knows every output, however many there are`(count: Int, leng
 func `the clock of another machine shifts only the time of a beat`() {
   let own = Scenes.scene(beat: 5.25) { $0.transport = Scenes.rolling }
   let ahead = Micros(3_600_000_123)
-  // The state on that machine's clock.
+  // Set the state's times by the other machine's clock.
   var state = own.state
   state.timeline.timeOrigin = state.timeline.timeOrigin + ahead
   let other = Scene(state: heard(told(state, at: own.now + ahead), ahead: ahead).state, now: own.now)
   #expect(Scenes.text(other, 80, 24) == Scenes.text(own, 80, 24))
-  // The clock difference may be known only after the state.
+  // The difference of the clocks may become known only after the state.
   var later = heard(told(state, at: own.now + ahead))
   later.ahead = ahead
   #expect(later.state == other.state)

@@ -99,7 +99,7 @@ struct FactTests {
   }
 
   @Test
-  func `all of it at once leaves the essential rows and the tempo`() throws {
+  func `all optional facts at once leave the essential rows and the tempo`() throws {
     let drums = try NamedOutput("drums=clock")
     for (columns, rows) in Self.sizes.dropFirst() {
       let scene = Scenes.scene(beat: 9) {
@@ -123,7 +123,7 @@ struct FactTests {
   }
 
   @Test
-  func `the foot names the page's key from 76 columns on`() {
+  func `the last row names the page's key from 76 columns on`() {
     for text in texts({ _ in }).dropFirst() { #expect(text.contains("w page  ? keys"), "\(text)") }
     var elsewhere = Scenes.scene()
     elsewhere.place = "192.168.7.20"
@@ -174,7 +174,7 @@ struct FactTests {
         #expect(foot.hasPrefix("\(words)  , later  . earlier"), "\(foot)")
       }
     }
-    // While a tempo is typed, both are its decimal point.
+    // While the user types a tempo, both keys are the tempo's decimal point.
     _ = keyboard.press(.character("9"), state, at: now)
     #expect(keyboard.press(.character(","), state, at: now) == nil)
   }

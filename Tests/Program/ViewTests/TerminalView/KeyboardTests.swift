@@ -58,7 +58,7 @@ private struct Desk {
     }
   }
 
-  /// Presses keys and returns their commands. The session's state stays the same all the time.
+  /// Presses keys and returns the commands that they give. The session's state stays the same.
   static func press(
     _ keys: [Key], _ state: SurfaceState = SurfaceState(), every micros: Int64 = 100_000
   ) -> [Command] {
@@ -134,7 +134,7 @@ struct KeyboardTests {
   func `taps set the tempo`() {
     let commands = Desk.press(Array(repeating: .character("t"), count: 5), every: 400_000)
     #expect(commands.last == .tempo(Tempo(150)))
-    // Enter alone gives no command.
+    // The Enter key alone gives no command.
     #expect(Desk.press([.enter, .enter], every: 600_000) == [])
   }
 
@@ -166,7 +166,7 @@ struct KeyboardTests {
         if row.viewAction == nil { #expect(KeyBinding(binding.description) == binding) }
       }
     }
-    // A row with a typing error would have fewer keys.
+    // A row with a typing error would have fewer keys than this.
     #expect(keys.count == 39)
   }
 
@@ -211,7 +211,7 @@ struct KeyboardTests {
     #expect(desk.keyboard.page == .playing)
     desk.press(.character("1"))
     #expect(desk.commands.last == .tempo(Tempo(128)) && desk.keyboard.typed(at: desk.now) == nil)
-    // After another digit, the bound digit counts as a digit.
+    // After another digit, a bound digit key types its digit.
     desk.press(.character("9"))
     desk.press(.character("1"))
     #expect(desk.keyboard.typed(at: desk.now)?.text == "91")
@@ -281,7 +281,7 @@ struct KeyboardTests {
     #expect((typed == nil) == (tempo != nil))
     guard let typed else { return }
     #expect(typed.objection?.hasPrefix("tempo: 20 to 999 BPM, not ") == true)
-    // The text can be corrected, which removes the objection.
+    // The user can correct the text, which removes the objection.
     desk.press(.backspace)
     #expect(desk.keyboard.typed(at: desk.now)?.objection == nil)
     desk.press(.escape)
@@ -300,7 +300,7 @@ struct KeyboardTests {
       let desk = typed(keys)
       #expect(desk.keyboard.typed(at: desk.now) == nil, "\(keys)")
       #expect(desk.commands == (keys.last == .character(" ") ? [.toggle] : []))
-      // Esc leaves the number, not the page.
+      // Esc ends the typing, but stays on the page.
       #expect(desk.keyboard.page == .keys)
     }
     #expect(typed(.typed("12") + [.backspace]).keyboard.typed(at: .zero)?.text == "1")
@@ -338,7 +338,7 @@ struct KeyboardTests {
     var state = SurfaceState()
     func remark(_ key: Key) -> String? { Keyboard.remark(KeyMap().targets(of: key), by: key, state) }
     #expect(remark(.character("a")) == "Ableton Link: off, also at the next start; a takes that back")
-    // A tactus on another machine remembers no choices of an unpaired controller.
+    // A tactus on another machine does not remember the choices of an unpaired controller.
     let there = Keyboard.remark(
       KeyMap().targets(of: .character("a")), by: .character("a"), state, isKept: false)
     #expect(there == "Ableton Link: off, until that tactus ends; a takes that back")

@@ -27,7 +27,7 @@ struct PictureTests {
       "Ableton Link", "Enabled", "1 Link", "sync on", "rolling", "bar, count-in 2", "always",
       "192.168.7.5:20809", "back on JACK server", "OSC", "Link leads",
     ] {
-      // A sentence of the small layout is a label and a value in the large one.
+      // A sentence of the small layout is a label and a value in the large layout.
       let parts =
         columns < 76 ? [words] : words.split(separator: " ").map(String.init).filter { $0 != "leads" }
       for part in parts {
@@ -67,12 +67,12 @@ struct PictureTests {
   }
 
   @Test
-  func `the lit box is the heard beat, exact to the microsecond`() {
+  func `the lit box is the beat that is heard, exact to the microsecond`() {
     func lit(_ time: Int64, _ change: (inout SurfaceState) -> Void = { _ in }) -> [Int] {
       var scene = Scenes.scene(change)
       scene.now = Micros(time)
       let text = Scenes.text(scene, 80, 24).split(separator: "\n", omittingEmptySubsequences: false)[8]
-      // The boxes have equal widths and a gap of two.
+      // All boxes have the same width, with a gap of two columns between them.
       let boxes = text.split(separator: " ").map(String.init)
       return boxes.indices.filter { boxes[$0].hasPrefix("#") }
     }
@@ -81,8 +81,8 @@ struct PictureTests {
     #expect(lit(500_000) == [1])
     #expect(lit(1_999_999) == [3])
     #expect(lit(2_000_000) == [0])
-    // While stopped the row shows the meter if that fits the session's quantum, otherwise the quantum. While
-    // rolling it shows the song's meter.
+    // While stopped, the row shows the meter if the meter fits the session's quantum, otherwise the quantum.
+    // While rolling, the row shows the song's meter.
     #expect(lit(3_000_000) { $0.choices.quantum = 8 } == [2])
     #expect(
       lit(3_000_000) {
@@ -93,7 +93,7 @@ struct PictureTests {
     #expect(lit(1_500_000) { $0.choices.meter = seven } == [6])
     #expect(lit(1_499_999) { $0.choices.meter = seven } == [5])
     #expect(lit(1_750_000) { $0.choices.meter = seven } == [0])
-    // A quantum set by the user counts quarters.
+    // A quantum that the user has set counts in quarters.
     #expect(
       lit(1_500_000) {
         $0.choices.meter = seven
@@ -303,7 +303,7 @@ struct PictureTests {
   }
 
   @Test
-  func `news stands out for two seconds and stays until the next`() {
+  func `a message stands out for two seconds and stays until the next`() {
     var scene = Scenes.scene()
     scene.now = Micros(10_000_000)
     for (age, inverse) in [(0, true), (1_999_999, true), (2_000_000, false), (9_000_000, false)] {
@@ -318,7 +318,7 @@ struct PictureTests {
   }
 
   @Test
-  func `the news before the last is shown if there is room`() {
+  func `the message before the last is shown if there is room`() {
     var scene = Scenes.scene()
     scene.earlierNews = News("JACK server gone", at: .zero)
     scene.news = News("back on JACK server", at: .zero)

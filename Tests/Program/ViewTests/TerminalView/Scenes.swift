@@ -27,7 +27,7 @@ enum Scenes {
     TerminalView(glyphs: glyphs).picture(of: scene, size: Size(columns: columns, rows: rows)).text
   }
 
-  /// The cells of large digits, as rows of # and spaces.
+  /// The cells of large digits as rows of text, with # for a filled cell.
   static func bigText(_ picture: Picture, rows: Range<Int>, columns: Range<Int>) -> [String] {
     rows.map { row in
       String(columns.map { picture[row, $0].scalar == "#" ? "#" : " " } as [Character])
@@ -35,7 +35,7 @@ enum Scenes {
   }
 }
 
-/// As much of a terminal as the view needs: it obeys bytes and keeps the resulting picture.
+/// The part of a terminal that the view needs: it obeys the view's bytes and keeps the resulting picture.
 struct ScreenReader {
   private(set) var picture: Picture
   private(set) var isColoured = false
