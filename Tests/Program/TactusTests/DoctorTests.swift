@@ -460,7 +460,7 @@ struct ExaminingProgramTests {
   func `the check measures a cable, and sets the offset now and later`()
     async throws
   {
-    // jackd's own loopback ports are the cable: sound comes back a period later, which JACK's latencies do not
+    // jackd's own loopback is the cable: sound comes back a period later, which JACK's latencies do not
     // contain.
     let stage = try await LabStage("--no-server")
     let server = try ChildProcess(
