@@ -43,7 +43,7 @@ final class Connection {
   /// The level of trust whose budget pays for the connection's messages.
   var trust: Trust { socket?.peer.isPairedBrowser == true ? .trusted : .stranger }
 
-  /// The address whose budget pays: all local addresses count as one.
+  /// The address whose budget pays for the connection: all local addresses count as one.
   var host: Address { Self.host(of: endpoint) }
 
   static func host(of endpoint: Endpoint) -> Address {

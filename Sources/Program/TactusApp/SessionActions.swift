@@ -21,7 +21,7 @@ final class SessionActions: SessionObserver {
     self.state = Mutex(state)
   }
 
-  /// Every 20 ms the control thread makes Link take the proposals. That is too late for a hand or a clock.
+  /// The control thread makes Link take the proposals only every 20 ms: too late for a hand or a clock.
   var pace: CommitPace { isHasty.load(ordering: .relaxed) ? .soon : .never }
   private let isHasty = Atomic(false)
 

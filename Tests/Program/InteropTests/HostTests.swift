@@ -3,8 +3,7 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// The program between a session full of changes and a JACK transport that must not notice these changes, and
-/// the other way round.
+/// The program between a session and JACK's transport: changes in the one must not disturb the other.
 @Suite struct HostTests {
   private func tactus(_ options: String..., on stage: LabStage) async throws -> ChildProcess {
     let program = try ChildProcess(

@@ -99,8 +99,7 @@ struct PageProgramTests {
     await end(always)
   }
 
-  /// Starts a tactus whose web server handles connections as libmicrohttpd 1.0 (Debian 13) does: later than
-  /// 0.9.
+  /// Starts a tactus whose web server handles a new connection as late as libmicrohttpd 1.0 (Debian 13) does.
   private func startLate(_ stage: LabStage, _ folder: ScratchFolder, _ words: String...) async throws
     -> ChildProcess
   {

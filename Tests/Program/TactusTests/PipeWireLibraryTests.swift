@@ -29,7 +29,7 @@ struct PipeWireLibraryTests {
     #expect(choice(answers: false, loaded: true) == .stay)
   }
 
-  /// For one state of PipeWire, all restarts together change the library at most once.
+  /// While PipeWire's state stays the same, restarts change the library at most once.
   @Test
   func `tactus never restarts itself for ever`() {
     for answers in [false, true] {

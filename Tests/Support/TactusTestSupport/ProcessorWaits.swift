@@ -6,7 +6,7 @@ import Synchronization
 /// If the program is late because of such a wait, the machine is to blame, and not the program.
 public final class ProcessorWaits: Sendable {
   private struct Look {
-    /// In microseconds of CLOCK_MONOTONIC_RAW, before and after reading the count.
+    /// The times before and after the count was read, in microseconds of CLOCK_MONOTONIC_RAW.
     let began, ended: Double
     let waited: Double
   }

@@ -21,7 +21,7 @@ public struct NamedOutput: Hashable, Sendable {
     "NAME=KIND, where KIND is \(OutputKind.allCases.map(\.word).joined(separator: ", ")), and its settings after it as in "
     + "drums=clock offset=4 rate=2"
 
-  /// The text of a refusal names the part that is wrong.
+  /// Parses an output's text. A refusal names the part that is wrong.
   public init(_ text: String) throws(Refusal) {
     let words = text.split(separator: " ").map(String.init)
     let ends = (words.first ?? "").split(separator: "=", omittingEmptySubsequences: false).map(String.init)

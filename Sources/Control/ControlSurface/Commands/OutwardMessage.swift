@@ -22,7 +22,7 @@ public struct OutwardMessage: Hashable, Sendable {
   public let address: String
   private let parts: [Part]
 
-  /// The text of a refusal names the part that is wrong.
+  /// Parses a message's text. A refusal names the part that is wrong.
   public init(_ text: some StringProtocol) throws(Refusal) {
     guard text.utf8.count <= Self.longest, text.isPrintable else {
       throw .range("at most \(Self.longest) bytes of printable text")

@@ -61,7 +61,7 @@ enum SurfaceLimits {
   static let unprovenFactor = 8.0
   /// At this rate the whole amount is available again after an hour.
   static let unprovenPerSecond = unprovenBytes / 3600
-  /// After this time, values that this limit has held back are tried again.
+  /// After this time, values that were held back by `unprovenBytes` are tried again.
   static let unprovenInterval = Micros(1_000_000)
   /// How long the sender of values that only a tactus sends is ignored unless it says what it is, and the
   /// time after which it is asked again.
@@ -77,8 +77,8 @@ enum SurfaceLimits {
   /// ends.
   static let absenceInterval = Micros(5_000_000)
   static let longestAbsence = Micros(600_000_000)
-  /// After this silence a controller is asked whether it still listens; it loses its place if it does not
-  /// answer in the second time.
+  /// The silence after which a controller is asked whether it still listens, and the time that it has to answer
+  /// before it loses its place.
   static let idle = Micros(60_000_000)
   static let answerTime = Micros(5_000_000)
   /// How many controllers can wait for a place: more than a flood of forged ones adds before an honest one

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ControlSurface
 
-/// The surface tells the program each change that waits for a beat before that beat.
+/// The surface announces a change that waits for a beat to the program ahead of that beat.
 @Suite("Foresight")
 struct ForesightTests {
   private static let songs = [

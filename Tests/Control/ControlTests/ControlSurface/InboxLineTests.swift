@@ -53,7 +53,7 @@ struct InboxLineTests {
     // Two of the three datagrams of source 1 make room. The third newcomer would then have as many as source
     // 1, so its datagram is dropped.
     for source in [2, 3, 4] as [UInt32] { line.put(letter(source), mayGoAhead: false) }
-    // For a known source, and for a source that sends seldom, the last new sources make room.
+    // The last new sources make room for a known source, and for a source that sends seldom.
     line.put(letter(11, isKnown: true), mayGoAhead: false)
     line.put(letter(12), mayGoAhead: true)
     #expect(line.count == SurfaceLimits.inbox && line.dropped == 5)

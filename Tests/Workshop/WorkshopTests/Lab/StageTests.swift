@@ -42,7 +42,7 @@ import Testing
     let words = "cat /etc/debian_version; touch /etc/written && jack_lsp; ls \"$LAB\""
     let done = try await lab(
       "--root", "trixie", "--hosts", "\(hosts)", "--", "sh", "-c", "$LAB on \(hosts) sh -c '\(words)'")
-    // A machine that cannot reach Debian has made no root.
+    // A machine that cannot reach Debian's servers has no root folder of Debian 13.
     if done.errors.contains("there is no root") { try unjudged("no root of Debian 13") }
     if geteuid() != 0 { try unjudged("a root needs root") }
     #expect(done.status == 0, "\(done.errors)")
