@@ -102,7 +102,7 @@ extension OutputChoice<NamedOutput> {
 
   private static var offset: OutputChoice {
     OutputChoice(
-      "offset", \.offset, "Send it this much earlier.", within: .number(-500...500, unit: "ms"))
+      "offset", \.offset, "Send this output this much earlier.", within: .number(-500...500, unit: "ms"))
   }
   private static var countIn: OutputChoice {
     OutputChoice(
@@ -174,7 +174,8 @@ extension OutputChoice<GateSettings> {
   fileprivate static var fine: OutputChoice {
     OutputChoice(
       "fine", \.isFine,
-      "Place edges between two frames, where their time is, rather than at the nearest frame.")
+      "Place the edges of a pulse between two frames, exactly at their time, instead of at the nearest frame."
+    )
   }
   fileprivate static var invert: OutputChoice {
     OutputChoice(

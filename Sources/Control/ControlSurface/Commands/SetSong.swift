@@ -125,7 +125,7 @@ extension Reading {
   func previousSong() throws(Refusal) -> SetSong {
     guard state.songs.indices.contains(places.before) else {
       throw Refusal(
-        .notNow, state.songs.isEmpty ? "the set has no songs" : "nothing is before the first song")
+        .notNow, state.songs.isEmpty ? "the set has no songs" : "there is no song before the first")
     }
     return state.songs[places.before]
   }

@@ -84,7 +84,9 @@ extension Table {
         "The priority of Link Audio's thread: in real time; ordinary, if this user may not have real "
           + "time; slowed, while more packets come than its share of the processor allows."
       ) { $0.state.audio.thread.words },
-      .state("audio/thread/kind", "The same as a fixed word for programs.", \.audio.thread),
+      .state(
+        "audio/thread/kind", "The priority of Link Audio's thread as a fixed word for programs.",
+        \.audio.thread),
       .verb(
         .audioList, [.whole(1...100)],
         "Asks for the channels, \(SurfaceMachine.channelsPerPage) on a page: the first page, or the one "

@@ -9,13 +9,13 @@ extension Table {
     Node.rows(
       of: Choice(
         "link/offset", \.far.offset,
-        "The other rooms are this much earlier than measured. If the way there is known to take longer "
+        "Treats the other rooms as this much earlier than measured. If the way there is known to take longer "
           + "than the way back, set half the difference. A change while it plays takes effect by 0.4 ms a "
           + "second.",
         within: .number(FarChoices.offsets, unit: "ms"), in: .far, isRemembered: true),
       Choice(
         "link/distance", \.far.distance,
-        "The grids of the other rooms are this much later, so that sound from here that takes that long "
+        "Makes the grids of the other rooms this much later, so that sound from here that takes that long "
           + "is in time there. Set it in one room only. A change while it plays moves the beats of one room "
           + "forward by as many at once.",
         within: .text(limit: 16), in: .far, written: ("Nbeats|Nbars", FarDistance.allowed), isRemembered: true
@@ -25,7 +25,7 @@ extension Table {
   private static let ofRooms: [Node] = [
     .order(
       "far/offset", [.text(limit: 255), .number(FarChoices.offsets, unit: "ms")],
-      "The room of this name (--link-to) is this much earlier than measured, in addition to "
+      "Treats the room of this name (--link-to) as this much earlier than measured, in addition to "
         + "link/offset. A change takes effect by 0.4 ms a second."
     ) { values, _ in
       .command(.roomOffset(values[0].text, Micros(rounding: values[1].number * 1000)))
@@ -53,7 +53,8 @@ extension Table {
         + "whole delay lies in one direction."
     ) { ($0.state.far.heard.compactMap(\.roundTripMilliseconds).max() ?? 0) / 2 },
     .measured(
-      "far/loss", "%", "Loss on the way here, of the last thousand datagrams: the room with the most."
+      "far/loss", "%",
+      "Loss on the way here, of the last thousand datagrams from the room that loses the most."
     ) {
       $0.state.far.heard.compactMap(\.lossPercent).max() ?? 0
     },
@@ -178,7 +179,7 @@ extension Table {
   private static let rooms: Node = {
     var row = Node.readings(
       "far/rooms", [.whole(0...10_000), .text(limit: 255)], each: ShownRoom.parameters,
-      "The same for programs: how many rooms there are, and why none can be reached, or nothing. Then for each room its name, its state as a "
+      "The other rooms for programs: how many there are, and why none can be reached, or nothing. Then for each room its name, its state as a "
         + "fixed word, round trip, loss, offset, how much of that is applied, how much later its grid is, and whether a room at its address has "
         + "called. -1: not measured. Only paired controllers and browsers can read it."
     ) {

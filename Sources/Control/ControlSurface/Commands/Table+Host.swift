@@ -186,7 +186,7 @@ extension Table {
     },
     .readings(
       "save/outcome", [.whole(0...Int(Int32.max)), .word(["none", "saved", "failed"]), .text(limit: 255)],
-      "How many saves there were, what came of the last as a fixed word for programs, and in a text."
+      "How many saves there were, and the result of the last, as a fixed word for programs and as a text."
     ) {
       let state = $0.state
       let outcome = state.saves == 0 ? 0 : state.hasSaveFailed ? 2 : 1
@@ -199,7 +199,7 @@ extension Table {
       .save(replacing: false)),
     ofThisMachine(
       "save/replace",
-      "Does the same, even if you wrote the file: yours is kept beside it. Only the same machine may "
+      "Writes the present settings into the configuration file, even if you wrote it: yours is kept beside it. Only the same machine may "
         + "send it.",
       .save(replacing: true)),
     ofThisMachine("quit", "Ends tactus. Only the same machine may send it.", .quit),

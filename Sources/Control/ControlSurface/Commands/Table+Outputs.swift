@@ -21,13 +21,13 @@ extension Table {
       clickOffset,
       .offset(
         "click/2/offset", .click2,
-        "The same for click_2 alone. It equals the click's offset until you set it, and again after you "
+        "Sends the click at click_2 this much earlier. It equals the click's offset until you set it, and again after you "
           + "change the click's offset."
       ))
     + [
       .order(
         "click/offset/nudge", [.number(-100...100, unit: "ms")],
-        "Sends the click earlier by this much than now; below 0 later."
+        "Moves the click earlier by this much; below 0 later."
       ) { values, it in
         let now = it.state.choices.offset(of: .click1).milliseconds
         let offset = ((now + values[0].number) * 1000).rounded() / 1000
@@ -39,7 +39,7 @@ extension Table {
         shows: Volume.position, means: Volume.gain(at:)),
       .face(
         of: gain, "click/volume/db", .number(-90...6.0206, unit: "dB"),
-        "The same in decibels; -90 is silence.",
+        "click/gain in decibels; -90 is silence.",
         shows: Volume.decibels, means: Volume.gain(decibels:)),
       .flag(
         "click/connected", "One of the click's ports is connected, so the click can be heard.",
@@ -68,7 +68,7 @@ extension Table {
       .offset("pulse/offset", .pulse, "Send the pulses and the run gate this much earlier."),
       .offset(
         "run/offset", .run,
-        "The same for the run gate alone. It equals the pulses' offset until you set it, and again after "
+        "Sends the run gate this much earlier. It equals the pulses' offset until you set it, and again after "
           + "you change the pulses' offset."
       ))
     + [jitter(.pulse, "pulse"), latency(.pulse), latency(.run)]
@@ -98,7 +98,7 @@ extension Table {
       .feed(
         "countin", [.number(0...320, unit: "beats")], .phase,
         "Beats until the launch, as notes of the meter; 0 without a launch."),
-      .feed("countin/str", [.text(limit: 8)], .phase, "The same for a label: 4, 3, 2, 1."),
+      .feed("countin/str", [.text(limit: 8)], .phase, "Beats until the launch, for a label: 4, 3, 2, 1."),
       .feed("position/bbt", [.text(limit: 32)], .position, "Bar|beat|tick, 1920 ticks a beat."),
       .feed(
         "position/time", [.text(limit: 32)], .position, "Song position as HH:MM:SS.mmm at the present tempo."),

@@ -110,7 +110,9 @@ extension Table {
         "tactus takes part in Link: always, or as --life=auto decides. 0: it rests and has no peers.",
         \.linkActive),
       .count("peers", "", "Other peers in the session.", \.peers),
-      .label("peers/str", "The same as text: No Links, 1 Link, 2 Links.") { links($0.state.peers) },
+      .label("peers/str", "Other peers in the session, as text: No Links, 1 Link, 2 Links.") {
+        links($0.state.peers)
+      },
       .privateLabel("peers/list", "The peers' addresses; (2) is two Link apps on one machine.") {
         $0.state.peerList
       },
@@ -129,7 +131,7 @@ extension Table {
       },
       .readings(
         "lead/midi/state", [SurfaceState.MIDIClockIn.words.parameter, .number(0...999, unit: "BPM")],
-        "The same for programs: a fixed word, and the clock's tempo while it is locked, else 0."
+        "The MIDI clock for programs: a fixed word, and the clock's tempo while it is locked, else 0."
       ) { $0.state.midiClock.told }.restoring { $0.midiClock = .init(told: $1) },
     ]
 
