@@ -60,7 +60,7 @@ struct FormulaReader {
   }
 
   private mutating func bracket(depth: Int) throws(Formula.Fault) {
-    guard depth < Formula.deepest else { throw fault("more than \(Formula.deepest) brackets in each other") }
+    guard depth < Formula.deepest else { throw fault("more than \(Formula.deepest) nested brackets") }
     place += 1
     try sum(depth: depth + 1)
     guard next == UInt8(ascii: ")") else { throw fault("a ) is missing") }

@@ -65,7 +65,7 @@ struct Reader {
       guard scanner.skip(":") else {
         if scanner.next == "-" {
           throw scanner.fault(
-            "\"\(name.shortened)\(scanner.takeWhole().shortened)\" needs its quotes, for the dash in it")
+            "\"\(name.shortened)\(scanner.takeWhole().shortened)\" needs quotes, because of the dash in it")
         }
         throw scanner.fault("a colon was expected after \"\(name.shortened)\"" + scanner.found)
       }
@@ -249,7 +249,7 @@ struct Reader {
 
   private func descend(_ depth: Int) throws(JSON5.Fault) {
     guard depth < limits.depth else {
-      throw scanner.fault("more than \(limits.depth) brackets in each other")
+      throw scanner.fault("more than \(limits.depth) nested brackets")
     }
   }
 }

@@ -22,14 +22,14 @@ struct Answers {
       return Response(403, "this is not \(printable(request.host, limit: 80))\n")
     }
     guard request.isFromOurPage || (listener == .page && request.socketCode != nil) else {
-      return Response(403, "not from another page\n")
+      return Response(403, "a page of another site may not do this\n")
     }
     switch request.method {
-    case "GET", "HEAD": return request.hasBody ? Response(413, "without a body\n") : nil
+    case "GET", "HEAD": return request.hasBody ? Response(413, "GET and HEAD have no body\n") : nil
     case "POST" where listener == .page && request.path == "/pair":
-      return request.namesOrigin ? nil : Response(403, "only from the page\n")
+      return request.namesOrigin ? nil : Response(403, "only tactus's own page may do this\n")
     default:
-      var response = Response(405, "GET and HEAD\n")
+      var response = Response(405, "only GET and HEAD are accepted\n")
       response.headers = [("Allow", "GET, HEAD")]
       return response
     }

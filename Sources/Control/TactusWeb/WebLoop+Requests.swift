@@ -50,9 +50,11 @@ extension WebLoop: HTTPAnswering {
   }
 
   private func welcome(_ request: Request, from visitor: Connection, at now: Micros) -> Response {
-    guard request.path == "/osc" || request.path == "/" else { return Response(404, "the socket is /osc\n") }
+    guard request.path == "/osc" || request.path == "/" else {
+      return Response(404, "the WebSocket is at /osc\n")
+    }
     guard let accept = Handshake.accept(request) else {
-      var response = Response(426, "WebSocket, version 13\n")
+      var response = Response(426, "only WebSocket of version 13 is accepted\n")
       response.headers = [("Sec-WebSocket-Version", "13")]
       return response
     }

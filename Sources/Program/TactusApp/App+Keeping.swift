@@ -28,9 +28,9 @@ extension App {
     do throws(UserError) {
       if let project {
         guard case .done = project.save(chosen, host: host) else {
-          throw UserError("the session's folder refused it")
+          throw UserError("the session's folder can't be written")
         }
-        words = "saved as the session has it"
+        words = "saved in the session"
       } else {
         words = try SavedConfiguration.write(
           chosen, over: startup.file, to: startup.places.configuration,

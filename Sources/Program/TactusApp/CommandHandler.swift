@@ -223,7 +223,7 @@ final class CommandHandler: SessionObserver {
     return .accepted
   }
 
-  static let tooFar = Refusal(.range, "farther than JACK can count its frames")
+  static let tooFar = Refusal(.range, "farther than JACK's frame counter reaches")
 
   /// Without a JACK server, sets the session's playing state if starts and stops are synced. nil: there is a
   /// server, or they are not synced.
@@ -255,7 +255,7 @@ final class CommandHandler: SessionObserver {
   private func wish(_ wish: Command) -> Reply {
     let verdict: Reply = held.withLock { held in
       guard held.state.jackConnected else { return .notNow("no JACK server") }
-      guard held.wishes.count < Self.wishLimit else { return .notNow("too much at once") }
+      guard held.wishes.count < Self.wishLimit else { return .notNow("too many commands at once") }
       held.wishes.append(wish)
       return .accepted
     }

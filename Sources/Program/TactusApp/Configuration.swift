@@ -123,10 +123,10 @@ struct Configuration: Equatable, Sendable {
       help: "A WAV or FLAC file for the accented beats, up to 10 seconds."),
     Option(
       "beat-file", in: .outputs, .value("FILE", .file, \.soundFiles.beat),
-      help: "The same for the other beats."),
+      help: "A WAV or FLAC file for the other beats."),
     Option(
       "subdivision-file", in: .outputs, .value("FILE", .file, \.soundFiles.subdivision),
-      help: "The same for the clicks between the beats."),
+      help: "A WAV or FLAC file for the clicks between the beats."),
   ]
 
   private static let answers: [Option<Configuration>] = [
@@ -152,7 +152,7 @@ struct Configuration: Equatable, Sendable {
         + "\"1 = tempo 128 bar\". --help-osc lists the commands. Can be repeated."),
     Option(
       "help", "h", in: .other, .answer { $0.answer = .help },
-      help: "Print the help for every day; --help all prints all of it."),
+      help: "Print a short help with the everyday options; --help all prints every option."),
     Option(
       "help-osc", in: .other, .answer { $0.answer = .oscHelp },
       help: "Print every OSC address and its arguments."),

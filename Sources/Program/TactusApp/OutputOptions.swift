@@ -84,7 +84,7 @@ extension CommandHandler {
     let present = state.outputs
     let isNew = !present.contains { $0.name == output.name }
     guard !isNew || present.count < OutputSettings.limit else {
-      return .notNow("\(OutputSettings.limit) are all there can be")
+      return .notNow("at most \(OutputSettings.limit) are possible")
     }
     choose(lasts) { state in
       if let place = state.outputs.firstIndex(where: { $0.name == output.name }) {

@@ -46,7 +46,7 @@ extension CommandHandler {
   func put(_ song: SetSong, lasts: Bool) -> Reply {
     let present = state.songs
     guard present.count < SetSong.limit || present.contains(where: { $0.title == song.title }) else {
-      return .notNow("\(SetSong.limit) are all there can be")
+      return .notNow("at most \(SetSong.limit) are possible")
     }
     choose(lasts) { state in
       if let place = state.songs.firstIndex(where: { $0.title == song.title }) {

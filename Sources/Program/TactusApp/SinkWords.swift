@@ -22,7 +22,7 @@ extension SinkChoice {
     case .named: "jack/sink says so"
     case .click(let port): "\(port.prefix(40)) plays there"
     case .programs: "JACK programs play there, and no click does anywhere"
-    case .kept: "until the transport stops, as when it started"
+    case .kept: "kept from the start until the transport stops"
     case .nobody: "no JACK program plays, so all count"
     }
   }

@@ -147,6 +147,6 @@ public struct Keyboard: Sendable {
     guard ends else { return .press(targets) }
     if let askedToQuit, now - askedToQuit < Self.resolve { return .press(targets) }
     askedToQuit = now
-    return .say("The transport rolls: once more ends tactus")
+    return .say("The transport rolls: the same key again ends tactus")
   }
 }

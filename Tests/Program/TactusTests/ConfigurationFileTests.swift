@@ -20,7 +20,7 @@ struct ConfigurationFileTests {
     ("{\n  bpm = 120\n}", "2: a colon was expected after \"bpm\", not ="),
     ("tempo: 120", "1: a { is missing before \"tempo\""),
     ("{lead: host}", "1: host is no value; text needs quotes around it"),
-    ("{start-server: true}", "1: \"start-server\" needs its quotes, for the dash in it"),
+    ("{start-server: true}", "1: \"start-server\" needs quotes, because of the dash in it"),
     ("{name: \"tac\ntus\"}", "1: text without its closing \""),
     ("{tempo: 120, tempo: 121}", "1: \"tempo\" is there twice, first in line 1"),
     ("{tempo: 120, 'tempo': 120}", "1: \"tempo\" is there twice, first in line 1"),

@@ -89,7 +89,8 @@ struct DoctorJudgementTests {
     let words = bad(findings)
     #expect(words.count == 2)
     #expect(words[0].hasSuffix("not real time: every busy program can make it stutter"))
-    #expect(words[1] == "Latency: JACK reports no latency for system:playback_1, and there always is some")
+    #expect(
+      words[1] == "Latency: JACK reports no latency for system:playback_1, although there always is some")
     #expect(findings.filter { $0.grade == .bad }.allSatisfy { $0.remedy != nil })
   }
 
@@ -100,7 +101,7 @@ struct DoctorJudgementTests {
     let words = bad(JACKExamination.judge(survey))
     #expect(
       words == [
-        "Latency: home-made:in: the program reports more than 2 s to JACK, which tactus counts as none"
+        "Latency: home-made:in: the program reports a latency of more than 2 s; tactus takes that for none"
       ])
     survey.implausible = (1...6).map { "port\($0)" }
     #expect(bad(JACKExamination.judge(survey)).first?.contains("port4 and 2 more:") == true)

@@ -87,7 +87,7 @@ struct RunningNoteTests {
     let first = try ChildProcess(stage.command([program]))
     try await first.awaitLine(beginning: "timebase master")
     let line =
-      "tactus: tactus runs already, as JACK client \"tactus\", OSC port 20809: tactus status says how it is, "
+      "tactus: tactus runs already, as JACK client \"tactus\", OSC port 20809: tactus status shows its state, "
       + "tactus send quit ends it; "
     let again = try await stage.run(program, "--click")
     #expect(again.status == 1 && again.output == "", "\(again)")

@@ -23,9 +23,9 @@ struct SetListProgramTests {
     let words = refusals(of: ["--song=A = tempo 90", "--song=B = tap", "--song= A = tempo 91"])
     #expect(words.contains("\" A = tempo 91\": A is there already"), "\(words)")
     let songs = (0...SetSong.limit).map { "--song=S\($0) = tap" }
-    #expect(refusals(of: songs.dropLast()) == "" && refusals(of: songs).contains("128 are all there can be"))
+    #expect(refusals(of: songs.dropLast()) == "" && refusals(of: songs).contains("at most 128 are possible"))
     let tells = (0...OutwardLine.limit).map { "--osc-tell=beat 10.0.0.2:\(9000 + $0) /b" }
-    #expect(refusals(of: tells.dropLast()) == "" && refusals(of: tells).contains("64 are all there can be"))
+    #expect(refusals(of: tells.dropLast()) == "" && refusals(of: tells).contains("at most 64 are possible"))
     do throws(UserError) {
       try ConfigurationFile.apply(
         Array("{ song: ['A = tempo 100',\n 'A = tempo 101'] }".utf8), from: "file", to: &configuration)

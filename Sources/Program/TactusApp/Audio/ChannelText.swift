@@ -91,7 +91,7 @@ extension SurfaceState {
     let others = lines.filter { !isSame($0) }
     guard isOn else { return others }
     guard others.count < AudioChannelPorts.limit else {
-      throw Refusal(.notNow, "\(AudioChannelPorts.limit) are all there can be")
+      throw Refusal(.notNow, "at most \(AudioChannelPorts.limit) are possible")
     }
     return others + [line]
   }

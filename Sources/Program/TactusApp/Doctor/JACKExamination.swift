@@ -76,7 +76,7 @@ enum JACKExamination {
     return [
       .bad(
         "Latency",
-        "JACK reports no latency for \(silent.joined(separator: ", ")), and there always is some",
+        "JACK reports no latency for \(silent.joined(separator: ", ")), although there always is some",
         mend:
           "tactus check measures it with a cable from an output to an input, and --set compensates for it.")
     ]
@@ -88,7 +88,8 @@ enum JACKExamination {
     let more = survey.implausible.count > 4 ? " and \(survey.implausible.count - 4) more" : ""
     return [
       .bad(
-        "Latency", "\(ports)\(more): the program reports more than 2 s to JACK, which tactus counts as none",
+        "Latency",
+        "\(ports)\(more): the program reports a latency of more than 2 s; tactus takes that for none",
         mend: "Restart that program, or report the defect to its authors.")
     ]
   }
@@ -107,7 +108,7 @@ enum JACKExamination {
           "Timebase", "another program shows its bars and beats on JACK's transport",
           mend: "With --lead=auto tactus follows it; with tactus send takeover it takes its place."))
     case (true, false): findings.append(.good("Timebase", "bars and beats are shown on JACK's transport"))
-    case (false, _): findings.append(.good("Timebase", "nobody else is timebase master"))
+    case (false, _): findings.append(.good("Timebase", "no other program is timebase master"))
     }
     return findings
   }

@@ -136,19 +136,20 @@ enum NetworkExamination {
           ? "; no other peer was heard" : "; \(peers) other \(peers == 1 ? "peer was" : "peers were") heard")
       if !interface.hasMulticast, !interface.isLoopback {
         return .note(
-          topic, words + ". But the interface is set to be without multicast, and some network cards obey",
+          topic,
+          words + ". But multicast is switched off for the interface, and some network cards then drop it",
           mend: "As root: ip link set \(interface.name) multicast on")
       }
       guard interface.isWireless else { return .good(topic, words) }
       return .note(
         topic, words + ". Wi-Fi may delay packets by tens of milliseconds",
-        mend: "On stage a cable is steadier; for Link Audio over Wi-Fi a delay of a beat or a bar is.")
+        mend: "On stage a cable is steadier. For Link Audio over Wi-Fi, set a delay of a beat or a bar.")
     case .notHeard:
       return .bad(
         topic, "\(interface.address): Link's packets do not come back in: a firewall blocks them",
         mend:
-          "Let UDP from the local network in, at least to 224.76.78.75 port 20808, and to the free ports that Link "
-          + "measures with and Link Audio comes in at: sudo ufw allow proto udp from \(network(of: interface.address)), or put the interface into "
+          "Let UDP from the local network in, at least to 224.76.78.75 port 20808, and to the free ports that Link's "
+          + "measurements and Link Audio take: sudo ufw allow proto udp from \(network(of: interface.address)), or put the interface into "
           + "firewalld's zone \"home\" or \"trusted\".")
     case .notSent(let code) where code == ENETUNREACH || code == ENETDOWN:
       // Most machines have no route for multicast on loopback, and Link needs none there if there is a

@@ -112,7 +112,7 @@ enum RoomsExamination {
       .good(
         topic,
         who
-          + "seen there as \(translated): a router in between translates addresses (NAT). What goes out each "
+          + "seen there as \(translated): a router in between translates addresses (NAT). A packet each "
           + "second keeps the way back open")
     ]
   }

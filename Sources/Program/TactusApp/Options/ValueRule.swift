@@ -75,7 +75,7 @@ struct ValueRule: Sendable {
   func listed(atMost limit: Int, name: @escaping @Sendable (String) -> String? = { _ in nil }) -> ValueRule {
     var listed = self
     listed.objectionBeside = { text, others in
-      if others.count >= limit { return "\(limit) are all there can be" }
+      if others.count >= limit { return "at most \(limit) are possible" }
       guard let own = name(text), others.contains(where: { name($0) == own }) else { return nil }
       return "\(printable(own, limit: 64)) is there already"
     }
@@ -159,7 +159,7 @@ extension ValueRule {
     if let event = binding.event as? MIDIEventName, event.isJog,
       let still = binding.targets.first(where: { $0.arguments.count != 1 || Double($0.arguments[0]) == nil })
     {
-      return "\(still.path) needs what one step of the wheel is, as in bend/jog 2 and tempo/nudge 0.1"
+      return "\(still.path) needs the size of one step of the wheel, as in bend/jog 2 and tempo/nudge 0.1"
     }
     return Table.standard.objection(to: binding.targets, ofKey: isKey)
   }

@@ -19,7 +19,7 @@ final class RunningNote {
   static func objection(toSecond name: String, named option: String = "--name=NAME") -> UserError {
     let port = all().first { $0.name == name }.map { ", OSC port \($0.port)" } ?? ""
     return UserError(
-      "tactus runs already, as JACK client \"\(name.shortened)\"\(port): tactus status says how it is, "
+      "tactus runs already, as JACK client \"\(name.shortened)\"\(port): tactus status shows its state, "
         + "tactus send quit ends it; \(option) starts a second one beside it")
   }
 

@@ -160,7 +160,7 @@ struct DoctorCommand: Conversing {
       let cure = offsets.map { "\(send)\($0.path) 0" }.joined(separator: ", ")
       let kept =
         offsets.contains { $0.path == "jack/offset" }
-        ? "Leave jack/offset as it is if a session of tactus runs (ardour-*, qtractor): it set that for its program. "
+        ? "Leave jack/offset as it is if a session of tactus runs (ardour-*, qtractor): the session has set it for its program. "
         : ""
       findings.append(
         .note(

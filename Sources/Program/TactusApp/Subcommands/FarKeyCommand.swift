@@ -8,19 +8,20 @@ struct FarKeyCommand: Subcommand {
   static let summary = "Make the key for sessions with other rooms, or take theirs"
   static let description = """
     Makes a key, shows it and keeps it in a file that nobody else on this machine can read.
-    The other rooms take it by tactus far-key --typed; tell it to them in a way that nobody
-    else hears. Whoever has it can play along, and everything that you can.
+    The other rooms take the key by tactus far-key --typed: pass it on in a way that nobody
+    else can read. Every room that has the key can play along, and change all that you can.
     """
   static let options: [Option<FarKeyCommand>] = [
     Option(
       "typed", in: .other, .flag(\.isTyped),
       help:
-        "Read the key from the terminal or a pipe: what the other room was shown, or any words of yours, together \(KeyText.least) "
-        + "letters or more."),
+        "Read the key from the terminal or a pipe: the key that the other room shows, or any words of yours with at least \(KeyText.least) "
+        + "letters together."),
     Option(
       "file", in: .other, .value("FILE", .file, \.file),
-      help: "Keep it in this file, for --link-key (default: where tactus looks by itself)."),
-    Option("show", in: .other, .flag(\.shows), help: "Show the key that is there."),
+      help:
+        "Keep the key in this file, for --link-key (default: the file that tactus reads without --link-key)."),
+    Option("show", in: .other, .flag(\.shows), help: "Show the key that is in the file."),
   ]
 
   var isTyped = false

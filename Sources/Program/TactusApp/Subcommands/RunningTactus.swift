@@ -53,7 +53,7 @@ struct RunningTactus: ~Copyable {
     }
     let blind =
       RunningNote.folder == nil
-      ? " (XDG_RUNTIME_DIR is not set, so that one at another port can't be found by itself)" : ""
+      ? " (XDG_RUNTIME_DIR is not set, so that a tactus at another port can't be found)" : ""
     return UserError(
       "no tactus answers at OSC port \(port) of this machine\(blind); start it, or say which port with --osc=PORT",
       .unavailable)
@@ -228,10 +228,12 @@ extension Conversing {
     [
       Option(
         "osc", "o", in: .other, .value("PORT", .whole(1...65_535), \.whereabouts.port),
-        help: "The OSC port of the running tactus (default: that of the one that runs, or as configured)."),
+        help:
+          "The OSC port of the running tactus (default: the port of the only one that runs, or as configured)."
+      ),
       Option(
         "name", "n", in: .other, .value("NAME", .text(63), \.whereabouts.name),
-        help: "Which tactus, by its JACK name, if several run."),
+        help: "The JACK name of the running tactus, if several run."),
     ]
   }
 }

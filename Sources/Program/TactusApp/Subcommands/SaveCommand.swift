@@ -20,7 +20,7 @@ struct SaveCommand: Conversing {
     [
       Option(
         "replace", in: .other, .flag(\.replaces),
-        help: "Also in place of a file that was written by hand, which is kept as FILE.before.")
+        help: "Replace even a file that was written by hand; it is kept as FILE.before.")
     ] + whereaboutsOptions
 
   /// How long the save may take: a disk can be slow.

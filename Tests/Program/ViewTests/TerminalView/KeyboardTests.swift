@@ -259,7 +259,7 @@ struct KeyboardTests {
       for row in KeyMap.standard { #expect(wide.contains(row.words), "\(row.words)") }
     }
     let keys = KeyMap.standard.map { "\($0.keys { $0.description }) \($0.words)" }
-    for words in ["l switch who leads", "w QR code, and back", "? h these keys, and back"] {
+    for words in ["l switch the leader", "w QR code, and back", "? h these keys, and back"] {
       #expect(keys.contains(words))
     }
   }
