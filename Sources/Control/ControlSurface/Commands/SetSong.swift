@@ -18,7 +18,7 @@ public struct SetSong: Hashable, Sendable {
   public let title: String
   public let targets: [Target]
 
-  /// The text of a refusal names the part that is wrong.
+  /// Parses a song's text. A refusal names the part that is wrong.
   public init(_ text: String) throws(Refusal) {
     guard text.utf8.count <= Self.longest, text.isPrintable else {
       throw .range("at most \(Self.longest) bytes of printable text")

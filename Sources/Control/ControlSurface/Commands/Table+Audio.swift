@@ -205,7 +205,7 @@ public struct ShownAudio: Hashable, Sendable {
     toldReceived ?? Self.list(channels.filter { !$0.isSent }.map { "\($0.name) (\($0.told))" })
   }
 
-  /// Joins the texts to one, which ends with the number of texts for which there is no room.
+  /// Joins the texts to one line. If some of them do not fit, the line ends with their number.
   static func list(_ words: [String]) -> String {
     guard let first = words.first else { return "none" }
     let room = limit - " and 1000 more".count
