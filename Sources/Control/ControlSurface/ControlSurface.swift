@@ -17,7 +17,7 @@ import TactusOSC
 ///     let surface = try OSCSurface(settings, state: state, notice: { print($0.text) }) { order in
 ///       .accepted
 ///     }
-///     surface.update { $0.peers = 2 }
+///     surface.update { $0.link.peers = 2 }
 ///     surface.close()
 public final class OSCSurface: Sendable {
   let shared: Shared

@@ -45,8 +45,8 @@ extension App {
       hasFailed = true
     }
     desk.tell {
-      $0.saves += 1
-      ($0.saved, $0.hasSaveFailed) = (words, hasFailed)
+      $0.saving.count += 1
+      ($0.saving.words, $0.saving.hasFailed) = (words, hasFailed)
     }
     say(words)
   }

@@ -1,8 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+import HostSync
+import JACKHost
+import Link
 import LinkSession
 import TerminalView
 
 extension App {
+  /// What the news compares with its last look.
+  func sight(
+    of host: JACKHost, _ report: Report, _ session: SessionSnapshot, _ state: SurfaceState, peers: String
+  ) -> StudioNews.Sight {
+    StudioNews.Sight(
+      peerCounts: desk.takePeerCounts() + [session.peerCount], isResting: !presence.isActive,
+      isMute: link.isMute, failure: link.isMute ? link.diagnostics.failure.map { "\($0)" } : nil,
+      movedLaunches: report.movedLaunches, isGivenUp: report.isGivenUp,
+      corrections: host.plan.corrections, leftLate: host.plan.leftLate, cutStarts: report.cutStarts,
+      standsStill: report.standsStill, isMasterSenseless: report.isMasterSenseless,
+      waitsInVain: state.choices.launch.wait == .stopped && state.choices.lead != .link,
+      lostMIDI: report.lostMIDI, unfollowed: unfollowed(session, peers: peers), midiClock: state.midiClock
+    )
+  }
+
   /// The peers' play that tactus does not follow; nil: no peer plays, or tactus shares starts and stops.
   func unfollowed(_ session: SessionSnapshot, peers: String) -> StudioNews.UnfollowedPlay? {
     guard session.sessionPlays, !session.isStartStopSyncEnabled, session.peerCount > 0 else { return nil }

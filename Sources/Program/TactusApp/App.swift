@@ -16,7 +16,7 @@ final class App {
 
   var startup: Startup
   var configuration: Configuration
-  private let link: Link
+  let link: Link
   private let exchange: AudioExchange
   private let door: SessionActions
   let desk: CommandHandler
@@ -74,7 +74,7 @@ final class App {
     prepareFarewell()
     LastResort.prepare(silence: { [desk] isSilent in
       Console.say(isSilent ? "JACK does not answer" : "JACK answers again")
-      if isSilent { desk.tell { $0.jackConnected = false } }
+      if isSilent { desk.tell { $0.jack.isRunning = false } }
     })
     do {
       // Attach Link even without a JACK server: the view then shows a tempo as soon as the user types it.
@@ -88,7 +88,7 @@ final class App {
       host.wantedSink = desk.state.choices.sink
       wantConnections(of: host)
       try host.start(at: Link.clock())
-      outputs.carry(desk.state.outputs, on: host)
+      outputs.carry(desk.state.lists.outputs, on: host)
       link.attach(door)
       view?.open()
       Console.neverWait()
@@ -107,18 +107,22 @@ final class App {
       service.ready(serviceStatus(host))
       project?.opened(on: host)
       while !signals.came(withinMilliseconds: Int(host.pollInterval.count / 1000)) { poll(host) }
-      service.stopping()
-      note = nil
-      LastResort.takeLeave()
-      channels.farewell()
-      link.detach(desk)
-      link.detach(door)
-      host.close()
+      leave(host)
       return companion?.hasFailed == true ? .failure : .success
     } catch {
       if configuration.probe, error.isForWantOfServer { return .unavailable }
       return fail(error.description, error.status, advice: error.advice)
     }
+  }
+
+  private func leave(_ host: JACKHost) {
+    service.stopping()
+    note = nil
+    LastResort.takeLeave()
+    channels.farewell()
+    link.detach(desk)
+    link.detach(door)
+    host.close()
   }
 
   private func fail(_ words: String, _ status: Tactus.Status, advice: String = "") -> Tactus.Status {
@@ -142,7 +146,7 @@ final class App {
     guard let (reach, lacks, isNew) = page.poll(isOpen: desk.state.choices.opensPage, at: Link.clock()) else {
       return
     }
-    desk.tell { ($0.page, $0.pageLacks) = (reach, lacks) }
+    desk.tell { ($0.page.reach, $0.page.missing) = (reach, lacks) }
     if isNew { say("Page: \(reach == .off ? "closed" : reach.words)") }
   }
 
@@ -189,15 +193,7 @@ final class App {
     }
     desk.show(report, HostView(host, exchange), peers: addresses)
     let state = desk.state
-    let sight = StudioNews.Sight(
-      peerCounts: desk.takePeerCounts() + [session.peerCount], isResting: !presence.isActive,
-      isMute: link.isMute, failure: link.isMute ? link.diagnostics.failure.map { "\($0)" } : nil,
-      movedLaunches: report.movedLaunches, isGivenUp: report.isGivenUp,
-      corrections: host.plan.corrections, leftLate: host.plan.leftLate, cutStarts: report.cutStarts,
-      standsStill: report.standsStill, isMasterSenseless: report.isMasterSenseless,
-      waitsInVain: state.choices.launch.wait == .stopped && state.choices.lead != .link,
-      lostMIDI: report.lostMIDI, unfollowed: unfollowed(session, peers: addresses), midiClock: state.midiClock
-    )
+    let sight = sight(of: host, report, session, state, peers: addresses)
     for line in news.lines(sight, at: Link.clock()) { say(line) }
     if view == nil { playNews.lines(state, at: Link.clock()).forEach { Console.say($0) } }
     if let line = companion?.poll() { say(line) }
@@ -212,7 +208,7 @@ final class App {
     if door.hasten(isHasty) { link.wake() }
     pollChannels(of: host, state)
     rooms.poll(at: link, state, for: desk).forEach { say($0) }
-    outputs.carry(state.outputs, on: host)
+    outputs.carry(state.lists.outputs, on: host)
     keep(host)
     host.wantedSink = state.choices.sink
     host.shownSession = SessionProperties(
@@ -254,7 +250,7 @@ final class App {
     let active = presence.judge(signs, at: Link.clock())
     guard active != link.isActive else { return }
     link.isActive = active
-    desk.tell { $0.linkActive = active }
+    desk.tell { $0.link.isActive = active }
     say(presence.line)
   }
 

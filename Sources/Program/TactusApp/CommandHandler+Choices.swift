@@ -29,6 +29,6 @@ extension CommandHandler {
 
   /// Keeps learned MIDI bindings as a choice of the user. [OSC]
   func remember(_ bindings: [MIDIBinding]) {
-    choose(true) { $0.learned = bindings.map(\.description) }
+    choose(true) { $0.lists.learned = bindings.map(\.description) }
   }
 }

@@ -143,7 +143,7 @@ final class CommandHandler: SessionObserver {
     let isStartOrStop = held.withLock { held in
       let isPlaying = snapshot.state.isPlaying
       defer { held.wasPlaying = isPlaying }
-      if held.state.peers != snapshot.peerCount, held.peerCounts.count < Self.peerCountLimit {
+      if held.state.link.peers != snapshot.peerCount, held.peerCounts.count < Self.peerCountLimit {
         held.peerCounts.append(snapshot.peerCount)
       }
       if snapshot.state.timeline.tempo != held.state.tempo { held.isChosen = true }
@@ -167,8 +167,8 @@ final class CommandHandler: SessionObserver {
       state.chosenTempo = door.isDictated(timeline.tempo) ? state.chosenTempo ?? state.tempo : nil
     }
     state.timeline = timeline
-    state.peers = snapshot.peerCount
-    if state.choices.syncsStartStop { state.playing = snapshot.state.startStop.isPlaying }
+    state.link.peers = snapshot.peerCount
+    if state.choices.syncsStartStop { state.link.isPlaying = snapshot.state.startStop.isPlaying }
   }
 
   /// Carries out a key of the terminal view that was pressed at `time`. [view]
@@ -202,7 +202,7 @@ final class CommandHandler: SessionObserver {
     case .toggle: return playAlone(nil, at: time) ?? wish(.toggle)
     case .rewind: return wish(.locate(.beat(0)))
     case .locate(let place):
-      let isThere = held.withLock { $0.state.frame(of: place, sampleRate: $0.state.sampleRate) != nil }
+      let isThere = held.withLock { $0.state.frame(of: place, sampleRate: $0.state.jack.sampleRate) != nil }
       return isThere ? wish(.locate(place)) : .refused(Self.tooFar)
     case .rolling(let on): return on ? start(nil) : stop()
     case .timebase(false): held.withLock { $0.wantsTimebase = false }
@@ -229,7 +229,7 @@ final class CommandHandler: SessionObserver {
   /// server, or they are not synced.
   private func playAlone(_ isPlaying: Bool?, at time: Micros) -> Reply? {
     let state = held.withLock { $0.state }
-    guard !state.jackConnected, state.choices.syncsStartStop else { return nil }
+    guard !state.jack.isRunning, state.choices.syncsStartStop else { return nil }
     link.updateAppState { $0.setPlaying(isPlaying ?? !$0.isPlaying, at: time) }
     return .accepted
   }
@@ -246,7 +246,7 @@ final class CommandHandler: SessionObserver {
 
   private func ask(for launch: LaunchMoment?) {
     held.withLock { held in
-      guard held.state.jackConnected else { return }
+      guard held.state.jack.isRunning else { return }
       held.launch = launch.map { AskedLaunch($0, at: Link.clock()) }
       publish(held)
     }
@@ -254,7 +254,7 @@ final class CommandHandler: SessionObserver {
 
   private func wish(_ wish: Command) -> Reply {
     let verdict: Reply = held.withLock { held in
-      guard held.state.jackConnected else { return .notNow("no JACK server") }
+      guard held.state.jack.isRunning else { return .notNow("no JACK server") }
       guard held.wishes.count < Self.wishLimit else { return .notNow("too many commands at once") }
       held.wishes.append(wish)
       return .accepted

@@ -107,13 +107,13 @@ extension SurfaceState {
   /// Sets the offset of a room that tactus calls; `room` is its host, as an option has it or as tactus shows
   /// it.
   mutating func setOffset(_ offset: Micros, of room: String) throws(Refusal) {
-    let place = calls.firstIndex { line in
+    let place = lists.calls.firstIndex { line in
       guard let host = FarHost(room) else { return false }
       return FarCall(line, offsets: FarChoices.offsets)?.host == host
     }
     guard let place else { throw Refusal(.notNow, "no room of this name is called (--link-to)") }
-    let name = calls[place].prefix { $0 != " " }
-    calls[place] = offset == .zero ? "\(name)" : "\(name) offset=\(shortest(offset.milliseconds))"
+    let name = lists.calls[place].prefix { $0 != " " }
+    lists.calls[place] = offset == .zero ? "\(name)" : "\(name) offset=\(shortest(offset.milliseconds))"
   }
 }
 

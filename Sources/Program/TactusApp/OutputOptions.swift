@@ -52,7 +52,7 @@ extension SurfaceState {
   /// The choices for the audio thread. A start waits for the longest count-in of all outputs.
   var heardChoices: Settings {
     var settings = choices
-    settings.launch.othersCountIn = outputs.compactMap(\.settings.countIn).max() ?? 0
+    settings.launch.othersCountIn = lists.outputs.compactMap(\.settings.countIn).max() ?? 0
     return settings
   }
 }
@@ -81,19 +81,21 @@ struct CarriedOutputs {
 extension CommandHandler {
   /// Adds an output, or gives the output with this name new settings. [any]
   func put(_ output: NamedOutput, lasts: Bool) -> Reply {
-    let present = state.outputs
+    let present = state.lists.outputs
     let isNew = !present.contains { $0.name == output.name }
     guard !isNew || present.count < OutputSettings.limit else {
       return .notNow("at most \(OutputSettings.limit) are possible")
     }
     choose(lasts) { state in
-      if let place = state.outputs.firstIndex(where: { $0.name == output.name }) {
+      if let place = state.lists.outputs.firstIndex(where: { $0.name == output.name }) {
         // Keep the programs that were requested before, unless this output requests others.
-        let programs = state.outputs[place].settings.programs
-        state.outputs[place] = output
-        if output.settings.programs?.isEmpty == true { state.outputs[place].settings.programs = programs }
+        let programs = state.lists.outputs[place].settings.programs
+        state.lists.outputs[place] = output
+        if output.settings.programs?.isEmpty == true {
+          state.lists.outputs[place].settings.programs = programs
+        }
       } else {
-        state.outputs.append(output)
+        state.lists.outputs.append(output)
       }
     }
     wake()
@@ -102,10 +104,10 @@ extension CommandHandler {
 
   /// [any]
   func removeOutput(_ name: String, lasts: Bool) -> Reply {
-    guard state.outputs.contains(where: { $0.name == name }) else {
+    guard state.lists.outputs.contains(where: { $0.name == name }) else {
       return .notNow("there is no such output")
     }
-    choose(lasts) { $0.outputs.removeAll { $0.name == name } }
+    choose(lasts) { $0.lists.outputs.removeAll { $0.name == name } }
     wake()
     return .accepted
   }

@@ -12,7 +12,7 @@ struct RoomsWatch {
   private static let period = Micros(500_000)
 
   mutating func poll(at link: Link, _ state: SurfaceState, for desk: CommandHandler) -> [String] {
-    let wanted = (choices: state.choices.far, meter: state.choices.meter, calls: state.calls)
+    let wanted = (choices: state.choices.far, meter: state.choices.meter, calls: state.lists.calls)
     if told.map({ $0 != wanted }) ?? true {
       told = wanted
       link.setFar(

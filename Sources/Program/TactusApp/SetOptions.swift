@@ -44,15 +44,15 @@ extension ValueRule {
 extension CommandHandler {
   /// Adds a song at the end of the set list, or gives the song with this title new commands. [any]
   func put(_ song: SetSong, lasts: Bool) -> Reply {
-    let present = state.songs
+    let present = state.lists.songs
     guard present.count < SetSong.limit || present.contains(where: { $0.title == song.title }) else {
       return .notNow("at most \(SetSong.limit) are possible")
     }
     choose(lasts) { state in
-      if let place = state.songs.firstIndex(where: { $0.title == song.title }) {
-        state.songs[place] = song
+      if let place = state.lists.songs.firstIndex(where: { $0.title == song.title }) {
+        state.lists.songs[place] = song
       } else {
-        state.songs.append(song)
+        state.lists.songs.append(song)
       }
     }
     return .accepted
@@ -60,8 +60,10 @@ extension CommandHandler {
 
   /// [any]
   func removeSong(_ title: String, lasts: Bool) -> Reply {
-    guard state.songs.contains(where: { $0.title == title }) else { return .notNow("there is no such song") }
-    choose(lasts) { $0.songs.removeAll { $0.title == title } }
+    guard state.lists.songs.contains(where: { $0.title == title }) else {
+      return .notNow("there is no such song")
+    }
+    choose(lasts) { $0.lists.songs.removeAll { $0.title == title } }
     return .accepted
   }
 }

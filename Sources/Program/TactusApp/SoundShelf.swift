@@ -35,7 +35,7 @@ struct SoundShelf {
   /// Renders the sounds and publishes them to the audio thread, unless the audio thread has them already.
   mutating func put(_ state: SurfaceState, sampleRate: Int, into exchange: AudioExchange) {
     let sound = state.choices.click.sound
-    let all = state.outputs.contains { if case .click = $0.settings { true } else { false } }
+    let all = state.lists.outputs.contains { if case .click = $0.settings { true } else { false } }
     if let rendered, rendered == (sound, sampleRate, all) { return }
     rendered = (sound, sampleRate, all)
     number += 1

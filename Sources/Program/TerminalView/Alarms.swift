@@ -10,7 +10,9 @@ extension Facts {
   private static let crystals = 200.0
 
   private var state: SurfaceState { scene.state }
-  private var period: Double { Double(state.framesPerCycle) * 1000 / Double(max(1, state.sampleRate)) }
+  private var period: Double {
+    Double(state.jack.framesPerCycle) * 1000 / Double(max(1, state.jack.sampleRate))
+  }
 
   var alarms: [(name: String, words: String)] {
     [
@@ -22,8 +24,8 @@ extension Facts {
   /// Shown if another program or none is timebase master, or if other programs see the bars moved by an
   /// offset.
   private var timebaseAlarm: String? {
-    guard state.jackConnected else { return nil }
-    let isUsual = state.timebase == .tactus && !state.leavesTimebase
+    guard state.jack.isRunning else { return nil }
+    let isUsual = state.jack.timebase == .tactus && !state.jack.leavesTimebase
     // The leader is shown in a row of its own.
     return isUsual && offset(.jack).isEmpty || state.leading == .host && offset(.jack).isEmpty
       ? nil : state.master + offset(.jack)
@@ -32,32 +34,34 @@ extension Facts {
   /// The distance from the beat: the advance that the user set by hand; otherwise the phase error of a
   /// leading host, or the lag of a follower that counts frames.
   private var distanceAlarm: (name: String, words: String)? {
-    if state.aheadMilliseconds != 0 {
-      return ("By hand", "outputs \(signed(state.aheadMilliseconds, places: 1)) ms")
+    if state.readings.aheadMilliseconds != 0 {
+      return ("By hand", "outputs \(signed(state.readings.aheadMilliseconds, places: 1)) ms")
     }
     let isLed = state.leading != .link
-    let distance = isLed ? state.leadErrorMilliseconds : state.lagMilliseconds
+    let distance = isLed ? state.readings.leadErrorMilliseconds : state.readings.lagMilliseconds
     guard abs(distance) > state.choices.correctAbove.milliseconds else { return nil }
     return (isLed ? "Phase" : "Lag", "\(signed(distance, places: 1)) ms")
   }
 
   private var driftAlarm: String? {
-    abs(state.driftPartsPerMillion) > Self.crystals
-      ? "\(signed(state.driftPartsPerMillion, places: 0)) ppm" : nil
+    abs(state.readings.driftPartsPerMillion) > Self.crystals
+      ? "\(signed(state.readings.driftPartsPerMillion, places: 0)) ppm" : nil
   }
 
   /// Shown if the last start missed its beat by more than half a period: a start in the nearest cycle is
   /// always within that, and so is a start in the song's first period.
   private var startAlarm: String? {
-    guard state.hasLaunched, abs(state.launchErrorMilliseconds) > period / 2 + 0.1 else { return nil }
-    return "\(signed(state.launchErrorMilliseconds, places: 2)) ms from its beat"
+    guard state.readings.hasLaunched, abs(state.readings.launchErrorMilliseconds) > period / 2 + 0.1 else {
+      return nil
+    }
+    return "\(signed(state.readings.launchErrorMilliseconds, places: 2)) ms from its beat"
   }
 
   /// The jitter: how far recent clocks or pulses were from their exact times at most. Empty if that is within
   /// a frame, the finest step that JACK allows. The value is a multiple of 10.
   func jitter(_ port: Port, _ glyphs: Glyphs) -> String {
-    let micros = state.jitterMicros[port]
-    let isUsual = micros <= 1e6 / Double(max(1, state.sampleRate)) + 5
+    let micros = state.readings.jitterMicros[port]
+    let isUsual = micros <= 1e6 / Double(max(1, state.jack.sampleRate)) + 5
     return isUsual ? "" : ", within \(shortest(micros)) \(glyphs.micros)"
   }
 }

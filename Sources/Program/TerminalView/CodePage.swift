@@ -41,7 +41,7 @@ extension TerminalView {
 
   /// The code that leads a phone to the page; nil: no phone can reach the page.
   private func code(of scene: Scene) -> QRCode? {
-    guard case .network(let addresses) = scene.state.page, let address = addresses.first,
+    guard case .network(let addresses) = scene.state.page.reach, let address = addresses.first,
       let code = scene.pairingCode
     else { return nil }
     return QRCode(Self.pairingAddress(address, code))
@@ -53,14 +53,14 @@ extension TerminalView {
   }
 
   private func words(_ scene: Scene, problem: String?) -> [(text: String, style: Style)] {
-    let addresses = scene.state.page.addresses.map { ($0, Style.bold) }
+    let addresses = scene.state.page.reach.addresses.map { ($0, Style.bold) }
     let code = scene.pairingCode.map { [("Code  \($0)", Style.plain)] } ?? []
     let back = keys.key(for: .code).map { "\(glyphs.name(of: $0)) or Esc: back." } ?? "Esc: back."
     let lock = key(of: "web/open/toggle") ?? "tactus send web/open \(scene.state.choices.opensPage ? 0 : 1)"
     let opening = [
       ("", Style.plain), ("\(lock): open it to this machine's networks.", .bold), (back, .plain),
     ]
-    switch scene.state.page {
+    switch scene.state.page.reach {
     case .off: return [("The page is closed.", .plain)] + opening
     case .closed: return [("The page is not open yet.", .plain), (back, .plain)]
     case .unknown: return [("Where the page is, is unknown.", .plain), (back, .plain)]

@@ -27,8 +27,8 @@ struct Facts {
   }
 
   var peers: String {
-    guard !state.choices.isLinkEnabled || state.linkActive else { return "resting" }
-    return links(state.peers) + (state.far.short.map { ", \($0)" } ?? "")
+    guard !state.choices.isLinkEnabled || state.link.isActive else { return "resting" }
+    return links(state.link.peers) + (state.far.short.map { ", \($0)" } ?? "")
   }
 
   /// Link Audio in words; nil: Link Audio is off.
@@ -50,7 +50,7 @@ struct Facts {
   var sync: String { state.choices.syncsStartStop ? "on" : "off" }
 
   var transport: String {
-    guard state.jackConnected else { return "no JACK server" }
+    guard state.jack.isRunning else { return "no JACK server" }
     switch state.transport {
     case .stopped: return "stopped"
     case .rolling:
@@ -71,7 +71,7 @@ struct Facts {
   ///
   /// - Parameter opener: the key that opens the page; nil: no key does.
   func page(within columns: Int, opener: String?) -> String {
-    switch state.page {
+    switch state.page.reach {
     case .off:
       // Only this machine may open the page.
       return scene.place == nil ? opener.map { "off (\($0) opens it)" } ?? "off" : "off"
@@ -91,7 +91,7 @@ struct Facts {
   }
 
   var shortPage: String {
-    switch state.page {
+    switch state.page.reach {
     case .off: "page off"
     case .closed, .network([]): "page not open"
     case .thisMachine: "page here"
@@ -103,7 +103,7 @@ struct Facts {
   /// When a start happens, and the count-in before it.
   var launch: String {
     let launch = state.choices.launch
-    let bars = state.outputs.compactMap(\.settings.countIn).reduce(launch.countIn, max)
+    let bars = state.lists.outputs.compactMap(\.settings.countIn).reduce(launch.countIn, max)
     return launch.moment.word + (bars == 0 || launch.moment == .now ? "" : ", count-in \(bars)")
   }
 
@@ -155,19 +155,19 @@ struct Facts {
 
   /// The user's own outputs, each clock with its state; nil: the user has none.
   var outputs: String? {
-    guard !state.outputs.isEmpty else { return nil }
-    return state.outputs.map { output in
-      let doing = state.outputHealth[output.name]?.state ?? ""
+    guard !state.lists.outputs.isEmpty else { return nil }
+    return state.lists.outputs.map { output in
+      let doing = state.jack.outputHealth[output.name]?.state ?? ""
       return output.name + (doing.isEmpty ? "" : " \(doing)")
     }.joined(separator: ", ")
   }
 
   var server: String {
-    guard state.jackConnected else { return "not there" }
-    return "\(state.sampleRate) Hz, \(state.framesPerCycle) frames"
+    guard state.jack.isRunning else { return "not there" }
+    return "\(state.jack.sampleRate) Hz, \(state.jack.framesPerCycle) frames"
   }
 
-  var xruns: String { state.xruns == 1 ? "1 xrun" : "\(state.xruns) xruns" }
+  var xruns: String { state.jack.xruns == 1 ? "1 xrun" : "\(state.jack.xruns) xruns" }
 
   /// The addresses for a tablet, best first; if there are none, the reason or how to get one.
   var reach: [String] {

@@ -91,9 +91,9 @@ extension TerminalView {
     if let place = facts.scene.place {
       picture.write("at \(place)", row: 0, column: end + 1, width: size.columns / 2 - end - 2)
     }
-    let style = facts.scene.state.jackConnected ? Style.quiet : Style(.alarm, bold: true)
+    let style = facts.scene.state.jack.isRunning ? Style.quiet : Style(.alarm, bold: true)
     let server =
-      facts.scene.state.jackConnected ? "JACK \(facts.server), \(facts.xruns)" : "no JACK server"
+      facts.scene.state.jack.isRunning ? "JACK \(facts.server), \(facts.xruns)" : "no JACK server"
     picture.write(server, row: 0, endingAt: size.columns - 2, style: style)
   }
 
@@ -152,7 +152,7 @@ extension TerminalView {
       facts.audio.map { ("Audio", $0, Style(.good)) } ?? ("", reach.count > 1 ? reach[1] : "", .bold),
       (
         "Page", facts.page(within: size.columns / 2 - 11, opener: key(of: "web/open/toggle")),
-        Style(bold: facts.scene.state.page.isOpen)
+        Style(bold: facts.scene.state.page.reach.isOpen)
       ),
     ]
   }
@@ -171,7 +171,7 @@ extension TerminalView {
   }
 
   func transportStyle(_ facts: Facts) -> Style {
-    guard facts.scene.state.jackConnected else { return Style(.alarm, bold: true) }
+    guard facts.scene.state.jack.isRunning else { return Style(.alarm, bold: true) }
     switch facts.scene.state.transport {
     case .stopped: return .plain
     case .waiting: return Style(.downbeat, bold: true)

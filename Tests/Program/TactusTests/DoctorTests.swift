@@ -177,7 +177,7 @@ struct DoctorJudgementTests {
     func told(_ missing: String...) -> [Finding] {
       let reach = OSCReach(open: ["127.0.0.1:20809"], missing: missing, query: "http://127.0.0.1:8080/")
       var state = SurfaceState()
-      state.clientName = "tactus"
+      state.jack.clientName = "tactus"
       return DoctorCommand.judge(RemoteValues(values(of: state, reach: reach)), port: 20809)
     }
     #expect(bad(told()).isEmpty)

@@ -25,26 +25,26 @@ struct FarDistanceTests {
     throws
   {
     var state = SurfaceState()
-    state.calls = ["studio", "[2001:db8::1]:9 offset=4", "192.0.2.7:4711"]
+    state.lists.calls = ["studio", "[2001:db8::1]:9 offset=4", "192.0.2.7:4711"]
     try state.setOffset(Micros(-2_500), of: "studio:20819")
     try state.setOffset(Micros(1_250), of: "[2001:db8::1]:9")
     try state.setOffset(Micros(3_000), of: "192.0.2.7:4711")
     #expect(
-      state.calls == [
+      state.lists.calls == [
         "studio offset=-2.5", "[2001:db8::1]:9 offset=1.25", "192.0.2.7:4711 offset=3",
       ])
     try state.setOffset(.zero, of: "studio")
-    #expect(state.calls[0] == "studio")
+    #expect(state.lists.calls[0] == "studio")
     for room in ["", "studio:1", "stage", "studio offset=3", "192.0.2.7"] {
       #expect(throws: Refusal.self, "\(room)") { try state.setOffset(.zero, of: room) }
     }
     // The saved configuration contains the new offsets.
     var configuration = try Configuration(arguments: ["--link-to", "studio"])
     configuration = configuration.taking(state)
-    #expect(configuration.far.calls == state.calls)
+    #expect(configuration.far.calls == state.lists.calls)
     var other = SurfaceState()
     configuration.choose(in: &other)
-    #expect(other.calls == state.calls)
+    #expect(other.lists.calls == state.lists.calls)
   }
 
   @Test(arguments: [

@@ -19,7 +19,7 @@ struct OwnOutputProgramTests {
     ])
     var state = SurfaceState()
     configuration.choose(in: &state)
-    #expect(state.outputs.map(\.text) == ["drums=clock offset=4", "x=run"])
+    #expect(state.lists.outputs.map(\.text) == ["drums=clock offset=4", "x=run"])
     #expect(throws: UserError.self) { try Configuration(arguments: ["--out=drums=klock"]) }
     #expect(throws: UserError.self) {
       try Configuration(arguments: ["--out=drums=clock", "--out=x=run", "--out=drums=reset"])
@@ -30,7 +30,7 @@ struct OwnOutputProgramTests {
     try ConfigurationFile.apply(
       Array("{ out: ['ppq=pulse rate=24'] }".utf8), from: "file", to: &configuration)
     configuration.choose(in: &state)
-    #expect(state.outputs.map(\.text) == ["ppq=pulse rate=24"])
+    #expect(state.lists.outputs.map(\.text) == ["ppq=pulse rate=24"])
     do throws(UserError) {
       try ConfigurationFile.apply(
         Array("{ out: ['a=run',\n 'b=clock width=3'] }".utf8), from: "file", to: &configuration)
@@ -47,7 +47,7 @@ struct OwnOutputProgramTests {
     configuration.choose(in: &state)
     var drums = try NamedOutput("drums=clock rate=2")
     drums.settings.clock?.plays = false
-    state.outputs = [drums]
+    state.lists.outputs = [drums]
     let chosen = configuration.taking(state)
     var memory = UserState()
     let isNew = memory.remember(chosen, since: configuration, over: configuration)
@@ -56,10 +56,11 @@ struct OwnOutputProgramTests {
     var later = SurfaceState()
     configuration.choose(in: &later)
     #expect(
-      later.outputs.map(\.text) == ["drums=clock rate=2"] && later.outputs[0].settings.clock?.plays == true)
+      later.lists.outputs.map(\.text) == ["drums=clock rate=2"]
+        && later.lists.outputs[0].settings.clock?.plays == true)
     // A reload does not start an output that was stopped.
     configuration.choose(in: &state)
-    #expect(state.outputs.map(\.settings.clock?.plays) == [false])
+    #expect(state.lists.outputs.map(\.settings.clock?.plays) == [false])
   }
 
   @Test

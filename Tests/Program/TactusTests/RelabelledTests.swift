@@ -26,13 +26,13 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   { _ in },
   {
     $0.doing = .none
-    $0.jackConnected = false
+    $0.jack.isRunning = false
   },
   { $0.doing = .stopping },
-  { $0.timebase = .other("Hydrogen (probably)") },
+  { $0.jack.timebase = .other("Hydrogen (probably)") },
   {
-    $0.timebase = .tactus
-    $0.leavesTimebase = true
+    $0.jack.timebase = .tactus
+    $0.jack.leavesTimebase = true
   },
   {
     $0.choices.lead = .midi
@@ -46,16 +46,16 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   {
     $0.choices.lead = .host
     $0.leading = .host
-    $0.timebase = .other("ardour")
+    $0.jack.timebase = .other("ardour")
   },
   {
-    $0.page = .network(["http://192.168.7.5:20810/", "http://10.0.0.5:20810/"])
-    $0.pageLacks = ["no port"]
+    $0.page.reach = .network(["http://192.168.7.5:20810/", "http://10.0.0.5:20810/"])
+    $0.page.missing = ["no port"]
   },
-  { $0.page = .thisMachine("http://127.0.0.1:20810/") },
-  { $0.page = .network([]) },
-  { ($0.sinks, $0.sinkState) = ("none; jack/sink fits no port", .missing) },
-  { ($0.sinks, $0.sinkState) = ("system: no JACK program plays", .found) },
+  { $0.page.reach = .thisMachine("http://127.0.0.1:20810/") },
+  { $0.page.reach = .network([]) },
+  { ($0.jack.sinks, $0.jack.sinkState) = ("none; jack/sink fits no port", .missing) },
+  { ($0.jack.sinks, $0.jack.sinkState) = ("system: no JACK program plays", .found) },
   {
     $0.choices.audio.isOn = true
     $0.audio.thread = .realTime
@@ -72,16 +72,16 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   },
   { $0.far.failure = "bind: Address already in use" },
   {
-    $0.saves = 3
-    $0.hasSaveFailed = true
-    $0.saved = "not saved: the disk is full"
+    $0.saving.count = 3
+    $0.saving.hasFailed = true
+    $0.saving.words = "not saved: the disk is full"
   },
 ]
 
 @Suite("Nothing depends on the words of a label") struct RelabelledTests {
   private func told(_ number: Int) -> (plain: RemoteValues, relabelled: RemoteValues) {
     var state = SurfaceState()
-    state.jackConnected = true
+    state.jack.isRunning = true
     states[number](&state)
     let all = values(of: state, reach: OSCReach(open: ["127.0.0.1:20809"], missing: ["no such address"]))
     return (RemoteValues(all), RemoteValues(relabelled(all)))
@@ -92,7 +92,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
     let (plain, other) = told(number)
     var state = other.state
     // These texts are shown unchanged, and no program reads them.
-    (state.sinks, state.message) = (plain.state.sinks, plain.state.message)
+    (state.jack.sinks, state.message) = (plain.state.jack.sinks, plain.state.message)
     state.place = plain.state.place  // titles of songs, as the user wrote them
     (state.audio.toldSent, state.audio.toldReceived) = (
       plain.state.audio.toldSent, plain.state.audio.toldReceived
@@ -125,7 +125,9 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   @Test
   func `without any value the doctor claims nothing`() {
     let told = RemoteValues([])
-    #expect(told.state.timebase == .unknown && told.state.page == .unknown && told.state.status == "unknown")
+    #expect(
+      told.state.jack.timebase == .unknown && told.state.page.reach == .unknown
+        && told.state.status == "unknown")
     #expect(DoctorCommand.judge(told, port: 20809).map(\.grade) == [.good])
     #expect(!StatusCommand.text([]).isEmpty)
   }

@@ -18,7 +18,7 @@ struct SetListProgramTests {
     ])
     var state = SurfaceState()
     configuration.choose(in: &state)
-    #expect(state.songs.map(\.text) == ["Opener = tempo 128, meter 4 4", "B = tempo/tap"])
+    #expect(state.lists.songs.map(\.text) == ["Opener = tempo 128, meter 4 4", "B = tempo/tap"])
     #expect(throws: UserError.self) { try Configuration(arguments: ["--song=A = set/next"]) }
     let words = refusals(of: ["--song=A = tempo 90", "--song=B = tap", "--song= A = tempo 91"])
     #expect(words.contains("\" A = tempo 91\": A is there already"), "\(words)")
@@ -57,7 +57,7 @@ struct SetListProgramTests {
     var configuration = try Configuration(arguments: ["--song=A = tempo 100"])
     var state = SurfaceState()
     configuration.choose(in: &state)
-    state.songs.append(try SetSong("Encore = tempo 99, osc/send 10.0.0.2:9000 /x \"a b\" {bpm}"))
+    state.lists.songs.append(try SetSong("Encore = tempo 99, osc/send 10.0.0.2:9000 /x \"a b\" {bpm}"))
     let chosen = configuration.taking(state)
     var memory = UserState()
     let isNew = memory.remember(chosen, since: configuration, over: configuration)
@@ -65,7 +65,7 @@ struct SetListProgramTests {
     try UserState(Array(memory.text.utf8), from: "state").apply(to: &configuration, over: configuration)
     var later = SurfaceState()
     configuration.choose(in: &later)
-    #expect(later.songs == state.songs)
+    #expect(later.lists.songs == state.lists.songs)
   }
 
   @Test
@@ -73,12 +73,12 @@ struct SetListProgramTests {
     var configuration = try Configuration(arguments: ["--out=drums=clock"])
     var state = SurfaceState()
     configuration.choose(in: &state)
-    state.outputs[0].settings.programs?.ask(for: 3, channel: 9)
-    let asked = state.outputs[0].settings.programs
+    state.lists.outputs[0].settings.programs?.ask(for: 3, channel: 9)
+    let asked = state.lists.outputs[0].settings.programs
     configuration.choose(in: &state)
-    #expect(state.outputs[0].settings.programs == asked)
+    #expect(state.lists.outputs[0].settings.programs == asked)
     configuration = Configuration()
-    #expect(state.outputs[0].text == "drums=clock")
+    #expect(state.lists.outputs[0].text == "drums=clock")
   }
 
   @Test

@@ -149,7 +149,7 @@ struct PlayNewsTests {
   private var now = Micros.zero
 
   init() {
-    state.jackConnected = true
+    state.jack.isRunning = true
     state.doing = .stopped
   }
 
@@ -170,13 +170,13 @@ struct PlayNewsTests {
     #expect(lines { $0.choices.click.isOn = true }.isEmpty)
     #expect(lines(after: 2_900).isEmpty && lines(after: 200) == [line] && lines(after: 60_000).isEmpty)
     // After a new connection that is lost again, or after off and on, the loss is reported again.
-    #expect(lines { $0.isClickConnected = true }.isEmpty)
-    #expect(lines { $0.isClickConnected = false }.isEmpty && lines(after: 3_000) == [line])
+    #expect(lines { $0.jack.isClickConnected = true }.isEmpty)
+    #expect(lines { $0.jack.isClickConnected = false }.isEmpty && lines(after: 3_000) == [line])
     #expect(lines { $0.choices.click.isOn = false }.isEmpty && lines { $0.choices.click.isOn = true }.isEmpty)
-    #expect(lines(after: 2_900) { $0.isClickConnected = true }.isEmpty && lines(after: 9_000).isEmpty)
+    #expect(lines(after: 2_900) { $0.jack.isClickConnected = true }.isEmpty && lines(after: 9_000).isEmpty)
     // Without a server, nothing can be connected, so nothing is reported.
-    #expect(lines { $0.isClickConnected = false }.isEmpty)
-    #expect(lines(after: 1_000) { $0.jackConnected = false }.isEmpty && lines(after: 9_000).isEmpty)
+    #expect(lines { $0.jack.isClickConnected = false }.isEmpty)
+    #expect(lines(after: 1_000) { $0.jack.isRunning = false }.isEmpty && lines(after: 9_000).isEmpty)
   }
 
   @Test
@@ -187,8 +187,8 @@ struct PlayNewsTests {
     #expect(lines().isEmpty)
     #expect(lines { $0.doing = .stopped } == ["stopped"])
     // Other lines report the start and the loss of the server.
-    #expect(lines { ($0.doing, $0.jackConnected) = (.none, false) }.isEmpty)
-    #expect(lines { ($0.doing, $0.jackConnected) = (.stopped, true) }.isEmpty)
+    #expect(lines { ($0.doing, $0.jack.isRunning) = (.none, false) }.isEmpty)
+    #expect(lines { ($0.doing, $0.jack.isRunning) = (.stopped, true) }.isEmpty)
   }
 
   @Test

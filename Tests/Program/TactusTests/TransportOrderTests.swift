@@ -140,7 +140,7 @@ struct TransportOrderTests {
     var state = SurfaceState()
     var report = Report()
     var host = HostView()
-    host.isRunning = true
+    host.jack.isRunning = true
     (report.isRolling, report.songBeat, report.sessionBeat) = (true, 5.3, 9.3)
     state.show(report, host)
     state.choose(at: state.time(atSessionBeats: Beats(9.3))) { $0.choices.meter = Meter(beatsPerBar: 3) }
@@ -156,19 +156,19 @@ struct TransportOrderTests {
     var state = SurfaceState()
     var report = Report()
     var host = HostView()
-    host.isRunning = true
+    host.jack.isRunning = true
     (report.isRolling, report.songBeat, report.sessionBeat) = (true, 5.25, 9.25)
     state.show(report, host)
     let rolling = state.transport
     (report.isRolling, report.isBetweenPlaces, report.songBeat) = (false, true, 40)
     state.show(report, host)
-    #expect(state.transport == rolling && state.status == "rolling" && state.playing)
+    #expect(state.transport == rolling && state.status == "rolling" && state.link.isPlaying)
     (report.isRolling, report.isBetweenPlaces, report.sessionBeat) = (true, false, 10)
     state.show(report, host)
     #expect(state.transport == .rolling(origin: Beats(-30)))
     (report.isRolling, report.songBeat) = (false, 41)
     state.show(report, host)
-    #expect(state.transport == .stopped(at: Beats(41)) && state.status == "stopped" && !state.playing)
+    #expect(state.transport == .stopped(at: Beats(41)) && state.status == "stopped" && !state.link.isPlaying)
   }
 
   @Test
@@ -177,7 +177,7 @@ struct TransportOrderTests {
     var report = Report()
     report.driftPPM = -0.3
     state.show(report, HostView())
-    #expect(state.driftPartsPerMillion.sign == .plus)
+    #expect(state.readings.driftPartsPerMillion.sign == .plus)
   }
 
   @Test

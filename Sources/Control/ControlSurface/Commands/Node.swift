@@ -166,7 +166,7 @@ struct Reading {
   func holding(_ choice: Choice) -> [Value] { choice.holding(state.choices) }
   /// The output with this name, as requested last; nil: there is none.
   func output(_ name: String) -> NamedOutput? {
-    own.expectedOutputs[name] ?? state.outputs.first { $0.name == name }
+    own.expectedOutputs[name] ?? state.lists.outputs.first { $0.name == name }
   }
 }
 

@@ -20,10 +20,10 @@ public struct RemoteState: Sendable {
     state.doing = .unknown
     state.leading = .auto
     state.midiClock = .unknown
-    state.timebase = .unknown
-    state.page = .unknown
+    state.jack.timebase = .unknown
+    state.page.reach = .unknown
     state.audio.thread = .unknown
-    state.sinkState = .unknown
+    state.jack.sinkState = .unknown
   }
 
   /// Takes a message and changes the state, if the message is valid.

@@ -103,30 +103,33 @@ extension Reading {
   /// or the song taken last. Either index may be out of range.
   private var places: (before: Int, after: Int) {
     let title = own.songWaiting.isEmpty ? own.song : own.songWaiting
-    if let place = state.songs.firstIndex(where: { $0.title == title }) { return (place - 1, place + 1) }
+    if let place = state.lists.songs.firstIndex(where: { $0.title == title }) {
+      return (place - 1, place + 1)
+    }
     return (own.songsBehind - 1, own.songsBehind)
   }
 
   /// The number of the song taken last, from 1; 0: no song was taken.
-  var songNumber: Int { (state.songs.firstIndex { $0.title == own.song } ?? -1) + 1 }
+  var songNumber: Int { (state.lists.songs.firstIndex { $0.title == own.song } ?? -1) + 1 }
 
   /// The song after the present place in the set list; nil: there is none.
   var songAfter: SetSong? {
-    state.songs.indices.contains(places.after) ? state.songs[places.after] : nil
+    state.lists.songs.indices.contains(places.after) ? state.lists.songs[places.after] : nil
   }
 
   func nextSong() throws(Refusal) -> SetSong {
     guard let song = songAfter else {
-      throw Refusal(.notNow, state.songs.isEmpty ? "the set has no songs" : "that was the set's last song")
+      throw Refusal(
+        .notNow, state.lists.songs.isEmpty ? "the set has no songs" : "that was the set's last song")
     }
     return song
   }
 
   func previousSong() throws(Refusal) -> SetSong {
-    guard state.songs.indices.contains(places.before) else {
+    guard state.lists.songs.indices.contains(places.before) else {
       throw Refusal(
-        .notNow, state.songs.isEmpty ? "the set has no songs" : "there is no song before the first")
+        .notNow, state.lists.songs.isEmpty ? "the set has no songs" : "there is no song before the first")
     }
-    return state.songs[places.before]
+    return state.lists.songs[places.before]
   }
 }

@@ -140,16 +140,19 @@ extension SurfaceState {
 
   /// The word for the timebase master, and the name of another program, otherwise an empty text.
   var timebaseTold: [Value] {
-    if case .other(let name) = timebase { return [Self.masters.value(Master(.other(""))), .text(name)] }
-    return [
-      Self.masters.value(Master(timebase, leaves: timebase == .tactus && leavesTimebase)), .text(""),
-    ]
+    if case .other(let name) = jack.timebase {
+      return [Self.masters.value(Master(.other(""))), .text(name)]
+    }
+    let leaves = jack.timebase == .tactus && jack.leavesTimebase
+    return [Self.masters.value(Master(jack.timebase, leaves: leaves)), .text("")]
   }
 
   mutating func takeTimebase(_ values: [Value]) {
     let master = Self.masters[values.first]
-    (timebase, leavesTimebase) = (master.timebase, master.leaves)
-    if case .other = timebase { timebase = .other(values.count > 1 ? values[1].text : Self.unknown) }
+    (jack.timebase, jack.leavesTimebase) = (master.timebase, master.leaves)
+    if case .other = jack.timebase {
+      jack.timebase = .other(values.count > 1 ? values[1].text : Self.unknown)
+    }
   }
 }
 

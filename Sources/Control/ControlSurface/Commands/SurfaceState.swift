@@ -2,103 +2,45 @@
 public import BeatMath
 public import TactusChoices
 
-/// Everything that can be sent to a controller. The program keeps this state up to date; the surface compares
-/// it and sends the changes.
+/// Everything that can be sent to a controller. Each part has one owner in the program, which fills the part
+/// and hands it over whole. The surface compares two states and sends the differences.
 public struct SurfaceState: Hashable, Sendable {
   public var choices = Settings()
+  public var lists = UserLists()
+  public var link = LinkState()
+  public var audio = ShownAudio()
+  public var far = ShownFar()
+  public var jack = JACKState()
+  public var readings = Readings()
+  public var page = Page()
+  public var saving = SaveResult()
 
-  // the session
   public var timeline: Timeline
-  public var peers = 0
-  /// The addresses of the peers, as `peers/list` sends them. The text is made when the peers change, not each
-  /// time that all rows are read.
-  public var peerList = ""
-  /// Whether tactus takes part in Link, as `--life` decides.
-  public var linkActive = true
-  /// Whether the session plays (Link's start/stop state).
-  public var playing = false
-  public var transport = Transport.stopped(at: .zero)
+  /// The user's tempo, while the session has a tempo that a leading host or MIDI clock dictated.
+  public var chosenTempo: Tempo?
   /// The present leader. For another tactus, `.auto` means that the leader is unknown.
   public var leading = Lead.link
   public var midiClock = MIDIClockIn.off
-  /// The user's tempo, while the session has a tempo that a leading host or MIDI clock dictated.
-  public var chosenTempo: Tempo?
-  /// Learned bindings of keys, knobs and pedals, as text.
-  public var learned: [String] = []
-  /// The channels of Link Audio that the user wants, in the form of `--send` and `--receive`.
-  public var sends: [String] = []
-  public var receives: [String] = []
-  public var audio = ShownAudio()
-  /// The other rooms that tactus calls, in the form of `--link-to`.
-  public var calls: [String] = []
-  public var far = ShownFar()
-  /// The outputs that the user has added.
-  public var outputs: [NamedOutput] = []
-  /// The states of the user's own outputs, by name.
-  public var outputHealth: [String: OutputHealth] = [:]
 
-  /// The set list.
-  public var songs: [SetSong] = []
-  /// The place in the set list, for a view. In the running program only the surface knows this place.
-  public var place = SetPlace()
-
-  // the host
-  public var jackConnected = false
-  public var clientName = ""
-  public var timebase = Timebase.nobody
-  /// Whether we are still timebase master although the user no longer wants it. If the master left while
-  /// clients roll, JACK would relocate all of them.
-  public var leavesTimebase = false
-  public var sampleRate = 0
-  public var framesPerCycle = 0
-  public var xruns = 0
-  public var lostCycles = 0
-  public var refusedLatencies = 0
-  /// The outputs at which other programs are heard, and why these were chosen.
-  public var sinks = ""
-  public var sinkState = SinkState.none
-
-  public var page = PageReach.off
-  /// For each address at which the page is missing, the reason.
-  public var pageLacks: [String] = []
-
-  // outputs
-  public var latencyMilliseconds = PerPort(repeating: 0.0)
-  /// The jitter of the clock and the pulses, rounded to what an ear can tell apart.
-  public var jitterMicros = PerPort(repeating: 0.0)
-  public var isClickConnected = false
-
-  // read-outs
-  public var driftPartsPerMillion = 0.0
-  public var launchErrorMilliseconds = 0.0
-  /// The song's bars, if its meter changed while it played; nil: all bars have the chosen meter.
-  public var changedBars: Bars?
-  /// Whether there was a launch since the start: before that, a launch error means nothing.
-  public var hasLaunched = false
+  public var transport = Transport.stopped(at: .zero)
+  public var doing = Doing.stopped
   /// The position in the song from which a waiting start begins.
   public var startPlace = Beats.zero
   /// The launch moment of one start, if its command has another than the setting.
   public var askedLaunch: LaunchMoment?
-  public var leadErrorMilliseconds = 0.0
-  /// How far a host that counts frames lags behind the session.
-  public var lagMilliseconds = 0.0
-  /// How far the user's bend has moved our outputs ahead of the session.
-  public var aheadMilliseconds = 0.0
-  public var movedLaunches = 0
-  public var corrections = 0
-  public var doing = Doing.stopped
+  /// The song's bars, if its meter changed while it played; nil: all bars have the chosen meter.
+  public var changedBars: Bars?
+  /// The place in the set list, for a view. In the running program only the surface knows this place.
+  public var place = SetPlace()
+  /// The last line of news.
   public var message = ""
-  /// The result of the last request to save, whether it failed, and how many requests there were.
-  public var saved = ""
-  public var hasSaveFailed = false
-  public var saves = 0
 
   public init(timeline: Timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)) {
     self.timeline = timeline
   }
 
   /// Whether the click is on while its port is not connected.
-  public var isClickLost: Bool { choices.click.isOn && jackConnected && !isClickConnected }
+  public var isClickLost: Bool { choices.click.isOn && jack.isRunning && !jack.isClickConnected }
 
   public var tempo: Tempo { timeline.tempo }
 
@@ -118,12 +60,6 @@ public struct SurfaceState: Hashable, Sendable {
     case lost
     /// The MIDI clock that comes in is our own, sent back to us.
     case echo
-    case unknown
-  }
-
-  public enum Timebase: Hashable, Sendable {
-    case nobody, tactus
-    case other(String)
     case unknown
   }
 }

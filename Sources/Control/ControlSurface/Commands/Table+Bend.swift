@@ -28,7 +28,7 @@ extension Table {
     .measured(
       "bend/ahead", "ms",
       "How far you have bent our outputs ahead of the session; below 0 they are behind it.",
-      \.aheadMilliseconds),
+      \.readings.aheadMilliseconds),
     .value(
       "tempo/follow", [.flag],
       "Follow a drummer: while this is on, tempo and beat follow your taps over several bars. A "

@@ -13,7 +13,7 @@ extension Table {
       .flag(
         "playing",
         "The session plays. 1 starts it, 0 stops it; launch and stop/when say at which moment.",
-        read: { $0.state.playing },
+        read: { $0.state.link.isPlaying },
         write: { $0 ? .start(nil) : .stop }),
       .trigger(
         "start", "Starts, at the moment that launch or the argument says.", optional: [when],
@@ -83,11 +83,14 @@ extension Table {
         within: .number(0.5...1000, unit: "ms"), in: .session))
     + [
       .measured(
-        "drift/lag", "ms", "How far a DAW that counts frames is behind the session's beat.", \.lagMilliseconds
+        "drift/lag", "ms", "How far a DAW that counts frames is behind the session's beat.",
+        \.readings.lagMilliseconds
       ),
-      .count("drift/corrections", "", "Drift corrections since tactus started.") { $0.state.corrections },
+      .count("drift/corrections", "", "Drift corrections since tactus started.") {
+        $0.state.jack.corrections
+      },
       .count("launch/moved", "", "Starts that were delayed because another JACK client was not ready.") {
-        $0.state.movedLaunches
+        $0.state.readings.movedLaunches
       },
     ]
 
@@ -117,7 +120,7 @@ extension Table {
         "jack/timebase",
         "tactus is JACK's timebase master. 1 makes it master if no other client is, 0 gives the timebase "
           + "up.",
-        read: { $0.state.timebase == .tactus }, write: { .timebase($0) }),
+        read: { $0.state.jack.timebase == .tactus }, write: { .timebase($0) }),
       .label(
         "jack/timebase/str",
         "The timebase master. JACK does not name another client, so (probably) marks a guess."
@@ -130,39 +133,43 @@ extension Table {
       .trigger("takeover", "Makes tactus timebase master, even if another program is.") { _, _ in
         .command(.takeover)
       },
-      .label("jack/name", "The name of tactus as a JACK client.", \.clientName),
-      .flag("jack/connected", "tactus is connected to a JACK server.", \.jackConnected),
-      .count("jack/rate", "Hz", "Sample rate.", \.sampleRate),
-      .count("jack/period", "frames", "Frames in a cycle.", \.framesPerCycle),
-      .count("jack/xruns", "", "How often JACK's driver was late since tactus started.", \.xruns),
-      .count("jack/lost", "", "Audio cycles that tactus missed since it started.") { $0.state.lostCycles },
+      .label("jack/name", "The name of tactus as a JACK client.", \.jack.clientName),
+      .flag("jack/connected", "tactus is connected to a JACK server.", \.jack.isRunning),
+      .count("jack/rate", "Hz", "Sample rate.", \.jack.sampleRate),
+      .count("jack/period", "frames", "Frames in a cycle.", \.jack.framesPerCycle),
+      .count("jack/xruns", "", "How often JACK's driver was late since tactus started.", \.jack.xruns),
+      .count("jack/lost", "", "Audio cycles that tactus missed since it started.") {
+        $0.state.readings.lostCycles
+      },
       latency(.jack),
       .count(
         "jack/latency/refused", "",
         "Latencies of more than 2 s that other programs reported to JACK since tactus started. tactus "
           + "counts each as none.",
-        \.refusedLatencies),
+        \.jack.refusedLatencies),
       .label(
-        "jack/sink/str", "The JACK clients whose latency counts for bars and launches, and why.", \.sinks),
+        "jack/sink/str", "The JACK clients whose latency counts for bars and launches, and why.", \.jack.sinks
+      ),
       .state(
         "jack/sink/state",
         "Whether there are such clients, as a fixed word for programs: missing, if no port has the name that jack/sink says.",
-        \.sinkState),
+        \.jack.sinkState),
     ]
 
   static let readings: [Node] = [
     .measured(
-      "drift", "ppm", "How much faster the sound card runs than the session's time.", \.driftPartsPerMillion),
+      "drift", "ppm", "How much faster the sound card runs than the session's time.",
+      \.readings.driftPartsPerMillion),
     .measured("launch/error", "ms", "How far the last start was from its beat; positive: late.") {
-      $0.state.launchErrorMilliseconds
+      $0.state.readings.launchErrorMilliseconds
     }.restoring {
-      $0.launchErrorMilliseconds = $1[0].number
+      $0.readings.launchErrorMilliseconds = $1[0].number
       // A launch error of exactly 0 means that there was no launch yet.
-      if $1[0].number != 0 { $0.hasLaunched = true }
+      if $1[0].number != 0 { $0.readings.hasLaunched = true }
     },
     .measured(
       "lead/error", "ms", "How far a leading host's beat and the session's are apart.",
-      \.leadErrorMilliseconds),
+      \.readings.leadErrorMilliseconds),
     .label("status", "The transport's state, in a word or a line.") { $0.state.status },
     .label("message", "The last message, for instance that a peer came or that JACK is back.", \.message),
     .label("osc/str", "Where tactus listens for OSC, and the addresses that it still waits for.") {
@@ -182,15 +189,15 @@ extension Table {
         + "started."
     ) { $0.own.errors },
     .label("save/str", "The number of the last save, and its result: the file, or why it failed.") {
-      "\($0.state.saves): \($0.state.saved)"
+      "\($0.state.saving.count): \($0.state.saving.words)"
     },
     .readings(
       "save/outcome", [.whole(0...Int(Int32.max)), .word(["none", "saved", "failed"]), .text(limit: 255)],
       "How many saves there were, and the result of the last, as a fixed word for programs and as a text."
     ) {
       let state = $0.state
-      let outcome = state.saves == 0 ? 0 : state.hasSaveFailed ? 2 : 1
-      return [.whole(state.saves), .word(outcome), .text(printable(state.saved, limit: 255))]
+      let outcome = state.saving.count == 0 ? 0 : state.saving.hasFailed ? 2 : 1
+      return [.whole(state.saving.count), .word(outcome), .text(printable(state.saving.words, limit: 255))]
     },
     ofThisMachine(
       "save",
@@ -223,7 +230,7 @@ extension Table {
     return .measured(
       "\(path)/latency", "ms", "The latency that JACK reports for \(what); tactus compensates for it."
     ) {
-      $0.state.latencyMilliseconds[port]
+      $0.state.jack.latencyMilliseconds[port]
     }
   }
 }

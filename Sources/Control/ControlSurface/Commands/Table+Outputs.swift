@@ -43,7 +43,7 @@ extension Table {
         shows: Volume.decibels, means: Volume.gain(decibels:)),
       .flag(
         "click/connected", "One of the click's ports is connected, so the click can be heard.",
-        \.isClickConnected),
+        \.jack.isClickConnected),
       latency(.click1), latency(.click2),
     ]
 
@@ -77,7 +77,7 @@ extension Table {
     .measured(
       "\(port)/jitter", "us",
       "The largest error in the time of a \(what), of the last ten to twenty seconds."
-    ) { $0.state.jitterMicros[port] }.restoring { $0.jitterMicros[port] = $1[0].number }
+    ) { $0.state.readings.jitterMicros[port] }.restoring { $0.readings.jitterMicros[port] = $1[0].number }
   }
 
   /// The largest number of beat lights in a row.

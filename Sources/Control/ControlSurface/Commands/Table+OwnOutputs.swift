@@ -21,16 +21,16 @@ extension Table {
       "out/list", "Your own outputs, with the state of each; if they are many, only their names.",
       limit: longestList
     ) { it in
-      let outputs = it.state.outputs
+      let outputs = it.state.lists.outputs
       guard !outputs.isEmpty else { return "none" }
       let words = outputs.map { output in
-        let doing = it.state.outputHealth[output.name]?.words ?? "no port"
+        let doing = it.state.jack.outputHealth[output.name]?.words ?? "no port"
         return "\(output.name) (\(doing)\(offsetNote(shortest(output.offset.milliseconds))))"
       }.joined(separator: ", ")
       return words.utf8.count <= longestList ? words : outputs.map(\.name).joined(separator: ", ")
     },
     .list("out/names", "How many outputs you have, and the name of each.") {
-      $0.state.outputs.map(\.name)
+      $0.state.lists.outputs.map(\.name)
     }.restoring { $0.takeOutputs($1.listed) },
     .count(
       "out/changes", "times",
@@ -82,7 +82,9 @@ extension Node {
   fileprivate static func rows(of output: NamedOutput) -> [Node] {
     let name = output.name
     @Sendable func present(_ it: Reading) -> NamedOutput { it.output(name) ?? output }
-    @Sendable func health(_ it: Reading) -> OutputHealth { it.state.outputHealth[name] ?? OutputHealth() }
+    @Sendable func health(_ it: Reading) -> OutputHealth {
+      it.state.jack.outputHealth[name] ?? OutputHealth()
+    }
     var rows = OutputChoice.all(of: output.settings.kind).map { choice in
       Node.value("out/\(name)/\(choice.path)", [choice.parameter], choice.words) {
         [choice.value(present($0))]
@@ -97,47 +99,53 @@ extension Node {
       .measured("out/\(name)/latency", "ms", "The latency from this port to the ear, as JACK reports it.") {
         health($0).latencyMilliseconds
       })
-    if case .clock = output.settings {
-      rows += [
-        .order(
-          "out/\(name)/program", [.whole(1...128)],
-          "A program change for this machine: the program's number from 1, and its MIDI channel (1 if none "
-            + "is given).",
-          optional: [.whole(1...Programs.channels)]
-        ) { values, it in
-          var changed = present(it)
-          changed.settings.programs?.ask(
-            for: UInt8(clamping: values[0].whole - 1), channel: values.count > 1 ? values[1].whole - 1 : 0)
-          return .command(.output(changed))
-        },
-        .label("out/\(name)/state", "The state of this machine: it rests, waits for its beat, or plays.") {
-          health($0).state
-        }.restoring { state, values in
-          guard state.outputs.contains(where: { $0.name == name }) else { return }
-          state.outputHealth[name, default: OutputHealth()].state = values[0].text
-        },
-        .measured(
-          "out/\(name)/jitter", "us",
-          "The largest error in the time of a clock, of the last ten to twenty seconds."
-        ) { health($0).jitterMicros },
-        .count(
-          "out/\(name)/madeup", "clocks",
-          "Clocks that were sent more than a frame off their time, to make up for lost cycles."
-        ) { health($0).madeUp },
-      ]
-    }
+    if case .clock = output.settings { rows += machineRows(name, present, health) }
     for place in rows.indices { rows[place].output = name }
     return rows
+  }
+
+  /// Rows of an output that drives a machine by MIDI clock.
+  private static func machineRows(
+    _ name: String, _ present: @escaping @Sendable (Reading) -> NamedOutput,
+    _ health: @escaping @Sendable (Reading) -> OutputHealth
+  ) -> [Node] {
+    [
+      .order(
+        "out/\(name)/program", [.whole(1...128)],
+        "A program change for this machine: the program's number from 1, and its MIDI channel (1 if none "
+          + "is given).",
+        optional: [.whole(1...Programs.channels)]
+      ) { values, it in
+        var changed = present(it)
+        changed.settings.programs?.ask(
+          for: UInt8(clamping: values[0].whole - 1), channel: values.count > 1 ? values[1].whole - 1 : 0)
+        return .command(.output(changed))
+      },
+      .label("out/\(name)/state", "The state of this machine: it rests, waits for its beat, or plays.") {
+        health($0).state
+      }.restoring { state, values in
+        guard state.lists.outputs.contains(where: { $0.name == name }) else { return }
+        state.jack.outputHealth[name, default: OutputHealth()].state = values[0].text
+      },
+      .measured(
+        "out/\(name)/jitter", "us",
+        "The largest error in the time of a clock, of the last ten to twenty seconds."
+      ) { health($0).jitterMicros },
+      .count(
+        "out/\(name)/madeup", "clocks",
+        "Clocks that were sent more than a frame off their time, to make up for lost cycles."
+      ) { health($0).madeUp },
+    ]
   }
 }
 
 extension SurfaceState {
   /// Takes over the names of another tactus's outputs; nothing more is known of them.
   fileprivate mutating func takeOutputs(_ names: [String]) {
-    outputs = names.prefix(OutputSettings.limit).filter(NamedOutput.isName).map {
+    lists.outputs = names.prefix(OutputSettings.limit).filter(NamedOutput.isName).map {
       NamedOutput(name: $0, settings: OutputSettings(.clock))
     }
-    outputHealth = outputHealth.filter { names.contains($0.key) }
+    jack.outputHealth = jack.outputHealth.filter { names.contains($0.key) }
   }
 }
 

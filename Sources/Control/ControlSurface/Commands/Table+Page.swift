@@ -11,15 +11,15 @@ extension Table {
         in: .page, from: .thisMachine))
     + [
       .label("web/str", "The page's addresses, and what is missing.") {
-        ([$0.state.page.words] + $0.state.pageLacks).joined(separator: "; ")
+        ([$0.state.page.reach.words] + $0.state.page.missing).joined(separator: "; ")
       },
       .readings(
         "web/reach", [PageReach.words.parameter, .whole(0...100)], each: [.text(limit: 255)],
         "Where the page is open, as a fixed word for programs: nowhere (off), not yet (closed), for this machine (here) or for its networks; "
           + "the number of its addresses, and the addresses."
-      ) { $0.state.page.told }.restoring { $0.page = PageReach(told: $1) },
+      ) { $0.state.page.reach.told }.restoring { $0.page.reach = PageReach(told: $1) },
       .list("web/missing", "How many addresses the page lacks, and the reason for each.") {
-        $0.state.pageLacks
-      }.restoring { $0.pageLacks = $1.listed },
+        $0.state.page.missing
+      }.restoring { $0.page.missing = $1.listed },
     ]
 }

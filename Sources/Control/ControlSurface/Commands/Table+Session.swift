@@ -108,13 +108,13 @@ extension Table {
       .flag(
         "link/active",
         "tactus takes part in Link: always, or as --life=auto decides. 0: it rests and has no peers.",
-        \.linkActive),
-      .count("peers", "", "Other peers in the session.", \.peers),
+        \.link.isActive),
+      .count("peers", "", "Other peers in the session.", \.link.peers),
       .label("peers/str", "Other peers in the session, as text: No Links, 1 Link, 2 Links.") {
-        links($0.state.peers)
+        links($0.state.link.peers)
       },
       .privateLabel("peers/list", "The peers' addresses; (2) is two Link apps on one machine.") {
-        $0.state.peerList
+        $0.state.link.peerList
       },
       .trigger("align", "Makes this moment beat 0, as far as the session allows.") { _, _ in .command(.align)
       },
@@ -163,7 +163,7 @@ extension SurfaceState {
     switch leading {
     case .link: Self.link
     case .auto: Self.unknown
-    case .host: timebase.name
+    case .host: jack.timebase.name
     case .midi: Self.clock
     }
   }
@@ -186,7 +186,7 @@ extension SurfaceState {
 
 extension SurfaceState {
   package var master: String {
-    timebase == .tactus && leavesTimebase ? "tactus until it stops" : timebase.name
+    jack.timebase == .tactus && jack.leavesTimebase ? "tactus until it stops" : jack.timebase.name
   }
 }
 

@@ -20,10 +20,10 @@ extension Table {
       "Takes the song of this number: at once, on the next beat or bar.",
       optional: [when]
     ) { values, it throws(Refusal) in
-      guard it.state.songs.indices.contains(values[0].whole - 1) else {
-        throw Refusal(.notNow, "the set has \(it.state.songs.count) songs")
+      guard it.state.lists.songs.indices.contains(values[0].whole - 1) else {
+        throw Refusal(.notNow, "the set has \(it.state.lists.songs.count) songs")
       }
-      return .song(it.state.songs[values[0].whole - 1].title, launch(values.dropFirst()))
+      return .song(it.state.lists.songs[values[0].whole - 1].title, launch(values.dropFirst()))
     },
     .count("set/number", "", "The number of the song that was taken last; 0 before the first song.") {
       $0.songNumber
@@ -33,7 +33,7 @@ extension Table {
       "The title of the song that was taken last. Set it to take the song of that title.", optional: [when],
       read: { [.text($0.own.song)] },
       write: { values, it throws(Refusal) in
-        guard it.state.songs.contains(where: { $0.title == values[0].text }) else {
+        guard it.state.lists.songs.contains(where: { $0.title == values[0].text }) else {
           throw Refusal(.notNow, "the set has no \(printable(values[0].text, limit: 40))")
         }
         return .song(values[0].text, launch(values.dropFirst()))
@@ -44,7 +44,7 @@ extension Table {
     .label("set/waits", "The title of the song that waits for its beat or bar.") { $0.own.songWaiting }
       .restoring { $0.place.waiting = $1[0].text },
     .label("set/list", "The set's songs, with their numbers.") { it in
-      let words = it.state.songs.enumerated().map { "\($0.offset + 1) \($0.element.title)" }
+      let words = it.state.lists.songs.enumerated().map { "\($0.offset + 1) \($0.element.title)" }
       return words.isEmpty ? "none" : printable(words.joined(separator: ", "), limit: 250)
     },
     .order(

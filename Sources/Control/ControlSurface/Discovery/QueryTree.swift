@@ -43,7 +43,7 @@ package struct QueryTree: Sendable {
 
   /// Rebuilds the tree if outputs were added or removed.
   package mutating func follow(_ snapshot: SurfaceSnapshot) {
-    let own = snapshot.reading.state.outputs
+    let own = snapshot.reading.state.lists.outputs
     if Table.shape(of: own) != outputs { self = QueryTree(table, with: own) }
   }
 

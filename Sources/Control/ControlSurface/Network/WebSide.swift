@@ -27,7 +27,9 @@ package struct SurfaceSnapshot: Sendable {
 
   /// The row at this address, if the row existed at that moment.
   package func row(_ address: String) -> Node? {
-    Table.path(of: address).flatMap { Table.standard.row($0) ?? Table.row($0, of: reading.state.outputs) }
+    Table.path(of: address).flatMap {
+      Table.standard.row($0) ?? Table.row($0, of: reading.state.lists.outputs)
+    }
   }
 }
 

@@ -31,7 +31,7 @@ extension SurfaceMachine {
   private var movesSession: Bool {
     switch reading.state.leading {
     case .host, .midi: false
-    case .link, .auto: reading.state.peers == 0 || reading.state.choices.hostIsTheClock
+    case .link, .auto: reading.state.link.peers == 0 || reading.state.choices.hostIsTheClock
     }
   }
 
@@ -142,7 +142,7 @@ extension SurfaceMachine {
       if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: now) }
     }
     // By how many microseconds our outputs are later than the drummer's beat; negative: earlier.
-    let ahead = reading.state.aheadMilliseconds * 1000 / beat.length
+    let ahead = reading.state.readings.aheadMilliseconds * 1000 / beat.length
     let ours = reading.state.sessionBeats(at: Micros(rounding: beat.time)).value + ahead
     let behind = (ours.rounded() - ours) * beat.length
     guard abs(behind) > SurfaceLimits.leastTurn else { return }

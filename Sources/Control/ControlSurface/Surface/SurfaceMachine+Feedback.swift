@@ -18,7 +18,7 @@ extension SurfaceMachine {
 
   /// Rebuilds the rows of outputs after outputs were added or removed. These rows come after all others.
   mutating func reshape() {
-    table = settings.table.with(reading.state.outputs)
+    table = settings.table.with(reading.state.lists.outputs)
     reading.own.outputChanges = (reading.own.outputChanges + 1) & Int(Int32.max)
     let kept = settings.table.rows.count
     told = told.prefix(kept) + table.rows[kept...].map { [reading] in $0.read?(reading) ?? [] }

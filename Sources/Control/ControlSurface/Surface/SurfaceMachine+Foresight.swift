@@ -55,7 +55,7 @@ extension SurfaceMachine {
 
   /// Applies to `ahead` the song's tempo and choices, as far as the song changes them at once.
   private func play(_ title: String, _ ahead: inout Reading) {
-    guard let song = reading.state.songs.first(where: { $0.title == title }) else { return }
+    guard let song = reading.state.lists.songs.first(where: { $0.title == title }) else { return }
     for target in song.targets {
       guard let index = table.place(of: target.path) else { continue }
       let row = table.rows[index]

@@ -77,5 +77,5 @@ extension SurfaceMachine {
     say(table.rows[row].said(by: target), to: target, from: .keys, at: time)
   }
 
-  private func song(_ title: String) -> SetSong? { reading.state.songs.first { $0.title == title } }
+  private func song(_ title: String) -> SetSong? { reading.state.lists.songs.first { $0.title == title } }
 }

@@ -79,7 +79,7 @@ struct SurfaceMachine {
     outward = Outward(settings.outward, at: clocks.host)
     midi = MIDIMap(configured: settings.bindings, learned: settings.learned)
     reading.own.learnedCount = midi.learned.count
-    table = settings.table.with(state.outputs)
+    table = settings.table.with(state.lists.outputs)
     told = table.rows.map { [reading] in $0.read?(reading) ?? [] }
     encoded = Array(repeating: nil, count: table.rows.count)
     for target in settings.targets {
@@ -239,15 +239,15 @@ struct SurfaceMachine {
     let before = reading.state
     reading.state = state
     foresight.isOld = true
-    if state.songs != before.songs {
-      reading.own.keepPlace(in: state.songs, before: before.songs)
-      if !state.songs.contains(where: { $0.title == reading.own.songWaiting }) {
+    if state.lists.songs != before.lists.songs {
+      reading.own.keepPlace(in: state.lists.songs, before: before.lists.songs)
+      if !state.lists.songs.contains(where: { $0.title == reading.own.songWaiting }) {
         agenda.dropSongs()
         stopWaiting(at: now)
       }
     }
     sayWaiting()
-    if Table.shape(of: state.outputs) != Table.shape(of: before.outputs) { reshape() }
+    if Table.shape(of: state.lists.outputs) != Table.shape(of: before.lists.outputs) { reshape() }
     if state.tempo != before.tempo, let expected = reading.own.expectedTempo,
       abs(expected - state.tempo.beatsPerMinute) < 0.001
     {

@@ -75,10 +75,12 @@ extension SurfaceState {
     switch order {
     case .send(let text):
       guard let sent = SentText(text) else { throw Refusal(.range, SentText.allowed.words) }
-      sends = try changed(sends, text, isOn: isOn) { SentText($0)?.name == sent.name }
+      lists.sends = try changed(lists.sends, text, isOn: isOn) { SentText($0)?.name == sent.name }
     case .receive(let text):
       guard let received = ReceivedText(text) else { throw Refusal(.range, ReceivedText.allowed.words) }
-      receives = try changed(receives, text, isOn: isOn) { ReceivedText($0)?.name == received.name }
+      lists.receives = try changed(lists.receives, text, isOn: isOn) {
+        ReceivedText($0)?.name == received.name
+      }
     }
   }
 

@@ -82,8 +82,8 @@ final class ReceivedChannels {
     if let news = offerPace.next(at: now, offers.takeNews) {
       places.offer(names.names(of: news, at: now), at: now)
     }
-    send(isOn ? state.sends.compactMap { SentText($0) } : [], audio)
-    places.want(isOn ? state.receives.compactMap { ReceivedText($0) } : [], at: now)
+    send(isOn ? state.lists.sends.compactMap { SentText($0) } : [], audio)
+    places.want(isOn ? state.lists.receives.compactMap { ReceivedText($0) } : [], at: now)
     places.poll(at: now)
     if now >= nextLook { noteUse(of: host, audio, at: now) }
     receive(state, audio)

@@ -80,7 +80,7 @@ struct DoctorCommand: Conversing {
     return (isMeant || all.count < 2 ? [whereabouts] : all).flatMap { place in
       do throws(UserError) {
         let (told, port) = try Self.ask(place)
-        let page = PageExamination.answers(told.state.page)
+        let page = PageExamination.answers(told.state.page.reach)
         return Self.judge(
           told, port: port, isAlone: all.count < 2, master: master?.words("jack/name"), pageAnswers: page)
       } catch {
@@ -152,41 +152,55 @@ struct DoctorCommand: Conversing {
     findings += page(told, who, send, pageAnswers)
     findings += RoomsExamination.judge(told, who)
     findings += audio(told, who)
-    let offsets = told.offsets
-    if !offsets.isEmpty {
-      let signs = Set(offsets.map { $0.value.hasPrefix("-") })
-      let when = signs == [true] ? "later" : signs == [false] ? "earlier" : "earlier (below 0: later)"
-      let list = offsets.map { "\($0.path) \($0.value) ms" }.joined(separator: ", ")
-      let cure = offsets.map { "\(send)\($0.path) 0" }.joined(separator: ", ")
-      let kept =
-        offsets.contains { $0.path == "jack/offset" }
-        ? "Leave jack/offset as it is if a session of tactus runs (ardour-*, qtractor): the session has set it for its program. "
-        : ""
-      findings.append(
-        .note(
-          topic, "\(who)sends \(when) than JACK's latencies say: \(list)",
-          mend: kept + "If you no longer need that, measure again with tactus check, or \(cure)."))
-    }
-    // Another timebase master disturbs only a tactus that leads.
-    guard told.state.choices.lead == .link, case .other(let other) = told.state.timebase else {
-      return findings
-    }
-    findings.append(
-      master.map { .good(topic, "\(who)leaves bars and beats to \($0), which is timebase master") }
-        ?? .bad(
-          topic,
-          "\(who)leads with the session, but \(other) is timebase master: JACK's programs get its bars and tempo",
-          mend: "\(send)takeover takes its place; with --lead=auto tactus follows it instead."))
+    findings += offsets(told, who, send)
+    findings += lead(told, who, send, master)
     return findings
   }
 }
 
 extension DoctorCommand {
+  /// The finding about outputs that were moved in time by hand.
+  private static func offsets(_ told: RemoteValues, _ who: String, _ send: String) -> [Finding] {
+    let offsets = told.offsets
+    guard !offsets.isEmpty else { return [] }
+    let signs = Set(offsets.map { $0.value.hasPrefix("-") })
+    let when = signs == [true] ? "later" : signs == [false] ? "earlier" : "earlier (below 0: later)"
+    let list = offsets.map { "\($0.path) \($0.value) ms" }.joined(separator: ", ")
+    let cure = offsets.map { "\(send)\($0.path) 0" }.joined(separator: ", ")
+    let kept =
+      offsets.contains { $0.path == "jack/offset" }
+      ? "Leave jack/offset as it is if a session of tactus runs (ardour-*, qtractor): the session has set it for its program. "
+      : ""
+    return [
+      .note(
+        "tactus", "\(who)sends \(when) than JACK's latencies say: \(list)",
+        mend: kept + "If you no longer need that, measure again with tactus check, or \(cure).")
+    ]
+  }
+
+  /// The finding about another timebase master, which disturbs only a tactus that leads.
+  private static func lead(
+    _ told: RemoteValues, _ who: String, _ send: String, _ master: String?
+  ) -> [Finding] {
+    guard told.state.choices.lead == .link, case .other(let other) = told.state.jack.timebase else {
+      return []
+    }
+    if let master {
+      return [.good("tactus", "\(who)leaves bars and beats to \(master), which is timebase master")]
+    }
+    return [
+      .bad(
+        "tactus",
+        "\(who)leads with the session, but \(other) is timebase master: JACK's programs get its bars and tempo",
+        mend: "\(send)takeover takes its place; with --lead=auto tactus follows it instead.")
+    ]
+  }
+
   /// The finding about the ports whose latency counts for other programs.
   private static func sinks(_ told: RemoteValues, _ who: String, _ send: String) -> [Finding] {
-    guard told.state.jackConnected else { return [] }
-    let words = "\(who)times the bars and starts of other programs by the latency of \(told.state.sinks)"
-    return switch told.state.sinkState {
+    guard told.state.jack.isRunning else { return [] }
+    let words = "\(who)times the bars and starts of other programs by the latency of \(told.state.jack.sinks)"
+    return switch told.state.jack.sinkState {
     case .none, .unknown: []
     case .found: [.good("Latency", words)]
     case .missing:
@@ -203,10 +217,10 @@ extension DoctorCommand {
   {
     let topic = "Page"
     let who = who.isEmpty ? "" : "\(who.dropLast()): "
-    let lacks = told.state.pageLacks.map {
+    let lacks = told.state.page.missing.map {
       Finding.bad(topic, "\(who)missing somewhere: \($0)", mend: "tactus tries again every two seconds.")
     }
-    return lacks + reach(told.state.page, who, send, answers)
+    return lacks + reach(told.state.page.reach, who, send, answers)
   }
 
   private static func reach(_ reach: PageReach, _ who: String, _ send: String, _ answers: Bool?) -> [Finding]

@@ -37,7 +37,7 @@ struct WebCommand: Conversing {
     }
     var running = try RunningTactus(whereabouts)
     let state = RemoteValues(try running.values()).state
-    let reach = state.page
+    let reach = state.page.reach
     guard !reach.addresses.isEmpty else { throw UserError(Self.help(state)) }
     return Console.answer(Self.text(reach, try Self.secret(in: path), Screen.ofThisTerminal))
   }
@@ -55,12 +55,12 @@ struct WebCommand: Conversing {
 
   /// Why there is nothing to show, and what to do.
   private static func help(_ state: SurfaceState) -> String {
-    switch state.page {
+    switch state.page.reach {
     case .off:
       "tactus shows no page yet: tactus send web/open 1, or o in its view, opens it to this machine's networks; the option --web opens it to this machine alone"
     case .network: "the page is open, but this machine is in no network now"
     case .closed, .thisMachine:
-      "the page is not open yet" + state.pageLacks.map { "; \($0)" }.joined()
+      "the page is not open yet" + state.page.missing.map { "; \($0)" }.joined()
     case .unknown: "this tactus does not say where its page is: it is another version than this command"
     }
   }

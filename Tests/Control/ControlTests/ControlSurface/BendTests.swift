@@ -98,7 +98,7 @@ struct BendTests {
   @Test
   func `with peers a bend moves only our outputs, unless we are the clock`() {
     var desk = Desk()
-    desk.update { $0.peers = 2 }
+    desk.update { $0.link.peers = 2 }
     desk.send("/tactus/bend/pull", .int32(1))
     desk.wait(1)
     desk.send("/tactus/bend/pull", .int32(0))
@@ -139,7 +139,7 @@ struct BendTests {
     #expect(desk.program.state.tempo.beatsPerMinute > 124)
     desk.wait(0.2)
     #expect(desk.program.state.tempo == Tempo(120))
-    desk.update { $0.peers = 1 }
+    desk.update { $0.link.peers = 1 }
     desk.send("/tactus/bend", .float32(4))
     desk.wait(20.1)
     #expect(bends(desk).map(\.percent) == [4, 0])

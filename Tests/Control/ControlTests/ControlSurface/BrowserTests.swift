@@ -75,7 +75,7 @@ struct BrowserTests {
     let surface = studio.surface
     surface.post { [weak surface] bytes, _ in
       guard let surface, let told = try? bytes.withUnsafeBytes(LibloCodec.messages) else { return }
-      let outputs = surface.snapshot.reading.state.outputs.count
+      let outputs = surface.snapshot.reading.state.lists.outputs.count
       seen.withLock { $0 += told.map { ($0, outputs) } }
     }
     defer { surface.post(nil) }
@@ -98,7 +98,7 @@ struct BrowserTests {
     desk.send("/tactus/subscribe", .string("state"), .int32(5), from: phone)
     desk.wait(7300)
     desk.forget()
-    desk.update { $0.peers = 3 }
+    desk.update { $0.link.peers = 3 }
     desk.wait(0.1)
     #expect(desk.told("peers") == [[.int32(3)]])
     // This subscription would take effect after the connection has ended, so it must not be accepted.
@@ -108,7 +108,7 @@ struct BrowserTests {
     desk.drain()
     desk.forget()
     desk.wait(1)
-    desk.update { $0.peers = 4 }
+    desk.update { $0.link.peers = 4 }
     desk.wait(1)
     #expect(desk.told("peers").isEmpty && desk.machine.subscribers.isEmpty)
     desk.send("/tactus/tempo", from: phone)

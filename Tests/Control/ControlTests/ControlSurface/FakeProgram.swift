@@ -32,10 +32,10 @@ struct FakeProgram {
     case .start(let launch):
       let origin = state.next(launch ?? state.choices.launch.moment, after: time)
       state.transport = .waiting(origin: origin)
-      state.playing = true
+      state.link.isPlaying = true
     case .stop:
       state.transport = .stopped(at: .zero)
-      state.playing = false
+      state.link.isPlaying = false
     case .toggle: apply(state.isMoving ? .stop : .start(nil), at: time)
     case .rewind: state.transport = .stopped(at: .zero)
     case .locate(.beat(let beat)): state.transport = .stopped(at: Beats(beat))
@@ -49,23 +49,23 @@ struct FakeProgram {
       state.timeline = state.timeline.turned(to: tempo, at: time)
     case .bend(let bend): state.choices.bend = bend
     case .align: state.timeline.beatOrigin = .zero
-    case .timebase(let on): state.timebase = on ? .tactus : .nobody
-    case .takeover: state.timebase = .tactus
+    case .timebase(let on): state.jack.timebase = on ? .tactus : .nobody
+    case .takeover: state.jack.timebase = .tactus
     case .channel(.send(let text), let isOn):
-      state.sends = state.sends.filter { $0 != text } + (isOn ? [text] : [])
+      state.lists.sends = state.lists.sends.filter { $0 != text } + (isOn ? [text] : [])
     case .channel(.receive(let text), let isOn):
-      state.receives = state.receives.filter { $0 != text } + (isOn ? [text] : [])
-    case .roomOffset(let room, let offset): state.calls = ["\(room) offset=\(offset.milliseconds)"]
+      state.lists.receives = state.lists.receives.filter { $0 != text } + (isOn ? [text] : [])
+    case .roomOffset(let room, let offset): state.lists.calls = ["\(room) offset=\(offset.milliseconds)"]
     case .output(let output):
-      state.outputs = state.outputs.filter { $0.name != output.name } + [output]
-    case .removeOutput(let name): state.outputs.removeAll { $0.name == name }
+      state.lists.outputs = state.lists.outputs.filter { $0.name != output.name } + [output]
+    case .removeOutput(let name): state.lists.outputs.removeAll { $0.name == name }
     case .song(let song):
-      if let place = state.songs.firstIndex(where: { $0.title == song.title }) {
-        state.songs[place] = song
+      if let place = state.lists.songs.firstIndex(where: { $0.title == song.title }) {
+        state.lists.songs[place] = song
       } else {
-        state.songs.append(song)
+        state.lists.songs.append(song)
       }
-    case .removeSong(let title): state.songs.removeAll { $0.title == title }
+    case .removeSong(let title): state.lists.songs.removeAll { $0.title == title }
     case .save: break
     case .quit: quit = true
     }

@@ -19,7 +19,7 @@ struct ForesightTests {
     var desk = Desk(.paired)
     let songs = try Self.songs.map { try SetSong($0) }
     desk.update {
-      $0.songs = songs
+      $0.lists.songs = songs
       $0.transport = .rolling(origin: .zero)
     }
     desk.now = desk.program.state.time(atSessionBeats: Beats(5.3))
@@ -81,9 +81,9 @@ struct ForesightTests {
     desk.send("/tactus/set/go", .int32(4), .string("bar"))
     #expect(told(desk).last == QueuedChange(at: Beats(8), meter: Meter(beatsPerBar: 3)))
     let changed = try SetSong("Waltz = tempo 100")
-    desk.update { $0.songs[3] = changed }
+    desk.update { $0.lists.songs[3] = changed }
     #expect(told(desk).last == QueuedChange(at: Beats(8), tempo: Tempo(100)))
-    desk.update { $0.songs.remove(at: 3) }
+    desk.update { $0.lists.songs.remove(at: 3) }
     #expect(told(desk).last == .some(nil))
   }
 

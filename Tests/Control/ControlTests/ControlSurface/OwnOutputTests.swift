@@ -57,11 +57,11 @@ struct OwnOutputTests {
     desk.send("/tactus/out/add", .string("cab=clock"))
     desk.send("/tactus/out/cab/play", .int32(0))
     desk.send("/tactus/out/add", .string("cab=clock offset=1"))
-    let output = desk.program.state.outputs[0]
+    let output = desk.program.state.lists.outputs[0]
     #expect(output.offset == Micros(1000) && output.settings.clock?.plays == false)
     desk.send("/tactus/out/remove", .string("cab"))
     desk.send("/tactus/out/add", .string("cab=clock"))
-    #expect(desk.program.state.outputs[0].settings.clock?.plays == true)
+    #expect(desk.program.state.lists.outputs[0].settings.clock?.plays == true)
   }
 
   @Test(arguments: [
@@ -105,7 +105,8 @@ struct OwnOutputTests {
       desk.send("/tactus/out/add", .string("t=ltc fps=" + taken))
     }
     #expect(
-      desk.errorCodes == [] && desk.program.state.outputs.map(\.text) == ["t=ltc fps=30 start=23:59:59:29"])
+      desk.errorCodes == []
+        && desk.program.state.lists.outputs.map(\.text) == ["t=ltc fps=30 start=23:59:59:29"])
     desk.send("/tactus/out/t/fps", .string("25"))
     desk.send("/tactus/out/t/start", .string("00:01:00:00"))
     desk.send("/tactus/out/t/fps", .string("29.97df"))
@@ -113,32 +114,32 @@ struct OwnOutputTests {
     desk.send("/tactus/out/t/fps", .string("29.97df"))
     desk.send("/tactus/out/t/start", .string("00:21:00:01"))
     #expect(desk.errorCodes == [3, 3, 3])
-    #expect(desk.program.state.outputs.map(\.text) == ["t=ltc fps=29.97df start=00:20:00:00"])
+    #expect(desk.program.state.lists.outputs.map(\.text) == ["t=ltc fps=29.97df start=00:20:00:00"])
     desk.send("/tactus/out/add", .string("p=pulse"))
     desk.send("/tactus/out/p/rate", .string("start"))
-    #expect(desk.program.state.outputs.last?.text == "p=pulse" && desk.errorCodes.count == 4)
+    #expect(desk.program.state.lists.outputs.last?.text == "p=pulse" && desk.errorCodes.count == 4)
   }
 
   @Test
   func `an output's addresses exist exactly as long as the output`() throws {
     var desk = Desk(.paired)
     desk.send("/tactus/out/drums/offset", .float32(4))
-    #expect(desk.program.state.outputs.isEmpty)
+    #expect(desk.program.state.lists.outputs.isEmpty)
     desk.send("/tactus/out/add", .string("drums=clock"))
     desk.send("/tactus/out/add", .string("mod=pulse rate=24"))
     desk.send("/tactus/out/drums/offset", .float32(4))
     desk.send("/tactus/out/drums/rate", .string("1/2"))
     desk.send("/tactus/out/drums/play", .int32(0))
     desk.send("/tactus/out/mod/rate", .string("7/8"))
-    let drums = try #require(desk.program.state.outputs.first { $0.name == "drums" })
+    let drums = try #require(desk.program.state.lists.outputs.first { $0.name == "drums" })
     #expect(
       drums.offset == Micros(4000) && drums.settings.clock?.perBeat == 12
         && drums.settings.clock?.plays == false)
     #expect(drums.text == "drums=clock offset=4 rate=1/2")
-    #expect(desk.program.state.outputs.map(\.text).contains("mod=pulse rate=7/8"))
+    #expect(desk.program.state.lists.outputs.map(\.text).contains("mod=pulse rate=7/8"))
     desk.send("/tactus/out/mod/position", .int32(0))
     desk.send("/tactus/out/remove", .string("drums"))
-    #expect(desk.program.state.outputs.map(\.name) == ["mod"])
+    #expect(desk.program.state.lists.outputs.map(\.name) == ["mod"])
     #expect(
       desk.machine.table.row("out/drums/offset") == nil && desk.machine.table.row("out/mod/level") != nil)
     #expect(desk.machine.told.count == desk.machine.table.rows.count)
@@ -149,7 +150,7 @@ struct OwnOutputTests {
   func `OSCQuery follows 32 outputs as they come and go`() throws {
     var desk = Desk(.paired)
     for number in 0..<32 { desk.send("/tactus/out/add", .string("c\(number)=clock offset=\(number)")) }
-    #expect(desk.program.state.outputs.count == 32)
+    #expect(desk.program.state.lists.outputs.count == 32)
     var tree = QueryTree()
     var snapshot = SurfaceSnapshot(reading: desk.machine.reading)
     tree.follow(snapshot)
@@ -197,7 +198,7 @@ struct OwnOutputTests {
     // Setting an existing output costs no more than any other message.
     desk.send("/tactus/out/add", .string("y=clock"))
     desk.send("/tactus/out/y/offset", .float32(3))
-    #expect(desk.cost < 20 && desk.program.state.outputs.last?.offset == Micros(3000))
+    #expect(desk.cost < 20 && desk.program.state.lists.outputs.last?.offset == Micros(3000))
   }
 
   @Test
@@ -227,7 +228,7 @@ struct OwnOutputTests {
     desk.send("/tactus/out/add", .string("drums=clock"))
     desk.press(
       "out/drums/program 5 10, out/drums/program 1, out/drums/offset 3, out/drums/program 128 16")
-    let drums = desk.program.state.outputs[0]
+    let drums = desk.program.state.lists.outputs[0]
     var wanted = Programs()
     wanted.ask(for: 4, channel: 9)
     wanted.ask(for: 0, channel: 0)
@@ -243,11 +244,11 @@ struct OwnOutputTests {
     var desk = Desk(.paired)
     desk.send("/tactus/out/add", .string("drums=clock"))
     desk.press("out/drums/offset 3, out/drums/rate 2, out/drums/settle 20")
-    #expect(desk.program.state.outputs[0].text == "drums=clock offset=3 rate=2 settle=20")
+    #expect(desk.program.state.lists.outputs[0].text == "drums=clock offset=3 rate=2 settle=20")
     desk.program.refuses = Refusal(.notNow, "no")
     desk.press("out/drums/offset 4")
     desk.program.refuses = nil
     desk.press("out/drums/rate 1")
-    #expect(desk.program.state.outputs[0].text == "drums=clock offset=3 settle=20")
+    #expect(desk.program.state.lists.outputs[0].text == "drums=clock offset=3 settle=20")
   }
 }

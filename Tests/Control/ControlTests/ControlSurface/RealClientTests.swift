@@ -39,7 +39,7 @@ struct RealClientTests {
     settings.targets = [Peer(Endpoint(.loopback, port: port))]
     let studio = try Studio(settings)
     defer { studio.close() }
-    studio.change { $0.peers = 3 }
+    studio.change { $0.link.peers = 3 }
     var seen: Set<String> = []
     while let line = try listener.line() {
       // A line of oscdump has a time, then the address.
@@ -58,7 +58,7 @@ struct RealClientTests {
     settings.targets = [Peer(ear.endpoint, socket: 0)]
     let studio = try Studio(settings)
     defer { studio.close() }
-    studio.change { $0.peers = 3 }
+    studio.change { $0.link.peers = 3 }
     var told: [Message] = []
     while case .messages(let messages, _) = ear.receive(withinMilliseconds: 10_000) {
       told = messages.filter { $0.address == "/tactus/peers/str" && $0.arguments == [.string("3 Links")] }

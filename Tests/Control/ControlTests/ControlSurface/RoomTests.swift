@@ -45,7 +45,7 @@ struct RoomTests {
     desk.forget()
     lose(Self.display, seconds: seconds, in: &desk)
     #expect(desk.notices.filter { $0 == .noWay(Self.display.endpoint) }.count == 1)
-    desk.update { $0.peers = 3 }
+    desk.update { $0.link.peers = 3 }
     desk.sent = []
     desk.wait(12)
     #expect(desk.told("heartbeat", to: Self.display.endpoint).count >= 6)
@@ -209,7 +209,7 @@ struct RoomTests {
         desk.wait(0.3)
       }
       desk.update {
-        ($0.peerList, $0.far.key, $0.far.refused) = ("10.0.0.9", "k7qm", "203.0.113.9:5")
+        ($0.link.peerList, $0.far.key, $0.far.refused) = ("10.0.0.9", "k7qm", "203.0.113.9:5")
         $0.far.rooms = [
           ShownRoom(
             name: "studio:20819", state: .proven, roundTripMilliseconds: 20, lossPercent: nil,

@@ -23,8 +23,8 @@ struct SetListTests {
     let songs = try Self.songs.map { try SetSong($0) }
     let drums = try NamedOutput("drums=clock")
     desk.update {
-      $0.songs = songs
-      $0.outputs = [drums]
+      $0.lists.songs = songs
+      $0.lists.outputs = [drums]
     }
     desk.forget()
     return desk
@@ -86,11 +86,11 @@ struct SetListTests {
     desk.wait(0.1)
     let state = desk.program.state
     #expect(state.tempo == Tempo(72) && state.choices.meter.beatsPerBar == 3 && state.choices.quantum == 3)
-    #expect(state.outputs[0].settings.clock?.plays == false)
+    #expect(state.lists.outputs[0].settings.clock?.plays == false)
     desk.play([0x90, 40, 1])
     desk.wait(0.1)
     #expect(
-      desk.program.state.outputs[0].settings.clock?.plays == true
+      desk.program.state.lists.outputs[0].settings.clock?.plays == true
         && desk.told("set/coming").last == [.string("")])
     // The message is computed with the tempo and the meter that precede it in the song.
     #expect(desk.outward.map(\.message) == [Message("/load", .float32(70), .int32(3))])
@@ -126,7 +126,7 @@ struct SetListTests {
     var desk = try desk()
     let songs = [try SetSong("Waltz = meter 3 4, osc/send 192.168.7.9:10023 /b i{beats} i{beat}")]
     desk.update {
-      $0.songs = songs
+      $0.lists.songs = songs
       $0.transport = .rolling(origin: .zero)
       // These are the bars that the audio thread has reported last.
       $0.changedBars = Bars(Meter())
@@ -163,12 +163,13 @@ struct SetListTests {
   func `a clock that a song starts on the bar starts with that bar`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
-    desk.program.state.outputs[0].settings.clock?.plays = false
+    desk.program.state.lists.outputs[0].settings.clock?.plays = false
     desk.update { _ in }
     desk.send("/tactus/set/song", .string("Last"), .string("bar"))
     // The clock waits for the bar by itself, so tactus started it ahead.
     #expect(
-      desk.program.state.outputs[0].settings.clock?.plays == true && desk.program.state.tempo == Tempo(120))
+      desk.program.state.lists.outputs[0].settings.clock?.plays == true
+        && desk.program.state.tempo == Tempo(120))
     desk.wait(3)
     #expect(desk.program.state.tempo == Tempo(140))
     #expect(desk.program.commands.count { if case .output = $0 { true } else { false } } == 1)
@@ -178,27 +179,27 @@ struct SetListTests {
   func `a song that is skipped or removed while it waits starts no clock`(way: Int) throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
-    desk.program.state.outputs[0].settings.clock?.plays = false
+    desk.program.state.lists.outputs[0].settings.clock?.plays = false
     desk.update { _ in }
     desk.send("/tactus/set/song", .string("Last"), .string("bar"))
-    #expect(desk.program.state.outputs[0].settings.clock?.plays == true)
+    #expect(desk.program.state.lists.outputs[0].settings.clock?.plays == true)
     switch way {
     case 0: desk.send("/tactus/set/previous", .string("bar"))
     case 1: desk.send("/tactus/set/song", .string("Opener"))
-    default: desk.update { $0.songs.removeLast() }
+    default: desk.update { $0.lists.songs.removeLast() }
     }
     desk.wait(0.1)
-    #expect(desk.program.state.outputs[0].settings.clock?.plays == false)
+    #expect(desk.program.state.lists.outputs[0].settings.clock?.plays == false)
     desk.wait(4)
     #expect(
-      desk.program.state.outputs[0].settings.clock?.plays == false && desk.program.state.tempo != Tempo(140))
+      desk.program.state.lists.outputs[0].settings.clock?.plays == false && desk.program.state.tempo != Tempo(140))
     // A clock that played before the song was requested keeps playing.
-    desk.program.state.outputs[0].settings.clock?.plays = true
-    desk.update { $0.songs = try! Self.songs.map { try SetSong($0) } }
+    desk.program.state.lists.outputs[0].settings.clock?.plays = true
+    desk.update { $0.lists.songs = try! Self.songs.map { try SetSong($0) } }
     desk.send("/tactus/set/song", .string("Last"), .string("bar"))
     desk.send("/tactus/set/song", .string("Opener"), .string("bar"))
     desk.wait(4)
-    #expect(desk.program.state.outputs[0].settings.clock?.plays == true)
+    #expect(desk.program.state.lists.outputs[0].settings.clock?.plays == true)
   }
 
   @Test
@@ -214,7 +215,7 @@ struct SetListTests {
     #expect(desk.errors == ["set/go: the set has 3 songs", "set/song: the set has no Closer"])
     desk.send("/tactus/set/add", .string("Evil = quit"))
     desk.send("/tactus/set/remove", .string("Last"))
-    #expect(desk.program.state.songs.count == 3 && !desk.program.quit)
+    #expect(desk.program.state.lists.songs.count == 3 && !desk.program.quit)
     #expect(desk.errors.suffix(2).allSatisfy { $0.contains("only from the same machine") })
   }
 
@@ -247,18 +248,20 @@ struct SetListTests {
         "Two = out/remove drums, out/add drums=clock rate=2, out/add a=pulse, out/add b=reset, tempo 77"),
       SetSong("One = out/remove a, out/remove b, tempo 88"),
     ]
-    desk.update { $0.songs = songs }
+    desk.update { $0.lists.songs = songs }
     let both = bundle(1, Message("/tactus/set/go", .int32(1)), Message("/tactus/set/go", .int32(2)))
     desk.send(bytes: both)
     desk.wait(0.1)
     #expect(desk.cost > 1600)
-    #expect(desk.program.state.outputs.map(\.name) == ["drums", "a", "b"])
+    #expect(desk.program.state.lists.outputs.map(\.name) == ["drums", "a", "b"])
     #expect(
-      desk.program.state.outputs[0].settings.clock?.perBeat == 48 && desk.program.state.tempo == Tempo(77))
+      desk.program.state.lists.outputs[0].settings.clock?.perBeat == 48
+        && desk.program.state.tempo == Tempo(77))
     #expect(desk.errors.count == 1 && desk.errors[0].contains("too much for one packet"))
     desk.send("/tactus/set/go", .int32(2), .string("bar"))
     desk.wait(4)
-    #expect(desk.program.state.outputs.map(\.name) == ["drums"] && desk.program.state.tempo == Tempo(88))
+    #expect(
+      desk.program.state.lists.outputs.map(\.name) == ["drums"] && desk.program.state.tempo == Tempo(88))
   }
 
   @Test
@@ -297,7 +300,7 @@ struct SetListTests {
     throws
   {
     var desk = try desk()
-    desk.update { $0.outputs = [] }
+    desk.update { $0.lists.outputs = [] }
     desk.send("/tactus/set/song", .string("Slow One"))
     #expect(
       desk.notices.map(\.text) == ["Song: Slow One", "Song: Slow One: out/drums/play: no such address"])

@@ -29,23 +29,23 @@ struct SoundTests {
     var desk = Desk(.paired)
     desk.send("/tactus/audio/receive", .string("*/*"))
     desk.send("/tactus/audio/send", .string("Ears=system:capture_1"))
-    #expect(desk.program.state.receives == ["*/*"])
-    #expect(desk.program.state.sends.isEmpty)
+    #expect(desk.program.state.lists.receives == ["*/*"])
+    #expect(desk.program.state.lists.sends.isEmpty)
     desk.send("/tactus/audio/send", .string("Drums"), from: Desk.local)
-    #expect(desk.program.state.sends == ["Drums"])
+    #expect(desk.program.state.lists.sends == ["Drums"])
     desk.send("/tactus/audio/receive/end", .string("*/*"))
-    #expect(desk.program.state.receives.isEmpty)
+    #expect(desk.program.state.lists.receives.isEmpty)
   }
 
   @Test
   func `a called room has its own offset in milliseconds, within limits`() {
     var desk = Desk()
     desk.send("/tactus/far/offset", .string("studio:20819"), .float32(-2.5))
-    #expect(desk.program.state.calls == ["studio:20819 offset=-2.5"])
+    #expect(desk.program.state.lists.calls == ["studio:20819 offset=-2.5"])
     desk.send("/tactus/far/offset", .string("studio:20819"), .float32(.nan))
     desk.send("/tactus/far/offset", .string("studio:20819"), .float32(251))
     desk.send("/tactus/far/offset", .float32(3))
-    #expect(desk.program.state.calls == ["studio:20819 offset=-2.5"])
+    #expect(desk.program.state.lists.calls == ["studio:20819 offset=-2.5"])
   }
 
   @Test

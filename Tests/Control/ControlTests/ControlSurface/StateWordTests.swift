@@ -41,30 +41,32 @@ struct StateWordTests {
     #expect(
       told("lead/midi/state") { $0.midiClock = .locked(Tempo(97.5)) } == [.string("locked"), .float32(97.5)])
     #expect(
-      told("jack/timebase/kind") { $0.timebase = .other("Hydrogen") }
+      told("jack/timebase/kind") { $0.jack.timebase = .other("Hydrogen") }
         == [.string("other"), .string("Hydrogen")])
     #expect(
-      told("jack/timebase/kind") { ($0.timebase, $0.leavesTimebase) = (.tactus, true) }
+      told("jack/timebase/kind") { ($0.jack.timebase, $0.jack.leavesTimebase) = (.tactus, true) }
         == [.string("leaving"), .string("")])
     #expect(
-      told("web/reach") { $0.page = .network(["http://a/", "http://b/"]) }
+      told("web/reach") { $0.page.reach = .network(["http://a/", "http://b/"]) }
         == [.string("network"), .int32(2), .string("http://a/"), .string("http://b/")])
     #expect(
-      told("web/missing") { $0.pageLacks = ["no port"] } == [.int32(1), .string("no port")])
+      told("web/missing") { $0.page.missing = ["no port"] } == [.int32(1), .string("no port")])
     #expect(told("quantum/kind") == [.string("bar"), .float32(4)])
     #expect(
-      told("save/outcome") { ($0.saves, $0.saved, $0.hasSaveFailed) = (2, "not saved: full", true) }
+      told("save/outcome") {
+        ($0.saving.count, $0.saving.words, $0.saving.hasFailed) = (2, "not saved: full", true)
+      }
         == [.int32(2), .string("failed"), .string("not saved: full")])
   }
 
   @Test
   func `a list that does not fit loses its end, but not its number`() {
     let reasons = (0..<40).map { "\($0) " + String(repeating: "x", count: 300) }
-    let long = told("web/missing") { $0.pageLacks = reasons }
+    let long = told("web/missing") { $0.page.missing = reasons }
     #expect(long.first == .int32(40) && long.count == 5)
-    let short = told("web/missing") { $0.pageLacks = reasons.map { String($0.prefix(3)) } }
+    let short = told("web/missing") { $0.page.missing = reasons.map { String($0.prefix(3)) } }
     #expect(short == [.int32(40)] + reasons.map { .string(String($0.prefix(3))) })
-    let many = told("web/missing") { $0.pageLacks = Array(repeating: "x", count: 90) }
+    let many = told("web/missing") { $0.page.missing = Array(repeating: "x", count: 90) }
     #expect(many.first == .int32(90) && many.count == 64)
     for message in [long, short, many] {
       let bytes = LibloCodec.encode(Message("/tactus/web/missing", arguments: message))
@@ -77,7 +79,7 @@ struct StateWordTests {
   func `a list with a broken end or a wrong type changes nothing`() {
     var state = RemoteState()
     state.receive(Message("/tactus/web/missing", .int32(1), .string("no port")))
-    #expect(state.state.pageLacks == ["no port"])
+    #expect(state.state.page.missing == ["no port"])
     let before = state.state
     for arguments in [
       [], [.string("x")], [.int32(1), .int32(1)], [.float32(.nan)], [.int32(-1)],
@@ -93,13 +95,13 @@ struct StateWordTests {
   func `an unknown state is sent as the word unknown`() {
     #expect(told("transport/state") { $0.doing = .unknown } == [.string("unknown")])
     #expect(told("lead/now") { $0.leading = .auto } == [.string("unknown")])
-    #expect(told("web/reach") { $0.page = .unknown } == [.string("unknown"), .int32(0)])
+    #expect(told("web/reach") { $0.page.reach = .unknown } == [.string("unknown"), .int32(0)])
   }
 
   @Test
   func `the tree describes a list with its present length`() {
     var reading = Reading(state: SurfaceState(), own: SurfaceMemory())
-    reading.state.pageLacks = ["a", "b"]
+    reading.state.page.missing = ["a", "b"]
     let snapshot = SurfaceSnapshot(reading: reading)
     func body(_ query: String) -> String {
       QueryTree().answer(

@@ -21,7 +21,7 @@ struct SubscriptionTests {
     #expect(desk.datagrams.allSatisfy { $0.bytes.count <= 1400 && $0.to == tablet })
     desk.wait(0.1)
     desk.forget()
-    desk.update { $0.peers = 2 }
+    desk.update { $0.link.peers = 2 }
     desk.wait(0.1)
     #expect(
       desk.sent.map(\.message) == [
@@ -81,7 +81,7 @@ struct SubscriptionTests {
     desk.wait(0.1)
     desk.forget()
     for count in 1...1000 {
-      desk.update { $0.xruns = count }
+      desk.update { $0.jack.xruns = count }
       desk.wait(0.001)
     }
     desk.wait(0.05)
@@ -266,7 +266,7 @@ struct SubscriptionTests {
     #expect(desk.told("tempo", to: tablet) == [[.float32(120)]])
     desk.wait(4000)
     desk.forget()
-    desk.update { $0.peers = 1 }
+    desk.update { $0.link.peers = 1 }
     desk.wait(0.1)
     #expect(desk.told("peers", to: tablet) == [[.int32(1)]])
   }

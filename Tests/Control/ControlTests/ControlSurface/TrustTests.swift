@@ -140,7 +140,7 @@ struct TrustTests {
     }
     #expect(desk.machine.subscribers.count == 3)
     desk.forget()
-    desk.update { $0.peers = 3 }
+    desk.update { $0.link.peers = 3 }
     desk.wait(0.1)
     #expect(Set(desk.sent.map(\.to.port)) == [9000, 9001, 20809])
     // A controller at whose port no program listens loses its place.
@@ -200,7 +200,7 @@ struct TrustTests {
     // After one forged packet, music plays for an hour.
     desk.send("/tactus/subscribe", .int32(9000), .string("state heartbeat"))
     for count in 1...360 {
-      desk.update { $0.peers = count }
+      desk.update { $0.link.peers = count }
       desk.wait(10)
     }
     #expect((10_000...80_000).contains(bytes()), "\(bytes())")

@@ -115,7 +115,7 @@ struct HostileTests {
     #expect(studio.wait { studio.web.counters.connections == 1001 })
     #expect(studio.web.counters.open <= WebLimits.connections + WebLimits.leaving)
     #expect(try honest.isServed())
-    studio.change { $0.peers = 2 }
+    studio.change { $0.link.peers = 2 }
     #expect(try honest.line("[\"/tactus/peers\",") == "[\"/tactus/peers\",2]")
     callers = []
     #expect(studio.wait { studio.web.counters.open == 1 })

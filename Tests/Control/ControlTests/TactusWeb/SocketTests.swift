@@ -64,7 +64,7 @@ struct SocketTests {
     #expect(studio.wait { studio.commands.count == 1 })
     studio.forget()
     #expect(try owner.farewell() == 1008)
-    studio.change { $0.peers = 3 }
+    studio.change { $0.link.peers = 3 }
     #expect(
       try watcher.line("[\"/tactus/peers\",") == "[\"/tactus/peers\",3]", "who watches goes on watching")
     let late = try Phone(studio.port)
@@ -83,7 +83,7 @@ struct SocketTests {
     #expect(try reader.receive().payload == LibloCodec.encode(Message("/tactus/peers", .int32(0))))
     studio.change {
       $0.choices.click.isOn = true
-      $0.peers = 1
+      $0.link.peers = 1
     }
     let seen = try reader.messages(until: Message("/tactus/peers", .int32(1)))
     #expect(seen.allSatisfy { $0.address == "/tactus/peers" })
@@ -93,7 +93,7 @@ struct SocketTests {
     reader.say("{\"COMMAND\":\"IGNORE\",\"DATA\":\"/tactus/beat\"}")
     reader.say(Message("/tactus/ping", .int32(1)))
     #expect(try reader.message("/tactus/pong") != nil)
-    studio.change { $0.peers = 2 }
+    studio.change { $0.link.peers = 2 }
     reader.say(Message("/tactus/ping", .int32(2)))
     // Unlike a controller that leaves, this socket gets no messages that turn its lights off.
     #expect(try reader.receive().payload.starts(with: LibloCodec.encode(Message("/tactus/pong")).prefix(12)))
@@ -114,18 +114,18 @@ struct SocketTests {
     reader.say(listen)
     #expect(try reader.message("/tactus/error") != nil)
     let (early, late) = (try NamedOutput("dr=clock"), try NamedOutput("dr=clock offset=4"))
-    studio.change { $0.outputs = [early] }
+    studio.change { $0.lists.outputs = [early] }
     let other = try Phone(try #require(studio.web.queryEndpoint).port, path: "/", isPaired: false)
     #expect(studio.wait { studio.surface.snapshot.row("/tactus/out/dr/offset") != nil })
     other.say(listen)
     #expect(try other.receive().payload == LibloCodec.encode(Message("/tactus/out/dr/offset", .float32(0))))
-    studio.change { $0.outputs = [late] }
+    studio.change { $0.lists.outputs = [late] }
     let seen = try other.messages(until: Message("/tactus/out/dr/offset", .float32(4)))
     #expect(seen.allSatisfy { $0.address == "/tactus/out/dr/offset" })
     // The output is a clock, but this address belongs to a pulse.
     other.say("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/out/dr/width\"}")
     #expect(try other.message("/tactus/error") != nil)
-    studio.change { $0.outputs = [] }
+    studio.change { $0.lists.outputs = [] }
     #expect(studio.wait { studio.surface.snapshot.row("/tactus/out/dr/offset") == nil })
   }
 

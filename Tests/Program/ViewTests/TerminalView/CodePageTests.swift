@@ -15,7 +15,7 @@ struct CodePageTests {
 
   private func scene(_ page: PageReach = .network([address]), isOpen: Bool = true) -> Scene {
     var scene = Scenes.scene {
-      $0.page = page
+      $0.page.reach = page
       $0.choices.opensPage = isOpen
     }
     scene.page = .code

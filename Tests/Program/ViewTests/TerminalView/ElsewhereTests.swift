@@ -16,7 +16,7 @@ private func told(_ state: SurfaceState, at now: Micros = .zero)
   reading.own.reach = OSCReach(open: ["127.0.0.1:20809"])
   (reading.own.song, reading.own.songWaiting) = (state.place.song, state.place.waiting)
   var feeds = Feeds(state: state, at: now)
-  return Table.standard.with(state.outputs).rows.compactMap { row in
+  return Table.standard.with(state.lists.outputs).rows.compactMap { row in
     row.read.map { Message(Table.address(row.path), arguments: $0(reading)) }
   }
     + feeds.snapshot(for: .exact, state: state, at: now).map {
@@ -58,41 +58,43 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
     $0.choices.click.isOn = true
     $0.choices.click.when = .always
     $0.choices.click.sound = .wood
-    $0.isClickConnected = false
+    $0.jack.isClickConnected = false
   },
   {
     $0.choices.click.isOn = true
     $0.choices.offsets[.click1] = .milliseconds(12.5)
     $0.choices.offsets[.click2] = .milliseconds(3)
     $0.choices.offsets[.jack] = .milliseconds(-4)
-    $0.jitterMicros[.clock] = 12
+    $0.readings.jitterMicros[.clock] = 12
     $0.choices.clock.isOn = true
   },
   {
-    $0.timebase = .other("Hydrogen (probably)")
+    $0.jack.timebase = .other("Hydrogen (probably)")
     $0.choices.lead = .host
     $0.leading = .host
-    $0.leadErrorMilliseconds = -1.5
+    $0.readings.leadErrorMilliseconds = -1.5
   },
   {
     $0.choices.lead = .midi
     $0.leading = .midi
     $0.midiClock = .locked(Tempo(97.5))
   },
-  { $0.jackConnected = false },
-  { $0.linkActive = false },
+  { $0.jack.isRunning = false },
+  { $0.link.isActive = false },
   {
-    $0.leavesTimebase = true
-    $0.xruns = 7
-    $0.driftPartsPerMillion = -23
-    $0.launchErrorMilliseconds = 0.12
-    $0.hasLaunched = true
-    $0.lagMilliseconds = 2.5
+    $0.jack.leavesTimebase = true
+    $0.jack.xruns = 7
+    $0.readings.driftPartsPerMillion = -23
+    $0.readings.launchErrorMilliseconds = 0.12
+    $0.readings.hasLaunched = true
+    $0.readings.lagMilliseconds = 2.5
   },
-  { $0.page = .network(["http://192.168.7.5:20810/", "http://10.0.0.5:20810/"]) },
-  { $0.page = .thisMachine("http://127.0.0.1:20810/") },
+  { $0.page.reach = .network(["http://192.168.7.5:20810/", "http://10.0.0.5:20810/"]) },
+  { $0.page.reach = .thisMachine("http://127.0.0.1:20810/") },
   {
-    $0.songs = ["Opener = tempo 128", "Ballad = tempo 70", "Last = tempo 90"].compactMap { try? SetSong($0) }
+    $0.lists.songs = ["Opener = tempo 128", "Ballad = tempo 70", "Last = tempo 90"].compactMap {
+      try? SetSong($0)
+    }
     $0.place = SetPlace(song: "Opener", waiting: "Ballad", coming: "Last")
   },
   {
@@ -120,10 +122,10 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
     ]
   },
   {
-    $0.outputs = ["drums=clock", "gate=pulse"].compactMap { try? NamedOutput($0) }
+    $0.lists.outputs = ["drums=clock", "gate=pulse"].compactMap { try? NamedOutput($0) }
     var health = OutputHealth()
     (health.state, health.words) = ("plays", "clock plays, 12 us")
-    $0.outputHealth = ["drums": health]
+    $0.jack.outputHealth = ["drums": health]
   },
 ]
 
@@ -146,14 +148,14 @@ func `a remote view knows every output, however many there are`(count: Int, leng
     String(repeating: "x", count: max(0, length - 2)) + (number < 10 ? "0" : "") + String(number)
   }
   let own = Scenes.scene(beat: 0) { state in
-    state.outputs = names.compactMap { try? NamedOutput("\($0)=clock offset=-12.5") }
+    state.lists.outputs = names.compactMap { try? NamedOutput("\($0)=clock offset=-12.5") }
     var health = OutputHealth()
     (health.state, health.words) = ("plays", "clock plays, 12 us, 3 late")
-    state.outputHealth = Dictionary(uniqueKeysWithValues: names.map { ($0, health) })
+    state.jack.outputHealth = Dictionary(uniqueKeysWithValues: names.map { ($0, health) })
   }
   let state = heard(told(own.state)).state
-  #expect(state.outputs.map(\.name) == names)
-  #expect(state.outputHealth.count == count && state.outputHealth[names[0]]?.state == "plays")
+  #expect(state.lists.outputs.map(\.name) == names)
+  #expect(state.jack.outputHealth.count == count && state.jack.outputHealth[names[0]]?.state == "plays")
 }
 
 @Test

@@ -18,38 +18,38 @@ struct FactTests {
   @Test
   func `measured values are shown only while they are not as they should be`() {
     for (words, usual, odd) in [
-      ("drift", { $0.driftPartsPerMillion = 120 }, { $0.driftPartsPerMillion = -250 }),
-      ("lag", { $0.lagMilliseconds = -2.9 }, { $0.lagMilliseconds = -4.9 }),
+      ("drift", { $0.readings.driftPartsPerMillion = 120 }, { $0.readings.driftPartsPerMillion = -250 }),
+      ("lag", { $0.readings.lagMilliseconds = -2.9 }, { $0.readings.lagMilliseconds = -4.9 }),
       (
         "last start",
         {
-          $0.hasLaunched = true
-          $0.launchErrorMilliseconds = 2.7
+          $0.readings.hasLaunched = true
+          $0.readings.launchErrorMilliseconds = 2.7
         },
         {
-          $0.hasLaunched = true
-          $0.launchErrorMilliseconds = -4.91
+          $0.readings.hasLaunched = true
+          $0.readings.launchErrorMilliseconds = -4.91
         }
       ),
-      ("timebase", { $0.timebase = .tactus }, { $0.timebase = .other("qtractor") }),
+      ("timebase", { $0.jack.timebase = .tactus }, { $0.jack.timebase = .other("qtractor") }),
       (
         "phase",
         {
           $0.leading = .midi
-          $0.leadErrorMilliseconds = 3
+          $0.readings.leadErrorMilliseconds = 3
         },
         {
           $0.leading = .midi
-          $0.leadErrorMilliseconds = 3.1
+          $0.readings.leadErrorMilliseconds = 3.1
         }
       ),
-      ("by hand", { $0.aheadMilliseconds = 0 }, { $0.aheadMilliseconds = 0.5 }),
+      ("by hand", { $0.readings.aheadMilliseconds = 0 }, { $0.readings.aheadMilliseconds = 0.5 }),
     ] as [(String, (inout SurfaceState) -> Void, (inout SurfaceState) -> Void)] {
       #expect(texts { usual(&$0) }.allSatisfy { !$0.lowercased().contains(words) }, "\(words)")
       #expect(texts { odd(&$0) }.allSatisfy { $0.lowercased().contains(words) }, "\(words)")
     }
-    #expect(texts { $0.driftPartsPerMillion = -250 }[2].contains("Drift         -250 ppm"))
-    #expect(texts { $0.jackConnected = false }.allSatisfy { !$0.lowercased().contains("timebase") })
+    #expect(texts { $0.readings.driftPartsPerMillion = -250 }[2].contains("Drift         -250 ppm"))
+    #expect(texts { $0.jack.isRunning = false }.allSatisfy { !$0.lowercased().contains("timebase") })
   }
 
   @Test
@@ -57,7 +57,7 @@ struct FactTests {
     func jitter(_ micros: Double) -> (inout SurfaceState) -> Void {
       {
         $0.choices.clock.isOn = true
-        $0.jitterMicros[.clock] = micros
+        $0.readings.jitterMicros[.clock] = micros
       }
     }
     #expect(texts(jitter(20)).allSatisfy { !$0.contains("within") })
@@ -84,7 +84,7 @@ struct FactTests {
   func `a count-in is shown before it is heard, and a stop that waits`() throws {
     #expect(texts { $0.choices.launch.countIn = 1 }.allSatisfy { $0.contains("bar, count-in 1") })
     let machine = try NamedOutput("drums=click countin=2")
-    #expect(texts { $0.outputs = [machine] }.allSatisfy { $0.contains("bar, count-in 2") })
+    #expect(texts { $0.lists.outputs = [machine] }.allSatisfy { $0.contains("bar, count-in 2") })
     let now = texts {
       $0.choices.launch.moment = .now
       $0.choices.launch.countIn = 1
@@ -104,14 +104,14 @@ struct FactTests {
     for (columns, rows) in Self.sizes.dropFirst() {
       let scene = Scenes.scene(beat: 9) {
         $0.place = SetPlace(song: "Opener", coming: "Ballad")
-        $0.outputs = [drums]
+        $0.lists.outputs = [drums]
         $0.choices.audio.isOn = true
         $0.audio.channels = [ShownChannel(name: "Voice", isSent: true)]
-        $0.driftPartsPerMillion = 999
-        $0.timebase = .nobody
-        $0.aheadMilliseconds = 1
-        $0.hasLaunched = true
-        $0.launchErrorMilliseconds = 99
+        $0.readings.driftPartsPerMillion = 999
+        $0.jack.timebase = .nobody
+        $0.readings.aheadMilliseconds = 1
+        $0.readings.hasLaunched = true
+        $0.readings.launchErrorMilliseconds = 99
       }
       let text = Scenes.text(scene, columns, rows)
       for fact in ["Launch", "Song", "Next", "Page", "Outputs", "Channels", "? keys", "w page"] {

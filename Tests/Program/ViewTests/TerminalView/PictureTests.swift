@@ -40,7 +40,7 @@ struct PictureTests {
   @Test(arguments: sizes)
   func `the tempo has two decimals, and one peer is one Link`(columns: Int, rows: Int) {
     for (peers, words) in [(0, "No Links"), (1, "1 Link"), (2, "2 Links"), (13, "13 Links")] {
-      let text = Scenes.text(Scenes.scene { $0.peers = peers }, columns, rows)
+      let text = Scenes.text(Scenes.scene { $0.link.peers = peers }, columns, rows)
       #expect(text.contains(words) && text.contains(words + "s") == false, "\(text)")
     }
     for (tempo, words) in [(127.35, "127.35"), (59.998, "60.00"), (20, "20.00"), (998.5, "998.50")] {
@@ -171,16 +171,16 @@ struct PictureTests {
   @Test
   func `the view shows a missing server, a leader, and Link off or resting`() {
     for (words, change) in [
-      ("no JACK server", { $0.jackConnected = false }),
+      ("no JACK server", { $0.jack.isRunning = false }),
       ("Disabled", { $0.choices.isLinkEnabled = false }),
-      ("resting", { $0.linkActive = false }),
-      ("2 Links", { $0.peers = 2 }),
-      ("No Links", { $0.peers = 0 }),
+      ("resting", { $0.link.isActive = false }),
+      ("2 Links", { $0.link.peers = 2 }),
+      ("No Links", { $0.link.peers = 0 }),
       (
         "leads",
         {
           $0.leading = .host
-          $0.timebase = .other("ardour")
+          $0.jack.timebase = .other("ardour")
         }
       ),
     ] as [(String, (inout SurfaceState) -> Void)] {
@@ -191,7 +191,7 @@ struct PictureTests {
     }
     let led = Scenes.scene {
       $0.leading = .host
-      $0.timebase = .other("ardour")
+      $0.jack.timebase = .other("ardour")
     }
     #expect(Scenes.text(led, 80, 24).contains("ardour"))
   }
@@ -231,7 +231,7 @@ struct PictureTests {
     ] as [(Lead, SurfaceState.MIDIClockIn, Lead, String, String)] {
       let scene = Scenes.scene {
         ($0.choices.lead, $0.midiClock, $0.leading) = (lead, clock, leading)
-        if leading == .host { $0.timebase = .other("ardour") }
+        if leading == .host { $0.jack.timebase = .other("ardour") }
       }
       #expect(Scenes.text(scene, 132, 43).contains(words), "\(words)")
       #expect(Scenes.text(scene, 40, 12).contains(brief), "\(brief)")
@@ -248,7 +248,7 @@ struct PictureTests {
       let scene = Scenes.scene {
         $0.choices.click.isOn = true
         $0.choices.click.when = .always
-        $0.isClickConnected = false
+        $0.jack.isClickConnected = false
         change(&$0)
       }
       return PictureTests.sizes.map { Scenes.text(scene, $0.0, $0.1) }
@@ -259,7 +259,7 @@ struct PictureTests {
       texts { $0.choices.offsets[.click1] = .milliseconds(50.67) }.allSatisfy { $0.contains("not connected") }
     )
     for change in [
-      { $0.choices.click.isOn = false }, { $0.isClickConnected = true }, { $0.jackConnected = false },
+      { $0.choices.click.isOn = false }, { $0.jack.isClickConnected = true }, { $0.jack.isRunning = false },
     ] as [(inout SurfaceState) -> Void] {
       #expect(texts(change).allSatisfy { !$0.contains("not connected") })
     }
@@ -276,12 +276,12 @@ struct PictureTests {
         "open at 192.168.100.120:20880", "page open"
       ),
     ] {
-      let scene = Scenes.scene { $0.page = page }
+      let scene = Scenes.scene { $0.page.reach = page }
       let row = Scenes.text(scene, 80, 24).split(separator: "\n").first { $0.contains(" Page ") } ?? ""
       #expect(row.hasSuffix("Page     \(words)"), "\(row)")
       #expect(Scenes.text(scene, 40, 12).contains(brief), "\(brief)")
     }
-    let wide = Scenes.text(Scenes.scene { $0.page = .network(["http://10.0.0.7:20880/"]) }, 132, 43)
+    let wide = Scenes.text(Scenes.scene { $0.page.reach = .network(["http://10.0.0.7:20880/"]) }, 132, 43)
     #expect(wide.contains("open at http://10.0.0.7:20880/"))
   }
 
@@ -358,7 +358,7 @@ struct PictureTests {
     states.append(Scenes.scene { $0.timeline.tempo = Tempo(.nan) })
     states.append(
       Scenes.scene {
-        $0.driftPartsPerMillion = .infinity
+        $0.readings.driftPartsPerMillion = .infinity
       })
     for columns in [1, 7, 39, 40, 41, 49, 56, 57, 63, 75, 76, 77, 80, 84, 133, 350] {
       for rows in [1, 11, 12, 13, 17, 22, 23, 24, 30, 70] {
@@ -382,7 +382,7 @@ struct PictureTests {
 
   @Test
   func `names and messages from outside can not control the terminal`() {
-    var scene = Scenes.scene { $0.timebase = .other("a\u{1B}[2J\u{9B}31m\u{0}b\u{200B}\u{301}\u{4E2D}") }
+    var scene = Scenes.scene { $0.jack.timebase = .other("a\u{1B}[2J\u{9B}31m\u{0}b\u{200B}\u{301}\u{4E2D}") }
     scene.news = News("\u{1B}]0;x\u{7}\r\n\t" + String(repeating: "y", count: 100_000), at: scene.now)
     for (columns, rows) in Self.sizes {
       let picture = TerminalView(glyphs: .unicode).picture(
@@ -420,10 +420,10 @@ struct OwnOutputPictureTests {
       var outputs: [NamedOutput] = []
       for text in texts { outputs.append(try NamedOutput(text)) }
       return Scenes.scene(beat: 9) {
-        $0.outputs = outputs
+        $0.lists.outputs = outputs
         var health = OutputHealth()
         health.state = "waits"
-        $0.outputHealth["drums"] = health
+        $0.jack.outputHealth["drums"] = health
       }
     }
     let none = try Scenes.text(scene(), columns, rows)
@@ -441,7 +441,7 @@ struct OwnOutputPictureTests {
     columns: Int, rows: Int
   ) throws {
     let outputs = try (1...32).map { try NamedOutput("machine-\($0)=clock") }
-    let scene = Scenes.scene(beat: 9) { $0.outputs = outputs }
+    let scene = Scenes.scene(beat: 9) { $0.lists.outputs = outputs }
     let lines = Scenes.text(scene, columns, rows).split(separator: "\n", omittingEmptySubsequences: false)
     let first = try #require(lines.firstIndex { $0.contains("Outputs") })
     let shown = lines[first..<min(first + 8, lines.count)].joined(separator: "\n")
@@ -464,7 +464,7 @@ struct ChannelPictureTests {
       return Scenes.scene(beat: 9) {
         $0.choices.audio.isOn = true
         $0.audio.channels = channels
-        if hasOutputs { $0.outputs = [output] }
+        if hasOutputs { $0.lists.outputs = [output] }
       }
     }
     var drums = ShownChannel(name: "Studio/Drums", isSent: false)

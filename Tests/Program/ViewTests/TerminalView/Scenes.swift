@@ -11,12 +11,12 @@ enum Scenes {
     state.choices.clock.isOn = false
     state.choices.pulse.isOn = false
     state.choices.click.when = .rolling
-    state.peers = 1
-    state.jackConnected = true
-    state.sampleRate = 48_000
-    state.framesPerCycle = 256
-    state.isClickConnected = true
-    state.timebase = .tactus
+    state.link.peers = 1
+    state.jack.isRunning = true
+    state.jack.sampleRate = 48_000
+    state.jack.framesPerCycle = 256
+    state.jack.isClickConnected = true
+    state.jack.timebase = .tactus
     change(&state)
     return Scene(state: state, now: state.time(atSessionBeats: Beats(beat)))
   }
