@@ -50,45 +50,53 @@ public enum JogCode: String, CaseIterable, Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-extension MIDIEventName: LosslessStringConvertible {
-  /// Reads a name. Case does not matter, and spaces are optional: "note36ch10" is allowed.
-  public init?(_ text: String) {
-    var words = Self.words(text)[...]
+extension MIDIEventName.Kind {
+  /// Reads the words of an event up to its channel.
+  fileprivate init?(_ words: inout ArraySlice<String>) {
     guard let first = words.popFirst() else { return nil }
     func number(_ range: ClosedRange<UInt8>) -> UInt8? {
       guard let word = words.popFirst(), let number = UInt8(word), range.contains(number) else { return nil }
       return number
     }
-    let kind: Kind
     switch first {
     case "note":
       guard let value = number(0...127) else { return nil }
-      kind = .note(value)
+      self = .note(value)
     case "cc":
       guard let value = number(0...119) else { return nil }
-      kind = .controller(value)
+      self = .controller(value)
     case "jog":
       guard let value = number(0...119) else { return nil }
       let code = words.first.flatMap { $0.isEmpty ? nil : JogCode(rawValue: $0) }
       if code != nil { words.removeFirst() }
-      kind = .jog(value, code ?? .signed)
+      self = .jog(value, code ?? .signed)
     case "program", "pc":
       guard let value = number(0...127) else { return nil }
-      kind = .program(value)
-    case "bend": kind = .bend
-    case "start": kind = .start
-    case "continue": kind = .resume
-    case "stop": kind = .stop
+      self = .program(value)
+    case "bend": self = .bend
+    case "start": self = .start
+    case "continue": self = .resume
+    case "stop": self = .stop
     case "mmc":
       let name = words.joined(separator: " ")
       guard let command = MIDIMachineCommand(rawValue: name) else { return nil }
       words = []
-      kind = .machine(command)
+      self = .machine(command)
     default: return nil
     }
+  }
+}
+
+extension MIDIEventName: LosslessStringConvertible {
+  /// Reads a name. Case does not matter, and spaces are optional: "note36ch10" is allowed.
+  public init?(_ text: String) {
+    var words = Self.words(text)[...]
+    guard let kind = Kind(&words) else { return nil }
     var channel: UInt8?
     if let word = words.popFirst() {
-      guard word == "ch" || word == "channel", let value = number(1...16) else { return nil }
+      guard word == "ch" || word == "channel", let word = words.popFirst(), let value = UInt8(word),
+        (1...16).contains(value)
+      else { return nil }
       channel = value
     }
     guard words.isEmpty else { return nil }

@@ -41,26 +41,12 @@ extension LinkSession {
       // The audio socket, too, must be on the sender's address.
       state.audio = PacketJudge.measurable(state.audio, from: source.address, on: gateway)
     }
-    let isOurs = state.session == session
-    let time = ghost.ghost(atHost: now)
-    // We cannot join a session that we cannot measure.
-    guard PacketJudge.isPossible(state.timeline), isOurs || state.measurement != nil else {
+    let claim = state.timeline
+    guard keepsPlausible(&state) else {
       counters.implausible += 1
       return
     }
-    let claim = state.timeline
-    // An implausible timeline is not recorded as announced, so that it is new to us as soon as it becomes
-    // plausible.
-    if isOurs && !PacketJudge.isPlausible(state.timeline, at: time) {
-      counters.implausible += 1
-      state.timeline = timeline
-    }
-    if !(isOurs
-      ? PacketJudge.isPlausible(state.startStop, at: time) : PacketJudge.isPossible(state.startStop))
-    {
-      counters.implausible += 1
-      state.startStop = .unset
-    }
+    let isOurs = state.session == session
     let expiry = uptime.now + PacketJudge.lifetime(ttl)
     switch peers.see(
       state, claiming: claim, on: gateway.id, from: source.address, arrived: arrived, at: uptime.now,
@@ -77,6 +63,27 @@ extension LinkSession {
       if isTimelineNews { consider(state.timeline, of: state.session, from: source.address) }
       if isStartStopNews { consider(state.startStop, of: state.session) }
     }
+  }
+
+  /// Replaces implausible parts of a peer's state. false: the whole state is of no use.
+  private mutating func keepsPlausible(_ state: inout PeerState) -> Bool {
+    let isOurs = state.session == session
+    let time = ghost.ghost(atHost: now)
+    // We cannot join a session that we cannot measure.
+    guard PacketJudge.isPossible(state.timeline), isOurs || state.measurement != nil else { return false }
+    // An implausible timeline is not recorded as announced, so that it is new to us as soon as it becomes
+    // plausible.
+    if isOurs && !PacketJudge.isPlausible(state.timeline, at: time) {
+      counters.implausible += 1
+      state.timeline = timeline
+    }
+    let isStartPlausible =
+      isOurs ? PacketJudge.isPlausible(state.startStop, at: time) : PacketJudge.isPossible(state.startStop)
+    if !isStartPlausible {
+      counters.implausible += 1
+      state.startStop = .unset
+    }
+    return true
   }
 
   /// Handles a state with a known id from another address, while the known address has not expired: either

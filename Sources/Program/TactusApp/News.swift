@@ -208,7 +208,9 @@ struct PlayNews {
       return lines
     }
     // Other lines report that the server has started or is lost.
-    if state.status != before.status, state.jack.isRunning, before.jack.isRunning { lines.append(state.status) }
+    if state.status != before.status, state.jack.isRunning, before.jack.isRunning {
+      lines.append(state.status)
+    }
     // A leading MIDI clock has lines of its own, too.
     if state.leading != before.leading, state.leading == .host || before.leading == .host {
       lines.append("\(state.leading == .host ? "another client" : state.leader) leads")

@@ -135,31 +135,42 @@ struct Arguments: Sendable {
     case "--rate": isTaken = set(whole(value, in: 8_000...384_000).map { UInt32($0) }, \.day.sampleRate)
     case "--frames": isTaken = set(whole(value, in: 16...8_192).map { UInt32($0) }, \.day.frames)
     case "--plant": isTaken = set(Plant(rawValue: value).map(Optional.some), \.day.plant)
-    case "--loss": isTaken = set(percent(value), \.trouble.conditions.loss, \.worst.loss)
-    case "--reordering": isTaken = set(percent(value), \.trouble.conditions.reordering)
-    case "--duplication": isTaken = set(percent(value), \.trouble.conditions.duplication)
-    case "--two-wires": isTaken = set(percent(value), \.trouble.doubleHomed)
-    case "--delay": isTaken = set(millis(value), \.trouble.conditions.delay)
-    case "--jitter": isTaken = set(millis(value), \.trouble.conditions.jitter, \.worst.jitter)
-    case "--drift": isTaken = set(number(value, in: 0...10_000), \.trouble.drift, \.worst.drift)
-    case "--arrival": isTaken = set(seconds(value), \.trouble.arrival)
-    case "--turmoil": isTaken = set(seconds(value), \.trouble.turmoil) && set(trouble.turmoil, \.turmoil)
-    case "--watch": isTaken = set(seconds(value), \.trouble.watch) && set(trouble.watch, \.watch)
-    case "--edits": isTaken = set(number(value, in: 0...1000), \.trouble.edits)
-    case "--wires": isTaken = set(whole(value, in: 1...16), \.trouble.wires, \.worst.wires)
-    case "--references": isTaken = set(whole(value, in: 0...100), \.trouble.references)
-    case "--churn": isTaken = set(number(value, in: 0...1000), \.trouble.churn)
-    case "--hostility":
-      isTaken = set(number(value, in: 0...1000), \.trouble.hostility)
-      worst.isHostile = trouble.hostility > 0
-    case "--partitions": isTaken = set(whole(value, in: 0...1000), \.trouble.partitions)
-    case "--steps":
-      isTaken = set(whole(value, in: 0...1000), \.trouble.clockSteps)
-      worst.stepsClocks = trouble.clockSteps > 0
-    default: return Refusal(text: "\(option) is not an option")
+    default:
+      guard let isPossible = parseWorld(option, value) else {
+        return Refusal(text: "\(option) is not an option")
+      }
+      isTaken = isPossible
     }
     if Self.ofMany.contains(option) { replayed += [option, value] }
     return isTaken ? nil : Refusal(text: "\(option): \(value) is not possible")
+  }
+
+  /// Reads an option about the network and the peers of one world. nil: there is no such option.
+  private mutating func parseWorld(_ option: String, _ value: String) -> Bool? {
+    switch option {
+    case "--loss": return set(percent(value), \.trouble.conditions.loss, \.worst.loss)
+    case "--reordering": return set(percent(value), \.trouble.conditions.reordering)
+    case "--duplication": return set(percent(value), \.trouble.conditions.duplication)
+    case "--two-wires": return set(percent(value), \.trouble.doubleHomed)
+    case "--delay": return set(millis(value), \.trouble.conditions.delay)
+    case "--jitter": return set(millis(value), \.trouble.conditions.jitter, \.worst.jitter)
+    case "--drift": return set(number(value, in: 0...10_000), \.trouble.drift, \.worst.drift)
+    case "--arrival": return set(seconds(value), \.trouble.arrival)
+    case "--turmoil": return set(seconds(value), \.trouble.turmoil) && set(trouble.turmoil, \.turmoil)
+    case "--watch": return set(seconds(value), \.trouble.watch) && set(trouble.watch, \.watch)
+    case "--edits": return set(number(value, in: 0...1000), \.trouble.edits)
+    case "--wires": return set(whole(value, in: 1...16), \.trouble.wires, \.worst.wires)
+    case "--references": return set(whole(value, in: 0...100), \.trouble.references)
+    case "--churn": return set(number(value, in: 0...1000), \.trouble.churn)
+    case "--hostility":
+      defer { worst.isHostile = trouble.hostility > 0 }
+      return set(number(value, in: 0...1000), \.trouble.hostility)
+    case "--partitions": return set(whole(value, in: 0...1000), \.trouble.partitions)
+    case "--steps":
+      defer { worst.stepsClocks = trouble.clockSteps > 0 }
+      return set(whole(value, in: 0...1000), \.trouble.clockSteps)
+    default: return nil
+    }
   }
 
   /// The options that limit the troubles and durations that may be drawn for many worlds.

@@ -146,16 +146,7 @@ public enum Parameter: Sendable {
     case .flag:
       return .flag(try flag(argument))
     case .word(let words):
-      if case .string(let text) = argument, let index = words.firstIndex(of: text.lowercased()) {
-        return .word(index)
-      }
-      guard let number = argument.number?.rounded() else {
-        throw .type("one of \(allowed), not \(argument.words)")
-      }
-      guard number >= 0, number < Double(words.count) else {
-        throw .range("one of \(allowed), not \(brief(number))")
-      }
-      return .word(Int(number))
+      return .word(try index(of: argument, in: words))
     case .text(let limit):
       guard case .string(let text) = argument else { throw .type("text, not \(argument.words)") }
       guard text.utf8.count <= limit else { throw .range("at most \(limit) bytes of text") }
@@ -163,6 +154,20 @@ public enum Parameter: Sendable {
     case .exact:
       return .number(try number(argument))
     }
+  }
+
+  /// The place of a word that is given as text or as its number.
+  private func index(of argument: Argument, in words: [String]) throws(Refusal) -> Int {
+    if case .string(let text) = argument, let index = words.firstIndex(of: text.lowercased()) {
+      return index
+    }
+    guard let number = argument.number?.rounded() else {
+      throw .type("one of \(allowed), not \(argument.words)")
+    }
+    guard number >= 0, number < Double(words.count) else {
+      throw .range("one of \(allowed), not \(brief(number))")
+    }
+    return Int(number)
   }
 
   private func number(_ argument: Argument) throws(Refusal) -> Double {

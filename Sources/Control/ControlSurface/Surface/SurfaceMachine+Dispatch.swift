@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import TactusChoices
 import TactusOSC
 
 // Finds the row of a message, checks the arguments, and carries the message out.
@@ -153,31 +154,9 @@ extension SurfaceMachine {
 
   private mutating func carryOut(_ intent: Intent, _ asker: Asker, at time: Micros) throws(Refusal) {
     switch intent {
-    case .command(let command):
-      if table.rows[asker.row].output == nil, command.isOfOutputs {
-        try allowance.spend(Cost.reshaping)
-        try mayReshape(asker.peer)
-      }
-      remindOfPairing(asker)
-      if case .output(let output) = command, table.rows[asker.row].output != nil {
-        reading.own.expectedOutputs[output.name] = output
-      }
-      order(command, asker, at: time)
-    case .tempo(let tempo, .now):
-      // A value that we sent may come back; as a float32 it differs in the last digits.
-      let isNews = Float(tempo) != Float(reading.tempo)
-      // If this tempo is requested again, expect it again: while a key is held at the end of the range, the
-      // next press must not start from the session's older tempo.
-      if isNews || reading.own.expectedTempo != nil { expect(tempo) }
-      guard isNews else { return }
-      if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: time) }
-    case .tempo(let tempo, let launch):
-      gate.drop()
-      agenda.dropTempos()
-      let beats = reading.state.next(launch, after: time)
-      try postpone(
-        ScheduledMessages.Entry(due: .beats(beats), task: .tempo(tempo), peer: asker.peer, cost: Cost.message)
-      )
+    case .command(let command): try carryOut(command, asker, at: time)
+    case .tempo(let tempo, .now): setTempo(tempo, asker, at: time)
+    case .tempo(let tempo, let launch): try postponeTempo(tempo, until: launch, asker, at: time)
     case .tap(let made) where reading.own.followsTaps:
       follow(tapAt: momentOfTap(made, or: time), asker)
     case .tap(let made):
@@ -214,6 +193,38 @@ extension SurfaceMachine {
     case .song(let title, let launch): try request(title, on: launch, asker, at: time)
     case .verb: break
     }
+  }
+
+  private mutating func carryOut(_ command: Command, _ asker: Asker, at time: Micros) throws(Refusal) {
+    if table.rows[asker.row].output == nil, command.isOfOutputs {
+      try allowance.spend(Cost.reshaping)
+      try mayReshape(asker.peer)
+    }
+    remindOfPairing(asker)
+    if case .output(let output) = command, table.rows[asker.row].output != nil {
+      reading.own.expectedOutputs[output.name] = output
+    }
+    order(command, asker, at: time)
+  }
+
+  private mutating func setTempo(_ tempo: Double, _ asker: Asker, at time: Micros) {
+    // A value that we sent may come back; as a float32 it differs in the last digits.
+    let isNews = Float(tempo) != Float(reading.tempo)
+    // If this tempo is requested again, expect it again: while a key is held at the end of the range, the
+    // next press must not start from the session's older tempo.
+    if isNews || reading.own.expectedTempo != nil { expect(tempo) }
+    guard isNews else { return }
+    if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: time) }
+  }
+
+  private mutating func postponeTempo(
+    _ tempo: Double, until launch: LaunchMoment, _ asker: Asker, at time: Micros
+  ) throws(Refusal) {
+    gate.drop()
+    agenda.dropTempos()
+    let beats = reading.state.next(launch, after: time)
+    try postpone(
+      ScheduledMessages.Entry(due: .beats(beats), task: .tempo(tempo), peer: asker.peer, cost: Cost.message))
   }
 
   /// The time of a tap. The sender's time counts if it is at most one second ago and not in the future, as in

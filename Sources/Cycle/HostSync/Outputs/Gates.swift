@@ -28,8 +28,7 @@ struct Pulse: BitwiseCopyable {
       (followedRun, mark) = (nil, nil)
       return
     }
-    let count = Int64(max(1, gate.rate.count))
-    let span = Int64(max(1, gate.rate.span))
+    let (count, span) = (gate.count, gate.span)
     let parts = now.parts
     let perBeat = parts &* count
     let length = span &* (gate.rate.isInBars ? now.bars.meter.bar &* parts / ThirtySeconds.perBeat : parts)
@@ -41,7 +40,16 @@ struct Pulse: BitwiseCopyable {
     let exact = max(1, min(wanted, 0.4 * spacing))
     let width = gate.isFine ? exact : Double(Int64(rounding: exact))
     if marksStart { markStart(into: buffer, &now, window, gate, width: width) }
-    guard gate.rate.count > 0 else { return }
+    if gate.rate.count > 0 { renderPulses(into: buffer, &now, window, gate, width: width) }
+  }
+
+  private mutating func renderPulses(
+    into buffer: AudioBuffer, _ now: inout OutputContext, _ window: Window, _ gate: GateSettings,
+    width: Double
+  ) {
+    let (count, span) = (gate.count, gate.span)
+    let parts = now.parts
+    let perBeat = parts &* count
     for _ in 0..<Ticker.limit {
       guard let frame = pacer.frame(in: window) else { return }
       let beat = Double(pacer.next) / Double(perBeat)
@@ -175,4 +183,11 @@ struct RunGate: BitwiseCopyable {
   private static func place(of time: Double, in window: Window) -> Int {
     Int(min(Int64(window.frames), max(0, Int64(flooring: window.line.frame(at: time) + 0.5))))
   }
+}
+
+extension GateSettings {
+  /// Pulses in a span, at least one.
+  fileprivate var count: Int64 { Int64(max(1, rate.count)) }
+  /// The beats or bars of a span.
+  fileprivate var span: Int64 { Int64(max(1, rate.span)) }
 }

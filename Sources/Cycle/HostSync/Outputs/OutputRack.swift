@@ -113,14 +113,8 @@ struct OutputRack: BitwiseCopyable {
   ) -> Rest {
     switch output.settings {
     case .clock(let settings, let programs):
-      var (clock, sent) =
-        if case .clock(let clock, let sent) = places[place].renderer { (clock, sent) } else {
-          (MIDIClock(mayPlay: places[place].mayPlay), Programs())
-        }
-      if !now.isFreewheeling { Self.send(programs, after: &sent, &events) }
-      clock.run(into: &events, &now, window, settings, connections: output.connections, missed)
-      places[place].renderer = .clock(clock, sent: sent)
-      return Rest(due: events.hasRoom ? clock.due(in: window, &now) : -.infinity)
+      return runClock(
+        settings, programs, at: place, &now, window, missed, connections: output.connections, &events)
     case .pulse(let gate):
       var pulse = if case .pulse(let pulse) = places[place].renderer { pulse } else { Pulse() }
       pulse.render(into: buffer, &now, window, gate, missed)
@@ -157,6 +151,21 @@ struct OutputRack: BitwiseCopyable {
       places[place].renderer = .mtc(mtc)
       return Rest(due: mtc.isDone ? .infinity : -.infinity)
     }
+  }
+
+  @inline(__always)
+  private mutating func runClock(
+    _ settings: ClockSettings, _ programs: Programs, at place: Int, _ now: inout OutputContext,
+    _ window: Window, _ missed: SkippedCycles, connections: UInt32, _ events: inout MIDIEvents
+  ) -> Rest {
+    var (clock, sent) =
+      if case .clock(let clock, let sent) = places[place].renderer { (clock, sent) } else {
+        (MIDIClock(mayPlay: places[place].mayPlay), Programs())
+      }
+    if !now.isFreewheeling { Self.send(programs, after: &sent, &events) }
+    clock.run(into: &events, &now, window, settings, connections: connections, missed)
+    places[place].renderer = .clock(clock, sent: sent)
+    return Rest(due: events.hasRoom ? clock.due(in: window, &now) : -.infinity)
   }
 
   /// Sends program changes. They come before a start in the same cycle, so that the machine has its sound

@@ -128,22 +128,7 @@ enum NetworkExamination {
   private static func judge(_ interface: Interface) -> Finding? {
     let topic = "Network \(interface.name)"
     switch interface.outcome {
-    case .heard:
-      let peers = interface.peers.count
-      let words =
-        "\(interface.address): Link gets through"
-        + (peers == 0
-          ? "; no other peer was heard" : "; \(peers) other \(peers == 1 ? "peer was" : "peers were") heard")
-      if !interface.hasMulticast, !interface.isLoopback {
-        return .note(
-          topic,
-          words + ". But multicast is switched off for the interface, and some network cards then drop it",
-          mend: "As root: ip link set \(interface.name) multicast on")
-      }
-      guard interface.isWireless else { return .good(topic, words) }
-      return .note(
-        topic, words + ". Wi-Fi may delay packets by tens of milliseconds",
-        mend: "On stage a cable is steadier. For Link Audio over Wi-Fi, set a delay of a beat or a bar.")
+    case .heard: return heard(interface, topic)
     case .notHeard:
       return .bad(
         topic, "\(interface.address): Link's packets do not come back in: a firewall blocks them",
@@ -171,6 +156,24 @@ enum NetworkExamination {
           "As root: ip link set \(interface.name) multicast on; ip route add 224.0.0.0/4 dev \(interface.name)"
       )
     }
+  }
+
+  private static func heard(_ interface: Interface, _ topic: String) -> Finding {
+    let peers = interface.peers.count
+    let words =
+      "\(interface.address): Link gets through"
+      + (peers == 0
+        ? "; no other peer was heard" : "; \(peers) other \(peers == 1 ? "peer was" : "peers were") heard")
+    if !interface.hasMulticast, !interface.isLoopback {
+      return .note(
+        topic,
+        words + ". But multicast is switched off for the interface, and some network cards then drop it",
+        mend: "As root: ip link set \(interface.name) multicast on")
+    }
+    guard interface.isWireless else { return .good(topic, words) }
+    return .note(
+      topic, words + ". Wi-Fi may delay packets by tens of milliseconds",
+      mend: "On stage a cable is steadier. For Link Audio over Wi-Fi, set a delay of a beat or a bar.")
   }
 
   /// The network of an address, 192.168.7.0/24 for 192.168.7.20: most home networks have this size.

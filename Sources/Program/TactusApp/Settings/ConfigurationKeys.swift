@@ -51,39 +51,21 @@ struct ConfigurationKeys<Settings> {
     _ element: JSON5.Element, of path: String, to option: Option<Settings>, of settings: inout Settings
   ) -> [UserError] {
     if element.value == .null { return [] }
-    func complaint(_ element: JSON5.Element, _ words: String) -> UserError {
-      UserError(
-        path, line: element.line, "\"\(option.long)\" takes \(words), not \(Self.shown(element.value))")
-    }
-    func text(_ element: JSON5.Element, _ allowed: ValueRule, _ words: String) throws(UserError) -> String {
-      if let text = allowed.text(from: element.value) { return allowed.kept(text, in: path) }
-      guard case .string(let text) = element.value, let why = allowed.judge(text), !why.isEmpty else {
-        throw complaint(element, words)
-      }
-      throw UserError(path, line: element.line, "\"\(option.long)\": \"\(text.shortened)\": \(why)")
-    }
-    func collect(_ elements: [JSON5.Element], _ read: (JSON5.Element) throws(UserError) -> Void)
-      -> [UserError]
-    {
-      elements.compactMap { element in
-        do throws(UserError) { try read(element) } catch { return error }
-        return nil
-      }
-    }
+    let key = KeyInFile(path: path, name: option.long)
     switch option.form {
     case .answer: return []
     case .flag(let place):
-      guard case .boolean(let on) = element.value else { return [complaint(element, "true or false")] }
+      guard case .boolean(let on) = element.value else { return [key.complaint(element, "true or false")] }
       settings[keyPath: place] = on
       return []
     case .value(let value) where value.takes.repeats:
       let words = value.takes.allowed.words
       guard case .array(let elements) = element.value else {
-        return [complaint(element, "a list [...], each of it \(words)")]
+        return [key.complaint(element, "a list [...], each of it \(words)")]
       }
       value.clear(&settings)
-      return collect(elements) { element throws(UserError) in
-        let text = try text(element, value.takes.allowed, "a list, each of it \(words)")
+      return Self.collect(elements) { element throws(UserError) in
+        let text = try key.text(element, value.takes.allowed, "a list, each of it \(words)")
         if let why = value.takes.allowed.objectionBeside(text, value.read(settings)) {
           throw UserError(path, line: element.line, "\"\(option.long)\": \"\(text.shortened)\": \(why)")
         }
@@ -95,20 +77,22 @@ struct ConfigurationKeys<Settings> {
       case (.boolean(false), _?, let off?): off(&settings)
       case (_, let bare, let off):
         let flags = bare == nil ? "" : off == nil ? " or true" : ", true or false"
-        return collect([element]) { element throws(UserError) in
-          value.store(&settings, try text(element, value.takes.allowed, value.takes.allowed.words + flags))
+        return Self.collect([element]) { element throws(UserError) in
+          value.store(
+            &settings, try key.text(element, value.takes.allowed, value.takes.allowed.words + flags))
         }
       }
       return []
     }
   }
 
-  private static func shown(_ value: JSON5) -> String {
-    switch value {
-    case .string(let text): "\"\(text.shortened)\""
-    case .number(_, let written): written.shortened
-    case .boolean(let on): "\(on)"
-    case .null, .array, .object: value.kind
+  /// Reads all elements and returns the errors of those that cannot be read.
+  private static func collect(
+    _ elements: [JSON5.Element], _ read: (JSON5.Element) throws(UserError) -> Void
+  ) -> [UserError] {
+    elements.compactMap { element in
+      do throws(UserError) { try read(element) } catch { return error }
+      return nil
     }
   }
 
@@ -125,6 +109,33 @@ struct ConfigurationKeys<Settings> {
       let values = value.read(settings).map { value.takes.allowed.value(of: $0) }
       return value.takes.repeats ? .list(values) : values.first ?? .null
     }
+  }
+}
+
+/// A key of a configuration file, as error messages name it.
+private struct KeyInFile {
+  let path: String
+  let name: String
+
+  func complaint(_ element: JSON5.Element, _ words: String) -> UserError {
+    UserError(path, line: element.line, "\"\(name)\" takes \(words), not \(shown(element.value))")
+  }
+
+  func text(_ element: JSON5.Element, _ allowed: ValueRule, _ words: String) throws(UserError) -> String {
+    if let text = allowed.text(from: element.value) { return allowed.kept(text, in: path) }
+    guard case .string(let text) = element.value, let why = allowed.judge(text), !why.isEmpty else {
+      throw complaint(element, words)
+    }
+    throw UserError(path, line: element.line, "\"\(name)\": \"\(text.shortened)\": \(why)")
+  }
+}
+
+private func shown(_ value: JSON5) -> String {
+  switch value {
+  case .string(let text): "\"\(text.shortened)\""
+  case .number(_, let written): written.shortened
+  case .boolean(let on): "\(on)"
+  case .null, .array, .object: value.kind
   }
 }
 

@@ -43,6 +43,10 @@ enum ManualPage {
   }
 
   private static var source: String {
+    [opening, control, ending, files].joined(separator: "\n")
+  }
+
+  private static var opening: String {
     """
     .TH TACTUS 1 \(Tactus.released) "tactus \(Tactus.version)" "User Commands"
     .SH NAME
@@ -69,6 +73,11 @@ enum ManualPage {
     \(options(of: .program))
     .SH COMMANDS
     \(CommandOutline.commands.map(command).joined(separator: "\n"))
+    """
+  }
+
+  private static var control: String {
+    """
     .SH KEYS
     In a terminal, tactus shows its view and takes these keys.
     .B \\-\\-key
@@ -94,6 +103,11 @@ enum ManualPage {
     .SH CONTROL BY OSC
     .BR tactus\\-osc (7)
     lists every address.
+    """
+  }
+
+  private static var ending: String {
+    """
     .SH EXIT STATUS
     .TP
     .B 0
@@ -144,6 +158,11 @@ enum ManualPage {
     .TP
     .B NO_COLOR\\fR, \\fBTERM
     How the terminal view looks.
+    """
+  }
+
+  private static var files: String {
+    """
     .SH FILES
     .TP
     .I ~/.config/tactus/config.json5

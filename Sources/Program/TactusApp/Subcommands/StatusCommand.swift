@@ -40,54 +40,61 @@ struct StatusCommand: Conversing {
   static func text(_ values: [(row: Node, arguments: [Argument])], channels: [[Argument]]? = nil) -> String {
     let told = RemoteValues(values)
     func say(_ path: String) -> String { told.words(path) }
-    func runs(_ path: String) -> String {
-      guard told.isOn(path) else { return "off" }
-      return say("\(path)/when") == "rolling" ? "while the transport rolls" : say("\(path)/when")
-    }
-    let isThere = told.isOn("jack/connected")
-    let isUnheard = isThere && told.isOn("click") && told.flag("click/connected") == false
-    let lines: [(String, String)] =
-      [
-        (
-          "Tempo",
-          "\(say("tempo/str")) BPM, \(say("meter")), quantum \(say("quantum"))"
-            + (["0", "?"].contains(say("bend/ahead")) ? "" : ", our outputs \(say("bend/ahead")) ms ahead")
-        ),
-        ("Ableton Link", "\(say("link/str")), \(say("peers/str"))"),
-        ("Other rooms", say("far/str")),
-        ("Start/stop sync", say("startstop")),
-        (
-          "Leads",
-          told.state.leadNote
-            + told.offset("lead/midi/offset")
-        ),
-        ("Transport", say("status") + launch(told)),
-        (
-          "JACK",
-          isThere
-            ? "client \"\(say("jack/name"))\", \(say("jack/rate")) Hz, \(say("jack/period")) frames, "
-              + "xruns: \(say("jack/xruns"))" : "no server"
-        ),
-        ("Timebase master", say("jack/timebase/str") + told.offset("jack/offset")),
-        (
-          "Click",
-          runs("click") + (isUnheard ? ", not connected" : "")
-            + told.offset("click/offset", ("click/2/offset", "click_2"))
-        ),
-        ("MIDI clock", runs("clock") + told.offset("clock/offset")),
-        (
-          "Pulses",
-          (told.isOn("pulse") ? "\(say("pulse/rate")) a beat" : "off")
-            + told.offset("pulse/offset", ("run/offset", "run"))
-        ),
-        ("Own outputs", say("out/list")), ("Set list", songs(told)),
-      ] + audio(told, channels) + [
+    let lines =
+      session(told) + outputs(told) + audio(told, channels) + [
         ("Drift", "\(say("drift")) ppm"), ("OSC", say("osc/str")), ("Page", say("web/str")),
         ("Last message", say("message")),
       ]
     let width = (lines.map(\.0.count).max() ?? 0) + 2
     return lines.map { name, words in name.padded(to: width) + (words.isEmpty ? "-" : words) }
       .joined(separator: "\n")
+  }
+
+  private static func session(_ told: RemoteValues) -> [(String, String)] {
+    func say(_ path: String) -> String { told.words(path) }
+    let ahead = say("bend/ahead")
+    let server =
+      told.isOn("jack/connected")
+      ? "client \"\(say("jack/name"))\", \(say("jack/rate")) Hz, \(say("jack/period")) frames, "
+        + "xruns: \(say("jack/xruns"))" : "no server"
+    return [
+      (
+        "Tempo",
+        "\(say("tempo/str")) BPM, \(say("meter")), quantum \(say("quantum"))"
+          + (["0", "?"].contains(ahead) ? "" : ", our outputs \(ahead) ms ahead")
+      ),
+      ("Ableton Link", "\(say("link/str")), \(say("peers/str"))"),
+      ("Other rooms", say("far/str")),
+      ("Start/stop sync", say("startstop")),
+      ("Leads", told.state.leadNote + told.offset("lead/midi/offset")),
+      ("Transport", say("status") + launch(told)),
+      ("JACK", server),
+      ("Timebase master", say("jack/timebase/str") + told.offset("jack/offset")),
+    ]
+  }
+
+  private static func outputs(_ told: RemoteValues) -> [(String, String)] {
+    func runs(_ path: String) -> String {
+      guard told.isOn(path) else { return "off" }
+      let when = told.words("\(path)/when")
+      return when == "rolling" ? "while the transport rolls" : when
+    }
+    let isUnheard =
+      told.isOn("jack/connected") && told.isOn("click") && told.flag("click/connected") == false
+    return [
+      (
+        "Click",
+        runs("click") + (isUnheard ? ", not connected" : "")
+          + told.offset("click/offset", ("click/2/offset", "click_2"))
+      ),
+      ("MIDI clock", runs("clock") + told.offset("clock/offset")),
+      (
+        "Pulses",
+        (told.isOn("pulse") ? "\(told.words("pulse/rate")) a beat" : "off")
+          + told.offset("pulse/offset", ("run/offset", "run"))
+      ),
+      ("Own outputs", told.words("out/list")), ("Set list", songs(told)),
+    ]
   }
 
   private static func songs(_ told: RemoteValues) -> String {

@@ -192,7 +192,8 @@ struct SetListTests {
     #expect(desk.program.state.lists.outputs[0].settings.clock?.plays == false)
     desk.wait(4)
     #expect(
-      desk.program.state.lists.outputs[0].settings.clock?.plays == false && desk.program.state.tempo != Tempo(140))
+      desk.program.state.lists.outputs[0].settings.clock?.plays == false
+        && desk.program.state.tempo != Tempo(140))
     // A clock that played before the song was requested keeps playing.
     desk.program.state.lists.outputs[0].settings.clock?.plays = true
     desk.update { $0.lists.songs = try! Self.songs.map { try SetSong($0) } }
