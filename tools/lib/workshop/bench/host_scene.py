@@ -68,6 +68,15 @@ def press(judge: listening.Ear, is_slowed: bool, tempo: float, quantum: int, sta
     time.sleep(0.1)
 
 
+def move_beat(judge: listening.Ear, tempo: float) -> None:
+    """Moves the session's beat to another part of a frame. Where a beat is a whole number of frames, as at 120 BPM, all starts
+    would otherwise be equally far off, and their median would be one draw of the rounding to a frame."""
+    judge.tell(f"tempo {tempo + 11:g}")
+    time.sleep(0.1)
+    judge.tell(f"tempo {tempo:g}")
+    time.sleep(0.5)
+
+
 def start(scene: Scene) -> None:
     """Starts from a whole number of beats into the song, as a DAW that counts frames hears them."""
     slow = driver.Peer("jack") if scene["slowed"] else None
@@ -81,10 +90,9 @@ def start(scene: Scene) -> None:
             time.sleep(2)
             judge.tell("section warming")
             for tempo in scene["tempos"]:
-                judge.tell(f"tempo {tempo}")
-                time.sleep(0.5)
                 for turn in range(1 if tempo < 60 else scene["rounds"]):
                     for starter in ("transport", "peer"):
+                        move_beat(judge, tempo)
                         press(judge, scene["slowed"], tempo, quantum, starter, turn)
                         judge.section(f"{align}_{tempo:g}_{quantum}_{starter}_{turn}", 0.5)
                         judge.tell({"transport": "halt", "peer": "stop"}[starter])
