@@ -197,7 +197,7 @@ final class CommandHandler: SessionObserver {
       choose(lasts) { choice.choose(&$0.choices, values) }
       // The control thread looks for the click's cable.
       if lasts, command.switchesClickOn { _ = wish(command) }
-    case .start(let launch): return playAlone(true, at: time) ?? start(launch)
+    case .start(let launch): return playAlone(true, on: launch, at: time) ?? start(launch)
     case .stop: return playAlone(false, at: time) ?? stop()
     case .toggle: return playAlone(nil, at: time) ?? wish(.toggle)
     case .rewind: return wish(.locate(.beat(0)))
@@ -225,12 +225,16 @@ final class CommandHandler: SessionObserver {
 
   static let tooFar = Refusal(.range, "farther than JACK's frame counter reaches")
 
-  /// Without a JACK server, sets the session's playing state if starts and stops are synced. nil: there is a
-  /// server, or they are not synced.
-  private func playAlone(_ isPlaying: Bool?, at time: Micros) -> Reply? {
+  /// Without a JACK server, sets the session's playing state if starts and stops are synced; a start waits for
+  /// its bar or beat. nil: there is a server, or starts are not synced.
+  private func playAlone(_ isPlaying: Bool?, on launch: LaunchMoment? = nil, at time: Micros) -> Reply? {
     let state = held.withLock { $0.state }
     guard !state.jack.isRunning, state.choices.syncsStartStop else { return nil }
-    link.updateAppState { $0.setPlaying(isPlaying ?? !$0.isPlaying, at: time) }
+    let boundary = state.next(launch ?? state.choices.launch.moment, after: time)
+    link.updateAppState {
+      let plays = isPlaying ?? !$0.isPlaying
+      $0.setPlaying(plays, at: plays ? state.time(atSessionBeats: boundary) : time)
+    }
     return .accepted
   }
 
@@ -278,11 +282,8 @@ final class CommandHandler: SessionObserver {
     news.signal()
     if now.isLinkEnabled != before.isLinkEnabled { link.isEnabled = now.isLinkEnabled }
     if now.syncsStartStop != before.syncsStartStop { link.isStartStopSyncEnabled = now.syncsStartStop }
-    if now.click.sound != before.click.sound || now.opensPage != before.opensPage
-      || now.audio.isOn != before.audio.isOn
-    {
-      wake()
-    }
+    let isSameForControl = now.click.sound == before.click.sound && now.opensPage == before.opensPage
+    if !isSameForControl || now.audio.isOn != before.audio.isOn { wake() }
   }
 
   /// Gives the audio thread the next queued change, which waits for its beat. [any]

@@ -8,7 +8,7 @@ import Testing
 
 @testable import TactusApp
 
-/// Tests a change that waits for its beat on its way to the audio thread.
+/// Tests changes and starts that wait for their beat.
 struct QueuedChangeTests {
   @Test
   func `the audio thread has a queued change until the change is withdrawn`() {
@@ -28,5 +28,24 @@ struct QueuedChangeTests {
     #expect(desk.takeLasting()?.choices.queued == nil)
     desk.expect(nil)
     #expect(desk.settings.queued == nil && desk.settings.meter == change.meter)
+  }
+
+  @Test(arguments: [(nil, 4), (.bar, 4), (.beat, 1), (.now, 0)] as [(LaunchMoment?, Double)])
+  func `without a server peers start on the bar or beat asked for`(launch: LaunchMoment?, grid: Double) {
+    let link = Link(tempo: 120)
+    let state = link.captureAppState()
+    var shown = SurfaceState(timeline: state.timeline)
+    shown.choices.syncsStartStop = true
+    let exchange = AudioExchange(session: state, settings: Settings())
+    let desk = CommandHandler(
+      link: link, exchange: exchange, door: SessionActions(exchange: exchange, state: state), state: shown,
+      wake: {})
+    // One and a quarter beats after beat 0.
+    let time = state.timeline.timeOrigin + Micros(625_000)
+    _ = desk.obey(.start(launch), at: time)
+    let start = link.captureAppState()
+    #expect(start.isPlaying)
+    let beat = start.beat(at: start.startStop.time, quantum: 4)
+    #expect(abs(beat - (grid == 0 ? 1.25 : grid == 1 ? 2 : 4)) < 1e-4, "\(beat)")
   }
 }
