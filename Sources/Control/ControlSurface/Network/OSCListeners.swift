@@ -40,8 +40,8 @@ final class OSCListeners {
   private let notice: @Sendable (Notice) -> Void
   private var addresses: [Listener<SocketBox>] = []
   private var routes: [SendRoute]
-  /// The index of each controller in `settings.targets`: by the address that the user wrote, and by the present
-  /// address if that differs.
+  /// The index of each controller in `settings.targets`: by the address that the user wrote, and by the
+  /// present address if that differs.
   private let named: [Peer: Int]
   private var moved: [Endpoint: Int] = [:]
   private var entries: [Announcement.Service: Listener<Entry>] = [:]

@@ -77,8 +77,8 @@ enum SurfaceLimits {
   /// ends.
   static let absenceInterval = Micros(5_000_000)
   static let longestAbsence = Micros(600_000_000)
-  /// The silence after which a controller is asked whether it still listens, and the time that it has to answer
-  /// before it loses its place.
+  /// The silence after which a controller is asked whether it still listens, and the time that it has to
+  /// answer before it loses its place.
   static let idle = Micros(60_000_000)
   static let answerTime = Micros(5_000_000)
   /// How many controllers can wait for a place: more than a flood of forged ones adds before an honest one
