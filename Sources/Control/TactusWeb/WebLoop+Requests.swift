@@ -60,8 +60,8 @@ extension WebLoop: HTTPAnswering {
     }
     if let code = request.socketCode {
       heedSecret(at: now)
-      // Count wrong tries of other sites' pages separately: they must not use up the tries of the browser
-      // that shows such a page.
+      // Count the wrong codes that a page of another site sends separately: a hostile page must not use up
+      // the tries of the browser that shows it.
       let from = request.isFromOurPage ? visitor.host : Pairing.elsewhere
       let answer = pairing.answer(code.utf8, from: from, at: now)
       guard case .paired = answer else { return Answers.paired(answer) }

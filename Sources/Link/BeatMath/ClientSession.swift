@@ -16,9 +16,9 @@ extension Timeline {
 
   /// This session timeline after a client committed `client` at host time `now`.
   ///
-  /// The new beat origin is the old session's beat at the commit, at least one microbeat after the old
-  /// origin, so that the later of two changes wins everywhere. If the client changed nothing, both origins
-  /// stay.
+  /// The new beat origin is the old timeline's beat at the commit, but never less than the old origin plus
+  /// one microbeat, so that the later of two changes wins everywhere. If the client changed nothing, the beat
+  /// origin and the time origin stay.
   public func committing(client: Timeline, at now: Micros, by map: GhostMap) -> Timeline {
     let sessionStart = map.ghost(atHost: client.timeOrigin)
     let time = map.ghost(atHost: now)

@@ -160,7 +160,7 @@ struct Line: Sendable {
     return all
   }
 
-  /// Drops expired keys, and notes whether the side is away.
+  /// Drops expired keys, and records whether the other side has fallen silent.
   mutating func letGo(at now: Micros) {
     isSilent = heard != nil && isAway(at: now)
     if !isOverlapping(at: now) { previous = nil }

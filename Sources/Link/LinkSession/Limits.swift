@@ -187,7 +187,7 @@ public struct Counters: Hashable, Sendable, BitwiseCopyable {
   public var measurementsDone = 0
   /// The number of commits of an app or audio thread that were absurd or made for a session that we had left.
   public var staleCommits = 0
-  /// The number of outputs beyond `Limits.outputs`, which the caller did not take in time.
+  /// The number of results that were dropped because more than `Limits.outputs` waited for the caller.
   public var outputsDropped = 0
   /// The number of backward steps of the host clock, and of calls later than we had asked for by more than a
   /// second.

@@ -267,7 +267,8 @@ public struct LinkSession: Sendable {
     isPublishDue = true
   }
 
-  /// Ends every input: counts peers, founds a session if all others left, reports changes, sends our state.
+  /// The last step of handling any input: counts peers, founds a session if all others left, reports changes,
+  /// and sends our state.
   private mutating func settle() {
     releaseHeldChange()
     startWaitingMeasurements()

@@ -37,8 +37,8 @@ enum PacketJudge {
 
   // MARK: Timelines
 
-  /// Whether there is a time at which the timeline is believable. Of a session that we have not measured we
-  /// cannot say more.
+  /// Whether the timeline is believable at any time at all. For a session that we have not measured, no other
+  /// check is possible.
   static func isPossible(_ timeline: Timeline) -> Bool {
     let tempo = timeline.tempo.beatsPerMinute
     return tempo > 0 && tempo.isFinite && isPossible(timeline.beatOrigin)
@@ -93,13 +93,13 @@ enum PacketJudge {
   /// Whether the other session is better than ours. The older session wins; of two equally old sessions, the
   /// one with the smaller id (facts: link 7.4).
   ///
-  /// Both sides measure, and close to the border each may find the other session better, or neither. So the
-  /// border moves with each measurement of a session that still exists beside ours, and soon both sides
-  /// agree.
+  /// Two sessions count as equally old if their ages differ by less than a margin. Both sides measure, and
+  /// close to the margin each may find the other session better, or neither. So the margin changes with each
+  /// measurement of a session that still exists beside ours, and soon both sides agree.
   ///
-  /// The reference measures once, with a border that stays. If a peer of the reference is in either session,
-  /// our border moves only a little, and in favour of the smaller id. Otherwise we might leave for the older
-  /// session for good while that peer stays in the other.
+  /// The reference measures once, with a constant margin. If a peer of the reference is in either session,
+  /// our margin changes only a little, and in favour of the smaller id. Otherwise we might leave for the
+  /// older session for good while that peer stays in the other.
   static func isBetter(
     _ other: SessionID, olderBy lead: Micros, than own: SessionID, looks: Int, isMixed: Bool = false
   ) -> Bool {

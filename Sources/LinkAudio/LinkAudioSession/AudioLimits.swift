@@ -22,7 +22,8 @@ package enum AudioLimits {
   package static var receivers: Int { 512 }
   /// Limit for one host. A studio computer runs a few programs, each under a few ids.
   package static var receiversPerAddress: Int { 64 }
-  /// Endpoints of one peer behind one gateway: its current one, and one that it moved to.
+  /// The most endpoints that we keep for one peer at one gateway: the known endpoint, and another one to
+  /// which the peer may have moved.
   package static var waysPerPeer: Int { 2 }
   /// If `receivers` is full, a newcomer replaces a receiver that has not answered for this time.
   package static var crowdedExpiry: Micros { Micros(1_000_000) }

@@ -75,8 +75,8 @@ struct Receiver: Sendable {
     nextAnnouncement = min(nextAnnouncement, earliest)
   }
 
-  /// Notes an announcement that is sent now with this echo, and with all our channels if the endpoint is
-  /// proven.
+  /// Records that an announcement is sent now. The announcement has this echo, and also all our channels if
+  /// the endpoint has proven that it receives at its address.
   mutating func ping(_ echo: AudioEcho, at now: Micros) {
     if pings.count == AudioLimits.outstandingPings { pings.removeFirst() }
     pings.append((echo, now))

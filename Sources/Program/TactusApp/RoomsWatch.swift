@@ -81,7 +81,7 @@ struct FarNews {
       case .nowhere: lines.append("No address is known for the room \(room.name); tactus asks again")
       case .ourselves: lines.append("\(room.name) is this tactus itself, not another room")
       case .proven: lines.append("The room at \(room.name) is there")
-      case .away: lines.append("The room at \(room.name) is away; both play on")
+      case .away: lines.append("The room at \(room.name) cannot be reached; both rooms play on")
       case .waiting where [.nowhere, .ourselves].contains(states[room.name]): break
       case .waiting: lines.append("The room at \(room.name) has left")
       case .unknown: break

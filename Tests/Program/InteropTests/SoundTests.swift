@@ -156,7 +156,7 @@ import Testing
     for program in programs { #expect(await program.status() == 0) }
   }
 
-  @Test func `in tracks-from-there each machine has the other's channel`()
+  @Test func `in session tracks-from-there each machine receives the other's channel`()
     async throws
   {
     let stage = try await LabStage("--hosts", "2")

@@ -182,8 +182,8 @@ struct ControlledProgramTests {
       ("--osc-send=10.0.0.1", "port"),
       ("--osc-listen=fe80::1", "the interface is missing: fe80::1%eth0"),
       ("--osc-send=[fe80::1]:9", "the interface is missing"), ("--osc-send=[fe80::1%a/b]:9", "port"),
-      ("--osc-listen=224.0.0.1", "no address of one machine"),
-      ("--osc-listen=255.255.255.255", "no address of one machine"),
+      ("--osc-listen=224.0.0.1", "not the address of one machine"),
+      ("--osc-listen=255.255.255.255", "not the address of one machine"),
       ("--osc-listen=ff02::1%lo", "no address"),
       ("--osc=0", "1 to 65535"), ("--osc=99999", "1 to 65535"),
     ] {

@@ -28,7 +28,7 @@ struct FarNewsTests {
     }
     #expect(
       said == [
-        "The room at studio:20819 is there", "The room at studio:20819 is away; both play on",
+        "The room at studio:20819 is there", "The room at studio:20819 cannot be reached; both rooms play on",
         "The room at studio:20819 is there", "The room at studio:20819 has left",
       ])
   }

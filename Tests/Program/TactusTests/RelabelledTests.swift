@@ -102,7 +102,7 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   }
 
   @Test(arguments: states.indices)
-  func `the doctor and status judge the same with other labels`(number: Int) {
+  func `the doctor and status find the same if all labels have other words`(number: Int) {
     let (plain, other) = told(number)
     func judge(_ told: RemoteValues) -> [Finding] { DoctorCommand.judge(told, port: 20809) }
     #expect(judge(other).map(\.grade) == judge(plain).map(\.grade))

@@ -64,7 +64,7 @@ struct RestlessHandTests {
     ] {
       let hand = Task { try await transport.ask("flip \(flips) 50") }
       for turn in 0..<60 {
-        // LinkHut refuses the command if another program was faster.
+        // LinkHut refuses a play or stop if another program has just played or stopped the session.
         _ = try? await peers[turn % 2].ask(words[turn / 2 % words.count])
         try await Task.sleep(for: .milliseconds(7 * (turn % 9)))
       }

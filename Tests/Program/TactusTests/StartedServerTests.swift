@@ -122,7 +122,7 @@ struct StartedServerTests {
   }
 
   @Test
-  func `a started server that ends is waited for, not started again`() async throws {
+  func `if a server that tactus started ends, tactus does not start it again`() async throws {
     let user = try await User(Self.dummy)
     let child = try ChildProcess(user.tactus("--start-server", "--server=mine"))
     try await child.awaitLine(beginning: "tactus started this server")

@@ -20,7 +20,7 @@ package struct QueryTree: Sendable {
   private struct Branch: Sendable {
     var name: String
     var row: Node?
-    /// The attributes as JSON. A nil text stands for the value, which is read for each request.
+    /// The attributes as pieces of JSON. A nil piece is the gap for the value, which each request reads.
     var members: [(name: String, text: String?)] = []
     var branches: [Branch] = []
   }

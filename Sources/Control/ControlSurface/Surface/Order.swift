@@ -123,7 +123,7 @@ public enum Notice: Hashable, Sendable {
     case .unsaid(let why): "OSC out: \(printable(why, limit: 200))"
     case .touchesLost: "MIDI and keys: too many at once, some are lost"
     case .stranger(let host, let areNamed):
-      "OSC from \(host) is not obeyed: it is \(areNamed ? "not named" : "on none of this machine's networks")"
+      "OSC from \(host) is not obeyed: this host is \(areNamed ? "not named" : "on none of this machine's networks")"
         + "; --osc-allow=\(host) allows it"
     case .anotherTactus(let source):
       "OSC: \(source) sends values that only tactus sends, so it is another tactus: it is not obeyed"

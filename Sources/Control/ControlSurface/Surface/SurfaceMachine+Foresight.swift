@@ -38,7 +38,7 @@ extension SurfaceMachine {
       case .song(let title):
         play(title, &ahead)
         tempo = ahead.own.expectedTempo ?? tempo
-        // A song drops the tempos that wait for the same beat after it.
+        // When a song takes effect, it removes the queued tempos behind it for the same beat.
         break loop
       }
     }

@@ -129,8 +129,8 @@ extension ClockIn {
   /// The microseconds after a sequencer's Start in which the session's grid may still move to that Start.
   private static let settling = 2e6
 
-  /// Returns the song that a sequencer has just begun, for a start from the song's beginning: the sequencer
-  /// caused that start.
+  /// Returns the sequencer's song, if the transport starts from the song's beginning just after the
+  /// sequencer's Start: then the sequencer caused the start.
   @inline(__always)
   func leader(_ now: borrowing CycleContext, _ start: Start?, songBeat: Beats) -> Leader {
     guard case .midi = now.settings.lead, let startedAt, isRunning, case .locked = loop.state

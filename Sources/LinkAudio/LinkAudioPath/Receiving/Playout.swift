@@ -59,8 +59,8 @@ package struct Playout: ~Copyable {
   var heardOfAt = -Double.infinity
   var lastOffset = 0.0
 
-  /// Bytes of memory for this many frames of a stream: the longest delay plus 8192. The frames are raised to
-  /// a power of two, at least 65,536. [any]
+  /// The bytes of memory for `frames` frames of a stream, which must be the longest delay plus 8192 frames.
+  /// The number of frames is rounded up to a power of two, at least 65,536. [any]
   package static func bytes(frames: Int) -> Int { FadeOut.bytes + Ring.bytes(frames: frames) }
 
   /// `memory` has `bytes(frames:)` bytes, is aligned for floats, and outlives the playout, as does the

@@ -51,7 +51,7 @@ struct ChannelPlaces {
   private var wanted: [ReceivedText] = []
   /// The entries of `wanted` that are names and not patterns.
   private var exact: Set<String> = []
-  /// The names of places that have a cable.
+  /// The names of the places with a connected JACK port.
   private var cabled: Set<String> = []
   /// Channels that have sounded since they appeared.
   private var sounded: Set<ChannelID> = []

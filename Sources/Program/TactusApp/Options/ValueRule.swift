@@ -285,7 +285,7 @@ extension ValueRule {
     "an address such as 192.168.7.2 or ::1",
     judge: { text in
       guard let written = WrittenAddress(text) else { return "" }
-      return written.objection ?? (written.address.isOfMany ? "it is no address of one machine" : nil)
+      return written.objection ?? (written.address.isOfMany ? "it is not the address of one machine" : nil)
     })
 
   /// The address and port of a receiver.

@@ -71,7 +71,7 @@ struct RoomTests {
   }
 
   @Test
-  func `refused ports and unproven controllers out of reach are dropped`() {
+  func `a controller whose port refuses is dropped, and an unproven absent one`() {
     var desk = Desk()
     subscribe(Self.display, proves: true, in: &desk)
     lose(Self.display, seconds: 5, isThere: true, in: &desk)

@@ -50,8 +50,8 @@ struct ClickTests {
     expectOneClickPerBeat(studio)
   }
 
-  /// Expects that the beat numbers of accents and beats, by the times at which they are heard, grow by one
-  /// each.
+  /// Computes the beat number of each click, accented or not, from its heard time. Expects each number to be
+  /// one more than the number before.
   private func expectOneClickPerBeat(_ studio: Studio) {
     let grid = Grid(studio.timeline)
     let numbers = studio.clicks.filter { $0.value >= 0.5 }.map { grid.beat(at: $0.heard).rounded() }

@@ -136,8 +136,8 @@ struct MeterTests {
     // Two bars of four quarters have passed, and then slightly more than 1.2 beats, which is in the third
     // eighth.
     #expect(rolling?.bar == 3 && rolling?.beat == 3 && rolling?.beatsPerBar == 7 && rolling?.beatType == 8)
-    // `barStartTick` counts all earlier bars in eighths, because a client assumes that all beats have one
-    // length.
+    // In a meter of eighths, `barStartTick` counts the earlier bars as if their beats were eighths, too:
+    // JACK's clients assume that all beats have the present length.
     #expect(rolling?.barStartTick == 16.0 * 1920 && rolling?.beatsPerMinute == 240)
     Self.play(studio, toBeat: 12, frames: frames)
     studio.settings.meter = Meter()

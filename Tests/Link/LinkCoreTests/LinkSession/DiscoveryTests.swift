@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: 0..<20 as Range<UInt64>)
-  func `the lowest addresses of any number of peers are listed and counted`(seed: UInt64) {
+  func `of any number of peers, the lowest addresses are listed with counts`(seed: UInt64) {
     var dice = Dice(seed: seed), bench = Bench()
     var counts: [Address: Int] = [:]
     for name in 1...UInt64.random(in: 1...300, using: &dice) {

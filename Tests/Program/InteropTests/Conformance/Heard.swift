@@ -28,7 +28,7 @@ struct Heard {
     }
   }
 
-  /// The distances of successive clicks of ours, in the reference's beats, where they are not one beat.
+  /// Those distances between our successive clicks, in the reference's beats, that differ from one beat.
   var gaps: [Double] {
     zip(ours, ours.dropFirst()).filter { $0.isSure && $1.isSure }.map { $1.beat - $0.beat }
       .filter { abs($0 - 1) > 0.25 }

@@ -131,7 +131,7 @@ struct FactTests {
   }
 
   @Test
-  func `beats that the click accents look different from the others`() {
+  func `accented beats look different from the other beats`() {
     for (pattern, subdivision, boxes) in [
       ("XxxXxxx", Int32(1), ":..:..."), ("", 1, ":......"), ("xXx", 1, "::..:.."),
       ("X.x.", 2, ":.:.:.:"),
