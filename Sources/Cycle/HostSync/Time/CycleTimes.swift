@@ -34,8 +34,9 @@ struct CycleTimes: BitwiseCopyable {
   private var frames: UInt32 = 0
   private var sampleRate: UInt32 = 0
   private var xruns: UInt32 = 0
-  /// `next_usecs` of the last cycle, from which `current_usecs` should continue; 0: unknown.
-  private var promised = 0.0
+  /// `current_usecs` and `next_usecs` of the last cycle, from which `current_usecs` should continue; 0:
+  /// unknown.
+  private var began = 0.0, promised = 0.0
   /// The learned microseconds per frame of the sound card's crystal, on JACK's clock.
   private var crystal = 0.0
   /// The frame line of this cycle, on JACK's clock.
@@ -176,7 +177,8 @@ struct CycleTimes: BitwiseCopyable {
       isTurnedOver || isBroken(pair) || (isStarted && times.xruns != xruns && wake - line.start > 1000)
     wasReversed = pair.isReversed
     xruns = times.xruns
-    promised = times.isPairValid ? Double(times.nextMicros) : 0
+    let lasted = lastFrameMicros(until: pair.current) ?? pair.frameMicros
+    (began, promised) = times.isPairValid ? (pair.current, Double(times.nextMicros)) : (0, 0)
     let verdict = filter.add(
       wake: wake, frame: frame, frameMicros: crystal, cycleMicros: Double(frames) * crystal,
       hasStallSign: sign)
@@ -189,7 +191,7 @@ struct CycleTimes: BitwiseCopyable {
       line = FrameLine(start: own, frameMicros: crystal)
     case .steady:
       choose(pair)
-      follow(pair, own: own, frames: frames, nominal: nominal)
+      follow(pair, lasted: lasted, own: own, frames: frames, nominal: nominal)
     }
     if case .stalled = verdict { wasStalled = true } else { wasStalled = false }
     if source == .wakes { bridgedCycles &+= 1 }
@@ -222,7 +224,18 @@ struct CycleTimes: BitwiseCopyable {
     }
   }
 
-  private mutating func follow(_ pair: Pair, own: Double, frames: UInt32, nominal: Double) {
+  /// Microseconds per frame of the last cycle; nil: JACK's line does not go on from there. PipeWire 1.4 cuts
+  /// the fraction of a microsecond off each `next`, and no `current` lacks it: `next - current` is 62 ppm too
+  /// short at 256 frames (facts: jack 2).
+  private func lastFrameMicros(until current: Double) -> Double? {
+    guard isStarted, promised > 0, passedFrames > 0, passedFrames == previousFrames else { return nil }
+    return abs(current - promised) < 2 ? (current - began) / Double(passedFrames) : nil
+  }
+
+  /// - Parameter lasted: microseconds per frame of the last cycle, or of this one if that is unknown.
+  private mutating func follow(
+    _ pair: Pair, lasted: Double, own: Double, frames: UInt32, nominal: Double
+  ) {
     let cycleMicros = Double(frames) * crystal
     let wanted: Double
     // The share of the difference that this cycle corrects. JACK's own steps are a few microseconds, and are
@@ -235,7 +248,7 @@ struct CycleTimes: BitwiseCopyable {
       let bend = abs(pair.frameMicros - crystal) * Double(frames)
       line.frameMicros = bend < 100 ? pair.frameMicros : crystal
       if isBlending { share = min(1, cycleMicros / 20_000) }
-      let rate = crystal + (pair.frameMicros - crystal) * min(1, cycleMicros / 20e6)
+      let rate = crystal + (lasted - crystal) * min(1, cycleMicros / 20e6)
       crystal = min(nominal * 1.001, max(nominal * 0.999, rate))
     case .wakes:
       wanted = own

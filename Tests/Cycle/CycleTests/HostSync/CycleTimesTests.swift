@@ -34,6 +34,20 @@ struct CycleTimesTests {
     #expect(times.bridgedCycles == 0)
   }
 
+  @Test(arguments: [64, 256, 1024] as [UInt32])
+  func `a frame keeps its length where the server cuts next to a microsecond`(frames: UInt32) {
+    var times = CycleTimes()
+    let (start, length) = (1e9, Double(frames) * 1e6 / 48000)
+    for cycle in 0..<Int(60e6 / length) {
+      let current = Int64(start + Double(cycle) * length)
+      let raw = RawTimes(
+        frame: UInt32(cycle) * frames, wakeMicros: UInt64(current), isPairValid: true,
+        currentMicros: UInt64(current), nextMicros: UInt64(current + Int64(length)))
+      _ = times.line(of: Cycle(times: raw, frames: frames, sampleRate: 48000))
+    }
+    #expect(abs(times.driftPPM(on: .identity)) < 1)
+  }
+
   @Test(
     arguments: [
       (64, 60_000), (256, 60_000), (256, 137_000), (1024, 60_000), (1024, 300_000), (1024, 3_000_000),
