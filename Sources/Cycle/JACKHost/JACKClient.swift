@@ -88,7 +88,9 @@ public final class JACKClient {
     guard !isClosed else { return }
     isClosed = true
     let turn = ServerTurn()
-    jack_client_close(handle)
+    jack_deactivate(handle)
+    let hangUp = HangUp(handle)
+    withExtendedLifetime(hangUp) { _ = jack_client_close(handle) }
     turn?.end()
   }
 

@@ -53,6 +53,36 @@ import Testing
     try await live.run { !live.host.isLeaving }
   }
 
+  @Test(.enabled(if: !TestServer.isPipeWire, "its libjack cancels no thread"))
+  func `a client that hangs up is let go before it is closed`() async throws {
+    let server = try await TestServer()
+    let client = try JACKClient(name: "leaver", server: server.name)
+    #expect(jack_activate(client.handle) == 0 && jack_deactivate(client.handle) == 0)
+    let hangUp = HangUp(client.handle)
+    #expect(hangUp.isOver)
+    client.close()
+    // With two clients in this process, neither hangs up: libjack would think that the server has gone.
+    let one = try JACKClient(name: "one", server: server.name)
+    let other = try JACKClient(name: "other", server: server.name)
+    #expect(!HangUp(one.handle).isOver)
+    #expect(other.ports(JackPortIsPhysical).isEmpty == false)
+  }
+
+  /// A thread that dies with libjack's lock blocks all later tests of this process, too.
+  @Test(.enabled(if: !TestServer.isPipeWire, "its libjack cancels no thread"))
+  func `a host leaves at any moment while other clients come and go`() async throws {
+    let server = try await TestServer()
+    let list = "while :; do jack_lsp -s \(server.name); done >/dev/null 2>&1"
+    let crowd = try (0..<3).map { _ in try ChildProcess(["sh", "-c", list]) }
+    defer { for shell in crowd { shell.signal(SIGKILL) } }
+    for leaving in 1...40 {
+      let live = try LiveHost(server)
+      try await live.run { live.exchange.cycleCount > 1 }
+      live.host.close()
+      try #require(!live.host.isLeaving, "leaving \(leaving) times")
+    }
+  }
+
   @Test func `a graph without cycles is reported, and so is its next cycle`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
