@@ -195,7 +195,8 @@ extension JACKHost {
     case .open, .closed:
       return []
     case .lost(let nextTry):
-      return now >= nextTry && !isLeaving ? tryToReturn(at: now) : []
+      if isLeaving { return departure?.hasBecomeSlow() == true ? [.serverSilent] : [] }
+      return now >= nextTry ? tryToReturn(at: now) : []
     case .running(let running):
       if exchange.shared.pointee.board.isShutDown { return lose(running, at: now) }
       return watch(running, at: now)

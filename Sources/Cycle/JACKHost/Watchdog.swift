@@ -111,6 +111,12 @@ public enum Question {
 ///
 /// Until the departure is done nothing else may be asked of libjack, which knows one server at a time.
 final class Departure: @unchecked Sendable {
+  /// A server that answers releases us within a few cycles; jackd waits half a second for each client that is
+  /// late, and five for one that does not answer.
+  private static let limit = Micros(6_000_000)
+
+  private let start = HostClock.micros()
+  private var isToldOf = false
   private let client: RunningClient
   /// Keeps alive the memory that the client's audio thread uses.
   private let exchange: AudioExchange
@@ -123,6 +129,13 @@ final class Departure: @unchecked Sendable {
   }
 
   var isDone: Bool { done.load(ordering: .acquiring) }
+
+  /// Whether the departure has lasted for so long that the user must be told. True once.
+  func hasBecomeSlow() -> Bool {
+    guard !isDone, !isToldOf, HostClock.micros() - start >= Self.limit else { return false }
+    isToldOf = true
+    return true
+  }
 
   /// Waits until the departure is done, or for `limit`.
   func wait(atMost limit: Micros) {

@@ -53,6 +53,23 @@ import Testing
     try await live.run { !live.host.isLeaving }
   }
 
+  @Test(.enabled(if: !TestServer.isPipeWire, "its libjack does not wait for an answer"))
+  func `a server that does not let us go is reported, and returned to`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    try await live.run { live.exchange.cycleCount > 50 }
+    server.stop()
+    live.host.stepOut(at: HostClock.micros())
+    #expect(live.host.isLeaving)
+    try await live.run { !live.events.isEmpty }
+    #expect(live.events == [.serverSilent])
+    try await live.run(for: 500)
+    #expect(live.events == [.serverSilent])
+    server.goOn()
+    try await live.run { live.host.isRunning && live.exchange.cycleCount > 50 }
+    #expect(live.events.contains { if case .serverReturned = $0 { true } else { false } })
+  }
+
   @Test(.enabled(if: !TestServer.isPipeWire, "its libjack cancels no thread"))
   func `a client that hangs up is let go before it is closed`() async throws {
     let server = try await TestServer()
