@@ -178,6 +178,11 @@ struct EndTests {
       until jack_connect tactus:click_1 jack_delay:in; do sleep 0.1; done 2>/dev/null
       jack_connect jack_delay:out system:playback_1
       jack_connect tactus:click_2 system:playback_2
+      # For each new cable, and soon after its start, jackd asks tactus for latencies and waits for the answer. If
+      # tactus is stopped just then, jackd's own messages about lost cycles pile up; jackd cuts one of them and
+      # then answers no client until a later one completes it (facts: jack 8).
+      sleep 2
+      jack_lsp >/dev/null
       """
     #expect(try await shell(stage, wires).status == 0)
     // Whether the server has missed tactus. If the server itself had to wait for a processor that long, it
@@ -195,18 +200,7 @@ struct EndTests {
       wasMissed = await isMissed()
     }
     #expect(wasMissed)
-    do {
-      try await child.awaitLine(beginning: "back on JACK server")
-    } catch {
-      // This failure is rare, and its cause is unknown: print where each thread waits, and whether the server
-      // answers.
-      let threads = """
-        cd /proc/$(cat /dev/shm/tactus)/task && for t in *; do echo $(cat $t/comm $t/wchan $t/syscall); done
-        timeout 2 jack_lsp; echo jack_lsp $?
-        """
-      Issue.record("\(error) \(try await shell(stage, threads))")
-      throw error
-    }
+    try await child.awaitLine(beginning: "back on JACK server")
     let isWell = """
       for i in $(seq 50); do
         timeout 1 jack_lsp -c | grep -A1 ^tactus:click_1 | grep -q jack_delay:in &&
