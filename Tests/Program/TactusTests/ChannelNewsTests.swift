@@ -61,4 +61,25 @@ struct ChannelNewsTests {
         "Link Audio: 32 channels are received; no place is left for Abe (2 channels)"
       ])
   }
+
+  @Test func `what finds no place is said beside the many names of a big set`() {
+    var presence = ChannelPresence()
+    let names = (1...60).map { (name: "Live/\($0)", isThere: true) }
+    #expect(presence.lines(names, at: Micros(1_000_000)).count == 32)
+    let crowds: [ChannelNews.ConnectionPool] = [
+      .init(peer: "Live", leftOut: 17, hasPlaces: true), .init(peer: "Abe", leftOut: 1, hasPlaces: true),
+    ]
+    let lines = presence.lines(names, crowds: crowds, at: Micros(1_250_000))
+    #expect(
+      lines == [
+        "Link Audio: 32 channels are received; no place is left for 17 channels of Live",
+        "Link Audio: 32 channels are received; no place is left for 1 channel of Abe",
+      ])
+    // A thousand peers with channels that come and go fill no terminal.
+    let count = (0..<1200).reduce(0) { count, turn in
+      let crowd = ChannelNews.ConnectionPool(peer: "Evil \(turn)", leftOut: 1, hasPlaces: false)
+      return count + presence.lines([], crowds: [crowd], at: Micros(2_000_000 + Int64(turn) * 500_000)).count
+    }
+    #expect((60...70).contains(count), "\(count)")
+  }
 }

@@ -46,18 +46,22 @@ extension ChannelPlaces {
 struct ChannelPresence {
   static let linesAtOnce = Double(AudioChannelPorts.limit)
   static let linesPerMinute = 6.0
+  static let crowdsAtOnce = 8.0
 
   private var said: [String: Bool] = [:]
   /// For each peer, how many of its channels the last line reported as without a place.
   private var saidCrowds: [String: Int] = [:]
   private var pace: TokenBucket?
+  /// Lines about channels without a place have their own limit: the many names of a big set come first and
+  /// would use up a common one.
+  private var crowdPace: TokenBucket?
 
   mutating func lines(
     _ now: [(name: String, isThere: Bool)], crowds: [ChannelNews.ConnectionPool] = [], at time: Micros
   ) -> [String] {
-    var turns =
-      pace ?? TokenBucket(perSecond: Self.linesPerMinute / 60, capacity: Self.linesAtOnce, at: time)
-    defer { pace = turns }
+    var turns = pace ?? Self.bucket(capacity: Self.linesAtOnce, at: time)
+    var crowdTurns = crowdPace ?? Self.bucket(capacity: Self.crowdsAtOnce, at: time)
+    defer { (pace, crowdPace) = (turns, crowdTurns) }
     let before = said
     said = [:]
     var lines: [String] = now.compactMap { name, isThere in
@@ -70,11 +74,15 @@ struct ChannelPresence {
     saidCrowds = [:]
     for crowd in crowds {
       let old = saidBefore[crowd.peer] ?? 0
-      let isSaid = crowd.leftOut > 2 * old && turns.trySpend(at: time)
+      let isSaid = crowd.leftOut > 2 * old && crowdTurns.trySpend(at: time)
       if isSaid { lines.append(ChannelNews.crowd(crowd)) }
       if isSaid || old > 0 { saidCrowds[crowd.peer] = isSaid ? crowd.leftOut : old }
     }
     return lines
+  }
+
+  private static func bucket(capacity: Double, at time: Micros) -> TokenBucket {
+    TokenBucket(perSecond: linesPerMinute / 60, capacity: capacity, at: time)
   }
 }
 
