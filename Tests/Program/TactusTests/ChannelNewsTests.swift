@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import ControlSurface
+import TactusOSC
 import Testing
 
 @testable import TactusApp
@@ -81,5 +83,20 @@ struct ChannelNewsTests {
       return count + presence.lines([], crowds: [crowd], at: Micros(2_000_000 + Int64(turn) * 500_000)).count
     }
     #expect((60...70).contains(count), "\(count)")
+  }
+
+  @Test func `status shows delay and level in the digits that were sent`() throws {
+    let isOn = (row: try #require(Table.standard.row("link/audio")), arguments: [Argument.int32(1)])
+    func line(_ delay: Float, _ level: Float) -> Substring? {
+      let channel: [Argument] = [
+        .string("Ref/Click"), .string("received"), .string("plays"), .float32(delay), .float32(8),
+        .float32(2.6), .float32(-2.1), .float32(level),
+      ]
+      return StatusCommand.text([isOn], channels: [channel]).split(separator: "\n")
+        .first { $0.contains("Ref/Click") }
+    }
+    #expect(line(22.1, -16)?.hasSuffix("Ref/Click: plays, 22.1 ms, -16 dB") == true)
+    #expect(line(20, -90)?.hasSuffix("Ref/Click: plays, 20 ms") == true)
+    #expect(line(0, -6.5)?.hasSuffix("Ref/Click: plays, -6.5 dB") == true)
   }
 }

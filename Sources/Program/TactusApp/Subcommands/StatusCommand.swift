@@ -132,9 +132,14 @@ struct StatusCommand: Conversing {
     else { return nil }
     let shown = printable(name, limit: 255)
     guard kind == "received" else { return shown }
-    let delay = channel[3].number.map { $0 > 0 ? ", \(shortest($0)) ms" : "" } ?? ""
-    let level = channel[7].number.map { $0 > -90 ? ", \(shortest($0)) dB" : "" } ?? ""
-    return "\(shown): \(printable(health, limit: 64))\(delay)\(level)"
+    return "\(shown): \(printable(health, limit: 64))"
+      + figure(channel[3], above: 0, "ms") + figure(channel[7], above: -90, "dB")
+  }
+
+  /// The figure was sent in single precision: 22.1 and not 22.100000381469727.
+  private static func figure(_ argument: Argument, above least: Double, _ unit: String) -> String {
+    guard let number = argument.number, number > least else { return "" }
+    return ", \(shortest(Double(Float(number).description) ?? number)) \(unit)"
   }
 
   /// When a start would happen, if the transport is stopped.
