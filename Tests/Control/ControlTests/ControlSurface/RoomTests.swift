@@ -195,6 +195,25 @@ struct RoomTests {
   }
 
   @Test
+  func `a new display is sent all values beside thousands of forged queries`() {
+    var desk = Desk()
+    for number in 0..<UInt32(2 * SurfaceLimits.sources) {
+      desk.send("/tactus/query", from: Self.peer(number))
+    }
+    // The crowd spends the rest of its budget.
+    let late = Self.peer(0xffff).endpoint.address
+    let left = desk.machine.rates.left(for: late, at: desk.now)
+    #expect(desk.machine.rates.mayBeTold(late, bytes: Int(left), at: desk.now))
+    desk.forget()
+    subscribe(Self.display, proves: false, groups: "state heartbeat", in: &desk)
+    desk.wait(0.5)
+    #expect(desk.told("proof", to: Self.display.endpoint).count == 1)
+    #expect(!desk.told("peers", to: Self.display.endpoint).isEmpty)
+    prove(Self.display, in: &desk)
+    #expect(desk.machine.subscribers.map(\.hears) == [true])
+  }
+
+  @Test
   func `only paired controllers read the key, the rooms and the peers`() {
     let secret = ["far/key", "far/str", "far/rooms", "far/refused", "far/seen", "peers/list"]
     for settings in [SurfaceSettings(), .paired] {
