@@ -4,12 +4,41 @@
 # are in FOLDER/build/source.
 #
 #   act FOLDER SERVER [minutes]         plays it on PipeWire or jackd; what it says is in FOLDER/root/seen.SERVER
+#   first_steps NAME FOLDER             plays first-steps on both, and prints how soon the first click is heard
 #   judge_minutes NAME FOLDER SERVER    what needs no peer
 #   play_scene NAME FOLDER              everything, on both servers side by side; prints the figures
 
-act() {
+# bring FOLDER PLACE PACKAGE: an overlay of the root FOLDER, `clean`, with the package and the scenes.
+bring() {
+  over "$1" "$2"
+  cp "$3" "$clean/tmp/tactus.deb"
+  mkdir -p "$clean/build/source"
+  # shellcheck disable=SC2154 # packages.sh sets it
+  tar -C "$root" --exclude=tools/.venv --exclude=__pycache__ -cf - tools | tar -x -C "$clean/build/source"
+}
+
+act() { enact "$1" scene "${@:2}"; }
+
+# enact FOLDER SCRIPT SERVER [WORD...]
+enact() {
   setpriv --pdeathsig TERM timeout --kill-after=5 480 unshare --net --mount --pid --fork --kill-child env -i "$(command -v chroot)" "$1" /bin/bash \
-    /build/source/tools/package.d/scene "${@:2}" >"$1/root/seen.$2" 2>&1 </dev/null || true
+    "/build/source/tools/package.d/$2" "${@:3}" >"$1/root/seen.$3" 2>&1 </dev/null || true
+}
+
+first_steps() {
+  local server players=()
+  # shellcheck disable=SC2154 # packages.sh sets it
+  cc -O2 -o "$2/build/first_sound" "$tools/native/first_sound.c" -ljack
+  for server in jackd PipeWire; do
+    enact "$2" first-steps "$server" &
+    players+=("$!")
+  done
+  wait "${players[@]}"
+  for server in jackd PipeWire; do
+    grep -q "^$server: the first click at step 2, " "$2/root/seen.$server" ||
+      die "$1, $server: no first click in two steps in $(cat "$2/root/seen.$server")"
+    sed -n "s/^$server: the first click/$1, &/p" "$2/root/seen.$server"
+  done
 }
 
 # demand NAME FOLDER SERVER WORDS...: the scene has said each of them.

@@ -3,6 +3,7 @@
 # Sourced, behind clean.sh: the Debian roots that stay in ~/.cache/tactus. A root is made once; if a list below grows, the root gets what is new.
 #
 #   cached NAME   makes or completes the root, and prints its path; status 77 if there can be none
+#     bookworm       Debian 12 with PipeWire, jackd and the libraries of tactus
 #     trixie         Debian 13 with PipeWire, as the installer leaves it
 #     trixie-studio  the same with jackd, DAWs, what compiles the reference peer, and the libraries of tactus: 1.5 GB
 #     sid            Debian's own compiler, PipeWire and jackd; and what of the DAWs can be installed there today: 5 GB
@@ -10,6 +11,7 @@
 peer_in_root="pipewire-jack jackd2 jack-example-tools ableton-link-dev python3-numpy"
 desktop_in_root="pipewire pipewire-pulse wireplumber dbus curl iproute2"
 declare -A needed_in_root=(
+  [bookworm]="$desktop_in_root pipewire-jack jackd2 liblo7 libmicrohttpd12 libqrencode4 libsndfile1 libsodium23 libwslay1"
   [trixie]=$desktop_in_root
   [trixie-studio]="$desktop_in_root $peer_in_root g++ libjack-jackd2-dev ardour hydrogen qtractor xvfb
     liblo7 libmicrohttpd12t64 libqrencode4 libsndfile1 libsodium23 libwslay1"

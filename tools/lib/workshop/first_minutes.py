@@ -5,49 +5,42 @@ or, with ROOT PACKAGE, in the clean Debian at ROOT, which installs PACKAGE first
 Prints what is typed behind a $, and what the programs say. The status is 1 if something was off, 77 if the machine lost so much time that
 nothing could be judged."""
 
-import contextlib
 import os
-import pty
 import re
 import shlex
 import signal
 import subprocess
 import sys
-import termios
-import threading
 import time
 
-from . import build
 from .common import LAB
 from .peers.driver import Child, Peer
 
 TOLERATED = 3.0  # milliseconds
 TEMPO = 124
 BY_PHONE = 126
-MOST_STEPS = 2  # after the installation, until the first click
 TRIES = 3
 
 
 class Newcomer:
-    """Where the steps are typed, and how many there were."""
+    """Where the steps are typed."""
 
     def __init__(self, root: str | None = None) -> None:
-        self.root, self.steps = root, 0
+        self.root = root
         self.tactus = "tactus" if root else "tools/run"
 
-    def argv(self, line: str, term: str = "dumb") -> list[str]:
+    def argv(self, line: str) -> list[str]:
         if not self.root:
             return ["sh", "-c", line]
         # Of this machine's environment, only the variables that lead to its JACK server and its screen.
         return ["env", "-u", "LD_PRELOAD", "sh", "-c", " ".join([
             "exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/home/musician",
-            f"TERM={term} DEBIAN_FRONTEND=noninteractive JACK_NO_AUDIO_RESERVATION=1 XDG_RUNTIME_DIR=/dev/shm/runtime",
+            "TERM=dumb DEBIAN_FRONTEND=noninteractive JACK_NO_AUDIO_RESERVATION=1 XDG_RUNTIME_DIR=/dev/shm/runtime",
             '"DISPLAY=$DISPLAY" "QT_QPA_PLATFORM=$QT_QPA_PLATFORM"', "chroot", shlex.quote(self.root), "sh", "-c",
             shlex.quote(f"cd /home/musician && {line}")])]
 
     def run(self, line: str, shown: bool = True) -> tuple[int, str]:
         print(f"$ {line}", flush=True)
-        self.steps += 1
         done = subprocess.run(self.argv(line), check=False, capture_output=True, text=True)
         said = (done.stdout + done.stderr).rstrip()
         if said and (shown or done.returncode):
@@ -73,37 +66,6 @@ class Terminal(Child):
     def interrupt(self) -> None:
         os.killpg(self.pid, signal.SIGINT)
         self.process.wait(20)
-
-
-class View:
-    """tactus in a terminal that shows its view: the newcomer presses keys."""
-
-    def __init__(self, newcomer: Newcomer) -> None:
-        print("$ tactus", flush=True)
-        newcomer.steps += 1
-        self.newcomer, self.drawn = newcomer, b""
-        self.terminal, inner = pty.openpty()
-        termios.tcsetwinsize(inner, (24, 80))
-        # The view needs a controlling terminal.
-        self.process = subprocess.Popen(["setsid", "--ctty", *newcomer.argv("tactus", "xterm")], stdin=inner, stdout=inner, stderr=inner)
-        os.close(inner)
-        threading.Thread(target=self.read, daemon=True).start()
-
-    def read(self) -> None:
-        """A full terminal would stop the program."""
-        with contextlib.suppress(OSError):
-            while drawn := os.read(self.terminal, 65536):
-                self.drawn += drawn
-
-    def press(self, key: str) -> None:
-        print(f"[tactus] {key}", flush=True)
-        self.newcomer.steps += 1
-        os.write(self.terminal, key.encode())
-
-    def end(self) -> None:
-        os.write(self.terminal, b"q")
-        self.process.wait(20)
-        os.close(self.terminal)
 
 
 def press(linkhut: Terminal, keys: str, line: str) -> None:
@@ -173,41 +135,19 @@ def install(newcomer: Newcomer, package: str) -> None:
     while not ports() and time.monotonic() < deadline:
         time.sleep(0.1)
     demand("jackd runs", ports() != "")
-    newcomer.steps = 0
 
 
 def first_click(newcomer: Newcomer) -> Terminal:
-    """tactus, heard: how long that takes, and how many steps it took."""
+    """tactus, heard, in a terminal whose lines are read."""
     if not newcomer.root:
         tactus = Terminal("tools/run --click", newcomer.argv("tools/run --click"))
         tactus.until("timebase master")
         newcomer.run("jack_connect tactus:click_1 system:playback_1; jack_lsp -c tactus:click_1")
         return tactus
-    hears_first_click(newcomer)
-    # The rest is read from its lines.
     start = "tactus --click --autoconnect"
     tactus = Terminal(start, newcomer.argv(start))
     tactus.until("timebase master")
     return tactus
-
-
-def hears_first_click(newcomer: Newcomer) -> None:
-    """README's three steps: the server runs, `tactus`, `m`."""
-    ear = Child([build.native("first_sound"), "tactus:click_1"])
-    demand("the listener is ready", ear.next(30) == "ready")
-    view = View(newcomer)
-    deadline = time.monotonic() + 30
-    while "tactus:click_1" not in ports() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(1)  # a person reads the view first
-    began = time.monotonic()
-    view.press("m")
-    heard = ear.next(30)
-    demand(f"a click is heard: {view.drawn[-2000:]!r}", heard is not None)
-    demand("the click goes to the loudspeaker", "system:playback_1" in ports("-c", "tactus:click_1"))
-    print(f"(the first click {float(heard or 0) - began:.2f} s after m, step {newcomer.steps} after the installation)", flush=True)
-    demand(f"at most {MOST_STEPS} steps to the first click", newcomer.steps <= MOST_STEPS)
-    view.end()
 
 
 def click_beside_linkhut(newcomer: Newcomer) -> tuple[Terminal, Terminal]:
