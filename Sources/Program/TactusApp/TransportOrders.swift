@@ -93,7 +93,7 @@ struct AskedLaunch {
   /// never.
   private static let reaction = Micros(100_000)
   /// The time after which a start that has not begun never begins. A start may have to wait behind a stop.
-  private static let startTimeout = TransportPlan.answerTimeout + TransportPlan.answerTimeout
+  private static let startTimeout = TransportLimits.answerTimeout + TransportLimits.answerTimeout
 
   init(_ moment: LaunchMoment, at time: Micros) {
     self.moment = moment

@@ -23,7 +23,7 @@ struct HostCorrection: Sendable {
   mutating func isAsked(at time: Micros) {
     count &+= 1
     tries += 1
-    next = time + (tries < TransportPlan.mostTries ? Self.pause : Self.surrender)
+    next = time + (tries <= TransportLimits.mostRetries ? Self.pause : Self.surrender)
     laggingSince = nil
   }
 
@@ -41,7 +41,7 @@ struct HostCorrection: Sendable {
     laggingSince = since
     guard time - since >= Self.doubt else { return false }
     if let next, time < next { return false }
-    if tries >= TransportPlan.mostTries { tries = 0 }
+    if tries > TransportLimits.mostRetries { tries = 0 }
     return true
   }
 }

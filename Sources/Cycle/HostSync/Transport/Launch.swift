@@ -15,34 +15,40 @@ import TactusChoices
 ///
 /// | stage | what happens | next | wish | answer |
 /// | --- | --- | --- | --- | --- |
-/// | idle | asked, after a stop | held | none | no |
-/// | idle | asked, after a stop, in a start's second cycle | held | none | no |
-/// | idle | asked, and its beat is due | released | none | yes |
-/// | idle | asked, after it rolled | idle | none | yes |
-/// | idle | asked, where a start was moved to just before it rolled | held | none | no |
-/// | idle | asked, within two cycles of a start | held | none | no |
+/// | idle | stops | standing | none | - |
+/// | idle | asked | idle | none | yes |
+/// | standing | asked | held | none | no |
+/// | standing | asked in a start's second cycle | held | none | no |
+/// | standing | asked, and its beat is due | released | none | yes |
+/// | standing | rolls | idle | none | - |
 /// | held | asked, and its beat is far | held | none | no |
 /// | held | asked, and a cycle's start would miss its beat, which shall be exact | held | starting | no |
 /// | held | asked, and its beat is due | released | none | yes |
-/// | held | rolls without us | idle | none | - |
-/// | held | stops where play was pressed | idle | none | - |
-/// | held | stops where it was sent | puttingBack | none | - |
-/// | released | asked elsewhere, or its beat was missed | held | none | no |
-/// | released | rolls | idle | none | - |
-/// | released | starts still, too late for its beat | held | starting | - |
-/// | released | starts still, too late, moved on twice before | givenUp | none | - |
-/// | givenUp | rolls | idle | none | - |
-/// | givenUp | stops | idle | none | - |
+/// | held | rolls without us | begun | none | - |
+/// | held | stops where play was pressed | standing | none | - |
+/// | held | stops where it was sent | puttingBack | stopped | - |
 /// | held | rolls before it was sent to a later beat | overtaken | starting | - |
-/// | overtaken | asked, where it was sent | held | starting | no |
-/// | overtaken | rolls on | idle | none | - |
-/// | puttingBack | stands there for twelve cycles | puttingBack | stopped | - |
-/// | puttingBack | is moved elsewhere | idle | none | - |
-/// | puttingBack | asked | held | none | no |
 /// | held | the server freewheels | idle | none | - |
+/// | released | asked elsewhere, or its beat was missed | held | none | no |
+/// | released | rolls | begun | none | - |
+/// | released | starts still, too late for its beat | held | starting | - |
+/// | released | starts still, too late, after two retries | givenUp | none | - |
+/// | givenUp | rolls | begun | none | - |
+/// | givenUp | stops | standing | none | - |
+/// | overtaken | asked, where it was sent | held | starting | no |
+/// | overtaken | rolls on | begun | none | - |
+/// | begun | asked, where it was sent just before it rolled | held | starting | no |
+/// | begun | asked within two cycles | held | none | no |
+/// | begun | asked later | begun | none | yes |
+/// | begun | rolls on | idle | none | - |
+/// | puttingBack | is moved elsewhere | standing | none | - |
+/// | puttingBack | asked | held | none | no |
 struct Launch: BitwiseCopyable {
   enum Stage: BitwiseCopyable {
     case idle
+    /// The transport stood, and JACK has not asked since: the next question is about a start. `isStarting`:
+    /// JACK shows that start already, as PipeWire may to a late client (facts: jack 3).
+    case standing(isStarting: Bool)
     case held(Start)
     /// We said yes; other clients may still hold.
     case released(Start)
@@ -50,9 +56,11 @@ struct Launch: BitwiseCopyable {
     case givenUp(Start)
     /// The start was to move to a later beat, but rolled before we could send it there.
     case overtaken(Start)
-    /// The transport stopped where we had sent it. After `cycles` more it goes back to where Play was
-    /// pressed.
-    case puttingBack(Start, from: UInt32, cycles: Int)
+    /// The start has rolled since `since`, or at some time without us. A program may locate after each of its
+    /// starts, and a locate of ours may come late.
+    case begun(Start, since: Double)
+    /// The transport stopped where we had sent it, and is to go back to where Play was pressed.
+    case puttingBack(Start, from: UInt32)
   }
 
   /// JACK's question, and what we know about it.
@@ -65,21 +73,16 @@ struct Launch: BitwiseCopyable {
     var isSessions = false
   }
 
+  /// Cycles after a start in which another client's locate belongs to it.
+  private static let belonging = 3.5
+
   private(set) var stage = Stage.idle
-  /// The stage in brief: most cycles read only this, and touch no start.
+  /// No start is under way. Most cycles read only this, and touch no start.
   private(set) var isIdle = true
   private(set) var isHolding = false
-  private var isGivenUp = false
   private(set) var wish = TransportWish()
   private(set) var others = ReadinessEstimate()
   private(set) var cuts = CutStarts()
-  private var due = DueStart()
-  private var relocating: Relocating?
-  /// The place that the last start was moved to; JACK may ask there after the start rolled.
-  private var lastMove: Start.Move?
-  /// When the last start rolled. Used once a stop, because a program may locate after each of its starts.
-  private var rolledAt = -Double.infinity
-  private var isBehind = false
 
   /// Launches that were moved to a later boundary because another client was not ready.
   private(set) var moved: UInt64 = 0
@@ -90,19 +93,16 @@ struct Launch: BitwiseCopyable {
   var start: Start? {
     switch stage {
     case .held(let start), .released(let start), .overtaken(let start): start
-    case .idle, .givenUp, .puttingBack: nil
+    case .idle, .standing, .givenUp, .begun, .puttingBack: nil
     }
   }
 
   /// The place in the song of `frame`, if it is one of this start's frames.
   func place(at frame: UInt32, frameMicros: Double, beatMicros: Double) -> SongPlace? {
     switch stage {
-    case .idle, .givenUp: return nil
-    case .held(let start), .released(let start), .overtaken(let start):
+    case .idle, .standing, .givenUp, .begun: return nil
+    case .held(let start), .released(let start), .overtaken(let start), .puttingBack(let start, _):
       guard start.isOurs(frame) || start.wish?.from == frame else { return nil }
-      return start.place.moved(to: frame, frameMicros: frameMicros, beatMicros: beatMicros)
-    case .puttingBack(let start, let from, _):
-      guard start.isOurs(frame) || from == frame else { return nil }
       return start.place.moved(to: frame, frameMicros: frameMicros, beatMicros: beatMicros)
     }
   }
@@ -110,57 +110,60 @@ struct Launch: BitwiseCopyable {
   /// The sync callback's answer: true lets the transport roll in the next cycle. [audio]
   mutating func mayRoll(_ now: borrowing CycleContext, _ question: Question) -> Bool {
     cuts.isAsked = true
-    guard case .starting = now.transport.state else { return true }
-    let (next, mayRoll) = asked(now, question)
-    enter(next)
-    return mayRoll
+    let othersTake = othersTake(now)
+    guard case .starting = now.transport.state, var start = asked(now, question, othersTake) else {
+      return true
+    }
+    let isReleased = start.update(now, question, othersTake)
+    if !isReleased, now.launchesExactly { start.prepare(now, othersTake) }
+    enter(isReleased ? .released(start) : .held(start))
+    return isReleased
   }
 
   /// Follows the transport, once a cycle. `place`: where the transport stood. [audio]
   mutating func observe(_ now: borrowing CycleContext, from place: SongPlace? = nil) {
-    if due.wasStopped, isIdle, now.isRolling, now.isSound, let place { cuts.judge(now, from: place) }
     learn(now)
-    guard !isIdle else { return }
-    if case .released = stage, now.isRolling, !isBehind { rolledAt = now.heard.start }
-    enter(seen(now))
+    if isIdle { rest(now, from: place) } else { enter(seen(now)) }
   }
 
   /// Ends a launch: the server freewheels and waits for no client. A client's slowness does not count then.
   mutating func letGo(_ state: Transport.State) {
-    enter(.idle)
-    lastMove = nil
-    relocating = nil
-    due.see(state)
+    switch (state, stage) {
+    case (.stopped, _): enter(.standing(isStarting: false))
+    case (.starting, .standing): enter(.standing(isStarting: true))
+    case (.starting, _), (.rolling, _): enter(.idle)
+    }
+    others.relocating = nil
   }
 
   /// In this cycle all clients wait for us, because we hold a relocation until its cycle.
   mutating func heldRelocation(_ now: borrowing CycleContext) {
-    seeRelocation(now)
-    relocating?.held = now.heard.start
+    others.seeRelocation(now)
+    others.relocating?.held = now.heard.start
   }
 
   private mutating func enter(_ next: Stage) {
     stage = next
-    (isIdle, isHolding, isGivenUp) = (false, false, false)
     switch next {
-    case .idle:
-      isIdle = true
+    case .idle, .standing, .begun:
+      (isIdle, isHolding) = (true, false)
       wish.follow(nil)
     case .givenUp:
-      isGivenUp = true
+      (isIdle, isHolding) = (false, false)
       wish.follow(nil)
     case .held(let start), .released(let start), .overtaken(let start):
-      isHolding = true
-      lastMove = start.move
+      (isIdle, isHolding) = (false, true)
       wish.follow(start.wish)
-    case .puttingBack(let start, _, _): wish.follow(start.wish)
+    case .puttingBack(let start, _):
+      (isIdle, isHolding) = (false, false)
+      wish.follow(start.wish)
     }
   }
 
   @inline(__always)
   func report(into report: inout Report) {
     report.isHolding = isHolding
-    report.isGivenUp = isGivenUp
+    if !isIdle, case .givenUp = stage { report.isGivenUp = true } else { report.isGivenUp = false }
     report.launchError = error
     report.movedLaunches = moved
     report.othersTake = others.tightMicros
@@ -173,88 +176,99 @@ struct Launch: BitwiseCopyable {
   /// The time that the other clients get for a start, with these settings.
   private func othersTake(_ now: borrowing CycleContext) -> Double {
     if cuts.holdsBriefly { return 0 }
-    let isTight = now.asksLate ? true : now.launchesExactly
-    return isTight ? others.tightMicros : others.micros
+    return isTight(now) ? others.tightMicros : others.micros
   }
 
-  private mutating func asked(_ now: borrowing CycleContext, _ question: Question) -> (
-    next: Stage, mayRoll: Bool
-  ) {
-    let othersTake = othersTake(now)
-    defer { rolledAt = -.infinity }
-    let frame = now.transport.frame, rollsAt = now.rollsAt
-    var back: Start.Move?
-    if let lastMove, lastMove.frame == frame, rollsAt - lastMove.moment < Start.memory { back = lastMove }
-    var start: Start
-    if let current = self.start {
-      // JACK asks all clients again after a locate, whether it was ours or another client's.
-      start = current
-      start.see(now)
-      let isMoved = start.isAway(frame) || start.isOnItsWay(from: frame) || back != nil
-      let isElsewhere = frame != start.place.frame || question.songBeat != start.songBeat
-      if start.isWantedOtherwise(now) || !isMoved && isElsewhere || start.hasLostLeader(question) {
-        start.aim(now, question, othersTake)
+  /// The other clients get no longer than the estimate.
+  private func isTight(_ now: borrowing CycleContext) -> Bool { now.asksLate ? true : now.launchesExactly }
+
+  /// The start that JACK asks about. nil: it is none, but a locate or loop of a rolling transport.
+  private func asked(_ now: borrowing CycleContext, _ question: Question, _ othersTake: Double) -> Start? {
+    switch stage {
+    case .held(var start), .released(var start), .overtaken(var start):
+      start.follow(now, question, othersTake)
+      return start
+    case .begun(var start, let since):
+      if start.wasMoved(to: now.transport.frame, now) {
+        start.follow(now, question, othersTake)
+      } else if !start.isSecond, now.rollsAt - since < Self.belonging * now.cycleMicros {
+        start = Start(now, question, othersTake)
+      } else {
+        return nil
       }
-    } else {
-      let hasJustRolled = rollsAt - rolledAt < 3.5 * now.cycleMicros
-      guard due.isDue || back != nil || hasJustRolled else { return (stage, true) }
-      isBehind = !due.isDue
-      due.clear()
-      start = Start(now, question, askedAt: back?.askedAt ?? rollsAt)
-      start.choose(now, question, othersTake, lead: othersTake)
+      start.isSecond = true
+      return start
+    case .standing, .puttingBack: return Start(now, question, othersTake)
+    case .idle, .givenUp: return nil
     }
-    if start.update(now, question, othersTake) { return (.released(start), true) }
-    if start.isExact { start.prepare(now, othersTake) }
-    return (.held(start), false)
+  }
+
+  /// Follows the transport while no start is under way.
+  private mutating func rest(_ now: borrowing CycleContext, from place: SongPlace?) {
+    switch (now.transport.state, stage) {
+    case (.stopped, .standing(isStarting: false)): break
+    case (.stopped, _): stage = .standing(isStarting: false)
+    case (.starting, .standing): stage = .standing(isStarting: true)
+    case (.rolling, .standing(let isStarting)):
+      if !isStarting, now.isSound, let place { cuts.judge(now, from: place) }
+      stage = .idle
+    case (.rolling, .begun(let start, let since)):
+      let age = now.heard.start - max(since, start.wish?.moment ?? since)
+      if age > max(TransportLimits.answerMicros, Self.belonging * now.cycleMicros) { stage = .idle }
+    case (.starting, _), (.rolling, _): break
+    }
   }
 
   private func seen(_ now: borrowing CycleContext) -> Stage {
+    let frame = now.transport.frame
     switch (now.transport.state, stage) {
     case (.stopped, .held(var start)), (.stopped, .released(var start)), (.stopped, .overtaken(var start)):
-      guard start.isAway(now.transport.frame) else { return .idle }
-      start.wish = nil
-      return .puttingBack(start, from: now.transport.frame, cycles: 12)
-    case (.stopped, .puttingBack(var start, let from, let cycles)):
-      guard now.transport.frame == from else { return .idle }
-      if cycles == 1 {
-        start.wish = TransportWish(start.place, from: from, if: .stopped, at: now.heard.start)
-      }
-      return .puttingBack(start, from: from, cycles: max(0, cycles - 1))
+      guard start.isAway(frame) else { return .standing(isStarting: false) }
+      start.wish = TransportWish(start.place, from: frame, if: .stopped, at: now.rollsAt)
+      return .puttingBack(start, from: frame)
+    case (.stopped, .puttingBack(_, let from)):
+      return frame == from ? stage : .standing(isStarting: false)
+    case (.stopped, _): return .standing(isStarting: false)
     case (.starting, .released(var start)) where start.isLate(now):
+      guard start.retries < TransportLimits.mostRetries else { return .givenUp(start) }
       start.moveOn(now, othersTake(now))
       return .held(start)
-    case (.starting, .released(let start)) where start.isGivenUp(now): return .givenUp(start)
-    case (.rolling, .held(let start)) where start.isTakenBack(now),
-      (.rolling, .overtaken(let start)) where start.isTakenBack(now):
-      return .overtaken(start)
-    case (.rolling, _), (.stopped, .givenUp): return .idle
-    case (.starting, _), (.stopped, .idle): return stage
+    case (.starting, _): return stage
+    case (.rolling, .held(let start)), (.rolling, .overtaken(let start)):
+      return start.isTakenBack(now) ? .overtaken(start) : .begun(start, since: -.infinity)
+    case (.rolling, .released(let start)): return .begun(start, since: now.heard.start)
+    case (.rolling, .givenUp(let start)): return .begun(start, since: -.infinity)
+    case (.rolling, _): return .idle
     }
   }
+}
 
+// MARK: learning
+
+extension Launch {
   /// Learns how late the other clients were, so that the next launch allows for them.
   private mutating func learn(_ now: borrowing CycleContext) {
-    due.see(now.transport.state)
     cuts.see(clients: now.clients)
-    var isAwaited = relocating != nil
+    var isAwaited = others.relocating != nil
     if case .released = stage { isAwaited = true }
     others.see(isAwaited: isAwaited, isSound: now.isSound, clients: now.clients)
     switch now.transport.state {
-    case .stopped: relocating = nil
+    case .stopped: others.relocating = nil
     case .starting: learnWhileStarting(now)
-    case .rolling: if isIdle { learnRelocation(now) } else { learnWhereItRolls(now) }
+    case .rolling: if isIdle { others.learnRelocation(now) } else { learnWhereItRolls(now) }
     }
   }
 
   private mutating func learnWhileStarting(_ now: borrowing CycleContext) {
     switch stage {
     case .released(let start):
-      guard start.isLate(now) else { return }
+      guard start.isLate(now), start.retries < TransportLimits.mostRetries else { return }
       others.needMore(
         than: start.waited(until: now.heard.start), cycle: now.cycleMicros, isGuess: now.asksLate)
       moved &+= 1
-    case .idle, .puttingBack: seeRelocation(now)
-    case .held, .overtaken, .givenUp: break
+    case .idle, .begun: others.seeRelocation(now)
+    // We may hold these.
+    case .standing, .puttingBack, .held, .overtaken, .givenUp: break
     }
   }
 
@@ -267,34 +281,18 @@ struct Launch: BitwiseCopyable {
       cuts.judge(now, start)
       learn(now, start.nearest(now))
     case .released(let start): learn(now, start)
-    case .idle, .puttingBack: learnRelocation(now)
+    case .idle, .standing, .begun, .puttingBack: others.learnRelocation(now)
     }
   }
 
   private mutating func learn(_ now: borrowing CycleContext, _ start: Start) {
-    learnRelocation(now)
+    others.learnRelocation(now)
     guard start.step > .zero else { return }
     error = start.error(now)
     if error > now.cycleMicros {
       others.needMore(than: start.waited(until: now.heard.start), cycle: now.cycleMicros)
     } else {
-      others.wereInTime(isTight: now.asksLate || start.isExact, cycle: now.cycleMicros)
+      others.wereInTime(isTight: isTight(now), cycle: now.cycleMicros)
     }
-  }
-
-  /// JACK asks all clients again wherever the transport is sent.
-  private mutating func seeRelocation(_ now: borrowing CycleContext) {
-    let frame = now.transport.frame
-    if relocating?.frame != frame { relocating = Relocating(frame: frame, since: now.heard.start) }
-  }
-
-  private mutating func learnRelocation(_ now: borrowing CycleContext) {
-    guard let place = relocating else { return }
-    relocating = nil
-    // Two cycles are JACK's own.
-    let ready = now.heard.start - 2 * now.cycleMicros
-    // We were ready last, and the others perhaps long before.
-    if ready - place.held < now.cycleMicros { return }
-    others.took(ready - place.since, cycle: now.cycleMicros)
   }
 }

@@ -26,7 +26,7 @@ extension Report {
     // The time of a sequencer's next clock is unknown.
     if case .midi = choices.lead { return limit }
     let step = choices.launchStep > .zero ? choices.launchStep.value * moment.beatMicros + outputsAhead : 0
-    let steps = Double(1 + Start.mostRetries) * step
+    let steps = Double(1 + TransportLimits.mostRetries) * step
     let peers = max(0, min(notBefore - moment.heard.start, LaunchSettings.longestPeersWait))
     return peers + min(limit, steps + countIn)
   }

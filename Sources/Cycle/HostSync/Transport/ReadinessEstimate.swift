@@ -28,6 +28,7 @@ struct ReadinessEstimate: BitwiseCopyable {
   /// The lower bound of `tightMicros`.
   private var leastMicros = 0.0
   private var isDisturbed = false
+  var relocating: Relocating?
   /// The number of clients now, and when the estimate was learned.
   private var clients: Int32 = 0, learnedOf: Int32 = 0
 
@@ -80,9 +81,30 @@ struct ReadinessEstimate: BitwiseCopyable {
   }
 }
 
-/// A locate for which all clients get ready: its frame, when it began, and when we last held it.
-struct Relocating: BitwiseCopyable {
-  let frame: UInt32
-  let since: Double
-  var held = -Double.infinity
+// MARK: locates
+
+extension ReadinessEstimate {
+  /// A locate for which all clients get ready: its frame, when it began, and when we last held it.
+  struct Relocating: BitwiseCopyable {
+    let frame: UInt32
+    let since: Double
+    var held = -Double.infinity
+  }
+
+  /// JACK asks all clients again wherever the transport is sent.
+  mutating func seeRelocation(_ now: borrowing CycleContext) {
+    let frame = now.transport.frame
+    if relocating?.frame != frame { relocating = Relocating(frame: frame, since: now.heard.start) }
+  }
+
+  /// The transport rolls.
+  mutating func learnRelocation(_ now: borrowing CycleContext) {
+    guard let place = relocating else { return }
+    relocating = nil
+    // Two cycles are JACK's own.
+    let ready = now.heard.start - 2 * now.cycleMicros
+    // We were ready last, and the others perhaps long before.
+    if ready - place.held < now.cycleMicros { return }
+    took(ready - place.since, cycle: now.cycleMicros)
+  }
 }

@@ -25,8 +25,6 @@ public struct Relocation: Sendable, BitwiseCopyable {
   /// Microseconds that the other clients were given to get ready.
   private let othersTake: Double
 
-  /// Microseconds of the longest hold: the others' time, by which JACK was asked earlier, and JACK's cycles.
-  private var longestHold: Double { othersTake + 1e6 }
   /// Microseconds around `heardAt` for which frame and place belong together: JACK waits for the slowest
   /// client for ten seconds.
   private static let memory: Double = 12e6
@@ -39,12 +37,14 @@ public struct Relocation: Sendable, BitwiseCopyable {
     let frame = now.transport.frame, cycle = now.cycleMicros
     guard case .starting = now.transport.state, frame == place.frame || frame == insteadOf else { return .no }
     let left = heardAt - now.rollsAt
-    if left > cycle / 2, left < longestHold { return .untilItsCycle }
+    let ahead = TransportLimits.answerMicros + Reposition.micros(cycle: cycle, othersTake: othersTake)
+    if left > cycle / 2, left < ahead { return .untilItsCycle }
     if left < -cycle / 2, -left < Self.longestPause(cycle) { return .untilAnother }
     return .no
   }
 
-  /// Microseconds for which a busy machine stops a thread at most; a relocation that comes later rolls late.
+  /// Microseconds of silence for which a replacement is worth waiting; a relocation that comes later rolls
+  /// late.
   private static func longestPause(_ cycleMicros: Double) -> Double { 100_000 + 2 * cycleMicros }
 
   /// Returns whether this relocation brings a drifted host back to this song.

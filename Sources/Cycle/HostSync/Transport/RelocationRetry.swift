@@ -48,8 +48,8 @@ struct RelocationRetry: Sendable {
   /// For each replacement all clients get ready again. So in a session that keeps moving, a replacement is
   /// planned only just before the present relocation would be heard.
   private func isWorthIt(_ now: Report) -> Bool {
-    if now.isRolling { return silences < TransportPlan.mostTries }
-    return tries < TransportPlan.mostTries
+    if now.isRolling { return silences < TransportLimits.mostRetries }
+    return tries < TransportLimits.mostRetries
       || relocation.isImminent(now) && relocation.heardAt < firstHeardAt + Self.longestSilence
   }
 }

@@ -25,7 +25,7 @@ extension Start {
     guard step > .zero, now.frameMicros > 0 else { return }
     let left = targetTime(now) - now.rollsAt
     let lead = preparation(now, othersTake)
-    guard left >= lead, now.rollsAt - (wish?.moment ?? -1e18) >= Self.shortestPause else { return }
+    guard left >= lead, now.rollsAt - (wish?.moment ?? -1e18) >= TransportLimits.pause else { return }
     // The time until the transport would have to roll from where it stands, and its distance from a cycle's
     // start.
     let present = left - ahead(now)
@@ -40,18 +40,6 @@ extension Start {
   /// Whether the start was released and does not roll: another client holds the start, which would now be out
   /// of phase.
   func isLate(_ now: borrowing CycleContext) -> Bool {
-    guard moves < Self.mostMoves else { return false }
-    return isMissed(now)
-  }
-
-  /// The start was moved on as often as allowed, and is still held: JACK decides when it rolls, and nothing
-  /// plays before.
-  func isGivenUp(_ now: borrowing CycleContext) -> Bool {
-    guard moves >= Self.mostMoves else { return false }
-    return isMissed(now)
-  }
-
-  private func isMissed(_ now: borrowing CycleContext) -> Bool {
     guard step > .zero else { return false }
     // A yes makes the transport roll one cycle later, so the next cycle is the first that can still roll.
     return error(now) + now.cycleMicros >= Self.latest * now.cycleMicros
@@ -64,11 +52,16 @@ extension Start {
     let needed = max(preparation(now, othersTake), isPeers ? 0 : now.outputsAhead)
     target = Beats(now.grid.beat(at: now.heard.start + needed))
       .nextMatchingPhase(of: songBeat, quantum: step)
-    let frame = (isExact ? preRoll(now, from: now.heard.start) : nil) ?? place.frame
+    let frame = (now.launchesExactly ? preRoll(now, from: now.heard.start) : nil) ?? place.frame
     let reach = (Reposition.controlMicros + 2 * now.cycleMicros) / now.frameMicros
     send(to: frame, now, reach: UInt32(clamping: Int64(reach)), at: now.heard.start)
-    moves += 1
-    move = Move(frame: frame, moment: now.heard.start, askedAt: askedAt)
+    retries += 1
+  }
+
+  /// The last request moved the start on, to `frame`.
+  func wasMoved(to frame: UInt32, _ now: borrowing CycleContext) -> Bool {
+    guard let wish, wish.reach > 0, frame == wish.place.frame else { return false }
+    return now.rollsAt - wish.moment < TransportLimits.answerMicros
   }
 
   /// The start rolls too late, and is about to be moved on.

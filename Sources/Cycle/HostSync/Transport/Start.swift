@@ -9,22 +9,12 @@ import TactusChoices
 /// transport, which stands at frame F, is sent to F - r and released in the cycle that begins r frames before
 /// the beat (facts: jack 12).
 struct Start: BitwiseCopyable {
-  struct Move: BitwiseCopyable {
-    var frame: UInt32
-    /// When it was moved, and when the start was requested.
-    var moment, askedAt: Double
-  }
-
-  /// Microseconds between two wishes at least: other clients seek to the place each time.
-  static let shortestPause = 150_000.0
   /// In the last microseconds before it would be too late, the place is corrected if it is off by more than
   /// `goodEnough` frames; before that only if it is off by more than `plainlyWrong`, because clocks still
   /// move.
   static let finalApproach = 200_000.0
   static let plainlyWrong = 8.0
   static let goodEnough = 0.6
-  static let mostMoves = 2
-  static let mostRetries = 2
   /// Frames by which an exact start may be off, because clocks move between the last correction and the
   /// start.
   static let stillExact = 2.5
@@ -34,8 +24,6 @@ struct Start: BitwiseCopyable {
   /// Microseconds by which a beat moves from cycle to cycle while a user drags the tempo: MIDI clocks catch
   /// up with that.
   private static let drawn = 10_000.0
-  /// Microseconds. A relocation that takes longer than this is not ours.
-  static let memory = 300_000.0
   static var beat: Beats { Beats(micros: 1_000_000) }
 
   /// The place where Play was pressed; with a leader, the place where the leader will be.
@@ -47,7 +35,6 @@ struct Start: BitwiseCopyable {
   private(set) var step, wantedStep: Beats
   /// When the transport could have rolled if no client had waited.
   let askedAt: Double
-  private(set) var isExact: Bool
   /// Beats of count-in, and since when they are counted; zero for a peer's start, whose time is fixed.
   private var countIn: Beats
   private var countsSince: Double
@@ -59,25 +46,25 @@ struct Start: BitwiseCopyable {
   var wish: TransportWish?
   /// The place to which we sent the transport, where it was seen last.
   private var wasAt: UInt32?
-  var move: Move?
-  var moves = 0
-  /// Times that this launch was postponed because it would not have been exact.
-  private var retries = 0
+  /// Times that this start took another boundary: another client was late, it would not have been exact, or
+  /// some output would not have learned of it in time.
+  var retries = 0
+  /// It replaces a start that had just begun. A program may locate after each of its starts, so this happens
+  /// once.
+  var isSecond = false
   /// `outputsAhead` in the last cycle, and the time when the earliest output must learn of the start.
   private var mostAhead = Double.infinity
   private var toldAt = -Double.infinity
-  /// Times that the start was postponed because some output would not have learned of it in time.
-  private var putOffs = 0
 
-  init(_ now: borrowing CycleContext, _ question: Launch.Question, askedAt: Double) {
+  init(_ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double) {
     place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
     step = now.settings.launchStep
     wantedStep = step
-    isExact = now.launchesExactly
     wantedCountIn = question.isSessions ? nil : now.settings.countIn
     countIn = wantedCountIn ?? .zero
-    self.askedAt = askedAt
+    askedAt = now.rollsAt
     countsSince = askedAt
+    choose(now, question, othersTake, lead: othersTake)
   }
 
   var songBeat: Beats { Beats(place.beat) }
@@ -122,10 +109,17 @@ struct Start: BitwiseCopyable {
 // MARK: the beat
 
 extension Start {
-  /// Reads the present settings, and where the transport stands.
-  mutating func see(_ now: borrowing CycleContext) {
-    isExact = now.launchesExactly
-    if now.transport.frame == wish?.place.frame { wasAt = now.transport.frame }
+  /// JACK asks all clients again after a locate, whether it was ours or another client's.
+  mutating func follow(_ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double) {
+    let frame = now.transport.frame
+    if frame == wish?.place.frame { wasAt = frame }
+    let wasMoved = wasMoved(to: frame, now)
+    let isWantedOtherwise = isWantedOtherwise(now)
+    let isMoved = isAway(frame) || isOnItsWay(from: frame) || wasMoved
+    let isElsewhere = frame != place.frame || question.songBeat != songBeat
+    if isWantedOtherwise || !isMoved && isElsewhere || hasLostLeader(question) {
+      aim(now, question, othersTake)
+    }
   }
 
   mutating func aim(_ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double) {
@@ -133,7 +127,6 @@ extension Start {
       place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
       wish = nil
       wasAt = nil
-      move = nil
     }
     wantedStep = now.settings.launchStep
     step = wantedStep
@@ -172,7 +165,7 @@ extension Start {
     }
     // If the first cycle begins after the place, the place would fall on a beat that is over.
     var earliest = max(now.notBefore, now.rollsAt + max(0, ahead(now)) - now.cycleMicros / 2 + lead)
-    if isExact, hasRoom(now) {
+    if now.launchesExactly, hasRoom(now) {
       // A quarter of a cycle more, so that rounding does not make the target too early.
       earliest = max(earliest, now.rollsAt + preparation(now, othersTake) + now.cycleMicros / 4)
     }
@@ -200,7 +193,7 @@ extension Start {
     let isMissed = rolls >= targetTime(now) + Self.latest * now.cycleMicros
     let isElsewhere = isAnotherSessions(now, othersTake)
     let isTooSoon = isSuddenlyTooSoon(now)
-    if isTooSoon { putOffs += 1 }
+    if isTooSoon { retries += 1 }
     let isPutOff = isPutOff(now)
     if isMissed || isElsewhere || isTooSoon || isPutOff { choose(now, question, othersTake) }
     (mostAhead, toldAt) = (now.outputsAhead, tellAt(now))
@@ -212,7 +205,7 @@ extension Start {
     }
     if now.rollsAt > limit { return true }
     guard now.rollsAt + ahead(now) >= targetTime(now) - now.cycleMicros / 2 else { return false }
-    guard isExact, isBetterLater(now, othersTake, limit: limit) else { return true }
+    guard now.launchesExactly, isBetterLater(now, othersTake, limit: limit) else { return true }
     retries += 1
     choose(now, question, othersTake)
     return false
@@ -239,7 +232,7 @@ extension Start {
   /// or the tempo has jumped.
   private func isSuddenlyTooSoon(_ now: borrowing CycleContext) -> Bool {
     let told = tellAt(now)
-    guard !isPeers, putOffs < Self.mostMoves, told < now.rollsAt else { return false }
+    guard !isPeers, retries < TransportLimits.mostRetries, told < now.rollsAt else { return false }
     let isFarther = now.outputsAhead > mostAhead + now.frameMicros
     let hasJumped = told < toldAt - now.cycleMicros - Self.drawn
     return isFarther || hasJumped
@@ -254,12 +247,12 @@ extension Start {
   }
 
   /// The start is due and would not be exact: the place did not come in time, or the driver stalled after it.
-  /// The next boundary is then better, unless it is too far away, or there were `mostRetries` already.
+  /// The next boundary is then better, unless it is too far away, or there were two retries already.
   private func isBetterLater(_ now: borrowing CycleContext, _ othersTake: Double, limit: Double) -> Bool {
     let miss = abs(error(now) + now.cycleMicros)
     let next = now.rollsAt + step.value * now.grid.beatMicros + 2 * preparation(now, othersTake)
     guard hasRoom(now), miss > Self.stillExact * now.frameMicros else { return false }
-    return retries < Self.mostRetries && next < limit
+    return retries < TransportLimits.mostRetries && next < limit
   }
 
   /// Returns this start with the boundary that it is nearest to.

@@ -20,7 +20,7 @@ extension Start {
       .nextMatchingPhase(of: .zero, quantum: Self.beat)
     let beat = (target - origin).value
     place = SongPlace(frame: UInt32(clamping: Int64(rounding: beat * framesPerBeat)), beat: beat)
-    let frame = (isExact ? preRoll(now, from: now.rollsAt) : nil) ?? place.frame
+    let frame = (now.launchesExactly ? preRoll(now, from: now.rollsAt) : nil) ?? place.frame
     send(to: frame, now, at: now.rollsAt)
   }
 

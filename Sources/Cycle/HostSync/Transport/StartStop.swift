@@ -31,10 +31,16 @@ struct StartStop: BitwiseCopyable {
 
   private struct Asked: BitwiseCopyable {
     let starts: Bool
-    /// Microseconds until we give up: the control thread takes the wish within 20 ms, and a stalled machine
-    /// later. A stop may wait for its bar, and so may a start.
-    var left = 1_000_000.0
+    /// Microseconds until we give up. A start may wait before JACK is asked for it.
+    var left = TransportLimits.answerMicros
     var hasMoved = false
+
+    init(starts: Bool, isLate: Bool, _ now: borrowing CycleContext) {
+      self.starts = starts
+      guard starts, isLate else { return }
+      let ahead = max(0, min(now.notBefore - now.heard.start, LaunchSettings.longestPeersWait))
+      left += ahead + Double(now.settings.launch.longestWait.count)
+    }
   }
 
   /// Whether the session started the transport, which has not been stopped since then.
@@ -105,11 +111,7 @@ struct StartStop: BitwiseCopyable {
       return
     }
     wish.starts = isPlaying
-    asked = Asked(starts: isPlaying)
-    if isPlaying, now.asksLate {
-      let ahead = max(0, min(now.notBefore - now.heard.start, LaunchSettings.longestPeersWait))
-      asked?.left += ahead + Double(now.settings.launch.longestWait.count)
-    }
+    asked = Asked(starts: isPlaying, isLate: now.asksLate, now)
     isObeying = isPlaying
     wish.number &+= 1
   }
@@ -117,7 +119,7 @@ struct StartStop: BitwiseCopyable {
   /// Expects a restart: JACK let a start roll too early, and the control thread stops it, goes back and
   /// starts again. The session has this start already.
   mutating func expectRestart(_ now: borrowing CycleContext) {
-    asked = Asked(starts: true, left: 1_500_000 + now.settings.launchStep.value * now.grid.beatMicros)
+    asked = Asked(starts: true, isLate: true, now)
   }
 
   mutating func report(into report: inout Report) { report.startStop = wish }

@@ -1,4 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+
+/// The limits that hold for all requests to JACK's transport.
+public enum TransportLimits {
+  /// The time in which JACK shows a request: two cycles, and the control thread's delay on a busy machine. A
+  /// request that JACK has not shown by then has failed.
+  public static var answerTimeout: Micros { @_noLocks @_noAllocation get { Micros(500_000) } }
+  static var answerMicros: Double { Double(answerTimeout.count) }
+  /// A start or locate that fails is tried again at the next boundary, twice. Then we give up and say so.
+  static let mostRetries = 2
+  /// Microseconds between two locates: all clients seek to each place. After two locates one cycle apart,
+  /// Ardour 8.12's process thread dies on PipeWire, and Ardour is silent until it is opened again.
+  static let pause = 150_000.0
+}
 
 /// JACK's transport as it is for this whole cycle.
 public struct Transport: Sendable, BitwiseCopyable {

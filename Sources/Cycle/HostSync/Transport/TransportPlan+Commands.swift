@@ -112,8 +112,7 @@ extension TransportPlan {
     ask(.limit(limit(now)))
     takeAnswer(now, ask)
     if wish.number != report.wish.number { wish = (report.wish.number, report.moment.due) }
-    // A locate that comes together with a start becomes visible a cycle later; an older wish would undo it.
-    if report.moment.due > wish.due, report.wish.condition != .none { ask(.fulfil(report.wish)) }
+    if isDue(report.wish, report) { ask(.fulfil(report.wish)) }
     if repair.settles(now) { ask(now.locate(report.moment.frame)) }
     if repair.findsCut(report) {
       ask(.insistOnLimit)
@@ -132,10 +131,20 @@ extension TransportPlan {
     }
   }
 
+  /// Another client's locate may follow its start or its stop, and this wish would undo it.
+  private func isDue(_ wanted: TransportWish, _ now: Report) -> Bool {
+    let age = now.moment.due - wish.due
+    return switch wanted.condition {
+    case .none: false
+    case .starting: age > 0
+    case .stopped: age >= TransportLimits.pause
+    }
+  }
+
   /// Ends a request that JACK has answered, or never will, and obeys the commands that have waited for that.
   private mutating func takeAnswer(_ now: Observation, _ ask: Ask) {
     guard case .asked(let request) = stage,
-      request.isAnswered(by: now.report) || now.time >= request.time + Self.answerTimeout
+      request.isAnswered(by: now.report) || now.time >= request.time + TransportLimits.answerTimeout
     else { return }
     stage = .idle
     let commands = held

@@ -4,18 +4,13 @@ import TactusChoices
 
 /// The steps that wait for a time.
 extension TransportPlan {
-  /// Tries in a row that suggest another program's work: corrections rest, a late locate stays.
-  static let mostTries = 3
   /// Microseconds. A time that comes this close to JACK's limit may exceed it the next time.
   static let margin = 1e6
-  /// Microseconds for which a transport rolls after a locate before the next one: after two locates one cycle
-  /// apart, Ardour 8.12's process thread dies on PipeWire, and Ardour is silent until it is opened again.
-  static let rest = 150_000.0
 
   mutating func act(_ now: Observation, _ ask: Ask) {
     let report = now.report
     if report.isBetweenPlaces { stoodAt = report.moment.heard.start }
-    let rests = report.isRolling && (0..<Self.rest).contains(report.moment.heard.start - stoodAt)
+    let rests = report.isRolling && (0..<TransportLimits.pause).contains(report.moment.heard.start - stoodAt)
     if !rests, let again = land(report) { return ask(.relocate(again)) }
     if case .idle = stage, correction.isDue(report, choices, at: now.time) {
       stage = .correcting(bar: Relocation.nextBar(report))

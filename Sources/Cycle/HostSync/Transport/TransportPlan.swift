@@ -5,7 +5,7 @@ public import TactusChoices
 /// The control thread's plan for JACK's transport: what waits for its time, and what JACK was asked for and
 /// has not shown yet. Pure: commands, reports and the time go in, requests to JACK come out. [control]
 ///
-/// JACK shows a request one or two cycles later, or never. If it has not shown one after `answerTimeout`, the
+/// JACK shows a request one or two cycles later, or never. If it has not shown one after `TransportLimits.answerTimeout`, the
 /// plan goes by what JACK shows. JACK remembers only one request to start or stop, so a start that follows a
 /// stop in the same cycle would replace it: commands wait behind a stop. The transitions:
 ///
@@ -109,9 +109,6 @@ public struct TransportPlan: Sendable {
       return !isShown || now.moment.due > Double(time.count) + now.moment.cycleMicros
     }
   }
-
-  /// The time in which JACK shows a request: two cycles, and the control thread's delay on a busy machine.
-  public static let answerTimeout = Micros(500_000)
 
   /// The user's choices: among them whether and above which lag a host is corrected.
   public var choices = Settings()

@@ -194,7 +194,7 @@ struct StandingStartTests {
       let time = Micros(rounding: studio.report.moment.due)
       if plan.step(studio.report, at: time).asksToStart { asked = time }
       let since = asked.map { time - $0 } ?? .zero
-      #expect((plan.startBeat != nil) == (since < TransportPlan.answerTimeout), "\(since)")
+      #expect((plan.startBeat != nil) == (since < TransportLimits.answerTimeout), "\(since)")
     }
     #expect(asked != nil)
   }

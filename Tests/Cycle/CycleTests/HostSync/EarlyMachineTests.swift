@@ -133,7 +133,7 @@ struct EarlyMachineTests {
       SessionState(), heard: 10_005_000, transport: Transport(state: .starting, frame: 0), settings: settings)
     for (isPeers, beat) in [(false, 22.0), (true, 21)] {
       let question = Launch.Question(songBeat: .zero, leader: .none, isSessions: isPeers)
-      var start = Start(now, question, askedAt: now.rollsAt)
+      var start = Start(now, question, 0)
       start.moveOn(now, 0)
       #expect(start.target.value == beat)
     }

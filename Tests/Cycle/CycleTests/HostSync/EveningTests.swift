@@ -210,7 +210,7 @@ private final class Evening {
     judge(report, wasUnderWay: wasUnderWay)
     // Do not check this if the control thread may have been late.
     if case .asked(let request) = studio.plan.stage, lateCycles == 0,
-      studio.due > Double((request.time + TransportPlan.answerTimeout).count) + 100_000
+      studio.due > Double((request.time + TransportLimits.answerTimeout).count) + 100_000
     {
       breach("pending", "JACK was asked at \(request.time)")
     }

@@ -155,6 +155,7 @@ struct FakeTransport {
 
   private mutating func fulfilWish() {
     let wish = launch.wish
+    if case .stopped = wish.condition, time + latency < wish.moment + TransportLimits.pause { return }
     guard wish.number != wishNumber, wish.isOpen(state, at: frame), located == nil else { return }
     wishNumber = wish.number
     wishes += 1

@@ -81,23 +81,25 @@ struct LaunchTableTests {
 
   /// For each row of the table: the events that come before, and the row's own event.
   private static let rows: [String: (exact: Bool, before: Scenario, event: Scenario)] = [
-    "idle | asked, after a stop": (false, { $0.see(.stopped) }, { $0.ask() }),
-    "idle | asked, after a stop, in a start's second cycle": (
+    "idle | stops": (false, { $0.see(.rolling) }, { $0.see(.stopped) }),
+    "idle | asked": (false, { $0.see(.rolling) }, { $0.ask() }),
+    "standing | asked": (false, { $0.see(.stopped) }, { $0.ask() }),
+    "standing | rolls": (false, { $0.see(.stopped) }, { $0.see(.rolling) }),
+    "standing | asked in a start's second cycle": (
       false,
       {
         $0.see(.stopped)
         $0.see(.starting)
       }, { $0.ask() }
     ),
-    "idle | asked, and its beat is due": (
+    "standing | asked, and its beat is due": (
       false,
       {
         $0.heard = Stand.bar - 3 * Stand.cycleMicros
         $0.see(.stopped)
       }, { $0.ask() }
     ),
-    "idle | asked, after it rolled": (false, { $0.see(.rolling) }, { $0.ask() }),
-    "idle | asked, within two cycles of a start": (
+    "begun | asked within two cycles": (
       false,
       {
         $0.pressPlay(before: Stand.bar)
@@ -105,7 +107,22 @@ struct LaunchTableTests {
         $0.frame = 1_200_000
       }, { $0.ask() }
     ),
-    "idle | asked, where a start was moved to just before it rolled": (
+    "begun | asked later": (
+      false,
+      {
+        $0.pressPlay(before: Stand.bar)
+        for _ in 0..<4 { $0.see(.rolling) }
+      }, { $0.ask() }
+    ),
+    "begun | rolls on": (
+      false,
+      {
+        $0.pressPlay(before: Stand.bar)
+        $0.see(.rolling)
+        $0.heard += TransportLimits.answerMicros
+      }, { $0.see(.rolling) }
+    ),
+    "begun | asked, where it was sent just before it rolled": (
       false,
       {
         $0.miss()
@@ -143,7 +160,7 @@ struct LaunchTableTests {
     "released | starts still, too late for its beat": (
       false, { $0.pressPlay(before: Stand.bar) }, { $0.see(.starting) }
     ),
-    "released | starts still, too late, moved on twice before": (
+    "released | starts still, too late, after two retries": (
       false, { $0.missThrice() }, { $0.see(.starting) }
     ),
     "givenUp | rolls": (
@@ -185,13 +202,6 @@ struct LaunchTableTests {
         $0.frame += 100_000
       }, { $0.see(.rolling) }
     ),
-    "puttingBack | stands there for twelve cycles": (
-      true,
-      {
-        try $0.pressPlayAndGoThere()
-        for _ in 0..<12 { $0.see(.stopped) }
-      }, { $0.see(.stopped) }
-    ),
     "puttingBack | is moved elsewhere": (
       true,
       {
@@ -214,6 +224,8 @@ struct LaunchTableTests {
   private func name(_ stage: Launch.Stage) -> String {
     switch stage {
     case .idle: "idle"
+    case .standing: "standing"
+    case .begun: "begun"
     case .held: "held"
     case .released: "released"
     case .overtaken: "overtaken"
@@ -276,6 +288,6 @@ struct LaunchTableTests {
       #expect(next.wish.condition == .none && !next.isHolding, "with the next one: \(title)")
       #expect(next.wish.number == told.wish.number, "a wish of the next is another: \(title)")
     }
-    #expect(stages.count == 6)
+    #expect(stages.count == 8)
   }
 }

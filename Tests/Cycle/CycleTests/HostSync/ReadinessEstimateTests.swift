@@ -127,4 +127,14 @@ struct OthersTakeTests {
       }
     }
   }
+
+  @Test func `a start that is shown before JACK asks teaches nothing about others`() {
+    let studio = Studio(tempo: 120)
+    studio.asksBeforeRolling = true
+    studio.play(seconds: 0.3)
+    studio.unaskedCycles = 1
+    studio.pressPlay()
+    studio.play(seconds: 4)
+    #expect(studio.report.isRolling && studio.report.othersTake == 0, "\(studio.report.othersTake) us")
+  }
 }
