@@ -53,8 +53,8 @@ public struct Report: Sendable, BitwiseCopyable {
   /// The microseconds by which the earliest output plays before the position that JACK shows.
   public var outputsAhead = 0.0
   /// The audio thread's requests to the transport, which the control thread carries out.
-  public var startStop = StartStopWish()
-  public var wish = TransportWish()
+  public var startStop = SessionCommand()
+  public var action = LocateAction()
   /// Whether a relocation of ours came too late for its planned cycle and waits for another cycle.
   public var awaitsRelocation = false
   /// Whether the transport rolled, was sent elsewhere by us or by others, and waits until all clients are
@@ -122,8 +122,8 @@ extension Report {
     return report
   }
 
-  /// The counters that continue with another sample rate or another server. The number of a wish is such a
-  /// counter, because each number is fulfilled once.
+  /// The counters that continue with another sample rate or another server. The number of an action is such a
+  /// counter, because each number is carried out once.
   public struct Counts: BitwiseCopyable {
     public var lostMIDI: UInt64
     fileprivate let lostCycles: UInt64
@@ -131,7 +131,7 @@ extension Report {
     fileprivate let movedLaunches: UInt64
     fileprivate let cutStarts: UInt64
     fileprivate let tempoRequests: UInt64
-    fileprivate let wish: UInt32
+    fileprivate let action: UInt32
     fileprivate let startStop: UInt32
   }
 
@@ -139,7 +139,8 @@ extension Report {
     @_noLocks @_noAllocation get {
       Counts(
         lostMIDI: lostMIDI, lostCycles: lostCycles, bridgedCycles: bridgedCycles,
-        movedLaunches: movedLaunches, cutStarts: cutStarts, tempoRequests: tempoRequests, wish: wish.number,
+        movedLaunches: movedLaunches, cutStarts: cutStarts, tempoRequests: tempoRequests,
+        action: action.number,
         startStop: startStop.number)
     }
   }
@@ -152,7 +153,7 @@ extension Report {
     movedLaunches &+= before.movedLaunches
     cutStarts &+= before.cutStarts
     tempoRequests &+= before.tempoRequests
-    wish.number &+= before.wish
+    action.number &+= before.action
     startStop.number &+= before.startStop
   }
 }

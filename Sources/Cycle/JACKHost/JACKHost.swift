@@ -129,7 +129,7 @@ extension JACKHost {
   }
 
   /// Starts or stops the transport when the session does, once for each change of the session.
-  public func follow(_ session: StartStopWish) {
+  public func follow(_ session: SessionCommand) {
     guard case .running(let running) = state, isRunning else { return transport.plan.ignore(session) }
     transport.next(.session(session), on: running, exchange.report(), sampleRate: server.sampleRate)
   }

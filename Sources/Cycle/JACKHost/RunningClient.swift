@@ -22,7 +22,7 @@ final class RunningClient {
   /// Other clients with the same ports as ours: each is a tactus.
   private var neighbours: Set<String> = []
   private(set) var watchdog = Watchdog()
-  private var wishNumber: UInt32
+  private var actionNumber: UInt32
   /// The delay of the last xrun as JACK reports it, in microseconds.
   private var lastDelay: Float
   /// Until this time, a lateness that the audio thread noticed belongs to an xrun that is counted already.
@@ -49,7 +49,7 @@ final class RunningClient {
     shared.pointee.board.clear(sampleRate: rate)
     mastership = Mastership(calls: shared.pointee.timebaseCalls.load(ordering: .relaxed))
     let before = shared.pointee.report.read()
-    wishNumber = before.wish.number
+    actionNumber = before.action.number
     cycle.initialize(
       to: AudioCycle(
         client: client.handle, ports: ports, shared: shared, sampleRate: rate, after: before))
@@ -211,17 +211,17 @@ extension RunningClient {
     jack_transport_reposition(client.handle, &position)
   }
 
-  /// Carries out a wish of the audio thread, once, and only if the wish is still open. JACK shows the bar and
+  /// Carries out an action that the audio thread wants, once, and only if the action is still open. JACK shows the bar and
   /// beat that come with the locate for one cycle, until the timebase master has answered. They are `bbt`, or
   /// else the present bar and beat.
-  func fulfil(_ wish: TransportWish, showing bbt: BBT?) {
-    guard wish.number != wishNumber else { return }
+  func locate(ifOpen action: LocateAction, showing bbt: BBT?) {
+    guard action.number != actionNumber else { return }
     var position = jack_position_t()
     let state = jack_transport_query(client.handle, &position)
     let transport = Transport(state: state, position: position)
-    guard wish.isOpen(transport.state, at: transport.frame) else { return }
-    wishNumber = wish.number
-    locate(wish.place.frame, showing: bbt ?? transport.bbt)
+    guard action.isOpen(transport.state, at: transport.frame) else { return }
+    actionNumber = action.number
+    locate(action.place.frame, showing: bbt ?? transport.bbt)
   }
 
   /// Locates the rolling transport, after telling the audio thread.

@@ -4,8 +4,8 @@ import HostSync
 import LinkSystem
 import TactusChoices
 
-/// Carries out the plan for the server's transport, and the wishes of the audio thread, which may not ask
-/// JACK itself. [control]
+/// Carries out the plan for the server's transport, and the actions that the audio thread wants: that thread
+/// may not ask JACK itself. [control]
 struct TransportDriver {
   var plan = TransportPlan()
 
@@ -39,7 +39,7 @@ extension RunningClient {
     case .stop: stop()
     case .locate(let frame, let beat): locate(frame, showing: bbt(of: beat))
     case .relocate(let relocation): relocate(relocation, showing: bbt(of: relocation.place.beat))
-    case .fulfil(let wish): fulfil(wish, showing: bbt(of: wish.place.beat))
+    case .locateIfOpen(let action): locate(ifOpen: action, showing: bbt(of: action.place.beat))
     case .holdOn: holdOn()
     case .limit(let limit): syncLimit.set(limit)
     case .insistOnLimit: syncLimit.insist()

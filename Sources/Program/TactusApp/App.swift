@@ -22,7 +22,7 @@ final class App {
   let desk: CommandHandler
   private let service = ServiceReport.ofEnvironment()
   var sounds: SoundShelf
-  private let orders = TransportOrders()
+  private let transport = TransportCommands()
   var presence: Presence
   let keeper: StateKeeper
   private var peerList = PeerList()
@@ -217,7 +217,7 @@ final class App {
     host.wantsTimebase = Mastership.isWanted(
       state.choices.lead, isAsked: desk.wantsTimebase, shown: report.timebase)
     while let message = exchange.nextControlMessage() { desk.play(message) }
-    orders.carryOut(desk, on: host, report, in: link).forEach(say)
+    transport.carryOut(desk, on: host, report, in: link).forEach(say)
   }
 
   private func pollChannels(of host: JACKHost, _ state: SurfaceState) {

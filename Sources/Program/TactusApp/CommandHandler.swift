@@ -26,7 +26,7 @@ final class CommandHandler: SessionObserver {
     var isChosen = false
     var wantsTimebase: Bool
     /// Commands that wait for the control thread.
-    var wishes: [Command] = []
+    var commands: [Command] = []
     /// Whether a wanted save may overwrite a file; nil: no save is wanted.
     var asksToSave: Bool?
     /// The numbers of peers since the last `takePeerCounts`, oldest first.
@@ -53,7 +53,7 @@ final class CommandHandler: SessionObserver {
 
   /// A controller can send faster than the control thread reads. Commands beyond the first limit are refused,
   /// and numbers of peers beyond the second are not noted.
-  private static let (wishLimit, peerCountLimit) = (64, 16)
+  private static let (commandLimit, peerCountLimit) = (64, 16)
 
   let link: Link
   private let exchange: AudioExchange
@@ -104,7 +104,7 @@ final class CommandHandler: SessionObserver {
   func connect(_ surface: OSCSurface?) { held.withLock { $0.surface = surface } }
 
   /// [control]
-  func takeWishes() -> [Command] { held.withLock { take(all: &$0.wishes) } }
+  func takeCommands() -> [Command] { held.withLock { take(all: &$0.commands) } }
 
   /// [control]
   func takeSaving() -> Bool? { held.withLock { $0.asksToSave.take() } }
@@ -180,7 +180,7 @@ final class CommandHandler: SessionObserver {
     held.withLock { $0.surface }?.receive(event, at: message.moment)
   }
 
-  // MARK: orders [any]
+  // MARK: commands [any]
 
   func obey(_ order: Order) -> Reply { obey(order.command, at: order.time, lasts: order.isPaired) }
 
@@ -196,17 +196,17 @@ final class CommandHandler: SessionObserver {
     case .choose(let choice, let values):
       choose(lasts) { choice.choose(&$0.choices, values) }
       // The control thread looks for the click's cable.
-      if lasts, command.switchesClickOn { _ = wish(command) }
+      if lasts, command.switchesClickOn { _ = queue(command) }
     case .start(let launch): return playAlone(true, on: launch, at: time) ?? start(launch)
     case .stop: return playAlone(false, at: time) ?? stop()
-    case .toggle: return playAlone(nil, at: time) ?? wish(.toggle)
-    case .rewind: return wish(.locate(.beat(0)))
+    case .toggle: return playAlone(nil, at: time) ?? queue(.toggle)
+    case .rewind: return queue(.locate(.beat(0)))
     case .locate(let place):
       let isThere = held.withLock { $0.state.frame(of: place, sampleRate: $0.state.jack.sampleRate) != nil }
-      return isThere ? wish(.locate(place)) : .refused(Self.tooFar)
+      return isThere ? queue(.locate(place)) : .refused(Self.tooFar)
     case .rolling(let on): return on ? start(nil) : stop()
     case .timebase(false): held.withLock { $0.wantsTimebase = false }
-    case .timebase, .takeover: return wish(command)
+    case .timebase, .takeover: return queue(command)
     case .channel(let order, let isOn):
       return attempt(lasts) { state throws(Refusal) in try state.change(order, isOn: isOn) }
     case .roomOffset(let room, let offset):
@@ -240,12 +240,12 @@ final class CommandHandler: SessionObserver {
 
   private func start(_ launch: LaunchMoment?) -> Reply {
     if let launch { ask(for: launch) }
-    return wish(.start(nil))
+    return queue(.start(nil))
   }
 
   private func stop() -> Reply {
     ask(for: nil)
-    return wish(.stop)
+    return queue(.stop)
   }
 
   private func ask(for launch: LaunchMoment?) {
@@ -256,11 +256,11 @@ final class CommandHandler: SessionObserver {
     }
   }
 
-  private func wish(_ wish: Command) -> Reply {
+  private func queue(_ command: Command) -> Reply {
     let verdict: Reply = held.withLock { held in
       guard held.state.jack.isRunning else { return .notNow("no JACK server") }
-      guard held.wishes.count < Self.wishLimit else { return .notNow("too many commands at once") }
-      held.wishes.append(wish)
+      guard held.commands.count < Self.commandLimit else { return .notNow("too many commands at once") }
+      held.commands.append(command)
       return .accepted
     }
     wake()

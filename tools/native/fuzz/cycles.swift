@@ -220,8 +220,8 @@ final class Stage {
       transport.frame = next.place.frame
       transport.state = .starting
     case .locate(let frame, _): transport.frame = frame
-    case .fulfil(let wish):
-      if wish.isOpen(transport.state, at: transport.frame) { transport.frame = wish.place.frame }
+    case .locateIfOpen(let action):
+      if action.isOpen(transport.state, at: transport.frame) { transport.frame = action.place.frame }
     case .stop: transport.state = .stopped
     case .play: if case .stopped = transport.state { transport.state = .starting }
     case .holdOn, .limit, .insistOnLimit: break

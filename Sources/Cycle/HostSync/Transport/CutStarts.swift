@@ -31,7 +31,7 @@ struct CutStarts: BitwiseCopyable {
   /// Judges a start that we held and that rolls in this cycle.
   mutating func judge(_ now: borrowing CycleContext, _ start: Start) {
     let early = -start.error(now)
-    guard start.step > .zero, (start.wish?.reach ?? 0) == 0,
+    guard start.step > .zero, (start.action?.reach ?? 0) == 0,
       now.heard.start - start.askedAt < Self.shortestLimit,
       early > Self.leastMiss + 3 * now.cycleMicros
     else { return }

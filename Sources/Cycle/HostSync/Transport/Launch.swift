@@ -13,7 +13,7 @@ import TactusChoices
 /// The wait is bounded, and judged again in each cycle: a tempo, quantum or session that changes meanwhile
 /// moves the target. `Start` computes the beat, and the frame from which it is met. The transitions:
 ///
-/// | stage | what happens | next | wish | answer |
+/// | stage | what happens | next | action | answer |
 /// | --- | --- | --- | --- | --- |
 /// | idle | stops | standing | none | - |
 /// | idle | asked | idle | none | yes |
@@ -80,7 +80,7 @@ struct Launch: BitwiseCopyable {
   /// No start is under way. Most cycles read only this, and touch no start.
   private(set) var isIdle = true
   private(set) var isHolding = false
-  private(set) var wish = TransportWish()
+  private(set) var action = LocateAction()
   private(set) var others = ReadinessEstimate()
   private(set) var cuts = CutStarts()
 
@@ -102,7 +102,7 @@ struct Launch: BitwiseCopyable {
     switch stage {
     case .idle, .standing, .givenUp, .begun: return nil
     case .held(let start), .released(let start), .overtaken(let start), .puttingBack(let start, _):
-      guard start.isOurs(frame) || start.wish?.from == frame else { return nil }
+      guard start.isOurs(frame) || start.action?.from == frame else { return nil }
       return start.place.moved(to: frame, frameMicros: frameMicros, beatMicros: beatMicros)
     }
   }
@@ -147,16 +147,16 @@ struct Launch: BitwiseCopyable {
     switch next {
     case .idle, .standing, .begun:
       (isIdle, isHolding) = (true, false)
-      wish.follow(nil)
+      action.follow(nil)
     case .givenUp:
       (isIdle, isHolding) = (false, false)
-      wish.follow(nil)
+      action.follow(nil)
     case .held(let start), .released(let start), .overtaken(let start):
       (isIdle, isHolding) = (false, true)
-      wish.follow(start.wish)
+      action.follow(start.action)
     case .puttingBack(let start, _):
       (isIdle, isHolding) = (false, false)
-      wish.follow(start.wish)
+      action.follow(start.action)
     }
   }
 
@@ -167,7 +167,7 @@ struct Launch: BitwiseCopyable {
     report.launchError = error
     report.movedLaunches = moved
     report.othersTake = others.tightMicros
-    report.wish = wish
+    report.action = action
     cuts.report(into: &report)
   }
 
@@ -213,7 +213,7 @@ struct Launch: BitwiseCopyable {
       if !isStarting, now.isSound, let place { cuts.judge(now, from: place) }
       stage = .idle
     case (.rolling, .begun(let start, let since)):
-      let age = now.heard.start - max(since, start.wish?.moment ?? since)
+      let age = now.heard.start - max(since, start.action?.moment ?? since)
       if age > max(TransportLimits.answerMicros, Self.belonging * now.cycleMicros) { stage = .idle }
     case (.starting, _), (.rolling, _): break
     }
@@ -224,7 +224,7 @@ struct Launch: BitwiseCopyable {
     switch (now.transport.state, stage) {
     case (.stopped, .held(var start)), (.stopped, .released(var start)), (.stopped, .overtaken(var start)):
       guard start.isAway(frame) else { return .standing(isStarting: false) }
-      start.wish = TransportWish(start.place, from: frame, if: .stopped, at: now.rollsAt)
+      start.action = LocateAction(start.place, from: frame, if: .stopped, at: now.rollsAt)
       return .puttingBack(start, from: frame)
     case (.stopped, .puttingBack(_, let from)):
       return frame == from ? stage : .standing(isStarting: false)

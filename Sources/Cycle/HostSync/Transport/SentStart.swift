@@ -7,7 +7,7 @@ extension Start {
     to frame: UInt32, _ now: borrowing CycleContext, reach: UInt32 = 0, at moment: Double
   ) {
     let place = place.moved(to: frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
-    wish = TransportWish(place, from: now.transport.frame, reach: reach, if: .starting, at: moment)
+    action = LocateAction(place, from: now.transport.frame, reach: reach, if: .starting, at: moment)
   }
 
   /// The frame to roll from in the last cycle that begins before the target, if cycles begin like the one at
@@ -25,7 +25,7 @@ extension Start {
     guard step > .zero, now.frameMicros > 0 else { return }
     let left = targetTime(now) - now.rollsAt
     let lead = preparation(now, othersTake)
-    guard left >= lead, now.rollsAt - (wish?.moment ?? -1e18) >= TransportLimits.pause else { return }
+    guard left >= lead, now.rollsAt - (action?.moment ?? -1e18) >= TransportLimits.pause else { return }
     // The time until the transport would have to roll from where it stands, and its distance from a cycle's
     // start.
     let present = left - ahead(now)
@@ -60,14 +60,14 @@ extension Start {
 
   /// The last request moved the start on, to `frame`.
   func wasMoved(to frame: UInt32, _ now: borrowing CycleContext) -> Bool {
-    guard let wish, wish.reach > 0, frame == wish.place.frame else { return false }
-    return now.rollsAt - wish.moment < TransportLimits.answerMicros
+    guard let action, action.reach > 0, frame == action.place.frame else { return false }
+    return now.rollsAt - action.moment < TransportLimits.answerMicros
   }
 
   /// The start rolls too late, and is about to be moved on.
   func isTakenBack(_ now: borrowing CycleContext) -> Bool {
-    guard let wish, wish.reach > 0 else { return false }
-    let late = Double(now.transport.frame &- wish.from) - Double(wish.reach)
+    guard let action, action.reach > 0 else { return false }
+    let late = Double(now.transport.frame &- action.from) - Double(action.reach)
     return late * now.frameMicros <= (Reposition.cycles + 1) * now.cycleMicros
   }
 }

@@ -43,7 +43,7 @@ struct Start: BitwiseCopyable {
   /// The song is entered at the place of a sequencer that plays already.
   var isChasing = false
   /// The place to which the transport is to be sent, or was sent.
-  var wish: TransportWish?
+  var action: LocateAction?
   /// The place to which we sent the transport, where it was seen last.
   private var wasAt: UInt32?
   /// Times that this start took another boundary: another client was late, it would not have been exact, or
@@ -74,7 +74,7 @@ struct Start: BitwiseCopyable {
 
   /// Returns whether the transport stands where the song is entered, or where we sent it.
   func isOurs(_ frame: UInt32) -> Bool {
-    frame == place.frame || frame == wish?.place.frame || frame == wasAt
+    frame == place.frame || frame == action?.place.frame || frame == wasAt
   }
 
   func isAway(_ frame: UInt32) -> Bool { frame != place.frame && isOurs(frame) }
@@ -101,8 +101,8 @@ struct Start: BitwiseCopyable {
   /// Microseconds that the other clients have had to get ready: since Play, or since the last locate.
   func waited(until heard: Double) -> Double {
     let waited = heard - askedAt
-    guard waited > ReadinessEstimate.longest, let wish, wish.moment > askedAt else { return waited }
-    return heard - wish.moment
+    guard waited > ReadinessEstimate.longest, let action, action.moment > askedAt else { return waited }
+    return heard - action.moment
   }
 }
 
@@ -112,7 +112,7 @@ extension Start {
   /// JACK asks all clients again after a locate, whether it was ours or another client's.
   mutating func follow(_ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double) {
     let frame = now.transport.frame
-    if frame == wish?.place.frame { wasAt = frame }
+    if frame == action?.place.frame { wasAt = frame }
     let wasMoved = wasMoved(to: frame, now)
     let isWantedOtherwise = isWantedOtherwise(now)
     let isMoved = isAway(frame) || isOnItsWay(from: frame) || wasMoved
@@ -125,7 +125,7 @@ extension Start {
   mutating func aim(_ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double) {
     if !isAway(now.transport.frame) {
       place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
-      wish = nil
+      action = nil
       wasAt = nil
     }
     wantedStep = now.settings.launchStep

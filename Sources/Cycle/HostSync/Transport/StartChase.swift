@@ -31,7 +31,7 @@ extension Start {
   }
 
   /// Whether the transport was sent from `frame` to the leader's place and has not arrived yet.
-  func isOnItsWay(from frame: UInt32) -> Bool { isChasing && wish?.from == frame }
+  func isOnItsWay(from frame: UInt32) -> Bool { isChasing && action?.from == frame }
 
   /// Whether the leader's song has appeared, has ended, or is at another place than this start assumes.
   func hasLostLeader(_ question: Launch.Question) -> Bool {

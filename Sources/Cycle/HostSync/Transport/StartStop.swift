@@ -3,7 +3,7 @@ import BeatMath
 import TactusChoices
 
 /// The session's request to the transport. The control thread carries it out, once for each number.
-public struct StartStopWish: Sendable, BitwiseCopyable {
+public struct SessionCommand: Sendable, BitwiseCopyable {
   public internal(set) var number: UInt32 = 0
   public internal(set) var starts = false
 }
@@ -23,7 +23,7 @@ struct StartStop: BitwiseCopyable {
   private var told = false
   /// The beat of the last start that we sent to the session.
   private var toldTarget: Beats?
-  private(set) var wish = StartStopWish()
+  private(set) var command = SessionCommand()
   /// The request that the transport has not carried out yet. Meanwhile its changes are ours, and the request
   /// counts as its state. Otherwise a stop that comes before the start would be lost, and the start would
   /// count as a user's.
@@ -110,10 +110,10 @@ struct StartStop: BitwiseCopyable {
     guard let isPlaying, let wasPlaying, wasPlaying != isPlaying, isPlaying != (asked?.starts ?? runs) else {
       return
     }
-    wish.starts = isPlaying
+    command.starts = isPlaying
     asked = Asked(starts: isPlaying, isLate: now.asksLate, now)
     isObeying = isPlaying
-    wish.number &+= 1
+    command.number &+= 1
   }
 
   /// Expects a restart: JACK let a start roll too early, and the control thread stops it, goes back and
@@ -122,5 +122,5 @@ struct StartStop: BitwiseCopyable {
     asked = Asked(starts: true, isLate: true, now)
   }
 
-  mutating func report(into report: inout Report) { report.startStop = wish }
+  mutating func report(into report: inout Report) { report.startStop = command }
 }

@@ -42,9 +42,9 @@ public enum TransportAction: Sendable {
   case locate(frame: UInt32, beat: Double)
   /// Publish the relocation to the audio thread, then locate.
   case relocate(Relocation)
-  /// Locate as the audio thread wishes, if the transport is still at the frame at which the audio thread saw
+  /// Locate for the audio thread, if the transport is still at the frame at which the audio thread saw
   /// it.
-  case fulfil(TransportWish)
+  case locateIfOpen(LocateAction)
   /// Ask for the start again, if the transport is still starting.
   case holdOn
   /// Set JACK's limit for slow clients; nil: the usual limit.

@@ -4,12 +4,12 @@ import TactusChoices
 
 /// Commands, and what the reports ask for at once.
 extension TransportPlan {
-  mutating func obey(_ wish: StartStopWish, _ now: Observation, _ ask: Ask) {
-    guard wish.number != obeyed else { return }
-    obeyed = wish.number
+  mutating func obey(_ session: SessionCommand, _ now: Observation, _ ask: Ask) {
+    guard session.number != obeyed else { return }
+    obeyed = session.number
     // If a start waits already, it begins at the session's time.
-    if wish.starts && startBeat != nil { return }
-    obey(wish.starts ? .play : choices.stopCommand, now, ask)
+    if session.starts && startBeat != nil { return }
+    obey(session.starts ? .play : choices.stopCommand, now, ask)
   }
 
   mutating func obey(_ command: TransportCommand, _ now: Observation, _ ask: Ask) {
@@ -111,8 +111,8 @@ extension TransportPlan {
     let report = now.report
     ask(.limit(limit(now)))
     takeAnswer(now, ask)
-    if wish.number != report.wish.number { wish = (report.wish.number, report.moment.due) }
-    if isDue(report.wish, report) { ask(.fulfil(report.wish)) }
+    if action.number != report.action.number { action = (report.action.number, report.moment.due) }
+    if isDue(report.action, report) { ask(.locateIfOpen(report.action)) }
     if repair.settles(now) { ask(now.locate(report.moment.frame)) }
     if repair.findsCut(report) {
       ask(.insistOnLimit)
@@ -131,9 +131,9 @@ extension TransportPlan {
     }
   }
 
-  /// Another client's locate may follow its start or its stop, and this wish would undo it.
-  private func isDue(_ wanted: TransportWish, _ now: Report) -> Bool {
-    let age = now.moment.due - wish.due
+  /// Another client's locate may follow its start or its stop, and this action would undo it.
+  private func isDue(_ wanted: LocateAction, _ now: Report) -> Bool {
+    let age = now.moment.due - action.due
     return switch wanted.condition {
     case .none: false
     case .starting: age > 0

@@ -51,7 +51,7 @@ public struct TransportPlan: Sendable {
   public enum Event: Sendable {
     case command(TransportCommand)
     /// The session's last start or stop; each number is obeyed once.
-    case session(StartStopWish)
+    case session(SessionCommand)
     /// The control thread looks at the last report.
     case observe
     /// The time of a request may have come. Read the clock just before: a request that comes late is worse
@@ -131,8 +131,8 @@ public struct TransportPlan: Sendable {
   var held = HeldCommands()
   /// The number of the session's last start or stop that was obeyed.
   var obeyed: UInt32 = 0
-  /// The audio thread's last wish, and the time of the cycle in which it appeared.
-  var wish: (number: UInt32, due: Double) = (0, 0)
+  /// The audio thread's last action, and the time of the cycle in which it appeared.
+  var action: (number: UInt32, due: Double) = (0, 0)
 
   public init() {}
 
@@ -140,7 +140,7 @@ public struct TransportPlan: Sendable {
   public mutating func next(_ event: Event, _ now: Observation, _ ask: Ask) {
     switch event {
     case .command(let command): obey(command, now, ask)
-    case .session(let wish): obey(wish, now, ask)
+    case .session(let command): obey(command, now, ask)
     case .observe: observe(now, ask)
     case .tick: act(now, ask)
     }
@@ -154,7 +154,7 @@ public struct TransportPlan: Sendable {
   }
 
   /// Passes over a start or stop of the session: there is no server.
-  public mutating func ignore(_ session: StartStopWish) { obeyed = session.number }
+  public mutating func ignore(_ session: SessionCommand) { obeyed = session.number }
 
   mutating func cancel() { (stage, landing) = (.idle, nil) }
 }

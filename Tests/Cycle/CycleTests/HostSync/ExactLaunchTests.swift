@@ -39,7 +39,7 @@ struct ExactLaunchTests {
       let room = (try #require(jack.rolledAt)) - jack.latency - asked
       #expect(room <= quantum * 60e6 / bpm + 60_000)
       #expect(jack.pressedAt &- jack.rolledFrom <= 256)
-      #expect(jack.wishes <= 3)
+      #expect(jack.actions <= 3)
     }
   }
 
@@ -162,9 +162,9 @@ struct ExactLaunchTests {
       jack.pressStop()
       jack.run(seconds: 0.3)
       #expect(jack.frame == 384_000)
-      let wishes = jack.wishes
+      let actions = jack.actions
       jack.run(seconds: 5)
-      #expect(jack.frame == 384_000 && jack.wishes == wishes)
+      #expect(jack.frame == 384_000 && jack.actions == actions)
       jack.pressPlay()
       jack.run(seconds: 2.3)
       #expect(abs(try #require(jack.launchError)) <= jack.frameMicros)

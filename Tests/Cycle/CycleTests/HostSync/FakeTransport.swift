@@ -5,7 +5,7 @@ import TactusChoices
 @testable import HostSync
 
 /// jack2's transport as a slow-sync client meets it (facts: jack 3), with a second client that may be slow,
-/// and a control thread that carries out the wishes of `Launch`.
+/// and a control thread that carries out the actions of `Launch`.
 struct FakeTransport {
   var frames = 256.0, rate = 48_000.0
   var latency = 10_666.0
@@ -43,8 +43,8 @@ struct FakeTransport {
   var pressedAt: UInt32 = 0
   private var isAsking = false, weAreReady = true, otherReadyAt = 0.0
   private var located: UInt32?
-  private var wishNumber: UInt32 = 0
-  private(set) var wishes = 0
+  private var actionNumber: UInt32 = 0
+  private(set) var actions = 0
   /// The beat that JACK showed to all clients for the last place to which the transport was sent.
   private(set) var toldBeat: Beats?
   private var cycles = 0
@@ -106,7 +106,7 @@ struct FakeTransport {
     if case .rolling = state { frame &+= UInt32(frames) }
     if case .starting = state, weAreReady, time > otherReadyAt { state = .rolling }
     relocate()
-    defer { if cycles % controlCycles == 0 { fulfilWish() } }
+    defer { if cycles % controlCycles == 0 { carryOutAction() } }
     guard !loses(sincePlay) else { return }
     let heard = time + latency + Double.random(in: -jitter...jitter, using: &dice)
     if isAsking, !weAreReady || state != .starting {
@@ -153,14 +153,14 @@ struct FakeTransport {
     }
   }
 
-  private mutating func fulfilWish() {
-    let wish = launch.wish
-    if case .stopped = wish.condition, time + latency < wish.moment + TransportLimits.pause { return }
-    guard wish.number != wishNumber, wish.isOpen(state, at: frame), located == nil else { return }
-    wishNumber = wish.number
-    wishes += 1
-    toldBeat = Beats(wish.place.beat)
-    located = wish.place.frame
+  private mutating func carryOutAction() {
+    let action = launch.action
+    if case .stopped = action.condition, time + latency < action.moment + TransportLimits.pause { return }
+    guard action.number != actionNumber, action.isOpen(state, at: frame), located == nil else { return }
+    actionNumber = action.number
+    actions += 1
+    toldBeat = Beats(action.place.beat)
+    located = action.place.frame
   }
 
   mutating func run(seconds: Double) {

@@ -53,9 +53,9 @@ struct LaunchTableTests {
     /// start.
     mutating func pressPlayAndGoThere() throws {
       pressPlay()
-      let wish = launch.wish
-      try #require(wish.condition == .starting)
-      frame = wish.place.frame
+      let action = launch.action
+      try #require(action.condition == .starting)
+      frame = action.place.frame
       ask()
     }
 
@@ -128,7 +128,7 @@ struct LaunchTableTests {
         $0.miss()
         $0.frame += 100_000
         $0.see(.rolling)
-        $0.frame = $0.launch.wish.place.frame
+        $0.frame = $0.launch.action.place.frame
       }, { $0.ask() }
     ),
     "held | asked, and its beat is far": (false, { $0.pressPlay() }, { $0.ask() }),
@@ -190,7 +190,7 @@ struct LaunchTableTests {
         $0.miss()
         $0.frame += 256
         $0.see(.rolling)
-        $0.frame = $0.launch.wish.place.frame
+        $0.frame = $0.launch.action.place.frame
       }, { $0.ask() }
     ),
     "overtaken | rolls on": (
@@ -261,13 +261,13 @@ struct LaunchTableTests {
       stand.answer = nil
       try scenario.event(&stand)
       #expect(name(stand.launch.stage) == row[2], "next: \(title)")
-      #expect("\(stand.launch.wish.condition)" == row[3], "wish: \(title)")
+      #expect("\(stand.launch.action.condition)" == row[3], "action: \(title)")
       #expect((stand.answer.map { $0 ? "yes" : "no" } ?? "-") == row[4], "answer: \(title)")
     }
   }
 
   /// The control thread uses the last report of a dead server until the next server's first cycle.
-  @Test func `a server that dies in any stage of a launch leaves no wish and no hold`() throws {
+  @Test func `a server that dies in any stage of a launch leaves no action and no hold`() throws {
     var stages: Set<String> = []
     for row in try table() {
       let title = "\(row[0]) | \(row[1])"
@@ -280,13 +280,13 @@ struct LaunchTableTests {
       stand.launch.report(into: &told)
       let rest = told.atRest
       #expect(
-        rest.wish.condition == .none && !rest.isHolding && !rest.isGivenUp, "without a server: \(title)")
-      #expect(rest.wish.number == told.wish.number, "what was asked for is not asked again: \(title)")
+        rest.action.condition == .none && !rest.isHolding && !rest.isGivenUp, "without a server: \(title)")
+      #expect(rest.action.number == told.action.number, "what was asked for is not asked again: \(title)")
       var next = Report()
       Launch().report(into: &next)
       next.countOn(from: told.counts)
-      #expect(next.wish.condition == .none && !next.isHolding, "with the next one: \(title)")
-      #expect(next.wish.number == told.wish.number, "a wish of the next is another: \(title)")
+      #expect(next.action.condition == .none && !next.isHolding, "with the next one: \(title)")
+      #expect(next.action.number == told.action.number, "an action of the next is another: \(title)")
     }
     #expect(stages.count == 8)
   }

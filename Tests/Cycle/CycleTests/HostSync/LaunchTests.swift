@@ -84,7 +84,7 @@ import Testing
       #expect(jack.state == .rolling)
       #expect(jack.waited - before <= 1)
     }
-    #expect(jack.wishes == 0)
+    #expect(jack.actions == 0)
   }
 
   @Test func `stopping during the wait ends it and the next start is quantised again`() throws {
@@ -222,7 +222,7 @@ import Testing
       if locates { jack.frame = 96_000 } else { jack.pressStop() }
       jack.controlCycles = 4
       jack.run(seconds: 5)
-      #expect(jack.wishes == 0)
+      #expect(jack.actions == 0)
       #expect(jack.state == (locates ? .rolling : .stopped))
       #expect(!jack.launch.isHolding)
     }
@@ -234,7 +234,7 @@ import Testing
     jack.run(seconds: 1.5)
     jack.controlCycles = 4
     jack.run(seconds: 5)
-    #expect(jack.state == .rolling && jack.wishes == 0)
+    #expect(jack.state == .rolling && jack.actions == 0)
     let late = try #require(jack.rolledAt) - 2_000_000
     #expect(late > jack.period * 0.7 && abs(jack.launch.error - late) < 1)
   }

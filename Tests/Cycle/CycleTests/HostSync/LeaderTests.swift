@@ -42,7 +42,7 @@ import Testing
       let waited = try #require(jack.rolledAt) - jack.grid.time(of: 8) - delay
       #expect(waited < 500_000 + 60_000 + jack.latency, "pressed after \(delay) us: waited \(waited) us")
       #expect(jack.songOrigin == Beats(8))
-      #expect(jack.wishes <= 3)
+      #expect(jack.actions <= 3)
       // While JACK gets ready, it shows the place to which the transport was sent.
       let told = try #require(jack.toldBeat)
       #expect(abs(told.value - Double(jack.rolledFrom) / 24_000) < 1e-4, "\(told)")
@@ -81,7 +81,7 @@ import Testing
   @Test func `a start at a place ahead of the sequencer waits for that place`() throws {
     let jack = start(after: 5_000) { $0.leaderOrigin = 9 }
     let rolled = try #require(jack.rolledAt)
-    #expect(jack.rolledFrom == 0 && jack.wishes == 0)
+    #expect(jack.rolledFrom == 0 && jack.actions == 0)
     #expect(abs(rolled - jack.grid.time(of: 9)) <= jack.period / 2 + 1)
   }
 }

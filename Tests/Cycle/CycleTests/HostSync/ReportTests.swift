@@ -8,17 +8,17 @@ struct ReportTests {
   @Test func `counters survive a new rate or server, and nothing else does`() {
     var before = Report()
     before.lostCycles = 7
-    before.wish.follow(TransportWish(SongPlace(frame: 480), from: 0, if: .starting, at: 1))
+    before.action.follow(LocateAction(SongPlace(frame: 480), from: 0, if: .starting, at: 1))
     before.isHolding = true
     before.isWaiting = true
     before.tempo = 133
     var after = Report()
     after.lostCycles = 2
     after.countOn(from: before.counts)
-    #expect(after.lostCycles == 9 && after.wish.number == 1 && after.wish.condition == .none)
+    #expect(after.lostCycles == 9 && after.action.number == 1 && after.action.condition == .none)
     let rest = before.atRest
     #expect(rest.lostCycles == 7 && !rest.isHolding && !rest.isWaiting && rest.tempo == 133)
-    #expect(rest.wish.condition == .none)
+    #expect(rest.action.condition == .none)
   }
 
   /// The counters of a report are its fields of type `UInt64`.
@@ -35,7 +35,7 @@ struct ReportTests {
       after.countOn(from: before.counts)
       if withUnsafeBytes(of: after, { $0.contains { $0 != 0 } }) { counted += 1 }
     }
-    // `Counts` also has the numbers of the two wishes.
+    // `Counts` also has the numbers of the two requests.
     #expect(counters > 0 && counted == counters + 2)
   }
 }

@@ -19,8 +19,8 @@ struct StartStopTests {
     if let rolling { studio.transport.state = rolling ? .rolling : .stopped }
     let number = studio.report.startStop.number
     studio.play(seconds: 1)
-    let wish = studio.report.startStop
-    return wish.number == number ? nil : wish.starts
+    let command = studio.report.startStop
+    return command.number == number ? nil : command.starts
   }
 
   /// The beats for which we proposed a start to the session, and the beat on which the song began.
@@ -103,7 +103,7 @@ struct StartStopTests {
     #expect(asked(studio, false) == nil)
   }
 
-  /// The control thread carries out the wish, and JACK obeys some cycles later.
+  /// The control thread carries out the command, and JACK obeys some cycles later.
   @Test(arguments: [0, 1, 3, 9, 40], [true, false])
   func `a peer that reverts before the transport moved is obeyed silently`(
     cycles: Int, carriesOutBoth: Bool
@@ -119,7 +119,7 @@ struct StartStopTests {
         #expect(studio.report.startStop.starts == isPlaying)
         #expect(studio.report.startStop.number == number &+ UInt32(count) &+ 1)
       }
-      // The transport carries out both wishes, or only the last one.
+      // The transport carries out both commands, or only the last one.
       for rolls in carriesOutBoth ? [isStart, !isStart] : [!isStart] {
         studio.transport.state = rolls ? .rolling : .stopped
         for _ in 0...cycles { studio.play(256) }

@@ -82,7 +82,7 @@ final class Studio {
   private var stops = false, starts = false
   /// The time at which the session began to play, as the session shows it.
   var timeOfPlaying = Micros.zero
-  private var wishNumber: UInt32 = 0
+  private var actionNumber: UInt32 = 0
   /// Whether we are timebase master. Our bar and beat are shown from the second cycle on.
   var isMaster = false
   private var shown: BBT?
@@ -327,10 +327,12 @@ final class Studio {
       case .play: (starts, stops) = (true, false)
       case .stop: (starts, stops) = (false, true)
       case .locate(let frame, _): locate = frame
-      case .fulfil(let wish):
-        guard wish.number != wishNumber, wish.isOpen(transport.state, at: transport.frame) else { continue }
-        wishNumber = wish.number
-        locate = wish.place.frame
+      case .locateIfOpen(let action):
+        guard action.number != actionNumber, action.isOpen(transport.state, at: transport.frame) else {
+          continue
+        }
+        actionNumber = action.number
+        locate = action.place.frame
       case .relocate(let next):
         relocation = next
         relocations += 1

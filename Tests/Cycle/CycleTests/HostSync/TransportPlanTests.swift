@@ -77,7 +77,7 @@ struct PlanStand {
     case .stop: "stop"
     case .locate: "locate"
     case .relocate: "relocate"
-    case .fulfil: "fulfil"
+    case .locateIfOpen: "locate if open"
     case .holdOn: "hold on"
     case .limit: "limit"
     case .insistOnLimit: "insist on limit"
@@ -411,18 +411,18 @@ struct TransportPlanTests {
   @Test func `a start and a stop of the session are obeyed once`() {
     var stand = PlanStand()
     func obey(_ number: UInt32, starts: Bool) -> Bool {
-      var wish = StartStopWish()
-      (wish.number, wish.starts) = (number, starts)
+      var session = SessionCommand()
+      (session.number, session.starts) = (number, starts)
       let now = TransportPlan.Observation(
         stand.report, at: Micros(rounding: stand.time), on: TransportServer())
-      return !stand.plan.next(.session(wish), now).asksNothing
+      return !stand.plan.next(.session(session), now).asksNothing
     }
     #expect(obey(1, starts: true))
     #expect(!obey(1, starts: true))
     stand.roll()
     stand.look()
     #expect(obey(2, starts: false))
-    var unseen = StartStopWish()
+    var unseen = SessionCommand()
     (unseen.number, unseen.starts) = (3, true)
     stand.plan.ignore(unseen)
     #expect(!obey(3, starts: true))

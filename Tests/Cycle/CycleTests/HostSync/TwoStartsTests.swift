@@ -33,9 +33,9 @@ struct TwoStartsTests {
         first.play(256)
         (second.isPlaying, second.timeOfPlaying) = (first.isPlaying, first.timeOfPlaying)
         second.play(256)
-        let wish = second.report.startStop
-        if wish.number != obeyed, wish.starts { second.pressPlay() }
-        obeyed = wish.number
+        let command = second.report.startStop
+        if command.number != obeyed, command.starts { second.pressPlay() }
+        obeyed = command.number
       }
     }
     play(seconds: 0.7)

@@ -8,16 +8,16 @@ import TactusChoices
 
 /// Passes the surface's commands and the session's starts and stops on to the plan for JACK's transport, and
 /// reports to the session what the plan has done. [control]
-struct TransportOrders {
+struct TransportCommands {
   /// Returns lines for the user.
   func carryOut(_ desk: CommandHandler, on host: JACKHost, _ report: Report, in link: Link) -> [String] {
-    let wishes = desk.takeWishes()
-    // Read the settings after taking the wishes, so that the settings are at least as new as the last wish.
+    let commands = desk.takeCommands()
+    // Read the settings after taking the commands, so that the settings are at least as new as the last command.
     host.plan.choices = desk.settings
     host.plan.beatMicros = 60e6 / link.captureAppState().tempo
     var lines: [String] = []
-    for wish in wishes {
-      if let line = fulfil(wish, of: desk, on: host, report, in: link) { lines.append(line) }
+    for command in commands {
+      if let line = carryOut(command, of: desk, on: host, report, in: link) { lines.append(line) }
     }
     host.follow(report.startStop)
     let start = host.plan.startBeat
@@ -56,23 +56,23 @@ struct TransportOrders {
     return isNews
   }
 
-  private func fulfil(
-    _ wish: Command, of desk: CommandHandler, on host: JACKHost, _ report: Report, in link: Link
+  private func carryOut(
+    _ command: Command, of desk: CommandHandler, on host: JACKHost, _ report: Report, in link: Link
   ) -> String? {
-    switch wish {
+    switch command {
     case .start: host.command(.play)
     case .stop: stop(desk, host, in: link)
     case .toggle where host.plan.moves(report): stop(desk, host, in: link)
     case .toggle: host.command(.play)
     case .locate(let place):
-      let order = desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate)
-      guard let order else { return "locate: \(CommandHandler.tooFar.text)" }
-      host.command(order)
+      let locate = desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate)
+      guard let locate else { return "locate: \(CommandHandler.tooFar.text)" }
+      host.command(locate)
     case .timebase, .takeover:
       desk.wantTimebase()
-      let isTaken = if case .takeover = wish { true } else { false }
+      let isTaken = if case .takeover = command { true } else { false }
       host.askForTimebase(conditionally: !isTaken, at: Link.clock())
-    case .choose where wish.switchesClickOn: return host.connectClick()?.line
+    case .choose where command.switchesClickOn: return host.connectClick()?.line
     // `CommandHandler` has already carried out these commands.
     case .choose, .tempo, .bentTempo, .bend, .align, .rewind, .rolling, .channel, .roomOffset, .output,
       .removeOutput, .song, .removeSong, .save, .quit:

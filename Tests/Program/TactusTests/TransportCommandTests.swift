@@ -9,7 +9,7 @@ import Testing
 @testable import TactusApp
 
 @Suite("Requests of the surface to JACK's transport")
-struct TransportOrderTests {
+struct TransportCommandTests {
   @Test(
     arguments: [
       (.beat(0), 0), (.bar(44_740), 4_294_944_000), (.bar(44_741), nil), (.bar(1_000_000), nil),
@@ -68,7 +68,7 @@ struct TransportOrderTests {
   func `peers get the new time of a start that a slow program delays`(isStale: Bool) {
     let link = Link(tempo: 120)
     link.isStartStopSyncEnabled = true
-    let orders = TransportOrders()
+    let orders = TransportCommands()
     var announcement = StartAnnouncement()
     func told() -> Micros? {
       let state = link.captureAppState()
@@ -92,7 +92,7 @@ struct TransportOrderTests {
     let link = Link(tempo: 120)
     link.isStartStopSyncEnabled = true
     link.updateAppState { $0.setPlaying(true, at: Micros(14_000_000)) }
-    let orders = TransportOrders()
+    let orders = TransportCommands()
     var announcement = StartAnnouncement()
     orders.tell(&announcement, of: 8, report(beat: 6), in: link)
     orders.tell(&announcement, of: nil, report(beat: 8.1, waitsFor: 12), in: link)
@@ -102,7 +102,7 @@ struct TransportOrderTests {
   @Test func `after a start that was called off, the next one is announced`() {
     let link = Link(tempo: 120)
     link.isStartStopSyncEnabled = true
-    let orders = TransportOrders()
+    let orders = TransportCommands()
     var announcement = StartAnnouncement()
     orders.tell(&announcement, of: 8, report(beat: 6), in: link)
     link.updateAppState { $0.setPlaying(false, at: Micros(13_200_000)) }

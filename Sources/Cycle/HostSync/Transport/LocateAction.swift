@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// A place where the audio thread wants the transport. It must not ask JACK itself (a lock on PipeWire). The
-/// control thread reads the wish in the report and asks, once for each number.
-public struct TransportWish: Sendable, BitwiseCopyable {
-  /// The state that the transport must still be in. Otherwise the wish is void, because another client was
+/// control thread reads the action in the report and asks, once for each number.
+public struct LocateAction: Sendable, BitwiseCopyable {
+  /// The state that the transport must still be in. Otherwise the action is void, because another client was
   /// faster.
   public enum Condition: UInt8, Sendable, BitwiseCopyable {
     case none
@@ -18,7 +18,7 @@ public struct TransportWish: Sendable, BitwiseCopyable {
   public var from: UInt32 = 0
   /// A late start may already have rolled this many frames past `from`; 0: it must still be waiting.
   public var reach: UInt32 = 0
-  /// When it was wished, as heard. Another time means another wish.
+  /// When it was wanted, as heard. Another time means another action.
   var moment = -1e18
   public var number: UInt32 = 0
 
@@ -41,8 +41,8 @@ public struct TransportWish: Sendable, BitwiseCopyable {
     }
   }
 
-  /// Takes the present wish; nil: none.
-  mutating func follow(_ wanted: TransportWish?) {
+  /// Takes the present action; nil: none.
+  mutating func follow(_ wanted: LocateAction?) {
     guard var wanted else {
       condition = .none
       return
