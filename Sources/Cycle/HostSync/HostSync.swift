@@ -140,7 +140,9 @@ public struct HostSync: ~Copyable {
       atFrame: now.transport.frame, meaning: timebase.position(now), beat: 0, grain: now.settings.meter.grain)
     let leader = timebase.isForeign ? .none : clockIn.leader(now, launch.start, songBeat: Beats(here))
     return launch.mayRoll(
-      now, Launch.Question(songBeat: Beats(here), leader: leader, isSessions: startStop.isObeying))
+      now,
+      Launch.Question(
+        songBeat: Beats(here), leader: leader, isSessions: startStop.isObeying, isOurs: startStop.isOurs))
   }
 
   /// The position that we write for the next cycle as timebase master. Call this after `run` in the same

@@ -85,7 +85,7 @@ public final class JACKHost {
   public func close() {
     if case .closed = state { return }
     let closeTimeout = isRunning ? Self.partingTime : Self.retryInterval
-    if case .running(let running) = state { leave(running) }
+    if case .running(let running) = state { leave(running, whichGoesOn: true) }
     state = .closed
     Question.ask { departure?.wait(atMost: closeTimeout) }
   }
@@ -122,16 +122,17 @@ extension JACKHost {
   /// The client that is probably timebase master, if another one is.
   public var probableMaster: String? { guess.name }
 
-  /// Carries out a transport command. Does nothing without a server that answers.
-  public func command(_ command: TransportCommand) {
+  private func next(_ event: TransportPlan.Event) {
     guard case .running(let running) = state, isRunning else { return }
-    transport.next(.command(command), on: running, exchange.report(), sampleRate: server.sampleRate)
+    transport.next(event, on: running, exchange.report(), sampleRate: server.sampleRate)
   }
+
+  /// Carries out a transport command. Does nothing without a server that answers.
+  public func command(_ command: TransportCommand) { next(.command(command)) }
 
   /// Starts or stops the transport when the session does, once for each change of the session.
   public func follow(_ session: SessionCommand) {
-    guard case .running(let running) = state, isRunning else { return transport.plan.ignore(session) }
-    transport.next(.session(session), on: running, exchange.report(), sampleRate: server.sampleRate)
+    if isRunning { next(.session(session)) } else { transport.plan.ignore(session) }
   }
 
   /// The time after which `step` must be called again.
@@ -256,7 +257,8 @@ extension JACKHost {
     return [.serverLost(reason: exchange.shared.pointee.board.reason)]
   }
 
-  private func leave(_ running: RunningClient) {
+  private func leave(_ running: RunningClient, whichGoesOn: Bool = false) {
+    if whichGoesOn { next(.leave) }
     patchbay.serverLost()
     transport.plan.forget()
     standing = .uninvolved
@@ -269,7 +271,7 @@ extension JACKHost {
     guard case .running(let running) = state else { return }
     // Look once more, so that a connection made just now is restored, too.
     Question.ask { patchbay.step(on: running, graphChanged: true, at: now) }
-    leave(running)
+    leave(running, whichGoesOn: true)
     departure?.wait(atMost: Self.partingTime)
     // A server that libjack started for us ends with its last client, which may have been this one.
     mayStart = serverWasStarted

@@ -232,8 +232,9 @@ final class CommandHandler: SessionObserver {
     guard !state.jack.isRunning, state.choices.syncsStartStop else { return nil }
     let boundary = state.next(launch ?? state.choices.launch.moment, after: time)
     link.updateAppState {
-      let plays = isPlaying ?? !$0.isPlaying
-      $0.setPlaying(plays, at: plays ? state.time(atSessionBeats: boundary) : time)
+      // A start that waits already keeps its time.
+      guard isPlaying != $0.isPlaying else { return }
+      $0.setPlaying(!$0.isPlaying, at: $0.isPlaying ? time : state.time(atSessionBeats: boundary))
     }
     return .accepted
   }

@@ -71,6 +71,8 @@ struct Launch: BitwiseCopyable {
     var leader: Leader
     /// The session has set the time of the start.
     var isSessions = false
+    /// The session has that time from us.
+    var isOurs = false
   }
 
   /// Cycles after a start in which another client's locate belongs to it.

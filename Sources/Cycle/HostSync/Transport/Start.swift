@@ -113,8 +113,7 @@ extension Start {
   mutating func follow(_ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double) {
     let frame = now.transport.frame
     if frame == action?.place.frame { wasAt = frame }
-    let wasMoved = wasMoved(to: frame, now)
-    let isWantedOtherwise = isWantedOtherwise(now)
+    let wasMoved = wasMoved(to: frame, now), isWantedOtherwise = isWantedOtherwise(now)
     let isMoved = isAway(frame) || isOnItsWay(from: frame) || wasMoved
     let isElsewhere = frame != place.frame || question.songBeat != songBeat
     if isWantedOtherwise || !isMoved && isElsewhere || hasLostLeader(question) {
@@ -164,7 +163,8 @@ extension Start {
       return chase(now, question, othersTake, origin, framesPerBeat)
     }
     // If the first cycle begins after the place, the place would fall on a beat that is over.
-    var earliest = max(now.notBefore, now.rollsAt + max(0, ahead(now)) - now.cycleMicros / 2 + lead)
+    var earliest = now.rollsAt + max(0, ahead(now)) - now.cycleMicros / 2 + lead
+    if !question.isOurs { earliest = max(earliest, now.notBefore) }
     if now.launchesExactly, hasRoom(now) {
       // A quarter of a cycle more, so that rounding does not make the target too early.
       earliest = max(earliest, now.rollsAt + preparation(now, othersTake) + now.cycleMicros / 4)
@@ -191,7 +191,7 @@ extension Start {
     let rolls = now.rollsAt + ahead(now)
     // Missed, because cycles were lost or the session jumped: take another boundary.
     let isMissed = rolls >= targetTime(now) + Self.latest * now.cycleMicros
-    let isElsewhere = isAnotherSessions(now, othersTake)
+    let isElsewhere = isAnotherSessions(now, question, othersTake)
     let isTooSoon = isSuddenlyTooSoon(now)
     if isTooSoon { retries += 1 }
     let isPutOff = isPutOff(now)
@@ -240,10 +240,13 @@ extension Start {
 
   /// Whether the target is farther away than any target that would be chosen now: then we have joined a
   /// session with smaller beat numbers.
-  private func isAnotherSessions(_ now: borrowing CycleContext, _ othersTake: Double) -> Bool {
+  private func isAnotherSessions(
+    _ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double
+  ) -> Bool {
+    let notBefore = question.isOurs ? -.infinity : now.notBefore
     let latest =
       now.rollsAt + max(0, ahead(now)) + preparation(now, othersTake) + now.cycleMicros + now.outputsAhead
-    return target.value > now.grid.beat(at: max(now.notBefore, latest)) + max(step.value, 1) + countIn.value
+    return target.value > now.grid.beat(at: max(notBefore, latest)) + max(step.value, 1) + countIn.value
   }
 
   /// The start is due and would not be exact: the place did not come in time, or the driver stalled after it.

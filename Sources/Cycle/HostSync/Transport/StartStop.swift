@@ -21,7 +21,7 @@ struct StartStop: BitwiseCopyable {
   /// earlier server are not ours.
   private var toldNumber: UInt32?
   private var told = false
-  /// The beat of the last start that we sent to the session.
+  /// The beat of the last start that we sent to the session, or the first beat of a peer's.
   private var toldTarget: Beats?
   private(set) var command = SessionCommand()
   /// The request that the transport has not carried out yet. Meanwhile its changes are ours, and the request
@@ -46,6 +46,9 @@ struct StartStop: BitwiseCopyable {
   /// Whether the session started the transport, which has not been stopped since then.
   private(set) var isObeying = false
 
+  /// The session plays, or will play, because we told it to.
+  var isOurs: Bool { told && !isObeying }
+
   /// Sends a held start with the boundary that it waits for, so that peers choose the same one, and again if
   /// that boundary changes. While the server freewheels nothing is sent, and the session cannot start or stop
   /// an export; changes made meanwhile take effect when time is real again. With sync off, our own state in
@@ -60,7 +63,8 @@ struct StartStop: BitwiseCopyable {
     let taken = now.startStopsTaken
     let number = toldNumber ?? taken
     let isAnswered = Int32(bitPattern: taken &- number) >= 0
-    let isPlaying = now.session.isPlaying
+    let stopsLater = stopsLater(now)
+    let isPlaying = now.session.isPlaying || stopsLater
     guard isChange, (isAnswered ? isPlaying : told) != runs else {
       if isAnswered { obey(now.settings.syncsStartStop ? isPlaying : nil, runs: runs, now) }
       guard isAnswered, isPlaying, isMoved(now, to: target) else { return nil }
@@ -69,10 +73,21 @@ struct StartStop: BitwiseCopyable {
     return tell(now, runs: runs, startsAt: target, number: number)
   }
 
-  /// Whether the start that we sent to the session now waits for another beat.
-  private func isMoved(_ now: borrowing CycleContext, to target: Beats?) -> Bool {
+  /// Whether a peer has set a later time for its stop.
+  private func stopsLater(_ now: borrowing CycleContext) -> Bool {
+    guard now.isRolling, wasPlaying == true else { return false }
+    let left = Double(now.session.timeOfPlaying.count) - now.heard.start
+    return left > 0 && left < LaunchSettings.longestPeersWait
+  }
+
+  /// Whether the start that we sent now waits for another beat, or the user does not wait for the peer's time.
+  private mutating func isMoved(_ now: borrowing CycleContext, to target: Beats?) -> Bool {
     guard case .starting = now.transport.state, let target else { return false }
-    return told && !isObeying && target != toldTarget
+    guard isObeying else { return told && target != toldTarget }
+    let first = toldTarget ?? target
+    toldTarget = first
+    guard target != first else { return false }
+    return now.grid.time(of: target.value) < now.notBefore - now.grid.beatMicros
   }
 
   private mutating func tell(
@@ -81,6 +96,7 @@ struct StartStop: BitwiseCopyable {
     -> Proposal
   {
     toldNumber = number &+ 1
+    isObeying = false
     (told, wasPlaying) = (runs, runs)
     toldTarget = runs ? target : nil
     var due = now.heard.start
@@ -113,6 +129,7 @@ struct StartStop: BitwiseCopyable {
     command.starts = isPlaying
     asked = Asked(starts: isPlaying, isLate: now.asksLate, now)
     isObeying = isPlaying
+    toldTarget = nil
     command.number &+= 1
   }
 

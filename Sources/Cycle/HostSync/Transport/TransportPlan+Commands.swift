@@ -9,7 +9,7 @@ extension TransportPlan {
     obeyed = session.number
     // If a start waits already, it begins at the session's time.
     if session.starts && startBeat != nil { return }
-    obey(session.starts ? .play : choices.stopCommand, now, ask)
+    obey(session.starts ? .play : .stop, now, ask)
   }
 
   mutating func obey(_ command: TransportCommand, _ now: Observation, _ ask: Ask) {

@@ -5,9 +5,10 @@ public import TactusChoices
 /// The control thread's plan for JACK's transport: what waits for its time, and what JACK was asked for and
 /// has not shown yet. Pure: commands, reports and the time go in, requests to JACK come out. [control]
 ///
-/// JACK shows a request one or two cycles later, or never. If it has not shown one after `TransportLimits.answerTimeout`, the
-/// plan goes by what JACK shows. JACK remembers only one request to start or stop, so a start that follows a
-/// stop in the same cycle would replace it: commands wait behind a stop. The transitions:
+/// JACK shows a request one or two cycles later, or never. If it has not shown one after
+/// `TransportLimits.answerTimeout`, the plan goes by what JACK shows. JACK remembers only one request to start
+/// or stop, so a start that follows a stop in the same cycle would replace it: commands wait behind a stop.
+/// The transitions:
 ///
 /// | stage | what happens | next | actions |
 /// | --- | --- | --- | --- |
@@ -20,6 +21,8 @@ public import TactusChoices
 /// | idle | jump, and it rolls | locating | |
 /// | idle | jump, and it stands | idle | locate |
 /// | idle | a host lags for half a second | correcting | |
+/// | idle | tactus leaves | idle | |
+/// | idle | tactus leaves while it holds a start | idle | stop |
 /// | correcting | the bar is near | idle | relocate |
 /// | correcting | it stops | idle | |
 /// | locating | the beat is near | idle | relocate |
@@ -57,6 +60,8 @@ public struct TransportPlan: Sendable {
     /// The time of a request may have come. Read the clock just before: a request that comes late is worse
     /// than none.
     case tick
+    /// tactus leaves the server. JACK would let a start roll that only tactus holds.
+    case leave
   }
 
   /// The last cycle's report, with the time on Link's clock at which it was read.
@@ -143,6 +148,9 @@ public struct TransportPlan: Sendable {
     case .session(let command): obey(command, now, ask)
     case .observe: observe(now, ask)
     case .tick: act(now, ask)
+    case .leave:
+      forget()
+      if now.report.isHolding { ask(.stop) }
     }
   }
 

@@ -8,15 +8,18 @@ import Testing
 @testable import HostSync
 
 /// Random evenings with commands, peers, slow and dead clients, lost cycles, tempo changes and server
-/// restarts. The rules of docs/launching.md alone decide what is right. The environment variable EVENINGS
-/// sets the number of evenings.
+/// restarts. The rules of docs/launching.md alone decide what is right. EVENINGS sets the
+/// number of evenings, FIRST_EVENING the first seed.
 struct EveningTests {
-  private static let count = getenv("EVENINGS").flatMap { Int(String(cString: $0)) } ?? 12
+  private static let count = number("EVENINGS") ?? 12
+  private static let first = number("FIRST_EVENING") ?? 0
+
+  private static func number(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
 
   @Test func `no start leaves the grid unreported, and nothing waits for ever`() {
     var judged = 0
     var told = 0
-    for seed in 0..<Self.count {
+    for seed in Self.first..<Self.first + Self.count {
       let evening = Evening(seed: UInt64(seed))
       evening.run()
       #expect(evening.broken.isEmpty, "seed \(seed): \(evening.broken)\n\(evening.diary)")
@@ -25,6 +28,8 @@ struct EveningTests {
     }
     #expect(
       judged > Self.count && told > Self.count / 2, "judged: \(judged), of these told: \(told)")
+    print(
+      "evenings \(Self.first)..<\(Self.first + Self.count): \(judged) starts judged, peers knew of \(told)")
   }
 
   /// The planted fault: JACK lets a start roll that we hold.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 import TactusChoices
 import Testing
 
@@ -65,7 +66,61 @@ struct StartStopTests {
     #expect(told.count >= 2 && abs((told.last ?? 0) - played) < 1e-3, "\(told), \(played)")
   }
 
-  @Test func `a start shown before JACK asks is on the bar that peers were told`() {
+  /// Peers get each of the beats, and none of them is the least for the next one.
+  @Test func `locates while a start waits delay it by a bar at most`() {
+    for pause in [0.004, 0.02, 0.06] {
+      let studio = studio()
+      var locatedAt = 0.0
+      let (told, played) = toldAndPlayed(studio) { studio in
+        for beat in 1...20 as ClosedRange<UInt32> {
+          studio.locate = beat * 24_000
+          studio.play(seconds: pause)
+        }
+        locatedAt = studio.due
+      }
+      #expect(studio.due - locatedAt < 2_050_000, "\(pause) s")
+      #expect(abs((told.last ?? 0) - played - 20) < 1e-3, "\(pause) s: \(told), \(played)")
+    }
+  }
+
+  @Test func `a waiting start that shall take the next beat takes it`() {
+    let studio = studio()
+    studio.settings.quantum = 16
+    var changedAt = 0.0
+    let (told, played) = toldAndPlayed(studio) { studio in
+      changedAt = studio.due
+      studio.settings.launch.moment = .beat
+    }
+    #expect(studio.due - changedAt < 600_000)
+    #expect(told.count == 2 && abs((told.last ?? 0) - played) < 1e-3, "\(told), \(played)")
+  }
+
+  @Test func `a user who does not wait for a peer's start tells the peers`() {
+    let studio = studio()
+    (studio.asksBeforeRolling, studio.followsSession) = (true, true)
+    studio.play(seconds: 1)
+    (studio.isPlaying, studio.timeOfPlaying) = (true, Micros(rounding: studio.due + 20e6))
+    studio.play(seconds: 1)
+    #expect(studio.report.isWaiting && studio.told.isEmpty)
+    studio.settings.launch.moment = .now
+    studio.play(seconds: 0.1)
+    #expect(studio.report.isRolling && studio.told.count == 1)
+    #expect(abs(Double(studio.timeOfPlaying.count) - studio.due) < 600_000)
+  }
+
+  @Test func `a peer's stop at a later time acts at that time`() {
+    let studio = studio()
+    studio.play(seconds: 1)
+    #expect(asked(studio, true) == true)
+    studio.transport.state = .rolling
+    studio.play(seconds: 1)
+    studio.timeOfPlaying = Micros(rounding: studio.due + 1_500_000)
+    #expect(asked(studio, false) == nil)
+    #expect(asked(studio, false) == false)
+    #expect(studio.told.isEmpty)
+  }
+
+  @Test func `a start that is shown before JACK asks is on the bar that peers got`() {
     for delay in 0..<8 {
       let studio = studio()
       studio.play(seconds: 0.23 * Double(delay))

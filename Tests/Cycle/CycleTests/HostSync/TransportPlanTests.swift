@@ -61,6 +61,8 @@ struct PlanStand {
     repeat { look() } while actions.isEmpty && time < 20_000_000
   }
 
+  mutating func leave() { actions = next(.leave) }
+
   mutating func roll() { report.isRolling = true }
   mutating func stand() { report.isRolling = false }
 
@@ -130,6 +132,10 @@ struct TransportPlanTableTests {
       { _ in }, { $0.leaveStanding() }
     ),
     "idle | play, and it rolls": ({ $0.roll() }, { $0.command(.play) }),
+    "idle | tactus leaves": ({ $0.roll() }, { $0.leave() }),
+    "idle | tactus leaves while it holds a start": (
+      { $0.report.isHolding = true }, { $0.leave() }
+    ),
     "idle | stop": ({ $0.roll() }, { $0.command(.stop) }),
     "idle | stop on the bar, and it rolls": ({ $0.roll() }, { $0.command(.stopOn(bar: true)) }),
     "idle | locate": ({ $0.roll() }, { $0.command(.locate(frame: 7)) }),
