@@ -214,7 +214,7 @@ extension JACKHost {
     case .answer:
       return [.serverAnswers]
     case .standstill(let gap):
-      leave(running)
+      leave(running, whichGoesOn: true)
       state = .lost(nextTry: now)
       return [.stoodStill(gap)]
     }

@@ -191,10 +191,14 @@ extension RunningClient {
   /// Stops the transport. Never call this on the audio thread either: see `play`.
   func stop() { jack_transport_stop(client.handle) }
 
-  /// Restarts the server's timeout for a held start. Does nothing if the transport stands or rolls by now.
+  /// Restarts the server's timeout for a held start: on PipeWire by another request to start, on jackd by a
+  /// locate to the frame where the transport stands. Does nothing if the transport stands or rolls by now.
   func holdOn() {
-    guard jack_transport_query(client.handle, nil) == JackTransportStarting else { return }
-    jack_transport_start(client.handle)
+    var position = jack_position_t()
+    let state = jack_transport_query(client.handle, &position)
+    guard state == JackTransportStarting else { return }
+    if syncLimit.implementation.longestHold != nil { return play() }
+    locate(position.frame, showing: Transport(state: state, position: position).bbt)
   }
 
   /// Locates by `jack_transport_reposition`. `jack_transport_locate` sends uninitialized memory, which jack2

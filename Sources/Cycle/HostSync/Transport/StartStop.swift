@@ -100,7 +100,8 @@ struct StartStop: BitwiseCopyable {
     (told, wasPlaying) = (runs, runs)
     toldTarget = runs ? target : nil
     var due = now.heard.start
-    if let target { due = max(due, now.grid.time(of: target.value)) }
+    // A start that waits for nothing plays at once; its target is only the nearest beat.
+    if let target, now.settings.launchStep > .zero { due = max(due, now.grid.time(of: target.value)) }
     return Proposal(.playing(runs), at: Micros(rounding: due), number: number &+ 1)
   }
 

@@ -109,7 +109,10 @@ extension TransportPlan {
 extension TransportPlan {
   mutating func observe(_ now: Observation, _ ask: Ask) {
     let report = now.report
-    ask(.limit(limit(now)))
+    let limit = limit(now)
+    ask(.limit(limit))
+    let isLonger = (limit ?? now.server.usualLimit) > (lastLimit ?? now.server.usualLimit)
+    lastLimit = limit
     takeAnswer(now, ask)
     if action.number != report.action.number { action = (report.action.number, report.moment.due) }
     if isDue(report.action, report) { ask(.locateIfOpen(report.action)) }
@@ -126,9 +129,9 @@ extension TransportPlan {
       let frame = report.moment.frame
       obey(.jump(frame: frame, beat: now.beat(of: frame), step: choices.quantum), now, ask)
     }
-    if renewal.isDue(isHolding: report.isHolding, limit: now.server.longestHold, at: now.time) {
-      ask(.holdOn)
-    }
+    let isOver = renewal.isDue(isHolding: report.isHolding, limit: now.server.longestHold, at: now.time)
+    // JACK reads its limit when a hold begins.
+    if isOver || isLonger && report.isHolding { ask(.holdOn) }
   }
 
   /// Another client's locate may follow its start or its stop, and this action would undo it.

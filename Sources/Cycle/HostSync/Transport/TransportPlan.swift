@@ -133,6 +133,8 @@ public struct TransportPlan: Sendable {
   var stoodAt = -1e18
   var repair = TransportRepair()
   var renewal = HoldRenewal()
+  /// JACK's limit as last asked for; nil: the usual one.
+  var lastLimit: Micros?
   var held = HeldCommands()
   /// The number of the session's last start or stop that was obeyed.
   var obeyed: UInt32 = 0

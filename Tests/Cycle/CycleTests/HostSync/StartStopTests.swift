@@ -108,6 +108,16 @@ struct StartStopTests {
     #expect(abs(Double(studio.timeOfPlaying.count) - studio.due) < 600_000)
   }
 
+  @Test func `peers get the time of a start that waits for nothing`() {
+    for wait in 0..<8 {
+      let studio = studio()
+      studio.settings.launch.moment = .now
+      studio.play(seconds: 0.0625 * Double(wait))
+      let (told, _) = toldAndPlayed(studio) { _ in }
+      #expect(told.count == 1 && abs((told.first ?? 0) - 0.125 * Double(wait) - 1.4) < 0.05, "\(told)")
+    }
+  }
+
   @Test func `a peer's stop at a later time acts at that time`() {
     let studio = studio()
     studio.play(seconds: 1)

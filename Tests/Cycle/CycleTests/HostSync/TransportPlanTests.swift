@@ -433,4 +433,19 @@ struct TransportPlanTests {
     stand.plan.ignore(unseen)
     #expect(!obey(3, starts: true))
   }
+
+  /// jackd reads its limit when a hold begins.
+  @Test func `a hold that gets longer than JACK's limit begins anew`() {
+    for isHolding in [true, false] {
+      var stand = PlanStand()
+      stand.report.isHolding = isHolding
+      stand.look()
+      #expect(stand.words.isEmpty)
+      stand.plan.choices.quantum = 40
+      stand.look()
+      #expect(stand.words == (isHolding ? "hold on" : ""))
+      stand.look()
+      #expect(stand.words.isEmpty)
+    }
+  }
 }
