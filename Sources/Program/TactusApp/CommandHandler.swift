@@ -230,12 +230,10 @@ final class CommandHandler: SessionObserver {
   private func playAlone(_ isPlaying: Bool?, on launch: LaunchMoment? = nil, at time: Micros) -> Reply? {
     let state = held.withLock { $0.state }
     guard !state.jack.isRunning, state.choices.syncsStartStop else { return nil }
-    let boundary = state.next(launch ?? state.choices.launch.moment, after: time)
-    link.updateAppState {
-      // A start that waits already keeps its time.
-      guard isPlaying != $0.isPlaying else { return }
-      $0.setPlaying(!$0.isPlaying, at: $0.isPlaying ? time : state.time(atSessionBeats: boundary))
-    }
+    var choices = state.choices
+    if let launch { choices.launch.moment = launch }
+    let step = choices.launchStep.value
+    link.updateAppState { $0.play(isPlaying ?? !$0.isPlaying, on: step, at: time) }
     return .accepted
   }
 

@@ -82,6 +82,17 @@ struct TransportCommands {
   }
 }
 
+extension SessionState {
+  /// Starts or stops without a JACK server. A start waits for the next multiple of `step` beats, and keeps
+  /// its time if it waits already.
+  mutating func play(_ plays: Bool, on step: Double, at time: Micros) {
+    guard plays != isPlaying else { return }
+    let left = plays && step > 0 ? step - phase(at: time, quantum: step) : 0
+    let due = left > 0 ? self.time(atBeat: beat(at: time, quantum: step) + left, quantum: step) : time
+    setPlaying(plays, at: due)
+  }
+}
+
 /// A start with its own launch moment, which replaces the moment of the settings until the start is over.
 struct AskedLaunch {
   let moment: LaunchMoment

@@ -22,6 +22,21 @@ struct TransportCommandTests {
     #expect((state.command(toGoTo: place, Report(), sampleRate: 48_000) == nil) == (frame == nil))
   }
 
+  @Test func `without a server a start waits for its bar or beat`() {
+    for (step, beat) in [(4.0, 4.0), (1, 3), (0, 2.3)] {
+      var state = SessionState(
+        timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero),
+        startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false)
+      state.play(true, on: step, at: Micros(1_150_000))
+      #expect(state.isPlaying && state.timeOfPlaying == Micros(rounding: beat * 500_000), "\(step)")
+      // Another start keeps the time; a stop acts at once.
+      state.play(true, on: step, at: Micros(1_200_000))
+      #expect(state.timeOfPlaying == Micros(rounding: beat * 500_000))
+      state.play(false, on: step, at: Micros(1_250_000))
+      #expect(!state.isPlaying && state.timeOfPlaying == Micros(1_250_000))
+    }
+  }
+
   @Test
   func `a locate uses the beats of a foreign master, in any note value`() {
     let seven = Meter(beatsPerBar: 7, beatType: 8)

@@ -139,7 +139,7 @@ extension SurfaceState {
   }
 
   /// The session beat at which a request that is made now takes effect.
-  package func next(_ launch: LaunchMoment, after time: Micros) -> Beats {
+  func next(_ launch: LaunchMoment, after time: Micros) -> Beats {
     let now = sessionBeats(at: time)
     let grid: Beats
     let origin: Beats

@@ -6,9 +6,9 @@ public import TactusChoices
 /// has not shown yet. Pure: commands, reports and the time go in, requests to JACK come out. [control]
 ///
 /// JACK shows a request one or two cycles later, or never. If it has not shown one after
-/// `TransportLimits.answerTimeout`, the plan goes by what JACK shows. JACK remembers only one request to start
-/// or stop, so a start that follows a stop in the same cycle would replace it: commands wait behind a stop.
-/// The transitions:
+/// `TransportLimits.answerTimeout`, the plan goes by what JACK shows. JACK remembers only one request to
+/// start or stop, so a start that follows a stop in the same cycle would replace it: commands wait behind a
+/// stop. The transitions:
 ///
 /// | stage | what happens | next | actions |
 /// | --- | --- | --- | --- |
@@ -133,7 +133,7 @@ public struct TransportPlan: Sendable {
   var stoodAt = -1e18
   var repair = TransportRepair()
   var renewal = HoldRenewal()
-  /// JACK's limit as last asked for; nil: the usual one.
+  /// JACK's limit as last asked for; nil: the usual limit.
   var lastLimit: Micros?
   var held = HeldCommands()
   /// The number of the session's last start or stop that was obeyed.

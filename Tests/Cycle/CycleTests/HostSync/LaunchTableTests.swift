@@ -267,7 +267,7 @@ struct LaunchTableTests {
   }
 
   /// The control thread uses the last report of a dead server until the next server's first cycle.
-  @Test func `a server that dies in any stage of a launch leaves no action and no hold`() throws {
+  @Test func `a server that dies in a launch leaves no action and no hold`() throws {
     var stages: Set<String> = []
     for row in try table() {
       let title = "\(row[0]) | \(row[1])"

@@ -7,9 +7,6 @@ import Testing
 @testable import HostSync
 
 /// A DAW that counts frames drifts from the session, and relocations bring it back.
-///
-/// The frames of the locates are beats at 117 BPM and 48 kHz: 73_846 is beat 3, 98_462 beat 4, 196_923 beat
-/// 8, 1_083_077 beat 44.
 struct RelocationTests {
   /// A transport that rolls: it was started from `frame`, and we held it until the session's next bar. The
   /// server asks its clients as JACK does.
@@ -245,13 +242,13 @@ struct RelocationTests {
       if others != .quick { studio.locate = 480_000 }
       studio.play(seconds: 0.5, frames: frames)
       if others != .slow { studio.othersTake = 0 }
-      studio.locate(frame: 98_462, beat: 4, step: step)
+      studio.locate(to: 4, step: step)
       while studio.relocations == 0 { studio.play(frames) }
       for _ in 0..<behind { studio.play(frames) }
       // JACK handles the second locate up to two cycles late. Slow clients get the time that they need and
       // one cycle more.
       studio.relocatesLate = behind % (others == .slow ? 2 : 3)
-      studio.locate(frame: 1_083_077, beat: 44, step: step)
+      studio.locate(to: 44, step: step)
       var mayRoll = true
       while studio.report.songBeat < 44 || !studio.report.isRolling {
         studio.play(frames)
@@ -275,7 +272,7 @@ struct RelocationTests {
   func `a start after a stop during a locate waits for its own beat`(frames: UInt32) {
     for behind in 0..<8 {
       let studio = rolling(latency: 2 * frames)
-      studio.locate(frame: 98_462, beat: 4, step: 1)
+      studio.locate(to: 4, step: 1)
       while studio.relocations == 0 { studio.play(frames) }
       for _ in 0..<behind { studio.play(frames) }
       studio.transport.state = .stopped
@@ -313,7 +310,7 @@ struct RelocationTests {
   @Test func `a stop on the bar that comes during a locate is kept`() {
     for behind in 0..<6 {
       let studio = rolling()
-      studio.locate(frame: 73_846, beat: 3, step: 1)
+      studio.locate(to: 3, step: 1)
       while studio.relocations == 0 { studio.play(256) }
       for _ in 0..<behind { studio.play(256) }
       studio.plan.stop(onBar: true)
@@ -341,7 +338,7 @@ struct RelocationTests {
     studio.locate = 960_000
     studio.play(256)
     #expect(studio.report.isBetweenPlaces && studio.report.isMoving)
-    studio.locate(frame: 1_083_077, beat: 44, step: 1)
+    studio.locate(to: 44, step: 1)
     studio.play(seconds: 3)
     #expect(studio.report.isRolling && !studio.report.isBetweenPlaces && studio.report.songBeat > 44)
     #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60)
@@ -362,7 +359,7 @@ struct RelocationTests {
     let studio = rolling(latency: 2 * frames)
     studio.othersTake = othersTake
     for number in 1...12 {
-      studio.locate(frame: 98_462, beat: 4, step: 1)
+      studio.locate(to: 4, step: 1)
       studio.play(seconds: 4, frames: frames)
       let isKnown = othersTake < 4_000 + 3 * Double(frames) * 1e6 / 48_000
       #expect(studio.relocations == number + (isKnown ? 0 : 1))
@@ -384,7 +381,7 @@ struct RelocationTests {
     studio.settings.launch.alignment = .nearest
     studio.othersTake = 300_000
     for number in 1...8 {
-      studio.locate(frame: 98_462, beat: 4, step: 1)
+      studio.locate(to: 4, step: 1)
       studio.play(seconds: 4)
       #expect(studio.relocations == number + 1, "\(number)")
       studio.transport.state = .stopped
@@ -417,7 +414,8 @@ struct RelocationTests {
           studio.othersTake = othersTake
           if isKnown { studio.locate = 480_000 }
           studio.play(seconds: 1)
-          studio.locate(frame: 98_462, beat: 4, step: step)
+          let place = studio.frame(of: 4)
+          studio.locate(to: 4, step: step)
           while studio.relocations == 0 { studio.play(256) }
           for _ in 0..<behind { studio.play(256) }
           let isSilent = studio.report.isBetweenPlaces
@@ -435,7 +433,7 @@ struct RelocationTests {
           #expect(studio.report.songBeat > 4 && studio.report.songBeat < 44, "\(name)")
           // From the locate's target on, a host that counts frames plays in the new tempo.
           let moment = studio.report.moment
-          let passed = (Double(moment.frame) - 98_462) / 0.048
+          let passed = (Double(moment.frame) - Double(place)) / 0.048
           let behindSong = (studio.report.songBeat - 4) * moment.beatMicros - passed
           #expect(!isSilent || abs(behindSong) < 150, "\(name): \(behindSong) us")
         }
@@ -477,7 +475,7 @@ struct RelocationTests {
   @Test func `a locate ends although a client needs longer each time`() {
     let studio = rolling()
     studio.othersTake = 50_000
-    studio.locate(frame: 98_462, beat: 4, step: 1)
+    studio.locate(to: 4, step: 1)
     for _ in 0..<4000 {
       let before = studio.relocations
       studio.play(256)
@@ -494,7 +492,7 @@ struct RelocationTests {
     let studio = rolling(latency: 2 * frames)
     studio.othersTake = othersTake
     for number in 1...3 {
-      studio.locate(frame: 98_462, beat: 4, step: 4)
+      studio.locate(to: 4, step: 4)
       studio.play(seconds: 20, frames: frames)
       #expect(studio.relocations == 2 * number)
       #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(number)")
@@ -505,7 +503,7 @@ struct RelocationTests {
     #expect(studio.report.othersTake <= ReadinessEstimate.longest)
     // Now the client is quick. There is one silence, which is as long as the longest estimate.
     studio.othersTake = 0
-    studio.locate(frame: 98_462, beat: 4, step: 4)
+    studio.locate(to: 4, step: 4)
     studio.play(seconds: 6, frames: frames)
     #expect(studio.relocations == 7 && studio.report.isRolling && abs(studio.report.hostLag) <= 25)
   }
@@ -518,7 +516,7 @@ struct RelocationTests {
         usualLimit: Micros(limit), longestHold: limit == 5_000_000 ? Micros(limit) : nil)
       studio.othersTake = Double(limit) - 700_000
       let before = studio.relocations, left = studio.plan.leftLate
-      studio.locate(frame: 98_462, beat: 4, step: 4)
+      studio.locate(to: 4, step: 4)
       studio.play(seconds: 14)
       #expect(studio.relocations == before + 1 && studio.plan.leftLate == left + 1)
       #expect(studio.report.isRolling && !studio.plan.isBusy)
@@ -532,7 +530,7 @@ struct RelocationTests {
       for behind in [1, 3, 6] {
         let studio = rolling()
         studio.othersTake = othersTake
-        studio.locate(frame: 98_462, beat: 4, step: 1)
+        studio.locate(to: 4, step: 1)
         while !studio.report.isBetweenPlaces { studio.play(256) }
         for _ in 0..<behind { studio.play(256) }
         studio.play(256, stall: stall)
@@ -569,7 +567,7 @@ struct RelocationTests {
     studio.othersTake = othersTake
     if othersTake > 0 { studio.locate = 480_000 }
     studio.play(seconds: 1)
-    studio.locate(frame: 196_923, beat: 8, step: 4)
+    studio.locate(to: 8, step: 4)
     while studio.relocations == 0 || studio.report.isRolling { studio.play(256) }
     studio.settings.meter = Meter(beatsPerBar: 3)
     while !studio.report.isRolling || studio.report.songBeat < 11.5 { studio.play(256) }
@@ -585,12 +583,12 @@ struct RelocationTests {
     for behind in [0, 1, 2, 3, 8, 20, 60] {
       let studio = rolling()
       studio.othersTake = othersTake
-      studio.locate(frame: 98_462, beat: 4, step: 4)
+      studio.locate(to: 4, step: 4)
       while studio.relocations == 0 { studio.play(256) }
       for _ in 0..<behind { studio.play(256) }
       studio.plan.stop(onBar: true)
       studio.play(256)
-      if hasAnother { studio.locate(frame: 1_083_077, beat: 44, step: 4) }
+      if hasAnother { studio.locate(to: 44, step: 4) }
       studio.play(256)
       studio.command(.play)
       studio.play(seconds: 6)
@@ -633,7 +631,7 @@ struct RelocationTests {
   /// Later requests allow for the delay of the first requests.
   @Test func `a locate that is always requested too late rolls on the grid at last`() {
     let studio = rolling()
-    studio.locate(frame: 784_615, beat: 32, step: 4)
+    studio.locate(to: 32, step: 4)
     for _ in 0..<600 {
       studio.relocatesLate = 12
       studio.play(256)
@@ -644,7 +642,7 @@ struct RelocationTests {
 
   @Test func `if each locate takes longer than the last, the song rolls late`() {
     let studio = rolling()
-    studio.locate(frame: 784_615, beat: 32, step: 4)
+    studio.locate(to: 32, step: 4)
     var late = 12
     for _ in 0..<1_500 {
       studio.relocatesLate = late
@@ -659,7 +657,7 @@ struct RelocationTests {
   @Test func `a locate that is not planned again rolls late`() {
     let studio = rolling()
     studio.relocatesLate = 6
-    studio.locate(frame: 784_615, beat: 32, step: 4)
+    studio.locate(to: 32, step: 4)
     while studio.relocations == 0 { studio.play(256) }
     studio.plan.cancel()
     studio.play(seconds: 0.5)
@@ -668,7 +666,7 @@ struct RelocationTests {
 
   @Test func `a locate that a stop overtakes becomes an ordinary locate`() {
     let studio = rolling()
-    studio.locate(frame: 480_000, beat: 19.5, step: 4)
+    studio.locate(to: 19.5, step: 4)
     studio.play(256)
     studio.transport.state = .stopped
     studio.play(seconds: 0.1)

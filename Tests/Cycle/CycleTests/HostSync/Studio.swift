@@ -301,6 +301,14 @@ final class Studio {
     #expect(keepsTime)
   }
 
+  /// The frame of a beat of the song at the session's tempo.
+  func frame(of beat: Double) -> UInt32 {
+    UInt32((beat * 60 / report.tempo * Double(sampleRate)).rounded())
+  }
+
+  /// Locates like a user to a beat of the song.
+  func locate(to beat: Double, step: Double) { locate(frame: frame(of: beat), beat: beat, step: step) }
+
   /// The control thread's observation. The real thread looks every two milliseconds; here the thread looks in
   /// the middle of each cycle.
   private var observation: TransportPlan.Observation {
