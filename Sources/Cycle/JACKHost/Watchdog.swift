@@ -130,7 +130,7 @@ final class Departure: @unchecked Sendable {
 
   var isDone: Bool { done.load(ordering: .acquiring) }
 
-  /// Whether the departure has lasted for so long that the user must be told. True once.
+  /// True the first time that it is asked after `limit`, if the departure is not done.
   func hasBecomeSlow() -> Bool {
     guard !isDone, !isToldOf, HostClock.micros() - start >= Self.limit else { return false }
     isToldOf = true
