@@ -63,6 +63,9 @@ public final class OSCSurface: Sendable {
   /// The present place in the set list. [any]
   public var place: SetPlace { shared.mailbox.withLock { $0.reading.place } }
 
+  /// The tempo that waits for its beat, in BPM; 0: none. [any]
+  public var tempoWaiting: Double { shared.mailbox.withLock { $0.reading.own.tempoWaiting } }
+
   public var counters: SurfaceCounters { shared.mailbox.withLock { $0.counters } }
 
   /// Clears the controllers' displays, says bye and ends the thread. [control]

@@ -49,13 +49,17 @@ struct Facts {
 
   var sync: String { state.choices.syncsStartStop ? "on" : "off" }
 
-  var transport: String {
+  /// The transport's state, in at most this many columns.
+  func transport(within columns: Int) -> String {
     guard state.jack.isRunning else { return "no JACK server" }
     switch state.transport {
     case .stopped: return "stopped"
     case .rolling:
       return state.doing == .stopping ? state.status : "rolling"
-    case .waiting: return state.choices.launch.moment == .beat ? "waits for the beat" : "waits for the bar"
+    case .waiting:
+      let words = state.doing == .starting ? state.status : "starts \(state.startWords ?? "now")"
+      guard words.unicodeScalars.count > columns else { return words }
+      return state.doing == .starting ? "waits for JACK clients" : words.replacing(" of the bar", with: "")
     }
   }
 
@@ -107,15 +111,19 @@ struct Facts {
     return launch.moment.word + (bars == 0 || launch.moment == .now ? "" : ", count-in \(bars)")
   }
 
-  /// The present song of the set list, and the song that waits or comes next; empty: there is no set list.
+  /// The present song of the set list, the next song, and the song and tempo that wait for their beat; empty:
+  /// there is no set list, and nothing waits.
   var set: [(name: String, words: String)] {
     let place = state.place
-    guard place != SetPlace() else { return [] }
-    return [
-      ("Song", place.song.isEmpty ? "none yet" : place.song),
-      place.waiting.isEmpty
-        ? ("Next", place.coming.isEmpty ? "none" : place.coming) : ("Waits", place.waiting),
-    ]
+    var rows: [(name: String, words: String)] = []
+    if place != SetPlace() {
+      rows.append(("Song", place.song.isEmpty ? "none yet" : place.song))
+      if place.waiting.isEmpty { rows.append(("Next", place.coming.isEmpty ? "none" : place.coming)) }
+    }
+    let tempo = state.tempoWaiting == 0 ? "" : "\(shortest(state.tempoWaiting)) BPM"
+    let waiting = [tempo, place.waiting].filter { !$0.isEmpty }
+    if !waiting.isEmpty { rows.append(("Waits", waiting.joined(separator: ", "))) }
+    return rows
   }
 
   var click: String { state.choices.click.isOn ? state.choices.click.when.word : "off" }

@@ -130,7 +130,7 @@ extension TerminalView {
     return [
       ("Ableton Link", "\(state.linkWord), \(facts.peers)", link),
       ("Start/stop", "sync \(facts.sync)", state.choices.syncsStartStop ? Style(.good) : .plain),
-      ("Transport", facts.transport, transportStyle(facts)),
+      ("Transport", facts.transport(within: room), transportStyle(facts)),
     ] + facts.set.map { ($0.name, $0.words, $0.name == "Next" ? .plain : .bold) } + [
       ("Launch", facts.launch, .plain), ("Leads", facts.leads(within: room), .plain),
     ] + facts.alarms.map { ($0.name, $0.words, Style(.warning)) }

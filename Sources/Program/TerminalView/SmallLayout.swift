@@ -61,7 +61,8 @@ extension TerminalView {
       }
     let lines: [(String, Style)] =
       [
-        place, (facts.countIn == nil ? facts.transport : "waiting", transportStyle(facts)),
+        place,
+        (facts.countIn == nil ? facts.transport(within: Self.panel) : "waiting", transportStyle(facts)),
       ] + facts.alarms.map { ("\($0.name) \($0.words)", Style(.warning)) }
       + facts.set.map { ($0.name == "Song" ? $0.words : "\($0.name.lowercased()) \($0.words)", .plain) }
       + [(facts.launch, .plain), (leader, .plain)]

@@ -119,7 +119,7 @@ import Testing
   @Test func `a machine without songs shows no set list on Play`() async throws {
     let visit = try await Visit()
     try await visit.arrive()
-    try await visit.until("tactus.state.values['set/list']?.[0] === 'none'")
+    try await visit.until("tactus.state.values['set/titles/1']?.[0] === 0")
     #expect(try await visit.evaluate("document.querySelector('#set').hidden") == "true")
     try await visit.end()
   }

@@ -100,6 +100,7 @@ struct FirstHourTests {
       #expect(try await ChildProcess.run(stage.command([program, "send"] + words)).status == 0, "\(words)")
     }
     try await send("start", "now")
+    try await child.awaitLine(beginning: "starts now")
     try await child.awaitLine(beginning: "rolling")
     try await send("stop")
     try await child.awaitLine(beginning: "stopped")

@@ -203,7 +203,7 @@ struct RunningProgramTests {
     #expect(done.output.contains("Tempo            97.50 BPM, 7/8, quantum 3.5\n"), "\(done.output)")
     #expect(done.output.contains("Ableton Link     Enabled, No Links\n"))
     for line in [
-      "Transport        stopped; a start waits for the next bar", "JACK             client \"tactus\", ",
+      "Transport        stopped; a start comes on the bar", "JACK             client \"tactus\", ",
       "Click            always, not connected, offset 50.67 ms, offset of click_2 3 ms\n",
       "MIDI clock       while the transport rolls, offset -8 ms\n", "Pulses           1 a beat\n",
       "OSC              127.0.0.1:9123",

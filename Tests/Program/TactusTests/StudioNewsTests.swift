@@ -186,6 +186,8 @@ struct PlayNewsTests {
     #expect(lines { $0.doing = .rolling } == ["rolling"])
     #expect(lines().isEmpty)
     #expect(lines { $0.doing = .stopped } == ["stopped"])
+    #expect(lines { ($0.doing, $0.askedLaunch) = (.waiting, .now) } == ["starts now"])
+    #expect(lines { ($0.doing, $0.askedLaunch) = (.stopped, nil) } == ["stopped"])
     // Other lines report the start and the loss of the server.
     #expect(lines { ($0.doing, $0.jack.isRunning) = (.none, false) }.isEmpty)
     #expect(lines { ($0.doing, $0.jack.isRunning) = (.stopped, true) }.isEmpty)

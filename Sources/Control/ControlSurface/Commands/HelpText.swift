@@ -43,8 +43,8 @@ extension Table {
 
     fileprivate init(_ row: Node) {
       func words(_ parameter: Parameter) -> String { "\(parameter.tag): \(parameter.allowed)" }
-      let isFirst = row.path == "beat/1"
-      address = isFirst ? "beat/1 ... beat/\(Table.beatLights)" : row.path
+      let series = Table.series.first { row.path == "\($0.stem)1" }
+      address = series.map { "\($0.stem)1 ... \($0.stem)\($0.count)" } ?? row.path
       group = row.kind == .feed ? row.group.words : nil
       let taken = row.kind == .trigger ? [] : row.parameters.map(words)
       let each = row.each.isEmpty ? [] : ["each " + row.each.map(words).joined(separator: ", ")]
@@ -65,16 +65,25 @@ extension Table {
       let briefEach = row.each.isEmpty ? [] : ["each " + row.each.map(brief).joined(separator: ", ")]
       briefArguments = (briefTaken + briefEach + row.optional.map { "[\(brief($0))]" }).joined(
         separator: "; ")
-      self.words = isFirst ? "Lit during that beat of the bar." : row.words
+      self.words = series?.words ?? row.words
     }
   }
 
-  /// The rows of a section as lines. Addresses that differ only in a number share a line: `beat/1` to
-  /// `beat/16`.
+  /// Addresses that differ only in a number share one line: `beat/1` to `beat/16`.
+  private static let series = [
+    (stem: "beat/", count: beatLights, words: "Lit during that beat of the bar."),
+    (
+      stem: "set/titles/", count: titleRows,
+      words:
+        "How many songs are in this row, and the title of each: \(titlesPerRow) songs a row, in their order."
+    ),
+  ]
+
+  /// The rows of a section as lines.
   func lines(_ section: Section, withButtons: Bool = true) -> [Line] {
-    rows.filter {
-      section.kind == $0.kind && (withButtons || !$0.isButton)
-        && (!$0.path.hasPrefix("beat/") || $0.path == "beat/1")
+    rows.filter { row in
+      section.kind == row.kind && (withButtons || !row.isButton)
+        && !Self.series.contains { row.path.hasPrefix($0.stem) && row.path != "\($0.stem)1" }
     }
     .map(Line.init)
   }

@@ -133,6 +133,8 @@ struct SurfaceMemory: Hashable, Sendable {
   /// empty: none.
   var song = ""
   var songWaiting = ""
+  /// The tempo that waits for its beat, in BPM; 0: none.
+  var tempoWaiting = 0.0
   /// Clocks that were stopped and were started ahead for the song that waits.
   var outputsArmed: [String] = []
   /// A counter: how often the list of the user's own outputs has changed, including changes of an output's

@@ -41,7 +41,7 @@ extension SurfaceState {
     switch doing {
     case .none: "no JACK server"
     case .stopped: "stopped"
-    case .waiting: "starts \(startMoment)"
+    case .waiting: "starts \(startWords ?? "now")"
     case .starting: "JACK waits for another client"
     case .rolling: "rolling"
     case .stopping: "stops on the \(choices.stop == .beat ? "beat" : "bar")"
@@ -49,19 +49,28 @@ extension SurfaceState {
     }
   }
 
-  /// The text for when a waiting start begins. After a stop in the middle of a bar, the start begins there
-  /// and not with a bar.
-  private var startMoment: String {
-    switch askedLaunch ?? choices.launch.moment {
-    case .now: return "now"
-    case .beat: return "on the beat"
-    case .bar: break
-    }
+  /// The boundary for which the next start waits.
+  package var startMoment: LaunchMoment { askedLaunch ?? choices.launch.moment }
+
+  /// The place in its bar from which the next start begins, in notes from 1. 1 is the bar line.
+  package var startNote: Double {
     // A position is a whole frame, which may lie just before its beat.
     let place = bars.place(at: startPlace.value + 0.005)
     let isBetween = place.passed > 0.02 * choices.meter.notesPerBeat
-    if place.note == 0, !isBetween { return "on the bar" }
-    return "\(isBetween ? "in" : "on") beat \(place.note + 1) of the bar"
+    return Double(place.note + 1) + (isBetween ? place.passed : 0)
+  }
+
+  /// The beat on which the next start begins, for example not the bar's first after a stop in mid-bar; nil: at
+  /// once.
+  package var startWords: String? {
+    switch startMoment {
+    case .now: return nil
+    case .beat: return "on the beat"
+    case .bar: break
+    }
+    let note = startNote
+    guard note > 1 else { return "on the bar" }
+    return "\(note == note.rounded() ? "on" : "in") beat \(Int(note)) of the bar"
   }
 
   /// The text for a state that another tactus did not send, or sent as an unknown word.

@@ -32,6 +32,9 @@ public struct SurfaceState: Hashable, Sendable {
   public var changedBars: Bars?
   /// The place in the set list, for a view. In the running program only the surface knows this place.
   public var place = SetPlace()
+  /// The tempo that waits for its beat, in BPM, for a view; 0: none. In the running program only the surface
+  /// knows it.
+  public var tempoWaiting = 0.0
   /// The last line of news.
   public var message = ""
 

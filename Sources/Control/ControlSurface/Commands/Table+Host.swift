@@ -10,6 +10,20 @@ extension Table {
         "transport/state",
         "What the transport does, as a fixed word for programs: none, without a JACK server; waiting, for the beat or bar of a start; starting, "
           + "while JACK waits for another client; stopping, until the beat or bar of a stop.", \.doing),
+      .readings(
+        "transport/start",
+        [when, .number(0...1e6, unit: "beats"), .number(1...65, unit: "notes")],
+        "What the next start waits for, the song's beat from which it begins, and the place of that beat in its bar: "
+          + "1 is the bar line, 3 the bar's third note."
+      ) { it in
+        [
+          .word(Int(it.state.startMoment.rawValue)), .number(it.state.startPlace.value),
+          .number(it.state.startNote),
+        ]
+      }.restoring {
+        $0.askedLaunch = LaunchMoment.allCases[$1[0].whole]
+        $0.startPlace = Beats($1[1].number)
+      },
       .flag(
         "playing",
         "The session plays. 1 starts it, 0 stops it; launch and stop/when say at which moment.",

@@ -30,6 +30,9 @@ extension Table {
         guard values[0].number < values[1].number else { throw .range("the lower end first") }
         return .faderRange(values[0].number...values[1].number)
       }),
+    .measured("tempo/waits", "BPM", "The tempo that waits for its beat or bar; 0: none waits.") {
+      $0.own.tempoWaiting
+    }.restoring { $0.tempoWaiting = $1[0].number },
     .label("tempo/str", "The tempo as text, for a label.") { fixed($0.state.tempo.beatsPerMinute, 2) },
     .trigger(
       "tempo/tap",

@@ -60,6 +60,18 @@ extension Table {
     ) { values, _ in .command(.removeSong(values[0].text)) },
   ]
 
+  /// Songs in one row of titles: with the longest titles it still fits a datagram.
+  static let titlesPerRow = 16
+  static let titleRows = SetSong.limit / titlesPerRow
+
+  static let songTitles: [Node] = (0..<titleRows).map { row in
+    let first = row * titlesPerRow
+    return .list(
+      "set/titles/\(row + 1)",
+      "How many of the set's songs \(first + 1) to \(first + titlesPerRow) there are, and the title of each."
+    ) { $0.state.lists.songs.dropFirst(first).prefix(titlesPerRow).map(\.title) }
+  }
+
   private static func launch(_ values: some Collection<Value>) -> LaunchMoment {
     values.first.map { LaunchMoment.allCases[$0.whole] } ?? .now
   }

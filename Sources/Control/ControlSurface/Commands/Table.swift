@@ -8,7 +8,8 @@ import TactusOSC
 /// of `Command` and a row in one of the `Table+` files.
 public struct Table: Sendable {
   public static let standard = Table(
-    session + far + audio + tempo + bend + transport + drift + click + clock + pulse + ownOutputs + set + host
+    session + far + audio + tempo + bend + transport + drift + click + clock + pulse + ownOutputs + set
+      + songTitles + host
       + midi
       + outward + page
       + readings

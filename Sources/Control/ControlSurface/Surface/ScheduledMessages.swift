@@ -101,6 +101,12 @@ struct ScheduledMessages {
     return (beat, here.map(\.task))
   }
 
+  /// The tempo that waits for a beat. There is at most one, because a new tempo replaces it.
+  var waitingTempo: Double? {
+    for case .tempo(let tempo) in entries.map(\.task) { return tempo }
+    return nil
+  }
+
   /// Drops the tempos that wait for a beat, because a new tempo replaces them.
   mutating func dropTempos() {
     changes &+= 1

@@ -20,10 +20,18 @@ extension SurfaceMachine {
     guard foresight.isOld || foresight.agenda != agenda.changes else { return }
     foresight.agenda = agenda.changes
     foresight.isOld = false
+    showWaitingTempo()
     let next = nextChange
     guard next != foresight.change else { return }
     foresight.change = next
     put(.queued(next))
+  }
+
+  private mutating func showWaitingTempo() {
+    let tempo = agenda.waitingTempo ?? 0
+    guard tempo != reading.own.tempoWaiting else { return }
+    reading.own.tempoWaiting = tempo
+    tellChanges()
   }
 
   private var nextChange: QueuedChange? {

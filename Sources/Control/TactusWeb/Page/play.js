@@ -180,15 +180,16 @@ export class Play {
 			if (state !== this.was.state) this.wait = this.was.left = 0;
 			this.was.state = state;
 		};
-		for (const path of ["song", "status", "transport/state", "launch", "count/in", "jack/connected"]) this.desk.watch(path, show);
+		for (const path of ["song", "status", "transport/state", "launch", "count/in", "transport/start", "jack/connected"]) this.desk.watch(path, show);
 	}
 
 	whenStarted() {
 		if (this.desk.value("jack/connected") === 0) return "no JACK server";
-		const launch = this.desk.value("launch", "bar");
+		const [launch, , note] = this.desk.values.get("transport/start") ?? ["bar"];
 		const wait = this.desk.value("count/in", 0);
 		if (launch === "now") return "at once";
-		return wait > 0 ? `after ${bars(wait)}` : `on the ${launch}`;
+		if (wait > 0) return `after ${bars(wait)}`;
+		return launch === "bar" && note > 1 ? `${note % 1 ? "in" : "on"} beat ${Math.floor(note)} of the bar` : `on the ${launch}`;
 	}
 
 	// A sleeve does not unlock: unlocking takes half a second of holding, or a key.

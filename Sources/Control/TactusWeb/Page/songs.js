@@ -3,20 +3,8 @@
 import { $, make } from "./desk.js";
 import { on } from "./hands.js";
 
-// The titles in the text of `set/list`, "1 Opener, 2 Slow One". tactus cuts a long text, and then the last
-// title is incomplete and is left out.
-export function titlesIn(text) {
-	const isCut = text.endsWith("...");
-	const titles = [];
-	let rest = text;
-	for (let n = 1; rest.startsWith(`${n} `); n += 1) {
-		const end = rest.indexOf(`, ${n + 1} `);
-		const title = rest.slice(`${n} `.length, end < 0 ? undefined : end);
-		if (end >= 0 || !isCut) titles.push(title);
-		rest = end < 0 ? "" : rest.slice(end + 2);
-	}
-	return titles;
-}
+// Rows of the table with the titles, each behind the number of its titles.
+const pages = [1, 2, 3, 4, 5, 6, 7, 8].map((n) => `set/titles/${n}`);
 
 // Shows the set list if there are songs. While the song moves, another song waits for the next bar.
 export function showSongs(desk, session) {
@@ -40,15 +28,19 @@ export function showSongs(desk, session) {
 		$("song-next").disabled = !coming;
 		mark();
 	};
-	desk.watch("set/list", ([text]) => {
-		const titles = titlesIn(text);
+	let shown = [];
+	const fill = () => {
+		const titles = pages.flatMap((page) => (desk.values.get(page) ?? []).slice(1));
 		$("set").hidden = titles.length === 0;
+		if (titles.join("\n") === shown.join("\n")) return;
+		shown = titles;
 		list.replaceChildren(...titles.map((title) => {
 			const box = make("button.tool", {}, title);
 			on(box, "click", () => desk.order("set/song", [title, ...moment()], box) && turn(false));
 			return box;
 		}));
 		mark();
-	});
+	};
+	for (const page of pages) desk.watch(page, fill);
 	for (const path of ["set/song", "set/coming", "set/waits"]) desk.watch(path, show);
 }

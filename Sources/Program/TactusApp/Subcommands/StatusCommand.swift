@@ -144,8 +144,6 @@ struct StatusCommand: Conversing {
 
   /// When a start would happen, if the transport is stopped.
   private static func launch(_ told: RemoteValues) -> String {
-    guard told.state.doing == .stopped else { return "" }
-    let moment = told.state.choices.launch.moment
-    return moment == .now ? "; a start waits for nothing" : "; a start waits for the next \(moment)"
+    told.state.doing == .stopped ? "; a start comes \(told.state.startWords ?? "at once")" : ""
   }
 }

@@ -32,7 +32,9 @@ struct OwnView: StateSource {
 
   var state: SurfaceState {
     var state = desk.state
-    if let place = desk.surface?.place { state.place = place }
+    if let surface = desk.surface {
+      (state.place, state.tempoWaiting) = (surface.place, surface.tempoWaiting)
+    }
     return state
   }
   var news: WakeUp { desk.news }

@@ -240,6 +240,47 @@ struct SetListTests {
   }
 
   @Test
+  func `titles come as values, and each row of them fits a datagram`() throws {
+    var desk = try desk()
+    desk.send("/tactus/subscribe", from: Desk.local)
+    func titles(_ row: Int) -> [Argument]? { desk.told("set/titles/\(row)").last }
+    #expect(titles(1) == [.int32(3), .string("Opener"), .string("Slow One"), .string("Last")])
+    #expect(titles(2) == [.int32(0)] && titles(8) == [.int32(0)] && titles(9) == nil)
+    // The text is cut, and a title may look like the text between two titles.
+    let names = (1...SetSong.limit).map {
+      "\($0), 2 " + String(repeating: "x", count: 64 - "\($0), 2 ".count)
+    }
+    let songs = try names.map { try SetSong("\($0) = tap") }
+    desk.update { $0.lists.songs = songs }
+    desk.wait(0.1)
+    let told = (1...8).flatMap { titles($0) ?? [] }
+    #expect(told.filter { $0 == .int32(16) }.count == 8)
+    #expect(told.filter { $0 != .int32(16) } == names.map { .string($0) })
+    #expect(desk.datagrams.allSatisfy { $0.bytes.count <= Bundle.datagramLimit })
+  }
+
+  @Test
+  func `a tempo that waits is a value until its beat`() throws {
+    var desk = try desk()
+    desk.send("/tactus/subscribe", from: Desk.local)
+    func waits() -> [Argument]? { desk.told("tempo/waits").last }
+    #expect(waits() == [.float32(0)])
+    desk.send("/tactus/tempo", .float32(131), .string("bar"), from: Desk.local)
+    desk.wait(0.05)
+    #expect(waits() == [.float32(131)])
+    desk.send("/tactus/tempo", .float32(133.5), .string("bar"), from: Desk.local)
+    desk.wait(0.05)
+    #expect(waits() == [.float32(133.5)])
+    desk.wait(3)
+    #expect(waits() == [.float32(0)] && desk.program.state.tempo == Tempo(133.5))
+    // A song replaces it.
+    desk.send("/tactus/tempo", .float32(90), .string("bar"), from: Desk.local)
+    desk.send("/tactus/set/go", .int32(1), from: Desk.local)
+    desk.wait(0.05)
+    #expect(waits() == [.float32(0)])
+  }
+
+  @Test
   func `one packet may take one song that adds and removes outputs`()
     throws
   {

@@ -15,6 +15,7 @@ private func told(_ state: SurfaceState, at now: Micros = .zero)
   var reading = Reading(state: state, own: SurfaceMemory())
   reading.own.reach = OSCReach(open: ["127.0.0.1:20809"])
   (reading.own.song, reading.own.songWaiting) = (state.place.song, state.place.waiting)
+  reading.own.tempoWaiting = state.tempoWaiting
   var feeds = Feeds(state: state, at: now)
   return Table.standard.with(state.lists.outputs).rows.compactMap { row in
     row.read.map { Message(Table.address(row.path), arguments: $0(reading)) }
@@ -96,6 +97,15 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
       try? SetSong($0)
     }
     $0.place = SetPlace(song: "Opener", waiting: "Ballad", coming: "Last")
+    $0.tempoWaiting = 131.5
+  },
+  {
+    $0.transport = .waiting(origin: Beats(8))
+    ($0.doing, $0.startPlace) = (.waiting, Beats(6))
+  },
+  {
+    $0.transport = .waiting(origin: Beats(8))
+    ($0.doing, $0.startPlace, $0.askedLaunch) = (.waiting, Beats(6), .now)
   },
   {
     $0.transport = Scenes.rolling

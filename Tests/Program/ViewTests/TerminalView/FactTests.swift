@@ -81,6 +81,48 @@ struct FactTests {
   }
 
   @Test
+  func `a tempo that waits has a row, alone and beside a song`() {
+    func waits(_ change: @escaping (inout SurfaceState) -> Void = { _ in }) -> [String] {
+      texts {
+        $0.tempoWaiting = 131.5
+        change(&$0)
+      }
+    }
+    for (text, size) in zip(waits(), Self.sizes) {
+      #expect(text.contains(size.0 < 76 ? "waits 131.5 BPM" : "Waits         131.5 BPM"), "\(text)")
+    }
+    let next = waits { $0.place = SetPlace(song: "Opener", coming: "Ballad") }[2]
+    #expect(next.contains("Next          Ballad") && next.contains("Waits         131.5 BPM"))
+    let both = waits { $0.place = SetPlace(song: "Opener", waiting: "Ballad") }[2]
+    #expect(both.contains("Waits         131.5 BPM, Ballad"))
+  }
+
+  @Test
+  func `a start that waits says on which beat of the bar it begins`() {
+    func start(_ change: @escaping (inout SurfaceState) -> Void) -> [String] {
+      texts {
+        $0.transport = .waiting(origin: Beats(8))
+        $0.doing = .waiting
+        change(&$0)
+      }
+    }
+    let third = start { $0.startPlace = Beats(6) }
+    #expect(third[1].contains("starts on beat 3 ") && !third[1].contains("of the"))
+    #expect(third[3].contains("starts on beat 3 of the bar"))
+    #expect(start { $0.startPlace = Beats(6.5) }[3].contains("starts in beat 3 of the bar"))
+    #expect(start { $0.startPlace = Beats(8) }.dropFirst().allSatisfy { $0.contains("starts on the bar") })
+    #expect(start { $0.choices.launch.moment = .beat }[1].contains("starts on the beat"))
+    let now = start {
+      $0.askedLaunch = .now
+      $0.startPlace = Beats(6)
+    }
+    #expect(now.dropFirst().allSatisfy { $0.contains("starts now") })
+    let stuck = start { $0.doing = .starting }
+    #expect(
+      stuck[1].contains("waits for JACK clients") && stuck[3].contains("JACK waits for another client"))
+  }
+
+  @Test
   func `a count-in is shown before it is heard, and a stop that waits`() throws {
     #expect(texts { $0.choices.launch.countIn = 1 }.allSatisfy { $0.contains("bar, count-in 1") })
     let machine = try NamedOutput("drums=click countin=2")

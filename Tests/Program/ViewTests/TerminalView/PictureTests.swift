@@ -128,7 +128,7 @@ struct PictureTests {
       let scene = Scenes.scene(beat: beat) { $0.transport = .waiting(origin: Beats(8)) }
       #expect(Scenes.text(scene, 40, 12).contains("count-in \(left)"), "\(beat)")
       #expect(Scenes.text(scene, 80, 24).contains("count-in"))
-      #expect(Scenes.text(scene, 80, 24).contains("waits for the bar"))
+      #expect(Scenes.text(scene, 80, 24).contains("starts on the bar"))
     }
   }
 
