@@ -68,6 +68,7 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   }
 
   /// Compares the present values, not the captured ones.
+  @_noLocks @_noAllocation
   public static func == (left: SessionState, right: SessionState) -> Bool {
     left.timeline == right.timeline && left.startStop == right.startStop
       && left.isConnected == right.isConnected
@@ -75,7 +76,8 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension SessionState {
-  /// The tempo in beats per minute as it was set, without rounding noise.
+  /// The tempo in beats per minute. A peer's tempo has whole microseconds per beat, so it is off by up to
+  /// some thousandths: compare rounded values.
   public var tempo: Double {
     @_noLocks @_noAllocation get { timeline.tempo.beatsPerMinute }
   }

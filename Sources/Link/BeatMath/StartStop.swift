@@ -47,6 +47,11 @@ public struct ClientStartStop: Hashable, Sendable, BitwiseCopyable {
     self.timestamp = timestamp
   }
 
+  @_noLocks @_noAllocation
+  public static func == (left: ClientStartStop, right: ClientStartStop) -> Bool {
+    left.isPlaying == right.isPlaying && left.time == right.time && left.timestamp == right.timestamp
+  }
+
   /// This start or stop in the form that peers share (facts: link 8.2).
   public func session(on session: Timeline, by map: GhostMap) -> SessionStartStop {
     SessionStartStop(

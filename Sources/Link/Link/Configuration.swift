@@ -18,6 +18,8 @@ extension Link {
     ///   - tempo: The tempo until a peer is found, in BPM: 20 to 999.
     ///   - interfaces: Names of the interfaces to use; nil for all.
     ///   - isStartStopSyncEnabled: Whether starts and stops are shared with the peers.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no.
     public init(
       tempo: Double = 120, interfaces: Set<String>? = nil, isStartStopSyncEnabled: Bool = false
     ) {

@@ -76,7 +76,7 @@ extension Link {
     /// The main values as text, like "192.168.1.2; 2 peers; sent 40, heard 12".
     public var description: String {
       let place = failure.map { "\($0)" } ?? addresses.joined(separator: " ")
-      return "\(place); \(peerCount) peers; sent \(sent), heard \(received)"
+      return "\(place); \(peerCount) peer\(peerCount == 1 ? "" : "s"); sent \(sent), heard \(received)"
     }
   }
 }
@@ -93,6 +93,8 @@ extension Link.Diagnostics {
     public var count: Int
 
     /// Creates a place with a number of peers.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no.
     public init(name: String, count: Int) {
       self.name = name
       self.count = count

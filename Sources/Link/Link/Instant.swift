@@ -6,7 +6,7 @@ extension Link {
   /// An instant of Link's clock, in whole microseconds.
   ///
   /// Instants of one machine may be compared until its next start; those of two machines have nothing in
-  /// common. Sums saturate or wrap instead of trapping.
+  /// common. Sums saturate at the ends of the clock.
   public struct Instant: InstantProtocol, BitwiseCopyable, Codable, CustomStringConvertible {
     package var micros: Micros
 
@@ -41,25 +41,34 @@ extension Link {
     /// ``advanced(frames:sampleRate:)`` or ``advanced(microseconds:)``.
     ///
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
-    public func advanced(by duration: Duration) -> Instant { Instant(micros + Micros(duration)) }
+    public func advanced(by duration: Duration) -> Instant { moved(by: Micros(duration)) }
 
     /// The duration from this instant to another one.
     ///
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
-    public func duration(to other: Instant) -> Duration { (other.micros - micros).duration }
+    public func duration(to other: Instant) -> Duration {
+      .microseconds(other.micros.count) - .microseconds(micros.count)
+    }
 
     /// The instant later by this many microseconds.
     ///
     /// Thread-safe: yes. Real-time-safe: yes.
     @_noLocks @_noAllocation
-    public func advanced(microseconds: Int64) -> Instant { Instant(micros + Micros(microseconds)) }
+    public func advanced(microseconds: Int64) -> Instant { moved(by: Micros(microseconds)) }
 
     /// The instant later by this many frames of audio, to the nearest microsecond. Negative frames lead back.
     ///
     /// Thread-safe: yes. Real-time-safe: yes.
     @_noLocks @_noAllocation
     public func advanced(frames: Int, sampleRate: Double) -> Instant {
-      Instant(micros + Micros(rounding: Double(frames) * 1e6 / sampleRate))
+      moved(by: Micros(rounding: Double(frames) * 1e6 / sampleRate))
+    }
+
+    @_noLocks @_noAllocation
+    private func moved(by distance: Micros) -> Instant {
+      let (sum, overflows) = micros.count.addingReportingOverflow(distance.count)
+      guard overflows else { return Instant(Micros(sum)) }
+      return Instant(Micros(distance.count < 0 ? .min : .max))
     }
 
     /// Compares two instants of one clock.
@@ -75,28 +84,41 @@ extension Link {
     public static func == (left: Instant, right: Instant) -> Bool { left.micros == right.micros }
 
     /// The instant later by a duration, like `advanced(by:)`.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public static func + (left: Instant, right: Duration) -> Instant { left.advanced(by: right) }
 
     /// The instant earlier by a duration.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public static func - (left: Instant, right: Duration) -> Instant {
-      Instant(left.micros - Micros(right))
+      let (rest, overflows) = left.micros.count.subtractingReportingOverflow(Micros(right).count)
+      return Instant(microseconds: overflows ? (left.microseconds < 0 ? .min : .max) : rest)
     }
 
     /// The duration from the right instant to the left one.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public static func - (left: Instant, right: Instant) -> Duration { right.duration(to: left) }
 
     /// Moves the instant by a duration.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public static func += (left: inout Instant, right: Duration) { left = left + right }
 
     /// The microseconds with their unit, like "1500000 µs".
     public var description: String { "\(micros.count) µs" }
 
     /// Reads a number of microseconds.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no.
     public init(from decoder: any Decoder) throws {
       self.init(microseconds: try decoder.singleValueContainer().decode(Int64.self))
     }
 
     /// Writes a number of microseconds.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.singleValueContainer()
       try container.encode(micros.count)
@@ -107,6 +129,9 @@ extension Link {
   /// machine sleeps.
   public struct Clock: _Concurrency.Clock {
     /// Creates the clock; all values are the same clock.
+    ///
+    /// Thread-safe: yes. Real-time-safe: yes.
+    @_noLocks @_noAllocation
     public init() {}
 
     /// The present instant.
@@ -121,6 +146,8 @@ extension Link {
 
     /// Suspends the task until the instant; throws if the task is cancelled. `Task.sleep(until:clock:)` calls
     /// this function.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no, it waits.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
       try Task.checkCancellation()
       // The clock that ends the sleep differs from Link's clock by some millionths, so that one sleep may end
@@ -133,9 +160,10 @@ extension Link {
     }
   }
 
-  /// The present instant. In a function marked `@_noLocks`, which may not name a class, write `Instant.now`.
+  /// The present instant. In an audio callback write `Link.Instant.now`: a function marked `@_noLocks` may
+  /// not name a class.
   ///
-  /// Thread-safe: yes. Real-time-safe: yes.
+  /// Thread-safe: yes. Real-time-safe: no, but it never waits.
   public static var now: Instant { .now }
 }
 

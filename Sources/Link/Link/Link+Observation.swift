@@ -5,7 +5,8 @@ import Synchronization
 extension Link {
   /// The values of a session that a program shows.
   public struct Status: Hashable, Sendable, Codable, CustomStringConvertible {
-    /// The session's tempo in BPM, without rounding noise.
+    /// The session's tempo in BPM. A peer's tempo has whole microseconds per beat, so it is off by up to
+    /// some thousandths; round it to show it.
     public var tempo: Double
     /// Whether this program plays, or will play from the time of the start on.
     public var isPlaying: Bool
@@ -44,12 +45,13 @@ extension Link {
 // Callbacks. Link's own thread calls them, without a lock, and only for changes that come after the callback
 // was set.
 extension Link {
-  /// Sets the callback for changes of the session's tempo, in BPM; nil removes it. The value has no rounding
-  /// noise and can be shown.
+  /// Sets the callback for changes of the session's tempo, in BPM; nil removes it. A peer's tempo has whole
+  /// microseconds per beat, so it is off by up to some thousandths; round it to show it.
   ///
   /// When this returns, no call of the former callback runs, unless the callback itself makes this call. So
   /// do not hold a lock for which the former callback waits. A callback should be short: the network waits
-  /// for it. A callback may call every function of Link.
+  /// for it. A callback may call every function of Link. Of more than 64 changes that wait, only the newest of
+  /// each kind is delivered. No callback comes after the release of the `Link`.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   public func onTempo(_ body: (@Sendable (_ beatsPerMinute: Double) -> Void)?) {
@@ -72,8 +74,8 @@ extension Link {
     network.audience.peers.setCallback(body)
   }
 
-  /// Sets the callback for the first peer that comes and the last peer that goes, even if Link was disabled
-  /// in between. The rules are those of ``onTempo(_:)``.
+  /// Sets the callback for the first peer that comes and the last peer that goes. Disabling Link also counts
+  /// as the loss of the last peer. The rules are those of ``onTempo(_:)``.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   public func onConnection(_ body: (@Sendable (_ isConnected: Bool) -> Void)?) {

@@ -18,7 +18,8 @@ extension Link {
 
   /// Captures, edits and commits in one step, without a change in between.
   ///
-  /// The program ends with a message if `edit` calls a function of this `Link` that is not real-time-safe.
+  /// The program ends with a message if `edit` calls a function of this `Link` that may wait. Real-time-safe
+  /// calls, and those that never wait, are allowed.
   ///
   /// - Parameter edit: Changes the state; its second argument is the present instant. If it throws, nothing
   ///   is committed.

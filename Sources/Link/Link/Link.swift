@@ -24,14 +24,15 @@ import Synchronization
 /// and in the audio callback through ``takeAudio()``. All times are times at output: when the sample is
 /// *heard*.
 ///
-/// The audio thread uses its ``AudioHandle`` and the calls marked real-time-safe, which never wait. All other
-/// calls take a lock, which is held for at most one datagram, and never while sending. Callbacks come on
-/// Link's own thread.
+/// The audio thread uses its ``AudioHandle`` and the calls marked real-time-safe, which never wait. Most
+/// other calls take a lock, which is held for at most one datagram, and never while sending. Callbacks come
+/// on Link's own thread.
 public final class Link: Sendable {
   private let status = LinkStatus()
   let network: NetworkThread
   private let room: AudioRoom
   private let isRoomAttached = Atomic(false)
+  private let isAudioReserved = Atomic(false)
 
   /// Creates a disabled instance, whose beat 0 is now.
   ///
@@ -74,7 +75,7 @@ public final class Link: Sendable {
 
   /// Whether the user wants Link. Link is on the network only if ``isActive`` is true, too.
   ///
-  /// Thread-safe: yes. Real-time-safe: reading yes, writing no.
+  /// Thread-safe: yes. Real-time-safe: no, writing it may wait.
   public var isEnabled: Bool {
     get { status.isEnabled.load(ordering: .relaxed) }
     set {
@@ -86,7 +87,7 @@ public final class Link: Sendable {
   /// Whether the program wants Link now: a program that cannot be heard should not count as a peer. Initially
   /// true.
   ///
-  /// Thread-safe: yes. Real-time-safe: reading yes, writing no.
+  /// Thread-safe: yes. Real-time-safe: no, writing it may wait.
   public var isActive: Bool {
     get { status.isActive.load(ordering: .relaxed) }
     set {
@@ -96,9 +97,10 @@ public final class Link: Sendable {
   }
 
   /// Whether starts and stops are shared with the peers. Switching it on changes nothing by itself: the
-  /// peers' state is followed from their next change on. Initially false.
+  /// peers' state is followed from their next change on. So a peer that joins a playing session does not
+  /// start; it follows the next change. Initially false.
   ///
-  /// Thread-safe: yes. Real-time-safe: reading yes, writing no.
+  /// Thread-safe: yes. Real-time-safe: no, writing it may wait.
   public var isStartStopSyncEnabled: Bool {
     get { status.isStartStopSyncEnabled.load(ordering: .relaxed) }
     set {
@@ -109,24 +111,26 @@ public final class Link: Sendable {
     }
   }
 
-  /// Whether there is at least one peer in our session.
+  /// Whether there is at least one peer in our session. An audio callback asks its captured state.
   ///
-  /// Thread-safe: yes. Real-time-safe: yes.
+  /// Thread-safe: yes. Real-time-safe: no, but it never waits.
   public var isConnected: Bool { status.isConnected.load(ordering: .relaxed) }
 
   /// The number of peers in our session, without ourselves.
   ///
-  /// Thread-safe: yes. Real-time-safe: yes.
+  /// Thread-safe: yes. Real-time-safe: no, but it never waits.
   public var peerCount: Int { status.peerCount.load(ordering: .relaxed) }
 
-  /// The session's tempo in BPM, without rounding noise.
+  /// The session's tempo in BPM. A peer's tempo has whole microseconds per beat, so it is off by up to some
+  /// thousandths; round it to show it. An audio callback asks its captured state.
   ///
-  /// Thread-safe: yes. Real-time-safe: yes.
+  /// Thread-safe: yes. Real-time-safe: no, but it never waits.
   public var tempo: Double { Double(bitPattern: status.tempo.load(ordering: .relaxed)) }
 
-  /// Whether this program plays, or will play from the time of the start on.
+  /// Whether this program plays, or will play from the time of the start on. An audio callback asks its
+  /// captured state.
   ///
-  /// Thread-safe: yes. Real-time-safe: yes.
+  /// Thread-safe: yes. Real-time-safe: no, but it never waits.
   public var isPlaying: Bool { status.isPlaying.load(ordering: .relaxed) }
 
   /// The present host time.
@@ -160,6 +164,12 @@ public final class Link: Sendable {
   package func detach(_ door: any SessionObserver) {
     network.withEngine { engine, now in engine.detach(door, at: now) }
   }
+
+  /// Reserves this peer for a `LinkAudio`, until `releaseAudio`. Returns false if there is another.
+  package func reserveAudio() -> Bool { !isAudioReserved.exchange(true, ordering: .acquiringAndReleasing) }
+
+  /// Allows another `LinkAudio`.
+  package func releaseAudio() { isAudioReserved.store(false, ordering: .releasing) }
 
   /// Connects a receiver for Link Audio. The receiver gets the present state at once, and then each change.
   /// There is one receiver at a time; `Link` keeps it until `stopListening`.

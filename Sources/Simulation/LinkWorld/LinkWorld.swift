@@ -59,7 +59,7 @@ public final class LinkWorld {
   }
 
   /// Adds a disabled machine without an address, whose host clock shows
-  /// `host` now. Returns its index in `peers`.
+  /// `host` now. 120 BPM replaces a tempo that is not a number. Returns its index in `peers`.
   @discardableResult
   public func addPeer(
     tempo: Double = 120, host: Micros = Micros(1_000_000), partsPerMillion: Double = 0
@@ -73,6 +73,8 @@ public final class LinkWorld {
     tempo: Double = 120, host: Micros = Micros(1_000_000), partsPerMillion: Double = 0, isRelay: Bool
   ) -> Int {
     let clock = DriftingClock(host: host, at: now, partsPerMillion: partsPerMillion)
+    // As in `Link`.
+    let tempo = tempo.isNaN ? 120 : tempo
     let machine = LinkSession(tempo: Tempo(tempo), seed: dice.next(), isRelay: isRelay, at: host)
     peers.append(Peer(machine: machine, clock: clock, snapshot: machine.snapshot, isRelay: isRelay))
     drain(peers.count - 1)

@@ -5,24 +5,29 @@ public import LinkWire
 
 /// The losses and delays that a network causes to datagrams.
 public struct NetworkConditions: Sendable {
-  /// The fraction of datagrams that are lost, 0...1.
-  public var loss = 0.0
+  /// The fraction of datagrams that are lost, clamped to 0...1; 0 replaces NaN.
+  public var loss = 0.0 { didSet { loss = loss.asFraction } }
   /// The least delay of a datagram.
   public var delay = Micros(200)
   /// The longest additional random delay of a datagram. Because of it, a later datagram may arrive earlier.
   public var jitter = Micros.zero
-  /// The fraction of datagrams that are delayed by up to `holdUp` more, which makes bursts of reordering.
-  public var reordering = 0.0
+  /// The fraction of datagrams that are delayed by up to `holdUp` more, clamped like ``loss``. This makes
+  /// bursts of reordering.
+  public var reordering = 0.0 { didSet { reordering = reordering.asFraction } }
   /// The longest additional delay by `reordering`.
   public var holdUp = Micros(30_000)
-  /// The fraction of datagrams that arrive twice.
-  public var duplication = 0.0
+  /// The fraction of datagrams that arrive twice, clamped like ``loss``.
+  public var duplication = 0.0 { didSet { duplication = duplication.asFraction } }
 
   /// A good cable: no losses, and a delay of 200 µs.
   public init() {}
 
   /// The greatest possible difference of the delays there and back.
   public var asymmetry: Micros { jitter + (reordering > 0 ? holdUp : .zero) }
+}
+
+extension Double {
+  fileprivate var asFraction: Double { self >= 0 ? Swift.min(self, 1) : 0 }
 }
 
 /// An address on one wire of the network.

@@ -33,10 +33,25 @@ import Testing
     #expect(Link.Clock().minimumResolution == .microseconds(1))
   }
 
+  @Test func `sums beyond the ends of the clock stay at its ends`() {
+    let (start, first, last) = (
+      Link.Instant(microseconds: 1), Link.Instant(microseconds: .min), Link.Instant(microseconds: .max)
+    )
+    #expect(start + .seconds(Int64.max) == last && start - .seconds(Int64.max) == first)
+    #expect(start + .seconds(Int64.min) == first && start - .seconds(Int64.min) == last)
+    #expect(last.advanced(microseconds: 1) == last && first.advanced(microseconds: -1) == first)
+    #expect(last.advanced(frames: .max, sampleRate: 1) == last)
+    #expect(first.duration(to: last) > .zero && last - first > .zero)
+  }
+
   @Test func `a state and a configuration are fit to be printed and kept`() throws {
     var state = Link(tempo: 90).capture()
     state.setPlaying(true, at: .now)
     #expect("\(state)" == "90.0 BPM, playing, without peers")
+    var diagnostics = Link(tempo: 90).diagnostics
+    #expect("\(diagnostics)".contains(" 0 peers;"))
+    diagnostics.peerCount = 1
+    #expect("\(diagnostics)".contains(" 1 peer;"))
     state.setTempo(.nan, at: .now)
     state.setTempo(5_000, at: Link.now + .seconds(86_400 * 365 * 700))
     #expect(state.tempo == 90)

@@ -27,6 +27,19 @@ import Testing
     return simulation.run()
   }
 
+  @Test func `a world replaces numbers that are none`() {
+    let world = LinkWorld(seed: 1)
+    let peer = world.addPeer(tempo: .nan)
+    #expect(world.peers[peer].snapshot.state.tempo == 120)
+    for (given, kept) in [(Double.nan, 0), (-1, 0), (0.5, 0.5), (7, 1)] {
+      world.conditions.loss = given
+      world.conditions.reordering = given
+      world.conditions.duplication = given
+      #expect(world.conditions.loss == kept && world.conditions.reordering == kept)
+      #expect(world.conditions.duplication == kept)
+    }
+  }
+
   @Test(arguments: 1...5 as ClosedRange<UInt64>)
   func `a troubled world keeps every invariant`(seed: UInt64) {
     let outcome = outcome(world(seed))
