@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// LinkKit's names, so that the compiler translates an old program. docs/linkkit.md has the whole table.
+// LinkKit's names, so that the compiler translates an old program. docs/linkkit.md has the whole table. A
+// time is `Any`: an old program passes a number.
 
 /// LinkKit's name of `Link`.
 @available(*, unavailable, renamed: "Link")
@@ -36,15 +37,21 @@ public func ABLLinkIsStartStopSyncEnabled(_ link: Link) -> Bool { fatalError() }
 
 /// LinkKit's name; use link.onTempo { bpm in }.
 @available(*, unavailable, message: "use link.onTempo { bpm in }")
-public func ABLLinkSetSessionTempoCallback(_ link: Link, _ callback: Any, _ context: Any) { fatalError() }
+public func ABLLinkSetSessionTempoCallback(
+  _ link: Link, _ callback: ((Double, UnsafeMutableRawPointer?) -> Void)?, _ context: Any?
+) { fatalError() }
 
 /// LinkKit's name; use link.onStartStop { isPlaying in }.
 @available(*, unavailable, message: "use link.onStartStop { isPlaying in }")
-public func ABLLinkSetStartStopCallback(_ link: Link, _ callback: Any, _ context: Any) { fatalError() }
+public func ABLLinkSetStartStopCallback(
+  _ link: Link, _ callback: ((Bool, UnsafeMutableRawPointer?) -> Void)?, _ context: Any?
+) { fatalError() }
 
 /// LinkKit's name; use link.onConnection { isConnected in }.
 @available(*, unavailable, message: "use link.onConnection { isConnected in }")
-public func ABLLinkSetIsConnectedCallback(_ link: Link, _ callback: Any, _ context: Any) { fatalError() }
+public func ABLLinkSetIsConnectedCallback(
+  _ link: Link, _ callback: ((Bool, UnsafeMutableRawPointer?) -> Void)?, _ context: Any?
+) { fatalError() }
 
 /// LinkKit's name of `Link.capture()`.
 @available(*, unavailable, renamed: "Link.capture(self:)")
@@ -68,11 +75,11 @@ public func ABLLinkGetTempo(_ state: Link.SessionState) -> Double { fatalError()
 
 /// LinkKit's name of `Link.SessionState.setTempo(_:at:)`.
 @available(*, unavailable, renamed: "Link.SessionState.setTempo(self:_:at:)")
-public func ABLLinkSetTempo(_ state: Link.SessionState, _ bpm: Double, _ time: Link.Instant) { fatalError() }
+public func ABLLinkSetTempo(_ state: Link.SessionState, _ bpm: Double, _ time: Any) { fatalError() }
 
 /// LinkKit's name of `Link.SessionState.beat(at:quantum:)`.
 @available(*, unavailable, renamed: "Link.SessionState.beat(self:at:quantum:)")
-public func ABLLinkBeatAtTime(_ state: Link.SessionState, _ time: Link.Instant, _ quantum: Double) -> Double {
+public func ABLLinkBeatAtTime(_ state: Link.SessionState, _ time: Any, _ quantum: Double) -> Double {
   fatalError()
 }
 
@@ -84,24 +91,25 @@ public func ABLLinkTimeAtBeat(_ state: Link.SessionState, _ beat: Double, _ quan
 
 /// LinkKit's name of `Link.SessionState.phase(at:quantum:)`.
 @available(*, unavailable, renamed: "Link.SessionState.phase(self:at:quantum:)")
-public func ABLLinkPhaseAtTime(_ state: Link.SessionState, _ time: Link.Instant, _ quantum: Double) -> Double
-{ fatalError() }
+public func ABLLinkPhaseAtTime(_ state: Link.SessionState, _ time: Any, _ quantum: Double) -> Double {
+  fatalError()
+}
 
 /// LinkKit's name of `Link.SessionState.requestBeat(_:at:quantum:)`.
 @available(*, unavailable, renamed: "Link.SessionState.requestBeat(self:_:at:quantum:)")
 public func ABLLinkRequestBeatAtTime(
-  _ state: Link.SessionState, _ beat: Double, _ time: Link.Instant, _ quantum: Double
+  _ state: Link.SessionState, _ beat: Double, _ time: Any, _ quantum: Double
 ) { fatalError() }
 
 /// LinkKit's name of `Link.SessionState.forceBeat(_:at:quantum:)`.
 @available(*, unavailable, renamed: "Link.SessionState.forceBeat(self:_:at:quantum:)")
 public func ABLLinkForceBeatAtTime(
-  _ state: Link.SessionState, _ beat: Double, _ time: Link.Instant, _ quantum: Double
+  _ state: Link.SessionState, _ beat: Double, _ time: Any, _ quantum: Double
 ) { fatalError() }
 
 /// LinkKit's name of `Link.SessionState.setPlaying(_:at:)`.
 @available(*, unavailable, renamed: "Link.SessionState.setPlaying(self:_:at:)")
-public func ABLLinkSetIsPlaying(_ state: Link.SessionState, _ isPlaying: Bool, _ time: Link.Instant) {
+public func ABLLinkSetIsPlaying(_ state: Link.SessionState, _ isPlaying: Bool, _ time: Any) {
   fatalError()
 }
 
@@ -122,7 +130,7 @@ public func ABLLinkRequestBeatAtStartPlayingTime(
 /// LinkKit's name of `Link.SessionState.setPlaying(_:at:requestingBeat:quantum:)`.
 @available(*, unavailable, renamed: "Link.SessionState.setPlaying(self:_:at:requestingBeat:quantum:)")
 public func ABLLinkSetIsPlayingAndRequestBeatAtTime(
-  _ state: Link.SessionState, _ isPlaying: Bool, _ time: Link.Instant, _ beat: Double, _ quantum: Double
+  _ state: Link.SessionState, _ isPlaying: Bool, _ time: Any, _ beat: Double, _ quantum: Double
 ) { fatalError() }
 
 /// LinkKit's name of `Link.AudioHandle.beatsPerMinute(from:to:frames:sampleRate:)`.
