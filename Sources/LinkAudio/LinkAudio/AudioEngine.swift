@@ -99,12 +99,20 @@ extension AudioEngine {
 
   func listenerCount(of sink: ChannelID) -> Int { listeners[sink] ?? 0 }
 
-  mutating func subscribe(_ lane: ReceiveLane, to channel: ChannelID, at now: Micros) -> SourceID? {
+  mutating func subscribe(
+    _ lane: ReceiveLane, to channel: ChannelID, at now: Micros
+  ) -> Result<SourceID, LinkAudio.RequestError> {
+    guard !machine.isOurs(channel) else { return .failure(.ownChannel) }
+    guard sources.reduce(0, { $0 + $1.lanes.count }) < AudioLimits.lanes else {
+      return .failure(.tooManySources(limit: AudioLimits.lanes))
+    }
     defer { drain() }
-    guard let id = machine.subscribe(to: channel, at: now) else { return nil }
+    guard let id = machine.subscribe(to: channel, at: now) else {
+      return .failure(.tooManyChannels(limit: AudioLimits.sources))
+    }
     while sources.count <= id.rawValue { sources.append(Incoming()) }
     sources[id.rawValue].lanes.append(lane)
-    return id
+    return .success(id)
   }
 
   mutating func release(_ source: SourceID, _ lane: ReceiveLane, at now: Micros) {

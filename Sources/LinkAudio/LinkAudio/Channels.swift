@@ -71,25 +71,32 @@ extension LinkAudio {
   /// - Parameters:
   ///   - lane: Its end plays what comes. One source at a time may use it.
   ///   - channel: The identity of a peer's channel.
+  /// - Throws: ``RequestError/laneInUse``, ``RequestError/tooManySources(limit:)``,
+  ///   ``RequestError/tooManyChannels(limit:)`` or ``RequestError/ownChannel``.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func subscribe(_ lane: ReceiveLane, to channel: Channel.ID) throws(RequestError) -> Source {
     guard !lane.isUsed.exchange(true, ordering: .acquiringAndReleasing) else { throw .laneInUse }
-    guard let source = subscribe(lane.lane, to: channel.node, releasing: lane) else {
+    do throws(RequestError) {
+      return try open(lane.lane, to: channel.node, releasing: lane)
+    } catch {
       lane.isUsed.store(false, ordering: .releasing)
-      throw .tooManySources(limit: AudioLimits.sources)
+      throw error
     }
-    return source
   }
 
-  /// Receives a channel into `lane` until the source is released. Returns nil if there are too many.
+  /// Receives a channel into `lane` until the source is released. Returns nil if it is refused.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
-  package func subscribe(
-    _ lane: AudioLanes.ReceiveLane, to channel: LinkWire.ChannelID, releasing wrapper: ReceiveLane? = nil
-  ) -> Source? {
-    thread.change { engine, now in engine.subscribe(lane, to: channel, at: now) }
-      .map { Source(node: channel, lane: lane, wrapper: wrapper, id: $0, thread: thread) }
+  package func subscribe(_ lane: AudioLanes.ReceiveLane, to channel: LinkWire.ChannelID) -> Source? {
+    try? open(lane, to: channel, releasing: nil)
+  }
+
+  private func open(
+    _ lane: AudioLanes.ReceiveLane, to channel: LinkWire.ChannelID, releasing wrapper: ReceiveLane?
+  ) throws(RequestError) -> Source {
+    let id = try thread.change { engine, now in engine.subscribe(lane, to: channel, at: now) }.get()
+    return Source(node: channel, lane: lane, wrapper: wrapper, id: id, thread: thread)
   }
 
   /// A subscription to a peer's channel. It ends when its last reference is released. It keeps its lane

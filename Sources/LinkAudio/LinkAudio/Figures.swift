@@ -12,6 +12,9 @@ extension LinkAudio {
     public var isPlaying: Bool
     /// The present delay from a sample's beat to the speaker.
     public var delay: Duration
+    /// Whether ``delay`` is shorter than the chosen one, because the lane has no room for it. Beats are left
+    /// out whole. Then make a lane with a longer `longestDelay`. An adaptive delay has its own limit, 300 ms.
+    public var isDelayShortened: Bool
     /// Audio that is ready to be played.
     public var buffered: Duration
     /// The change of the audio's arrival from datagram to datagram, smoothed (RFC 3550).
@@ -39,6 +42,7 @@ extension LinkAudio {
       isReceiving = figures.isReceiving
       isPlaying = figures.isPlaying
       delay = Duration(milliseconds: figures.delay)
+      isDelayShortened = figures.isDelayShortened
       buffered = Duration(milliseconds: figures.buffered)
       jitter = Duration(milliseconds: figures.jitter)
       senderPPM = figures.senderPPM

@@ -19,7 +19,7 @@ import Synchronization
 /// `Link` are enabled.
 ///
 ///     let link = Link()
-///     let audio = LinkAudio(link, peerName: "Rack")
+///     let audio = try LinkAudio(link, peerName: "Rack")
 ///     link.isEnabled = true
 ///     audio.isEnabled = true
 ///
@@ -44,8 +44,11 @@ public final class LinkAudio: Sendable {
   ///   - link: The peer whose session it belongs to.
   ///   - peerName: Our own name, as peers show it. It is cut after 256 bytes.
   ///
+  /// - Throws: ``RequestError/linkInUse`` while the `Link` has another `LinkAudio`.
+  ///
   /// Thread-safe: yes. Real-time-safe: no.
-  public init(_ link: Link, peerName: String) {
+  public init(_ link: Link, peerName: String) throws(RequestError) {
+    guard link.reserveAudio() else { throw .linkInUse }
     self.link = link
     thread = AudioThread(link, peerName: peerName)
     thread.startIfNeeded()
@@ -53,7 +56,10 @@ public final class LinkAudio: Sendable {
 
   /// Says goodbye to the peers. No callback is called afterwards. A running callback is awaited, unless it is
   /// the one that released the last reference.
-  deinit { thread.end() }
+  deinit {
+    thread.end()
+    link.releaseAudio()
+  }
 
   /// Whether the user wants Link Audio. Turning it off takes effect at once, goodbyes included.
   ///
@@ -87,21 +93,30 @@ public final class LinkAudio: Sendable {
 
 // Channels of ours.
 extension LinkAudio {
-  /// The reason why a channel is not sent or received.
+  /// The reason why a request is refused.
   public enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The limit of our own channels is reached.
+    /// The limit of our own channels is reached: 128.
     case tooManySinks(limit: Int)
-    /// The limit of subscriptions is reached.
+    /// The limit of subscriptions is reached: 256.
     case tooManySources(limit: Int)
+    /// The limit of channels that are subscribed to is reached: 128.
+    case tooManyChannels(limit: Int)
+    /// The channel is one of ours; a peer does not send audio to itself.
+    case ownChannel
     /// Another sink or source uses the lane.
     case laneInUse
+    /// The `Link` has a `LinkAudio` already.
+    case linkInUse
 
     /// The reason in words.
     public var description: String {
       switch self {
       case .tooManySinks(let limit): "there are \(limit) channels of ours already"
       case .tooManySources(let limit): "there are \(limit) subscriptions already"
+      case .tooManyChannels(let limit): "there are subscriptions to \(limit) channels already"
+      case .ownChannel: "the channel is one of ours"
       case .laneInUse: "the lane belongs to another channel"
+      case .linkInUse: "the Link has a LinkAudio already"
       }
     }
   }
@@ -111,6 +126,7 @@ extension LinkAudio {
   /// - Parameters:
   ///   - lane: What is sent through its end. One sink at a time may use it.
   ///   - name: The name that peers show. It is cut after 256 bytes.
+  /// - Throws: ``RequestError/laneInUse`` or ``RequestError/tooManySinks(limit:)``.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func publish(_ lane: SendLane, as name: String) throws(RequestError) -> Sink {

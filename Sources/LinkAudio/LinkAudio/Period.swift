@@ -10,7 +10,8 @@ extension LinkAudio {
   /// Make a new one in each period from a state that was captured in it: what is sent and played is only as
   /// good as its times. The noise of ``start`` is averaged, but a constant error is heard.
   public struct Period: Sendable, BitwiseCopyable {
-    /// Frames in the period; those after 8192 are dropped.
+    /// Frames in the period. Of a longer period than 8192 frames, the rest is not sent; it is played as
+    /// silence.
     public var frames: Int
     /// Nominal frames a second.
     public var sampleRate: Int
@@ -86,8 +87,8 @@ extension LinkAudio {
       @_noLocks @_noAllocation get { Delay(.standard) }
     }
 
-    /// As short as the network allows, but at least this. It grows at once when audio comes late, and shrinks
-    /// slowly.
+    /// As short as the network allows, but at least this, and at most 300 ms more than the output's latency
+    /// and two periods. It grows at once when audio comes late, and shrinks slowly.
     ///
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public static func adaptive(least: Duration) -> Delay { Delay(.adaptive(least: least.microseconds)) }
@@ -98,7 +99,8 @@ extension LinkAudio {
     public static func fixed(_ delay: Duration) -> Delay { Delay(.fixed(delay.microseconds)) }
 
     /// Whole beats: the sound stays in time, at a later point of the song. After a change of tempo it is the
-    /// same number of the new beats.
+    /// same number of the new beats. If the lane has no room for all of them, it is fewer, and
+    /// ``Figures/isDelayShortened`` is true.
     ///
     /// Thread-safe: yes. Real-time-safe: yes.
     @_noLocks @_noAllocation

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 package import AudioLanes
 internal import BeatMath
+internal import LinkAudioPath
 import Synchronization
 
 extension LinkAudio {
@@ -15,8 +16,11 @@ extension LinkAudio {
 
     /// Allocates a lane.
     ///
+    /// A delay that the lane has no room for is shortened, and ``Figures/isDelayShortened`` is true. Beats
+    /// get longer when a peer slows down: at Link's lowest tempo, 20 BPM, a beat lasts 3 seconds.
+    ///
     /// - Parameter longestDelay: The longest delay that it has room for, up to a minute. All values up to one
-    ///   second need the same memory.
+    ///   second need the same memory. Streams of more than 48,000 frames a second have less room.
     ///
     /// Thread-safe: yes. Real-time-safe: no.
     public init(longestDelay: Duration = .seconds(1)) {
@@ -41,6 +45,9 @@ extension LinkAudio {
   ///
   /// It keeps the lane alive, and it cannot be copied: put it into the callback's context. It belongs to one
   /// thread at a time. Let it go on another thread after the audio has stopped: that may free the lane.
+  ///
+  /// If the buffer and the end are members of one struct, keep the buffer as a pointer and use the calls with
+  /// pointers: Swift refuses the span of one member in a call that changes another member.
   public struct ReceiveEnd: ~Copyable, Sendable {
     private let lane: ReceiveLane
     private let end: AudioLanes.ReceiveEnd
@@ -62,17 +69,18 @@ extension LinkAudio {
     /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
     @_noLocks @_noAllocation
     public mutating func render(_ period: Period, delay: Delay, _ samples: inout MutableSpan<Float>) {
-      let end = end
-      samples.withUnsafeMutableBufferPointer { samples in
-        guard let left = samples.baseAddress else { return }
-        end.render(period.hearing(atMost: samples.count), delay: delay.value, left: left, right: nil)
-      }
+      // In Swift 6.2 a closure with a result is a generic call, which may lock.
+      var first: UnsafeMutablePointer<Float>?
+      samples.withUnsafeMutableBufferPointer { first = $0.baseAddress }
+      let count = samples.count < Playout.mostFrames ? samples.count : Playout.mostFrames
+      if let first { end.render(period.hearing(atMost: count), delay: delay.value, left: first, right: nil) }
+      silence(first, from: count, to: samples.count < period.frames ? samples.count : period.frames)
     }
 
     /// Fills an output's period.
     ///
     /// - Parameters:
-    ///   - period: Only frames that fit into the samples are filled.
+    ///   - period: If one buffer is too short for the period, the rest of the other gets silence.
     ///   - delay: The delay from a sample's beat to its sound.
     ///   - left: One sample for each frame. An array gives its `mutableSpan`.
     ///   - right: One sample for each frame.
@@ -87,9 +95,23 @@ extension LinkAudio {
       var (first, second): (UnsafeMutablePointer<Float>?, UnsafeMutablePointer<Float>?)
       left.withUnsafeMutableBufferPointer { first = $0.baseAddress }
       right.withUnsafeMutableBufferPointer { second = $0.baseAddress }
-      guard let first, let second else { return }
-      let count = left.count < right.count ? left.count : right.count
-      end.render(period.hearing(atMost: count), delay: delay.value, left: first, right: second)
+      var count = left.count < right.count ? left.count : right.count
+      if count > Playout.mostFrames { count = Playout.mostFrames }
+      if let first, let second {
+        end.render(period.hearing(atMost: count), delay: delay.value, left: first, right: second)
+      }
+      silence(first, from: count, to: left.count < period.frames ? left.count : period.frames)
+      silence(second, from: count, to: right.count < period.frames ? right.count : period.frames)
+    }
+
+    @_noLocks @_noAllocation
+    private func silence(_ samples: UnsafeMutablePointer<Float>?, from first: Int, to end: Int) {
+      guard let samples else { return }
+      var frame = first
+      while frame < end {
+        samples[frame] = 0
+        frame &+= 1
+      }
     }
 
     /// Fills an output's period in the buffers of an audio server.
@@ -106,7 +128,10 @@ extension LinkAudio {
       _ period: Period, delay: Delay, left: UnsafeMutablePointer<Float>,
       right: UnsafeMutablePointer<Float>?
     ) {
-      end.render(period.hearing(atMost: .max), delay: delay.value, left: left, right: right)
+      let most = Playout.mostFrames
+      end.render(period.hearing(atMost: most), delay: delay.value, left: left, right: right)
+      silence(left, from: most, to: period.frames)
+      silence(right, from: most, to: period.frames)
     }
 
     /// Fills a period that has no true time, for example while a server freewheels, with silence, and drops

@@ -46,6 +46,9 @@ extension LinkAudio {
   ///
   /// It keeps the lane alive, and it cannot be copied: put it into the callback's context. It belongs to one
   /// thread at a time. Let it go on another thread after the audio has stopped: that may free the lane.
+  ///
+  /// If the buffer and the end are members of one struct, keep the buffer as a pointer and use the call with
+  /// pointers: Swift refuses the span of one member in a call that changes another member.
   public struct SendEnd: ~Copyable, Sendable {
     private let lane: SendLane
     private let end: AudioLanes.SendEnd

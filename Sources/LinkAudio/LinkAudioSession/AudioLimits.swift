@@ -33,6 +33,8 @@ package enum AudioLimits {
   /// Our own channels (sinks), and the channels that we receive (sources).
   package static var sinks: Int { 128 }
   package static var sources: Int { 128 }
+  /// Subscriptions of all sources together; each has a lane with memory of its own.
+  package static var lanes: Int { 256 }
   /// Subscribers of one sink, and of all sinks together: 50 MB a second if all are stereo at 48 kHz.
   package static var subscribersPerSink: Int { 32 }
   package static var subscribers: Int { 256 }

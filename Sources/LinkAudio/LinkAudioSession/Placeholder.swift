@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 internal import BeatMath
-internal import LinkWire
+package import LinkWire
 
 // The reference's first two betas, and so all of LinkKit, send audio only to peers that announce a channel
 // (facts: link-audio 7.4). If we have no channel and such a peer stays silent, we announce a placeholder to
@@ -22,7 +22,7 @@ extension LinkAudioSession {
     return sinks + [placeholder]
   }
 
-  func isOurs(_ channel: ChannelID) -> Bool {
+  package func isOurs(_ channel: ChannelID) -> Bool {
     placeholder?.id == channel || sinks.contains { $0.id == channel }
   }
 

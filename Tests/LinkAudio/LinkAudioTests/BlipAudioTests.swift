@@ -18,8 +18,8 @@ struct BlipAudioTests {
     try other.ip("addr add 10.50.0.2/24 dev cable")
     try home.ip("link set wire up")
     try other.ip("link set cable up")
-    let (link, audio) = try home.perform { Self.rack("Desk") }
-    let (far, farAudio) = try other.perform { Self.rack("Rack") }
+    let (link, audio) = try home.perform { try Self.rack("Desk") }
+    let (far, farAudio) = try other.perform { try Self.rack("Rack") }
     let lane = SendLane(channels: 1)
     let sink = try #require(farAudio.publish(lane, as: "Drums"))
     #expect(happens { link.peerCount == 1 && far.peerCount == 1 && audio.channels.map(\.name) == ["Drums"] })
@@ -36,9 +36,9 @@ struct BlipAudioTests {
     #expect(audio.channels.map(\.name) == ["Drums"] && changes.withLock { $0 } == 0)
   }
 
-  static func rack(_ name: String) -> (Link, LinkAudio) {
+  static func rack(_ name: String) throws -> (Link, LinkAudio) {
     let link = Link(tempo: 120)
-    let audio = LinkAudio(link, peerName: name)
+    let audio = try LinkAudio(link, peerName: name)
     link.isEnabled = true
     audio.isEnabled = true
     return (link, audio)

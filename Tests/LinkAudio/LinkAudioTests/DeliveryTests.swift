@@ -95,7 +95,7 @@ struct DeliveryTests {
   @Test func `calls return while a datagram is being sent`() throws {
     try PrivateNetwork().perform {
       let link = Link(tempo: 120)
-      let audio = LinkAudio(link, peerName: "Rack")
+      let audio = try LinkAudio(link, peerName: "Rack")
       link.isEnabled = true
       audio.isEnabled = true
       #expect(eventually { audio.thread.delivery.withLock { !$0.sockets.isEmpty } })

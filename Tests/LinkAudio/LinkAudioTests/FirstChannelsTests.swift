@@ -31,14 +31,14 @@ struct FirstChannelsTests {
   @Test func `the program of the article compiles and is silent without peers`() throws {
     // begin peer
     let link = Link(tempo: 120)
-    let audio = LinkAudio(link, peerName: "Rack")
+    let audio = try LinkAudio(link, peerName: "Rack")
     audio.onChannels { channels in print(channels) }
     // end peer
     // begin lanes
     let input = LinkAudio.SendLane(.mono)
     let sink = try audio.publish(input, as: "Guitar")
 
-    let output = LinkAudio.ReceiveLane(longestDelay: .seconds(2))
+    let output = LinkAudio.ReceiveLane(longestDelay: .seconds(12))
     var source: LinkAudio.Source?
     if let bass = audio.channels.first(where: { $0.name == "Bass" }) {
       source = try audio.subscribe(output, to: bass.id)
@@ -67,15 +67,35 @@ struct FirstChannelsTests {
     #expect(source == nil && !audio.isEnabled && !link.isEnabled)
   }
 
-  @Test func `a period fills two spans up to the end of the shorter one`() {
+  @Test func `a period leaves no old sound in spans of two lengths`() {
     let link = Link(tempo: 120)
     let lane = LinkAudio.ReceiveLane()
     var end = lane.takeEnd()!
     var (left, right) = ([Float](repeating: 0.5, count: 256), [Float](repeating: 0.5, count: 128))
     let period = LinkAudio.Period(link.capture(), frames: 256, sampleRate: 48_000, start: Link.now)
     end.render(period, delay: .standard, left: left.mutableSpan, right: right.mutableSpan)
-    #expect(left.prefix(128).allSatisfy { $0 == 0 } && left.suffix(128).allSatisfy { $0 == 0.5 })
-    #expect(right.allSatisfy { $0 == 0 })
+    #expect(left.allSatisfy { $0 == 0 } && right.allSatisfy { $0 == 0 })
+    right = [Float](repeating: 0.5, count: 300)
+    let none: [Float] = []
+    var empty = none
+    end.render(period, delay: .standard, left: empty.mutableSpan, right: right.mutableSpan)
+    #expect(right.prefix(256).allSatisfy { $0 == 0 } && right.suffix(44).allSatisfy { $0 == 0.5 })
+  }
+
+  @Test func `a period of more than 8192 frames leaves no old sound`() {
+    let link = Link(tempo: 120)
+    let lane = LinkAudio.ReceiveLane()
+    var end = lane.takeEnd()!
+    let period = LinkAudio.Period(link.capture(), frames: 9000, sampleRate: 48_000, start: Link.now)
+    var samples = [Float](repeating: 0.5, count: 9000)
+    var span = samples.mutableSpan
+    end.render(period, delay: .standard, &span)
+    #expect(samples.allSatisfy { $0 == 0 })
+    samples = [Float](repeating: 0.5, count: 9000)
+    samples.withUnsafeMutableBufferPointer {
+      end.render(period, delay: .standard, left: $0.baseAddress!, right: nil)
+    }
+    #expect(samples.allSatisfy { $0 == 0 })
   }
 
   @Test func `the code of the article is compiled here`() throws {

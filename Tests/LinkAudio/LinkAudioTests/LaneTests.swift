@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import AudioLanes
 import Glibc
+import LinkWire
 import TactusTestSupport
 import Testing
 
@@ -57,11 +58,13 @@ import Testing
   }
 
   @Test func `a lane belongs to one channel and a wrong request is refused`() throws {
-    let audio = LinkAudio(Link(tempo: 120), peerName: "Rack")
+    let audio = try LinkAudio(Link(tempo: 120), peerName: "Rack")
     let (sent, received) = (LinkAudio.SendLane(.mono), LinkAudio.ReceiveLane())
     var sink: LinkAudio.Sink? = try audio.publish(sent, as: "a")
     #expect(throws: LinkAudio.RequestError.laneInUse) { try audio.publish(sent, as: "b") }
-    let id = try #require(sink?.id)
+    let own = try #require(sink?.id)
+    #expect(throws: LinkAudio.RequestError.ownChannel) { try audio.subscribe(received, to: own) }
+    let id = LinkAudio.Channel.ID(NodeID(rawValue: 3))
     var source: LinkAudio.Source? = try audio.subscribe(received, to: id)
     #expect(throws: LinkAudio.RequestError.laneInUse) { try audio.subscribe(received, to: id) }
     #expect(source?.channel == id)
@@ -77,9 +80,38 @@ import Testing
     #expect("\(LinkAudio.RequestError.laneInUse)" == "the lane belongs to another channel")
   }
 
+  @Test func `a Link has one LinkAudio at a time`() throws {
+    let link = Link(tempo: 120)
+    var first: LinkAudio? = try LinkAudio(link, peerName: "Rack")
+    #expect(throws: LinkAudio.RequestError.linkInUse) { try LinkAudio(link, peerName: "Shelf") }
+    #expect(first?.peerName == "Rack")
+    first = nil
+    #expect(try LinkAudio(link, peerName: "Shelf").peerName == "Shelf")
+  }
+
+  @Test func `subscriptions have a limit and so have their channels`() throws {
+    let audio = try LinkAudio(Link(tempo: 120), peerName: "Rack")
+    let channel = LinkAudio.Channel.ID(NodeID(rawValue: 3))
+    let probe = AudioLanes.ReceiveLane.probe()
+    var sources = (0..<256).map { _ in audio.subscribe(probe, to: channel.node) }
+    #expect(sources.allSatisfy { $0 != nil })
+    let lane = LinkAudio.ReceiveLane()
+    #expect(throws: LinkAudio.RequestError.tooManySources(limit: 256)) {
+      try audio.subscribe(lane, to: channel)
+    }
+    sources = []
+    sources = (0..<128).map { audio.subscribe(probe, to: NodeID(rawValue: 100 + $0)) }
+    #expect(sources.allSatisfy { $0 != nil })
+    #expect(throws: LinkAudio.RequestError.tooManyChannels(limit: 128)) {
+      try audio.subscribe(lane, to: channel)
+    }
+    sources = []
+    #expect(try audio.subscribe(lane, to: channel).channel == channel)
+  }
+
   @Test(.timeLimit(.minutes(1)))
-  func `the stream of channels begins with the present ones and ends`() async {
-    var audio: LinkAudio? = LinkAudio(Link(tempo: 120), peerName: "Rack")
+  func `the stream of channels begins with the present ones and ends`() async throws {
+    var audio: LinkAudio? = try LinkAudio(Link(tempo: 120), peerName: "Rack")
     let updates = audio!.channelUpdates()
     var lists: [[LinkAudio.Channel]] = []
     audio = nil

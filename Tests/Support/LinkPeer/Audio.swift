@@ -18,7 +18,7 @@ final class Studio {
 
   init(_ link: Link, named name: String, sampleRate: UInt32, ppm: Double) throws {
     self.link = link
-    audio = LinkAudio(link, peerName: name)
+    audio = try LinkAudio(link, peerName: name)
     audio.isEnabled = true
     card = try Card(link, sampleRate: sampleRate, ppm: ppm)
   }

@@ -144,6 +144,16 @@ package struct Playout: ~Copyable {
     }
   }
 
+  /// Whether the chosen delay is longer than the longest possible one.
+  private func isShortened(_ hearing: OutputPeriod) -> Bool {
+    let longest = longestDelay(hearing)
+    return switch delay {
+    case .adaptive(let least): least > longestAdaptive(hearing)
+    case .fixed(let micros): micros > longest
+    case .beats(let beats): Int64(beats) > Int64(flooring: longest / hearing.grid.beatMicros)
+    }
+  }
+
   var isAdaptive: Bool { if case .adaptive = delay { true } else { false } }
 
   /// Updates `figures`, once a period.
@@ -162,6 +172,7 @@ package struct Playout: ~Copyable {
     figures.concealed = concealment.concealed
     figures.dropouts = concealment.dropouts
     figures.delay = isOpen ? delayNow / 1000 : 0
+    figures.isDelayShortened = isOpen && isShortened(hearing)
     figures.senderPPM = isOpen ? course.ppm : 0
     let frames = Double(ring.end) - head.place
     figures.buffered = isOpen && head.isPlaying ? max(0, frames * course.frameMicros / 1000) : 0

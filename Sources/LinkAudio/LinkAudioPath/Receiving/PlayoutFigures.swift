@@ -8,6 +8,8 @@ public struct PlayoutFigures: Sendable, BitwiseCopyable {
   public var isPlaying = false
   /// Current delay from a sample's beat to the speaker, in milliseconds.
   public var delay = 0.0
+  /// Whether the chosen delay is longer than the longest possible one, which is played.
+  public var isDelayShortened = false
   /// Audio that is ready to be played, in milliseconds.
   public var buffered = 0.0
   /// The last chunk's arrival minus its first beat, in milliseconds; negative if it came before.

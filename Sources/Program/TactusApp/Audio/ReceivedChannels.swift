@@ -72,7 +72,7 @@ final class ReceivedChannels {
   func poll(at now: Micros, _ state: SurfaceState, on host: JACKHost) -> Bool {
     let isOn = state.choices.audio.isOn
     guard isOn || audio?.isEnabled == true else { return false }
-    let audio = start()
+    guard let audio = start() else { return false }
     if chosenName != state.choices.audio.peerName {
       chosenName = state.choices.audio.peerName
       audio.peerName = chosenName.isEmpty ? ownName : chosenName.word
@@ -108,9 +108,10 @@ final class ReceivedChannels {
   /// Says goodbye to Link Audio's peers. [any]
   var farewell: @Sendable () -> Void { { [offers] in offers.audio.withLock { $0 }?.isEnabled = false } }
 
-  private func start() -> LinkAudio {
+  /// The program's one `LinkAudio`; nil only if other code has made one for the same `Link`.
+  private func start() -> LinkAudio? {
     if let audio { return audio }
-    let audio = LinkAudio(link, peerName: ownName)
+    guard let audio = try? LinkAudio(link, peerName: ownName) else { return nil }
     audio.onAudioChannels { [offers] list in offers.news.withLock { $0 = list } }
     offers.audio.withLock { $0 = audio }
     self.audio = audio

@@ -7,8 +7,8 @@ import LinkAudio
 enum Send {
   static func main() async throws {
     let (rack, desk) = (try peer(), try peer())
-    let sender = LinkAudio(rack, peerName: "Rack")
-    let receiver = LinkAudio(desk, peerName: "Desk")
+    let sender = try LinkAudio(rack, peerName: "Rack")
+    let receiver = try LinkAudio(desk, peerName: "Desk")
     for audio in [sender, receiver] { audio.isEnabled = true }
     let input = LinkAudio.SendLane(.mono)
     let sink = try sender.publish(input, as: "Tone")
