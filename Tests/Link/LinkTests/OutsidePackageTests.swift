@@ -84,7 +84,7 @@ import Testing
   @Test(arguments: [
     ("FollowATempo", "follow/Follow.swift", ["import", "show", "beats"]),
     ("MetronomeWithALSA", "metronome/Metronome.swift", ["import", "open", "failure", "loop"]),
-    ("SimulatedSession", "rehearse/Rehearse.swift", ["import", "world", "ask"]),
+    ("SimulatedSession", "rehearse/Rehearse.swift", ["import", "world", "ask", "protocol"]),
   ])
   func `the code of the articles is compiled in another package`(
     article: String, program: String, marks: [String]

@@ -12,7 +12,7 @@ let commonNames = [
 /// A foreign package that depends on Link by address and version. OutsidePackageTests builds this package.
 let package = Package(
   name: "outside",
-  dependencies: [.package(url: Context.environment["TACTUS_URL"] ?? "unset", from: "0.2.0")],
+  dependencies: [.package(url: Context.environment["TACTUS_URL"] ?? "unset", .upToNextMinor(from: "0.2.0"))],
   targets: [
     .systemLibrary(name: "CALSA"),
     .systemLibrary(name: "CJACK", path: "Sources/names/CJACK"),

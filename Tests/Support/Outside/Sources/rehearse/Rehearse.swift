@@ -3,6 +3,20 @@
 import LinkCore
 // end import
 
+// begin protocol
+protocol Grid {
+  associatedtype Time
+  func beat(at time: Time, quantum: Double) -> Double
+}
+extension SessionState: Grid {}
+// end protocol
+
+/// The place in the bar, for any clock.
+func place<State: Grid>(_ state: State, at time: State.Time) -> Int {
+  let beat = state.beat(at: time, quantum: 4)
+  return Int(beat - 4 * (beat / 4).rounded(.down))
+}
+
 /// Simulates two machines with unrelated clocks, and a network that loses a tenth, and prints their tempos.
 /// The article `SimulatedSession` of Link's documentation, word for word between the marks.
 @main
@@ -24,5 +38,7 @@ enum Rehearse {
     let tempos = world.peers.map { "\($0.snapshot.state.tempo.rounded())" }
     print("\(tempos.joined(separator: " and ")) BPM, \(world.peers[0].snapshot.peerCount) other")
     // end ask
+    let places = world.peers.map { place($0.snapshot.state, at: $0.clock.host(at: world.now)) }
+    if places[0] != places[1] { print("the peers are at the places \(places)") }
   }
 }
