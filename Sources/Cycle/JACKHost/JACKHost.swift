@@ -189,8 +189,7 @@ extension JACKHost {
   /// The map from JACK's clock to Link's, as the audio thread uses it.
   public var clockMap: ClockMap { running?.clocks.map ?? .identity }
 
-  /// Looks at everything that changes slowly; returns the changes. `now` is on Link's clock. May wait for
-  /// JACK.
+  /// Looks at everything that changes slowly, and returns the changes. May wait for JACK.
   public func step(at now: Micros) -> [JACKEvent] {
     switch state {
     case .open, .closed:
@@ -211,8 +210,7 @@ extension JACKHost {
     case .silence:
       transport.plan.forget()
       return [.serverSilent]
-    case .answer:
-      return [.serverAnswers]
+    case .answer: return [.serverAnswers]
     case .standstill(let gap):
       leave(running, whichGoesOn: true)
       state = .lost(nextTry: now)

@@ -50,7 +50,7 @@ extension Link {
   ///
   /// When this returns, no call of the former callback runs, unless the callback itself makes this call. So
   /// do not hold a lock for which the former callback waits. A callback should be short: the network waits
-  /// for it. A callback may call every function of Link. Of more than 64 changes that wait, only the newest of
+  /// for it. A callback may call every function of Link. Of more than 64 waiting changes, only the newest of
   /// each kind is delivered. No callback comes after the release of the `Link`.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.

@@ -267,8 +267,7 @@ public struct LinkSession: Sendable {
     isPublishDue = true
   }
 
-  /// The last step of handling any input: counts peers, founds a session if all others left, reports changes,
-  /// and sends our state.
+  /// The last step of each input: counts peers, founds a session if all left, reports changes, sends our state.
   private mutating func settle() {
     releaseHeldChange()
     startWaitingMeasurements()

@@ -7,7 +7,7 @@ import LinkSession
 import TerminalView
 
 extension App {
-  /// What the news compares with its last look.
+  /// The state of this moment that the news compares with the state of the last poll.
   func sight(
     of host: JACKHost, _ report: Report, _ session: SessionSnapshot, _ state: SurfaceState, peers: String
   ) -> StudioNews.Sight {

@@ -225,8 +225,8 @@ final class CommandHandler: SessionObserver {
 
   static let tooFar = Refusal(.range, "farther than JACK's frame counter reaches")
 
-  /// Without a JACK server, sets the session's playing state if starts and stops are synced; a start waits for
-  /// its bar or beat. nil: there is a server, or starts are not synced.
+  /// Without a JACK server, sets the session's playing state if starts and stops are synced. A start waits
+  /// for its bar or beat. nil: there is a server, or starts are not synced.
   private func playAlone(_ isPlaying: Bool?, on launch: LaunchMoment? = nil, at time: Micros) -> Reply? {
     let state = held.withLock { $0.state }
     guard !state.jack.isRunning, state.choices.syncsStartStop else { return nil }

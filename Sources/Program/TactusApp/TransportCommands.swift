@@ -12,7 +12,7 @@ struct TransportCommands {
   /// Returns lines for the user.
   func carryOut(_ desk: CommandHandler, on host: JACKHost, _ report: Report, in link: Link) -> [String] {
     let commands = desk.takeCommands()
-    // Read the settings after taking the commands, so that the settings are at least as new as the last command.
+    // Read the settings after taking the commands: the settings must be at least as new as the last command.
     host.plan.choices = desk.settings
     host.plan.beatMicros = 60e6 / link.captureAppState().tempo
     var lines: [String] = []

@@ -60,8 +60,8 @@ extension SurfaceState {
     return Double(place.note + 1) + (isBetween ? place.passed : 0)
   }
 
-  /// The beat on which the next start begins, for example not the bar's first after a stop in mid-bar; nil: at
-  /// once.
+  /// The beat on which the next start begins: after a stop in mid-bar that is not the bar's first beat. nil:
+  /// the start begins at once.
   package var startWords: String? {
     switch startMoment {
     case .now: return nil

@@ -23,8 +23,8 @@ extension SurfaceState {
     /// Whether tactus takes part in Link, as `--life` decides.
     public var isActive = true
     public var peers = 0
-    /// The addresses of the peers, as `peers/list` sends them. The text is made when the peers change, not each
-    /// time that all rows are read.
+    /// The addresses of the peers, as `peers/list` sends them. The text is made when the peers change, not
+    /// each time that all rows are read.
     public var peerList = ""
     /// Whether the session plays (Link's start/stop state).
     public var isPlaying = false

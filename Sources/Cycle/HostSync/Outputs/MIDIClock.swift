@@ -94,7 +94,13 @@ struct MIDIClock: BitwiseCopyable {
     isAlone = isMoving && (isAlone || isLetPlay && !wasLetPlay && now.song.isRolling)
     wasLetPlay = settings.plays
     if isLetPlay, settings.sendsTransport {
-      followTransport(into: &events, &now, window, settings, isMoving: isMoving, keepsClocks: keepsClocks)
+      if plan == nil && isMoving {
+        plan = makePlan(
+          into: &events, window: window, song: now.song, settings: settings, bars: now.bars)
+        plan?.keepsClocks = keepsClocks
+        followedRun = now.song.run
+      }
+      if settings.sendsPosition { followStanding(into: &events, &now, window) }
     } else {
       standingFrame = nil
     }
@@ -104,18 +110,6 @@ struct MIDIClock: BitwiseCopyable {
     sendClocks(
       into: &events, &now, window, ending: ending, always: isOn && settings.when == .always,
       inSong: isLetPlay && !settings.sendsTransport)
-  }
-
-  private mutating func followTransport(
-    into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window, _ settings: ClockSettings,
-    isMoving: Bool, keepsClocks: Bool
-  ) {
-    if plan == nil && isMoving {
-      plan = makePlan(into: &events, window: window, song: now.song, settings: settings, bars: now.bars)
-      plan?.keepsClocks = keepsClocks
-      followedRun = now.song.run
-    }
-    if settings.sendsPosition { followStanding(into: &events, &now, window) }
   }
 
   /// The heard time at this port at which the MIDI clock has work again, if only time passes until then.

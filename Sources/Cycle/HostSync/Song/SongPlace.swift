@@ -19,15 +19,15 @@ public struct SongPlace: Sendable, BitwiseCopyable {
 
 /// The time that a locate of JACK's transport takes.
 enum Reposition {
-  /// The microseconds until the control thread has carried out an action. While a start waits, the thread looks
-  /// at actions every 2 ms; on a busy machine it may take 20 ms.
+  /// The microseconds until the control thread has carried out an action. While a start waits, the thread
+  /// looks at actions every 2 ms; on a busy machine it may take 20 ms.
   static let controlMicros = 25_000.0
   /// The number of cycles that JACK needs: JACK is asked in the first cycle, is Starting in the second, and
   /// can roll from the third on (facts: jack 3).
   static let cycles = 3.0
 
-  /// The microseconds from an action to the first cycle that can roll, with one cycle to spare. `othersTake` are
-  /// the microseconds that other clients need.
+  /// The microseconds from an action to the first cycle that can roll, with one cycle to spare. `othersTake`
+  /// are the microseconds that other clients need.
   static func micros(cycle cycleMicros: Double, othersTake: Double) -> Double {
     controlMicros + (cycles + 1) * cycleMicros + othersTake
   }

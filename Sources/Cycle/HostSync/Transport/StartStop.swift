@@ -80,7 +80,7 @@ struct StartStop: BitwiseCopyable {
     return left > 0 && left < LaunchSettings.longestPeersWait
   }
 
-  /// Whether the start that we sent now waits for another beat, or the user does not wait for the peer's time.
+  /// Whether the start that we sent now waits for another beat, or the user does not wait for a peer's time.
   private mutating func isMoved(_ now: borrowing CycleContext, to target: Beats?) -> Bool {
     guard case .starting = now.transport.state, let target else { return false }
     guard isObeying else { return told && target != toldTarget }

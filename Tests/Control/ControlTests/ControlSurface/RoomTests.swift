@@ -203,7 +203,8 @@ struct RoomTests {
     // The crowd spends the rest of its budget.
     let late = Self.peer(0xffff).endpoint.address
     let left = desk.machine.rates.left(for: late, at: desk.now)
-    #expect(desk.machine.rates.mayBeTold(late, bytes: Int(left), at: desk.now))
+    let mayBeTold = desk.machine.rates.mayBeTold(late, bytes: Int(left), at: desk.now)
+    #expect(mayBeTold)
     desk.forget()
     subscribe(Self.display, proves: false, groups: "state heartbeat", in: &desk)
     desk.wait(0.5)

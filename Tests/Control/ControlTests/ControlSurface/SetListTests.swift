@@ -73,7 +73,7 @@ struct SetListTests {
     var desk = try desk("note 40 = set/next", "note 41 = set/previous")
     desk.send("/tactus/subscribe", .string("state"))
     desk.play([0x90, 41, 1])
-    #expect(desk.notices.map(\.text).contains { $0.contains("before the first song") })
+    #expect(desk.notices.map(\.text).contains { $0.contains("no song before the first") })
     desk.play([0x90, 40, 1])
     desk.play([0x80, 40, 0])
     desk.wait(0.1)

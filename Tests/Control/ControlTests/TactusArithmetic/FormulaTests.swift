@@ -30,8 +30,8 @@ struct FormulaTests {
     ("BPM", "number is missing"), ("1e5", "operator is missing"), ("\u{0}", "number is missing"),
     ("bpm\u{202E}", "operator is missing"), (".", "no number"), ("nan", "there is no nan"),
     (String(repeating: "1", count: 129), "at most 128"),
-    (String(repeating: "(", count: 17) + "1", "more than 16 brackets"),
-    (String(repeating: "round(", count: 17) + "1", "more than 16 brackets"),
+    (String(repeating: "(", count: 17) + "1", "more than 16 nested brackets"),
+    (String(repeating: "round(", count: 17) + "1", "more than 16 nested brackets"),
   ])
   func `text that is no formula is refused with a helpful message`(text: String, words: String) {
     do throws(Formula.Fault) {
