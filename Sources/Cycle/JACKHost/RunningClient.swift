@@ -215,9 +215,9 @@ extension RunningClient {
     jack_transport_reposition(client.handle, &position)
   }
 
-  /// Carries out an action that the audio thread wants, once, and only if the action is still open. JACK shows
-  /// the bar and beat that come with the locate for one cycle, until the timebase master has answered. They
-  /// are `bbt`, or else the present bar and beat.
+  /// Carries out an action that the audio thread wants, once, and only if the action is still open. For one
+  /// cycle, until the timebase master has answered, JACK shows the bar and beat that come with the locate:
+  /// `bbt`, or else the present bar and beat.
   func locate(ifOpen action: LocateAction, showing bbt: BBT?) {
     guard action.number != actionNumber else { return }
     var position = jack_position_t()

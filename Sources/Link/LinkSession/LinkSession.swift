@@ -267,7 +267,7 @@ public struct LinkSession: Sendable {
     isPublishDue = true
   }
 
-  /// The last step of each input: counts peers, founds a session if all left, reports changes, sends our state.
+  /// The last step of each input: counts peers, founds a session if all left, reports and sends changes.
   private mutating func settle() {
     releaseHeldChange()
     startWaitingMeasurements()
