@@ -41,7 +41,9 @@ extension Link {
     /// ``advanced(frames:sampleRate:)`` or ``advanced(microseconds:)``.
     ///
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
-    public func advanced(by duration: Duration) -> Instant { moved(by: Micros(duration)) }
+    public func advanced(by duration: Duration) -> Instant {
+      Instant(microseconds: Int64(clamping: Int128(micros.count) + duration.nearestMicros))
+    }
 
     /// The duration from this instant to another one.
     ///
@@ -92,8 +94,7 @@ extension Link {
     ///
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public static func - (left: Instant, right: Duration) -> Instant {
-      let (rest, overflows) = left.micros.count.subtractingReportingOverflow(Micros(right).count)
-      return Instant(microseconds: overflows ? (left.microseconds < 0 ? .min : .max) : rest)
+      Instant(microseconds: Int64(clamping: Int128(left.micros.count) - right.nearestMicros))
     }
 
     /// The duration from the right instant to the left one.

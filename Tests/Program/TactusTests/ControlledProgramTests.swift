@@ -184,7 +184,7 @@ struct ControlledProgramTests {
       ("--osc-send=[fe80::1]:9", "the interface is missing"), ("--osc-send=[fe80::1%a/b]:9", "port"),
       ("--osc-listen=224.0.0.1", "not the address of one machine"),
       ("--osc-listen=255.255.255.255", "not the address of one machine"),
-      ("--osc-listen=ff02::1%lo", "no address"),
+      ("--osc-listen=ff02::1%lo", "not the address"),
       ("--osc=0", "1 to 65535"), ("--osc=99999", "1 to 65535"),
     ] {
       let done = try await ChildProcess.run([program, option])
