@@ -107,7 +107,8 @@ public enum Question {
   }
 }
 
-/// Leaves a server on a thread of its own, because a server that does not answer never releases us. [control]
+/// Leaves a server. A separate thread does this, because the call never returns if the server does not
+/// answer. [control]
 ///
 /// Until the departure is done nothing else may be asked of libjack, which knows one server at a time.
 final class Departure: @unchecked Sendable {

@@ -39,8 +39,8 @@ extension Timeline {
     return raw.closestMatchingPhase(of: raw - beatOrigin, quantum: quantum)
   }
 
-  /// The inverse of `phaseEncodedBeats`. Of two equally near beats it chooses the opposite one, so that the
-  /// inverse is exact.
+  /// The inverse of `phaseEncodedBeats`. If two beats are equally near, `phaseEncodedBeats` takes one of
+  /// them, and this function takes the other, so that the inverse is exact.
   @_noLocks @_noAllocation
   public func time(atPhaseEncoded beats: Beats, quantum: Beats) -> Micros {
     let fromOrigin = beats - beatOrigin

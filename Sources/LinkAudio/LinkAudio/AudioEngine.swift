@@ -232,7 +232,7 @@ extension AudioEngine {
     drain()
   }
 
-  /// Turns the session's outputs into tasks. Call it after each input.
+  /// Makes tasks of what the session asks for, such as packets to send. Call it after each input.
   private mutating func drain() {
     while true {
       switch machine.nextOutput() {

@@ -51,8 +51,8 @@ final class CommandHandler: SessionObserver {
     }
   }
 
-  /// A controller can send faster than the control thread reads. Commands beyond the first limit are refused,
-  /// and numbers of peers beyond the second are not noted.
+  /// The most commands and the most changes of the number of peers that wait for the control thread. Further
+  /// commands are refused, and further changes are left out.
   private static let (commandLimit, peerCountLimit) = (64, 16)
 
   let link: Link

@@ -4,13 +4,15 @@ import ControlSurface
 import Link
 import Synchronization
 
-/// The tempos that a bend gave the session, and the tempo that the bend started from. tactus remembers and
-/// saves only the starting tempo, and gives it back to the session when it ends. [any]
+/// While the user holds a bend of the tempo: the tempos that the bend has set in the session, and the tempo
+/// before the bend. tactus remembers and saves only the tempo before the bend. If tactus ends while a bend is
+/// held, it sets the session to the tempo before the bend. [any]
 final class HeldBend: Sendable {
   private struct State {
     var below: Tempo
-    /// Ordered tempos in microseconds per beat, the latest last. The session shows each of them only some
-    /// time after the order, and in whole microseconds once a peer has passed it on (facts: link 5).
+    /// The tempos that the bend has requested, in microseconds per beat, the newest last. The session shows
+    /// each of them only some time after the request, and in whole microseconds once a peer has passed it on
+    /// (facts: link 5).
     var beats: [Int64]
     var isLatestShown = false
   }

@@ -59,7 +59,8 @@ final class PageServer: Sendable {
 
   /// Opens or closes the page to the network. [control]
   ///
-  /// - Returns: the page's addresses and the missing ones, if they were looked up again; otherwise nil.
+  /// - Returns: the addresses at which the page can be reached, and why it is missing at others, if they were
+  ///   looked up again; otherwise nil.
   func poll(isOpen: Bool, at now: Micros) -> (reach: PageReach, lacks: [String], isNew: Bool)? {
     held.withLock { held in
       if isOpen != held.isOpen { turn(&held, isOpen: isOpen) }

@@ -114,7 +114,8 @@ final class Referee {
   }
 
   /// How far phases may be apart. Each clock was measured against another with an error of at most half the
-  /// asymmetry, and has drifted since then. Without the founder, peers measure each other in a chain of two.
+  /// asymmetry, and has drifted since then. If the founder has left, two peers may be compared
+  /// through a third, so that two errors add up.
   /// Along a chain of wires the errors add up.
   var phaseAllowance: Double {
     if let rooms = scenario.rooms { return allowance(between: rooms) }

@@ -7,8 +7,8 @@ package struct Simulation {
   package struct Outcome: Sendable {
     package let scenario: Scenario
     package var violations: [Violation] = []
-    /// The time from the beginning of peace until all peers agree; nil: they never agree. With several acts,
-    /// the time of the last act.
+    /// The time from the end of all disturbances until all peers agree; nil: they never agree. If the
+    /// scenario has several acts, this is measured in the last act.
     package var convergence: Micros?
     /// For every act, the time until all peers agreed, in seconds.
     package var convergences = Samples()

@@ -146,7 +146,7 @@ struct Ear {
   }
 
   /// Starts over after an export or a server's death. From here on every event must be heard, and earlier
-  /// excuses do not hold. Only a late first wake-up is an excuse for a moment.
+  /// excuses no longer count. One excuse holds for a short time: a late first wake-up of the audio thread.
   ///
   /// - Parameter lateness: how late the first wake-up is. HostSync does not know this yet, and may miss
   /// events that are due within this time.
@@ -185,8 +185,8 @@ struct Ear {
       judgePhase(time, nearest)
       return
     }
-    // A click at its right time is not the previous click a beat late: the clicks before it were lost. For
-    // MIDI clocks this does not hold.
+    // If a click comes exactly on a later beat, the clicks before it were lost: it is not the previous click,
+    // a whole beat late. MIDI clocks are not judged so, because none of them is ever left out.
     let isInPlace = abs(time - beats.time(of: nearest / perBeat)) <= Self.tolerance
     let isPastLost =
       promise == .oneClick && isInPlace && nearest > expected && areLost(expected, before: nearest)

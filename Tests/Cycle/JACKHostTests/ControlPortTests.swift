@@ -35,8 +35,8 @@ extension JACKHostTests {
     let lost = live.exchange.report().lostMIDI
     var kept: [ControlMessage] = []
     while let message = live.exchange.nextControlMessage() { kept.append(message) }
-    // The queue is full and in order. Each note has the number after that of the note before, or a later
-    // number if a cycle was lost.
+    // The queue is full and in order. The numbers of the notes increase by one, or
+    // by more where a cycle was lost.
     #expect(kept.count == 256)
     let steps = zip(kept, kept.dropFirst()).map { (Int($1.bytes[2]) - Int($0.bytes[2]) + 127) % 127 }
     #expect(steps.allSatisfy { (1..<64).contains($0) }, "\(steps)")

@@ -38,7 +38,7 @@ import Testing
     #expect(gone == nil && alsoGone == nil)
   }
 
-  @Test func `a period beyond its samples is cut`() {
+  @Test func `a period that is longer than the given samples is cut`() {
     let lane = LinkAudio.SendLane(.stereo)
     var end = lane.takeEnd()!
     lane.lane.isWanted = true
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `the stream of channels begins with the present ones and ends`() async throws {
+  func `the stream of channels begins with the present channels, and it ends`() async throws {
     var audio: LinkAudio? = try LinkAudio(Link(tempo: 120), peerName: "Rack")
     let updates = audio!.channelUpdates()
     var lists: [[LinkAudio.Channel]] = []

@@ -88,9 +88,8 @@ import Testing
     Issue.record("the tempo is \(seen) and did not become \(tempo) within 30 s")
   }
 
-  /// The events of the last seven of fifteen seconds after a Start, as far as they can be judged. nil: there
-  /// are too few events, or the drummer, a JACK client, did not get enough processor time (a clock that it
-  /// never played counts as lost).
+  /// The events from 8 s to 15 s after a Start that can be judged. nil: there are too few events, or the
+  /// drummer, a JACK client, did not get enough processor time, as clocks show that the drummer never played.
   private func played(_ drums: LabPeer, _ ears: Ears, _ tempo: Double, _ jitter: Int) async throws
     -> [Ears.Event]?
   {

@@ -40,7 +40,7 @@ struct NewChoiceTests {
   }
 
   @Test
-  func `a new choice is a key of the configuration and the state`() throws {
+  func `a new choice appears as a key of the configuration and the state file`() throws {
     let keys = ConfigurationKeys(options)
     var configuration = Configuration()
     try keys.apply(

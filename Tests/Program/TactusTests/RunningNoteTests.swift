@@ -11,7 +11,7 @@ struct RunningNoteTests {
   private let two = RunningNote.Content(name: "tactus-01", port: 41234)
 
   @Test
-  func `a note exists as long as its program, for its user alone`() throws {
+  func `the note of a running tactus ends with it and only its user reads it`() throws {
     let scratch = try ScratchFolder()
     let folder = scratch.path + "/tactus"
     #expect(RunningNote.all(in: folder) == [])

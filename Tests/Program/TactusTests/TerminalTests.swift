@@ -187,7 +187,7 @@ struct TerminalTests {
   }
 
   @Test
-  func `a stopped program leaves the server and the session, and returns`()
+  func `a program suspended by Ctrl-Z leaves server and session, and returns`()
     async throws
   {
     let stage = try await LabStage()

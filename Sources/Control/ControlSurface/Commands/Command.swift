@@ -34,7 +34,7 @@ public enum Command: Hashable, Sendable {
   /// Starts or stops sending or receiving a channel.
   case channel(AudioChannelOrder, isOn: Bool)
 
-  /// Sets by how much a called room is earlier than the measurement says.
+  /// Sets a correction for a room that we call: by how much its beat is earlier than we measure.
   case roomOffset(String, Micros)
 
   /// Adds one of the user's own outputs, or changes the settings of an existing one.

@@ -16,8 +16,8 @@ extension Table {
       Choice(
         "link/distance", \.far.distance,
         "Makes the grids of the other rooms this much later, so that sound from here that takes that long "
-          + "is in time there. Set it in one room only. A change while it plays moves the beats of one room "
-          + "forward by as many at once.",
+          + "is in time there. Set it in one room only. If you change it while music plays, the beats of one "
+          + "room jump by the difference.",
         within: .text(limit: 16), in: .far, written: ("Nbeats|Nbars", FarDistance.allowed), isRemembered: true
       ))
     + ofRooms

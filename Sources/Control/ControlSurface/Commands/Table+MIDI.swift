@@ -66,7 +66,8 @@ extension Table {
 }
 
 extension Node {
-  /// Throws if these arguments can never be obeyed. Whether they can be obeyed now is checked when they come.
+  /// Throws if a command with these arguments can never be obeyed. Whether it can be obeyed at the moment is
+  /// checked each time the MIDI message arrives.
   fileprivate func judge(_ arguments: [Argument]) throws(Refusal) {
     guard let values = try accept(arguments), let write else { return }
     do throws(Refusal) {

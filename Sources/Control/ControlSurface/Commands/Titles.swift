@@ -121,7 +121,7 @@ extension Node {
     "set/remove": "Remove a song",
     // Link Audio and other rooms.
     "link/audio": "Link Audio",
-    "link/name": "Our name for the peers",
+    "link/name": "Name that peers see",
     "link/audio/delay": "Delay of received sound",
     "link/audio/send/offset": "Sent sound earlier by",
     "link/audio/receive/offset": "Received sound earlier by",

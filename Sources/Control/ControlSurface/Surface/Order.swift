@@ -181,8 +181,8 @@ public struct SurfaceSettings: Sendable {
   public var version = ""
   /// Whether the addresses of klick, Ardour and jack_transport_link are accepted, too.
   public var aliases = true
-  /// The names of interfaces that were missing at the start. Each is listed by the placeholder scope that
-  /// stands for it in `listen` and `targets`.
+  /// The names of interfaces that were missing at the start. The key is the IPv6 scope that stands for the
+  /// interface in the addresses of `listen` and `targets`.
   public var awaited: [UInt32: String] = [:]
   /// Controllers that are subscribed from the start.
   public var targets: [Peer] = []

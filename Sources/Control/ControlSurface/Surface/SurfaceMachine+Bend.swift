@@ -4,7 +4,7 @@ import TactusChoices
 
 /// A bend by hand, of the session's tempo or of our outputs, and what it has changed so far.
 struct BendingHand {
-  /// A bend of the session's tempo, with the tempo before it and the bent tempo.
+  /// A temporary change of the session's tempo: the tempo before and during the change.
   struct Moved {
     var before: Double
     var during: Double

@@ -44,8 +44,8 @@ struct ClockIn: BitwiseCopyable {
     }
   }
 
-  /// Reads the messages that came in during one cycle. `arrived` has the times at which they were sent,
-  /// `line` the times at which they pass through JACK.
+  /// Reads the messages that came in during one cycle. `arrived` gives the times at which the
+  /// sequencer sent them, `line` the times at which they pass through JACK.
   mutating func receive(
     _ events: inout MIDIEvents, _ arrived: FrameLine, passing line: FrameLine, frames: UInt32,
     sessionTempo: Double

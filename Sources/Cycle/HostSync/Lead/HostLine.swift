@@ -87,8 +87,8 @@ struct HostLine: BitwiseCopyable {
     return true
   }
 
-  /// Follows the beat that a rolling host shows for the time `now`. `isSound` false: the time of this cycle,
-  /// or of the cycle before, was lost.
+  /// Follows the beat that a rolling host shows for the time `now`. `isSound` is false if this
+  /// cycle's time, or the time of the cycle before, cannot be trusted.
   mutating func follow(_ shown: Double, ticksPerBeat: Double, at now: Double, isSound: Bool) {
     guard tempo > 0 else { return }
     let elapsed = now - moment

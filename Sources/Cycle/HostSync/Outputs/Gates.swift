@@ -186,8 +186,8 @@ struct RunGate: BitwiseCopyable {
 }
 
 extension GateSettings {
-  /// Pulses in a span, at least one.
+  /// The number of pulses in `span` beats or bars, at least one.
   fileprivate var count: Int64 { Int64(max(1, rate.count)) }
-  /// The beats or bars of a span.
+  /// The number of beats or bars in which `count` pulses come, at least one.
   fileprivate var span: Int64 { Int64(max(1, rate.span)) }
 }

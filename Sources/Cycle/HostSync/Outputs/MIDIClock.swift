@@ -157,7 +157,7 @@ struct MIDIClock: BitwiseCopyable {
     let now = window.line.start
     let startTime = max(now, window.grid.time(of: song.startBeat))
     let start = song.songBeat(of: window.grid.beat(at: startTime))
-    // The clock at the song's first beat, or the next clock: with few clocks, some notes have none.
+    // The clock at the song's first beat, or the next clock: with few clocks a beat, none may fall on it.
     let downbeat = song.boundary(perBeat: perBeat)
     let frameInBeats = window.line.frameMicros / window.grid.beatMicros
     if start <= frameInBeats && pacer.next <= downbeat {

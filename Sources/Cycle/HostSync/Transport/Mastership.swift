@@ -137,7 +137,8 @@ public struct Mastership {
     }
   }
 
-  /// A late callback counts if our position is shown, too: only the master is called and shown.
+  /// Whether we are master although JACK called us late: JACK calls only the master, and shows only the
+  /// master's position.
   private func isMasterAfterAll(_ calls: UInt, _ report: Report) -> Bool {
     calls != callsBefore && report.timebase == .ours
   }

@@ -10,8 +10,8 @@
 struct ReadinessEstimate: BitwiseCopyable {
   /// The greatest value of the estimate, in microseconds.
   static let longest: Double = 2e6
-  /// The shares by which the estimate shrinks: after they were ready at once, after a start in time, and
-  /// after a start in time that gave them no longer than the estimate.
+  /// The fractions by which the estimate shrinks: if the other clients were ready at once; if they were ready
+  /// in time; and if they were ready in time although they had no more time than the estimate.
   static let atOnce: Double = 0.5
   static let inTime: Double = 0.25
   static let tightlyInTime: Double = 0.03

@@ -60,8 +60,8 @@ public struct Relocation: Sendable, BitwiseCopyable {
 extension Relocation {
   /// The microseconds by which the control thread may be late in asking JACK.
   private static let asking = 4_000.0
-  /// The move of the session in microseconds below which no replacement is planned. A new measurement moves
-  /// the session by less, which is not worth a silence.
+  /// If the session moves by fewer microseconds than this, a planned locate is not planned again. Each new
+  /// measurement causes such small moves, and another locate would interrupt the sound for them.
   private static let unheard = 1_000.0
 
   /// The earliest heard time for which a relocation can be planned.

@@ -38,7 +38,7 @@ struct Start: BitwiseCopyable {
   /// Beats of count-in, and since when they are counted; zero for a peer's start, whose time is fixed.
   private var countIn: Beats
   private var countsSince: Double
-  /// The count-in that was wanted last; `countIn` gets shorter in a long wait. nil: a peer's start.
+  /// The count-in as requested last, since `countIn` is shortened during a long wait. nil: a peer's start.
   private var wantedCountIn: Beats?
   /// The song is entered at the place of a sequencer that plays already.
   var isChasing = false

@@ -21,7 +21,8 @@ package struct Kernel: BitwiseCopyable {
 
   /// Number of floats in the kernel's memory.
   package static var floats: Int { (phases + 1) * taps + outwards }
-  /// Floats of the curve. A stretched kernel's first and last taps lie beyond its end, where it is zero.
+  /// The number of floats of the curve. The curve goes on with zeros beyond its end, because the first and
+  /// last taps of a stretched kernel lie there.
   private static var outwards: Int { (half + 2) * phases }
 
   /// A row of taps for each phase; each row sums to 1.

@@ -67,7 +67,8 @@ struct StreamClock: BitwiseCopyable {
     wander.arrive()
   }
 
-  /// Takes a rare stamp, or one that does not continue the last: it corrects only the crystal's line.
+  /// Takes a stamp that comes long after the last stamp, or does not continue it. Such a stamp corrects only
+  /// the estimate of the sender's crystal.
   mutating func measure(at place: Int64, _ stamp: Double, _ past: inout StreamClockHistory) {
     let before = crystal.time(at: place)
     crystal.measure(at: place, stamp)

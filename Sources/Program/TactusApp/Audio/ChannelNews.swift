@@ -27,7 +27,7 @@ enum ChannelNews {
 }
 
 extension ChannelPlaces {
-  /// The peers that have more channels than free places; peers without any place come first.
+  /// The peers whose channels do not all have ports here. Peers of which no channel has ports come first.
   var crowds: [ChannelNews.ConnectionPool] {
     let placed = Set(places.compactMap(\.channel))
     let peers = Set(offered.filter { placed.contains($0.id) }.map(\.peer))

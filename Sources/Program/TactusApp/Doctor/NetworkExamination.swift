@@ -141,7 +141,7 @@ enum NetworkExamination {
       // network.
       guard !interface.isLoopback else { return nil }
       return .bad(
-        topic, "\(interface.address): there is no way for multicast",
+        topic, "\(interface.address): this machine has no route for multicast",
         mend: "As root: ip route add 224.0.0.0/4 dev \(interface.name)")
     case .notSent(let code) where code == EPERM || code == EACCES:
       return .bad(

@@ -80,7 +80,7 @@ final class SecretFile: Sendable {
       if isNews {
         notice(
           "the page's secret can't be saved: \(error.text); until it can, browsers are paired only until "
-            + "tactus ends, and only the view shows the code (o)")
+            + "tactus ends, and only the terminal view shows the code (press o)")
       }
       return secret
     }

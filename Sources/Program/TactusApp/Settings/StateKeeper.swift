@@ -27,7 +27,7 @@ final class StateKeeper: Sendable {
 
   /// - Parameters:
   ///   - path: the path of the state file; nil: nothing is remembered.
-  ///   - known: the choices in the file.
+  ///   - known: the choices that the state file contains.
   ///   - start: the settings at the start.
   ///   - file: the settings of the configuration file alone.
   init(

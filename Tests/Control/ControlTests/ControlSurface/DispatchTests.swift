@@ -205,7 +205,7 @@ struct DispatchTests {
   }
 
   @Test
-  func `taps give their median tempo, and a pause starts again`() {
+  func `taps set their median tempo, and after a pause the count begins anew`() {
     var desk = Desk()
     func tap(_ desk: inout Desk, after seconds: Double) {
       desk.wait(seconds)

@@ -83,7 +83,7 @@ struct PedalTests {
   }
 
   @Test
-  func `a knob covers its target's range, and the fader's for the tempo`() {
+  func `a knob covers its target's range; for the tempo, the fader's range`() {
     var desk = desk(
       "cc 7 = click/volume", "cc 1 = tempo 90..140", "cc 2 = tempo", "cc 3 = tempo 140..90",
       "cc 4 = pulse/rate")

@@ -136,7 +136,7 @@ struct RealClientTests {
 
   /// Runs the code of the documentation's page; only the port is changed.
   @Test(arguments: ["python", "supercollider"])
-  func `the example subscribers of the page print what they receive`(language: String) throws {
+  func `the example subscribers in the docs print what they receive`(language: String) throws {
     let studio = try Studio()
     defer { studio.close() }
     let docs = try #require(fopen("\(Lab.top)/docs/osc.md", "r"))

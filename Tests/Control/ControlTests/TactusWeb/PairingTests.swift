@@ -110,7 +110,7 @@ struct PairingTests {
   }
 
   @Test
-  func `guessers at a thousand addresses keep out no phone`() {
+  func `wrong codes from a thousand addresses do not keep a phone from pairing`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     var now = Micros.zero

@@ -20,8 +20,8 @@ struct StampedeTests {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     let (answered, overdrawn) = try Neighbours.visit { studio in
       Stampede.run(from: Neighbours.theirs[1], studio.port) {
-        // Even a slow machine is done after this time, but not a phone that waits behind the whole crowd each
-        // time.
+        // This is long enough for a slow test machine, and too short if the phone has to wait behind the
+        // whole crowd for each of its requests.
         let end = ContinuousClock.now + .seconds(60)
         var answered = 0
         while answered < 30, ContinuousClock.now < end {

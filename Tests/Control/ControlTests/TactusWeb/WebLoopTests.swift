@@ -13,8 +13,8 @@ struct WebLoopTests {
     return poll(&bell, 1, 0) == 1
   }
 
-  /// A regression test: a packet that arrived after the thread's delivery and before its wait was sent only
-  /// with the next ping.
+  /// A regression test: if a packet arrived after the thread had delivered the others and before the thread
+  /// began to wait, the packet was not sent until the next ping.
   @Test
   func `a packet for a browser wakes the thread at any time`() throws {
     let studio = try PageStudio()

@@ -33,7 +33,7 @@ struct EveningTests {
   }
 
   /// The planted fault: JACK lets a start roll that we hold.
-  @Test func `an evening finds a planted fault`() {
+  @Test func `a simulated evening detects a planted fault`() {
     var found: Set<String> = []
     for seed in 0..<6 as Range<UInt64> {
       let evening = Evening(seed: seed)

@@ -76,8 +76,8 @@ struct OwnClickTests {
     while !studio.report.isRolling, studio.due < 1e9 + 60e6 { studio.play(256) }
     studio.play(seconds: 2)
     let start = try #require(studio.clicks.first.map { studio.beat(at: $0.heard).rounded() })
-    // A click that is on sounds while the song waits. Only an output with its own count-in begins whole bars
-    // before the song.
+    // While the song waits, each click that is switched on is heard. Only an output with its own count-in
+    // begins whole bars before the song.
     let drummer = hits(studio, at: 0).map { Int($0.beat.rounded()) }
     let song = Int((studio.report.sessionBeat - studio.report.songBeat).rounded())
     #expect(drummer.first == song - Int(bars) * 4)

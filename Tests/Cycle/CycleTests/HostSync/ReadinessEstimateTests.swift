@@ -108,7 +108,7 @@ struct OthersTakeTests {
     }
   }
 
-  @Test func `a relocation is held for the time by which it was requested early`() {
+  @Test func `a relocation that is requested early is held until it is due`() {
     for take in [0, 400_000, 1_000_000, ReadinessEstimate.longest] {
       for frames in [16, 256, 8192] as [UInt32] {
         let cycle = Double(frames) / 48_000 * 1e6

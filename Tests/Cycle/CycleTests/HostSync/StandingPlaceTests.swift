@@ -17,7 +17,7 @@ struct StandingPlaceTests {
   }
 
   @Test
-  func `a stop goes back to its bar, in any meter`() {
+  func `in any meter a stop goes back to the start of the bar in which it came`() {
     let seven = Meter(beatsPerBar: 7, beatType: 8)
     #expect(report(at: 13.37).frame(of: .bar) == 288_000)
     #expect(report(at: 13.37, seven).frame(of: .bar) == 252_000)

@@ -177,7 +177,7 @@ struct EarTests {
   /// The tempo falls from 693 BPM to 93 in the middle of lost cycles. The lag is longer than an old beat and
   /// shorter than a new beat.
   @Test(arguments: [false, true])
-  func `clocks lost when the tempo slows down may be late by a new beat`(isOneMissing: Bool) {
+  func `clocks missed in a slowdown may come one beat of the new tempo late`(isOneMissing: Bool) {
     let fast = SessionBeats(origin: 0, beatMicros: 86_580)
     let slow = SessionBeats(origin: 656_000 - fast.beat(at: 656_000) * 645_161, beatMicros: 645_161)
     var clocks = (0..<178).map { fast.time(of: Double($0) / 24) }

@@ -328,7 +328,7 @@ import Testing
     #expect(bench.snapshot.state.tempo == 150)
   }
 
-  @Test func `the published state already has the change of each event`() {
+  @Test func `when an event is delivered, the published state has its change`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.published = []

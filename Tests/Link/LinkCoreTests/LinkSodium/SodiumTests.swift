@@ -75,7 +75,7 @@ struct SodiumTests {
     #expect(!(another == keys[0]))
   }
 
-  @Test func `a letter with an accent is one letter for every keyboard`() throws {
+  @Test func `a passphrase with accents gives one key on every keyboard`() throws {
     let typed = "Caf\u{E9} \u{DC}bung stra\u{DF}e fu\u{308}nf \u{3AC}\u{439}"
     let apart = "Cafe\u{301} U\u{308}bung stra\u{DF}e fu\u{308}nf \u{3B1}\u{301}\u{438}\u{306}"
     #expect(typed.utf8.count != apart.utf8.count)

@@ -34,7 +34,7 @@ struct WorkedMessageTests {
     #expect(abs(expected.timeline.tempo.beatsPerMinute - 123.449_931_793) < 1e-9)
   }
 
-  @Test func `a response differs in its type only`() throws {
+  @Test func `a Response differs from an Alive only in its type`() throws {
     var response = Self.alive
     response[8] = 2
     #expect(encodeResponse(Self.state).array == response)

@@ -8,8 +8,9 @@ final class Recording {
 
   func listen(_ time: Double, _ value: SIMD2<Float>) { if isOn { samples.append(value.x) } }
 
-  /// Signal to noise in decibels, after the tone in it is fitted and subtracted. `cycles` per frame need only
-  /// be right to a few parts per million: the fit finds the pitch, too (four parameters, as in IEEE 1057).
+  /// The ratio of signal to noise in decibels. The signal is the tone that is fitted to the samples, and the
+  /// noise is what remains without the tone. `cycles` per frame need only be right to a few parts per
+  /// million: the fit finds the pitch, too (four parameters, as in IEEE 1057).
   func signalToNoise(cycles: Double) -> Double {
     var cycles = cycles
     let half = samples.count / 2

@@ -242,7 +242,7 @@ struct StreamTests {
   }
 
   @Test(arguments: 1...2)
-  func `after lost cycles the reference is right from its next stamp on`(channels: Int) {
+  func `after lost cycles the sound is in time again from the next stamp on`(channels: Int) {
     let world = StreamWorld(
       ReferenceSender(Card(rate: 48_000, ppm: 60), channels: channels),
       output: Card(rate: 48_000, ppm: -60, start: 777))

@@ -56,7 +56,7 @@ struct PlaceholderTests {
     #expect(!world.isShownAChannel(1))
   }
 
-  @Test func `a sender that served only a closed channel gets the placeholder`() {
+  @Test func `a sender whose only channel closed is announced a placeholder`() {
     var bench = Bench()
     let sink = bench.addSink("kick")
     let (peer, channel, _) = bench.takeChannel()

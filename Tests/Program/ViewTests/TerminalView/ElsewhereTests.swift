@@ -169,7 +169,7 @@ func `a remote view knows every output, however many there are`(count: Int, leng
 }
 
 @Test
-func `the clock of another machine shifts only the time of a beat`() {
+func `another machine's clock changes only the time of a beat in the view`() {
   let own = Scenes.scene(beat: 5.25) { $0.transport = Scenes.rolling }
   let ahead = Micros(3_600_000_123)
   // Set the state's times by the other machine's clock.

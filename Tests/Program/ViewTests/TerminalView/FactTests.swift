@@ -66,7 +66,7 @@ struct FactTests {
   }
 
   @Test
-  func `a set has rows for its song, and for the one that waits or comes next`() {
+  func `with a set list there are rows for the current and the next song`() {
     func set(_ place: SetPlace) -> [String] { texts { $0.place = place } }
     for (text, size) in zip(set(SetPlace(song: "Opener", coming: "Ballad")), Self.sizes) {
       #expect(text.contains("Opener") && text.contains(size.0 < 76 ? "next Ballad" : "Next          Ballad"))
