@@ -14,7 +14,7 @@ struct BigSetTests {
   private static let limit = AudioChannelPorts.limit
 
   private static func channel(_ peer: UInt64, _ name: String, _ number: UInt64) -> ChannelNames.Named {
-    let peerName = peer == 1 ? "Live" : "Abe"
+    let peerName = ["Live", "Abe", "Zed"][Int(peer) - 1]
     return ChannelNames.Named(
       name: "\(peerName)/\(name)", id: NodeID(rawValue: peer * 1000 + number), peer: NodeID(rawValue: peer),
       peerName: peerName, isMain: name == "Main")
@@ -70,6 +70,25 @@ struct BigSetTests {
     offer(Self.live + Self.abe + [late])
     #expect(places.crowds.first == .init(peer: "Zed", leftOut: 1, hasPlaces: false))
     #expect(Set(names) == cables)
+  }
+
+  @Test mutating func `silent channels of a later peer get their share of the places`() {
+    want("*/*")
+    offer(Self.live)
+    offer(Self.live + Self.abe)
+    #expect(Set(names).isSuperset(of: ["Abe/Synth", "Abe/Voice", "Live/Main"]))
+    // Two peers with many silent channels share the places evenly, and then no place changes any more.
+    let zed = (1...40).map { Self.channel(3, "Zed \($0)", $0) }
+    for _ in 0..<20 { offer(Self.live + Self.abe + zed) }
+    let shares = [1, 3].map { peer in
+      places.places.count { place in
+        (Self.live + zed).contains { $0.id == place.channel && $0.peer == NodeID(rawValue: UInt64(peer)) }
+      }
+    }
+    #expect(shares.reduce(0, +) == Self.limit - 2 && abs(shares[0] - shares[1]) <= 1, "\(shares)")
+    let before = names
+    for _ in 0..<5 { offer(Self.live + Self.abe + zed) }
+    #expect(names == before)
   }
 
   @Test mutating func `channels that sound get places of silent ones`() {

@@ -201,7 +201,7 @@ struct ChannelPlaces {
     let awaited = Set(places.lazy.filter { $0.goneSince != nil }.flatMap { [$0.name, $0.title] })
     for channel in order.ranked where !held.contains(channel.id) && !awaited.contains(channel.name) {
       guard exact.contains(channel.name) || mayChange(channel.name, at: now) else { continue }
-      guard makeRoom(order[channel.id], order) else {
+      guard makeRoom(channel, order) else {
         leftOut.append(channel)
         continue
       }
@@ -240,9 +240,12 @@ struct ChannelPlaces {
   private mutating func wait(until time: Micros) { due = min(due ?? time, time) }
 
   /// Makes room for one more channel if all places are taken. Ends the place whose channel has been away the
-  /// longest, otherwise a silent place without a cable that ranks lower than the new channel. When the ended
-  /// place is back, its cables are made again. Returns false if no place can end.
-  private mutating func makeRoom(_ rank: ChannelOrder.Rank?, _ order: ChannelOrder? = nil) -> Bool {
+  /// longest, otherwise a silent place without a cable that ranks lower than the new channel, otherwise a
+  /// silent place of a peer that has more places than the channel's peer. When the ended place is back, its
+  /// cables are made again. Returns false if no place can end.
+  ///
+  /// - Parameter channel: nil: the user named a channel that no peer offers. It comes before all patterns.
+  private mutating func makeRoom(_ channel: ChannelNames.Named?, _ order: ChannelOrder? = nil) -> Bool {
     guard places.count >= AudioChannelPorts.limit else { return true }
     let gone = places.indices.filter { places[$0].goneSince != nil && !isNamed(places[$0]) }
     if let oldest = gone.min(by: { (places[$0].goneSince ?? .zero) < (places[$1].goneSince ?? .zero) }) {
@@ -252,14 +255,27 @@ struct ChannelPlaces {
     let silent = places.indices.filter { index in
       !isKept(places[index]) && places[index].channel.map { !sounded.contains($0) } ?? true
     }
-    func rankOf(_ index: Int) -> ChannelOrder.Rank? { places[index].channel.flatMap { order?[$0] } }
-    // A channel that the user named but no peer offers (no rank) comes before all patterns. Of equal places
-    // the last one ends.
-    let lower = silent.reversed().filter { index in
-      rank.map { (rankOf(index) ?? .last) > $0 } ?? true
+    func rankOf(_ index: Int) -> ChannelOrder.Rank { places[index].channel.flatMap { order?[$0] } ?? .last }
+    let rank = channel.flatMap { order?[$0.id] }
+    // Of equal places the last one ends.
+    let lower = silent.reversed().filter { index in rank.map { rankOf(index) > $0 } ?? true }
+    let lowest = lower.max { rankOf($0) < rankOf($1) }
+    let equal = silent.filter { index in rank.map { !(rankOf(index) < $0) } ?? false }
+    guard let last = lowest ?? channel.flatMap({ lastOfLargestShare(equal, beside: $0.peer) }) else {
+      return false
     }
-    guard let last = lower.max(by: { (rankOf($0) ?? .last) < (rankOf($1) ?? .last) }) else { return false }
     places.remove(at: last)
     return true
+  }
+
+  /// The last of these places that belongs to the peer with the most places; nil: that peer has at most one
+  /// place more than `peer`, so that a place would go to and fro.
+  private func lastOfLargestShare(_ indices: [Int], beside peer: NodeID) -> Int? {
+    let peers = Dictionary(offered.map { ($0.id, $0.peer) }) { first, _ in first }
+    func owner(_ place: Place) -> NodeID? { place.channel.flatMap { peers[$0] } }
+    let shares = Dictionary(grouping: places.compactMap(owner)) { $0 }.mapValues(\.count)
+    func share(_ index: Int) -> Int { owner(places[index]).flatMap { shares[$0] } ?? 0 }
+    guard let last = indices.reversed().max(by: { share($0) < share($1) }) else { return nil }
+    return share(last) > (shares[peer] ?? 0) + 1 ? last : nil
   }
 }
