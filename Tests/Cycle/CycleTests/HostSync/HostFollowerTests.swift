@@ -15,8 +15,8 @@ private struct FakeHost {
   /// The largest error of a cycle's time, in microseconds.
   var jitter = 0.0
   var frames = 256.0, rate = 48_000.0
-  /// Of this many cycles, on average we lose one, and in another one the host is late and shows its last
-  /// position. 0: neither happens.
+  /// The number of cycles in which, on average, we lose one cycle, and the host shows its last position once
+  /// more because it is late. 0: neither happens.
   var losesOneIn = 0.0
   /// PipeWire carries the beat as a fraction and cuts ticks off a second time.
   var isPipeWire = false
