@@ -4,6 +4,8 @@ public import TactusChoices
 
 /// Everything that can be sent to a controller. Each part has one owner in the program, which fills the part
 /// and hands it over whole. The surface compares two states and sends the differences.
+///
+/// There are 21 properties because values that no part owns, such as the transport, change one by one.
 public struct SurfaceState: Hashable, Sendable {
   public var choices = Settings()
   public var lists = UserLists()
