@@ -18,7 +18,7 @@ struct Response {
   }
 }
 
-/// The owner of the server, which answers the requests and is told of events.
+/// The owner of the server, which answers the requests and receives the events.
 protocol HTTPAnswering: AnyObject {
   /// The refusal of a request before its body is read; nil: read on. Only `POST` may have a body.
   func refusal(_ request: Request, from visitor: Connection) -> Response?

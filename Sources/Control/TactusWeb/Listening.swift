@@ -27,8 +27,8 @@ enum Listening {
     return row.isReadable ? (row, .state) : row.kind == .feed ? (row, row.group) : nil
   }
 
-  /// Those messages that a browser gets which listens to some rows: the messages of these rows, and messages
-  /// to this browser alone.
+  /// Returns the messages for a browser that listens to some rows: the messages of these rows, and the
+  /// messages to this browser alone.
   static func filtered(_ messages: [Message], _ listened: [String: Group]) -> [Message] {
     messages.filter { listened[$0.address] != nil || isForItself($0.address) }
   }

@@ -39,7 +39,7 @@ extension SurfaceMachine {
     return bytes
   }
 
-  /// Those of the rows that this peer may read.
+  /// Returns the rows that this peer may read.
   func readable(_ rows: some Sequence<Int>, by target: Peer) -> [Int] {
     let isPaired = isPaired(target)
     return rows.filter { table.rows[$0].isReadable && (isPaired || !table.rows[$0].isForPaired) }

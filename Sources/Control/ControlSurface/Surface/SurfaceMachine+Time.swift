@@ -2,7 +2,7 @@
 import BeatMath
 import TactusOSC
 
-// What happens as time passes.
+// Work that becomes due as time passes.
 extension SurfaceMachine {
   /// Does everything that is due. Call this at `deadline`.
   mutating func tick(clocks: Clocks) {

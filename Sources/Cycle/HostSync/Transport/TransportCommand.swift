@@ -45,7 +45,7 @@ public enum TransportAction: Sendable {
   /// Locate for the audio thread, if the transport is still at the frame at which the audio thread saw
   /// it.
   case locateIfOpen(LocateAction)
-  /// Let the hold begin anew, if the transport is still starting.
+  /// Restart the server's timeout for the hold, if the transport is still starting.
   case holdOn
   /// Set JACK's limit for slow clients; nil: the usual limit.
   case limit(Micros?)
