@@ -199,7 +199,8 @@ extension DoctorCommand {
   /// The finding about the ports whose latency counts for other programs.
   private static func sinks(_ told: RemoteValues, _ who: String, _ send: String) -> [Finding] {
     guard told.state.jack.isRunning else { return [] }
-    let words = "\(who)shifts the bars and starts of other programs by the latency of \(told.state.jack.sinks)"
+    let sinks = told.state.jack.sinks
+    let words = "\(who)shifts the bars and starts of other programs by the latency of \(sinks)"
     return switch told.state.jack.sinkState {
     case .none, .unknown: []
     case .found: [.good("Latency", words)]
