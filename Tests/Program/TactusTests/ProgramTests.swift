@@ -80,6 +80,16 @@ func `output that can't be written is a failure, unless the reader left`()
 }
 
 extension ChildProcess {
+  /// The next lines, including the first that begins with `start`.
+  func lines(to start: String) async throws -> [String] {
+    var lines: [String] = []
+    while let line = try await line() {
+      lines.append(line)
+      if line.hasPrefix(start) { return lines }
+    }
+    throw Failure.ended(status: await status(), errors: saidOnErrors)
+  }
+
   /// Waits for lines with these beginnings, in any order; skips other lines.
   func awaitLine(beginning starts: String...) async throws {
     var missing = starts
