@@ -16,7 +16,7 @@ import Testing
       [try Self.program, "--testing-library", "swift-testing", "--filter", "JACKHostTests.JACKHostTests"],
       environment: ["LD_LIBRARY_PATH": library + inherited])
     var said = ""
-    let deadline = ContinuousClock.now + .seconds(400)
+    let deadline = ContinuousClock.now + .seconds(900)
     while ContinuousClock.now < deadline {
       do {
         guard let line = try await again.line(within: .milliseconds(5)) else { break }
