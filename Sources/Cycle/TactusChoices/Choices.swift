@@ -145,6 +145,7 @@ public struct ClickSettings: Hashable, Sendable, BitwiseCopyable {
   /// The clicks of a bar. An empty pattern gives an accent on the bar's first beat, plain beats after it, and
   /// softer subdivisions.
   public var pattern = Pattern()
+  public var swing = Swing()
 
   /// A click that a user has added is on as long as it exists.
   public init(isOn: Bool = false) { self.isOn = isOn }
@@ -165,35 +166,7 @@ public struct ClockSettings: Hashable, Sendable, BitwiseCopyable {
   /// Whether this receiver plays. If `plays` is switched off, this receiver alone is stopped. If it is
   /// switched on while the song rolls, the receiver starts with the next bar.
   public var plays = true
-
-  public init() {}
-}
-
-/// The rate of `pulse`: once a bar, or a number of times a beat.
-public enum PulseRate: UInt8, Sendable, BitwiseCopyable {
-  case bar, one, two, four, twentyFour, fortyEight
-
-  /// The number of pulses in a beat; nil: once a bar.
-  public var perBeat: Int64? {
-    @_noLocks @_noAllocation get {
-      switch self {
-      case .bar: nil
-      case .one: 1
-      case .two: 2
-      case .four: 4
-      case .twentyFour: 24
-      case .fortyEight: 48
-      }
-    }
-  }
-}
-
-public struct PulseSettings: Hashable, Sendable, BitwiseCopyable {
-  public var isOn = true
-  public var rate = PulseRate.one
-  /// When pulses go out. With `always` they follow the session whether the transport rolls or not; the port
-  /// `run` shows whether the transport rolls.
-  public var when = RunsWhen.always
+  public var swing = Swing()
 
   public init() {}
 }

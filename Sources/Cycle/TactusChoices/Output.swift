@@ -187,12 +187,43 @@ public struct GateSettings: Hashable, Sendable, BitwiseCopyable {
   public var isInverted = false
   /// Whether an edge may lie between two frames. If not, each edge is at the nearest frame.
   public var isFine = false
+  public var swing = Swing()
 
   @_noLocks @_noAllocation
   public init(rate: Rate = Rate(), when: RunsWhen = .always) {
     self.rate = rate
     self.when = when
   }
+}
+
+/// The rate of `pulse`: once a bar, or a number of times a beat.
+public enum PulseRate: UInt8, Sendable, BitwiseCopyable {
+  case bar, one, two, four, twentyFour, fortyEight
+
+  /// The number of pulses in a beat; nil: once a bar.
+  public var perBeat: Int64? {
+    @_noLocks @_noAllocation get {
+      switch self {
+      case .bar: nil
+      case .one: 1
+      case .two: 2
+      case .four: 4
+      case .twentyFour: 24
+      case .fortyEight: 48
+      }
+    }
+  }
+}
+
+public struct PulseSettings: Hashable, Sendable, BitwiseCopyable {
+  public var isOn = true
+  public var rate = PulseRate.one
+  /// When pulses go out. With `always` they follow the session whether the transport rolls or not; the port
+  /// `run` shows whether the transport rolls.
+  public var when = RunsWhen.always
+  public var swing = Swing()
+
+  public init() {}
 }
 
 extension PulseSettings {
@@ -202,6 +233,7 @@ extension PulseSettings {
       let rate = rate.perBeat.map { Rate(Int32(truncatingIfNeeded: $0)) } ?? Rate(isInBars: true)
       var gate = GateSettings(rate: rate, when: when)
       gate.isOn = isOn
+      gate.swing = swing
       return gate
     }
   }

@@ -132,9 +132,11 @@ struct Facts {
   var wholeClick: String {
     guard state.choices.click.isOn else { return click + offset(.click1, .click2) }
     let (offset, sound) = (offset(.click1, .click2), state.choices.click.sound.word)
-    return state.isClickLost
-      ? "not connected\(offset), \(click), \(sound)" : "\(click)\(offset), \(sound)"
+    let facts = "\(sound)\(swing(state.choices.click.swing))"
+    return state.isClickLost ? "not connected\(offset), \(click), \(facts)" : "\(click)\(offset), \(facts)"
   }
+
+  private func swing(_ swing: Swing) -> String { swing.isStraight ? "" : ", swing \(swing.word)" }
 
   var clickOffset: String { own(.click1) }
 
@@ -156,9 +158,12 @@ struct Facts {
 
   var clock: String { state.choices.clock.isOn ? state.choices.clock.when.word : "off" }
 
+  var wholeClock: String { clock + (state.choices.clock.isOn ? swing(state.choices.clock.swing) : "") }
+
   var pulse: String {
-    guard state.choices.pulse.isOn else { return "off" }
-    return state.choices.pulse.rate == .bar ? "one a bar" : "\(state.choices.pulse.rate.word) a beat"
+    let pulse = state.choices.pulse
+    guard pulse.isOn else { return "off" }
+    return (pulse.rate == .bar ? "one a bar" : "\(pulse.rate.word) a beat") + swing(pulse.swing)
   }
 
   /// The user's own outputs, each clock with its state; nil: the user has none.

@@ -141,7 +141,7 @@ extension TerminalView {
     let reach = facts.reach
     return [
       ("Click", facts.wholeClick, facts.scene.state.isClickLost ? Style(.warning, bold: true) : .plain),
-      ("Clock", facts.clock + facts.offset(.clock) + facts.jitter(.clock, glyphs), .plain),
+      ("Clock", facts.wholeClock + facts.offset(.clock) + facts.jitter(.clock, glyphs), .plain),
       ("Pulse", facts.pulse + facts.offset(.pulse, .run) + facts.jitter(.pulse, glyphs), .plain),
       (
         "Quantum",

@@ -73,6 +73,11 @@ struct OutputChoice<Part: Sendable>: Sendable {
   }
 }
 
+/// The words for the swing of each kind of output that has one.
+let swingWords =
+  "The percent of a pair of notes that the first note gets, from 50 to 75, and the note: 58/8 for eighths, 58/16 for "
+  + "sixteenths. 50 is straight. A new swing begins with the next pair."
+
 /// The settings of each kind of output.
 private let choices = Dictionary(
   uniqueKeysWithValues: OutputKind.allCases.map { ($0, OutputChoice<NamedOutput>.table(of: $0)) })
@@ -90,7 +95,7 @@ extension OutputChoice<NamedOutput> {
     }
     return switch kind {
     case .clock: [offset] + OutputChoice<ClockSettings>.all.map { OutputChoice($0, at: \.settings.clock) }
-    case .pulse: gates(.box) + [offset] + gates(.rate, .when, .width, .level, .fine, .invert)
+    case .pulse: gates(.box) + [offset] + gates(.rate, .when, .swing, .width, .level, .fine, .invert)
     case .run: [offset] + gates(.level, .invert)
     case .reset: [offset] + gates(.rate, .width, .level, .fine, .invert)
     case .click:
@@ -125,6 +130,7 @@ extension OutputChoice<ClockSettings> {
         "position", \.sendsPosition,
         "Send song positions. Without them a start in the middle of the song is a Start on the song's next bar."
       ),
+      OutputChoice("swing", \.swing, swingWords),
       OutputChoice(
         "settle", \.settle, "The time that the receiver gets between a song position and Continue.",
         within: .number(1...2000, unit: "ms")),
@@ -159,6 +165,7 @@ extension OutputChoice<GateSettings> {
     OutputChoice(
       "when", \.when, "When pulses are sent: always, or only while the transport rolls.")
   }
+  fileprivate static var swing: OutputChoice { OutputChoice("swing", \.swing, swingWords) }
   fileprivate static var width: OutputChoice {
     OutputChoice(
       "width", \.width,
@@ -206,7 +213,10 @@ extension OutputChoice<ClickSettings> {
         + "Empty: accent on the bar's first beat.",
       written: ("LETTERS", "up to 64 letters: X accent, x beat, . silence"))
   }
-  fileprivate static var all: [OutputChoice] { [when, sound, level, subdivision, pattern] }
+  static var swing: OutputChoice {
+    OutputChoice("swing", \.swing, swingWords, written: ("PERCENT", Swing.allowed))
+  }
+  fileprivate static var all: [OutputChoice] { [when, sound, level, subdivision, pattern, swing] }
 }
 
 extension OutputChoice<TimecodeSettings> {

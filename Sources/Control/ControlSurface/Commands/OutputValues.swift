@@ -112,6 +112,32 @@ extension Rate: Choosable {
   }
 }
 
+extension Swing: Choosable {
+  static let allowed = "50 to 75 (percent), as in 58 or 66.7, and the note that swings: 58/8 or 58/16"
+
+  public static var parameters: [Parameter] { [.text(limit: 8)] }
+  public var values: [Value]? { [.text(word)] }
+
+  public var word: String {
+    let percent = share % 10 == 0 ? "\(share / 10)" : "\(share / 10).\(share % 10)"
+    return isStraight ? percent : "\(percent)/\(4 * perBeat)"
+  }
+
+  public init(_ values: [Value]) throws(Refusal) {
+    let parts = values[0].text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    let notes = ["8": Int16(2), "16": 4]
+    let digits = parts[0].split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard (1...2).contains(parts.count), let perBeat = parts.count == 2 ? notes[parts[1]] : 2,
+      (1...2).contains(digits.count), digits[0].utf8.count == 2, let percent = Int32(plain: digits[0]),
+      digits.count == 1 || digits[1].utf8.count == 1,
+      let tenths = Int32(plain: digits.count == 2 ? digits[1] : "0")
+    else { throw .range(Swing.allowed) }
+    let share = Int16(10 * percent + tenths)
+    guard (Swing.straight...Swing.most).contains(share) else { throw .range(Swing.allowed) }
+    self.init(share: share, perBeat: perBeat)
+  }
+}
+
 extension Int32 {
   /// Reads a number that consists of digits only.
   fileprivate init?(plain text: String) {

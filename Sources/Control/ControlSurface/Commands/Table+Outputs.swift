@@ -18,6 +18,7 @@ extension Table {
       gain,
       Choice("click/pattern", .pattern, isRemembered: true),
       Choice("click/subdivision", .subdivision),
+      Choice("click/swing", .swing),
       clickOffset,
       .offset(
         "click/2/offset", .click2,
@@ -57,6 +58,8 @@ extension Table {
       Choice(
         "clock/settle", \.clock.settle, "The time that a receiver gets between a song position and Continue.",
         within: .number(1...2000, unit: "ms"), in: .outputs),
+      Choice(
+        "clock/swing", \.clock.swing, swingWords, in: .outputs, written: ("PERCENT", Swing.allowed)),
       .offset("clock/offset", .clock, "Send MIDI clock this much earlier."))
     + [jitter(.clock, "clock"), latency(.clock)]
 
@@ -65,6 +68,8 @@ extension Table {
       of:
         Choice("pulse", \.pulse.isOn, "Send pulses for modular gear.", in: .outputs, isRemembered: true),
       Choice("pulse/rate", \.pulse.rate, "Pulses per beat, or one per bar.", in: .outputs),
+      Choice(
+        "pulse/swing", \.pulse.swing, swingWords, in: .outputs, written: ("PERCENT", Swing.allowed)),
       .offset("pulse/offset", .pulse, "Send the pulses and the run gate this much earlier."),
       .offset(
         "run/offset", .run,

@@ -11,10 +11,10 @@ import { findingElement } from "./trouble.js";
 // Title: address Name, address. An address without a name has its title from the table. An entry without a
 // title is built by a function.
 const soundCards = `
-Click: click, click/volume Volume, click/sound Sound, pattern, click/subdivision, click/when It plays, count/in
+Click: click, click/volume Volume, click/sound Sound, pattern, click/subdivision, click/swing Swing, click/when It plays, count/in
 phone
-MIDI clock: clock, clock/when It is sent, clock/offset Earlier by, clock/jitter Off its place by, clock/settle Time to settle
-Pulses: pulse, pulse/rate Per beat, pulse/offset Earlier by, pulse/jitter Off their place by, run/offset
+MIDI clock: clock, clock/when It is sent, clock/offset Earlier by, clock/jitter Off its place by, clock/swing Swing, clock/settle Time to settle
+Pulses: pulse, pulse/rate Per beat, pulse/swing Swing, pulse/offset Earlier by, pulse/jitter Off their place by, run/offset
 Your own outputs: outputs, new-output
 Set list: set, set/go Song number
 In time with the room: click/offset, click/2/offset, jack/offset, jack/sink, jack/sink/str That is, jack/latency Its latency, jack/latency/refused, jack/xruns, jack/lost`;

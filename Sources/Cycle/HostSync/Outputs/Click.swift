@@ -13,6 +13,7 @@ struct Click: BitwiseCopyable {
   private var lastTime = -Double.infinity
   /// Whether the boundaries were counted again and no click has sounded since then.
   private var isAfterJump = false
+  private var beats = SwungBeats()
 
   mutating func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
 
@@ -21,6 +22,7 @@ struct Click: BitwiseCopyable {
     countIn: Beats, _ bank: SoundBank, _ missed: SkippedCycles
   ) {
     let (song, bars, parts) = (now.song, now.bars, now.parts)
+    let window = window.swung(click.swing, &beats, &now)
     let millisecond = Float(now.sampleRate) / 1000
     let wanted = click.gain > 0 ? min(8, click.gain) : 0
     let wasSilent = voices.isSilent
@@ -36,7 +38,7 @@ struct Click: BitwiseCopyable {
     if window.isCut { lastTime = -.infinity }
     while let tick = ticker.next(in: window) {
       let beat = Double(tick.number) / Double(perBeat)
-      let time = window.grid.time(of: beat)
+      let time = window.time(of: beat)
       guard isDue(beat: beat, time: time, click, countIn, song: song) else { continue }
       let isInSong = song.contains(beat: beat, time: time) || song.isWaiting
       let accent = Self.accent(

@@ -12,6 +12,7 @@ struct Pulse: BitwiseCopyable {
   /// The song's first beat, if a pulse must still mark that beat.
   private var mark: Double?
   private(set) var jitter = Jitter()
+  private var beats = SwungBeats()
 
   /// `marksStart`: the song's start gets one more pulse, wherever it lies.
   mutating func render(
@@ -28,19 +29,20 @@ struct Pulse: BitwiseCopyable {
       (followedRun, mark) = (nil, nil)
       return
     }
+    let swung = window.swung(gate.swing, &beats, &now)
     let (count, span) = (gate.count, gate.span)
     let parts = now.parts
     let perBeat = parts &* count
     let length = span &* (gate.rate.isInBars ? now.bars.meter.bar &* parts / ThirtySeconds.perBeat : parts)
-    _ = pacer.open(window, perBeat: perBeat, missed, stride: min(parts, length))
+    _ = pacer.open(swung, perBeat: perBeat, missed, stride: min(parts, length))
     // A pulse lasts at most two fifths of the spacing, so that pulses still have a gap between them while
     // they catch up.
-    let spacing = pacer.spacing(in: window) * Double(length)
+    let spacing = pacer.spacing(in: swung) * Double(length)
     let wanted = Double(gate.width.count) / 1e6 * Double(now.sampleRate)
     let exact = max(1, min(wanted, 0.4 * spacing))
     let width = gate.isFine ? exact : Double(Int64(rounding: exact))
     if marksStart { markStart(into: buffer, &now, window, gate, width: width) }
-    if gate.rate.count > 0 { renderPulses(into: buffer, &now, window, gate, width: width) }
+    if gate.rate.count > 0 { renderPulses(into: buffer, &now, swung, gate, width: width) }
   }
 
   private mutating func renderPulses(
@@ -53,7 +55,7 @@ struct Pulse: BitwiseCopyable {
     for _ in 0..<Ticker.limit {
       guard let frame = pacer.frame(in: window) else { return }
       let beat = Double(pacer.next) / Double(perBeat)
-      let isInSong = now.song.contains(beat: beat, time: window.grid.time(of: beat))
+      let isInSong = now.song.contains(beat: beat, time: window.time(of: beat))
       let countsSong = isInSong || now.song.isWaiting
       let number = pacer.next &- (countsSong ? now.song.boundary(perBeat: perBeat) : 0)
       let isWanted =

@@ -55,6 +55,7 @@ struct MIDIClock: BitwiseCopyable {
   private var standingFrame: UInt32?
   private var pendingPosition: Double?
   private var framesSincePosition: Int64 = .max / 2
+  private var beats = SwungBeats()
 
   init(mayPlay: Bool = false) { self.mayPlay = mayPlay }
 
@@ -65,6 +66,7 @@ struct MIDIClock: BitwiseCopyable {
     into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window, _ settings: ClockSettings,
     connections: UInt32, _ missed: SkippedCycles
   ) {
+    let window = window.swung(settings.swing, &beats, &now)
     framesSincePosition = min(.max / 2, framesSincePosition &+ missed.frames)
     figures.recent.age(by: missed.frames)
     let wanted = Int64(min(96, max(6, settings.perBeat)))
@@ -155,8 +157,8 @@ struct MIDIClock: BitwiseCopyable {
     into events: inout MIDIEvents, window: Window, song: Song, settings: ClockSettings, bars: Bars
   ) -> Plan {
     let now = window.line.start
-    let startTime = max(now, window.grid.time(of: song.startBeat))
-    let start = song.songBeat(of: window.grid.beat(at: startTime))
+    let startTime = max(now, window.time(of: song.startBeat))
+    let start = song.songBeat(of: window.beat(at: startTime))
     // The clock at the song's first beat, or the next clock: with few clocks a beat, none may fall on it.
     let downbeat = song.boundary(perBeat: perBeat)
     let frameInBeats = window.line.frameMicros / window.grid.beatMicros
@@ -164,7 +166,7 @@ struct MIDIClock: BitwiseCopyable {
       return Plan(first: downbeat, command: MIDI.start, earliest: now)
     }
     if isAlone || !settings.sendsPosition {
-      let soonest = song.songBeat(of: window.grid.beat(at: max(startTime, now + Self.wireMargin)))
+      let soonest = song.songBeat(of: window.beat(at: max(startTime, now + Self.wireMargin)))
       return Plan(
         first: song.boundary(at: bars.line(atOrAfter: soonest), perBeat: perBeat), command: MIDI.start,
         earliest: now)
@@ -188,13 +190,13 @@ struct MIDIClock: BitwiseCopyable {
     let extendedWait = max(Self.longestWait, settle + Self.longestWait)
     let latest = start + (settle > Self.longestWait ? extendedWait : Self.longestWait)
     let first =
-      0 &- Int64(flooring: 0 - song.songBeat(of: window.grid.beat(at: soonest)) * sixteenthsPerBeat)
+      0 &- Int64(flooring: 0 - song.songBeat(of: window.beat(at: soonest)) * sixteenthsPerBeat)
     var best = first
     // 64 steps are enough: at 999 BPM, 150 ms are 10 sixteenths, or 40 for a machine at four times the rate.
     for step in 0..<64 {
       let candidate = first &+ Int64(step)
       let command =
-        window.grid.time(of: song.originBeat + Double(candidate) / sixteenthsPerBeat) - halfClock
+        window.time(of: song.originBeat + Double(candidate) / sixteenthsPerBeat) - halfClock
       guard command <= latest else { break }
       best = candidate
       if command >= now + settle { break }
@@ -254,7 +256,7 @@ struct MIDIClock: BitwiseCopyable {
       var isHeard = always
       if inSong, !isHeard {
         let beat = Double(pacer.next) / Double(perBeat)
-        isHeard = now.song.contains(beat: beat, time: window.grid.time(of: beat))
+        isHeard = now.song.contains(beat: beat, time: window.time(of: beat))
       }
       if let plan, plan.keepsClocks || pacer.next >= plan.first { isHeard = true }
       let frame = pacer.frame(in: window)
@@ -269,32 +271,5 @@ struct MIDIClock: BitwiseCopyable {
         pacer.pass()
       }
     }
-  }
-}
-
-/// The state of a MIDI clock output, and how exact its clocks are.
-public struct ClockFigures: Sendable, BitwiseCopyable {
-  public enum State: UInt8, Sendable, BitwiseCopyable {
-    case rests
-    /// The receiver waits for the beat on which it starts.
-    case waits
-    case plays
-  }
-
-  public internal(set) var state = State.rests
-  public private(set) var sent: UInt64 = 0
-  /// Clocks more than a frame away from their exact place: after lost cycles or moves of the session.
-  public private(set) var madeUp: UInt64 = 0
-  var recent = Jitter()
-
-  public init() {}
-
-  /// The largest distance of a clock from its exact time in the last ten to twenty seconds, in microseconds.
-  public var jitter: Float { recent.micros }
-
-  mutating func count(framesOff: Double, _ window: Window) {
-    sent &+= 1
-    if framesOff > 1 { madeUp &+= 1 }
-    recent.count(framesOff: framesOff, window)
   }
 }

@@ -29,8 +29,8 @@ struct OutputSleep: BitwiseCopyable {
     return SkippedCycles(frames: missed.frames &+ now.passed, endBeat: missed.endBeat)
   }
 
-  /// Begins a rest with `value` until the heard time `due`. A rest lasts a quarter of a beat at most, after
-  /// which the output checks the time.
+  /// Begins a rest with `value` until the heard time `due`. Swing only makes notes later, so `due` may leave
+  /// out the swing. A rest lasts a quarter of a beat at most. After that, the output checks the time.
   @inline(__always)
   mutating func begin(
     _ now: inout OutputContext, of subject: UInt64 = 0, _ window: Window, due: Double, value: Float = 0

@@ -46,7 +46,7 @@ struct Pacer: BitwiseCopyable {
   /// The number of frames from one boundary to the next.
   func spacing(in window: Window) -> Double {
     let perBeat = Double(max(1, ticker.perBeat))
-    return window.grid.beatMicros(upTo: Double(ticker.next) / perBeat) / perBeat / window.line.frameMicros
+    return window.beatMicros(upTo: Double(ticker.next) / perBeat) / perBeat / window.line.frameMicros
   }
 
   /// Uses the next boundary at the frame that `frame` returned.

@@ -38,7 +38,7 @@ struct Ticker: BitwiseCopyable {
   {
     self.whole = whole ?? wanted
     let first = window.firstBeat
-    if let last = missed.endBeat { end = last }
+    if let last = missed.endBeat { end = window.beats.written(last) }
     let isNew = perBeat == 0 || window.isJump || abs(first - end) >= 0.5
     if isNew {
       next = Self.number(atOrAfter: first, perBeat: wanted)
@@ -55,7 +55,7 @@ struct Ticker: BitwiseCopyable {
   }
 
   /// The time of the next boundary, by the grid.
-  func time(in window: Window) -> Double { window.grid.time(of: Double(next) / Double(perBeat)) }
+  func time(in window: Window) -> Double { window.time(of: Double(next) / Double(perBeat)) }
 
   /// The frame of the next boundary, with its fraction, whether it is in this buffer or not.
   func position(in window: Window) -> Double { window.line.frame(at: time(in: window)) }
@@ -78,7 +78,7 @@ struct Ticker: BitwiseCopyable {
     let last = max(next, Self.number(atOrAfter: window.firstBeat, perBeat: perBeat) &- 1)
     let most = Self.floorDivide(last, whole) &* whole
     let chosen = most >= next ? most : last
-    let delay = window.line.start - window.grid.time(of: Double(chosen) / Double(perBeat))
+    let delay = window.line.start - window.time(of: Double(chosen) / Double(perBeat))
     next = last &+ 1
     guard delay <= Self.latenessMicros + window.correction else { return nil }
     if isCrowded(by: next, in: window) {
@@ -94,7 +94,7 @@ struct Ticker: BitwiseCopyable {
   private func isCrowded(by number: Int64, in window: Window) -> Bool {
     guard perBeat > 1 else { return false }
     let beat = Double(number) / Double(perBeat)
-    let spacing = window.grid.beatMicros(upTo: beat) / Double(perBeat) / window.line.frameMicros
+    let spacing = window.beatMicros(upTo: beat) / Double(perBeat) / window.line.frameMicros
     return window.frame(of: beat) < spacing / 4
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import TactusChoices
 
 /// The session's beats against Link's host time, with the fractions that the protocol's integers lack. A grid
 /// may contain one turn: a change of tempo that waits for its beat.
@@ -72,6 +73,8 @@ struct Window: BitwiseCopyable {
   let isJump: Bool
   /// Whether time is discontinuous at this cycle (`CycleContext.isCut`): earlier times are not on this line.
   var isCut = false
+  /// The written beats of this output's notes. `grid` has the session's beats, at which notes are played.
+  var beats = SwungBeats()
 
   /// Returns the window of this cycle for another port, at which frames are heard by `line`.
   @inline(__always)
@@ -81,14 +84,38 @@ struct Window: BitwiseCopyable {
       isJump: isJump, isCut: isCut)
   }
 
-  /// The beat at the beginning of the buffer. An event belongs to the nearest frame, so a buffer begins half
-  /// a frame before its first frame.
-  var firstBeat: Double { grid.beat(at: line.time(atFrame: -0.5)) }
+  /// Returns this window for notes that are written with this swing.
+  @inline(__always)
+  func swung(_ swing: Swing, _ beats: inout SwungBeats, _ now: inout OutputContext) -> Window {
+    if swing.isStraight, beats.isStraight {
+      beats.openStraight()
+      return self
+    }
+    beats.open(self, swing, in: now.song.isRolling || now.song.isWaiting ? now.bars : now.standingBars)
+    var window = self
+    window.beats = beats
+    return window
+  }
 
-  var endBeat: Double { grid.beat(at: line.time(atFrame: Double(frames) - 0.5)) }
+  /// The time at which a written beat is heard.
+  func time(of beat: Double) -> Double { grid.time(of: beats.played(beat)) }
 
-  /// The position of a beat in frames, with a fraction; may lie outside of the buffer.
-  func frame(of beat: Double) -> Double { line.frame(at: grid.time(of: beat)) }
+  /// The written beat that is heard at `time`.
+  func beat(at time: Double) -> Double { beats.written(grid.beat(at: time)) }
+
+  /// Microseconds per written beat just before `beat`.
+  func beatMicros(upTo beat: Double) -> Double {
+    grid.beatMicros(upTo: beats.played(beat)) * beats.slope(upTo: beat)
+  }
+
+  /// The written beat at the beginning of the buffer. An event belongs to the nearest frame, so a buffer
+  /// begins half a frame before its first frame.
+  var firstBeat: Double { beat(at: line.time(atFrame: -0.5)) }
+
+  var endBeat: Double { beat(at: line.time(atFrame: Double(frames) - 0.5)) }
+
+  /// The position of a written beat in frames, with a fraction; may lie outside of the buffer.
+  func frame(of beat: Double) -> Double { line.frame(at: time(of: beat)) }
 
   /// The frame nearest to `position` that is not before the buffer.
   static func nearest(_ position: Double) -> Int {

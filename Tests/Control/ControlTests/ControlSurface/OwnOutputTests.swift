@@ -16,7 +16,8 @@ struct OwnOutputTests {
     "R=reset rate=start", "R=reset", "R=reset rate=1/4bars", "gate_2=run level=0.8 invert=yes",
     "drummer=click",
     "drummer=click offset=2 when=rolling sound=bell level=0.8 subdivision=2 pattern=X.x countin=2",
-    "lamp=mtc fps=30", "tc=ltc fps=29.97df start=01:00:00:00 level=0.25",
+    "d=click swing=58/16", "d=clock swing=66.7/8", "p=pulse rate=4 swing=75/16 level=0.5", "lamp=mtc fps=30",
+    "tc=ltc fps=29.97df start=01:00:00:00 level=0.25",
   ])
   func `an output is written in its shortest form, which reads back equal`(text: String) throws {
     let output = try NamedOutput(text)
@@ -77,7 +78,12 @@ struct OwnOutputTests {
     ("d=clock rate=2147483648/2", "1/4 to 4"),
     (String(repeating: "x", count: 33) + "=run", "letters"),
     ("d=click countin=5", "0 to 4"), ("d=click pattern=Xy", "only the letters"),
-    ("t=ltc fps=23.976", "24, 25, 29.97df"), ("t=mtc start=1:0:0:0", "01:00:00:00"),
+    ("d=click swing=49", "50 to 75"), ("d=click swing=75.1/8", "50 to 75"),
+    ("d=click swing=58/32", "50 to 75"),
+    ("d=click swing=58/", "50 to 75"), ("d=clock swing=058", "50 to 75"), ("d=clock swing=66.66", "50 to 75"),
+    ("p=pulse swing=6", "50 to 75"), ("p=pulse swing=58/8/8", "50 to 75"), ("p=pulse swing=-8", "50 to 75"),
+    ("r=reset swing=58", "not swing=58"), ("t=ltc fps=23.976", "24, 25, 29.97df"),
+    ("t=mtc start=1:0:0:0", "01:00:00:00"),
     ("t=mtc start=24:00:00:00", "01:00:00:00"), ("t=mtc start=00:00:00:30", "01:00:00:00"),
     ("t=mtc level=1", "not level=1"),
     ("t=ltc start=23:59:59:25", "frames 00 to 24"), ("t=mtc fps=24 start=00:00:00:24", "frames 00 to 23"),

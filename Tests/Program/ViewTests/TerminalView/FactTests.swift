@@ -123,6 +123,20 @@ struct FactTests {
   }
 
   @Test
+  func `swing is shown beside click, MIDI clock and pulses`() {
+    let shown = texts {
+      ($0.choices.click.isOn, $0.jack.isClickConnected) = (true, true)
+      ($0.choices.clock.isOn, $0.choices.pulse.isOn) = (true, true)
+      $0.choices.click.swing = Swing(share: 580, perBeat: 4)
+      $0.choices.clock.swing = Swing(share: 667, perBeat: 2)
+      $0.choices.pulse.swing = Swing(share: 620, perBeat: 2)
+    }[3]
+    #expect(
+      ["swing 58/16", "swing 66.7/8", "swing 62/8"].allSatisfy { shown.contains($0) }, "\(shown)")
+    #expect(!texts { _ in }[3].contains("swing"))
+  }
+
+  @Test
   func `a count-in is shown before it is heard, and a stop that waits`() throws {
     #expect(texts { $0.choices.launch.countIn = 1 }.allSatisfy { $0.contains("bar, count-in 1") })
     let machine = try NamedOutput("drums=click countin=2")
