@@ -11,8 +11,8 @@ public import TactusChoices
 // The invariant: a sound begins with its first frame. Nothing is faded in, so the frame at which HostSync
 // starts a sound is the frame at which it is heard.
 //
-// Start with `RenderedBank`, which is made from a `ClickSound`. A `SoundFile` may replace any of its three
-// sounds.
+// Begin to read at `RenderedBank`. A bank is made from a `ClickSound`, and a `SoundFile` may replace any of
+// the bank's three sounds.
 
 /// Three sounds in memory that does not move. The audio thread reads from this memory, so keep the bank until
 /// `Report.oldestBank` is greater than the bank's number.
@@ -24,8 +24,8 @@ public final class RenderedBank: Sendable {
   private let builtIn: [RenderedBank]
   nonisolated(unsafe) private let builtInBanks: UnsafeMutableBufferPointer<SoundBank>
 
-  /// `number` grows with each bank that is published. A file replaces the built-in sound in its place. `all`:
-  /// adds a bank for each built-in sound, without files.
+  /// `number` grows with each bank that is published. A file in `files` replaces the built-in accent, beat or
+  /// subdivision. `all`: adds a bank for each built-in sound, without files.
   public convenience init(
     _ sound: ClickSound, files: SoundFiles = SoundFiles(), sampleRate: Int, number: UInt32, all: Bool = false
   ) {

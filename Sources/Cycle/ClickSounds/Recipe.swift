@@ -7,13 +7,12 @@ struct Recipe {
   struct Tone {
     var hertz: Double
     var level: Double
-    /// The seconds until the tone's level has fallen to a thousandth.
+    /// The seconds in which the tone's level falls to a thousandth of `level`.
     var decay: Double
   }
 
   var tones: [Tone] = []
-  /// White noise, with its level at the beginning and the seconds until that level has fallen to a
-  /// thousandth.
+  /// White noise: its level at the beginning, and the seconds in which this level falls to a thousandth.
   var noise = (level: 0.0, decay: 0.01)
 
   /// The seconds at the end of a sound in which it fades to nothing, so that the sound's end makes no second
@@ -30,7 +29,7 @@ struct Recipe {
       let time = Double(frame) / sampleRate
       var sum = 0.0
       for tone in tones {
-        // A cosine begins at full level.
+        // A cosine begins at full level; a sine would begin at 0.
         sum += tone.level * exp(-6.9 * time / tone.decay) * cos(2 * Double.pi * tone.hertz * time)
       }
       dice = dice &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

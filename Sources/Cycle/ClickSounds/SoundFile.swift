@@ -12,7 +12,8 @@ public struct SoundFile: Equatable, Sendable {
   static let mostChannels: Int32 = 32
   static let rates: ClosedRange<Int32> = 4000...768_000
   private static let chunkFrames = 4096
-  /// The seconds at the end in which the sound fades to nothing, because a file's last sample may be loud.
+  /// The length in seconds of the fade at the sound's end. Without it, a file whose last sample is loud would
+  /// end with a click.
   private static let releaseSeconds = 0.002
 
   let samples: [Float]
@@ -56,7 +57,9 @@ public struct SoundFile: Equatable, Sendable {
     }
     guard rates.contains(info.samplerate) else {
       throw .unusable(
-        path, reason: "\(info.samplerate) frames a second; \(rates.lowerBound) to \(rates.upperBound) can be")
+        path,
+        reason: "\(info.samplerate) frames a second; \(rates.lowerBound) to \(rates.upperBound) are supported"
+      )
     }
   }
 
@@ -108,7 +111,7 @@ public enum SoundFileError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .unreadable(let path, let reason): "the sound file \"\(path)\" can't be read: \(reason)"
     case .notAudio(let path, let reason): "\"\(path)\" is no sound file that a click can use: \(reason)"
-    case .unusable(let path, let reason): "the sound file \"\(path)\" can't be a click: \(reason)"
+    case .unusable(let path, let reason): "the sound file \"\(path)\" can't be used as a click: \(reason)"
     }
   }
 }

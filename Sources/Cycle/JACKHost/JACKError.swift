@@ -71,9 +71,9 @@ extension ServerStart.Obstacle: CustomStringConvertible {
   public var description: String {
     switch self {
     case .notConfigured: "and no ~/.jackdrc says how to start one"
-    case .forbidden: "and JACK_NO_START_SERVER forbids to start one"
-    case .pipeWire: "and PipeWire's libjack starts none"
-    case .inVain(let file): "and what \(file) says has started none"
+    case .forbidden: "and JACK_NO_START_SERVER forbids starting one"
+    case .pipeWire: "and PipeWire's libjack cannot start one"
+    case .inVain(let file): "and the command in \(file) did not start one"
     }
   }
 }

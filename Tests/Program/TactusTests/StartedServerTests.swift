@@ -83,7 +83,8 @@ struct StartedServerTests {
   {
     let user = try await User("/usr/bin/jackd -d nosuchdriver")
     let file = user.home.path + "/.jackdrc"
-    let words = "tactus: no JACK server called \"mine\" is running, and what \(file) says has started none"
+    let words =
+      "tactus: no JACK server called \"mine\" is running, and the command in \(file) did not start one"
     let done = try await ChildProcess.run(user.tactus("--start-server", "--server=mine"))
     #expect(done.status == 69 && done.output == "", "\(done)")
     #expect(done.errors == words + "; type that line yourself to see why\n")
@@ -118,7 +119,7 @@ struct StartedServerTests {
     let done = try await ChildProcess.run(
       user.stage.command(["env", "HOME=\(user.home.path)", program, "--start-server", "-s", "mine"]))
     #expect(done.status == 69)
-    #expect(done.errors.hasSuffix(", and JACK_NO_START_SERVER forbids to start one\n"))
+    #expect(done.errors.hasSuffix(", and JACK_NO_START_SERVER forbids starting one\n"))
   }
 
   @Test
