@@ -15,10 +15,10 @@ public struct Cycle: BitwiseCopyable {
   /// MIDI ports is already applied (facts: jack 9). For `control`, the frames since incoming messages were
   /// sent (capture latency).
   public var latencies: PerPort<UInt32>
-  /// How often the port `clock` was connected while it had no connection; wraps.
+  /// How often the port `clock` went from no connection to one; wraps around.
   public var clockConnections: UInt32
-  /// The longest delay of the user's own outputs (`OutputSlot.startDelay`): the microseconds from a frame's
-  /// time in JACK until all of these outputs are heard.
+  /// The longest delay of the user's own outputs (`OutputSlot.startDelay`): the microseconds from the time at
+  /// which a frame passes through JACK until the last of these outputs is heard.
   public var ownDelay: Micros
   /// The number of the server's clients, counted from an unknown start: only its changes are used.
   public var clients: Int32
@@ -35,8 +35,8 @@ public struct Cycle: BitwiseCopyable {
   /// Whether the server freewheels: it runs as fast as it can, its times mean nothing, and the session is not
   /// changed.
   public var isFreewheeling: Bool
-  /// The jump by which the control thread sends, or has sent, the rolling transport elsewhere; nil: there is
-  /// none.
+  /// The locate by which the control thread moves, or has just moved, the rolling transport; nil: there is no
+  /// such locate.
   public var relocation: Relocation?
 
   @_noLocks @_noAllocation
@@ -72,11 +72,12 @@ public struct Cycle: BitwiseCopyable {
 /// so the whole view of the session stays frozen until the freewheel ends.
 struct FreewheelSession: BitwiseCopyable {
   private var frozen: SessionView?
-  /// The microseconds by which the beats of an export lie behind those of the session. An export's beats are
-  /// counted from its own frames.
+  /// An export counts its beats by its own frames. `shift` is the time in microseconds by which the export's
+  /// beats come later than the session's beats.
   private var shift = 0.0
-  /// Microseconds from a frame's time in JACK until other clients are heard. This delay is frozen during an
-  /// export, too: latency matters only to ears, and JACK removes connections in the middle of an export.
+  /// Microseconds from the time at which a frame passes through JACK until other clients are heard. During an
+  /// export this delay is frozen, too. Latency matters only to ears, and JACK removes connections in the
+  /// middle of an export.
   private var delay = 0.0
 
   mutating func session(of cycle: inout Cycle) -> SessionView {
@@ -92,15 +93,15 @@ struct FreewheelSession: BitwiseCopyable {
 
   func grid(of session: SessionState) -> Grid { Grid(session.timeline).later(by: shift) }
 
-  /// Microseconds from a frame's time in JACK until it is heard. `present` is the delay by JACK's present
-  /// latencies. Call this function after `session`.
+  /// Microseconds from the time at which a frame passes through JACK until it is heard. `present` is this
+  /// delay by the latencies that JACK reports now. Call `session(of:)` first.
   mutating func delay(_ present: Double) -> Double {
     if case .none = frozen { delay = present }
     return delay
   }
 
-  /// Moves the beats into phase with `position`, the song's beat at which a freewheeling server enters the
-  /// song.
+  /// Shifts the grid so that its beats fall on the song's beats. `position` is the song's beat at `time`, at
+  /// which a freewheeling server enters the song.
   mutating func align(_ grid: Grid, at time: Double, with position: Double) {
     let away = grid.beat(at: time) - position
     shift += (away - Double(Int64(rounding: away))) * grid.beatMicros

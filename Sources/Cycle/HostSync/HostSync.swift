@@ -33,7 +33,7 @@ public struct HostSync: ~Copyable {
   var launch = Launch()
   var song = Song()
   var bars = Bars()
-  /// The song's run (`Song.run`) and origin to which `bars` belong.
+  /// `bars` were counted for the song that had this `Song.run` and this `Song.origin`.
   private var barsRun: UInt64 = 0
   private var barsOrigin: Int64 = 0
   private var queuedMeter = QueuedMeter()
@@ -43,11 +43,12 @@ public struct HostSync: ~Copyable {
   var tempoRequest = TempoRequest()
   /// The context of the last `run`, for the calls that follow it in the same cycle; nil: `run` had no cycle.
   private var present: OutputContext?
-  /// Counts the stretches in which only time passes: `OutputContext.stretch` of this cycle.
+  /// The number of this cycle's stretch (`OutputContext.stretch`). A stretch is a row of cycles in which time
+  /// passes and nothing else changes.
   private var stretch: UInt64 = 0
   /// Whether we hold the transport in this cycle for a relocation that missed its planned cycle.
   var awaitsRelocation = false
-  /// Whether the transport rolled in the last cycle in which it was not starting.
+  /// Whether the transport rolled in the latest cycle in which its state was not Starting.
   var wasRolling = false
   var lostMIDI: UInt64 = 0
   private var commands = SentCommands()
@@ -207,8 +208,8 @@ public struct HostSync: ~Copyable {
 }
 
 extension HostSync {
-  /// The context of this cycle. This is a function of its own, so that the large value is built in place.
-  /// While the server freewheels, the context may enter a song.
+  /// The context of this cycle. This is a function of its own, so that the large value is built in place. If
+  /// an export enters the song in this cycle, the context's grid is aligned with the song.
   @inline(never)
   private mutating func now(_ cycle: inout Cycle, _ line: FrameLine, lostFrames: Int64) -> CycleContext {
     guard cycle.isFreewheeling else { return now(&cycle, line) }
@@ -226,7 +227,8 @@ extension HostSync {
       isSound: times.isSound, isBack: times.isBack, holdsBriefly: launch.cuts.holdsBriefly)
   }
 
-  /// Makes the song wait for the beat that the launch has chosen, before the song sees the transport.
+  /// Makes the song wait for the beat that the launch has chosen. Call this before `Song.follow`, which reads
+  /// the transport's state.
   private mutating func startSong(_ now: borrowing CycleContext, _ cycle: inout Cycle) {
     guard !now.isFreewheeling else {
       launch.letGo(now.transport.state)
@@ -258,8 +260,8 @@ extension HostSync {
     let meter = now.settings.meter
     queuedMeter.follow(now)
     if isBetweenPlaces(now) {
-      // A correction of a drifting host leaves the song where it is. The correction's place was computed with
-      // the present bars, so keep them.
+      // A locate that corrects a drifting host does not move the song. The locate's target was computed with
+      // the present bars, so keep these bars.
       if cycle.relocation?.isCorrection(ofSongFrom: barsOrigin, now) != true { bars = Bars(bars.meter) }
       return
     }

@@ -32,7 +32,7 @@ public struct Report: Sendable, BitwiseCopyable {
   /// Whether we hold the start no longer because another client does not get ready. Then JACK alone decides
   /// when the transport rolls.
   public var isGivenUp = false
-  /// The time by which the last launch's first rolling frame was heard later than its beat, in microseconds.
+  /// The microseconds by which the first frame of the last launch was heard later than the launch's beat.
   public var launchError = 0.0
   /// The number of launches that were moved to a later boundary because another client was not ready.
   public var movedLaunches: UInt64 = 0
@@ -46,7 +46,7 @@ public struct Report: Sendable, BitwiseCopyable {
   public var standsStill = false
   /// Whether the timebase master leads and shows bars that make no sense.
   public var isMasterSenseless = false
-  /// The earliest heard time for a peer's start, in microseconds on Link's clock.
+  /// The earliest time at which a start that a peer asked for may be heard, in microseconds on Link's clock.
   public var notBefore = -Double.infinity
   /// The microseconds that other slow clients need for a start, by our measurements.
   public var othersTake = 0.0
@@ -66,7 +66,7 @@ public struct Report: Sendable, BitwiseCopyable {
   /// The microseconds by which a host that counts frames is behind the session; 0 while nothing rolls, or
   /// while a host leads.
   public var hostLag = 0.0
-  /// The time and place of this cycle.
+  /// The time of this cycle, and the transport's frame in it.
   public var moment = CycleStamp()
   /// The owner of the bar and beat that the transport shows in this cycle. `shown` is that bar and beat.
   public var timebase = Timebase.none

@@ -14,8 +14,8 @@ extension ClockLoop {
   /// messages in a row come at their expected times.
   static let witnesses: Int = 7
   static let backInPlace: Int = 2
-  /// The greatest error of the pace of `witnesses` clock messages, as a share of their noise (at least five
-  /// standard deviations).
+  /// If the time per clock message, measured over `witnesses` messages, differs from the known time by more
+  /// than this multiple of the noise, the tempo has changed. The limit is at least five standard deviations.
   static let slopeNoise: Double = 1.3
   /// If the clock messages shift twice in one direction within this number of messages, the tempo has
   /// changed: two pauses do not come so close together.
@@ -28,8 +28,8 @@ extension ClockLoop {
   /// If a gap differs from a whole number of clock intervals by less than this share of an interval, clock
   /// messages were lost. Otherwise the sequencer has paused.
   static let nearlyWhole: Double = 0.25
-  /// After a decision no clock message is doubted for this number of messages: an error in this time is no
-  /// accident.
+  /// After a decision, no clock message is doubted for this number of messages. An error so soon is no
+  /// accident, so the loop follows it.
   static let calmClocks: Int = 24
 
   /// The state just before a clock message that is doubted.
@@ -66,7 +66,7 @@ extension ClockLoop {
     if let line = line(through: Self.witnesses) {
       judge(line, Self.witnesses)
     } else if let line = line(through: Self.otherPaceClocks) {
-      // Only the last five clock messages are even, not those before.
+      // Only the last five clock messages are evenly spaced; the messages before them are not.
       judge(line, Self.otherPaceClocks)
     } else {
       doubt.clocks = 0
@@ -123,15 +123,15 @@ extension ClockLoop {
     sinceShift > Self.shiftMemory || time * lastShift < 0 || abs(time) > 10 * abs(lastShift)
   }
 
-  /// Widens the loop's bandwidth while all clock messages are early, or all are late: the tempo moves, or a
-  /// pause that was too short for a doubt has moved the beat. Otherwise narrows the bandwidth a little with
-  /// each message.
+  /// Widens the loop's bandwidth while all clock messages are early, or all are late. Then the tempo moves,
+  /// or a pause, too short for a doubt, has moved the beat. Otherwise each message narrows the bandwidth a
+  /// little.
   mutating func narrowOrWiden() {
     oneSided = abs(bias) > 0.8 * noise && noise > 50 ? oneSided + 1 : 0
     if oneSided == 0 {
       bandwidth = max(Self.narrowest, bandwidth * (1 - 0.6 * clockMicros / 1e6))
     } else if averaged > 0 {
-      // The supposed shift was a change of tempo.
+      // What was taken for a shift of the beat is a change of tempo.
       guard oneSided >= Self.witnesses else { return }
       averaged = 0
       bandwidth = Self.widest
@@ -167,17 +167,17 @@ extension ClockLoop {
     }
   }
 
-  /// The number of clock messages that a gap stands for. A gap of whole clock intervals means lost messages;
-  /// half an interval more means a pause.
+  /// The number of clock messages by which a gap advances the count. A gap of 3 intervals counts as 3,
+  /// because two messages were lost. A gap of 3.5 intervals also counts as 3, because the sequencer paused.
   func clocks(in gap: Double, each clockMicros: Double) -> Int64 {
     let clocks = gap / clockMicros
     let whole = Int64(rounding: clocks)
     return abs(clocks - Double(whole)) <= Self.nearlyWhole ? whole : max(1, Int64(flooring: clocks))
   }
 
-  /// Recognises a change of tempo. At another tempo, each clock message comes at an unexpected time, or by
-  /// chance when another message was expected. Lost messages look similar, but messages at another tempo are
-  /// evenly spaced. Counted one by one, they get their right numbers.
+  /// Recognises a change of tempo. At a new tempo, a clock message may by chance come at the expected time of
+  /// a later message, as if messages were lost. But messages at a new tempo are evenly spaced. If they are,
+  /// the last messages are counted again, one by one.
   mutating func takeOtherPace() {
     let count = Self.otherPaceClocks
     guard let line = line(through: count), isOtherPace(line), isAllOdd(count) else { return }
@@ -185,7 +185,8 @@ extension ClockLoop {
     begin(at: line, count)
   }
 
-  /// Returns whether all of the last `count` clock messages are at another pace, and not only one of them.
+  /// Returns whether all gaps between the last `count` clock messages are longer than the known interval, or
+  /// all are shorter.
   func isAllOdd(_ count: Int) -> Bool {
     var longer = 0, shorter = 0
     for index in recentCount - count + 1..<recentCount {

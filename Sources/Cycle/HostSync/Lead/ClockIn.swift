@@ -14,8 +14,8 @@ struct ClockIn: BitwiseCopyable {
   static let hysteresis: Double = 0.08
 
   var loop = ClockLoop()
-  /// The follower's jitter is large (in microseconds): `loop` detects lost clock messages itself, and in a
-  /// ramp of the tempo `loop` is some milliseconds behind.
+  /// The follower tolerates a jitter of 25,000 microseconds. `loop` detects lost clock messages itself, and
+  /// in a ramp of the tempo `loop` is some milliseconds behind.
   var follower = HostFollower(jitter: 25_000)
   private(set) var tempo = 0.0
   /// The time at which the sequencer's Start came; nil: the sequencer stands, or continued from another
@@ -85,7 +85,9 @@ struct ClockIn: BitwiseCopyable {
     }
   }
 
-  /// Reads the loop's tempo. Ignores a tempo that the session already has, or that we sent ourselves.
+  /// Reads the loop's tempo. If a peer or the user has put that tempo into the session, the session's exact
+  /// value is used. Otherwise the loop's tempo is rounded and used, but only if the received clock is
+  /// certainly not our own.
   private mutating func readTempo(session: Double, at time: Double) {
     let now = loop.beatsPerMinute
     guard tempo == 0 || abs(now - tempo) > Self.hysteresis else { return }
@@ -142,7 +144,8 @@ extension ClockIn {
     let quantum = now.settings.quantum > 0 ? now.settings.quantum : 1
     let time = now.heard.start + now.cycleMicros
     let played = loop.beat(at: time + offset)
-    // If the user presses Play later than this, the start is meant for the next bar.
+    // If the user presses Play after the first quantum of the sequencer's song, the start is meant for the
+    // next bar.
     guard start != nil || played < quantum else { return .none }
     let away = now.grid.beat(at: time) - played
     let origin = Double(Int64(rounding: away / quantum)) * quantum

@@ -10,9 +10,9 @@ import BeatMath
 /// the tempo but no jitter. The loop counts a message that was lost, and does not count a surplus message.
 ///
 /// The loop ignores a clock message at an unexpected time until the next messages show what happened
-/// (`ClockDoubt.swift`). Messages at another pace restart the loop, which does not lose count. Messages at
-/// the same pace after a pause of half an interval move the beat and leave the tempo. A single late message
-/// changes neither beat nor tempo.
+/// (`ClockDoubt.swift`). Messages at another pace restart the loop, but the count of the messages goes on.
+/// Messages at the same pace after a pause of half an interval move the beat and leave the tempo. A single
+/// late message changes neither beat nor tempo.
 public struct ClockLoop: BitwiseCopyable {
   public enum State: UInt8, Sendable, BitwiseCopyable {
     /// No clock message has come yet.
@@ -66,12 +66,12 @@ public struct ClockLoop: BitwiseCopyable {
   var recentCount = 0
   var doubt = Doubt()
   var calm = 0
-  /// The number of clock messages that were averaged since the beat was shifted, up to `calmClocks`; 0: no
-  /// shift is being averaged.
+  /// After a shift of the beat, the beat's new place is averaged over up to `calmClocks` clock messages. This
+  /// is the number of messages averaged so far; 0: there is no averaging.
   var averaged = 0
   var lastShift = 0.0
   var sinceShift = 0
-  /// How often the beat was found at another place than expected.
+  /// How often the loop began a new line or shifted the beat.
   var jumps: UInt64 = 0
   /// Whether Start or Continue has just come: the next clock message is the first one of the song, whenever
   /// it comes.
@@ -165,7 +165,7 @@ public struct ClockLoop: BitwiseCopyable {
     count(time)
   }
 
-  /// Checks whether the time without a clock message has become a silence.
+  /// Ends the tracking if no clock message has come for too long.
   mutating func tick(at time: Double) {
     switch state {
     case .silent, .lost: return

@@ -2,8 +2,8 @@
 
 /// Measures how well a row of received clock messages is a delayed copy of the clock messages that we sent.
 extension EchoWatch {
-  /// Sums over the sent clock messages: over their numbers (`n`), their times (`s`), the delays until they
-  /// were received (`d`), and the products of these.
+  /// Sums over the clock messages that we sent: of their numbers (`n`), of their times (`s`), of the delays
+  /// until we received them (`d`), and of products. For example, `nd` is the sum of number times delay.
   struct Sums: BitwiseCopyable {
     var count = 0.0
     var n = 0.0, nn = 0.0, s = 0.0, ns = 0.0, ss = 0.0, d = 0.0, nd = 0.0, dd = 0.0, sd = 0.0
@@ -23,8 +23,8 @@ extension EchoWatch {
     }
   }
 
-  /// The remainders of two fits: of the sent times after an even clock is subtracted, and of the delays after
-  /// their even change is subtracted.
+  /// Two straight lines and what remains beside them. One line goes through the times of the sent messages,
+  /// the other through the delays.
   struct Fit: BitwiseCopyable {
     /// The microseconds from one sent clock message to the next. `slope` is the number of microseconds by
     /// which the delay grows from one message to the next.
@@ -38,8 +38,8 @@ extension EchoWatch {
     /// the differences between successive delays.
     let noise: Double
     let roughness: Double
-    /// By how much the delayed copy fits the received clock messages better than a steady clock does: the
-    /// difference of the remaining squares.
+    /// The sum of squares that remains if the received clock is taken for a steady clock, minus the sum that
+    /// remains if it is taken for a delayed copy of ours. So a large value means a copy.
     let advantage: Double
 
     init?(_ sums: Sums) {

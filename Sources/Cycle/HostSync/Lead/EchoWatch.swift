@@ -9,9 +9,9 @@ import BeatMath
 /// it is our own; a sequencer's clock would go straight on. When we take over a sequencer's tempo, our clock
 /// bends after the sequencer's clock, so clock messages of that time are not compared.
 ///
-/// A received clock may seem to have another tempo than the session. Then it must also have moved against all
-/// that we sent, as far as that tempo would move it. An echo never moves so, whatever tempo `ClockLoop` finds
-/// in a cable's jitter and in our own jumps.
+/// If a received clock seems to have another tempo than the session, it must also drift away from our clock
+/// by as much as that tempo implies. An echo never drifts so, whatever tempo `ClockLoop` computes from a
+/// cable's jitter and from jumps of our clock.
 ///
 /// A Start that comes soon after our own Start may be an echo. It is an echo if it has the delay of the clock
 /// messages. Until that is known, we do not follow that Start.
@@ -20,8 +20,8 @@ struct EchoWatch: BitwiseCopyable {
   /// to come before its original, by up to `soonest`.
   static let longestWay: Double = 250_000
   static let soonest: Double = -1_000
-  /// The least time in microseconds between two received clock messages that are kept. Of a fast clock, not
-  /// all messages need be kept.
+  /// The least time in microseconds between two received clock messages that are kept. A fast clock has more
+  /// messages than the comparison needs.
   static let apart: Int32 = 18_000
   /// The row of clock messages that is compared: `window` microseconds, at most `most` received and
   /// `mostSent` sent messages, at least `few` received messages. The latest `few` must fit before the whole
@@ -35,16 +35,15 @@ struct EchoWatch: BitwiseCopyable {
   static let jitter: Double = 600
   /// The smallest difference that can be measured, in microseconds.
   static let grain: Double = 150
-  /// By this number of squares of the noise (about 6 sigma), a delayed copy must fit better than a steady
-  /// clock.
+  /// The least `Fit.advantage` that proves an echo, as a multiple of the noise's mean square (about 6 sigma).
   static let evidence: Double = 40
   /// A received clock of another tempo must have moved by at least this number of microseconds, within at
   /// least `leastMoved` clock messages, and this must be found `confirmations` times in a row.
   static let move: Double = 4_000
   static let leastMoved: Int = 12
   static let confirmations: Int = 4
-  /// The microseconds in which even a slow machine follows our clock after a jump of our clock (a changed
-  /// offset or period). Clock messages of that time prove nothing.
+  /// If our clock jumps because of a changed offset or period, even a slow machine follows within this number
+  /// of microseconds. Clock messages of that time prove nothing.
   static let settling: Double = 3e6
   /// The microseconds for which our clock follows the received clock after we have taken over its tempo.
   static let following: Double = 1e6
@@ -74,8 +73,8 @@ struct EchoWatch: BitwiseCopyable {
   private var commandCount = 0
   /// The time at which a Start came that may be an echo of ours; nil: there is no such Start.
   private var doubtful: Double?
-  /// The microseconds from the sending of a clock message until it is heard. `shiftedAt` is the time at which
-  /// this delay last changed.
+  /// The microseconds from the sending of a clock message until it is heard, plus the length of a cycle.
+  /// `shiftedAt` is the time at which this sum last changed.
   private var ahead = 0.0
   private var shiftedAt = -1e18
 
@@ -103,7 +102,8 @@ struct EchoWatch: BitwiseCopyable {
     self.ahead = ahead + cycle
   }
 
-  /// Reads a Start or Continue. A sequencer begins a new count with it. An echo of our own changes nothing.
+  /// Reads a Start or Continue. If it is certainly a sequencer's, the received clock counts as a sequencer's
+  /// clock again. If it may be an echo of ours, it is doubtful until `judgeStart`.
   mutating func receiveCommand(at time: Double) {
     doubtful = nil
     for index in 0..<8 where Self.mayBeOurs(time - commands[index]) { doubtful = time }
@@ -112,7 +112,8 @@ struct EchoWatch: BitwiseCopyable {
 
   private static func mayBeOurs(_ way: Double) -> Bool { way >= Self.soonest && way <= Self.longestWay }
 
-  /// Reads a silence. The next clock message comes from another sequencer, whose Start may have come already.
+  /// Handles a silence of the received clock. The next clock message may come from another sequencer, whose
+  /// Start may have come already.
   mutating func hearNothing() {
     isEcho = false
     heardCount = 0
@@ -151,7 +152,8 @@ struct EchoWatch: BitwiseCopyable {
   // The functions below change nothing. They are `mutating` because otherwise the compiler would copy the 5
   // KB of an `EchoWatch` for each call.
 
-  /// Compares the clocks at one delay. Each received clock message tries the next possible delay.
+  /// Compares the two clocks at one delay. Each call, one for each received clock message, tries the next
+  /// possible delay.
   private mutating func compare() {
     guard comparable >= Self.few else { return }
     guard let pair = pair(lag) else {
@@ -165,7 +167,8 @@ struct EchoWatch: BitwiseCopyable {
     let count = min(min(comparable, wanted), longest(near.spacing))
     var all = pair
     guard let fit = fit(&all, 0, count), fit.noise <= Self.limit(fit.spacing) else { return }
-    // White noise means that what remains is jitter, and not a delay that moves.
+    // If the noise is white, it is jitter. Otherwise the delay itself moves, so the received clock is no
+    // copy.
     guard fit.noise <= 1.4 * fit.roughness + 60 * 60 else { return }
     let noise = max(fit.noise, Self.grain * Self.grain)
     if fit.advantage / noise > Self.evidence { isEcho = true }
@@ -189,7 +192,7 @@ struct EchoWatch: BitwiseCopyable {
   }
 
   /// The pair of the latest received clock message and the message that we sent `lag` messages before it;
-  /// nil: that was too long ago, or we sent none.
+  /// nil: that message was sent too long ago, or was never sent.
   private mutating func pair(_ lag: Int) -> Pair? {
     guard heardCount > 0 else { return nil }
     var number = sentCount - 1
@@ -266,9 +269,9 @@ struct EchoWatch: BitwiseCopyable {
     var delay: Double
   }
 
-  /// Compares a row of received clock messages with the sent messages, the newest first, from `pair` on.
-  /// Afterwards `pair` is the pair that follows the row. nil: not enough messages were sent, or one sent
-  /// message would stand for many received messages.
+  /// Compares `count` received clock messages with the messages that we sent, from the newest back. `pair` is
+  /// the pair to begin with. Afterwards it is the oldest pair of the row, so that another call can go on from
+  /// it. nil: not enough messages were sent, or one sent message would stand for many received messages.
   private mutating func fit(_ pair: inout Pair, _ first: Int, _ count: Int) -> Fit? {
     var sums = Sums()
     let origin = pair.number

@@ -31,16 +31,17 @@ struct HostFollower: BitwiseCopyable {
   /// by no more than the share `steepestNudge`.
   static let correctionTime: Double = 1e6
   static let steepestNudge: Double = 0.0025
-  /// In a ramp of the tempo, each proposed tempo is a little old when it arrives. The next proposal removes
-  /// that distance within `rampTime`, if the distance is at most `largestInRamp` (both in microseconds).
+  /// In a ramp of the tempo, each proposed tempo is a little old when it arrives, so the session's beat
+  /// departs from the host's. The next proposal removes this distance within `rampTime`, if it is at most
+  /// `largestInRamp` (both in microseconds).
   static let rampTime: Double = 500_000
   static let largestInRamp: Double = 20_000
   /// If a correction leaves a distance above `rest` (microseconds), the rest is corrected again, up to
   /// `mostRounds` times. The first measurement of a distance is worse than later ones.
   static let rest: Double = 150
   static let mostRounds: Int = 3
-  /// The microseconds until the next try if all these corrections were in vain, because the measurement must
-  /// be wrong.
+  /// If `mostRounds` corrections in a row were in vain, the measurement must be wrong. Then the next
+  /// correction waits for this number of microseconds.
   static let pauseAfterVain: Double = 2e6
   /// The microseconds of averaging after which the grid may be moved.
   static let firstLook: Double = 20_000
@@ -48,7 +49,7 @@ struct HostFollower: BitwiseCopyable {
   /// the session's tempo, so that tempo stays.
   static let peersChoice: Double = 0.01
 
-  /// The microseconds after which a host that shows nothing is gone.
+  /// A host that shows nothing for longer than this number of microseconds counts as gone.
   static let moment: Double = 2e6
 
   /// The smoothed distance of the host's beat from the session's beat, in microseconds; positive: the host is
@@ -69,7 +70,7 @@ struct HostFollower: BitwiseCopyable {
   private var wasConnected = false
   private var goneSince: Double?
 
-  /// `jitter`: the microseconds by which a good host may show another place than its true one.
+  /// `jitter`: the largest error, in microseconds, of the positions that a good host shows.
   init(jitter: Double = HostLine.jitter) { line = HostLine(jitter: jitter) }
 
   /// Follows the timebase master, if the master leads. [audio]
@@ -158,8 +159,8 @@ struct HostFollower: BitwiseCopyable {
     return factor
   }
 
-  /// Wraps `beats` into the range from half a quantum below 0 to half a quantum above 0; without a quantum,
-  /// half a beat.
+  /// Wraps `beats` into the range from half a quantum below 0 to half a quantum above 0. Without a quantum,
+  /// the range is half a beat below and above 0.
   private static func wrapped(_ beats: Double, around quantum: Double) -> Double {
     let length = quantum > 0 ? quantum : 1
     let remainder = beats - length * Double(Int64(flooring: beats / length))
@@ -214,8 +215,8 @@ struct HostFollower: BitwiseCopyable {
     return tempo(toCorrect: phaseError, within: time, now, reading)
   }
 
-  /// A change to the host's tempo, or to a tempo that differs enough to remove `distance` in `time`; nil: the
-  /// session has that tempo.
+  /// A change to the host's tempo, or to a tempo that differs enough to remove `distance` within `time` (both
+  /// in microseconds); nil: the session has the wanted tempo already.
   private mutating func tempo(
     toCorrect distance: Double, within time: Double, _ now: borrowing CycleContext, _ reading: LeaderReading
   ) -> Proposal.Change? {

@@ -10,8 +10,8 @@ import BeatMath
 ///
 /// The line does not know the session, so moves and corrections of the session affect no average.
 struct HostLine: BitwiseCopyable {
-  /// Times of averaging in microseconds. `averagingTime` removes the host's jitter (ticks and cycles may beat
-  /// against each other for a second). After `measuringTime` a distance may be corrected. `firstLook` is for
+  /// Times of averaging in microseconds. `averagingTime` removes the host's jitter: the error from coarse
+  /// ticks may take a second to repeat. After `measuringTime` a distance may be corrected. `firstLook` is for
   /// a new line or tempo, `learningTime` for the crystal's drift.
   static let averagingTime: Double = 1e6
   static let measuringTime: Double = 250_000
@@ -24,8 +24,8 @@ struct HostLine: BitwiseCopyable {
   static let jitter: Double = 1_000
   private static let confirmations: Int = 3
   private static let mostStrays: Int = 12
-  /// The largest drift, as a share of the tempo. It allows for a host that shows its tempo to a tenth only;
-  /// no crystal drifts as far.
+  /// The largest drift, as a share of the tempo. No crystal drifts as far, but a host may round the tempo
+  /// that it shows to a tenth.
   private static let largestDrift: Double = 0.005
   /// The longest pause between two readings of one line, in microseconds. After a longer pause a new line
   /// begins.
@@ -71,7 +71,7 @@ struct HostLine: BitwiseCopyable {
     rest()
   }
 
-  /// Ends the line, because the host stands.
+  /// Ends the line. The next reading begins a new one.
   mutating func rest() { averaged = 0 }
 
   /// Reads a tempo; returns true if the tempo is new. A tempo counts only when two readings in a row nearly

@@ -11,6 +11,7 @@ enum Leader: BitwiseCopyable {
   /// The sequencer was started, and the session's grid is about to move to the sequencer's beats, which are
   /// not known yet.
   case unsettled
-  /// The sequencer's song began on beat `origin` of the session; JACK's transport counts `framesPerBeat`.
+  /// The sequencer's song began on beat `origin` of the session. A beat takes `framesPerBeat` frames of
+  /// JACK's transport.
   case playing(origin: Beats, framesPerBeat: Double)
 }

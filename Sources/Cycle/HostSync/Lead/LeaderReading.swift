@@ -6,13 +6,12 @@ struct LeaderReading: BitwiseCopyable {
     case nothing
     /// The master shows values that make no sense: some clients write zero bars and NaN (facts: jack 6).
     case nonsense
-    /// The song's beat, the tempo in beats per minute, and the number of the finest parts of a beat that the
-    /// leader can show.
+    /// The song's beat, the tempo in beats per minute, and the leader's resolution in ticks per beat.
     case beat(Double, tempo: Double, ticksPerBeat: Double)
   }
 
   var shown: Shown
-  /// The time at which the reading is heard through the physical outputs.
+  /// The time at which the cycle of this reading is heard through the physical outputs.
   var heard: Double
   var isRolling: Bool
 }

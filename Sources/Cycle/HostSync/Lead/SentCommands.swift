@@ -22,8 +22,8 @@ struct SentCommands: BitwiseCopyable {
     }
   }
 
-  /// Returns whether a received command is an echo of ours: it comes no later after our command than an echo
-  /// can.
+  /// Returns whether a received command is an echo of ours: we sent the same command at most
+  /// `EchoWatch.longestWay` before.
   func isEcho(_ status: UInt8, at time: Double) -> Bool {
     let sent: Double
     switch status {

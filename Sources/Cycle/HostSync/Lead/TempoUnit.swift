@@ -4,19 +4,21 @@
 /// count those notes in a minute, others count quarters, and JACK does not define which. The pace of the
 /// master's beats shows the unit. Until the unit is known, the master's tempo is not read.
 struct TempoUnit: BitwiseCopyable {
-  /// By this number the cycles that speak for one unit must outnumber those that speak for the other unit.
+  /// The unit is known when the cycles whose pace fits one unit outnumber those whose pace fits the other by
+  /// this number.
   static let certain: Int = 8
   /// The tolerance, as a share of the tempo. A pace that differs by more, as after a locate or from a late
   /// master, does not count.
   static let tolerance: Double = 0.3
-  /// The fewest ticks from which we compute a pace, since a master cuts ticks off. A master with coarse ticks
-  /// has less than one tick in a cycle, so several cycles are needed.
+  /// The fewest ticks from which we compute a pace, since a master cuts off the fraction of a tick. A master
+  /// with coarse ticks has less than one tick in a cycle, so several cycles are needed.
   static let leastTicks: Double = 8
 
   private var lastShown = -Double.infinity
   private var lastBeats = 0.0
   private var lastTime = -Double.infinity
-  /// The cycles that speak for quarters minus those that speak for the bars' notes.
+  /// The number of cycles whose pace fits quarters, minus the number of those whose pace fits the bars'
+  /// notes.
   private var votes = 0
   private var countsQuarters: Bool?
 

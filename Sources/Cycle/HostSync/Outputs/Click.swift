@@ -2,7 +2,7 @@
 import BeatMath
 import TactusChoices
 
-/// The click of one port. Each port's click finds the boundaries for the latency of that port.
+/// The click of one port. It computes the frame of each click with the latency of this port.
 struct Click: BitwiseCopyable {
   private var ticker = Ticker()
   private var voices = Voices()
@@ -11,7 +11,7 @@ struct Click: BitwiseCopyable {
   /// The time at which the last click was heard. After a jump of the session, a click that would follow right
   /// after the last one is left out.
   private var lastTime = -Double.infinity
-  /// Whether the boundaries were counted again and no click has sounded since then.
+  /// Whether the ticker has begun a new count of its boundaries, and no click has sounded since then.
   private var isAfterJump = false
   private var beats = SwungBeats()
 
@@ -45,8 +45,8 @@ struct Click: BitwiseCopyable {
         of: tick.number &- (isInSong ? song.boundary(perBeat: perBeat) : 0), each: each, parts: parts,
         bars: isInSong ? bars : now.standingBars, click.pattern)
       guard let accent else { continue }
-      // If a click follows the last click within a quarter of a beat after a jump, it repeats that click.
-      // Clicks of the pattern are farther apart, and a correction moves a click by less.
+      // The first click after a jump is left out if it comes within a quarter of a beat after the last click:
+      // it would sound like a repetition.
       if isAfterJump && time - lastTime < window.grid.beatMicros / 4 { continue }
       isAfterJump = false
       if case .silent = accent { continue }
@@ -58,7 +58,8 @@ struct Click: BitwiseCopyable {
     if !wasSilent || hasBegun { scale(buffer, to: wanted, millisecond: millisecond) }
   }
 
-  /// The heard time at this port at which the click has work again, if only time passes until then.
+  /// The time, as heard at this port, at which the click has work again. It holds as long as nothing but time
+  /// changes.
   func due(in window: Window) -> Double { voices.isSilent ? ticker.time(in: window) : -.infinity }
 
   /// Returns whether any click may sound in this cycle. When this becomes false, the voices fade.
@@ -96,8 +97,8 @@ struct Click: BitwiseCopyable {
     return slot % each == 0 ? .beat : .subdivision
   }
 
-  /// Moves the gain towards the user's value by one unit in 5 ms at most, so that a change of the gain is not
-  /// audible as a click.
+  /// Moves the gain towards the user's value, by at most 1 in 5 ms. A faster change of the gain would itself
+  /// sound like a click.
   private mutating func scale(_ buffer: AudioBuffer, to target: Float, millisecond: Float) {
     guard let output = buffer.start else { return }
     if gain == target {

@@ -11,7 +11,7 @@ public struct ClockFigures: Sendable, BitwiseCopyable {
 
   public internal(set) var state = State.rests
   public private(set) var sent: UInt64 = 0
-  /// Clocks more than a frame away from their exact place: after lost cycles or moves of the session.
+  /// Clocks sent more than a frame from their exact time, after lost cycles or moves of the session.
   public private(set) var madeUp: UInt64 = 0
   var recent = Jitter()
 

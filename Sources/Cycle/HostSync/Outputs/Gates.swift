@@ -7,14 +7,14 @@ struct Pulse: BitwiseCopyable {
   private var pacer = Pacer()
   /// The end of the last pulse, in frames of this buffer. It may lie after the buffer.
   private var end = -Double.infinity
-  /// The song's run in the last cycle; nil: this gate was off or did not exist.
+  /// The value of `Song.run` in the last cycle; nil: this gate was off or did not exist.
   private var followedRun: UInt64?
   /// The song's first beat, if a pulse must still mark that beat.
   private var mark: Double?
   private(set) var jitter = Jitter()
   private var beats = SwungBeats()
 
-  /// `marksStart`: the song's start gets one more pulse, wherever it lies.
+  /// `marksStart`: the song's start gets a pulse of its own, even if none of the rate's pulses falls on it.
   mutating func render(
     into buffer: AudioBuffer, _ now: inout OutputContext, _ window: Window, _ gate: GateSettings,
     marksStart: Bool = false, _ missed: SkippedCycles
@@ -75,7 +75,8 @@ struct Pulse: BitwiseCopyable {
     }
   }
 
-  /// The heard time at this port at which the gate has work again, if only time passes until then.
+  /// The time, as heard at this port, at which the gate has work again. It holds as long as nothing but time
+  /// changes.
   func due(in window: Window, _ gate: GateSettings) -> Double {
     if end > -0.5 { return -.infinity }
     guard gate.isOn else { return .infinity }
@@ -142,7 +143,7 @@ extension GateSettings {
   /// The value of a frame between two pulses.
   var rest: Float { isInverted ? level : 0 }
 
-  /// The value of a frame. `high` is the share of the way from rest to the pulse, 0 to 1.
+  /// The value of a frame. `high` is the share of the frame that a pulse covers, 0 to 1.
   fileprivate func value(_ high: Double) -> Float {
     level * Float(isInverted ? 1 - high : high)
   }
@@ -152,7 +153,8 @@ extension GateSettings {
 struct RunGate: BitwiseCopyable {
   private var run: UInt64 = 0
   private var isHigh = false
-  /// The heard time at this port of the next change, if only time passes until then.
+  /// The time, as heard at this port, of the signal's next change. It holds as long as nothing but time
+  /// changes.
   private(set) var due = -Double.infinity
 
   mutating func render(

@@ -2,7 +2,8 @@
 
 /// The largest distance of an event from its exact place in the last ten to twenty seconds.
 struct Jitter: Sendable, BitwiseCopyable {
-  /// The number of frames after which a value becomes the older one: ten seconds at 48 kHz.
+  /// After this number of frames (ten seconds at 48 kHz), a new maximum begins and the last one is kept as
+  /// `before`.
   private static let memory: Int64 = 480_000
 
   private var worst: (now: Float, before: Float) = (0, 0)

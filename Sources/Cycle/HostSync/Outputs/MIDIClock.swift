@@ -10,7 +10,7 @@ import TactusChoices
 /// sixteenth, the finest place that MIDI can name. While the receiver runs, a new position takes Stop,
 /// position and Continue (facts: jack 13). A tempo change needs no message.
 struct MIDIClock: BitwiseCopyable {
-  /// The number of clocks that a receiver counts as a sixteenth, whatever length they have in the song.
+  /// A receiver counts this number of clocks as a sixteenth, even if a beat has more or fewer than 24 clocks.
   static let perSixteenth: Int64 = 6
   /// The least time from a song position to Continue, in microseconds. The three bytes of a position take one
   /// millisecond on a wire, and a sequencer needs time to find the place.
@@ -31,7 +31,7 @@ struct MIDIClock: BitwiseCopyable {
     var keepsClocks = false
   }
 
-  /// The end of the receiver's run within this buffer: clocks from `first` on are sent up to this frame.
+  /// The receiver's stop within this buffer: the clocks from number `first` on are sent up to `frame`.
   private struct Ending: BitwiseCopyable {
     var first: Int64
     var frame: Int
@@ -40,8 +40,8 @@ struct MIDIClock: BitwiseCopyable {
   private var pacer = Pacer()
   private var perBeat: Int64 = 24
   private var plan: Plan?
-  /// Whether the receiver was allowed to play again in the middle of the song. Then it counts from a bar line
-  /// at which it started, until the song stops.
+  /// Whether the user let the receiver play again in the middle of the song. Until the song stops, the
+  /// receiver then counts from the bar line at which it started.
   private var isAlone = false
   private var wasLetPlay = true
   /// Whether the receiver may be playing: it was started, perhaps by an earlier program, and got no Stop.
@@ -60,8 +60,8 @@ struct MIDIClock: BitwiseCopyable {
   init(mayPlay: Bool = false) { self.mayPlay = mayPlay }
 
   /// Renders one buffer, which is empty while the server freewheels: a receiver cannot follow that.
-  /// `connections` counts how often the port was connected while it had no connection. A receiver that
-  /// connects while the song plays is sent the song's position.
+  /// `connections` counts how often the port went from no connection to one. A receiver that connects while
+  /// the song plays is sent the song's position.
   mutating func run(
     into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window, _ settings: ClockSettings,
     connections: UInt32, _ missed: SkippedCycles
@@ -114,7 +114,7 @@ struct MIDIClock: BitwiseCopyable {
       inSong: isLetPlay && !settings.sendsTransport)
   }
 
-  /// The heard time at this port at which the MIDI clock has work again, if only time passes until then.
+  /// The time, as heard at this port, at which the MIDI clock has work again, while only time changes.
   func due(in window: Window, _ now: inout OutputContext) -> Double {
     let isBusy = pendingPosition != nil || plan.map { !$0.isSent || now.song.run != followedRun } ?? false
     return isBusy ? -.infinity : pacer.time(in: window)
@@ -134,7 +134,7 @@ struct MIDIClock: BitwiseCopyable {
     var frame = 0
     if isOn && !isNew && !now.song.isRolling && !now.song.isWaiting {
       frame = Window.nearest(window.line.frame(at: now.song.stopTime))
-      // This port is heard later than others, so the receiver still plays on.
+      // At this port the stop is heard in a later buffer, so the receiver still plays.
       guard frame < window.frames else { return nil }
     }
     end(at: UInt32(frame), into: &events)
@@ -159,7 +159,7 @@ struct MIDIClock: BitwiseCopyable {
     let now = window.line.start
     let startTime = max(now, window.time(of: song.startBeat))
     let start = song.songBeat(of: window.beat(at: startTime))
-    // The clock at the song's first beat, or the next clock: with few clocks a beat, none may fall on it.
+    // The clock at the song's first beat, or the first one after it if no clock falls on that beat.
     let downbeat = song.boundary(perBeat: perBeat)
     let frameInBeats = window.line.frameMicros / window.grid.beatMicros
     if start <= frameInBeats && pacer.next <= downbeat {

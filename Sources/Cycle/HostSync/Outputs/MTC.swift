@@ -3,10 +3,10 @@ import BeatMath
 import TactusChoices
 
 /// MIDI timecode. While the transport rolls, a quarter frame message is sent at each quarter of a timecode
-/// frame; eight of these messages tell one place. After a locate, a full frame message is sent.
+/// frame. Eight of these messages together give one timecode. After a locate, a full frame message is sent.
 ///
-/// The first of the eight messages comes at every second timecode frame, and the eight tell that frame. When
-/// a receiver has all eight, the transport is two frames further.
+/// The first of eight messages comes at every second timecode frame, and the eight give that frame's
+/// timecode. When a receiver has all eight, the transport is two frames further.
 struct MTC: BitwiseCopyable {
   /// The least time between two full frame messages, in microseconds: a receiver cannot follow more of them.
   private static let pause: Double = 20_000
@@ -15,7 +15,8 @@ struct MTC: BitwiseCopyable {
   private var next: Int64?
   /// The place at the end of the last buffer, in quarter frames.
   private var end = 0.0
-  /// The timecode frame of the standing transport, which was sent last or must still be sent.
+  /// The timecode frame for a full frame message, while the transport stands or after a locate. `isTold`: the
+  /// message was sent.
   private var standing: Int64?
   private var isTold = false
   private var sinceTold = Double.infinity
@@ -76,7 +77,7 @@ struct MTC: BitwiseCopyable {
 }
 
 extension MIDIEvent {
-  /// The quarter frame message with the number `quarter`, 0 to 7, which tells a part of `code`.
+  /// The quarter frame message with the number `quarter`, 0 to 7, which carries an eighth of `code`.
   init(frame: UInt32, quarter: UInt8, of code: Timecode, _ rate: TimecodeRate) {
     let value: UInt8 =
       switch quarter {

@@ -12,9 +12,9 @@ public struct OutputSlot: BitwiseCopyable {
   public var settings: OutputSettings
   /// The output's offset, as in `Settings.offsets`: positive is earlier.
   public var offset: Micros
-  /// The number of frames from frame 0 of the buffer until that frame is heard.
+  /// The latency in frames: frame 0 of the buffer is heard that much later than it passes through JACK.
   public var latency: UInt32
-  /// How often the port was connected while it had no connection; wraps.
+  /// How often the port went from no connection to one; wraps around.
   public var connections: UInt32
 
   @_noLocks @_noAllocation
@@ -35,7 +35,8 @@ extension OutputSlot {
   /// The number by which `OutputSleep` recognizes this output with these settings.
   fileprivate var subject: UInt64 { UInt64(number) << 32 | UInt64(revision) }
 
-  /// The microseconds from a frame's time in JACK until the frame is heard through this output.
+  /// The microseconds from the time at which a frame passes through JACK until it is heard through this
+  /// output.
   func delay(frameMicros: Double) -> Double {
     Double(latency) * frameMicros + Double(offset.count)
   }
@@ -69,8 +70,8 @@ struct OutputRack: BitwiseCopyable {
     var renderer: Renderer?
   }
 
-  /// The rest of an output that has nothing to do: the value that its buffers hold, and the heard time at
-  /// which the rest ends.
+  /// The sleep (`OutputSleep`) of an output that has nothing to do: the value of all its frames, and the
+  /// time, as heard at its port, at which the sleep ends.
   private struct Rest {
     var due = -Double.infinity
     var value: Float = 0

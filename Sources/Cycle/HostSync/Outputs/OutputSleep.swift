@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The rest of an output that has nothing to do, which is the case for most outputs in most cycles. A resting
-/// output sends no message, and its buffer holds one value. Its settings and state are not touched during the
-/// rest, because most of a cycle's cost is the memory that the cycle reads.
+/// The sleep of an output that has nothing to do, which is the case for most outputs in most cycles. A
+/// sleeping output sends no message, and all its frames have one value. Its settings and state are not read
+/// meanwhile, because most of a cycle's cost is the memory that the cycle reads.
 struct OutputSleep: BitwiseCopyable {
   /// The time at which the output's next work passes through JACK.
   private var until = -Double.infinity
   private var stretch: UInt64 = 0
-  /// The caller's number for the output and its settings. If the number changes, the rest ends.
+  /// The caller's number for the output and its settings. If the number changes, the sleep ends.
   private var subject: UInt64 = 0
   private(set) var value: Float = 0
-  /// The number of beats by which a frame is heard through this port after it passes through JACK.
+  /// The delay in beats from the time at which a frame passes through JACK until it is heard through this
+  /// port.
   private var laterBeats = 0.0
   private var missed = SkippedCycles(frames: 0)
 
@@ -22,15 +23,16 @@ struct OutputSleep: BitwiseCopyable {
     return true
   }
 
-  /// Ends the rest, and returns the cycles that the output has missed.
+  /// Ends the sleep, and returns the cycles that the output has missed.
   @inline(__always)
   mutating func end(_ now: inout OutputContext) -> SkippedCycles {
     defer { missed = SkippedCycles(frames: 0) }
     return SkippedCycles(frames: missed.frames &+ now.passed, endBeat: missed.endBeat)
   }
 
-  /// Begins a rest with `value` until the heard time `due`. Swing only makes notes later, so `due` may leave
-  /// out the swing. A rest lasts a quarter of a beat at most. After that, the output checks the time.
+  /// Begins a sleep until `due`, a time as heard at this port. Meanwhile all frames have the value `value`. A
+  /// sleep lasts a quarter of a beat at most; then the output checks the time. Swing only makes notes later,
+  /// so `due` may leave out the swing.
   @inline(__always)
   mutating func begin(
     _ now: inout OutputContext, of subject: UInt64 = 0, _ window: Window, due: Double, value: Float = 0
@@ -44,7 +46,7 @@ struct OutputSleep: BitwiseCopyable {
   }
 }
 
-/// The cycles in which an output rested.
+/// The cycles in which an output slept.
 struct SkippedCycles: BitwiseCopyable {
   /// The number of frames from the last cycle that was rendered to the present cycle.
   var frames: Int64

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The boundaries for machines that count boundaries: none is left out and none comes twice, even if time
-/// jumps.
+/// The boundaries (clocks or pulses) for machines that count them. None is left out and none comes twice,
+/// even if time jumps.
 ///
 /// When time moves forward over some boundaries, they follow at twice the speed until they have caught up
 /// with the grid. When time moves back, the next boundary waits. A move of half a beat or more begins a new
@@ -38,7 +38,7 @@ struct Pacer: BitwiseCopyable {
     return frame < window.frames ? frame : nil
   }
 
-  /// The place that `frame` rounds: where to use the next boundary, in frames with a fraction.
+  /// The position at which to use the next boundary, in frames with a fraction. `frame` rounds it.
   func place(in window: Window) -> Double {
     max(-0.5, max(exactPlace(in: window), last - elapsed + spacing(in: window) * stride / 2))
   }

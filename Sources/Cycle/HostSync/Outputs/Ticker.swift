@@ -31,7 +31,7 @@ struct Ticker: BitwiseCopyable {
   private var end = 0.0
   private var taken = 0
 
-  /// Prepares for a buffer, and returns true if the boundaries had to be counted again. Every `whole`-th
+  /// Prepares for a buffer, and returns true if a new count of the boundaries begins. Every `whole`-th
   /// boundary (by default each beat) is a main boundary, which is never left out in favour of another.
   mutating func open(_ window: Window, perBeat wanted: Int64, whole: Int64? = nil, _ missed: SkippedCycles)
     -> Bool
@@ -57,7 +57,7 @@ struct Ticker: BitwiseCopyable {
   /// The time of the next boundary, by the grid.
   func time(in window: Window) -> Double { window.time(of: Double(next) / Double(perBeat)) }
 
-  /// The frame of the next boundary, with its fraction, whether it is in this buffer or not.
+  /// The position of the next boundary in frames, with a fraction. It may lie after this buffer.
   func position(in window: Window) -> Double { window.line.frame(at: time(in: window)) }
 
   /// Takes the next boundary of this buffer; nil: the buffer has no more boundaries.

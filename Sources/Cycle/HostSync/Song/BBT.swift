@@ -86,8 +86,8 @@ extension BBT {
     @_noLocks @_noAllocation get { beatsPerMinute / notesPerBeat }
   }
 
-  /// Returns whether this position is `other` after its way through the server. jack2 returns a position to
-  /// the bit. PipeWire carries it as beats and may lose a tick (facts: jack 7).
+  /// Returns whether this position is `other`, as the server gives it back. jack2 gives a position back
+  /// unchanged. PipeWire carries it as beats and may lose a tick (facts: jack 7).
   func isCopy(of other: BBT) -> Bool {
     guard let here = beats, let there = other.beats else { return self == other }
     return abs(here - there) * other.notesPerBeat * other.ticksPerBeat < 2.5

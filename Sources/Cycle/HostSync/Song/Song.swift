@@ -32,10 +32,10 @@ struct Song: BitwiseCopyable {
   private var standingFrame: UInt32?
   /// The frame and the song's beat at which the transport stands; nil: the transport does not stand.
   var place: SongPlace? { standingFrame.map { SongPlace(frame: $0, beat: standing) } }
-  /// A frame of this cycle or of a later cycle with its song beat, if that beat does not follow from frame
-  /// and tempo.
+  /// A frame of this cycle or of a later one, with the song's beat that a start or a relocation has chosen
+  /// for it. That beat does not follow from the frame and the tempo.
   var landmark: SongPlace?
-  /// The lag behind this song of a host that counts frames by itself.
+  /// How far a host that counts frames by itself lags behind this song.
   private(set) var lag = HostLag()
 
   private var lastFrame: UInt32 = 0
@@ -84,7 +84,7 @@ struct Song: BitwiseCopyable {
 
   /// Follows the transport through one cycle. `here` is the song's beat that belongs to the transport's
   /// frame. `leads`: a leader says where the song is. Without a leader, a song that stops goes back to the
-  /// beat that a host that counts frames has reached, and the next start begins at that beat.
+  /// beat that a host has reached by counting frames. The next start begins at that beat.
   mutating func follow(_ now: borrowing CycleContext, at here: Double, lostFrames: Int64, leads: Bool = false)
   {
     let transport = now.transport
@@ -222,7 +222,7 @@ struct Song: BitwiseCopyable {
     return moved < 0 || moved > max(0, lostFrames) &+ uncounted
   }
 
-  /// The frames by which the transport moved since the last cycle, beyond the frames of the last cycle.
+  /// The frames by which the transport moved in addition to the frames of the last cycle.
   private func moved(_ transport: Transport) -> Int64 {
     Int64(Int32(truncatingIfNeeded: transport.frame &- lastFrame)) &- Int64(lastFrames)
   }
@@ -235,8 +235,8 @@ struct Song: BitwiseCopyable {
     let kept = ThirtySeconds.nearest(to: moved, grain: whole)
     origin = origin &+ kept
     startBeat += ThirtySeconds.beats(ThirtySeconds.nearest(to: moved, grain: now.settings.meter.grain))
-    // The limit is half a MIDI clock. A smaller rest is a movement of the grid; a larger one is another place
-    // in the song.
+    // The limit is half a MIDI clock. A smaller remainder is a movement of the grid; a larger one means
+    // another place in the song.
     guard abs(moved - ThirtySeconds.beats(kept)) > 1.0 / 48 else { return }
     switch phase {
     case .stopped: break

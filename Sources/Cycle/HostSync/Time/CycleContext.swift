@@ -21,7 +21,7 @@ struct CycleContext: BitwiseCopyable {
   let settingsNumber: UInt32
   let session: SessionState
   let startStopsTaken: UInt32
-  /// Whether no cycle was lost before this cycle, and the line of times did not start again.
+  /// Whether no cycle was lost before this cycle, and its frame line continues the last one.
   let isSound: Bool
   /// A queued change whose beat is still to come, or has just come.
   let queued: QueuedChange?
@@ -80,8 +80,8 @@ struct CycleContext: BitwiseCopyable {
     return change
   }
 
-  /// Enters a song at `position` while the server freewheels. An export has no other time than that of its
-  /// frames.
+  /// Enters a song at the song's beat `position` while the server freewheels. The frames of an export are its
+  /// only clock.
   mutating func enterSong(at position: Double, _ freeze: inout FreewheelSession) {
     freeze.align(grid, at: heard.start, with: position)
     grid = freeze.grid(of: session)
@@ -106,15 +106,15 @@ struct CycleContext: BitwiseCopyable {
 
   var isRolling: Bool { if case .rolling = transport.state { true } else { false } }
 
-  /// The microseconds from a frame's time in JACK until the frame is heard through `port`.
+  /// The microseconds from the time at which a frame passes through JACK until it is heard through `port`.
   func delay(of port: Port) -> Double {
     Double(latencies[port]) * frameMicros + Double(settings.offset(of: port).count)
   }
 
-  /// The microseconds by which the earliest output plays before the position that JACK shows. If the outputs
-  /// learn of a start later than this, they cannot send Start or a click in time. With `asksLate`, a user
-  /// sets a negative offset of `jack` for programs that play too early, which is no reason to ask for the
-  /// start earlier. At most two cycles of such an offset are ignored: the request comes that early anyway.
+  /// The microseconds by which the earliest output plays before the position that JACK shows. The outputs
+  /// must learn of a start that early, or Start and the first click would be late. With `asksLate`, a user
+  /// may set a negative offset of `jack` because programs play too early. Up to two cycles of that offset are
+  /// ignored here, because the request for a start comes that early anyway.
   var outputsAhead: Double {
     let clicks = max(delay(of: .click1), delay(of: .click2))
     let gates = max(delay(of: .pulse), delay(of: .run))

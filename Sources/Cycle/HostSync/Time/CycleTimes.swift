@@ -18,8 +18,8 @@ struct CycleTimes: BitwiseCopyable {
 
   /// Distances between the two sources, in microseconds. Below `close` the sources agree. Above `far` they
   /// differ if the distance lasts `manyCycles`, because a lazy scheduler is late now and then. Above `tooFar`
-  /// they differ at once. JACK's loop needs a second or two for a driver that slips by some hundred
-  /// microseconds, and for the server's start.
+  /// they differ at once. JACK's loop needs a second or two to follow a driver that slips by some hundred
+  /// microseconds, and to settle after the server's start.
   private static let close: Double = 60
   private static let far: Double = 100
   private static let tooFar: Double = 400
@@ -34,8 +34,8 @@ struct CycleTimes: BitwiseCopyable {
   private var frames: UInt32 = 0
   private var sampleRate: UInt32 = 0
   private var xruns: UInt32 = 0
-  /// `current_usecs` and `next_usecs` of the last cycle, from which `current_usecs` should continue; 0:
-  /// unknown.
+  /// `current_usecs` and `next_usecs` of the last cycle; 0: unknown. This cycle's `current_usecs` should
+  /// equal the last `next_usecs`.
   private var began = 0.0, promised = 0.0
   /// The learned microseconds per frame of the sound card's crystal, on JACK's clock.
   private var crystal = 0.0
@@ -170,8 +170,8 @@ struct CycleTimes: BitwiseCopyable {
     // If JACK gives no wake-up time, `current` replaces it. During an xrun jack2 puts the true wake-up into
     // `current`, so the replacement is good just then.
     let wake = times.wakeMicros > 0 ? Double(times.wakeMicros) : pair.current
-    // Only an xrun of the driver reverses the pair; a client's xrun does not. After a freewheel the pair may
-    // stay reversed for many cycles, so only the first reversed pair counts.
+    // Only an xrun of the driver reverses JACK's pair of times; a client's xrun does not. After a freewheel
+    // the pair may stay reversed for many cycles, so only the first reversed pair counts.
     let isTurnedOver = pair.isReversed && !wasReversed
     let sign =
       isTurnedOver || isBroken(pair) || (isStarted && times.xruns != xruns && wake - line.start > 1000)
@@ -224,9 +224,9 @@ struct CycleTimes: BitwiseCopyable {
     }
   }
 
-  /// Microseconds per frame of the last cycle; nil: JACK's line does not go on from there. PipeWire 1.4 cuts
-  /// the fraction of a microsecond off each `next`, and no `current` lacks it: `next - current` is 62 ppm too
-  /// short at 256 frames (facts: jack 2).
+  /// Microseconds per frame from the last `current` to this one; nil: JACK's line does not continue. `next -
+  /// current` of one cycle would be too short: PipeWire 1.4 cuts a fraction of a microsecond off `next`,
+  /// which is 62 ppm at 256 frames (facts: jack 2).
   private func lastFrameMicros(until current: Double) -> Double? {
     guard isStarted, promised > 0, passedFrames > 0, passedFrames == previousFrames else { return nil }
     return abs(current - promised) < 2 ? (current - began) / Double(passedFrames) : nil

@@ -2,8 +2,8 @@
 import BeatMath
 import TactusChoices
 
-/// The session's beats against Link's host time, with the fractions that the protocol's integers lack. A grid
-/// may contain one turn: a change of tempo that waits for its beat.
+/// The line that gives each host time the session's beat, with fractions that the protocol's integers lack. A
+/// grid may contain one turn: a change of tempo at a later beat.
 struct Grid: Hashable, BitwiseCopyable {
   /// The time of beat 0, in microseconds.
   var origin: Double

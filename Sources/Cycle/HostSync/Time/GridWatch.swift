@@ -12,7 +12,7 @@ struct GridWatch: BitwiseCopyable {
   private(set) var isJump = false
   /// The number of beats by which a jump moved the session's beat.
   private(set) var movedBeats = 0.0
-  /// The microseconds by which the grid moved since the last cycle; 0 after a jump.
+  /// The microseconds by which the grid moved since the last cycle; 0 in the cycle of a jump.
   private(set) var correction = 0.0
   private var grid = Grid(origin: 0, beatMicros: 500_000)
   private var lastBeat = 0.0

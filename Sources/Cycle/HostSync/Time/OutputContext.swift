@@ -25,7 +25,8 @@ struct OutputContext: BitwiseCopyable {
   let song: Song
   /// The bars of the song. `standingBars` are the bars of the session while nothing plays.
   let bars, standingBars: Bars
-  /// The number of parts of a beat that is fine enough for the notes of `bars` and of `standingBars`.
+  /// The number of equal parts of a beat, such that all notes of `bars` and of `standingBars` begin on a
+  /// part.
   let parts: Int64
   let bank: SoundBank
   /// The times at which the cycle's frames are heard through the physical outputs. `sent` has the times at
