@@ -137,7 +137,7 @@ struct AudioCycle: ~Copyable {
 
   mutating func countLost(_ count: Int) { before.lostMIDI &+= UInt64(count) }
 
-  /// Passes a sequencer's MIDI clock to the cycle.
+  /// Passes a sequencer's MIDI clock to `HostSync`.
   private mutating func receiveClock(_ buffer: UnsafeMutableRawPointer?) {
     guard let buffer else { return }
     for index in 0..<min(jack_midi_get_event_count(buffer), Self.controlLimit) {
@@ -178,7 +178,7 @@ func runAudioCycle(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int
   return 0
 }
 
-/// The sync callback, on the thread of the process callback: whether the transport may roll.
+/// The sync callback, on the thread of the process callback. Returns 1 if the transport may roll.
 @_noLocks @_noAllocation
 func askAudioCycle(
   _ state: jack_transport_state_t, _ position: UnsafeMutablePointer<jack_position_t>?,

@@ -18,7 +18,7 @@ struct SharedState: ~Copyable, Sendable {
   let relocation = Latest(Relocation?.none)
   let channels = Latest(ChannelTable())
   let outputs = Latest(OutputTable())
-  /// How often the port `clock` was connected while it had no connection.
+  /// How often the port `clock` went from no connection to one.
   let clockConnections = Atomic<UInt32>(0)
   /// The value of `Cycle.ownDelay`, in microseconds.
   let ownDelay = Atomic<Int64>(0)
@@ -49,8 +49,8 @@ struct SharedState: ~Copyable, Sendable {
   }
 }
 
-/// The other threads' access to the audio thread: each function names the thread that may call it. The
-/// exchange outlives clients and servers.
+/// The other threads' access to the audio thread. The tag of each function, such as [control], names the
+/// thread that may call it. The exchange outlives clients and servers.
 public final class AudioExchange: Sendable {
   // This memory never moves, because the audio thread holds its address.
   nonisolated(unsafe) let shared: UnsafeMutablePointer<SharedState>

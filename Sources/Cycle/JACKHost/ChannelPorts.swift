@@ -46,8 +46,8 @@ public struct AudioChannelPorts: Sendable {
   fileprivate var isSent: Bool { if case .send = lane { true } else { false } }
 }
 
-/// The ports of Link Audio's channels on one server. A lane that is removed lives until the audio thread no
-/// longer uses it, and its ports do, too. [control]
+/// The ports of Link Audio's channels on one server. A removed lane and its ports live until the audio thread
+/// no longer uses them. [control]
 final class ChannelPorts {
   private struct Open {
     var channel: AudioChannelPorts

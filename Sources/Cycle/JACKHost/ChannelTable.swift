@@ -5,8 +5,8 @@ import HostSync
 import LinkAudioPath
 import TactusChoices
 
-/// The channels of Link Audio as the audio thread sees them. The audio thread gets the table whole and never
-/// changes it. [audio]
+/// The channels of Link Audio as the audio thread sees them. The control thread replaces the table as a
+/// whole, and the audio thread never changes it. [audio]
 struct ChannelTable: BitwiseCopyable {
   static var limit: Int { 32 }
 

@@ -5,12 +5,13 @@ import Synchronization
 
 /// Ends the connection to jackd as a program that dies does, before the client is closed. [any]
 ///
-/// `jack_client_close` of jack2 cancels its thread of notifications at any instruction. While that thread is
-/// told that another client came or went, it holds a lock of libjack. Then it dies with the lock, and the
-/// close and all later calls wait for ever (facts: jack 8). If the socket for requests is shut down first,
-/// jackd lets the client go and ends the notifications, and the thread ends by itself, without the lock.
+/// `jack_client_close` of jack2 cancels libjack's notification thread at any instruction. If another client
+/// comes or goes at that moment, the notification thread holds a lock of libjack and dies with it. Then the
+/// close and all later calls wait for ever (facts: jack 8). So we first shut down the socket for requests:
+/// jackd drops the client and sends no more notifications, and the notification thread ends by itself,
+/// without the lock.
 struct HangUp {
-  /// Milliseconds to wait for the end. jackd waits for a cycle before it lets a client go.
+  /// Milliseconds to wait for the end of the notification thread. jackd drops a client only after a cycle.
   private static let limit = 2_000
 
   private final class End: Sendable {
@@ -19,8 +20,8 @@ struct HangUp {
 
   private let end = End()
 
-  /// `client`: deactivated. Does nothing with another libjack, if the server has gone, and if this process
-  /// has other clients: libjack would think that their server has gone.
+  /// `client` must be deactivated. Does nothing if libjack is not jack2's or if the server has gone. Also
+  /// does nothing if this process has other clients: libjack would think that their server has gone.
   init(_ client: OpaquePointer) {
     guard let socket = Self.requestSocket, !Self.isShut(socket) else { return }
     jack_on_info_shutdown(client, noteEnd, Unmanaged.passUnretained(end).toOpaque())
@@ -28,7 +29,7 @@ struct HangUp {
     for _ in 0..<Self.limit where !isOver { usleep(1_000) }
   }
 
-  /// Whether the thread of notifications is about to end. It holds no lock any more.
+  /// Whether the notification thread is about to end and holds no lock any more.
   var isOver: Bool { end.hasCome.load(ordering: .acquiring) }
 
   /// The socket for requests of the only client in this process; nil: there is none, or there are several.

@@ -83,7 +83,7 @@ public final class JACKClient {
 
   deinit { close() }
 
-  /// Closes the client. Further calls do nothing, and the handle is invalid.
+  /// Closes the client, which makes `handle` invalid. Further calls do nothing.
   func close() {
     guard !isClosed else { return }
     isClosed = true

@@ -7,10 +7,10 @@ public enum JACKEvent: Equatable, Sendable {
   /// The server is gone; `reason` is JACK's own text. We keep trying to return.
   case serverLost(reason: String)
   case serverReturned(ServerDescription)
-  /// JACK does not answer: no cycle ran for 1.5 s. We ask it nothing until it answers again.
+  /// JACK does not answer: no cycle ran for 1.5 s. We make no calls to JACK until cycles run again.
   case serverSilent
   case serverAnswers
-  /// The whole process was stopped for this time. We leave the server and return.
+  /// The whole process was stopped for this time. We leave the server and join it again.
   case stoodStill(Micros)
   /// The server could not be started again after `stepOut`. We keep trying to return.
   case serverNotStarted(JACKError)

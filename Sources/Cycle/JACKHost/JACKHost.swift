@@ -144,7 +144,7 @@ extension JACKHost {
     return Micros(20_000)
   }
 
-  /// Becomes timebase master; `conditionally`: only if there is no other master, else replacing it.
+  /// Becomes timebase master. `conditionally`: only if there is no other; if false, replaces another master.
   public func askForTimebase(conditionally: Bool, at now: Micros) {
     wantsTimebase = true
     if case .running(let running) = state, running.watchdog.isPrompt {
@@ -264,7 +264,7 @@ extension JACKHost {
   }
 
   /// Leaves the server; the next step returns to it and restores the connections. Call it before this process
-  /// is stopped: jackd 1.9.21 may wait for a stopped client for ever, and all its clients with it.
+  /// is stopped: jackd 1.9.21 may wait for a stopped client for ever, and all other clients with it.
   public func stepOut(at now: Micros) {
     guard case .running(let running) = state else { return }
     // Look once more, so that a connection made just now is restored, too.

@@ -14,8 +14,8 @@ final class LatencyReader {
     self.implementation = implementation
   }
 
-  /// With `JackPlaybackLatency`: the frames until audio at this port reaches the end of its routes. With
-  /// `JackCaptureLatency`: the frames since audio at this port entered at their beginning.
+  /// With `JackPlaybackLatency`: the frames from this port to the end of its longest route. With
+  /// `JackCaptureLatency`: the frames from the beginning of the longest route to this port.
   func frames(of port: OpaquePointer?, _ mode: JackLatencyCallbackMode) -> UInt32 {
     guard let port else { return 0 }
     var range = jack_latency_range_t()

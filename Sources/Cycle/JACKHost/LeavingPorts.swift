@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CTactusJACK
 
-/// Ports to be unregistered while the audio thread runs. The audio thread uses a numbered table of ports: a
-/// port that leaves, and the memory that it plays from, live until the thread has seen a table without it.
-/// [control]
+/// Ports to be unregistered while the audio thread runs. The audio thread uses a numbered table of ports. A
+/// port to be removed, and the memory that it plays from, live until the audio thread has read a table
+/// without that port. [control]
 struct LeavingPorts {
   private struct Leaving {
     let handles: [OpaquePointer]
@@ -37,7 +37,7 @@ struct LeavingPorts {
     leaving.append(Leaving(handles: handles, kept: kept, table: comingNumber))
   }
 
-  /// Unregisters the ports that the audio thread no longer uses. Returns true if names have become free.
+  /// Unregisters the ports that the audio thread no longer uses. Returns true if port names have become free.
   mutating func letGo(seen: UInt32) -> Bool {
     let over = leaving.filter { !$0.table.isAfter(seen) }.flatMap(\.handles)
     properties.forget(over)

@@ -105,8 +105,8 @@ struct NoticeBoard: ~Copyable, Sendable {
     jack_set_sample_rate_callback(client, noteSampleRate, context)
     jack_set_port_connect_callback(client, noteConnection, context)
     jack_set_port_registration_callback(client, noteRegistration, context)
-    // When a client leaves, jack2 notifies us of its ports while they still exist. After they are gone, it
-    // makes only the next callback.
+    // When a client leaves, jack2 makes the callbacks above while the client's ports still exist. After the
+    // ports are gone, it makes only the callback that is set next.
     jack_set_client_registration_callback(client, noteClient, context)
     jack_set_graph_order_callback(client, noteOrder, context)
     jack_set_latency_callback(client, passNoLatency, context)

@@ -47,7 +47,7 @@ public struct OwnOutputPort: Sendable {
 
 /// Looks now and then at one of our ports, and notices when the port gets its first connection.
 struct Listeners {
-  /// How often the port was connected while it had no connection; wraps.
+  /// How often the port went from no connection to one; wraps around.
   private(set) var count: UInt32 = 0
   private var came: Micros?
   private var areCounted = false
@@ -55,8 +55,8 @@ struct Listeners {
   /// carries anything.
   private static let settlingTime = Micros(100_000)
 
-  /// Looks at the port. Returns true once for each time that the port became connected, `settlingTime` after
-  /// that moment. [control]
+  /// Looks at the port. Returns true once for each first connection, `settlingTime` after the port got it.
+  /// [control]
   mutating func haveCome(areThere: Bool, at now: Micros) -> Bool {
     guard areThere else {
       (came, areCounted) = (nil, false)

@@ -3,8 +3,8 @@ import CTactusJACK
 import HostSync
 import TactusChoices
 
-/// The user's outputs as the audio thread sees them. The audio thread gets the table whole and never changes
-/// it. [audio]
+/// The user's outputs as the audio thread sees them. The control thread replaces the table as a whole, and
+/// the audio thread never changes it. [audio]
 struct OutputTable: BitwiseCopyable {
   static var limit: Int { OutputSettings.limit }
 

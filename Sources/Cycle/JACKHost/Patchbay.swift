@@ -14,8 +14,8 @@ struct Patchbay {
 
   private var memory = ConnectionMemory()
   private var missing: Set<Connection> = []
-  /// Connections that were asked for and are not made yet. They have no time limit: a session's other
-  /// programs may start at any time.
+  /// Connections that were asked for and are not made yet. They have no time limit: the other programs may
+  /// start at any time.
   private var wished: Set<Connection> = []
   private var standing = StandingConnections()
   /// The click's cables that `connectClick` has made.
@@ -157,8 +157,8 @@ struct ConnectionMemory {
     }
   }
 
-  /// The connections that our ports had before they went, if the ports have returned. The user did not cut
-  /// these connections.
+  /// Returns the remembered connections of those of our ports that were gone and exist again. The user did
+  /// not cut these connections.
   mutating func takeReturned(portExists: (String) -> Bool) -> Set<Connection> {
     let returned = parted.filter { portExists($0.port) }
     parted.subtract(returned)

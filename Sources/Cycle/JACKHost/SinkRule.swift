@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import TactusChoices
 
-/// The sinks whose latency counts for other programs' sound, and the reason for the choice.
+/// The sinks (inputs in JACK, mostly of a sound card) at which other programs are heard, and the reason for
+/// this choice. The latencies of these sinks count for the sound of other programs.
 public struct SinkChoice: Hashable, Sendable {
   public enum Reason: Hashable, Sendable {
     /// The user has named these sinks.
@@ -50,8 +51,9 @@ protocol SinkGraph {
   func isDesktop(output: String) -> Bool
 }
 
-/// Decides which sinks count. JACK does not tell which clients follow the transport, so the rule takes the
-/// sinks at which our own click is heard: the musician listens to other programs there, too.
+/// Decides at which sinks other programs are heard. JACK does not tell which clients follow the transport, so
+/// the rule takes the sinks at which our own click is heard: the musician listens to other programs there,
+/// too.
 enum SinkRule {
   /// Routes through more clients, or through more outputs at a time, are not followed.
   static let mostClients = 64, mostOutputs = 1_024

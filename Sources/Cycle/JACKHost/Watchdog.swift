@@ -4,8 +4,8 @@ import Glibc
 import LinkSystem
 import Synchronization
 
-/// Decides whether JACK still answers, from the number of audio cycles and from the times at which we looked
-/// at it.
+/// Decides whether JACK still answers, from the number of audio cycles and from the times at which we read
+/// that number.
 ///
 /// A server that was stopped sends no signal, and each call to it blocks while it stays silent. So we call
 /// only a server that has just run a cycle. If this process itself was stopped (by a debugger or a freezer),
@@ -131,7 +131,7 @@ final class Departure: @unchecked Sendable {
 
   var isDone: Bool { done.load(ordering: .acquiring) }
 
-  /// True the first time that it is asked after `limit`, if the departure is not done.
+  /// Returns true once: at the first call after `limit`, if the departure is not done by then.
   func hasBecomeSlow() -> Bool {
     guard !isDone, !isToldOf, HostClock.micros() - start >= Self.limit else { return false }
     isToldOf = true

@@ -4,9 +4,8 @@ import BeatMath
 /// The places of a song's bars, in 32nds from the song's start. A change of meter comes at a bar line, and
 /// the bars before that line keep their numbers.
 ///
-/// Only the last change of meter is known: earlier bars no longer sound. All bars before that change have the
-/// length that they had just before it. A song that starts again counts in its present meter from the
-/// beginning.
+/// Only the last change of meter is known: earlier bars no longer sound. All bars before that change count as
+/// long as the bar just before it. A song that starts again counts in its present meter from the beginning.
 public struct Bars: Hashable, Sendable, BitwiseCopyable {
   /// A row of bars that have the same length, from a bar line on.
   private struct Stretch: Hashable, BitwiseCopyable {

@@ -43,7 +43,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var showsFineTicks = false
   public var far = FarChoices()
   public var bend = BendSettings()
-  /// The JACK client or port at which other programs are heard (`*`: any text). For the control thread.
+  /// The JACK client or port at which others are heard (`*`: any text). Only the control thread uses it.
   public var sink = ChosenName()
   /// The next change that waits for its beat. The control surface chooses it.
   public var queued: QueuedChange?

@@ -14,9 +14,10 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
     self.beatType = beatType
   }
 
-  /// A meter whose bar fills a grid of `grid` 32nds, in quarters or the longest shorter notes that fit. The
-  /// result is `other` if the grid is a whole number of bars of `other`, or a bar of `other` a whole number
-  /// of grids. It is also `other` if there is no grid, or if the grid has more notes than a meter may have.
+  /// A meter whose bar fills a grid of `grid` 32nds. Its notes are the longest that fit, but at most
+  /// quarters. The result is `other` if the grid is a whole number of bars of `other`, or a bar of `other` a
+  /// whole number of grids. It is also `other` if there is no grid, or if the grid has more notes than a
+  /// meter may have.
   @_noLocks @_noAllocation
   init(filling grid: Int64, orFitting other: Meter) {
     self = other

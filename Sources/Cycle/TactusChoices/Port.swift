@@ -5,7 +5,8 @@
 public enum Port: Int, Hashable, Sendable, BitwiseCopyable {
   case click1, click2, clock, pulse, run, control
   /// `jack` is no port of ours. It stands for the sound card's outputs, through which other JACK clients are
-  /// heard. The bar and beat of those clients, and their launch, are computed for these outputs.
+  /// heard. The bars and beats that we show to those clients, and the times of launches, are computed for
+  /// these outputs.
   case jack
 
   /// The port with this number; for code that must not allocate a list of ports.

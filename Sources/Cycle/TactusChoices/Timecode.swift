@@ -12,7 +12,7 @@ public enum TimecodeRate: UInt8, Sendable, BitwiseCopyable {
   case fps2997
   case fps30
 
-  /// The number of frame numbers in a second.
+  /// How many different frame numbers a second has.
   public var numbers: Int64 {
     @_noLocks @_noAllocation get {
       switch self {
