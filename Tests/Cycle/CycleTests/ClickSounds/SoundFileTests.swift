@@ -45,7 +45,7 @@ struct SoundFileTests {
   @Test(arguments: [
     wav, Int(SF_FORMAT_WAV) | Int(SF_FORMAT_PCM_16), Int(SF_FORMAT_WAVEX) | Int(SF_FORMAT_PCM_24), flac,
   ])
-  func `WAV and FLAC are read as they are`(format: Int) throws {
+  func `the samples of WAV and FLAC files are read unchanged`(format: Int) throws {
     let folder = try ScratchFolder()
     let samples = tone(9000)
     let file = try SoundFile(reading: folder.sound("a", format: format, samples))
@@ -53,7 +53,7 @@ struct SoundFileTests {
     #expect(zip(file.samples, samples).allSatisfy { abs($0 - $1) < 1e-4 })
   }
 
-  @Test func `channels are mixed, and samples that are no numbers are silence`() throws {
+  @Test func `channels are mixed, and samples that are not finite become silence`() throws {
     let folder = try ScratchFolder()
     let path = try folder.sound(
       "a.wav", format: Self.wav, channels: 2, [0.5, 0.25, .nan, 0.5, .infinity, -.infinity, 1e30, 0])
@@ -107,7 +107,7 @@ struct SoundFileTests {
   }
 
   @Test(arguments: [wav, flac])
-  func `a damaged file is read or refused, and does nothing worse`(format: Int) throws {
+  func `a damaged file is read or refused, and never crashes the program`(format: Int) throws {
     let folder = try ScratchFolder()
     _ = try folder.sound("a", format: format, tone(2000))
     let bytes = try folder.bytes(of: "a")

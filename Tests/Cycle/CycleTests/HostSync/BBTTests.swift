@@ -15,14 +15,14 @@ import Testing
     #expect(start.bar == 1 && start.beat == 1 && start.tick == 0 && start.barStartTick == 0)
   }
 
-  @Test func `positions split into bar beat and tick`() {
+  @Test func `a position is split into bar, beat and tick`() {
     let place = bbt(9.75, meter: 3)
     #expect(place.bar == 4 && place.beat == 1 && place.tick == 1440)
     #expect(place.barStartTick == 3 * 3 * 1920)
     #expect(place.beatsPerBar == 3 && place.ticksPerBeat == 1920 && place.beatsPerMinute == 120)
   }
 
-  @Test func `ticks are cut off and never reach the next beat`() {
+  @Test func `ticks are rounded down and never reach the next beat`() {
     let last = BBT(song: Beats(micros: 3_999_999), meter: Meter(), beatsPerMinute: 120)
     #expect(last.bar == 1 && last.beat == 4 && last.tick == 1919)
   }
@@ -32,7 +32,7 @@ import Testing
     #expect(early.bar == 1 && early.beat == 1 && early.tick == 0)
   }
 
-  @Test func `before the song no bar is below one and the beat is the session's`() {
+  @Test func `before the song the bar is 1 and the beat is the session's`() {
     for micros in stride(from: Int64(-20_000_000), to: 0, by: 50_000) {
       let place = BBT(song: Beats(micros: micros), meter: Meter(), beatsPerMinute: 60)
       let phase = Beats(micros: micros).phase(in: Beats(4)).value
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `what we write reads back within half a tick`() throws {
+  @Test func `a position that we write is read back within half a tick`() throws {
     for micros in stride(from: Int64(0), to: 40_000_000, by: 12_345) {
       let song = Beats(micros: micros)
       let read = try #require(BBT(song: song, meter: Meter(beatsPerBar: 7), beatsPerMinute: 97).beats)
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `nonsense from other clients is no position`() {
+  @Test func `nonsense from other clients is not taken for a position`() {
     let good = bbt(5.5)
     #expect(good.beats != nil)
     let spoilers: [(inout BBT) -> Void] = [

@@ -54,7 +54,7 @@ struct BendTests {
   }
 
   @Test
-  func `a jog wheel turn takes ten times as long, and a turn back undoes it`() {
+  func `a turn of 30 ms takes 300 ms to act, and a turn back undoes it`() {
     let studio = Self.studio()
     studio.settings.bend.turned = Micros(30_000)
     studio.play(seconds: 0.15)

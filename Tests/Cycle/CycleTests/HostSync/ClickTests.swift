@@ -28,7 +28,7 @@ struct ClickTests {
     }
   }
 
-  @Test func `subdivisions and patterns fall where the bar says`() throws {
+  @Test func `subdivisions and patterns begin again at each bar line`() throws {
     let studio = Studio(tempo: 120)
     studio.settings.meter = Meter(beatsPerBar: 3)
     studio.settings.click.subdivision = 2
@@ -114,7 +114,7 @@ struct ClickTests {
     }
   }
 
-  @Test func `of clicks that are late together, only the beat is heard`() {
+  @Test func `if a beat and subdivisions are late together, the beat is heard`() {
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       let studio = Studio(sampleRate: 8000, tempo: 90)
       studio.settings.click.subdivision = 8
@@ -131,13 +131,12 @@ struct ClickTests {
     }
   }
 
-  @Test func `after joining a session the click goes on at its next beat`() {
+  @Test func `after we join a session, each of its beats has one click`() {
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 16) {
       let studio = Studio(tempo: 120)
       studio.play(seconds: 4, frames: 256)
       let before = studio.clicks.count
-      // The other session's beat is some hundred beats greater, and at another place of the bar and of the
-      // beat.
+      // The other session's beat number is some hundred greater, and its beats and bars fall at other times.
       studio.timeline.timeOrigin = studio.timeline.timeOrigin - Micros(Int64((613 + place) * 500_000))
       studio.play(seconds: 4, frames: 256)
       let grid = Grid(studio.timeline)
@@ -186,7 +185,7 @@ struct ClickTests {
     }
   }
 
-  @Test func `clicks of offset ports are sent earlier`() {
+  @Test func `a port with a positive offset gets its clicks earlier`() {
     let studio = Studio(tempo: 120)
     studio.settings.offsets[.click1] = Micros(10_000)
     studio.play(seconds: 3)
@@ -198,7 +197,7 @@ struct ClickTests {
     #expect(studio.clicks.count == 5 || studio.clicks.count == 6)
   }
 
-  @Test func `a click set to rolling sounds only in the song, with its bars`() {
+  @Test func `a click that runs while rolling sounds only in the song`() {
     let studio = Studio(tempo: 120)
     studio.settings.click.isOn = true
     studio.settings.click.when = .rolling
@@ -216,7 +215,7 @@ struct ClickTests {
     #expect(studio.clicks.count == 4)
   }
 
-  @Test func `a locate while rolling lands in phase`() {
+  @Test func `a locate of the rolling transport lands in phase with the session`() {
     let studio = Studio(tempo: 120)
     studio.settings.click.isOn = true
     studio.settings.click.when = .rolling
@@ -252,7 +251,7 @@ struct ClickTests {
     #expect(!studio.messages.contains { $0.event.status == MIDI.stop })
   }
 
-  @Test func `freewheeling keeps the tempo and counts by frames`() {
+  @Test func `a freewheel keeps the tempo and counts time by frames`() {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 2)
     studio.isFreewheeling = true

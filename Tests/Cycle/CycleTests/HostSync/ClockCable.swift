@@ -4,8 +4,8 @@ import TactusChoices
 
 @testable import HostSync
 
-/// A studio that a MIDI clock leads, and the device at the cable: it sends back our own clock some time
-/// later, or is a machine with a clock of its own.
+/// A studio that a MIDI clock leads, and the device at the other end of the cable. The device sends our own
+/// clock back after some time, or it has a clock of its own.
 final class ClockCable {
   enum Device {
     /// The device sends back what it gets, later by this number of microseconds and the buffer that JACK
@@ -23,14 +23,14 @@ final class ClockCable {
 
   let studio: Studio
   var device: Device
-  /// The largest random delay of a clock message, in microseconds.
+  /// The largest random delay of a clock message on the cable, in microseconds.
   var jitter = 0.0
   /// The length of a USB frame, in microseconds: a message is handed over at the end of its frame.
   var usbFrame = 0.0
   /// On average one clock message in this number is lost; 0: no message is lost.
   var losesOneOf = 0
-  /// For one of this number of messages the machine wakes up late, by up to `lateness` microseconds. Later
-  /// messages wait.
+  /// On average the machine wakes up late for one message in this number, by up to `lateness` microseconds.
+  /// The messages after it wait until the machine is awake.
   var isLateOneOf = 0
   var lateness = 5_000.0
   /// On average one cycle in this number begins a row of cycles that we miss.

@@ -5,8 +5,8 @@ import Testing
 @testable import HostSync
 
 /// A sequencer that sends MIDI clock over a cable with jitter, our cycles that receive the clock, and a
-/// session. The session carries out proposals some milliseconds later, as after the queue to the network
-/// thread.
+/// session. The session carries out each proposal some milliseconds later, as if the proposal had gone
+/// through the queue to the network thread.
 private struct Sequencer {
   var tempo: (Double) -> Double = { _ in 120 }
   /// The largest random delay of a clock message, in microseconds.
@@ -142,7 +142,7 @@ private struct Sequencer {
   }
 
   @Test(arguments: [60.0, 120, 174])
-  func `USB's jitter moves the session's tempo once, and then not at all`(tempo: Double) {
+  func `a clock with USB's jitter changes the session's tempo only once`(tempo: Double) {
     var sequencer = Sequencer()
     sequencer.tempo = { _ in tempo }
     sequencer.jitter = 1000
@@ -186,7 +186,7 @@ private struct Sequencer {
     }
   }
 
-  @Test func `among peers the grid is never moved, only the tempo`() {
+  @Test func `if other peers are there, a leading clock changes only the tempo`() {
     var sequencer = Sequencer(isConnected: true)
     sequencer.run(seconds: 2)
     sequencer.start()
@@ -223,14 +223,14 @@ private struct Sequencer {
     sequencer.run(seconds: 1) { worst = max(worst, abs($0.session.tempo - 120)) }
     #expect(sequencer.forces == (peers ? 0 : 1))
     sequencer.run(seconds: 5) { worst = max(worst, abs($0.session.tempo - 120)) }
-    // The distance that remains after the beat was moved is corrected like any small distance.
+    // A small distance may remain after the beat was moved. It is corrected like any small distance.
     #expect(worst <= (peers ? 0.1 : 120 * HostFollower.steepestNudge + 0.01), "\(worst) BPM")
     #expect(peers || abs(sequencer.error) < 1000, "\(sequencer.error) us")
     #expect(abs(sequencer.clockIn.loop.beat(at: sequencer.now) - sequencer.beats) < 0.01, "none is lost")
   }
 
   @Test(arguments: [(120.0, 60.0), (60, 120), (120, 150), (150, 120), (90, 180), (120, 122), (100, 33)])
-  func `another tempo is found within a second, and no beat is lost`(
+  func `a new tempo is found within a second, and no beat is lost`(
     from: Double, to: Double
   ) {
     var sequencer = Sequencer(sessionTempo: from)
@@ -245,7 +245,7 @@ private struct Sequencer {
     #expect(abs(sequencer.error) < 1500, "\(sequencer.error) us")
   }
 
-  @Test func `a ramp is followed with at most twenty changes a second`() {
+  @Test func `a tempo ramp of the clock causes at most twenty changes a second`() {
     var sequencer = Sequencer()
     sequencer.tempo = { $0 < 10 ? 100 : $0 < 30 ? 100 + ($0 - 10) * 2 : 140 }
     sequencer.run(seconds: 3)
@@ -261,7 +261,7 @@ private struct Sequencer {
     #expect(abs(sequencer.error) < 1000 && abs(sequencer.session.tempo - 140) <= 0.1)
   }
 
-  @Test func `a clock that stops is lost and found again, and its tempo stays`() {
+  @Test func `a clock that stops counts as lost, and its tempo stays`() {
     var sequencer = Sequencer()
     sequencer.tempo = { _ in 128 }
     sequencer.run(seconds: 4)

@@ -55,7 +55,7 @@ struct CommandOrderTests {
     return nil
   }
 
-  @Test func `each break of the order of commands is found`() {
+  @Test func `the check of these tests finds each wrong order of commands`() {
     let (stop, place, go, start, clock) = (MIDI.stop, MIDI.songPosition, MIDI.resume, MIDI.start, MIDI.clock)
     func isBroken(_ statuses: UInt8...) -> Bool {
       outOfOrder(statuses.enumerated().map { ($0.element, Double($0.offset)) }) != nil
@@ -126,7 +126,7 @@ struct CommandOrderTests {
     }
   }
 
-  @Test func `96 clocks a beat find room in the longest cycle`() {
+  @Test func `96 clocks a beat fit into the longest cycle`() {
     for rate in [44_100, 48_000] as [UInt32] {
       let studio = Studio(sampleRate: rate, tempo: 999)
       studio.rack = [Self.clock(.always, perBeat: 96)]

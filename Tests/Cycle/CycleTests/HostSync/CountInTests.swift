@@ -29,8 +29,8 @@ struct CountInTests {
   @Test(arguments: [1, 2, 4] as [Int32], [(4, nil), (7, nil), (3, 8), (7, 4)] as [(Int32, Double?)])
   func `all bars of the count-in are heard`(bars: Int32, bar: (meter: Int32, quantum: Double?)) throws {
     var dice = Dice(seed: UInt64(bars) * 100 + UInt64(bar.meter))
-    // If a click port has more latency than JACK's position, its clicks are sent earlier. The time of its
-    // first click must not be past already.
+    // If a click port has more latency than JACK's position, its clicks are sent earlier. The start must
+    // leave enough time for the first of these clicks.
     for latency in [100, 512, 9_000] as [UInt32] {
       let studio = studio(
         bars: bars, tempo: 200, meter: bar.meter, quantum: bar.quantum, latency: latency)
@@ -69,7 +69,7 @@ struct CountInTests {
     #expect(beats(studio) == [8, 9, 10])
   }
 
-  @Test func `a start that waits for nothing has no count-in`() {
+  @Test func `a start that waits for no boundary has no count-in`() {
     let studio = studio(bars: 2)
     studio.settings.launch.moment = .now
     studio.play(seconds: 2.1)
@@ -78,7 +78,7 @@ struct CountInTests {
     #expect(studio.report.isRolling)
   }
 
-  @Test func `a peer's start keeps its time, with the rest of the count-in`() {
+  @Test func `before a peer's start only the part of the count-in that fits sounds`() {
     let studio = studio(bars: 2)
     studio.settings.syncsStartStop = true
     studio.play(seconds: 2.1)

@@ -53,7 +53,7 @@ struct CutStartTests {
       let bound = Double(frames) / 0.048 * (frames == 256 ? 0.76 : 1.1)
       #expect(
         abs(studio.report.launchError) < bound, "\(alignment), \(frames): \(studio.report.launchError) us")
-      // The session has one start, and no stop.
+      // The session got one start and no stop.
       studio.play(seconds: 4)
       #expect(studio.told.allSatisfy { $0.change == .playing(true) })
       studio.transport.state = .stopped
@@ -75,7 +75,7 @@ struct CutStartTests {
     #expect(studio.report.cutStarts == 1)
   }
 
-  @Test func `a start that is held for JACK's own time is not cut short`() {
+  @Test func `a start that JACK lets roll after its full timeout is not cut short`() {
     let studio = Studio(tempo: 20)
     studio.asksBeforeRolling = true
     studio.longestHold = 5e6

@@ -22,7 +22,7 @@ struct CycleTimesTests {
     return line.start - clock.due
   }
 
-  @Test func `in quiet times the line is JACK's own`() {
+  @Test func `without stalls the frame line is JACK's own`() {
     var dice = Dice(seed: 1)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -35,7 +35,7 @@ struct CycleTimesTests {
   }
 
   @Test(arguments: [64, 256, 1024] as [UInt32])
-  func `a frame keeps its length where the server cuts next to a microsecond`(frames: UInt32) {
+  func `times cut to whole microseconds do not change a frame's length`(frames: UInt32) {
     var times = CycleTimes()
     let (start, length) = (1e9, Double(frames) * 1e6 / 48000)
     for cycle in 0..<Int(60e6 / length) {
@@ -52,7 +52,7 @@ struct CycleTimesTests {
     arguments: [
       (64, 60_000), (256, 60_000), (256, 137_000), (1024, 60_000), (1024, 300_000), (1024, 3_000_000),
     ] as [(UInt32, Double)])
-  func `two cycles after a stall the line is right`(frames: UInt32, stall: Double) {
+  func `two cycles after a stall the frame line is right again`(frames: UInt32, stall: Double) {
     for (index, signs) in Jack2Clock.StallSigns.all.enumerated() {
       var dice = Dice(seed: UInt64(index))
       var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
@@ -81,7 +81,7 @@ struct CycleTimesTests {
   /// JACK's loop begins with the time of the first wake-up, and then needs two seconds to find the right
   /// times.
   @Test(arguments: [64, 256] as [UInt32], [200.0, 350])
-  func `a server whose first wake-up was late is in time before JACK's loop`(
+  func `after a late first wake-up our times are right before JACK's are`(
     frames: UInt32, lateness: Double
   ) {
     for seed in 1...10 as ClosedRange<UInt64> {
@@ -120,9 +120,9 @@ struct CycleTimesTests {
     #expect(jacksWorst > 25_000, "JACK's own line is that far off: the test is a test")
   }
 
-  /// jack2's driver starts again after a delay of at least a period, and then JACK's pair of times need not
-  /// be reversed.
-  @Test func `a driver that is late by about a period moves the line at once`() {
+  /// A jack2 driver that is late by at least a period starts again. Even then JACK's `next` need not lie
+  /// before `current`.
+  @Test func `a driver that is late by about a period moves the frame line at once`() {
     var dice = Dice(seed: 7)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -139,7 +139,7 @@ struct CycleTimesTests {
     #expect(stalls.seen > 100)
   }
 
-  @Test func `cycles that we missed move nothing`() {
+  @Test func `cycles that only we missed do not move the frame line`() {
     var dice = Dice(seed: 2)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -153,7 +153,7 @@ struct CycleTimesTests {
     #expect(times.lostCycles == 70 && times.bridgedCycles == 0)
   }
 
-  @Test func `lazy scheduling is not a stall`() {
+  @Test func `late wake-ups of our thread are not taken for a stall`() {
     var dice = Dice(seed: 3)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -204,7 +204,7 @@ struct CycleTimesTests {
     #expect(times.lostCycles == 0 && clock.frame < 30_000)
   }
 
-  @Test func `freewheeling continues the line and ends clean`() {
+  @Test func `a freewheel extends the frame line, which is right again after it`() {
     var dice = Dice(seed: 7)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -225,15 +225,15 @@ struct CycleTimesTests {
     }
   }
 
-  /// jack2's loop counted the freewheel as real time, and its pair stays reversed for many cycles. These are
-  /// not stalls, and a cycle with a late wake-up is only late.
+  /// jack2's loop counted the freewheel as real time, and its pair stays reversed for many cycles. Such pairs
+  /// are no stalls, and a late wake-up among them is only a late wake-up.
   @Test(arguments: [300.0, 900, 2500])
-  func `after a freewheel a late wake-up moves nothing`(lateness: Double) {
+  func `after a freewheel a late wake-up does not move the frame line`(lateness: Double) {
     #expect(reversedPairs(afterAFreewheelOf: 500, lateness: lateness) > 20)
   }
 
   /// After a short freewheel JACK's pair of times looks right, but is wrong by milliseconds.
-  @Test func `after a short freewheel JACK's pair is not believed`() {
+  @Test func `after a short freewheel JACK's times are not trusted`() {
     for cycles in 1..<100 { _ = reversedPairs(afterAFreewheelOf: cycles, lateness: 900) }
   }
 
@@ -259,7 +259,7 @@ struct CycleTimesTests {
     return reversed
   }
 
-  @Test func `a pair that is missing or absurd is replaced`() {
+  @Test func `JACK's times are replaced if they are missing or absurd`() {
     var dice = Dice(seed: 8)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()

@@ -28,7 +28,7 @@ struct StandingStartTests {
     return cycles
   }
 
-  @Test func `JACK is asked just before the beat and the start meets it`() throws {
+  @Test func `JACK is asked just before the beat, and the start is on the beat`() throws {
     for (wait, period) in zip(
       0..<18, [64, 256, 1024, 256, 128, 512, 256, 64, 1024, 256, 256, 512, 64, 128, 256, 1024, 64, 256])
     {
@@ -66,7 +66,7 @@ struct StandingStartTests {
   /// The time that a start needs before its beat may be longer than several beats or bars. The start must
   /// come all the same.
   @Test(arguments: [LaunchMoment.beat, .bar], [60.0, 120, 240, 300])
-  func `a start that needs much time before its beat comes in the end`(moment: LaunchMoment, tempo: Double)
+  func `a start that must be requested long before its beat still begins`(moment: LaunchMoment, tempo: Double)
     throws
   {
     for (take, offset) in [
@@ -118,7 +118,7 @@ struct StandingStartTests {
     #expect(abs(cycles[0] - cycles[1]) <= 1, "\(cycles)")
   }
 
-  @Test func `a start that cannot wait while JACK stands goes to JACK at once`() {
+  @Test func `a start that cannot wait on a standing transport is requested at once`() {
     func isRefused(_ change: (Studio) -> Void) -> Bool {
       let studio = standing()
       change(studio)
@@ -139,7 +139,7 @@ struct StandingStartTests {
       })
   }
 
-  @Test func `a start takes a beat if the bar is too far away`() throws {
+  @Test func `a start takes the next beat if the bar is too far away`() throws {
     let studio = standing()
     studio.settings.quantum = 256
     studio.plan.choices = studio.settings
@@ -157,8 +157,9 @@ struct StandingStartTests {
       { $0.launch.moment = .now }, { $0.quantum = 0 }, { $0.launch.wait = .starting },
       { $0.launch.countIn = 1 },
     ] as [@Sendable (inout Settings) -> Void])
-  func `a start that must not wait any more goes to JACK at once`(change: @Sendable (inout Settings) -> Void)
-  {
+  func `a start that must not wait any more is requested from JACK at once`(
+    change: @Sendable (inout Settings) -> Void
+  ) {
     let studio = standing()
     let waits = studio.plan.start(from: studio.report)
     #expect(waits)
@@ -170,7 +171,7 @@ struct StandingStartTests {
     }
   }
 
-  @Test func `a start that changes from a bar to a beat takes the beat`() throws {
+  @Test func `a waiting start takes the next beat if the user chooses a beat`() throws {
     let studio = standing()
     let waits = studio.plan.start(from: studio.report)
     #expect(waits)
@@ -231,7 +232,7 @@ struct StandingStartTests {
   }
 
   /// A control thread that was stopped for a while must not let JACK hold the start for a whole bar.
-  @Test func `a control thread that comes too late takes the next bar`() throws {
+  @Test func `if the control thread comes too late, the start takes the next bar`() throws {
     let studio = standing()
     let waits = studio.plan.start(from: studio.report)
     #expect(waits)

@@ -7,7 +7,7 @@ import Testing
 @testable import HostSync
 
 /// A machine with latency must get a start before the other machines do. If a user presses Play just before a
-/// bar line, the start must still leave the machine that time.
+/// bar line, the start must still leave the machine enough time.
 struct EarlyMachineTests {
   private static let offsets: [Double] = [0, 4, -7, 12.5, 30, -30, 21, 70]
 
@@ -124,8 +124,8 @@ struct EarlyMachineTests {
     }
   }
 
-  /// The time of a slow client was not learned, because the driver stalled just after a beat.
-  @Test func `a start that is moved on leaves what the earliest output needs`() {
+  /// The driver stalled just after a beat, so we could not measure how much time the slow client needs.
+  @Test func `a start that is moved leaves the earliest output enough time`() {
     var settings = Settings()
     settings.launch.moment = .beat
     settings.offsets[.clock] = Micros(580_000)
@@ -139,10 +139,10 @@ struct EarlyMachineTests {
     }
   }
 
-  /// While the start waits for its bar or for a slow client, an output becomes earlier than before, or the
-  /// bar comes sooner.
+  /// While the start waits for its bar or for a slow client, an output's offset grows, an output is added, or
+  /// a faster tempo brings the bar line nearer.
   @Test(arguments: campaign([LaunchWait.starting, .stopped]), campaign([0.0, 300_000, 1_900_000]))
-  func `a change while a start waits leaves every machine its Start`(wait: LaunchWait, take: Double)
+  func `a change while a start waits costs no machine its Start`(wait: LaunchWait, take: Double)
     throws
   {
     let moments =
@@ -245,7 +245,7 @@ struct EarlyMachineTests {
   }
 
   /// The peer has set the time of the start, and a later start would not be together with the peer's.
-  @Test func `a peer's start does not wait for a machine`() {
+  @Test func `a peer's start is not delayed for a machine with latency`() {
     for before in [25.0, 40, 60] {
       let studio = studio(tempo: 120, frames: 256) { _ in }
       studio.settings.syncsStartStop = true

@@ -6,10 +6,11 @@ import Testing
 
 @testable import HostSync
 
-/// Our own MIDI clock that comes back and leads us, and other clocks that look like it.
+/// Our own MIDI clock that comes back to us while a MIDI clock leads, and clocks of other machines that look
+/// like an echo.
 struct EchoTests {
   @Test(arguments: [0.0, 3_000, 21_000, 60_000, 100_000], [0.0, 1_000])
-  func `offsets that keep changing leave the tempo, and reveal an echo`(
+  func `offsets that keep changing do not move the tempo, and reveal an echo`(
     latency: Double, jitter: Double
   ) {
     for seed in 1...3 {
@@ -28,7 +29,7 @@ struct EchoTests {
   }
 
   @Test(arguments: [40.0, 120, 187.3, 400])
-  func `other periods leave the tempo, and the next change reveals an echo`(tempo: Double) {
+  func `a new period keeps the tempo, and the next change reveals an echo`(tempo: Double) {
     for seed in 1...3 {
       let cable = ClockCable(.patchbay, tempo: tempo, seed: UInt64(seed))
       cable.play(seconds: 4)
@@ -47,7 +48,7 @@ struct EchoTests {
   }
 
   @Test(arguments: campaign([0.0, 1_500, 25_000, 95_000]), campaign([20.0, 120, 300, 999]))
-  func `our own Start leaves the tempo, and reveals an echo`(latency: Double, tempo: Double) {
+  func `our own Start does not move the tempo, and reveals an echo`(latency: Double, tempo: Double) {
     for (seed, jitter) in [(1, 0.0), (2, 1_000)] {
       let cable = ClockCable(.thru(latency), tempo: tempo, seed: UInt64(seed))
       cable.jitter = jitter
@@ -69,7 +70,7 @@ struct EchoTests {
   func `our own Start that comes back moves neither tempo nor grid`(
     latency: Double, way: ClockCable.Launching
   ) {
-    // The starts are Link's clock after a quarter of an hour, after fifty minutes, and after a month.
+    // The test begins at three times of Link's clock: a quarter of an hour, fifty minutes, and a month.
     for (jitter, isClosedBefore, start) in [(1_000.0, true, 1e9), (0, false, 3e9), (0, true, 2.6e12)] {
       let device = ClockCable.Device.thru(latency)
       let cable = ClockCable(isClosedBefore ? device : .none, tempo: 120, start: start)
@@ -194,7 +195,7 @@ struct EchoTests {
   }
 
   @Test(arguments: [0.0, 1_000])
-  func `a sequencer that replaces an echo leads`(jitter: Double) {
+  func `a sequencer whose clock replaces an echo is followed`(jitter: Double) {
     let cable = ClockCable(.thru(12_000), tempo: 120)
     cable.jitter = jitter
     cable.play(seconds: 3)

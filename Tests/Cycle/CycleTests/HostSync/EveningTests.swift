@@ -16,7 +16,7 @@ struct EveningTests {
 
   private static func number(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
 
-  @Test func `no start leaves the grid unreported, and nothing waits for ever`() {
+  @Test func `each start off the grid is reported, and nothing waits for ever`() {
     var judged = 0
     var told = 0
     for seed in Self.first..<Self.first + Self.count {
@@ -140,7 +140,8 @@ private final class Evening {
       let beat = Double(Int.random(in: 0..<64, using: &dice))
       command(.jump(frame: frame(of: beat), beat: beat, step: studio.settings.launchStep.value))
     case 8:
-      // A song keeps the beats of the tempo in which it began.
+      // After a change of tempo, a rolling song's beats no longer follow from its frames. So locate only
+      // while nothing moves.
       if !studio.report.isMoving {
         command(.locate(frame: frame(of: Double.random(in: 0..<64, using: &dice))))
       }
@@ -221,8 +222,8 @@ private final class Evening {
     }
   }
 
-  /// Whether the session's time of playing comes from our proposal of this start. If the session already
-  /// played on an earlier server, it does not.
+  /// Whether the session's start time comes from our proposal of this start. It does not if the session
+  /// already played when an earlier server ran.
   private var isTimeOurs: Bool {
     studio.told.dropFirst(toldBefore).last { $0.change == .playing(true) }?.moment
       == studio.timeOfPlaying

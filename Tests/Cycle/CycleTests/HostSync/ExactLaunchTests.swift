@@ -18,7 +18,8 @@ struct ExactLaunchTests {
   }
 
   @Test(arguments: [20.0, 120, 187.3, 300], [1.0, 4, 7])
-  func `the position is heard on the boundary to the frame`(bpm: Double, quantum: Double) throws {
+  func `the start position is heard on the boundary, exact to the frame`(bpm: Double, quantum: Double) throws
+  {
     for press in 0..<9 {
       var jack = transport()
       jack.bpm = bpm
@@ -43,7 +44,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func `a start from the song's beginning takes the nearest cycle`() throws {
+  @Test func `an exact start from the song's beginning takes the nearest cycle`() throws {
     for start in [0, 3] as [UInt32] {
       var jack = transport(from: start)
       jack.songBeat = .zero
@@ -112,8 +113,8 @@ struct ExactLaunchTests {
     }
   }
 
-  /// The last correction of the place comes shortly before the beat, and the client has to seek for that
-  /// correction, too.
+  /// We correct the transport's place a last time shortly before the beat. The client has to seek for this
+  /// locate, too.
   @Test func `an unknown slow client delays a start, which stays exact`() throws {
     var moved: UInt64 = 0
     for press in 0..<200 {
@@ -128,14 +129,14 @@ struct ExactLaunchTests {
       jack.run(seconds: 12.5)
       #expect(abs(try #require(jack.launchError)) <= jack.frameMicros + 2 * jack.jitter, "press \(press)")
       #expect(jack.songOrigin?.phase(in: jack.quantum) == .zero)
-      // The client was ready after four seconds, and is late only for the correction.
+      // The client was ready after four seconds, and is late only for the last correction of the place.
       #expect(jack.launch.others.micros < 2_000_000)
       moved += jack.launch.moved
     }
     #expect(moved > 10)
   }
 
-  @Test func `tempo, quantum and session may change during the wait`() throws {
+  @Test func `a start is exact if tempo, quantum and session change in the wait`() throws {
     var jack = transport()
     jack.songBeat = Beats(12)
     jack.run(seconds: 0.1)

@@ -80,7 +80,7 @@ struct FinePulseTests {
     }
   }
 
-  @Test func `an edge at the nearest frame is farther off`() {
+  @Test func `an edge that is rounded to a frame is less exact than a fine edge`() {
     let (samples, beats) = played(tempo: 187.3, frames: 256) { $0.isFine = false }
     let errors = beats.filter { Int($0) + 300 < samples.count }.map {
       abs(lag(samples, at: $0)) / 48_000 * 1e6

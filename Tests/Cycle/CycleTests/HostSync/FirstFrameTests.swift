@@ -82,7 +82,7 @@ struct FirstFrameTests {
     #expect(abs(studio.report.hostLag - studio.report.launchError) < 2, "\(studio.report.hostLag) us")
   }
 
-  @Test func `the first frame is unknown until a locate or a stop`() {
+  @Test func `the frame of the next start is unknown until a locate or a stop`() {
     let located = studio(.exact)
     located.play(seconds: 0.2)
     #expect(!located.report.isFirstFrameUnknown)
@@ -112,7 +112,7 @@ struct FirstFrameTests {
     }
   }
 
-  @Test func `a cycle lost at a start or stop does not change what is learned`() {
+  @Test func `a cycle lost at a start or stop does not spoil what we learned`() {
     let studio = studio(.nearest)
     studio.rollsAsPipeWire = false
     studio.play(seconds: 0.3)

@@ -94,8 +94,8 @@ struct FreewheelTests {
     #expect(studio.clicks.map { $0.frame - first } == (0...8).map { $0 * 23_040 })
   }
 
-  /// An export has no other time than its frames. Bar 1 is where the song begins, whatever phase the session
-  /// has.
+  /// The frames of an export are its only clock. Bar 1 is where the song begins, whatever the phase of the
+  /// session.
   @Test(arguments: [0, 100_001, 4_294_900_000] as [UInt32], [0.0, 0.37, 0.5, 0.81])
   func `an export's beats count from its own frames`(frame: UInt32, phase: Double) {
     let studio = Studio(tempo: 120)
@@ -185,7 +185,7 @@ struct FreewheelTests {
     #expect(abs(phase - phase.rounded()) * 4 < 0.02)
   }
 
-  @Test func `a client that takes long in an export is not waited for after it`() {
+  @Test func `a client that was slow in an export does not delay later starts`() {
     let studio = Studio(tempo: 120)
     studio.asksBeforeRolling = true
     studio.play(seconds: 1)

@@ -69,7 +69,7 @@ struct GateTests {
     #expect(studio.pulses.map { grid.beat(at: $0.onset.heard).rounded() } == [13, 16, 19, 22])
   }
 
-  @Test func `run is high while the transport rolls, as heard`() throws {
+  @Test func `the run gate is high from the heard start to the heard stop`() throws {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
     studio.latencies[.jack] = 1000

@@ -20,7 +20,7 @@ struct HeldStartTests {
   }
 
   @Test(arguments: [64, 256, 1024, 4096] as [UInt32])
-  func `four bars of count-in are held on a server that gives five seconds`(period: UInt32) {
+  func `a four-bar count-in is held on a server that allows five seconds`(period: UInt32) {
     let studio = Studio(tempo: 60)
     studio.asksBeforeRolling = true
     studio.settings.launch.countIn = 4
@@ -58,7 +58,7 @@ struct HeldStartTests {
     #expect(requests == 0)
   }
 
-  @Test func `each hold has its own five seconds`() {
+  @Test func `the limit of five seconds begins anew with each hold`() {
     var renewal = HoldRenewal()
     var asked: [Int] = []
     for tenth in 0..<200 {
@@ -71,7 +71,7 @@ struct HeldStartTests {
     #expect(asked == [40, 140])
   }
 
-  @Test func `JACK's limit allows for the tempo that comes with a start`() {
+  @Test func `JACK's limit allows for a tempo that is set together with a start`() {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 1)
     var song = Settings()

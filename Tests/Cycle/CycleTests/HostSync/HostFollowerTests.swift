@@ -7,7 +7,8 @@ import Testing
 @testable import HostSync
 
 /// A host with its own crystal that shows bars, beats and cut-off ticks, and a session. The session carries
-/// out the follower's proposals some milliseconds later, as after the queue to the network thread.
+/// out each proposal some milliseconds later, as if the proposal had gone through the queue to the network
+/// thread.
 private struct FakeHost {
   var ticksPerBeat = 1920.0
   /// The drift of the host's crystal against Link's clock, as a share.
@@ -15,10 +16,11 @@ private struct FakeHost {
   /// The largest error of a cycle's time, in microseconds.
   var jitter = 0.0
   var frames = 256.0, rate = 48_000.0
-  /// The number of cycles in which, on average, we lose one cycle, and the host shows its last position once
-  /// more because it is late. 0: neither happens.
+  /// On average we lose one cycle in this number. As often the host is late and shows its last position once
+  /// more. 0: neither happens.
   var losesOneIn = 0.0
-  /// PipeWire carries the beat as a fraction and cuts ticks off a second time.
+  /// Whether the host's position comes through PipeWire, which carries the beat as a fraction and rounds
+  /// ticks down a second time.
   var isPipeWire = false
   /// The meter of the host's bars. `countsQuarters`: whether the host's tempo counts quarters instead of the
   /// meter's notes.
@@ -144,7 +146,7 @@ private struct FakeHost {
 
   /// Hydrogen shows such ticks in 6/8: a cycle holds less than one tick of an eighth, or one and a half.
   @Test(arguments: [64, 256, 1024], [false, true])
-  func `coarse ticks of eighths show what the host's tempo counts`(frames: Double, countsQuarters: Bool) {
+  func `coarse ticks of eighths show the unit of the host's tempo`(frames: Double, countsQuarters: Bool) {
     var host = FakeHost(sessionTempo: 97, seed: 4)
     host.frames = frames
     host.tempo = { _ in 88 }
@@ -164,7 +166,7 @@ private struct FakeHost {
   }
 
   @Test(arguments: [8, 16, 2] as [Int32], [false, true])
-  func `a host in other notes leads a session in quarters`(unit: Int32, countsQuarters: Bool) {
+  func `a host whose beats are not quarters leads a session in quarters`(unit: Int32, countsQuarters: Bool) {
     var host = FakeHost(sessionTempo: 97, seed: 3)
     host.meter = Meter(beatsPerBar: 7, beatType: unit)
     host.countsQuarters = countsQuarters
@@ -226,7 +228,7 @@ private struct FakeHost {
     #expect(host.commits.count - before == 2)
   }
 
-  @Test(arguments: [false, true]) func `a host that stops or leaves in a correction leaves its own tempo`(
+  @Test(arguments: [false, true]) func `if a host stops or leaves in a correction, its own tempo stays`(
     leaves: Bool
   ) {
     var host = FakeHost()
@@ -261,7 +263,7 @@ private struct FakeHost {
     #expect(host.commits.count - before <= 2)
   }
 
-  @Test func `a ramp is followed with at most twenty proposals a second`() {
+  @Test func `a tempo ramp of the host causes at most twenty proposals a second`() {
     var host = FakeHost()
     host.tempo = { seconds in
       switch seconds {
@@ -295,7 +297,7 @@ private struct FakeHost {
     #expect(abs(host.error) < 1000)
   }
 
-  @Test func `a locate of a host that is the clock moves the session`() {
+  @Test func `if the host is the clock, its locate moves the session's grid`() {
     var host = FakeHost()
     host.run(seconds: 5)
     host.locate(64)
@@ -303,7 +305,7 @@ private struct FakeHost {
     #expect(abs(host.error) < 1000)
   }
 
-  @Test func `a host that joins a session takes its tempo until the host changes`() {
+  @Test func `the tempo of a joined session stays until the host changes its own`() {
     var host = FakeHost()
     host.isRolling = false
     host.run(seconds: 2)
@@ -318,7 +320,7 @@ private struct FakeHost {
     #expect(host.session.tempo == 121)
   }
 
-  @Test func `a host beyond Link's range gets a multiple`() {
+  @Test func `a host's tempo outside of Link's range is doubled or halved`() {
     for (tempo, session) in [(15.0, 30.0), (6, 24), (1200, 600), (2400, 600)] {
       var host = FakeHost()
       host.tempo = { _ in tempo }
@@ -327,7 +329,7 @@ private struct FakeHost {
     }
   }
 
-  @Test func `nonsense yields no proposal`() {
+  @Test func `a host that shows nonsense causes no proposal`() {
     var follower = HostFollower()
     for tempo in [0, .nan, -3, 1e9, .leastNonzeroMagnitude] {
       let bbt = BBT(

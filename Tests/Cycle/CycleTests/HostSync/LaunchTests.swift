@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `a place in the song's bar falls on the same place in the session's`() throws {
+  @Test func `a start within a bar waits for the same place in a session's bar`() throws {
     var jack = FakeTransport()
     jack.songBeat = Beats(9.25)
     jack.run(seconds: 0.3)
@@ -87,7 +87,7 @@ import Testing
     #expect(jack.actions == 0)
   }
 
-  @Test func `stopping during the wait ends it and the next start is quantised again`() throws {
+  @Test func `a stop ends the wait, and the next start is quantised again`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.3)
     jack.pressPlay()
@@ -102,7 +102,7 @@ import Testing
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
   }
 
-  @Test func `tempo, quantum and session may change during the wait`() throws {
+  @Test func `a start is on its bar if tempo, quantum and session change meanwhile`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.1)
     jack.pressPlay()
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  @Test func `a transport that rolled without us is no launch of ours`() {
+  @Test func `a transport that rolled without asking us counts as no launch`() {
     var launch = Launch()
     launch.observe(CycleContext(SessionState(), heard: 0, transport: Transport(state: .rolling, frame: 0)))
     #expect(launch.error == 0)

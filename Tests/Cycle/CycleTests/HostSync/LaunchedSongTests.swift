@@ -115,7 +115,7 @@ struct LaunchedSongTests {
     }
   }
 
-  @Test func `a start in the middle of the song continues in place`() throws {
+  @Test func `a start in the middle of the song sends its position and Continue`() throws {
     // Frame 100001 at 97 BPM is the song's beat 3.368, so the start waits until the session's phase is that
     // of beat 3.368.
     var dice = Dice(seed: 3)

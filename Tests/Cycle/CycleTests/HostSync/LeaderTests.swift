@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: [Alignment.nearest, .exact])
-  func `a start rolls on the sequencer's next beat, at its place`(alignment: Alignment) throws {
+  func `a start rolls on the sequencer's next beat, from that beat's frame`(alignment: Alignment) throws {
     for delay in stride(from: 5_000.0, through: 900_000, by: 79_000) {
       let jack = start(after: delay, alignment: alignment)
       let off = try #require(error(jack))
@@ -49,13 +49,13 @@ import Testing
     }
   }
 
-  @Test func `a slow control thread takes a later beat, at the right place`() throws {
+  @Test func `if the control thread is slow, the start takes a later beat`() throws {
     let jack = start(after: 25_000) { $0.controlCycles = 60 }
     #expect(abs(try #require(error(jack))) <= jack.period / 2 + 1)
     #expect(jack.songOrigin == Beats(8))
   }
 
-  @Test func `a slow client enters the song later, at the right place`() throws {
+  @Test func `beside a slow client the song starts later, at the right place`() throws {
     let jack = start(after: 25_000) { $0.otherHolds = 200_000 }
     #expect(abs(try #require(error(jack))) <= jack.period / 2 + 1)
     #expect(jack.songOrigin == Beats(8))

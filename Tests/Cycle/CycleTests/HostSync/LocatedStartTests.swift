@@ -44,7 +44,7 @@ struct LocatedStartTests {
   }
 
   @Test(arguments: [60, 97, 117, 120, 187.3])
-  func `a song stopped within a bar and rewound begins with its first beat`(tempo: Double) throws {
+  func `a song that is stopped and rewound begins with its first beat`(tempo: Double) throws {
     for wait in 0..<6 {
       let studio = studio(tempo: tempo)
       studio.isMaster = true
@@ -107,7 +107,7 @@ struct LocatedStartTests {
   }
 
   @Test(arguments: [960.0, 1920, 24, 1])
-  func `another master's beat is the first of a start there`(ticksPerBeat: Double) throws {
+  func `a start at a beat that another master shows begins with that beat`(ticksPerBeat: Double) throws {
     for beat in [0, 4, 6] {
       let studio = studio(tempo: 120)
       var there = shown(Double(beat), tempo: 90)
@@ -135,7 +135,7 @@ struct LocatedStartTests {
     #expect(Int(beat.rounded()) % 4 == 3 && abs(beat - beat.rounded()) < 1e-4)
   }
 
-  @Test func `with lead auto the bars of our own locate are not a host's`() {
+  @Test func `with lead auto, bars from our own locate are not taken for a host's`() {
     for delay in 0..<4 {
       let studio = Studio(tempo: 117)
       studio.asksBeforeRolling = true

@@ -52,7 +52,7 @@ struct MIDIClockTests {
   }
 
   @Test(arguments: [20, 60, 97, 120, 133.7, 999])
-  func `every clock is the frame nearest to its place in the beat`(tempo: Double) {
+  func `every clock is at the frame nearest to its time`(tempo: Double) {
     for (frames, rate) in [(16, 8000), (256, 48000), (1024, 44100), (8192, 96000)] as [(UInt32, UInt32)] {
       let studio = Studio(sampleRate: rate, tempo: tempo)
       studio.settings.clock.when = .always
@@ -93,7 +93,7 @@ struct MIDIClockTests {
     return (Receiver(studio.messages), rolledAt)
   }
 
-  @Test func `a start from an odd frame is on the grid and placed within 150 ms`() throws {
+  @Test func `a start from an odd frame gets Continue on the grid within 150 ms`() throws {
     for wait in stride(from: 1.0, to: 1.62, by: 0.013) {
       let studio = Studio(tempo: 97)
       studio.latencies[.clock] = 256
@@ -115,7 +115,7 @@ struct MIDIClockTests {
   }
 
   @Test(arguments: [20, 60, 97, 120, 187.3, 300, 999])
-  func `every start position is found and kept`(tempo: Double) {
+  func `a receiver finds and keeps the place of every start`(tempo: Double) {
     var dice = Dice(seed: UInt64(tempo))
     for _ in 0..<25 {
       let studio = Studio(sampleRate: 8000, tempo: tempo)
@@ -151,7 +151,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `a song whose first beat is still to come starts on that beat`() throws {
+  @Test func `if the song's first beat is still to come, Start is for that beat`() throws {
     // The transport rolls from frame 0 when the session is at beat 2.6. The nearest beat is 3, which is still
     // 0.4 beats ahead.
     let studio = Studio(tempo: 120)
@@ -180,7 +180,7 @@ struct MIDIClockTests {
     #expect(abs(last.heard - stoppedAt) < 12)
   }
 
-  @Test func `a locate while stopped is sent, and scrubbing is thinned out`() throws {
+  @Test func `a standing transport's locates are sent, at most one every 20 ms`() throws {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 0.5)
     for step in 1...100 {
@@ -200,7 +200,7 @@ struct MIDIClockTests {
     #expect(studio.messages.count == count, "a tempo change is no locate")
   }
 
-  @Test func `a locate while rolling is Stop, position, Continue`() {
+  @Test func `a locate while rolling sends Stop, position and Continue`() {
     let studio = Studio(tempo: 120)
     _ = roll(studio, from: 0, after: 1.0, seconds: 1.1)
     studio.transport.frame = 480_000
@@ -241,7 +241,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `after another session the clock starts again at the right place`() {
+  @Test func `in another session the clock starts again at the right place`() {
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 8) {
       let studio = Studio(tempo: 120)
       _ = roll(studio, from: 0, after: 1.9, seconds: 2)
@@ -252,7 +252,7 @@ struct MIDIClockTests {
       for (place, heard) in receiver.counted.suffix(12) {
         let song = grid.beat(at: heard) * 24
         #expect(abs(song - song.rounded()) < 0.01)
-        // The song still has its place in the session's quantum of four beats. It began on beat 4.
+        // The song began on beat 4. In the new session it is still in phase with the quantum of four beats.
         #expect((Int(song.rounded()) - place) % 96 == 0)
       }
     }
@@ -267,7 +267,7 @@ struct MIDIClockTests {
     #expect((5000 - 4096...5004 - 4096).contains(beat), "beat \(beat)")
   }
 
-  @Test func `a clock switched off stops, and comes back in place`() {
+  @Test func `a clock switched off sends Stop; switched on, it finds its place`() {
     let studio = Studio(tempo: 120)
     _ = roll(studio, from: 0, after: 1.9, seconds: 1)
     studio.settings.clock.isOn = false

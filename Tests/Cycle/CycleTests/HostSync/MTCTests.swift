@@ -7,13 +7,13 @@ import TimecodeReader
 
 @testable import HostSync
 
-/// A receiver of MIDI timecode, as the standard describes it. Eight quarter frame messages tell a place,
-/// which is two frames old when the last message has come. A full frame message tells a place at once.
+/// A receiver of MIDI timecode, as the standard describes it. Eight quarter frame messages give a timecode,
+/// which is two frames old when the last message has come. A full frame message gives a timecode at once.
 struct MTCReceiver {
   struct Told {
     var code: CountedTimecode
     var rate: UInt8
-    /// The time at which the first quarter frame message of this place came, or its full frame message.
+    /// The time at which the first quarter frame message of this timecode came, or its full frame message.
     var heard: Double
     var isFull: Bool
   }
@@ -87,14 +87,14 @@ struct MTCTests {
     let places = receiver.told.filter { !$0.isFull }
     let (number, seconds) = rate.ratio
     #expect(receiver.odd == 0 && places.count >= 600 * number / seconds / 2)
-    // The transport's place was sent once as a full frame, while the transport stood.
+    // While the transport stood, its place was sent once, as a full frame.
     #expect(receiver.told.filter(\.isFull).map(\.code) == [start.counted])
     #expect(receiver.told.allSatisfy { $0.rate == [0, 1, 2, 3, 3][Int(rate.rawValue)] })
     let origin = try #require(places.first)
     for (place, told) in places.enumerated() {
       let exact = Double(2 * place) * 1e6 * Double(seconds) / Double(number)
       #expect(abs(told.heard - origin.heard - exact) <= 21)
-      // The told places are every second frame of the day, from the first even frame on.
+      // The received timecodes are those of every second frame of the day, from the first even frame on.
       let frame = start.frame(rate) + start.frame(rate) % 2 + Int64(2 * place)
       #expect(told.code == Timecode(frame: frame, rate).counted)
     }
@@ -165,7 +165,7 @@ struct MTCTests {
     #expect(full.heard - at < 20_000)
     let after = located.filter { $0.heard >= full.heard && !$0.isFull }
     #expect(after.count == 25 && after.first?.code == Timecode(hours: 1).counted)
-    // Places that were partly sent when the locate came are given up.
+    // A timecode of which only some quarter frames were sent when the locate came is given up.
     #expect(receiver.odd <= 1)
   }
 

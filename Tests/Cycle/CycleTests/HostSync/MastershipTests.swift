@@ -64,7 +64,7 @@ private struct Stage {
   }
 
   @Test(arguments: [false, true])
-  func `a server that stood or was late when asked makes us master later`(stands: Bool) {
+  func `a server that stood or was late at our request makes us master later`(stands: Bool) {
     var stage = Stage()
     stage.isRolling = false
     (stage.stands, stage.isLate) = (stands, !stands)
@@ -128,7 +128,7 @@ private struct Stage {
     }
   }
 
-  @Test func `a master that leaves is noticed and its place stays free until asked`() {
+  @Test func `after a master leaves, the timebase is free until we ask for it`() {
     var stage = Stage()
     stage.run(milliseconds: 1000)
     stage.master = .foreign
@@ -180,7 +180,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .master)
   }
 
-  @Test func `a tempo set while stopped is shown once`() {
+  @Test func `a tempo set while the transport stands is shown once`() {
     var stage = Stage()
     stage.isRolling = false
     stage.run(milliseconds: 500)

@@ -190,7 +190,7 @@ struct MeterTests {
   }
 
   @Test
-  func `everything follows a start on a bar of three and a half beats`()
+  func `all outputs follow a start on a bar of three and a half beats`()
     throws
   {
     let studio = Studio()
@@ -244,8 +244,8 @@ struct MeterTests {
         studio.transport.frame = 0
         while studio.transport.frame < 84_000 { studio.play(240) }
       }
-      // The song was entered at once, at the host's place. 84000 frames later the host's loop enters it
-      // again.
+      // The song began at once, at the host's place. Every 84,000 frames the host's loop locates back to
+      // frame 0.
       #expect(abs(from - beat) < 0.02)
       let accents = studio.clicks.filter { $0.value == 1 }.map {
         (2 * studio.beat(at: $0.heard)).rounded() / 2

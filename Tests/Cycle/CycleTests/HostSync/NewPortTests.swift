@@ -50,7 +50,7 @@ struct NewPortTests {
     for module in JACKHost ControlSurface; do compile "$module" -typecheck; done
     """
 
-  @Test func `a new port and a new kind of output need these lines and no more`() async throws {
+  @Test func `a new port and a new kind of output need no more than these lines`() async throws {
     let folder = try ScratchFolder()
     // SwiftPM names a package after its folder.
     let package = try #require(Lab.top.split(separator: "/").last).lowercased()

@@ -11,7 +11,7 @@ private struct Cable {
     /// negative: it skips that share.
     case pause(Double)
     case lost(Int)
-    /// A surplus message comes, at this share of the way from the message before it to the next.
+    /// A surplus message comes after this share of the time between two messages.
     case doubled(Double)
     /// A single message is late.
     case late(Double)

@@ -109,7 +109,7 @@ struct OneTruthTests {
   }
 
   @Test
-  func `JACK must be shown new bars after a stop, or a change while stopped`() {
+  func `we show JACK new bars after a stop, or after a change while stopped`() {
     let studio = Studio()
     studio.isMaster = true
     studio.transport.state = .starting
@@ -142,7 +142,7 @@ struct OneTruthTests {
   }
 
   @Test
-  func `after an invalid cycle nothing of the one before is played or shown`() {
+  func `an invalid cycle plays and shows nothing of the cycle before`() {
     var sync = HostSync()
     var outputs = Outputs()
     var events = MIDIEvents()

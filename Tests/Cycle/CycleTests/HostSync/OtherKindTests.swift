@@ -151,7 +151,7 @@ struct OtherKindTests {
   }
 
   @Test(arguments: [Rate(0), Rate(isInBars: true)], [true, false])
-  func `a reset added during a song waits for its place`(rate: Rate, wasPulse: Bool) {
+  func `a reset added during a song waits for the next pulse of its rate`(rate: Rate, wasPulse: Bool) {
     let studio = Studio(tempo: 120)
     if wasPulse {
       studio.rack = [Self.output(.pulse)]
@@ -189,7 +189,7 @@ struct OtherKindTests {
   }
 
   @Test(arguments: [Rate(0), Rate(isInBars: true)])
-  func `a reset in another session waits for the next bar`(rate: Rate) {
+  func `after a change of session a reset waits for the next bar`(rate: Rate) {
     for place in stride(from: 0.0, to: 4.0, by: 0.37) {
       let studio = Studio(tempo: 120)
       studio.rack = [Self.output(.reset)]
@@ -210,7 +210,7 @@ struct OtherKindTests {
     }
   }
 
-  @Test func `a reset switched on during a song waits for its place`() {
+  @Test func `a reset switched on during a song does not mark the past start`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.output(.reset)]
     studio.rack[0].settings.gate?.rate = Rate(0)

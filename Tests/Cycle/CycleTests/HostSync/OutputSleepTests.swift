@@ -6,7 +6,7 @@ import Testing
 
 @testable import HostSync
 
-/// An output that rests while it has nothing to do must play the same as an output that is rendered in each
+/// An output that sleeps while it has nothing to do must play the same as an output that is rendered in each
 /// cycle.
 struct IdleTests {
   private static let kinds: [OutputKind] = [.clock, .pulse, .reset, .run, .click, .ltc, .mtc]
@@ -52,14 +52,14 @@ struct IdleTests {
     #expect(count > 2_000)
   }
 
-  @Test func `an idle output is left alone in most cycles`() {
+  @Test func `an idle output is not rendered in most cycles`() {
     let studio = Studio(tempo: 120, seed: 1)
     var settings = OutputSettings(.clock)
     settings.clock?.when = .always
     studio.rack = [OutputSlot(number: 1, settings: settings)]
     studio.play(seconds: 1, frames: 64)
-    // The requests below change no revision, so they do not end the output's rest (elsewhere that would be an
-    // error). Each cycle that renders the output sends a program change.
+    // The requests below change no revision, so they do not end the output's sleep (elsewhere that would be
+    // an error). Each cycle that renders the output sends a program change.
     studio.keepsRevisions = true
     for _ in 0..<1_500 {
       studio.rack[0].settings.programs?.ask(for: 1, channel: 0)

@@ -105,7 +105,7 @@ struct OwnOutputTests {
     #expect(programs(0).count == 3)
   }
 
-  @Test func `sixteen channels fit in one cycle, and a wrapping count loses none`() {
+  @Test func `16 program changes fit in one cycle, and wrapped counts lose none`() {
     let studio = Studio(tempo: 300)
     studio.rack = [Self.clock(1)]
     for channel in 0..<16 { studio.rack[0].settings.programs?.ask(for: UInt8(channel), channel: channel) }
@@ -125,8 +125,8 @@ struct OwnOutputTests {
     for (place, clock) in playEight(tempo: tempo, frames: frames, arming: [2, 5]).enumerated() {
       let clocks = clock.filter { $0.status == MIDI.clock }
       #expect(clocks.count > 24 * 25)
-      // Because of offset and latency, some messages were sent before a change that they should have
-      // followed. Within 150 ms this is corrected.
+      // Because of its offset and latency, an output may have sent messages before it knew of a change of
+      // tempo. Within 150 ms after the change the output is right again.
       let judged = clocks.filter { $0.sinceChange > 150_000 }
       #expect(judged.count * 10 > clocks.count * 7)
       for one in judged {
@@ -265,7 +265,7 @@ struct OwnOutputTests {
     #expect(states() == [.rests, .rests, .rests])
   }
 
-  @Test func `a clock is stopped alone, and clocks go on if they always run`() {
+  @Test func `one machine is stopped alone, and keeps its clocks if set to always`() {
     for when in [RunsWhen.always, .rolling] {
       let studio = Studio(tempo: 120)
       studio.rack = [Self.clock(1) { $0.when = when }, Self.clock(2)]
@@ -344,7 +344,7 @@ struct OwnOutputTests {
         && studio.rackMessages[1].allSatisfy { $0.event.status == MIDI.clock })
   }
 
-  @Test func `another output at the same place starts over`() {
+  @Test func `another output in the same slot starts over`() {
     let studio = Studio(tempo: 120)
     studio.rack = [Self.clock(1)]
     studio.play(seconds: 1.3)

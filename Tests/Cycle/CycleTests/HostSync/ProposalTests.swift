@@ -64,7 +64,7 @@ struct ProposalTests {
 
   /// On a busy machine several proposals are taken at once, and the last proposal may restore the state from
   /// before the first.
-  @Test func `switching on and off again is two changes`() throws {
+  @Test func `a start and a stop that are taken together are two changes`() throws {
     let timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)
     let start = ClientStartStop(isPlaying: true, time: Micros(8), timestamp: .zero)
     var state = SessionState(timeline: timeline, startStop: start, isConnected: true, session: 7)
@@ -93,7 +93,7 @@ struct ProposalTests {
     #expect(stamps == [Micros(300), Micros(301)])
   }
 
-  @Test func `the newest of each kind stays, in order`() {
+  @Test func `the newest proposal of each kind stays, in order`() {
     var proposals = Proposals()
     let moments = (0..<5).map { Micros(Int64($0)) }
     proposals.add(Proposal(.tempo(100), at: moments[0]))

@@ -97,7 +97,7 @@ struct QueuedChangeTests {
   }
 
   @Test(arguments: [(120.0, 180.0), (180, 100), (90, 240), (240, 60), (20, 300)], [64 as UInt32, 256, 1024])
-  func `outputs that are sent early keep to a queued tempo`(tempo: (Double, Double), frames: UInt32) {
+  func `outputs that are sent early follow a queued tempo`(tempo: (Double, Double), frames: UInt32) {
     let plan = Plan(from: tempo.0, to: tempo.1, line: 12)
     let studio = Studio(tempo: plan.from)
     let offsets: [Double] = [200, 20, 500, 0]
@@ -144,7 +144,7 @@ struct QueuedChangeTests {
   }
 
   @Test
-  func `a queued tempo of another session, or left undone, has no effect`() {
+  func `a queued tempo that is not carried out soon has no effect`() {
     let plan = Plan(from: 120, to: 240, line: 12)
     let studio = Studio(tempo: plan.from)
     Self.roll(studio, 256)

@@ -30,7 +30,7 @@ struct OthersTakeTests {
     }
   }
 
-  @Test func `a driver stall during a relocation does not count as a client's`() {
+  @Test func `a driver stall in a relocation does not count as a client's slowness`() {
     var jack = FakeTransport()
     jack.settings.moment = .now
     jack.run(seconds: 0.1)
@@ -46,7 +46,7 @@ struct OthersTakeTests {
 
   /// The client is asked only shortly before the beat, so it is late each time, and we cannot see how much
   /// longer it needs.
-  @Test func `a start that is requested late soon leaves a slow client its time`() {
+  @Test func `starts that are requested late soon leave a slow client enough time`() {
     for needed in stride(from: 30_000.0, to: 1_900_000, by: 10_000) {
       var others = ReadinessEstimate()
       var late: [Int] = []
@@ -128,7 +128,7 @@ struct OthersTakeTests {
     }
   }
 
-  @Test func `a start that is shown before JACK asks teaches nothing about others`() {
+  @Test func `a start shown before JACK asks us says nothing about other clients`() {
     let studio = Studio(tempo: 120)
     studio.asksBeforeRolling = true
     studio.play(seconds: 0.3)

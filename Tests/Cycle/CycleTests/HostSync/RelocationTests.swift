@@ -97,7 +97,7 @@ struct RelocationTests {
     #expect(truth(studio) > 50_000)
   }
 
-  @Test func `with correction off nothing is ever located`() {
+  @Test func `with correction off, we never locate a host that drifts`() {
     let studio = rolling()
     studio.play(256, stall: 60_000)
     studio.play(seconds: 20)
@@ -105,7 +105,7 @@ struct RelocationTests {
   }
 
   @Test(arguments: [64, 256, 1024] as [UInt32])
-  func `a host that fell behind is back on the next bar, to the frame`(frames: UInt32) throws {
+  func `a host that fell behind is on the grid at the next bar, to the frame`(frames: UInt32) throws {
     let studio = rolling(latency: 2 * frames)
     studio.plan.choices.correction = .locate
     studio.play(frames, stall: 60_000)
@@ -122,7 +122,8 @@ struct RelocationTests {
     }
     #expect(studio.relocations == 1)
     #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 325)
-    // The transport is silent for as long as JACK needs, with a margin for the control thread.
+    // The transport is silent for the cycles that JACK needs, and for a margin in which the control thread
+    // acts.
     let silence = Double(silent * Int(frames)) / 48
     let most = Double(3 * frames) / 48 + 6
     #expect(silent >= 1 && silence < most)
@@ -229,9 +230,9 @@ struct RelocationTests {
 
   enum Others: CaseIterable { case quick, slow, slowBefore }
 
-  /// A knob or a second user sends another locate during the first. It comes in the cycle before JACK stands
-  /// for the first locate, while JACK stands, or between the release and the first rolling cycle; also with
-  /// slow clients.
+  /// A knob or a second user sends another locate during the first. The second locate comes in the cycle
+  /// before JACK stands for the first, while JACK stands, or between the release and the first rolling cycle.
+  /// The other clients are quick or slow.
   @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign(Others.allCases))
   func `a second locate during the first lands on the grid, too`(frames: UInt32, others: Others) {
     for behind in 0...60 {
@@ -253,8 +254,8 @@ struct RelocationTests {
       while studio.report.songBeat < 44 || !studio.report.isRolling {
         studio.play(frames)
         #expect(mayRoll || !studio.report.isRolling || studio.report.songBeat > 40, "\(behind)")
-        // Once all clients have let the transport roll, it will roll. But between two requests within one
-        // silence nothing may play.
+        // If all clients have let the transport roll, it will roll. But nothing may play between two requests
+        // that JACK handles in the same silence.
         mayRoll = studio.relocations == 1 || mayRoll && studio.transport.state == .rolling
       }
       studio.play(seconds: 1, frames: frames)
@@ -307,14 +308,14 @@ struct RelocationTests {
   }
 
   /// The stop takes effect on a bar line after the locate's target.
-  @Test func `a stop on the bar that comes during a locate is kept`() {
+  @Test func `a stop on the bar that is requested during a locate is carried out`() {
     for behind in 0..<6 {
       let studio = rolling()
       studio.locate(to: 3, step: 1)
       while studio.relocations == 0 { studio.play(256) }
       for _ in 0..<behind { studio.play(256) }
       studio.plan.stop(onBar: true)
-      // The plan does not wait for a locate any more, so a start would take the stop back.
+      // The plan no longer waits for a locate. So a start that came now would cancel the stop.
       #expect(!studio.plan.isLocating)
       var last = studio.report
       while studio.transport.state != .stopped {
@@ -366,7 +367,8 @@ struct RelocationTests {
       #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(number)")
       #expect(studio.report.songBeat > 4 && studio.report.songBeat < 12 && !studio.plan.isBusy)
     }
-    // Now the client is quick, and these locates wait for this client alone.
+    // Now the client is quick. JACK holds these locates for that client and not for us, so we see how quick
+    // it is.
     studio.othersTake = 0
     for _ in 0..<8 {
       studio.locate = 480_000
@@ -402,7 +404,8 @@ struct RelocationTests {
     #expect(studio.report.othersTake == 0)
   }
 
-  /// The client is known to be slow, or not yet. The session changes in each part of the silence.
+  /// `isKnown`: an earlier locate has shown that the client is slow. The session changes in each part of the
+  /// silence.
   @Test(arguments: campaign([0.0, 100_000, 300_000]), campaign([true, false]))
   func `after a session change during a locate the song keeps its bars`(
     othersTake: Double, isKnown: Bool
@@ -509,7 +512,7 @@ struct RelocationTests {
   }
 
   /// At its limit JACK rolls without the client, and another locate would end in the same way.
-  @Test func `a client slower than JACK's limit is not waited for but reported`() {
+  @Test func `a client slower than JACK's limit is reported and not waited for`() {
     let studio = rolling()
     for limit in [5_000_000, 10_000_000] as [Int64] {
       studio.server = TransportServer(
@@ -709,7 +712,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func `other clients' locates are not held with correction on`() {
+  @Test func `with correction on, other clients' locates are not held`() {
     let studio = rolling()
     studio.plan.choices.correction = .locate
     for _ in 0..<20 {
@@ -724,7 +727,7 @@ struct RelocationTests {
 
 /// Tempo requests of other clients to the timebase master.
 struct TempoRequestTests {
-  @Test func `another client's tempo is a request, an echo of ours is not`() {
+  @Test func `another client's tempo is a request, an echo of our tempo is not`() {
     var request = TempoRequest()
     for (second, tempo) in [120.0, 121, 122].enumerated() { request.show(tempo, at: Double(second) * 1e6) }
     for echo in [122, 121.000_4, 120] {

@@ -13,8 +13,8 @@ struct StartStopTests {
     return studio
   }
 
-  /// The request to the transport when the session plays (`isPlaying`) or not, and the transport rolls
-  /// (`rolling`) or not; nil: there is no request.
+  /// Sets whether the session plays and whether the transport rolls. Returns our request to the transport:
+  /// true to start, false to stop; nil: there is no request.
   private func asked(_ studio: Studio, _ isPlaying: Bool, rolling: Bool? = nil) -> Bool? {
     studio.isPlaying = isPlaying
     if let rolling { studio.transport.state = rolling ? .rolling : .stopped }
@@ -66,7 +66,8 @@ struct StartStopTests {
     #expect(told.count >= 2 && abs((told.last ?? 0) - played) < 1e-3, "\(told), \(played)")
   }
 
-  /// Peers get each of the beats, and none of them is the least for the next one.
+  /// Each locate gives the start another beat, which the peers get. None of these beats is a lower limit for
+  /// the next one.
   @Test func `locates while a start waits delay it by a bar at most`() {
     for pause in [0.004, 0.02, 0.06] {
       let studio = studio()
@@ -83,7 +84,7 @@ struct StartStopTests {
     }
   }
 
-  @Test func `a waiting start that shall take the next beat takes it`() {
+  @Test func `a waiting start takes the next beat when the user chooses a beat`() {
     let studio = studio()
     studio.settings.quantum = 16
     var changedAt = 0.0
@@ -95,7 +96,7 @@ struct StartStopTests {
     #expect(told.count == 2 && abs((told.last ?? 0) - played) < 1e-3, "\(told), \(played)")
   }
 
-  @Test func `a user who does not wait for a peer's start tells the peers`() {
+  @Test func `a user's start before a peer's start time is sent to the peers`() {
     let studio = studio()
     (studio.asksBeforeRolling, studio.followsSession) = (true, true)
     studio.play(seconds: 1)
@@ -152,7 +153,7 @@ struct StartStopTests {
     #expect(studio.report.isRolling && studio.told.isEmpty)
   }
 
-  @Test func `a change of the session moves the transport, unless it did so itself`() {
+  @Test func `a session's start or stop moves a transport that has not moved yet`() {
     let studio = studio()
     #expect(asked(studio, true) == nil && asked(studio, true) == nil)
     #expect(asked(studio, false) == nil)

@@ -37,25 +37,25 @@ final class Studio {
   /// The position that another client sends to the timebase master in the next cycle.
   var requests: BBT?
   var listensToPulse = false
-  /// Whether HostSync is asked, as JACK asks its slow-sync clients. Then the transport rolls in the cycle
-  /// after all clients have said yes.
+  /// Whether HostSync is asked if the transport may roll, as JACK asks its slow-sync clients. If so, the
+  /// transport rolls in the cycle after all clients have said yes.
   var asksBeforeRolling = false
   private var mayRoll = false
-  /// The number of cycles in which the next start is shown before JACK asks its clients. PipeWire may show a
-  /// start so to a late client.
+  /// For this number of cycles the transport shows the next start before JACK asks its clients. A client that
+  /// is late may see PipeWire's transport so.
   var unaskedCycles = 0
   /// Whether the transport behaves as PipeWire's (facts: jack 3). After a stop it shows the frame of the last
   /// cycle that was played, and a start rolls from the next cycle's frame. After a locate, a start rolls from
   /// the frame at which the transport stands.
   var rollsAsPipeWire = false
-  /// Whether a start skips a cycle after a locate, too. No known server does that.
+  /// Whether a start after a locate also rolls from the next cycle's frame. No known server does that.
   var skipsBehindLocate = false
   private var isLocated = false, wasRolling = false
   /// The longest time for which a client can hold a start, in microseconds. After it JACK lets the start
   /// roll.
   var longestHold = Double.infinity
   private var startingSince = 0.0
-  /// Whether the transport says that it rolls while it stands, as PipeWire's may.
+  /// Whether the transport claims to roll while its frame does not move, as PipeWire's may.
   var isStuck = false
   /// The time that another client needs after each locate and start, in microseconds.
   var othersTake = 0.0
@@ -95,7 +95,7 @@ final class Studio {
   private(set) var runEdges: [Onset] = []
   /// The number of the server's clients.
   var clients: Int32 = 3
-  /// How often the port `clock` was connected while it had no connection.
+  /// How often the port `clock` went from no connection to one.
   var clockConnections: UInt32 = 0
   /// The user's own outputs. `rackMessages` has the messages of each, and `rackEdges` the places where its
   /// level changed.
@@ -166,7 +166,7 @@ final class Studio {
     subdivision: Sound(UnsafeBufferPointer(start: samples + 2, count: 1)))
 
   var microsPerFrame: Double { 1e6 / Double(sampleRate) }
-  /// Changes the session's tempo at the sound that is heard now.
+  /// Changes the session's tempo from the present cycle's time (`due`) on.
   func setTempo(_ tempo: Double) {
     var state = SessionState(
       timeline: timeline, startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero),
@@ -180,7 +180,7 @@ final class Studio {
 
   func beat(at heard: Double) -> Double { Grid(timeline).beat(at: heard) }
 
-  /// Whether the studio pretends that the settings change in each cycle, so that no output rests.
+  /// Whether the studio pretends that the settings change in each cycle, so that no output sleeps.
   var isRestless = false
 
   func play(_ frames: UInt32, stall: Double = 0) {

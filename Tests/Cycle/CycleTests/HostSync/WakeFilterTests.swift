@@ -4,8 +4,8 @@ import Testing
 @testable import HostSync
 
 struct WakeFilterTests {
-  /// Late wake-ups, which are most of them, do not move the estimate. A single wake-up that seems early does
-  /// not, either.
+  /// Most wake-ups are late, and late wake-ups do not move the estimate. Neither does a single wake-up that
+  /// seems early.
   @Test func `the estimate is the lower quartile of the last twelve`() {
     var dice = Dice(seed: 5)
     for _ in 0..<200 {

@@ -30,7 +30,7 @@ struct DayTests {
     #expect(outcome.clicks.afterJumps + outcome.clicks.late < outcome.clicks.count / 5)
   }
 
-  @Test func `an hour in one tempo with a wrapping counter lags by crystal only`() {
+  @Test func `in an hour at one tempo a host lags only by its crystal's drift`() {
     var night = plan(seed: 5, minutes: 60)
     (night.isNight, night.peers, night.frames) = (true, 2, 1024)
     let outcome = Day(night).run()
@@ -50,7 +50,7 @@ struct DayTests {
     #expect(outcome.starts >= outcome.deaths.inLaunches - 1, "\(outcome.starts) starts, \(outcome.deaths)")
   }
 
-  @Test func `a day repeats from its seed`() {
+  @Test func `a day with the same seed repeats exactly`() {
     let (first, second) = (
       Day(plan(seed: 4, minutes: 2)).run(), Day(plan(seed: 4, minutes: 2)).run()
     )
@@ -109,7 +109,7 @@ struct EarTests {
     #expect(ear.complaints.all.isEmpty && ear.heard == 8 && ear.errors.total == 8)
   }
 
-  @Test func `a missing, a double and a late click and silence are blamed`() {
+  @Test func `missing, double and late clicks, and silence, are reported`() {
     func promises(_ clicks: [Double]) -> [Promise] { ear(clicks: clicks).complaints.all.map(\.promise) }
     #expect(promises(even.filter { $0 != 1_500_000 }) == [.oneClick])
     #expect(promises((even + [1_520_000]).sorted()).first == .oneClick)
@@ -125,7 +125,7 @@ struct EarTests {
 
   @Test func `a lost click is not taken for a late one after a tempo change`() {
     // From 1.7 s on the tempo is five times as fast, and the session's beat is 0.2 beats further. Clicks that
-    // this jump skips may be late by 100 ms, which is a whole new beat.
+    // this jump skips may be late by 100 ms, which is a whole beat at the new tempo.
     let faster = { (time: Double) in
       SessionBeats(
         origin: time < 1_700_000 ? 0 : 1_340_000, beatMicros: time < 1_700_000 ? 500_000 : 100_000)
@@ -188,7 +188,7 @@ struct EarTests {
     #expect(ear.complaints.all.map(\.promise) == (isOneMissing ? [.oneClock] : []), "\(ear.complaints.all)")
   }
 
-  @Test func `a jump of the session excuses a beat and no more`() {
+  @Test func `a jump of the session excuses one missing beat and no more`() {
     // From 1.7 s on the session's beat is 0.4 beats further.
     let jumped = { (time: Double) in
       SessionBeats(origin: time < 1_700_000 ? 0 : 200_000, beatMicros: 500_000)
