@@ -206,7 +206,8 @@ extension JACKHostTests {
         watch.collected.contains { $0.frame >= UInt32(beat * 9_600) - 256 && $0.isRolling }
       }
       let first = try #require(watch.seen.first { $0.frame >= UInt32(beat * 9_600) - 256 && $0.isRolling })
-      // The locate's target is at most a beat late, or more if JACK could be asked only too late.
+      // The transport rolls from at most a beat after the locate's target, or from later if our request
+      // reached JACK too late.
       #expect(first.frame <= UInt32((beat + 1.5) * 9_600))
       watch.forget()
       try await live.run(for: 150)

@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(.enabled(if: !TestServer.isPipeWire, "its libjack does not wait for an answer"))
-  func `a server that does not let us go is reported, and returned to`() async throws {
+  func `a server that does not release us is reported, and we rejoin it`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     try await live.run { live.exchange.cycleCount > 50 }
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(.enabled(if: !TestServer.isPipeWire, "its libjack cancels no thread"))
-  func `a client that hangs up is let go before it is closed`() async throws {
+  func `jackd drops a client that hangs up before the client is closed`() async throws {
     let server = try await TestServer()
     let client = try JACKClient(name: "leaver", server: server.name)
     #expect(jack_activate(client.handle) == 0 && jack_deactivate(client.handle) == 0)
@@ -85,7 +85,7 @@ import Testing
     #expect(other.ports(JackPortIsPhysical).isEmpty == false)
   }
 
-  @Test func `a graph without cycles is reported, and so is its next cycle`() async throws {
+  @Test func `a server that runs no cycles is reported, and so is its next cycle`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     try await live.run { live.exchange.cycleCount > 50 }

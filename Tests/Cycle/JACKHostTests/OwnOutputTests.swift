@@ -88,7 +88,7 @@ extension JACKHostTests {
     try await live.run { neighbour.connections(of: "tactus:own_ppq") == [Neighbour.amplifier] }
   }
 
-  @Test func `machines that play when the server ends get Stop from the next one`()
+  @Test func `machines that play when the server ends get Stop on the next server`()
     async throws
   {
     let server = try await TestServer()
@@ -120,7 +120,7 @@ extension JACKHostTests {
     #expect(neighbour.starts == 0 && neighbour.stops == 2)
   }
 
-  @Test func `the name of an audio port is free for a MIDI port once it has gone`() async throws {
+  @Test func `a MIDI port can have the name of an audio port that was removed`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)

@@ -3,11 +3,11 @@ import Glibc
 import TactusTestSupport
 import Testing
 
-/// Runs this test program again with PipeWire's libjack, and in it the tests of `JACKHostTests`: a process
-/// has one libjack only.
+/// Runs the tests of `JACKHostTests` again with PipeWire's libjack. This needs another process of the test
+/// program, because a process has only one libjack.
 @Suite struct PipeWireTests {
   @Test(.enabled(if: Lab.isHere && Lab.hasPipeWire && !TestServer.isPipeWire))
-  func `all that holds on jackd holds on PipeWire`()
+  func `the tests with jackd pass with PipeWire, too`()
     async throws
   {
     let library = try #require(Self.library, "PipeWire's libjack is not installed")

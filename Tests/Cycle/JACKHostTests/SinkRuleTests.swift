@@ -45,7 +45,7 @@ private struct Drawing: SinkGraph {
 }
 
 @Suite struct SinkRuleTests {
-  @Test func `a sink that only another program plays to does not count`() {
+  @Test func `a sink to which only another program plays is not chosen`() {
     var studio = Drawing("card:1", "card:2", "bt:1", cables: "tactus:click_1 > card:1", "daw:out > card:2")
     let before = studio.choice()
     #expect(before == SinkChoice(reason: .click("click_1"), ports: ["card:1"]))
@@ -53,7 +53,7 @@ private struct Drawing: SinkGraph {
     #expect(studio.choice() == before)
   }
 
-  @Test func `the nearest sink that the click reaches counts`() {
+  @Test func `the nearest sink that the click reaches is chosen`() {
     var studio = Drawing(
       "card:1", "bt:1", cables: "tactus:click_1 > daw:in", "daw:bus > mixer:in", "mixer:out > card:1")
     #expect(studio.choice().ports == ["card:1"])
@@ -64,7 +64,7 @@ private struct Drawing: SinkGraph {
     #expect(studio.choice().ports == ["bt:1"])
   }
 
-  @Test func `a loop of clients ends, and our own inputs lead nowhere`() {
+  @Test func `the search ends in a loop of clients, and skips our own inputs`() {
     let studio = Drawing(
       "card:1", "bt:1", cables: "tactus:click_1 > a:in", "a:out > b:in", "b:out > a:in",
       "a:out > tactus:send",
@@ -101,14 +101,14 @@ private struct Drawing: SinkGraph {
     #expect(beyond.choice() == SinkChoice(reason: .programs, ports: ["card:1", "bt:1"]))
   }
 
-  @Test func `a recorder's terminal input is no route`() {
+  @Test func `no route goes through a recorder's terminal input`() {
     var studio = Drawing(
       "card:1", "bt:1", cables: "tactus:click_1 > recorder:in", "recorder:out > bt:1", "daw:out > card:1")
     studio.terminals = ["recorder:in"]
     #expect(studio.choice() == SinkChoice(reason: .programs, ports: ["card:1", "bt:1"]))
   }
 
-  @Test func `another click counts if the first is not heard`() {
+  @Test func `another click decides if the first click reaches no sink`() {
     var studio = Drawing("card:1", "bt:1", "usb:1", cables: "tactus:mine > usb:1", "daw:out > card:1")
     #expect(studio.choice() == SinkChoice(reason: .click("mine"), ports: ["usb:1"]))
     studio.connect("tactus:click_2 > bt:1")
@@ -117,7 +117,7 @@ private struct Drawing: SinkGraph {
     #expect(studio.choice() == SinkChoice(reason: .click("click_1"), ports: ["card:1"]))
   }
 
-  @Test func `without a click a desktop program's sink does not count`() {
+  @Test func `without a click, a desktop program's sink is not chosen`() {
     var studio = Drawing("card:1", "bt:1", cables: "daw:out > card:1")
     let before = studio.choice()
     #expect(before == SinkChoice(reason: .programs, ports: ["card:1"]))
@@ -130,7 +130,7 @@ private struct Drawing: SinkGraph {
     #expect(alone == studio.choice() && alone.reason == .nobody && alone.ports == studio.sinks)
   }
 
-  @Test func `a new connection changes no sinks while the transport moves`() {
+  @Test func `a new connection does not change the choice while the transport moves`() {
     var studio = Drawing("card:1", "bt:1", cables: "daw:out > card:1")
     let first = studio.choice()
     studio.connect("other:out > bt:1")
@@ -145,14 +145,14 @@ private struct Drawing: SinkGraph {
     #expect(studio.choice(before: kept, isMoving: true).ports == ["bt:1"], "a card that was pulled out")
   }
 
-  @Test func `the sink of the first program that plays while rolling counts`() {
+  @Test func `while rolling, the sink of the first program that plays is chosen`() {
     var studio = Drawing("card:1", "bt:1")
     let before = studio.choice()
     studio.connect("daw:out > card:1")
     #expect(studio.choice(before: before, isMoving: true).ports == ["card:1"])
   }
 
-  @Test func `named sinks count at once: a client, a port or a pattern`() {
+  @Test func `sinks named by client, port or pattern are chosen at once`() {
     var studio = Drawing("card:1", "card:2", "Blue Tooth:1", cables: "tactus:click_1 > card:1")
     studio.moreInputs = ["effects:in"]
     for (name, ports) in [

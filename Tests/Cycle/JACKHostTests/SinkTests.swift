@@ -11,14 +11,14 @@ extension JACKHostTests {
     let live = try LiveHost(server)
     let card = try SoundCard(server, "card", latency: 240)
     let bt = try SoundCard(server, "bt", latency: 9_600)
-    // The sink at which our click is heard counts.
+    // The sink at which our click is heard is chosen.
     card.connect("tactus:click_1", to: card.input)
     try await live.run { live.host.latencies[.jack] == 240 }
     #expect(live.host.sinks == SinkChoice(reason: .click("click_1"), ports: [card.input]))
     bt.connect(card.output, to: bt.input)
     try await live.run(for: 2_500)
     #expect(live.host.latencies[.jack] == 240)
-    // A sink that the user names counts at once, even while the transport rolls.
+    // A sink that the user names is chosen at once, even while the transport rolls.
     live.host.command(.play)
     live.change { $0.launch.moment = .now }
     try await live.run { live.exchange.report().isRolling }
@@ -39,7 +39,7 @@ extension JACKHostTests {
     #expect(live.host.sinks.reason == .click("click_1"))
   }
 
-  @Test func `without a click, the sinks that programs play to count`() async throws {
+  @Test func `without a click, the sinks to which programs play are chosen`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
     let card = try SoundCard(server, "card", latency: 240)

@@ -103,7 +103,7 @@ private struct Board {
     ("click_*", "tactus:click_2", true), ("click_*", "other:click_2", false), ("a:*a", "a:a", true),
     ("a:ab*ba", "a:aba", false),
   ])
-  func `a star stands for anything`(pattern: String, name: String, matches: Bool) {
+  func `a star in a pattern stands for any text`(pattern: String, name: String, matches: Bool) {
     // A pattern without a colon means our own ports, so `*` stands for `tactus:*`.
     #expect(PortPattern(pattern, client: "tactus").matches(name) == (pattern == "*" ? true : matches))
   }

@@ -81,8 +81,8 @@ final class TestServer {
     goOn()
   }
 
-  /// Stops the server's process for a while, from another thread, so that the caller can ask jackd meanwhile
-  /// and must wait.
+  /// Stops the server's process for a while, from another thread. Meanwhile the caller can make a call to
+  /// jackd, which then has to wait.
   func stalled(milliseconds: UInt32) -> Worker {
     stop()
     return Worker { [child] in

@@ -80,9 +80,10 @@ extension JACKHostTests {
       let frame = Int((first.place / 1_920).rounded())
       #expect(frame % 2 == 0 && first.byte & 0xF == UInt8(frame % 25 & 0xF))
     }
-    // As with the LTC frames above, data that is too late for a cycle arrives in another cycle, or twice.
+    // As with the LTC frames above, MIDI data that is too late for its cycle arrives in another cycle, or
+    // twice.
     #expect(placed.count * 10 > firsts.count * 9)
-    // The last full frame tells the place at which the transport stopped.
+    // The last full frame message gives the place at which the transport stopped.
     let last = try #require(full.last)
     let frames = Int(last.place / 1_920)
     #expect(last.bytes == [0xF0, 0x7F, 0x7F, 1, 1, 0x21, 0, UInt8(frames / 25), UInt8(frames % 25), 0xF7])

@@ -43,7 +43,7 @@ extension JACKHostTests {
     return watch
   }
 
-  @Test func `the bar and beat that is shown is the session's when heard`() async throws {
+  @Test func `JACK shows the bar and beat that the session has when heard`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 300)
     let watch = try await rolling(server, live)
@@ -126,7 +126,7 @@ extension JACKHostTests {
   }
 
   @Test(arguments: [true, false])
-  func `beside us a client that never gets ready delays JACK no longer`(hasLeft: Bool)
+  func `JACK waits no longer than usual for a client that never gets ready`(hasLeft: Bool)
     async throws
   {
     let server = try await TestServer()
@@ -151,7 +151,7 @@ extension JACKHostTests {
 
   /// An exact start locates the transport, and its target was computed before the locate came.
   @Test(arguments: [(LaunchMoment.now, Alignment.nearest), (.bar, .exact)])
-  func `stop, locate and start given at once are done in order`(
+  func `stop, locate and start given at once are carried out in order`(
     moment: LaunchMoment, alignment: Alignment
   ) async throws {
     let server = try await TestServer()
@@ -211,8 +211,8 @@ extension JACKHostTests {
     let live = try studio(server, tempo: 240)
     let watch = try await rolling(server, live)
     watch.forget()
-    // If this thread had to wait for a processor, it set a tempo later than the moment from which the tempo
-    // holds.
+    // If this thread had to wait for a processor, it published a tempo later than the time `moment` from
+    // which the tempo holds.
     var latest = Micros.zero
     for tempo in [120, 60, 187.3] + (0..<47).map({ 60 + Double($0 * 37 % 200) }) {
       let moment = HostClock.micros()
@@ -299,7 +299,7 @@ extension JACKHostTests {
     #expect(median(errors.map(abs)) <= 0.75 * period, "\(errors)")
   }
 
-  @Test func `locates and loops are never held, and show valid bars and beats`() async throws {
+  @Test func `locates and loops are never held, and valid bars and beats are shown`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 300)
     let watch = try TransportWatch(server)
@@ -355,7 +355,7 @@ extension JACKHostTests {
     try await live.run { watch.last.beatsPerMinute == 120 }
   }
 
-  @Test func `a timebase that is taken already is not ours`() async throws {
+  @Test func `we do not take a timebase that another client has already`() async throws {
     let server = try await TestServer()
     let watch = try TransportWatch(server)
     watch.takeTimebase(tempo: 77)

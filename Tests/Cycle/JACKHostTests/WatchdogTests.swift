@@ -29,7 +29,7 @@ private struct Watch {
 }
 
 @Suite struct WatchdogTests {
-  @Test func `cycles of an earlier server do not count for this one`() {
+  @Test func `cycles of an earlier server do not count for the present one`() {
     var watch = Watch(cycles: 4_711, isServerStopped: true)
     watch.run(milliseconds: 200)
     #expect(!watch.watchdog.hasCycled)
@@ -65,7 +65,7 @@ private struct Watch {
     #expect(watch.found.isEmpty)
   }
 
-  @Test func `a stopped process leaves JACK, a busy control thread does not`() {
+  @Test func `we leave JACK if the process was stopped, not if a thread was busy`() {
     for stop in [700, 1_000, 5_000, 3_600_000] as [Int64] {
       var watch = Watch()
       watch.run(milliseconds: 1_000)
@@ -81,7 +81,7 @@ private struct Watch {
     #expect(watch.found.isEmpty)
   }
 
-  @Test func `time spent waiting for JACK is no standstill`() {
+  @Test func `time spent waiting for JACK is not taken for a standstill`() {
     for wait in [700_000, 4_000_000] as [Int64] {
       var watch = Watch()
       watch.run(milliseconds: 1_000)
