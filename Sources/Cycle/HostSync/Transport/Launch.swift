@@ -10,8 +10,8 @@ import TactusChoices
 /// and loop; these are not held (facts: jack 3, 4), except a locate that was requested before the start
 /// rolled and comes after it.
 ///
-/// The wait is bounded, and judged again in each cycle: a tempo, quantum or session that changes meanwhile
-/// moves the target. `Start` computes the beat, and the frame from which it is met. The transitions:
+/// The wait is bounded. Each cycle computes the start's beat again (`Start`), because tempo, quantum or
+/// session may change. In the table, "asked" says that JACK called the sync callback, which returns "answer":
 ///
 /// | stage | what happens | next | action | answer |
 /// | --- | --- | --- | --- | --- |
@@ -46,36 +46,36 @@ import TactusChoices
 struct Launch: BitwiseCopyable {
   enum Stage: BitwiseCopyable {
     case idle
-    /// The transport stood, and JACK has not asked since: the next question is about a start. `isStarting`:
-    /// JACK shows that start already, as PipeWire may to a late client (facts: jack 3).
+    /// The transport stood, and JACK has not called the sync callback since: the next call is about a start.
+    /// `isStarting`: JACK shows Starting before that call, as PipeWire may to a late client (facts: jack 3).
     case standing(isStarting: Bool)
     case held(Start)
-    /// We said yes; other clients may still hold.
+    /// We have answered yes. Other clients may still hold the start.
     case released(Start)
-    /// JACK alone says when it rolls, and nothing plays before that.
+    /// Other clients were late too often. We do not hold; JACK alone decides when the transport rolls.
     case givenUp(Start)
-    /// The start was to move to a later beat, but rolled before we could send it there.
+    /// The start was to move to a later beat, but the transport rolled before the control thread located it.
     case overtaken(Start)
-    /// The start has rolled since `since`, or at some time without us. A program may locate after each of its
-    /// starts, and a locate of ours may come late.
+    /// The transport rolls since `since`; -infinity: it rolled without our yes. A locate just after the start
+    /// still belongs to the start: some programs locate after each start, and our own locate may come late.
     case begun(Start, since: Double)
-    /// The transport stopped where we had sent it, and is to go back to where Play was pressed.
+    /// The transport stopped where we had located it, and goes back to where Play was pressed.
     case puttingBack(Start, from: UInt32)
   }
 
-  /// JACK's question, and what we know about it.
+  /// What the launch needs to know in order to answer JACK's sync callback.
   struct Question: BitwiseCopyable {
     /// The song's beat from which the transport will start.
     var songBeat: Beats
     /// The song of a sequencer that began before this start.
     var leader: Leader
-    /// The session has set the time of the start.
+    /// Whether a peer has set the time of the start.
     var isSessions = false
-    /// The session has that time from us.
+    /// Whether the session has the start's time from us.
     var isOurs = false
   }
 
-  /// Cycles after a start in which another client's locate belongs to it.
+  /// The number of cycles after a start in which another client's locate counts as part of the start.
   private static let belonging = 3.5
 
   private(set) var stage = Stage.idle
@@ -99,7 +99,7 @@ struct Launch: BitwiseCopyable {
     }
   }
 
-  /// The place in the song of `frame`, if it is one of this start's frames.
+  /// The place in the song at `frame`; nil: this start neither stands at `frame` nor is located there.
   func place(at frame: UInt32, frameMicros: Double, beatMicros: Double) -> SongPlace? {
     switch stage {
     case .idle, .standing, .givenUp, .begun: return nil
@@ -122,13 +122,14 @@ struct Launch: BitwiseCopyable {
     return isReleased
   }
 
-  /// Follows the transport, once a cycle. `place`: where the transport stood. [audio]
+  /// Follows the transport. Call this once a cycle. `place`: the transport's place in the last cycle. [audio]
   mutating func observe(_ now: borrowing CycleContext, from place: SongPlace? = nil) {
     learn(now)
     if isIdle { rest(now, from: place) } else { enter(seen(now)) }
   }
 
-  /// Ends a launch: the server freewheels and waits for no client. A client's slowness does not count then.
+  /// Ends the launch: a server that freewheels waits for no client, so a locate shows nothing about slow
+  /// clients.
   mutating func letGo(_ state: Transport.State) {
     switch (state, stage) {
     case (.stopped, _): enter(.standing(isStarting: false))
@@ -138,7 +139,7 @@ struct Launch: BitwiseCopyable {
     others.relocating = nil
   }
 
-  /// In this cycle all clients wait for us, because we hold a relocation until its cycle.
+  /// Notes that in this cycle all clients wait for us, because we hold a locate until its planned cycle.
   mutating func heldRelocation(_ now: borrowing CycleContext) {
     others.seeRelocation(now)
     others.relocating?.held = now.heard.start
@@ -173,18 +174,16 @@ struct Launch: BitwiseCopyable {
     cuts.report(into: &report)
   }
 
-  // MARK: the steps
-
-  /// The time that the other clients get for a start, with these settings.
+  /// The microseconds that a start leaves the other slow clients to get ready.
   private func othersTake(_ now: borrowing CycleContext) -> Double {
     if cuts.holdsBriefly { return 0 }
     return isTight(now) ? others.tightMicros : others.micros
   }
 
-  /// The other clients get no longer than the estimate.
+  /// Whether a start leaves the other clients no more time than the estimate.
   private func isTight(_ now: borrowing CycleContext) -> Bool { now.asksLate ? true : now.launchesExactly }
 
-  /// The start that JACK asks about. nil: it is none, but a locate or loop of a rolling transport.
+  /// The start for which JACK called the sync callback; nil: it called for a locate or loop while rolling.
   private func asked(_ now: borrowing CycleContext, _ question: Question, _ othersTake: Double) -> Start? {
     switch stage {
     case .held(var start), .released(var start), .overtaken(var start):
@@ -269,7 +268,7 @@ extension Launch {
         than: start.waited(until: now.heard.start), cycle: now.cycleMicros, isGuess: now.asksLate)
       moved &+= 1
     case .idle, .begun: others.seeRelocation(now)
-    // We may hold these.
+    // In these stages the transport may wait for us, not for other clients.
     case .standing, .puttingBack, .held, .overtaken, .givenUp: break
     }
   }
@@ -278,7 +277,7 @@ extension Launch {
     switch stage {
     case .givenUp(let start): error = start.nearest(now).error(now)
     case .held(let start), .overtaken(let start):
-      // Another client or JACK let the start roll without us. The nearest boundary is the one to judge it by.
+      // The transport rolled without our yes, so the error is the distance from the nearest boundary.
       guard !start.isTakenBack(now) else { return }
       cuts.judge(now, start)
       learn(now, start.nearest(now))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A place where the audio thread wants the transport. It must not ask JACK itself (a lock on PipeWire). The
-/// control thread reads the action in the report and asks, once for each number.
+/// A locate that the audio thread wants. The audio thread must not call JACK for it, because PipeWire takes a
+/// lock. The control thread reads the action in the report and asks JACK once for each number.
 public struct LocateAction: Sendable, BitwiseCopyable {
   /// The state that the transport must still be in. Otherwise the action is void, because another client was
   /// faster.
@@ -18,7 +18,8 @@ public struct LocateAction: Sendable, BitwiseCopyable {
   public var from: UInt32 = 0
   /// A late start may already have rolled this many frames past `from`; 0: it must still be waiting.
   public var reach: UInt32 = 0
-  /// When it was wanted, as heard. Another time means another action.
+  /// The heard time of the cycle in which the audio thread wanted the locate. Another time means another
+  /// action.
   var moment = -1e18
   public var number: UInt32 = 0
 
@@ -32,7 +33,7 @@ public struct LocateAction: Sendable, BitwiseCopyable {
     self.moment = moment
   }
 
-  /// Returns whether the transport is still where and as it was.
+  /// Returns whether the transport still has the state and the frame from which the locate was wanted.
   public func isOpen(_ state: Transport.State, at frame: UInt32) -> Bool {
     switch (condition, state) {
     case (.starting, .starting), (.stopped, .stopped): frame == from
@@ -41,7 +42,7 @@ public struct LocateAction: Sendable, BitwiseCopyable {
     }
   }
 
-  /// Takes the present action; nil: none.
+  /// Replaces the action by `wanted`, with the next number if it is a new one; nil: no locate is wanted.
   mutating func follow(_ wanted: LocateAction?) {
     guard var wanted else {
       condition = .none

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A relocation that JACK was asked for, until the transport has arrived.
+/// A locate that JACK was asked for, until the transport rolls from its target.
 ///
-/// The thread may have been stopped between its look at the clock and its request: then another relocation
-/// replaces it in the same silence. The time that other clients need is known only afterwards: if a silence
-/// ended late because of them, a second one corrects that.
+/// JACK stops all clients during a locate: this is the silence. If the control thread's request came too
+/// late, another locate replaces it in the same silence. The time that other clients need is known only
+/// afterwards: if a silence ended late because of them, another locate, with a silence of its own, corrects
+/// that.
 struct RelocationRetry: Sendable {
   let relocation: Relocation
   /// The session's grid on which the relocation must land, in beats.
@@ -30,7 +31,7 @@ struct RelocationRetry: Sendable {
     firstHeardAt = relocation.heardAt
   }
 
-  /// Returns a replacement for this relocation; nil: none is needed or worth a silence.
+  /// Returns a locate that replaces this one; nil: none is needed, or none is worth another silence.
   mutating func next(_ now: Report) -> RelocationRetry? {
     hasStood = hasStood || relocation.stands(now)
     guard isWorthIt(now),

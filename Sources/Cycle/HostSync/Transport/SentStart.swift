@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The places to which the transport is sent for a start: where it meets its beat, or on to another beat.
+/// Locates for a start: to the frame from which a cycle meets the beat exactly, or to a later beat.
 extension Start {
   mutating func send(
     to frame: UInt32, _ now: borrowing CycleContext, reach: UInt32 = 0, at moment: Double
@@ -10,8 +10,9 @@ extension Start {
     action = LocateAction(place, from: now.transport.frame, reach: reach, if: .starting, at: moment)
   }
 
-  /// The frame to roll from in the last cycle that begins before the target, if cycles begin like the one at
-  /// `moment`. nil: there is no room before the song's start.
+  /// The frame from which the last cycle before the target must roll, so that the place is heard on the beat.
+  /// `moment`: the time at which some cycle's start is heard. nil: that frame would be before the song's
+  /// start.
   func preRoll(_ now: borrowing CycleContext, from moment: Double) -> UInt32? {
     let micros = targetTime(now) - moment
     let whole = Double(Int64(flooring: micros / now.cycleMicros))
@@ -20,14 +21,14 @@ extension Start {
     return place.frame &- UInt32(truncatingIfNeeded: frames)
   }
 
-  /// Requests the place from which the next cycle before the beat meets it. [audio]
+  /// Asks for a locate if no cycle can meet the beat to the frame from where the transport stands. [audio]
   mutating func prepare(_ now: borrowing CycleContext, _ othersTake: Double) {
     guard step > .zero, now.frameMicros > 0 else { return }
     let left = targetTime(now) - now.rollsAt
     let lead = preparation(now, othersTake)
     guard left >= lead, now.rollsAt - (action?.moment ?? -1e18) >= TransportLimits.pause else { return }
-    // The time until the transport would have to roll from where it stands, and its distance from a cycle's
-    // start.
+    // The time until the transport would have to roll from where it stands, in microseconds and in cycles.
+    // `miss`: the frames from that time to the nearest cycle's start.
     let present = left - ahead(now)
     let cycles = Double(Int64(rounding: present / now.cycleMicros))
     let miss = abs(present - cycles * now.cycleMicros) / now.frameMicros
@@ -37,17 +38,16 @@ extension Start {
     send(to: frame, now, at: now.rollsAt)
   }
 
-  /// Whether the start was released and does not roll: another client holds the start, which would now be out
-  /// of phase.
+  /// Whether a released start can no longer meet its beat, because another client still holds it.
   func isLate(_ now: borrowing CycleContext) -> Bool {
     guard step > .zero else { return false }
     // A yes makes the transport roll one cycle later, so the next cycle is the first that can still roll.
     return error(now) + now.cycleMicros >= Self.latest * now.cycleMicros
   }
 
-  /// Moves the start to the next boundary that leaves the other clients their time; JACK asks all clients
-  /// after a relocation. They may get ready before the control thread has asked for it. Then the start is
-  /// taken back from its first few cycles.
+  /// Moves the start to the next boundary that leaves the other clients enough time. The locate makes JACK
+  /// ask all clients again. If they get ready before the control thread has asked for the locate, the
+  /// transport rolls for a few cycles until the locate takes it back.
   mutating func moveOn(_ now: borrowing CycleContext, _ othersTake: Double) {
     let needed = max(preparation(now, othersTake), isPeers ? 0 : now.outputsAhead)
     target = Beats(now.grid.beat(at: now.heard.start + needed))
@@ -58,13 +58,13 @@ extension Start {
     retries += 1
   }
 
-  /// The last request moved the start on, to `frame`.
+  /// Returns whether the last locate moved the start to a later beat, and `frame` is the locate's target.
   func wasMoved(to frame: UInt32, _ now: borrowing CycleContext) -> Bool {
     guard let action, action.reach > 0, frame == action.place.frame else { return false }
     return now.rollsAt - action.moment < TransportLimits.answerMicros
   }
 
-  /// The start rolls too late, and is about to be moved on.
+  /// Whether the transport rolls too late for its beat, and a locate is about to take it back.
   func isTakenBack(_ now: borrowing CycleContext) -> Bool {
     guard let action, action.reach > 0 else { return false }
     let late = Double(now.transport.frame &- action.from) - Double(action.reach)

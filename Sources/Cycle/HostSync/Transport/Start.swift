@@ -9,52 +9,55 @@ import TactusChoices
 /// transport, which stands at frame F, is sent to F - r and released in the cycle that begins r frames before
 /// the beat (facts: jack 12).
 struct Start: BitwiseCopyable {
-  /// In the last microseconds before it would be too late, the place is corrected if it is off by more than
-  /// `goodEnough` frames; before that only if it is off by more than `plainlyWrong`, because clocks still
-  /// move.
+  /// We locate the transport again if its frame misses the beat by more than `plainlyWrong` frames. In the
+  /// last `finalApproach` microseconds in which a locate is still possible, `goodEnough` frames are the
+  /// limit. Earlier, small corrections would be in vain, because clocks still move.
   static let finalApproach = 200_000.0
   static let plainlyWrong = 8.0
   static let goodEnough = 0.6
-  /// Frames by which an exact start may be off, because clocks move between the last correction and the
+  /// The frames by which an exact start may be off, because clocks move between the last locate and the
   /// start.
   static let stillExact = 2.5
-  /// Cycles by which a start may be late: half a cycle and, since cycles are not evenly spaced to the
-  /// microsecond, a quarter. If a cycle is just too early, the next one must not be too late.
+  /// The cycles by which a start may be late. The nearest cycle is at most half a cycle late. A quarter more
+  /// allows for cycles that are not evenly spaced: if one cycle is just too early, the next cycle must not
+  /// count as too late.
   static let latest = 0.75
-  /// Microseconds by which a beat moves from cycle to cycle while a user drags the tempo: MIDI clocks catch
-  /// up with that.
-  private static let drawn = 10_000.0
+  /// The microseconds by which a beat's time may move in one cycle while a user drags the tempo. MIDI clocks
+  /// catch up with such a move.
+  private static let dragged = 10_000.0
   static var beat: Beats { Beats(micros: 1_000_000) }
 
   /// The place where Play was pressed; with a leader, the place where the leader will be.
   var place: SongPlace
   /// The session's beat on which the place is to fall.
   var target = Beats.zero
-  /// The grid that `target` was chosen from, and the grid that the user wants. They differ after the wait was
-  /// shortened.
+  /// The grid from which `target` was chosen, and the grid that the user wants, in beats. They differ if the
+  /// wait for the user's grid would be too long.
   private(set) var step, wantedStep: Beats
-  /// When the transport could have rolled if no client had waited.
+  /// The time at which the transport would have rolled if no client had held it.
   let askedAt: Double
-  /// Beats of count-in, and since when they are counted; zero for a peer's start, whose time is fixed.
+  /// The beats of the count-in, and the time from which they count. A peer's start has no count-in here,
+  /// because the peer has set its time.
   private var countIn: Beats
   private var countsSince: Double
-  /// The count-in as requested last, since `countIn` is shortened during a long wait. nil: a peer's start.
+  /// The count-in that the user wants. `countIn` is shorter if the wait would be too long. nil: a peer's
+  /// start.
   private var wantedCountIn: Beats?
-  /// The song is entered at the place of a sequencer that plays already.
+  /// Whether the start enters the song at the place of a sequencer that plays already.
   var isChasing = false
-  /// The place to which the transport is to be sent, or was sent.
+  /// The last locate that this start wants or wanted.
   var action: LocateAction?
-  /// The place to which we sent the transport, where it was seen last.
+  /// The frame to which we located the transport and at which we saw it stand.
   private var wasAt: UInt32?
-  /// Times that this start took another boundary: another client was late, it would not have been exact, or
-  /// some output would not have learned of it in time.
+  /// The number of times that this start moved to a later boundary: another client was late, the start would
+  /// not have been exact, or an output would not have learned of it in time.
   var retries = 0
-  /// It replaces a start that had just begun. A program may locate after each of its starts, so this happens
-  /// once.
+  /// Whether this start replaces a start that had just begun. Because a program may locate after each of its
+  /// starts, we replace only one.
   var isSecond = false
-  /// `outputsAhead` in the last cycle, and the time when the earliest output must learn of the start.
-  private var mostAhead = Double.infinity
-  private var toldAt = -Double.infinity
+  /// `outputsAhead` in the last cycle, and the time by which the earliest output had to learn of the start.
+  private var aheadBefore = Double.infinity
+  private var noticeBefore = -Double.infinity
 
   init(_ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double) {
     place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
@@ -69,10 +72,10 @@ struct Start: BitwiseCopyable {
 
   var songBeat: Beats { Beats(place.beat) }
 
-  /// A peer's start: its time is fixed.
+  /// Whether a peer has set the start's time.
   var isPeers: Bool { wantedCountIn == nil }
 
-  /// Returns whether the transport stands where the song is entered, or where we sent it.
+  /// Returns whether `frame` is the start's own place, or a frame to which we located the transport for it.
   func isOurs(_ frame: UInt32) -> Bool {
     frame == place.frame || frame == action?.place.frame || frame == wasAt
   }
@@ -89,7 +92,8 @@ struct Start: BitwiseCopyable {
   /// Microseconds by which the transport is off if it rolls in this cycle; late is positive.
   func error(_ now: borrowing CycleContext) -> Double { now.heard.start + ahead(now) - targetTime(now) }
 
-  /// The place is far enough from the song's beginning to send the transport back by less than a cycle.
+  /// Whether the place is at least a cycle after the song's beginning, so that the transport can be located
+  /// to a frame before the place.
   func hasRoom(_ now: borrowing CycleContext) -> Bool {
     Double(place.frame) * now.frameMicros >= now.cycleMicros
   }
@@ -109,7 +113,8 @@ struct Start: BitwiseCopyable {
 // MARK: the beat
 
 extension Start {
-  /// JACK asks all clients again after a locate, whether it was ours or another client's.
+  /// Follows locates, after which JACK asks all clients again. Our own locates keep the target; another
+  /// client's locate makes us choose again.
   mutating func follow(_ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double) {
     let frame = now.transport.frame
     if frame == action?.place.frame { wasAt = frame }
@@ -137,8 +142,8 @@ extension Start {
     choose(now, question, othersTake, lead: 0)
   }
 
-  /// Returns whether another grid or another count-in is wanted now. All bars of the new count-in shall be
-  /// heard.
+  /// Returns whether the user has chosen another grid or count-in since then. All bars of a new count-in
+  /// shall be heard.
   func isWantedOtherwise(_ now: borrowing CycleContext) -> Bool {
     guard !isCountedOtherwise(now) else { return true }
     return wantedStep != now.settings.launchStep
@@ -162,7 +167,8 @@ extension Start {
     if case .playing(let origin, let framesPerBeat) = question.leader {
       return chase(now, question, othersTake, origin, framesPerBeat)
     }
-    // If the first cycle begins after the place, the place would fall on a beat that is over.
+    // If the first rolling cycle begins after the place, a beat before that cycle is over and must not be
+    // chosen.
     var earliest = now.rollsAt + max(0, ahead(now)) - now.cycleMicros / 2 + lead
     if !question.isOurs { earliest = max(earliest, now.notBefore) }
     if now.launchesExactly, hasRoom(now) {
@@ -176,8 +182,8 @@ extension Start {
     target = Beats(now.grid.beat(at: earliest)).nextMatchingPhase(of: songBeat, quantum: step)
   }
 
-  /// Chooses another beat if this one was missed or would be worse. Returns true when it is time to release
-  /// the transport.
+  /// Chooses another beat if the present one was missed or another is better. Returns true if this is the
+  /// cycle in which to release the transport.
   mutating func update(_ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double)
     -> Bool
   {
@@ -189,14 +195,14 @@ extension Start {
       return now.rollsAt > limit
     }
     let rolls = now.rollsAt + ahead(now)
-    // Missed, because cycles were lost or the session jumped: take another boundary.
+    // Cycles were lost, or the session jumped.
     let isMissed = rolls >= targetTime(now) + Self.latest * now.cycleMicros
     let isElsewhere = isAnotherSessions(now, question, othersTake)
     let isTooSoon = isSuddenlyTooSoon(now)
     if isTooSoon { retries += 1 }
     let isPutOff = isPutOff(now)
     if isMissed || isElsewhere || isTooSoon || isPutOff { choose(now, question, othersTake) }
-    (mostAhead, toldAt) = (now.outputsAhead, tellAt(now))
+    (aheadBefore, noticeBefore) = (now.outputsAhead, notice(now))
     while targetTime(now) > limit, countIn > .zero || step > Self.beat {
       // Too far away for a held transport: shorten the count-in bar by bar, then take the next beat.
       if countIn == .zero { step = Self.beat }
@@ -211,35 +217,36 @@ extension Start {
     return false
   }
 
-  /// The latest end of the hold. A peer's start begins when the peer plays, however far away that is.
+  /// The latest time at which we release the start. A peer's start begins when the peer plays, however far
+  /// away that is.
   private func limit(_ now: borrowing CycleContext) -> Double {
     let own = now.longestWait(after: countIn)
     guard isPeers else { return countsSince + own }
     return countsSince + max(0, min(now.notBefore - countsSince, LaunchSettings.longestPeersWait)) + own
   }
 
-  /// Whether the peer has set a later time since then. Corrections of clocks move a time by far less than
-  /// half a step.
+  /// Whether the peer has set a later time since the target was chosen. Corrections of clocks move a time by
+  /// far less than half a step.
   private func isPutOff(_ now: borrowing CycleContext) -> Bool {
     guard isPeers else { return false }
     return targetTime(now) < now.notBefore - step.value * now.grid.beatMicros / 2
   }
 
-  /// The time at which the earliest output must learn of the start.
-  private func tellAt(_ now: borrowing CycleContext) -> Double { targetTime(now) - now.outputsAhead }
+  /// The time by which the earliest output must learn of the start.
+  private func notice(_ now: borrowing CycleContext) -> Double { targetTime(now) - now.outputsAhead }
 
   /// Whether some output should have learned of the start already: the output is farther ahead than before,
   /// or the tempo has jumped.
   private func isSuddenlyTooSoon(_ now: borrowing CycleContext) -> Bool {
-    let told = tellAt(now)
-    guard !isPeers, retries < TransportLimits.mostRetries, told < now.rollsAt else { return false }
-    let isFarther = now.outputsAhead > mostAhead + now.frameMicros
-    let hasJumped = told < toldAt - now.cycleMicros - Self.drawn
+    let due = notice(now)
+    guard !isPeers, retries < TransportLimits.mostRetries, due < now.rollsAt else { return false }
+    let isFarther = now.outputsAhead > aheadBefore + now.frameMicros
+    let hasJumped = due < noticeBefore - now.cycleMicros - Self.dragged
     return isFarther || hasJumped
   }
 
-  /// Whether the target is farther away than any target that would be chosen now: then we have joined a
-  /// session with smaller beat numbers.
+  /// Whether the target is farther away than any target that we would choose now. Then we have joined a
+  /// session whose beats have smaller numbers.
   private func isAnotherSessions(
     _ now: borrowing CycleContext, _ question: Launch.Question, _ othersTake: Double
   ) -> Bool {
@@ -249,8 +256,9 @@ extension Start {
     return target.value > now.grid.beat(at: max(notBefore, latest)) + max(step.value, 1) + countIn.value
   }
 
-  /// The start is due and would not be exact: the place did not come in time, or the driver stalled after it.
-  /// The next boundary is then better, unless it is too far away, or there were two retries already.
+  /// Whether a start that is due must move to the next boundary, because it would not be exact: our locate
+  /// came too late, or the driver stalled after it. The start does not move if that boundary is too far away,
+  /// or after two retries.
   private func isBetterLater(_ now: borrowing CycleContext, _ othersTake: Double, limit: Double) -> Bool {
     let miss = abs(error(now) + now.cycleMicros)
     let next = now.rollsAt + step.value * now.grid.beatMicros + 2 * preparation(now, othersTake)

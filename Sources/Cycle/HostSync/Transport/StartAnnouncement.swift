@@ -9,17 +9,17 @@ public struct StartAnnouncement: Sendable {
   public enum News: Equatable, Sendable {
     /// The session starts at this time, unless it plays already. Pass the outcome to `isOurs`.
     case start(at: Micros)
-    /// The start that we announced comes at this time.
+    /// The start that we have announced comes at this time instead.
     case move(to: Micros)
   }
 
-  private struct Told: Sendable {
+  private struct Announced: Sendable {
     var beat: Double
     /// Whether JACK was asked for the start, which the report may not show yet.
     var isAsked = false
   }
 
-  private var told: Told?
+  private var announced: Announced?
   /// Whether tactus has started the session. If a peer has started it, tactus does not change the time of the
   /// start.
   public var isOurs = false
@@ -27,31 +27,31 @@ public struct StartAnnouncement: Sendable {
   public init() {}
 
   /// Call this when the start was called off.
-  public mutating func forget() { told = nil }
+  public mutating func forget() { announced = nil }
 
   /// Returns the next proposal; nil: there is none. `standing` is the session's beat of a start that JACK has
   /// not begun yet.
   public mutating func next(_ standing: Double?, _ report: Report) -> News? {
-    let shown = report.isWaiting ? report.startBeat : told?.beat
-    guard let beat = standing ?? (isTold(report) ? shown : nil) else {
-      told = nil
+    let shown = report.isWaiting ? report.startBeat : announced?.beat
+    guard let beat = standing ?? (isStillWaiting(report) ? shown : nil) else {
+      announced = nil
       return nil
     }
     let time = Micros(
       rounding: report.moment.heard.start + (beat - report.sessionBeat) * report.moment.beatMicros)
-    guard let known = told else {
-      told = Told(beat: beat)
+    guard let known = announced else {
+      announced = Announced(beat: beat)
       return .start(at: time)
     }
-    told?.isAsked = standing == nil
+    announced?.isAsked = standing == nil
     guard isOurs, known.beat != beat else { return nil }
-    told?.beat = beat
+    announced?.beat = beat
     return .move(to: time)
   }
 
-  /// Whether JACK was asked for the start that the session knows of, and the start still waits.
-  private func isTold(_ report: Report) -> Bool {
-    guard let told else { return false }
-    return report.isWaiting || !(told.isAsked || report.isMoving)
+  /// Whether the start that the session knows of still waits. JACK may show that start late.
+  private func isStillWaiting(_ report: Report) -> Bool {
+    guard let announced else { return false }
+    return report.isWaiting || !(announced.isAsked || report.isMoving)
   }
 }
