@@ -5,10 +5,6 @@ import TactusChoices
 /// A start that leaves JACK's transport stopped as long as possible. Programs that play as soon as they read
 /// "starting" then play near the beat. JACK is asked late, and `Launch` holds the rest as always.
 struct DeferredStart: Sendable {
-  /// The microseconds by which the control thread may be late in asking JACK. The thread's checks are no
-  /// farther apart.
-  private static let asking = 4_000.0
-
   private let launch: LaunchSettings
   /// The grid that the user wants. `step` is the grid that the start uses: beats, if the next bar is too far
   /// away.
@@ -57,14 +53,15 @@ struct DeferredStart: Sendable {
     // JACK cuts holds short, so only the cycles that JACK itself needs count.
     if now.holdsBriefly {
       // If JACK asks no client, it rolls in the cycle after the request.
-      return (now.startsSuddenly ? cycle / 2 : Self.asking + Reposition.cycles * cycle) + now.outputsAhead
+      return (now.startsSuddenly ? cycle / 2 : TransportLimits.askingMicros + Reposition.cycles * cycle)
+        + now.outputsAhead
     }
     let needed =
       switch launch.alignment {
       case .nearest: (Reposition.cycles + 1) * cycle + now.othersTake
       case .exact: 3 * cycle + Reposition.micros(cycle: cycle, othersTake: now.othersTake)
       }
-    return Self.asking + max(needed, (Reposition.cycles + 1) * cycle + now.outputsAhead)
+    return TransportLimits.askingMicros + max(needed, (Reposition.cycles + 1) * cycle + now.outputsAhead)
   }
 
   func askAt(_ now: Report) -> Double {
@@ -88,7 +85,7 @@ struct DeferredStart: Sendable {
     let bars = (beat - now.songBeat) / step
     let isOnGrid = abs(bars - bars.rounded()) * step < 0.001
     let isNear = beat < soon(now) + step + 1
-    let isInTime = Double(time.count) < askAt(now) + Self.asking + now.moment.cycleMicros
+    let isInTime = Double(time.count) < askAt(now) + TransportLimits.askingMicros + now.moment.cycleMicros
     return isOnGrid && isNear && isInTime && beat >= earliest(now)
   }
 

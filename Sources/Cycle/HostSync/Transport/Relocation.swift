@@ -58,20 +58,18 @@ public struct Relocation: Sendable, BitwiseCopyable {
 }
 
 extension Relocation {
-  /// The microseconds by which the control thread may be late in asking JACK.
-  private static let asking = 4_000.0
   /// If the session moves by fewer microseconds than this, a planned locate is not planned again. Each new
   /// measurement causes such small moves, and another locate would interrupt the sound for them.
   private static let unheard = 1_000.0
 
   /// The earliest heard time for which a relocation can be planned.
   static func soonest(_ now: Report) -> Double {
-    now.moment.heard.start + asking
+    now.moment.heard.start + TransportLimits.askingMicros
       + Reposition.micros(cycle: now.moment.cycleMicros, othersTake: now.othersTake)
   }
 
   /// Microseconds after `askAt` within which JACK may still be asked in time.
-  static func leeway(_ now: Report) -> Double { asking + now.moment.cycleMicros }
+  static func leeway(_ now: Report) -> Double { TransportLimits.askingMicros + now.moment.cycleMicros }
 
   /// Plans a replacement if this relocation came too late and is held, if other clients made it roll late, or
   /// if the session's beat at its time has changed. The replacement is farther on in the song, which keeps
@@ -158,7 +156,8 @@ extension Relocation {
       meant: place, heardAt: moment.heard.start + start,
       sessionBeat: now.sessionBeat(at: moment.heard.start + start),
       origin: now.sessionBeat(at: time) - place.beat,
-      askAt: moment.due + start - Reposition.cycles * moment.cycleMicros - asking - now.othersTake,
+      askAt: moment.due + start - Reposition.cycles * moment.cycleMicros - TransportLimits.askingMicros
+        - now.othersTake,
       othersTake: now.othersTake)
   }
 

@@ -7,6 +7,9 @@ public enum TransportLimits {
   /// request that JACK has not shown by then has failed.
   public static var answerTimeout: Micros { @_noLocks @_noAllocation get { Micros(500_000) } }
   static var answerMicros: Double { Double(answerTimeout.count) }
+  /// The microseconds by which the control thread may be late in asking JACK at a planned time. The thread's
+  /// checks are no farther apart.
+  static let askingMicros = 4_000.0
   /// A start or locate that fails is tried again at the next boundary, twice. Then we give up and say so.
   static let mostRetries = 2
   /// Microseconds between two locates: all clients seek to each place. After two locates one cycle apart,
