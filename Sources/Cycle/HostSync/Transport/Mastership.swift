@@ -96,44 +96,43 @@ public struct Mastership {
       lastCalls = calls
       lastCycles = cycles
     }
-    switch (isWanted, standing) {
-    case (true, .uninvolved):
-      return .ask(conditionally: true)
-    case (false, .master), (false, .asked):
-      // jack2 relocates all clients when the master leaves while rolling.
-      guard !report.isRolling else { return .nothing }
-      standing = .uninvolved
-      return .release
-    case (false, .uninvolved), (false, .follower), (false, .vacant):
-      standing = .uninvolved
-      return .nothing
-    case (true, .asked):
+    guard isWanted else { return resign(report) }
+    switch standing {
+    case .uninvolved: return .ask(conditionally: true)
+    case .asked:
       if calls != callsBefore {
         standing = .master
       } else if now - askedAt > Self.silenceLimit, cycles &- cyclesWhenAsked >= Self.patientCycles {
         standing = .follower
       }
-      return .nothing
-    case (true, .follower) where isMasterAfterAll(calls, report),
-      (true, .vacant) where isMasterAfterAll(calls, report):
-      standing = .master
-      doubtedSince = nil
-      return .nothing
-    case (true, .master):
+    case .master:
       callsBefore = calls
       return watch(report, isCalled: calls != lastCalls || cycles == lastCycles, at: now)
-    case (true, .follower):
-      // With the standing `uninvolved` we ask at the next look.
-      if isSustained(report.timebase == .none, at: now) {
-        standing = inherits(at: now) ? .uninvolved : .vacant
+    case .follower, .vacant:
+      if isMasterAfterAll(calls, report) {
+        standing = .master
+        doubtedSince = nil
+      } else {
+        waitForTimebase(report, at: now)
       }
-      return .nothing
-    case (true, .vacant) where inherits(at: now):
+    }
+    return .nothing
+  }
+
+  private mutating func resign(_ report: Report) -> Action {
+    let isInvolved = standing == .master || standing == .asked
+    // jack2 relocates all clients when the master leaves while rolling.
+    if isInvolved, report.isRolling { return .nothing }
+    standing = .uninvolved
+    return isInvolved ? .release : .nothing
+  }
+
+  /// Follows another client's timebase. With the standing `uninvolved` we ask at the next look.
+  private mutating func waitForTimebase(_ report: Report, at now: Micros) {
+    if standing == .vacant, inherits(at: now) {
       standing = .uninvolved
-      return .nothing
-    case (true, .vacant):
-      if isSustained(report.timebase == .foreign, at: now) { standing = .follower }
-      return .nothing
+    } else if isSustained(report.timebase == (standing == .vacant ? .foreign : .none), at: now) {
+      standing = standing == .vacant ? .follower : inherits(at: now) ? .uninvolved : .vacant
     }
   }
 
