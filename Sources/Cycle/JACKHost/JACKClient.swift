@@ -83,12 +83,11 @@ public final class JACKClient {
 
   deinit { close() }
 
-  /// Closes the client, which makes `handle` invalid. Further calls do nothing.
+  /// Closes the client, which must not be active, and makes `handle` invalid. Further calls do nothing.
   func close() {
     guard !isClosed else { return }
     isClosed = true
     let turn = ServerTurn()
-    jack_deactivate(handle)
     let hangUp = HangUp(handle)
     withExtendedLifetime(hangUp) { _ = jack_client_close(handle) }
     turn?.end()
