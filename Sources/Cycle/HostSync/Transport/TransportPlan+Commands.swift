@@ -130,8 +130,10 @@ extension TransportPlan {
       obey(.jump(frame: frame, beat: now.beat(of: frame), step: choices.quantum), now, ask)
     }
     let isOver = renewal.isDue(isHolding: report.isHolding, limit: now.server.longestHold, at: now.time)
-    // JACK reads its limit when a hold begins.
-    if isOver || isLonger && report.isHolding { ask(.holdOn) }
+    let isShorter = report.moment.frames < lastFrames
+    lastFrames = report.moment.frames
+    // JACK reads its limit when a hold begins, and jackd counts the limit in cycles (facts: jack 4).
+    if isOver || (isLonger || isShorter) && report.isHolding { ask(.holdOn) }
   }
 
   /// Another client's locate may follow its start or its stop, and this action would undo it.

@@ -135,6 +135,8 @@ public struct TransportPlan: Sendable {
   var renewal = HoldRenewal()
   /// JACK's limit as last asked for; nil: the usual limit.
   var lastLimit: Micros?
+  /// The frames of a cycle in the last report.
+  var lastFrames: UInt32 = 0
   var held = HeldCommands()
   /// The number of the session's last start or stop that was obeyed.
   var obeyed: UInt32 = 0
@@ -178,7 +180,7 @@ extension TransportPlan {
   public var isStopping: Bool { if case .stopping = stage { true } else { false } }
 
   /// JACK was asked to stop, and commands wait for that.
-  var isAskedToStop: Bool { if case .asked(let request) = stage { request.holdsBack } else { false } }
+  public var isAskedToStop: Bool { if case .asked(let request) = stage { request.holdsBack } else { false } }
 
   /// Corrections requested until now.
   public var corrections: UInt64 { correction.count }

@@ -58,6 +58,26 @@ struct HeldStartTests {
     #expect(requests == 0)
   }
 
+  /// jackd counts its limit in periods (facts: jack 4), so the hold ends sooner after such a change.
+  @Test func `a shorter period while a start waits renews the hold`() {
+    let studio = Studio(tempo: 60)
+    studio.asksBeforeRolling = true
+    studio.server = TransportServer(longestHold: nil)
+    studio.play(seconds: 0.7, frames: 2048)
+    studio.pressPlay()
+    studio.play(seconds: 0.5, frames: 2048)
+    #expect(studio.report.isHolding && studio.holdRequests == 0)
+    studio.play(seconds: 0.5, frames: 16)
+    #expect(studio.report.isHolding && studio.holdRequests == 1)
+    studio.play(seconds: 0.5, frames: 1024)
+    #expect(studio.report.isHolding && studio.holdRequests == 1)
+    studio.play(seconds: 4, frames: 1024)
+    #expect(studio.report.isRolling && abs(studio.report.launchError) < 10_700)
+    // No start waits now.
+    studio.play(seconds: 0.1, frames: 64)
+    #expect(studio.holdRequests == 1)
+  }
+
   @Test func `the limit of five seconds begins anew with each hold`() {
     var renewal = HoldRenewal()
     var asked: [Int] = []

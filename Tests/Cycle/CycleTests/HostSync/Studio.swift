@@ -76,6 +76,10 @@ final class Studio {
   private var counts = Report().counts
   var relocation: Relocation?
   private(set) var relocations = 0
+  /// The number of requests to hold a start on.
+  private(set) var holdRequests = 0
+  /// Whether each cycle's end lacks its fraction of a microsecond, as on PipeWire 1.4 (facts: jack 2).
+  var cutsCycleEnds = false
   /// The delay of the first relocation's request to JACK, in cycles.
   var relocatesLate = 0
   private var late: (cycles: Int, frame: UInt32)?
@@ -187,11 +191,14 @@ final class Studio {
     if isRestless { settingsNumber &+= 1 }
     let lateness = dice?.lateness() ?? 0
     let isIdeal = dice == nil && stall == 0 && !isFreewheeling
-    let times =
+    var times =
       isIdeal
       ? clock.idealCycle(frames: frames)
       : clock.cycle(frames: frames, lateness: lateness, stall: stall, speed: isFreewheeling ? 20 : 1)
     due = clock.due
+    if cutsCycleEnds {
+      times.nextMicros = times.currentMicros + UInt64(Double(frames) * microsPerFrame)
+    }
     if starts {
       if case .stopped = transport.state { beginStarting() }
       starts = false
@@ -346,7 +353,9 @@ final class Studio {
         relocations += 1
         late = (relocatesLate, next.place.frame)
         relocatesLate = 0
-      case .holdOn: if case .starting = transport.state { startingSince = due }
+      case .holdOn:
+        holdRequests += 1
+        if case .starting = transport.state { startingSince = due }
       case .limit, .insistOnLimit: break
       }
     }
