@@ -228,6 +228,23 @@ struct RelocationTests {
     }
   }
 
+  /// Beside a slow client a locate is planned 60 to 240 cycles ahead, so the cycle's length must be exact.
+  @Test(arguments: [64, 256, 1024] as [UInt32])
+  func `a locate meets its cycle where the server cuts cycle ends`(frames: UInt32) throws {
+    for wait in 0..<8 {
+      let studio = rolling(latency: 2 * frames)
+      studio.cutsCycleEnds = true
+      studio.othersTake = 300_000
+      studio.locate = 480_000
+      studio.play(seconds: 3 + Double(wait) * 0.21, frames: frames)
+      studio.locate(to: 44, step: 1)
+      while studio.relocations == 0 { studio.play(frames) }
+      while !studio.report.isRolling || studio.report.songBeat < 43 { studio.play(frames) }
+      let planned = try #require(studio.relocation)
+      #expect(abs(planned.heardAt - studio.report.moment.heard.start) < 1.6)
+    }
+  }
+
   enum Others: CaseIterable { case quick, slow, slowBefore }
 
   /// A knob or a second user sends another locate during the first. The second locate comes in the cycle
