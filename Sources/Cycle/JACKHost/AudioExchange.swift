@@ -123,7 +123,8 @@ public final class AudioExchange: Sendable {
   /// Number of impossible latencies that were replaced by 0. [any]
   public var refusedLatencyCount: Int { Int(clamping: shared.pointee.board.refusedLatencyCount) }
 
-  var isFreewheeling: Bool { shared.pointee.board.isFreewheeling }
+  /// Whether the server freewheels. [any]
+  public var isFreewheeling: Bool { shared.pointee.board.isFreewheeling }
 }
 
 /// A MIDI message that arrived at the port `control`, and the time of its arrival. Other modules find out

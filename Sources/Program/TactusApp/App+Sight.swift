@@ -18,7 +18,9 @@ extension App {
       corrections: host.plan.corrections, leftLate: host.plan.leftLate, cutStarts: report.cutStarts,
       standsStill: report.standsStill, isMasterSenseless: report.isMasterSenseless,
       waitsInVain: state.choices.launch.wait == .stopped && state.choices.lead != .link,
-      lostMIDI: report.lostMIDI, unfollowed: unfollowed(session, peers: peers), midiClock: state.midiClock
+      lostMIDI: report.lostMIDI, unfollowed: unfollowed(session, peers: peers),
+      sharesPlay: session.sessionPlays && session.isStartStopSyncEnabled, isWaiting: report.isWaiting,
+      rollsInExport: report.isRolling && exchange.isFreewheeling, midiClock: state.midiClock
     )
   }
 

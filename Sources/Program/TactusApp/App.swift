@@ -17,7 +17,7 @@ final class App {
   var startup: Startup
   var configuration: Configuration
   let link: Link
-  private let exchange: AudioExchange
+  let exchange: AudioExchange
   private let door: SessionActions
   let desk: CommandHandler
   private let service = ServiceReport.ofEnvironment()

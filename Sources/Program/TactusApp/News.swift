@@ -28,6 +28,12 @@ struct StudioNews {
     var lostMIDI: UInt64 = 0
     /// A peer has started the session while start/stop sync is off here.
     var unfollowed: UnfollowedPlay?
+    /// The session plays, and tactus with it: start/stop sync is on.
+    var sharesPlay = false
+    /// A start waits for its beat.
+    var isWaiting = false
+    /// The transport rolls while the server freewheels, which waits for no start.
+    var rollsInExport = false
     var midiClock = SurfaceState.MIDIClockIn.off
   }
 
@@ -108,6 +114,9 @@ struct StudioNews {
         "JACK did not wait for the start: another client has shortened JACK's sync timeout; tactus asks for starts later"
       )
     }
+    if sight.rollsInExport, before.isWaiting {
+      lines.append("an export waits for no start: JACK rolls off the bar")
+    }
     if sight.standsStill, !before.standsStill {
       lines.append("JACK's transport says that it rolls, but stands still: tactus locates it")
     }
@@ -148,7 +157,8 @@ struct StudioNews {
       playLines
       ?? TokenBucket(perSecond: Self.peerLinesPerMinute / 60, capacity: Self.peerLinesAtOnce, at: now)
     defer { playLines = pace }
-    guard let play = sight.unfollowed, before.unfollowed == nil, pace.left(at: now) >= 1 else { return [] }
+    guard let play = sight.unfollowed, before.unfollowed == nil, !before.sharesPlay, pace.left(at: now) >= 1
+    else { return [] }
     pace.spend(1, at: now)
     return [play.line]
   }

@@ -78,7 +78,8 @@ extension SurfaceState {
 
   private func doing(_ report: Report, _ host: HostView) -> Doing {
     if !jack.isRunning { return .none }
-    if host.isStopping { return .stopping }
+    // JACK rolls for a cycle or two after it was asked.
+    if host.isStopping || host.isAskedToStop && doing == .stopping { return .stopping }
     if report.isUnderWay { return .rolling }
     if report.isGivenUp { return .starting }
     return report.isWaiting || host.startBeat != nil ? .waiting : .stopped
@@ -135,6 +136,8 @@ struct HostView {
   var wantsTimebase = true
   /// Whether a stop waits for its beat or bar.
   var isStopping = false
+  /// Whether JACK was asked to stop and has not stopped yet.
+  var isAskedToStop = false
   /// The session's beat for which a start waits while JACK's transport is stopped.
   var startBeat: Double?
 
@@ -165,6 +168,7 @@ extension HostView {
     probableMaster = host.probableMaster
     wantsTimebase = host.wantsTimebase
     isStopping = host.plan.isStopping
+    isAskedToStop = host.plan.isAskedToStop
     startBeat = host.plan.startBeat
   }
 }

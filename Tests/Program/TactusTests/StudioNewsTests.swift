@@ -38,6 +38,27 @@ struct StudioNewsTests {
   }
 
   @Test
+  mutating func `switching sync off is no peer's start`() {
+    #expect(news.lines(.init(sharesPlay: true)).isEmpty)
+    let play = StudioNews.UnfollowedPlay(peers: "192.168.7.30")
+    #expect(news.lines(.init(unfollowed: play)).isEmpty)
+    // The peer stops and starts again, now without tactus.
+    #expect(news.lines(.init()).isEmpty)
+    #expect(news.lines(.init(unfollowed: play)).count == 1)
+  }
+
+  @Test
+  mutating func `a start that an export lets go is reported as off the bar`() {
+    #expect(news.lines(.init(isWaiting: true)).isEmpty)
+    #expect(
+      news.lines(.init(rollsInExport: true)) == ["an export waits for no start: JACK rolls off the bar"])
+    #expect(news.lines(.init(rollsInExport: true)).isEmpty)
+    // A start during an export did not wait for a bar.
+    #expect(news.lines(.init()).isEmpty)
+    #expect(news.lines(.init(rollsInExport: true)).isEmpty)
+  }
+
+  @Test
   mutating func `each refusal by JACK is reported once`() {
     #expect(news.lines(.init()).isEmpty)
     let cut = news.lines(.init(cutStarts: 1))

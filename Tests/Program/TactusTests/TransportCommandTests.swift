@@ -187,6 +187,28 @@ struct TransportCommandTests {
   }
 
   @Test
+  func `a stop on the bar is shown until JACK stops`() {
+    var state = SurfaceState()
+    var report = Report()
+    var host = HostView()
+    host.jack.isRunning = true
+    report.isRolling = true
+    // A stop that waits for nothing is not shown as one that waits.
+    host.isAskedToStop = true
+    state.show(report, host)
+    #expect(state.doing == .rolling)
+    (host.isStopping, host.isAskedToStop) = (true, false)
+    state.show(report, host)
+    // JACK was asked to stop, and rolls for another cycle.
+    (host.isStopping, host.isAskedToStop) = (false, true)
+    state.show(report, host)
+    #expect(state.doing == .stopping)
+    (report.isRolling, host.isAskedToStop) = (false, false)
+    state.show(report, host)
+    #expect(state.doing == .stopped)
+  }
+
+  @Test
   func `no drift is shown as 0, not as -0`() {
     var state = SurfaceState()
     var report = Report()
