@@ -87,9 +87,10 @@ extension SessionState {
   /// its time if it waits already.
   mutating func play(_ plays: Bool, on step: Double, at time: Micros) {
     guard plays != isPlaying else { return }
-    let left = plays && step > 0 ? step - phase(at: time, quantum: step) : 0
-    let due = left > 0 ? self.time(atBeat: beat(at: time, quantum: step) + left, quantum: step) : time
-    setPlaying(plays, at: due)
+    guard plays, step > 0 else { return setPlaying(plays, at: time) }
+    let grid = Beats(step)
+    let beat = beats(at: time, quantum: grid).nextMatchingPhase(of: .zero, quantum: grid)
+    setPlaying(true, at: self.time(at: beat, quantum: grid))
   }
 }
 

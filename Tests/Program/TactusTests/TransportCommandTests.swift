@@ -29,6 +29,11 @@ struct TransportCommandTests {
         startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false)
       state.play(true, on: step, at: Micros(1_150_000))
       #expect(state.isPlaying && state.timeOfPlaying == Micros(rounding: beat * 500_000), "\(step)")
+      // A start in the microsecond of a bar or beat begins at once.
+      var exact = state
+      exact.setPlaying(false, at: .zero)
+      exact.play(true, on: step, at: Micros(4_000_000))
+      #expect(exact.isPlaying && exact.timeOfPlaying == Micros(4_000_000), "\(step)")
       // Another start keeps the time; a stop acts at once.
       state.play(true, on: step, at: Micros(1_200_000))
       #expect(state.timeOfPlaying == Micros(rounding: beat * 500_000))
