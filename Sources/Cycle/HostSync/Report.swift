@@ -29,6 +29,8 @@ public struct Report: Sendable, BitwiseCopyable {
 
   /// Whether a start is held, or was released and the transport does not roll yet.
   public var isHolding = false
+  /// Whether the session plays, or will play, because we told the session to.
+  public var isStartOurs = false
   /// Whether we hold the start no longer because another client does not get ready. Then JACK alone decides
   /// when the transport rolls.
   public var isGivenUp = false

@@ -118,11 +118,18 @@ final class App {
   private func leave(_ host: JACKHost) {
     service.stopping()
     note = nil
+    withdrawStart(host)
     LastResort.takeLeave()
     channels.farewell()
     link.detach(desk)
     link.detach(door)
     host.close()
+  }
+
+  /// Peers must not start alone on the bar for which tactus made them wait. Link sends a state up to 50 ms
+  /// after the one before, and the goodbye must come later.
+  private func withdrawStart(_ host: JACKHost) {
+    if transport.withdrawStart(on: host, host.report, in: link) { usleep(100_000) }
   }
 
   private func fail(_ words: String, _ status: Tactus.Status, advice: String = "") -> Tactus.Status {
@@ -235,6 +242,7 @@ final class App {
   /// tactus continues, it joins both again.
   private func pause(_ host: JACKHost?) {
     view?.cover()
+    if let host { withdrawStart(host) }
     link.isActive = false
     host?.stepOut(at: Link.clock())
     Signals.stopHere()

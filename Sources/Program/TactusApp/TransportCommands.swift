@@ -36,6 +36,17 @@ struct TransportCommands {
     }
   }
 
+  /// Takes back a start that the session has from tactus and that still waits, because tactus leaves the
+  /// server. Returns whether the session has changed.
+  func withdrawStart(on host: JACKHost, _ report: Report, in link: Link) -> Bool {
+    let isOurs =
+      host.plan.startBeat == nil
+      ? report.isHolding && report.isStartOurs : host.plan.announcement.isOurs
+    guard isOurs else { return false }
+    defer { host.command(.stop) }
+    return tell(false, at: Link.clock(), in: link)
+  }
+
   private func stop(_ desk: CommandHandler, _ host: JACKHost, in link: Link) {
     if host.plan.startBeat != nil {
       tell(false, at: Link.clock(), in: link)

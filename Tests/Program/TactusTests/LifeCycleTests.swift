@@ -90,6 +90,24 @@ struct LifeCycleTests {
     }
   }
 
+  @Test(arguments: [true, false])
+  func `a start of tactus that waits ends with tactus, a peer's does not`(isOurs: Bool) async throws {
+    let (stage, child, linkhut) = try await studio("--startstop", "--count-in=4")
+    let transport = try LabPeer(.jack, in: stage)
+    try await linkhut.ask("sync on")
+    try await linkhut.wait("peers", "1")
+    try await Task.sleep(for: .milliseconds(1500))
+    try await linkhut.wait("peers", "1")
+    if isOurs { try await transport.ask("play") } else { try await linkhut.ask("play") }
+    try await linkhut.wait("playing", "true")
+    try await child.awaitLine(beginning: "starts on the bar")
+    await end(child)
+    if isOurs { try await linkhut.wait("playing", "false") }
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(try await linkhut.status().isPlaying != isOurs)
+    #expect(try await !transport.status().isPlaying)
+  }
+
   @Test
   func `a connected port keeps Link on the network, a lost one lets it rest`() async throws {
     let (stage, child, linkhut) = try await studio()

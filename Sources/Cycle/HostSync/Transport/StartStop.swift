@@ -142,5 +142,8 @@ struct StartStop: BitwiseCopyable {
     pending = Pending(starts: true, isLate: true, now)
   }
 
-  mutating func report(into report: inout Report) { report.startStop = command }
+  mutating func report(into report: inout Report) {
+    report.startStop = command
+    report.isStartOurs = isOurs
+  }
 }
