@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 import ControlSurface
+import Link
 import MIDIControl
 
 extension CommandHandler {
@@ -8,6 +10,14 @@ extension CommandHandler {
 
   /// Whether a key of the view would have an effect.
   var takesKeys: Bool { surface != nil }
+
+  /// Sets the session's tempo. `below`: the tempo that a bend started from; nil: the change is no bend. [any]
+  func setTempo(_ tempo: Tempo, bentFrom below: Tempo?, at time: Micros) -> Reply {
+    if let leader = state.leading.leader { return .notNow("\(leader) leads the tempo") }
+    bend.ordered(tempo, below: below)
+    link.updateAppState { $0.setTempo(tempo.beatsPerMinute, at: time) }
+    return .accepted
+  }
 
   /// Makes a change that the present state may rule out. [any]
   func attempt(_ lasts: Bool, _ change: (inout SurfaceState) throws(Refusal) -> Void) -> Reply {

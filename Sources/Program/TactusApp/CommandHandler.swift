@@ -134,7 +134,7 @@ final class CommandHandler: SessionObserver {
     }
   }
 
-  // MARK: the session, as soon as it changes [network]
+  // MARK: the session, as soon as it changes [any]
 
   let pace = CommitPace.never
   func nextChange() -> SessionChange? { nil }

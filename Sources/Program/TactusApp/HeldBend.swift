@@ -61,13 +61,3 @@ final class HeldBend: Sendable {
     return wasBent
   }
 }
-
-extension CommandHandler {
-  /// Sets the session's tempo. `below`: the tempo that a bend started from; nil: the change is no bend. [any]
-  func setTempo(_ tempo: Tempo, bentFrom below: Tempo?, at time: Micros) -> Reply {
-    if let leader = state.leading.leader { return .notNow("\(leader) leads the tempo") }
-    bend.ordered(tempo, below: below)
-    link.updateAppState { $0.setTempo(tempo.beatsPerMinute, at: time) }
-    return .accepted
-  }
-}

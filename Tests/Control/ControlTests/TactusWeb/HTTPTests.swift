@@ -3,6 +3,7 @@ import BeatMath
 import ControlSurface
 import Glibc
 import Synchronization
+import TactusChoices
 import TactusOSC
 import TactusTestSupport
 import Testing
@@ -34,6 +35,13 @@ struct HTTPTests {
     for path in ["/nothing", "/../etc/passwd", "/%2e%2e/x", "/Page/index.html"] {
       #expect(try caller.ask(path).status == 404, "\(path)")
     }
+  }
+
+  @Test
+  func `the page's form offers each kind of output`() throws {
+    let script = String(decoding: PageFiles.response("/named.js")?.body ?? [], as: UTF8.self)
+    let line = try #require(script.split(separator: "\n").first { $0.contains("const kinds = ") })
+    for kind in OutputKind.allCases { #expect(line.contains(" \(kind.word): "), "\(kind)") }
   }
 
   @Test
