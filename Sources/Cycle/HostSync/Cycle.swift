@@ -20,7 +20,7 @@ public struct Cycle: BitwiseCopyable {
   /// The longest delay of the user's own outputs (`OutputSlot.startDelay`): the microseconds from the time at
   /// which a frame passes through JACK until the last of these outputs is heard.
   public var ownDelay: Micros
-  /// The number of the server's clients, counted from an unknown start: only its changes are used.
+  /// The number of the server's clients plus an unknown constant. Only changes of this number are used.
   public var clients: Int32
   /// Maps JACK's clock to Link's.
   public var clock: ClockMap

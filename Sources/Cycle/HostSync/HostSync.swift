@@ -12,8 +12,8 @@ import TactusChoices
 // audio buffers and sounds in, so a test plays an hour in seconds.
 //
 // The invariant: beats are numbered, and a beat that was played is remembered by its number. Nothing
-// accumulates ticks or multiplies tempo by frames, so nothing drifts, and no correction of time plays a beat
-// twice or not at all.
+// accumulates ticks or multiplies tempo by frames, so nothing drifts. If the time is corrected, no beat is
+// played twice or left out.
 //
 // These values are large, and Swift copies a whole value for a call that borrows it. So methods that run in
 // every cycle and only read are inlined or `mutating`, and `Cycle` and `OutputContext`, which are only read,
@@ -41,7 +41,8 @@ public struct HostSync: ~Copyable {
   var startStop = StartStop()
   var follower = HostFollower()
   var tempoRequest = TempoRequest()
-  /// The context of the last `run`, for the calls that follow it in the same cycle; nil: `run` had no cycle.
+  /// The context of the last `run`, for the calls that follow in the same cycle; nil: the cycle had no
+  /// frames.
   private var present: OutputContext?
   /// The number of this cycle's stretch (`OutputContext.stretch`). A stretch is a row of cycles in which time
   /// passes and nothing else changes.
@@ -108,8 +109,8 @@ public struct HostSync: ~Copyable {
     report(now, &cycle, into: &outputs)
   }
 
-  /// The answer of our slow-sync client for this cycle, before `run`: true lets the transport roll in the
-  /// next cycle. [audio]
+  /// Answers JACK's question to our slow-sync client: may the transport roll in the next cycle? JACK asks
+  /// before it calls `run`. [audio]
   @_noLocks @_noAllocation
   public mutating func mayRoll(_ cycle: inout Cycle) -> Bool {
     firstFrame.asked(cycle.transport)
@@ -148,7 +149,7 @@ public struct HostSync: ~Copyable {
 
   /// The position that we write for the next cycle as timebase master. Call this after `run` in the same
   /// cycle. `nextFrame` is the transport's frame in the next cycle. `requested` is the position that a client
-  /// asked for. nil: `run` had no cycle. [audio]
+  /// asked for. nil: the cycle had no frames. [audio]
   @_noLocks @_noAllocation
   public mutating func bbt(nextFrame: UInt32, requested: BBT? = nil) -> BBT? {
     guard let present else { return nil }
@@ -164,7 +165,7 @@ public struct HostSync: ~Copyable {
     return shown
   }
 
-  /// The time and beats of the last `run`; nil: `run` had no cycle. [audio]
+  /// The time and beats of the last `run`; nil: the cycle had no frames. [audio]
   @_noLocks @_noAllocation
   public mutating func passing() -> CycleTiming? { present?.passing }
 

@@ -31,8 +31,8 @@ public struct Report: Sendable, BitwiseCopyable {
   public var isHolding = false
   /// Whether the session plays, or will play, because we told the session to.
   public var isStartOurs = false
-  /// Whether we hold the start no longer because another client does not get ready. Then JACK alone decides
-  /// when the transport rolls.
+  /// Whether we have stopped holding the start because another client does not get ready. Then JACK alone
+  /// decides when the transport rolls.
   public var isGivenUp = false
   /// The microseconds by which the first frame of the last launch was heard later than the launch's beat.
   public var launchError = 0.0
@@ -78,8 +78,8 @@ public struct Report: Sendable, BitwiseCopyable {
   public var foreignTempo = 0.0
   /// The number of tempos that other clients asked of us as timebase master, by repositioning the transport.
   public var tempoRequests: UInt64 = 0
-  /// Whether we, as timebase master, have written nothing yet, or a tempo or bars that the song no longer
-  /// has.
+  /// Whether we, as timebase master, have written no position yet, or one whose tempo or bars are out of
+  /// date.
   public var showsOther = true
   /// The averaged distance of the leading host's beat from the session's beat, in microseconds; positive: the
   /// host is ahead.
@@ -124,8 +124,8 @@ extension Report {
     return report
   }
 
-  /// The counters that continue with another sample rate or another server. The number of an action is such a
-  /// counter, because each number is carried out once.
+  /// The counters that go on counting after a change of the sample rate or of the server. The number of an
+  /// action is such a counter, because each number is carried out once.
   public struct Counts: BitwiseCopyable {
     public var lostMIDI: UInt64
     fileprivate let lostCycles: UInt64

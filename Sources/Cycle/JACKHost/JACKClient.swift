@@ -150,9 +150,10 @@ private func ignoreMessage(_ text: UnsafePointer<CChar>?) {}
 ///
 /// jack2 keeps properties in a database without deadlock detection: two programs that remove properties at
 /// the same time can wait for each other for ever. Also, a client that is closing stops reading notifications
-/// before jackd learns of it. Each change of a property is one notification for every client. If 33 have
-/// arrived meanwhile, jackd waits for ever for the client to read the last one, and all other clients wait
-/// for jackd. Six programs that ended together on a busy machine were enough.
+/// before jackd learns of it. Each change of a property is one notification for every client. If 33
+/// notifications have arrived meanwhile, jackd waits for ever for the client to read the last one, and all
+/// other clients wait for jackd. Six programs that ended together on a busy machine were enough to cause
+/// this.
 struct ServerTurn {
   /// The number of attempts to take the lock, at intervals of 10 ms. A program that holds the lock for two
   /// seconds hangs, and a property is not worth a longer wait.

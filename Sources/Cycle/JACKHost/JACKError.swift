@@ -5,7 +5,7 @@ import CTactusJACK
 public enum JACKError: Error, Equatable, Sendable {
   /// No server of that name runs.
   case noServer(String)
-  /// No server runs, and the wish to start a server could not be fulfilled.
+  /// No server runs, and none could be started.
   case notStarted(String, ServerStart.Obstacle)
   /// The client's name is empty, too long for this JACK (`limit` bytes) or has a colon in it.
   case unusableName(String, limit: Int)

@@ -4,7 +4,7 @@ public import HostSync
 
 /// A change that a step of `JACKHost` found.
 public enum JACKEvent: Equatable, Sendable {
-  /// The server is gone; `reason` is JACK's own text. We keep trying to return.
+  /// The server is gone; `reason` is JACK's own text. We keep trying to join the server again.
   case serverLost(reason: String)
   case serverReturned(ServerDescription)
   /// JACK does not answer: no cycle ran for 1.5 s. We make no calls to JACK until cycles run again.
@@ -12,7 +12,7 @@ public enum JACKEvent: Equatable, Sendable {
   case serverAnswers
   /// The whole process was stopped for this time. We leave the server and join it again.
   case stoodStill(Micros)
-  /// The server could not be started again after `stepOut`. We keep trying to return.
+  /// The server could not be started again after `stepOut`. We keep trying to join it.
   case serverNotStarted(JACKError)
   case periodChanged(frames: Int)
   case sampleRateChanged(Int)

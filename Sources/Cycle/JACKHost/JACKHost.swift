@@ -11,8 +11,8 @@ public import TactusChoices
 /// The invariant: the audio thread touches only `AudioCycle` and `SharedState`, the control thread all the
 /// rest, and `SharedState` outlives every client.
 ///
-/// The way in: `init`, `start`, then `step` every 20 ms or so, all from one thread. Other threads exchange
-/// data with the audio thread through `AudioExchange`. [control]
+/// Call `init` and `start`, then `step` every 20 ms or so, all from one thread. Other threads exchange data
+/// with the audio thread through `AudioExchange`. [control]
 public final class JACKHost {
   private enum State {
     case open(JACKClient)
@@ -49,7 +49,7 @@ public final class JACKHost {
   public private(set) var server: ServerDescription
   /// Whether libjack started the server for this client.
   public private(set) var serverWasStarted: Bool
-  /// Whether the next attempt to return may start the server, which may have ended because we stepped out.
+  /// Whether we may start the server when we rejoin it. It may have ended because we left (`stepOut`).
   private var mayStart = false
 
   /// Joins a running server. `server` nil is JACK's default. `mayStart`: if no server runs, start one. A
@@ -119,7 +119,7 @@ extension JACKHost {
     set { transport.plan = newValue }
   }
 
-  /// The client that is probably timebase master, if another one is.
+  /// The other client that is probably timebase master; nil: none, or we cannot tell which.
   public var probableMaster: String? { guess.name }
 
   private func next(_ event: TransportPlan.Event) {

@@ -3,9 +3,10 @@ import BeatMath
 import CTactusJACK
 public import TactusChoices
 
-/// The latency that JACK reports from each output port to the ear, in frames, as last read. Of several routes
-/// the longest counts, as in most JACK programs. The latency of `jack` is that of the sinks that `SinkRule`
-/// chooses, where other clients are heard. The latency of `control` is that from a MIDI device to this port.
+/// The latency that JACK reports from each output port to the ear, in frames, as last read. If a port has
+/// several routes, the longest one counts, as in most JACK programs. The latency of `jack` is that of the
+/// sinks that `SinkRule` chooses, where other clients are heard. The latency of `control` is that from a MIDI
+/// device to this port.
 public struct PortLatencies: Hashable, Sendable, BitwiseCopyable {
   private(set) var frames = PerPort<UInt32>(repeating: 0)
   /// The latency that the MIDI bridge behind a port adds without reporting it. `frames` already includes this
@@ -27,8 +28,8 @@ public struct PortLatencies: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension PortLatencies {
-  /// Reads the latencies that depend on other clients' connections: the one of `jack`, and what MIDI bridges
-  /// add. [control]
+  /// Reads the latencies that depend on other clients' connections: the latency of `jack`, and the delays
+  /// that MIDI bridges add. [control]
   fileprivate mutating func readOthers(_ ports: PortHandles, sinks: [String], by reader: LatencyReader) {
     frames[.jack] =
       sinks.map { reader.frames(of: jack_port_by_name(reader.client, $0), JackPlaybackLatency) }.max() ?? 0
@@ -55,11 +56,11 @@ struct LatencyWatch {
   /// The time between two looks at the sinks: JACK does not notify us when other clients' connections to the
   /// sinks change.
   private static let interval = Micros(1_000_000)
-  /// The times after a change of the period at which the latencies are computed again. JACK reports a new
-  /// period before every driver has corrected its own ports.
+  /// The times, counted from a change of the period, at which the latencies are computed again. JACK reports
+  /// a new period before every driver has corrected its own ports.
   private static let recomputeAfter = [Micros(0), Micros(50_000), Micros(500_000)]
 
-  /// The choices and the state that decide which sinks count.
+  /// The choices and the state by which `SinkRule` chooses the sinks.
   struct Wish: Equatable {
     var sink = ChosenName()
     /// The full names of our clicks' ports.

@@ -48,7 +48,7 @@ struct LeavingPorts {
 }
 
 extension UInt32 {
-  /// Whether this number comes after `other`, although numbers wrap.
+  /// Whether this number comes after `other`, even if the numbers have wrapped in between.
   func isAfter(_ other: UInt32) -> Bool { Int32(bitPattern: self &- other) > 0 }
 }
 

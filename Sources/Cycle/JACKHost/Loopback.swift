@@ -85,7 +85,8 @@ public final class Loopback {
   }
 }
 
-/// The state of a `Loopback`'s audio thread. All its memory was allocated before. [audio]
+/// The state of a `Loopback`'s audio thread. All its memory is allocated before the audio thread starts.
+/// [audio]
 struct LoopbackTape: ~Copyable {
   private let output: OpaquePointer
   private let input: OpaquePointer
@@ -147,8 +148,8 @@ public struct LoopbackClicks: Sendable {
     public var peak: Double
   }
 
-  /// The lowest correlation with the click at which a sound counts as its return. Below it, the sound is
-  /// another one, or noise.
+  /// The lowest correlation with the click at which a sound counts as its return. Below this correlation, it
+  /// is another sound or noise.
   static let leastLikeness = 0.5
   /// The lowest peak of a return (-60 dB). A quieter sound is crosstalk or noise, and came through no cable
   /// or loudspeaker.
@@ -205,6 +206,6 @@ public struct LoopbackClicks: Sendable {
     }
   }
 
-  /// The energy that rounding errors may leave in silence.
+  /// Rounding errors may leave up to this energy in silence.
   private static let leastEnergy: Float = 1e-9
 }

@@ -81,7 +81,7 @@ struct NoticeBoard: ~Copyable, Sendable {
   }
 
   func setSampleRate(_ frames: UInt32) {
-    // jack2 makes this call once while the callback is being set, with the sample rate that already holds.
+    // jack2 calls this callback once while it is being set, with the present sample rate.
     if rate.exchange(frames, ordering: .relaxed) != frames { post(.sampleRate) }
   }
 

@@ -94,7 +94,7 @@ final class OutputPorts {
   private let reader: LatencyReader
   private var open: [Open] = []
   /// MIDI clocks that are to be removed. They are switched off first, so that their receivers get a Stop.
-  /// `table` is the number of the table in which they are off.
+  /// `table` is the number of the first table in which they are switched off.
   private var silenced: [(output: Open, table: UInt32)] = []
   private var leaving: LeavingPorts
   private var count: UInt32 = 0

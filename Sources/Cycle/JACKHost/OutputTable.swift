@@ -40,7 +40,7 @@ extension AudioCycle {
       place += 1
     }
     figuresAge &+= frames
-    // The control thread reads the figures no more often than every 20 ms.
+    // The control thread reads the figures every 20 ms at most, so publish them no more often.
     if figuresAge >= source.shared.pointee.board.sampleRate / 50 { tellFigures() }
   }
 

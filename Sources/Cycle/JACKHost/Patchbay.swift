@@ -129,7 +129,7 @@ struct ConnectionMemory {
   private(set) var remembered: Set<Connection> = []
   private(set) var refusedCount = 0
   private var cutSince: [Connection: Micros] = [:]
-  /// Remembered connections of our ports that are gone.
+  /// The remembered connections of those of our ports that do not exist at present.
   private var parted: Set<Connection> = []
 
   /// `portExists` gets the full name of another program's port, or the name of our port without our client's

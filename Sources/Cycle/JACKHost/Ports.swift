@@ -46,7 +46,7 @@ struct PortHandles {
   init(registeringOn client: OpaquePointer) throws(JACKError) {
     for port in Port.registered {
       let type = port.shown.signal == .midi ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE
-      // Terminal: no signal passes through us, from an input to an output.
+      // The flag "terminal" says that no signal passes through us from an input to an output.
       let flags = (port.isOutput ? JackPortIsOutput : JackPortIsInput).rawValue | JackPortIsTerminal.rawValue
       guard let handle = jack_port_register(client, port.name, type, UInt(flags), 0) else {
         throw .portRefused(port.name)

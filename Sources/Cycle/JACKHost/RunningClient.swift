@@ -260,7 +260,7 @@ extension RunningClient {
       speakers: client.ports(JackPortIsInput, JackPortIsPhysical, type: JACK_DEFAULT_AUDIO_TYPE))
   }
 
-  /// The client that is probably timebase master, if another one is.
+  /// The other client that is probably timebase master; nil: we cannot tell which.
   var probableMaster: String? {
     ProbableMaster.name(
       ofPorts: client.ports(JackPortIsOutput) + client.ports(JackPortIsInput), neighbours: neighbours)

@@ -7,7 +7,7 @@ import Glibc
 /// jack2's libjack adds the server's name and `-T`, so the server ends with its last client. Without a
 /// `.jackdrc`, libjack would try `jackd -d alsa` on the first sound card; we don't let it guess.
 public enum ServerStart {
-  /// Why no server was started.
+  /// The reason why no server was started.
   public enum Obstacle: Equatable, Sendable {
     /// There is no `.jackdrc`.
     case notConfigured

@@ -12,7 +12,7 @@ public struct SinkChoice: Hashable, Sendable {
     case click(String)
     /// JACK programs play to these sinks, and no click of ours reaches any sink.
     case programs
-    /// These sinks were the choice when the transport began to move, and a program still plays to them.
+    /// These sinks were chosen when the transport began to move, and a program still plays to them.
     case kept
     /// No JACK program plays to any sink, so all sinks count.
     case nobody
@@ -38,9 +38,9 @@ public struct SinkChoice: Hashable, Sendable {
 
 /// A server's audio ports and connections, as far as `SinkRule` needs them. All port names are full names.
 protocol SinkGraph {
-  /// Every input.
+  /// Every audio input port.
   var inputs: [String] { get }
-  /// Physical inputs, in the server's order.
+  /// The physical audio input ports, in the server's order.
   var sinks: [String] { get }
   func outputs(of client: String) -> [String]
   func inputs(behind output: String) -> [String]
@@ -58,9 +58,8 @@ enum SinkRule {
   /// Routes through more clients, or through more outputs at a time, are not followed.
   static let mostClients = 64, mostOutputs = 1_024
 
-  /// - Parameters:
-  ///   - clicks: our clicks' ports, the most important first.
-  ///   - before: the last choice; it is kept while the transport moves, as long as a program plays there.
+  /// - Parameters: - clicks: our clicks' ports, the most important first. - before: the last choice, which is
+  ///   kept while the transport moves and a program plays to its sinks.
   static func choose(
     in graph: some SinkGraph, for name: ChosenName, clicks: [String], before: SinkChoice = .none,
     isMoving: Bool = false

@@ -18,7 +18,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   /// the offset of `Port.follows` holds.
   public var offsets = PerPort<Micros?>(repeating: Micros(0))
   public var launch = LaunchSettings()
-  /// The boundary that a stop waits for if the user asks tactus for it.
+  /// The boundary for which a stop waits if the user stops the transport with tactus.
   public var stop = LaunchMoment.now
   public var stopPlace = StopPlace.here
   public var correction = Correction.off

@@ -53,7 +53,7 @@ public enum PortGroup: UInt8, Sendable, BitwiseCopyable {
 
 /// A rate: `count` times in `span` beats or bars.
 public struct Rate: Hashable, Sendable, BitwiseCopyable {
-  /// The number of times in `span`; 0: never.
+  /// The number of pulses in `span` beats or bars; 0: no pulses.
   public var count: Int32
   public var span: Int32
   public var isInBars: Bool

@@ -67,9 +67,9 @@ final class Listener {
 
   /// Reads new cycles, and returns the times on JACK's clock at which the clicks were due at our input.
   ///
-  /// Two lines from frames to time are fitted, under the wake-ups just before and just after a click. If they
-  /// differ, the driver stalled in between, and the click may belong to either line. Such clicks are left
-  /// out, and so is everything before a lost cycle.
+  /// Two lines from frames to time are fitted to the lower bound of the wake-ups, one just before and one
+  /// just after a click. If they differ, the driver stalled in between, and the click may belong to either
+  /// line. Such clicks are left out, and so is everything before a lost cycle.
   func onsets(sampleRate: Int) -> [Micros] {
     while let cycle = ear.pointee.cycles.pop() {
       if let last = stretch.last, last.frame &+ last.frames != cycle.frame {

@@ -77,7 +77,7 @@ extension JACKHostTests {
     #expect(watch.last.frame == place)
   }
 
-  @Test func `a locate that waits wins over the place of a stop`() async throws {
+  @Test func `a waiting locate decides where a stop leaves the transport`() async throws {
     let server = try await TestServer()
     let watch = try TransportWatch(server)
     let live = try await rolling(server, watch, leaves: .start)

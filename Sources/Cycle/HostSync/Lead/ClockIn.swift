@@ -32,7 +32,7 @@ struct ClockIn: BitwiseCopyable {
 
   /// Whether the leading MIDI clock is our own clock, which comes back to us.
   var isEcho: Bool { echo.isEcho }
-  /// Whether the sequencer was started, and certainly not by our own Start.
+  /// Whether the sequencer plays, and its Start was certainly not an echo of ours.
   private var isRunning: Bool { loop.isRunning && !echo.mayBeEcho }
 
   /// Notes the messages that we sent through the port `clock` in this cycle, `ahead` microseconds before they

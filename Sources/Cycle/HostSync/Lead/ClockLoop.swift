@@ -259,7 +259,7 @@ public struct ClockLoop: BitwiseCopyable {
     return Line(middle: base + mean, slope: slope, scatter: scatter)
   }
 
-  /// Counts the next clock message of the song.
+  /// Remembers a clock message and advances the count.
   private mutating func count(_ time: Double) {
     remember(time)
     number &+= 1

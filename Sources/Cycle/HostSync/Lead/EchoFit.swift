@@ -38,8 +38,8 @@ extension EchoWatch {
     /// the differences between successive delays.
     let noise: Double
     let roughness: Double
-    /// The sum of squares that remains if the received clock is taken for a steady clock, minus the sum that
-    /// remains if it is taken for a delayed copy of ours. So a large value means a copy.
+    /// How much better a delayed copy of our clock explains the received clock than a steady clock does: the
+    /// difference of the two remaining sums of squares.
     let advantage: Double
 
     init?(_ sums: Sums) {

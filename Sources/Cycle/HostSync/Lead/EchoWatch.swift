@@ -7,7 +7,7 @@ import BeatMath
 /// have. While both clocks are even, they cannot be distinguished, and need not be. Our clock bends when an
 /// offset, a peer's tempo or a correction moves it. If the received clock has bent, too, at a constant delay,
 /// it is our own; a sequencer's clock would go straight on. When we take over a sequencer's tempo, our clock
-/// bends after the sequencer's clock, so clock messages of that time are not compared.
+/// bends because the sequencer's clock did. So clock messages of that time are not compared.
 ///
 /// If a received clock seems to have another tempo than the session, it must also drift away from our clock
 /// by as much as that tempo implies. An echo never drifts so, whatever tempo `ClockLoop` computes from a
@@ -23,9 +23,8 @@ struct EchoWatch: BitwiseCopyable {
   /// The least time in microseconds between two received clock messages that are kept. A fast clock has more
   /// messages than the comparison needs.
   static let apart: Int32 = 18_000
-  /// The row of clock messages that is compared: `window` microseconds, at most `most` received and
-  /// `mostSent` sent messages, at least `few` received messages. The latest `few` must fit before the whole
-  /// row is compared.
+  /// The row of compared clock messages: `window` microseconds, at most `most` received and `mostSent` sent
+  /// messages, at least `few` received ones. If the latest `few` fit, the whole row is compared.
   static let window: Double = 3e6
   static let most: Int = 127
   static let mostSent: Double = 800
@@ -94,16 +93,15 @@ struct EchoWatch: BitwiseCopyable {
     }
   }
 
-  /// Notes the microseconds from the sending of a clock message until it is heard, and the cycle's length in
-  /// microseconds.
+  /// Notes the time from sending a clock message until it is heard, and the cycle's length, in microseconds.
   mutating func send(ahead: Double, cycle: Double, at time: Double) {
     // A latency in frames varies with the sound card's crystal, too, but by less than `grain`.
     if self.ahead != 0, abs(ahead + cycle - self.ahead) > Self.grain { shiftedAt = time }
     self.ahead = ahead + cycle
   }
 
-  /// Reads a Start or Continue. If it is certainly a sequencer's, the received clock counts as a sequencer's
-  /// clock again. If it may be an echo of ours, it is doubtful until `judgeStart`.
+  /// Reads a Start or Continue. If we sent none shortly before, it is a sequencer's, so the received clock no
+  /// longer counts as an echo. Otherwise `judgeStart` decides later whether it is an echo.
   mutating func receiveCommand(at time: Double) {
     doubtful = nil
     for index in 0..<8 where Self.mayBeOurs(time - commands[index]) { doubtful = time }
@@ -217,14 +215,15 @@ struct EchoWatch: BitwiseCopyable {
     return Double(heard[(heardCount - 1) & 127] &- first) / Double(count - 1)
   }
 
-  /// The number of received clock messages for which the sent messages are still kept.
+  /// How many received clock messages can be compared. The sent messages that belong to older ones are no
+  /// longer kept.
   private mutating func longest(_ spacing: Double) -> Int {
     let kept = Self.mostSent * spacing / interval(Self.leastMoved)
     return kept < Double(Self.most) ? max(Self.leastMoved, Int(kept)) : Self.most
   }
 
-  /// The mean square of the noise above which two clocks do not belong together. The limit shrinks with
-  /// `spacing`: if clock messages are close together, any of them would fit.
+  /// If the mean square of the noise is above this limit, the received clock is no copy of ours. The limit
+  /// shrinks with `spacing`: if clock messages are close together, any of them would fit.
   private static func limit(_ spacing: Double) -> Double {
     let limit = min(Self.jitter, 0.2 * spacing)
     return limit * limit

@@ -43,10 +43,10 @@ struct HostFollower: BitwiseCopyable {
   /// If `mostRounds` corrections in a row were in vain, the measurement must be wrong. Then the next
   /// correction waits for this number of microseconds.
   static let pauseAfterVain: Double = 2e6
-  /// The microseconds of averaging after which the grid may be moved.
+  /// The grid may be moved after the host's beat was averaged for this number of microseconds.
   static let firstLook: Double = 20_000
-  /// A share of the host's tempo. If the session's tempo differs from the host's by more, a peer has chosen
-  /// the session's tempo, so that tempo stays.
+  /// If the session's tempo differs from the host's by more than this share, a peer has chosen the session's
+  /// tempo. Then the session's tempo stays.
   static let peersChoice: Double = 0.01
 
   /// A host that shows nothing for longer than this number of microseconds counts as gone.

@@ -17,7 +17,8 @@ struct HostLine: BitwiseCopyable {
   static let measuringTime: Double = 250_000
   private static let firstLook: Double = 100_000
   private static let learningTime: Double = 10e6
-  /// The microseconds in which a new line, or a new tempo, says nothing about the crystal's drift.
+  /// For this number of microseconds after a new line or a new tempo, the readings say nothing about the
+  /// crystal's drift.
   private static let settlingTime: Double = 1e6
   /// The jitter of a host in microseconds, in addition to one tick. If a reading is farther from the line,
   /// the reading was late or the host has jumped.
@@ -129,8 +130,8 @@ struct HostLine: BitwiseCopyable {
 
   private func isStray(_ away: Double) -> Bool { abs(away) > jitter + tick }
 
-  /// Returns whether the host has jumped: three readings in a row agree on another place, or many readings
-  /// agree on none.
+  /// Returns whether the host has jumped: three readings in a row agree on another place, or many readings in
+  /// a row are far from the line.
   private mutating func hasMoved(_ away: Double) -> Bool {
     strays += 1
     if agreeing > 0, !isStray(away - firstStray) {

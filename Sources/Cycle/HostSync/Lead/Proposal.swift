@@ -43,9 +43,9 @@ public struct SessionView: Sendable, BitwiseCopyable {
   }
 }
 
-/// Proposals that wait for their reader, the oldest first. Of each kind only the newest counts. If a full
-/// queue refuses a proposal, it is offered again in the next cycle. So no proposal is lost, however long the
-/// reader is away.
+/// Proposals that wait for their reader, the oldest first. Only the newest proposal of each kind is kept. If
+/// a full queue refuses a proposal, it is offered again in the next cycle. So no proposal is lost, however
+/// long the reader is away.
 public struct Proposals: BitwiseCopyable {
   /// The number of kinds of changes, of which each has one slot.
   private static let capacity: Int = 3

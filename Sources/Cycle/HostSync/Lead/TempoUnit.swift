@@ -7,8 +7,8 @@ struct TempoUnit: BitwiseCopyable {
   /// The unit is known when the cycles whose pace fits one unit outnumber those whose pace fits the other by
   /// this number.
   static let certain: Int = 8
-  /// The tolerance, as a share of the tempo. A pace that differs by more, as after a locate or from a late
-  /// master, does not count.
+  /// A pace that differs from a tempo by more than this share of it does not fit that tempo. This ignores
+  /// wrong paces, such as after a locate or from a master that is late.
   static let tolerance: Double = 0.3
   /// The fewest ticks from which we compute a pace, since a master cuts off the fraction of a tick. A master
   /// with coarse ticks has less than one tick in a cycle, so several cycles are needed.

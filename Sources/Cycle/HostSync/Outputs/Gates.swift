@@ -149,7 +149,8 @@ extension GateSettings {
   }
 }
 
-/// A signal that is high while the song plays, by the times that are heard through the signal's port.
+/// A signal that is high from the time at which the song's start is heard through this port until the time at
+/// which its stop is heard.
 struct RunGate: BitwiseCopyable {
   private var run: UInt64 = 0
   private var isHigh = false
@@ -169,7 +170,7 @@ struct RunGate: BitwiseCopyable {
     var start = Self.place(of: startTime, in: window)
     var stop = window.frames
     due = start == window.frames ? startTime : .infinity
-    // If time moves back over a change at the song's beginning or end, the change is not undone.
+    // If a correction moves time back over the song's beginning or end, the signal does not change back.
     switch song.phase {
     case .rolling, .waiting:
       if isSame, wasHigh { start = 0 }

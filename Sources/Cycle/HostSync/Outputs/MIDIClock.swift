@@ -181,8 +181,8 @@ struct MIDIClock: BitwiseCopyable {
 
   private var sixteenthsPerBeat: Double { Double(perBeat) / Double(Self.perSixteenth) }
 
-  /// The sixteenth from which the receiver continues: the first that leaves it time to settle, or the last
-  /// that is in time for Continue, but at least the next possible sixteenth.
+  /// The sixteenth from which the receiver continues: the first that leaves the receiver time to settle. If
+  /// that is too late, the last one within the longest wait, or at least the next possible one.
   private func resumption(window: Window, song: Song, start: Double, settle: Double) -> Int64 {
     let now = window.line.start
     let soonest = max(start, now + Self.shortestSettle + Self.wireMargin)

@@ -39,8 +39,8 @@ struct MTC: BitwiseCopyable {
       isTold = false
     }
     if !isTold {
-      // No quarter frame message may come before the full frame message: a receiver would count it to the
-      // wrong place.
+      // No quarter frame message may come before the full frame message: a receiver would take it for a part
+      // of the old timecode.
       end = 4 * place.place(atFrame: Double(place.frames) - 0.5)
       guard sinceTold >= Self.pause else { return }
       let told = isRolling ? Int64(flooring: max(place.start, place.beginning) + 1e-6) : here

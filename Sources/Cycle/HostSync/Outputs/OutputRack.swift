@@ -41,7 +41,8 @@ extension OutputSlot {
     Double(latency) * frameMicros + Double(offset.count)
   }
 
-  /// This output's delay for `Cycle.ownDelay`, which is the longest of all outputs.
+  /// This output's share in `Cycle.ownDelay`, which is the longest `startDelay` of all outputs. Timecode
+  /// counts as 0.
   public func startDelay(frameMicros: Double) -> Micros {
     settings.kind.isTimecode ? .zero : Micros(rounding: delay(frameMicros: frameMicros))
   }
@@ -105,7 +106,7 @@ struct OutputRack: BitwiseCopyable {
     idle[place].begin(&now, of: output.subject, window, due: rest.due, value: rest.value)
   }
 
-  /// Renders with the renderer of the output's kind. If there is none at this place, the output starts over.
+  /// Renders with the renderer of the output's kind. If this place has no such renderer, makes a new one.
   @inline(__always)
   private mutating func render(
     _ output: inout OutputSlot, at place: Int, _ now: inout OutputContext, _ window: Window,

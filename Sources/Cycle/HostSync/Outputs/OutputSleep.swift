@@ -4,7 +4,7 @@
 /// sleeping output sends no message, and all its frames have one value. Its settings and state are not read
 /// meanwhile, because most of a cycle's cost is the memory that the cycle reads.
 struct OutputSleep: BitwiseCopyable {
-  /// The time at which the output's next work passes through JACK.
+  /// The end of the sleep: the time at which the first frame with new work passes through JACK.
   private var until = -Double.infinity
   private var stretch: UInt64 = 0
   /// The caller's number for the output and its settings. If the number changes, the sleep ends.

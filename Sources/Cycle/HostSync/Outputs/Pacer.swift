@@ -4,13 +4,13 @@ import BeatMath
 /// The boundaries (clocks or pulses) for machines that count them. None is left out and none comes twice,
 /// even if time jumps.
 ///
-/// When time moves forward over some boundaries, they follow at twice the speed until they have caught up
-/// with the grid. When time moves back, the next boundary waits. A move of half a beat or more begins a new
-/// count, and `open` returns true.
+/// When time moves forward over some boundaries, the skipped boundaries follow at twice the speed until the
+/// pacer has caught up with the grid. When time moves back, the next boundary waits. A move of half a beat or
+/// more begins a new count, and `open` returns true.
 struct Pacer: BitwiseCopyable {
   private var ticker = Ticker()
-  /// The number of frames from the first cycle to frame 0 of this buffer. `last` is the place of the last
-  /// used boundary in the same count.
+  /// The number of frames from the first cycle to frame 0 of this buffer. `last` is the frame, in the same
+  /// count, of the boundary that was used last.
   private var elapsed = 0.0
   private var last = -Double.infinity
   /// The machines count every `stride`-th boundary.

@@ -43,7 +43,8 @@ struct Ticker: BitwiseCopyable {
     if isNew {
       next = Self.number(atOrAfter: first, perBeat: wanted)
     } else if wanted != perBeat {
-      // The new boundaries are finer or coarser. Those up to the last boundary that was taken are past.
+      // The new boundaries are finer or coarser. Every new boundary up to the boundary that was taken last is
+      // past.
       let lastTaken = Double(next &- 1) / Double(perBeat)
       next = max(
         Self.number(atOrAfter: end, perBeat: wanted), Int64(flooring: lastTaken * Double(wanted)) &+ 1)

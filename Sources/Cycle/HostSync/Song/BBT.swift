@@ -97,9 +97,9 @@ extension BBT {
   /// The song position that another client published, in the session's beats; nil: the position makes no
   /// sense.
   ///
-  /// Other clients write zero bars, NaN tempos and uninitialised memory (facts: jack 6, 7). In the cycle
-  /// after a plain locate even jack2 does. Clients cut ticks off instead of rounding them, so half a tick is
-  /// added. A fine tick is exact.
+  /// Other clients write zero bars, NaN tempos and uninitialised memory (facts: jack 6, 7). Even jack2 does
+  /// so in the cycle after a plain locate. Clients round ticks down, so half a tick is added. A fine tick is
+  /// exact.
   public var beats: Double? {
     guard bar >= 1, beat >= 1, tick >= 0,
       beatsPerBar >= 1, beatsPerBar <= 256, Float(beat) < beatsPerBar + 1,

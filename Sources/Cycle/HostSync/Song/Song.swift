@@ -22,7 +22,7 @@ struct Song: BitwiseCopyable {
   private(set) var startBeat = Double.infinity
   /// Whether this run began because the session changed under a rolling song, and not by a start.
   private(set) var isRebased = false
-  /// The heard time at which the last run ended. Only valid while the song is stopped.
+  /// The time at which the end of the last run is heard. Only valid while the song is stopped.
   private(set) var stopTime = -Double.infinity
   /// The number of jumps of the song's position: at a start, at a locate, or in another session.
   private(set) var run: UInt64 = 0
@@ -155,8 +155,8 @@ struct Song: BitwiseCopyable {
     }
   }
 
-  /// Returns whether the transport stopped where it was. After a stop, the frame is unchanged, or still
-  /// counts the last cycle.
+  /// Returns whether the transport stopped without a locate. Then its frame is the last one, or up to two
+  /// cycles later.
   private func isContinuation(_ frame: UInt32) -> Bool {
     let moved = Int64(Int32(truncatingIfNeeded: frame &- lastFrame))
     return moved >= 0 && moved <= 2 * Int64(lastFrames)
@@ -222,7 +222,7 @@ struct Song: BitwiseCopyable {
     return moved < 0 || moved > max(0, lostFrames) &+ uncounted
   }
 
-  /// The frames by which the transport moved in addition to the frames of the last cycle.
+  /// The number of frames by which the transport moved since the last cycle, minus that cycle's length.
   private func moved(_ transport: Transport) -> Int64 {
     Int64(Int32(truncatingIfNeeded: transport.frame &- lastFrame)) &- Int64(lastFrames)
   }

@@ -33,8 +33,8 @@ struct CycleContext: BitwiseCopyable {
   /// through the physical outputs.
   let line: FrameLine
   let heard: FrameLine
-  /// Whether time is discontinuous at this cycle: a freewheel ended, or an export begins. Every part that has
-  /// stored a time, and not the number of a beat, must forget that time.
+  /// Whether time is discontinuous at this cycle: a freewheel ended, or an export begins. A time that was
+  /// stored before this cycle is invalid now; the number of a beat stays valid.
   private(set) var isCut: Bool
   /// Whether JACK ends every held start too early (`CutStarts`), so that starts are requested late.
   private let holdsBriefly: Bool

@@ -61,8 +61,8 @@ struct CycleTimes: BitwiseCopyable {
   private(set) var previousFrames: Int64 = 0
   private(set) var lostCycles: UInt64 = 0
   private(set) var bridgedCycles: UInt64 = 0
-  /// Whether no cycle was lost before this cycle and the line goes on, so that the transport's state belongs
-  /// to this cycle's time.
+  /// Whether no cycle was lost before this cycle and the driver did not stall. Then the transport's state
+  /// belongs to this cycle's time.
   private(set) var isSound = false
   /// JACK's time for frame 0 minus our filter's time for it, in microseconds.
   private(set) var filterError = 0.0
@@ -264,7 +264,7 @@ struct CycleTimes: BitwiseCopyable {
   }
 }
 
-/// The result of `jack_get_cycle_times`, with whether it can be right.
+/// The result of `jack_get_cycle_times`, and whether that result can be right.
 private struct Pair: BitwiseCopyable {
   let current: Double
   let frameMicros: Double

@@ -66,10 +66,10 @@ struct Window: BitwiseCopyable {
   let line: FrameLine
   let grid: Grid
   let frames: Int
-  /// The microseconds by which the session's time moved since the last cycle. Events may be late by this
-  /// time.
+  /// The microseconds by which the session's time moved since the last cycle. Events may be late by as much.
   let correction: Double
-  /// Whether the session's beat is not the expected beat, so that boundaries must be counted again.
+  /// Whether the session's beat is not the expected beat, so that the outputs begin a new count of
+  /// boundaries.
   let isJump: Bool
   /// Whether time is discontinuous at this cycle (`CycleContext.isCut`): earlier times are not on this line.
   var isCut = false

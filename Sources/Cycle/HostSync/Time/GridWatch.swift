@@ -8,7 +8,8 @@ struct GridWatch: BitwiseCopyable {
   /// means another grid.
   static let largestCorrection = 20_000.0
 
-  /// Whether the session's beat is not the expected beat, so that boundaries must be counted again.
+  /// Whether the session's beat is not the expected beat, so that the outputs begin a new count of
+  /// boundaries.
   private(set) var isJump = false
   /// The number of beats by which a jump moved the session's beat.
   private(set) var movedBeats = 0.0

@@ -63,8 +63,7 @@ struct StandingStartTests {
     }
   }
 
-  /// The time that a start needs before its beat may be longer than several beats or bars. The start must
-  /// come all the same.
+  /// A start may have to be requested several beats or bars before its beat. It must still begin.
   @Test(arguments: [LaunchMoment.beat, .bar], [60.0, 120, 240, 300])
   func `a start that must be requested long before its beat still begins`(moment: LaunchMoment, tempo: Double)
     throws

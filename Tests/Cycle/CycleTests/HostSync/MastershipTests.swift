@@ -199,7 +199,7 @@ private struct Stage {
     #expect(stage.shownTempo == 93)
   }
 
-  @Test func `tempo changes while rolling need no request`() {
+  @Test func `while rolling, a new tempo is shown without another request`() {
     var stage = Stage()
     stage.run(milliseconds: 500)
     for _ in 0..<50 {

@@ -78,7 +78,7 @@ struct IdleTests {
     }
   }
 
-  /// A random event that an audio cycle can meet, as a change that is made to both studios.
+  /// Returns a random event that an audio cycle can meet. The caller applies the event to both studios.
   private static func accident(frames: UInt32, _ rack: inout [OutputSlot], _ dice: inout Dice) -> (Studio) ->
     Void
   {

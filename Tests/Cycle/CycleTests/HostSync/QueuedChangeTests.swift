@@ -152,7 +152,7 @@ struct QueuedChangeTests {
     while studio.clock.nextDue < plan.lineTime + 2e6 { studio.play(256) }
     #expect(abs(studio.report.sessionBeat - studio.beat(at: studio.due)) < 1e-6)
     #expect(studio.sync.bbt(nextFrame: studio.transport.frame)?.tempo == 120)
-    // The intended beat is long past.
+    // The beat of this queued change is long past.
     studio.settings.queued = QueuedChange(at: Beats(3), tempo: Tempo(240))
     studio.play(256)
     #expect(abs(studio.report.sessionBeat - studio.beat(at: studio.due)) < 1e-6)

@@ -71,7 +71,7 @@ struct SongTests {
     #expect(!run([(512, 0), (768, 0), (1_280, 0)]))
   }
 
-  @Test func `the numbers of boundaries are exact just before and after each`() {
+  @Test func `a beat just before or after a boundary gets the right number`() {
     for perBeat in [1, 2, 3, 4, 8, 24, 48] as [Int64] {
       for number in -100...100 as ClosedRange<Int64> {
         let beat = Double(number) / Double(perBeat)
