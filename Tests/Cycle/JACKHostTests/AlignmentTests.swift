@@ -97,7 +97,8 @@ extension JACKHostTests {
     var judged = 0
     for round in 0..<3 {
       watch.holdCycles = 40 + 30 * round
-      // Start 100 ms before the bar. The other client needs more than 200 ms, and more each time.
+      // Start 100 ms before the bar. The other client needs more than 200 ms to get ready, and more time at
+      // each start.
       let now = live.session.timeline.beats(at: HostClock.micros()).value
       let away = 4 - (now - 4 * (now / 4).rounded(.down))
       try await live.run(for: Int64(away * 200 - 120 + (away < 0.9 ? 800 : 0)))

@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `jack2 and PipeWire differ by libjack's version text`() {
+  @Test func `jack2 and PipeWire are told apart by libjack's version text`() {
     #expect(JACKImplementation(versionString: "1.9.21") == .jack2(version: "1.9.21"))
     #expect(
       JACKImplementation(versionString: "3.0.0.0 (using PipeWire 0.3.65)") == .pipeWire(version: "0.3.65"))

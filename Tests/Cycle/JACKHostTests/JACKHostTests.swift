@@ -245,7 +245,7 @@ import Testing
     live.click(beatsPerMinute: 600)
     let neighbour = try Neighbour(server)
     let listener = try Listener(server)
-    // A second route is longer, and the longest route counts.
+    // A second route is longer. The latency of the longest route is used.
     neighbour.connect("tactus:click_1", Neighbour.amplifier)
     try await live.run { live.host.latencies[.click1] == 3 * 256 }
     func expectOnTheBeat() async throws {

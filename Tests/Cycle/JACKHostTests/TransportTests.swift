@@ -220,7 +220,7 @@ extension JACKHostTests {
       latest = max(latest, HostClock.micros() - moment)
       try await live.run(for: 30)
     }
-    // A cycle that the server ran late shows its tempo late, too.
+    // If the server runs a cycle late, the new tempo is also shown late.
     func tolerance(_ cycle: SeenCycle) -> Double {
       0.1 + Double(max(latest.count, cycle.late)) / 1e6 * 200 / 60
     }

@@ -7,7 +7,7 @@ import Testing
 
 struct ClickTests {
   @Test(arguments: [20, 60, 97, 120, 187.3, 999])
-  func `every click is the frame nearest to its beat`(tempo: Double) {
+  func `every click is at the frame nearest to its beat`(tempo: Double) {
     let setUps: [(UInt32, UInt32)] = [
       (16, 8000), (64, 44100), (100, 22050), (256, 48000), (1024, 96000), (8192, 44100), (8192, 192_000),
     ]
@@ -60,7 +60,8 @@ struct ClickTests {
   }
 
   @Test func `a clock correction of 2 ms never doubles or loses a click`() {
-    // Corrections in both directions, at places around a beat that are a quarter of a millisecond apart.
+    // Corrects the clock in both directions, at times around a beat that are a quarter of a millisecond
+    // apart.
     for step in -16...16 {
       for correction in [-2000, 2000] as [Int64] {
         let studio = Studio(sampleRate: 8000, tempo: 120)
@@ -167,7 +168,7 @@ struct ClickTests {
     }
   }
 
-  @Test func `after a stall nothing sounds late`() {
+  @Test func `after a stall no click sounds late`() {
     for stall in [20, 60, 250, 700, 3000] as [Double] {
       let studio = Studio(tempo: 240, seed: 1)
       studio.play(seconds: 3)
@@ -221,7 +222,7 @@ struct ClickTests {
     studio.settings.click.when = .rolling
     studio.transport.state = .rolling
     studio.play(seconds: 3.1)
-    // The locate goes to slightly after the second beat of a bar: 5.3 s is beat 10.6.
+    // The locate goes to the song's beat 10.6 (5.3 s at 120 BPM).
     studio.transport.frame = 254_400
     let before = studio.clicks.count
     studio.play(seconds: 2)

@@ -165,7 +165,7 @@ private struct Sequencer {
     #expect(sequencer.forces >= 1)
     sequencer.forget()
     var worst = 0.0
-    // The average delay is half of the largest jitter, which looks like a latency of the device.
+    // On average the jitter delays a message by half of its maximum. This looks like a latency of the device.
     sequencer.run(seconds: 60) { worst = max(worst, abs($0.error - 500)) }
     #expect(worst < 1000, "\(worst) us")
     #expect(sequencer.forces == 0)

@@ -85,7 +85,7 @@ struct CutStartTests {
     #expect(studio.report.isRolling && studio.report.cutStarts == 0)
   }
 
-  @Test func `a start is held as before after a client has left`() {
+  @Test func `after a client has left, starts are held as long as usual again`() {
     let studio = studio()
     studio.play(seconds: 0.3)
     studio.transport.state = .starting

@@ -169,7 +169,7 @@ struct CycleTimesTests {
     #expect(errors[errors.count / 2] < 800 && errors[errors.count - 1] < 1500)
   }
 
-  @Test func `an odd buffer size or rate makes no difference`() {
+  @Test func `odd buffer sizes and rates are not taken for stalls`() {
     for (frames, rate) in [(16, 96000), (100, 44100), (8192, 44100), (8192, 192_000)] as [(UInt32, Double)] {
       var dice = Dice(seed: 9)
       var clock = Jack2Clock(sampleRate: rate, start: 1e9)
@@ -193,7 +193,7 @@ struct CycleTimesTests {
     #expect(times.lostCycles == 0 && stalls.seen == 0)
   }
 
-  @Test func `the frame counter may wrap`() {
+  @Test func `the frame line goes on when JACK's frame counter wraps`() {
     var dice = Dice(seed: 6)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     clock.frame = .max - 5000

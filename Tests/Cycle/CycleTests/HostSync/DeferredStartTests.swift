@@ -102,7 +102,7 @@ struct StandingStartTests {
 
   /// These are the settings of the session `qtractor` (docs/launching.md).
   @Test(arguments: [64, 256, 1024] as [UInt32])
-  func `a negative offset of jack does not lengthen JACK's Starting`(period: UInt32) throws {
+  func `a negative offset of jack does not lengthen JACK's Starting state`(period: UInt32) throws {
     var cycles: [Int] = []
     for offset in [0.0, -3 * Double(period) / 0.048] {
       let studio = standing(period: period)

@@ -46,7 +46,7 @@ struct ForeignLatencyTests {
   }
 
   @Test(arguments: campaign(1...16))
-  func `no believed latency moves a start, a bar or an output by more than 2 s`(seed: UInt64) throws {
+  func `no accepted latency moves a start, bar or output by more than 2 s`(seed: UInt64) throws {
     var dice = Dice(seed: seed)
     let studio = studio(&dice)
     let frames: UInt32 = [256, 1_024, 2_048][Int(seed % 3)]

@@ -97,7 +97,7 @@ struct FreewheelTests {
   /// The frames of an export are its only clock. Bar 1 is where the song begins, whatever the phase of the
   /// session.
   @Test(arguments: [0, 100_001, 4_294_900_000] as [UInt32], [0.0, 0.37, 0.5, 0.81])
-  func `an export's beats count from its own frames`(frame: UInt32, phase: Double) {
+  func `an export counts its beats by its own frames`(frame: UInt32, phase: Double) {
     let studio = Studio(tempo: 120)
     studio.isMaster = true
     studio.settings.click.isOn = true

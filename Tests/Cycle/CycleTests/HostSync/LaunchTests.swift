@@ -213,7 +213,7 @@ import Testing
     return jack
   }
 
-  @Test func `a stop or locate of a late start is not overruled`() throws {
+  @Test func `a late start that was stopped or moved is not taken back`() throws {
     for locates in [false, true] {
       var jack = lateTransport()
       jack.controlCycles = .max

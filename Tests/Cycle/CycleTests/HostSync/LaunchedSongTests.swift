@@ -88,7 +88,7 @@ struct LaunchedSongTests {
       #expect(!receiver.isRunning && receiver.starts == receiver.stops)
       if !rolled { #expect(receiver.counted.count <= 1) }
       #expect(studio.clicks.count <= 1)
-      // After that, another start must work as usual.
+      // A start after this stop must work as usual.
       press(studio)
       studio.play(seconds: 3)
       let again = MIDIClockTests.Receiver(studio.messages)

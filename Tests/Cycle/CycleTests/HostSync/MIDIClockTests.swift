@@ -258,7 +258,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func `positions beyond fourteen bits wrap`() {
+  @Test func `song positions beyond fourteen bits wrap`() {
     let studio = Studio(sampleRate: 8000, tempo: 999)
     let frames = UInt32(5000 * 60.06 / 1000 * 8000)
     let (receiver, _) = roll(studio, from: frames, after: 0.3, seconds: 1, period: 64)

@@ -103,7 +103,7 @@ struct MTCTests {
   /// A MIDI port is heard before a sound card's output, so the port's buffers begin before the transport's
   /// frame 0.
   @Test(arguments: [0, 1024, 9600] as [UInt32])
-  func `no timecode before that of the transport's start is sent`(card: UInt32) {
+  func `no timecode before the transport's frame 0 is sent`(card: UInt32) {
     for (rate, start) in [(TimecodeRate.fps25, Timecode()), (.fps30, Timecode(hours: 1, frames: 3))] {
       let studio = TimecodeTests.studio(
         TimecodeTests.output(.mtc) {
@@ -185,7 +185,7 @@ struct MTCTests {
     #expect(MTCReceiver(studio.rackMessages[0]).told.filter(\.isFull).count == 1)
   }
 
-  @Test func `an export is silent, and a new latency moves quarters and drops none`() {
+  @Test func `an export sends no MTC, and a new latency loses no quarter frame`() {
     let studio = TimecodeTests.studio(TimecodeTests.output(.mtc) { _ in })
     studio.transport = Transport(state: .rolling, frame: 0)
     studio.play(seconds: 2)

@@ -158,7 +158,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .master)
   }
 
-  @Test func `a tactus that left long ago does not pass on a vacant timebase`() {
+  @Test func `we do not take a timebase if the other tactus left long before`() {
     var stage = Stage()
     stage.master = .foreign
     stage.refuses = true
@@ -211,7 +211,7 @@ private struct Stage {
     #expect(stage.asks.count == 1)
   }
 
-  @Test func `the timebase is given back only while stopped`() {
+  @Test func `the timebase is given back only while the transport stands`() {
     var stage = Stage()
     stage.run(milliseconds: 500)
     stage.isWanted = false
@@ -227,7 +227,7 @@ private struct Stage {
 @Suite("The wish to be timebase master")
 struct SessionWishTests {
   @Test
-  func `bar and beat are ours on request, with auto unless they are taken`() {
+  func `we want the timebase on request, with auto unless another has it`() {
     for shown in [Timebase.none, .ours, .foreign] {
       for lead in [Lead.link, .host, .midi] {
         #expect(Mastership.isWanted(lead, isAsked: true, shown: shown))

@@ -231,7 +231,7 @@ struct MeterTests {
   }
 
   @Test
-  func `a host's loop of one bar keeps the bar, on a beat or between two`() {
+  func `a host's loop of one bar keeps the bar, on or between beats`() {
     for beat in [7.0, 10.5] {
       let studio = Studio()
       studio.isMaster = true

@@ -50,7 +50,7 @@ struct OldCounterTests {
     }
   }
 
-  @Test func `a foreign master stays master for a long time`() {
+  @Test func `another timebase master stays master even after many cycles`() {
     var watch = TimebaseWatch()
     let ours = BBT(song: .zero, meter: Meter(), beatsPerMinute: 120)
     watch.publish(ours, Bars())

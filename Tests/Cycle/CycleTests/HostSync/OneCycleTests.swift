@@ -45,7 +45,7 @@ struct OneCycleTests {
     #expect(abs((moved - moved.rounded()) * 500 - milliseconds) < 1.5, "\(moved)")
   }
 
-  @Test func `a clock that leads again starts over`() {
+  @Test func `a MIDI clock that leads again is measured from the beginning`() {
     let studio = Studio(tempo: 100)
     studio.settings.lead = .midi
     playClock(studio, seconds: 3)

@@ -10,7 +10,7 @@ struct OneTruthTests {
   private static let seven = Meter(beatsPerBar: 7, beatType: 8)
 
   @Test(arguments: [false, true])
-  func `the unit of another master's tempo is known once it has rolled`(
+  func `the unit of another master's tempo is known after it has rolled`(
     countsQuarters: Bool
   ) {
     for lead in [Lead.link, .auto] {

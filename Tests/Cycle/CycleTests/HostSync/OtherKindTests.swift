@@ -104,7 +104,8 @@ struct OtherKindTests {
     let audio: [OutputKind] = [.click, .click, .pulse, .run, .reset, .ltc]
     for _ in 0..<300 {
       let place = Int.random(in: 0..<4, using: &dice)
-      // If the port's type changes, it is another output. With the same type the output may keep its port.
+      // An output whose port changes its type is another output. With the same type, the output may keep its
+      // port.
       if Int.random(in: 0..<8, using: &dice) == 0 {
         numbers += 1
         studio.rack[place] = Self.output(

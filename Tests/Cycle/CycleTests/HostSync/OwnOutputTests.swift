@@ -313,7 +313,7 @@ struct OwnOutputTests {
   }
 
   @Test
-  func `without positions Start waits for a bar; without transport only clocks`()
+  func `positions off: Start waits for a bar; transport off: only clocks`()
     throws
   {
     let studio = Studio(tempo: 120)

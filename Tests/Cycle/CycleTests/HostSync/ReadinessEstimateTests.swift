@@ -5,7 +5,8 @@ import Testing
 
 @testable import HostSync
 
-/// How the estimate of the time that other slow clients need is learned, and how it shrinks.
+/// We estimate how much time other slow clients need. These tests show how the estimate is learned and how it
+/// shrinks.
 struct OthersTakeTests {
   @Test func `our stalls and the driver's do not count as a client's slowness`() {
     for stalls in [false, true] {

@@ -8,7 +8,7 @@ import Testing
 struct RecordTests {
   private func bytes(_ event: MIDIEvent) -> [UInt8] { (0..<Int(event.count)).map(event.byte) }
 
-  @Test func `record and its end are sent once each as machine control`() {
+  @Test func `the start and end of recording are sent once as machine control`() {
     let studio = Studio()
     studio.settings.clock.isOn = false
     studio.play(seconds: 0.2)

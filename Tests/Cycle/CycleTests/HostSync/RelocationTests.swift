@@ -597,7 +597,7 @@ struct RelocationTests {
 
   /// `hasAnother`: another locate follows the stop.
   @Test(arguments: [20_000, 100_000, 300_000], [true, false])
-  func `a start revokes a stop that waits during a locate, but no locate`(
+  func `a start cancels a stop that waits during a locate, not the locate`(
     othersTake: Double, hasAnother: Bool
   ) {
     for behind in [0, 1, 2, 3, 8, 20, 60] {

@@ -44,7 +44,7 @@ struct SentCommandTests {
     }
   }
 
-  @Test func `a user's Stop is a command while none of ours was sent`() {
+  @Test func `a user's Stop is a command if we sent no Stop shortly before`() {
     let studio = Studio(tempo: 120)
     studio.settings.clock.isOn = true
     studio.play(seconds: 1.3)

@@ -27,8 +27,8 @@ struct StandingPlaceTests {
     #expect(report(at: 12).frame(of: .bar) == nil && report(at: 0).frame(of: .start) == nil)
   }
 
-  /// A stop on a bar line comes in the cycle nearest to it, and an exact start waits less than a cycle before
-  /// its bar line.
+  /// A stop on a bar line comes in the cycle nearest to that line. The place at which an exact start waits is
+  /// less than a cycle before its bar line.
   @Test
   func `a stop just before a bar line goes to that line`() {
     let cycle = 256.0 / 24_000
@@ -44,7 +44,7 @@ struct StandingPlaceTests {
     var foreign = report(at: 13.37)
     foreign.timebase = .foreign
     #expect(foreign.frame(of: .bar) == nil && foreign.frame(of: .start) == 0)
-    // Another master shows half of the third beat of a bar, at 60 BPM.
+    // Another master shows the middle of the third beat of a bar, at 60 BPM.
     foreign.shown = BBT(
       bar: 9, beat: 3, tick: 480, barStartTick: 0, beatsPerBar: 4, beatType: 4, ticksPerBeat: 960,
       beatsPerMinute: 60)

@@ -171,7 +171,7 @@ struct StartStopTests {
 
   /// The control thread carries out the command, and JACK obeys some cycles later.
   @Test(arguments: [0, 1, 3, 9, 40], [true, false])
-  func `a peer that reverts before the transport moved is obeyed silently`(
+  func `a command that a peer takes back at once causes no proposal of ours`(
     cycles: Int, carriesOutBoth: Bool
   ) {
     let studio = studio()

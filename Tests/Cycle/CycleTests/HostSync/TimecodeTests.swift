@@ -145,7 +145,7 @@ struct TimecodeTests {
     #expect(studio.rackEdges[0].count == silent)
   }
 
-  @Test func `a port is ahead by its own latency and offset`() {
+  @Test func `timecode at a port is ahead by the port's latency and offset`() {
     var output = Self.output(.ltc) { _ in }
     output.latency = 1_256
     output.offset = Micros(10_000)

@@ -380,7 +380,7 @@ struct TransportPlanTests {
   }
 
   /// A toggle of start and stop follows the last request, whatever JACK still shows.
-  @Test func `a request counts until JACK has had time to show it`() {
+  @Test func `a request decides what a toggle does until JACK has shown it`() {
     var stand = PlanStand()
     func moves(_ stand: PlanStand) -> Bool { stand.plan.moves(stand.report) }
     #expect(!moves(stand))
@@ -397,14 +397,14 @@ struct TransportPlanTests {
     stand.stand()
     stand.look(for: 3 * PlanStand.cycleMicros)
     #expect(stand.stage == "asked to start" && moves(stand))
-    // JACK never carries out the start.
+    // JACK never carries out this start.
     stand.look(for: 510_000)
     #expect(stand.stage == "idle" && !moves(stand))
     stand.roll()
     #expect(moves(stand))
   }
 
-  @Test func `a start that follows a stop of a standing transport counts`() {
+  @Test func `a start that follows a stop of a standing transport is requested`() {
     var stand = PlanStand()
     stand.command(.stop)
     // Another client starts the transport.

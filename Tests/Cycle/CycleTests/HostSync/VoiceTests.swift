@@ -117,7 +117,7 @@ struct VoiceTests {
     }
   }
 
-  @Test func `the oldest sounding bank is reported`() {
+  @Test func `the oldest sound bank that still sounds is reported`() {
     let speaker = Speaker(spacing: 100_000, length: 1000, frames: 256)
     #expect(speaker.click.oldestBank(9) == 9)
     speaker.play(buffers: 1)

@@ -6,7 +6,7 @@ import Testing
 struct WakeFilterTests {
   /// Most wake-ups are late, and late wake-ups do not move the estimate. Neither does a single wake-up that
   /// seems early.
-  @Test func `the estimate is the lower quartile of the last twelve`() {
+  @Test func `the estimate is the lower quartile of the last twelve wake-ups`() {
     var dice = Dice(seed: 5)
     for _ in 0..<200 {
       var filter = WakeFilter()

@@ -104,7 +104,7 @@ struct EarTests {
 
   private let even = (0..<8).map { Double($0) * 500_000 }
 
-  @Test func `even clicks are accepted`() {
+  @Test func `evenly spaced clicks are accepted`() {
     let ear = ear(clicks: even)
     #expect(ear.complaints.all.isEmpty && ear.heard == 8 && ear.errors.total == 8)
   }
