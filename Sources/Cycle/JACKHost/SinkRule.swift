@@ -14,7 +14,7 @@ public struct SinkChoice: Hashable, Sendable {
     case programs
     /// These sinks were chosen when the transport began to move, and a program still plays to them.
     case kept
-    /// No JACK program plays to any sink, so all sinks count.
+    /// No JACK program plays to any sink, so all sinks are chosen.
     case nobody
   }
 

@@ -98,7 +98,7 @@ struct StandingConnections {
 }
 
 extension Port {
-  /// Whether the pattern, a name without a client in which `*` stands for anything, matches a port of ours.
+  /// Whether a port of ours matches `pattern`, in which `*` stands for any text and no client is named.
   public static func isOurs(_ pattern: String) -> Bool {
     registered.contains { PortPattern(pattern, client: "").matches(":" + $0.name) }
   }

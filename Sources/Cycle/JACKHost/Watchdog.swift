@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// A server that was stopped sends no signal, and each call to it blocks while it stays silent. So we call
 /// only a server that has just run a cycle. If this process itself was stopped (by a debugger or a freezer),
-/// jackd has given us up or waits for us; then we leave the server and return.
+/// jackd has given us up or waits for us; then we leave the server and join it again.
 struct Watchdog {
   enum Finding: Equatable {
     case nothing

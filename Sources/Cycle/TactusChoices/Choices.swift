@@ -30,7 +30,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var lead = Lead.link
   /// Whether the session's grid is moved to a leading host's beat even if other peers share the session.
   public var hostIsTheClock = false
-  /// Whether the transport's starts and stops go to the session; TactusApp does the opposite direction.
+  /// Whether the transport and the session take over each other's starts and stops.
   public var syncsStartStop = false
   /// Whether the user wants to record. JACK's transport cannot express this wish. MIDI Machine Control can,
   /// and some DAWs obey it (Ardour, Qtractor).
@@ -224,7 +224,7 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { 900e6 }
   }
 
-  /// The longest wait with a count-in, in microseconds.
+  /// The longest wait of a start that has a count-in of this length; both in microseconds.
   @_noLocks @_noAllocation
   public func longestWait(behind countIn: Double) -> Double {
     min(Double(longestWait.count) + countIn, 60_000_000)

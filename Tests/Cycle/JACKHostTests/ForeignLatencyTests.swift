@@ -34,7 +34,7 @@ import Testing
     #expect(doubts.count == 3)
   }
 
-  @Test func `an impossible latency beyond the counted ports is refused, too`() throws {
+  @Test func `an impossible latency is refused even if no more ports are counted`() throws {
     let ports = try (1...LatencyDoubts.limit + 2).map { try #require(OpaquePointer(bitPattern: $0 * 16)) }
     var doubts = LatencyDoubts()
     let believed = ports.map { doubts.believed(.max, of: $0, sampleRate: 48_000) }
@@ -46,7 +46,7 @@ import Testing
     #expect(doubts.count == LatencyDoubts.limit + 1)
   }
 
-  @Test func `latencies up to two seconds are believed, and the others counted`() {
+  @Test func `latencies up to two seconds are accepted, longer ones are counted`() {
     let ports = (1...8).compactMap { OpaquePointer(bitPattern: $0 * 16) }
     var doubts = LatencyDoubts()
     var isWild = [Bool](repeating: false, count: ports.count)

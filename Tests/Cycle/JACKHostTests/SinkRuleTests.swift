@@ -4,7 +4,7 @@ import Testing
 
 @testable import JACKHost
 
-/// A graph that is made from text. Physical inputs come first, then connections as `output > input`.
+/// A graph that a test writes as text: first the physical inputs, then the connections as `output > input`.
 private struct Drawing: SinkGraph {
   var sinks: [String]
   var cables: [(output: String, input: String)] = []

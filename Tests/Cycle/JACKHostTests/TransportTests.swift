@@ -100,7 +100,7 @@ extension JACKHostTests {
   }
 
   /// 12 beats at 72 BPM take 10 s, jackd's own limit for a start; PipeWire waits 5 s at most.
-  @Test func `a count-in is held to its bar if its tempo arrives with the start`() async throws {
+  @Test func `a start with a count-in and a new tempo is held until its bar`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 120, quantum: 3)
     let watch = try TransportWatch(server)

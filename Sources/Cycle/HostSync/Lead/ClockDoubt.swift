@@ -106,7 +106,7 @@ extension ClockLoop {
     doubt.clocks = 0
   }
 
-  /// Moves the beat by `time`, which `count` clock messages have shown. The tempo stays.
+  /// Moves the beat by `time` microseconds, as the last `count` clock messages have shown. The tempo stays.
   mutating func shift(by time: Double, _ count: Int) {
     jumps &+= 1
     due += time

@@ -23,8 +23,8 @@ extension EchoWatch {
     }
   }
 
-  /// Two straight lines and what remains beside them. One line goes through the times of the sent messages,
-  /// the other through the delays.
+  /// The results of two fits by straight lines: one through the times of the sent messages, one through the
+  /// delays.
   struct Fit: BitwiseCopyable {
     /// The microseconds from one sent clock message to the next. `slope` is the number of microseconds by
     /// which the delay grows from one message to the next.

@@ -61,8 +61,8 @@ struct EchoWatch: BitwiseCopyable {
   private var sentCount = 0
   private var heard = InlineArray<128, Int32>(repeating: 0)
   private var heardCount = 0
-  /// The number of received clock messages that can be compared. Those before the time `comparableFrom` came
-  /// from another clock, or our clock followed them.
+  /// The number of received clock messages that can be compared. Messages from before the time
+  /// `comparableFrom` are left out: at that time our clock followed the received clock.
   private var comparable = 0
   private var comparableFrom = -1e18
   private var lag = 0
@@ -215,8 +215,7 @@ struct EchoWatch: BitwiseCopyable {
     return Double(heard[(heardCount - 1) & 127] &- first) / Double(count - 1)
   }
 
-  /// How many received clock messages can be compared. The sent messages that belong to older ones are no
-  /// longer kept.
+  /// How many received clock messages can be compared: the kept sent messages do not reach farther back.
   private mutating func longest(_ spacing: Double) -> Int {
     let kept = Self.mostSent * spacing / interval(Self.leastMoved)
     return kept < Double(Self.most) ? max(Self.leastMoved, Int(kept)) : Self.most

@@ -26,8 +26,8 @@ struct HostLag: BitwiseCopyable {
     beatMicros = 0
   }
 
-  /// Follows the transport to `frame`. `beat` is the beat that the song should have now by the session,
-  /// `beatMicros` the microseconds per beat.
+  /// Follows the transport to `frame`. `beat` is the song's beat that belongs to the session's present beat;
+  /// `beatMicros` is the microseconds per beat.
   mutating func follow(frame: UInt32, beat: Double, beatMicros: Double, nominalPerFrame: Double) {
     played &+= Int64(Int32(truncatingIfNeeded: frame &- self.frame))
     self.frame = frame

@@ -21,7 +21,7 @@ struct GridWatch: BitwiseCopyable {
 
   /// `heard` has the times at which the cycle is heard through the physical outputs. `passed` is the number
   /// of frames since the last cycle. `isCut`: time is discontinuous at this cycle (`CycleContext.isCut`), so
-  /// no earlier boundary is still to come.
+  /// boundaries from before it are not played any more.
   mutating func update(_ next: Grid, heard: FrameLine, passed: Int64, isCut: Bool = false) {
     let beat = next.beat(at: heard.start)
     isJump = false

@@ -62,8 +62,8 @@ private final class Evening {
   private let begin: Double
   /// The number of cycles for which the control thread is still late.
   private var lateCycles = 0
-  /// Whether the next start may be off the grid. `isRetimed`: whether it may come at another time than peers
-  /// know.
+  /// Whether the next start may be off the grid. `isRetimed`: whether its time may differ from the time that
+  /// peers know.
   private var hasWord = false, isRetimed = false
   /// The number of cycles since the transport began to roll; nil: it stands, or its start has been checked.
   private var rolling: Int?

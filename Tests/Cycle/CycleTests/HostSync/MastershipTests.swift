@@ -64,7 +64,7 @@ private struct Stage {
   }
 
   @Test(arguments: [false, true])
-  func `a server that stood or was late at our request makes us master later`(stands: Bool) {
+  func `a server that stands or is late makes us master some time later`(stands: Bool) {
     var stage = Stage()
     stage.isRolling = false
     (stage.stands, stage.isLate) = (stands, !stands)

@@ -94,7 +94,7 @@ struct MeterTests {
   }
 
   @Test
-  func `pulses, and a machine that may play again, follow the bars`() {
+  func `pulses, and a machine that is allowed to play again, follow the bars`() {
     let studio = Studio()
     var bar = OutputSettings(.pulse)
     bar.gate?.rate = Rate(isInBars: true)
@@ -255,7 +255,7 @@ struct MeterTests {
   }
 
   @Test
-  func `a machine that may play again in seven eighths starts on a bar line`() throws {
+  func `in 7/8 a machine that is allowed to play again starts on a bar line`() throws {
     let studio = Studio()
     var drums = OutputSettings(.clock)
     drums.clock?.plays = false

@@ -138,7 +138,7 @@ struct OwnOutputTests {
   }
 
   @Test(arguments: [20, 120, 300])
-  func `a clock that may play again starts once, on the downbeat of a bar`(
+  func `a machine that is allowed to play again starts once, on a bar line`(
     tempo: Double
   ) throws {
     let heard = playEight(tempo: tempo, frames: 256, arming: [2, 5])
@@ -154,7 +154,7 @@ struct OwnOutputTests {
     }
   }
 
-  @Test func `a clock that may play again changes nothing at other clocks`() {
+  @Test func `allowing a machine to play again changes nothing at other clocks`() {
     func messages(arms: Bool) -> [[Studio.Message]] {
       let studio = Studio(tempo: 120)
       studio.rack = Self.offsets.enumerated().map { Self.clock($0 + 1, offset: $1) }

@@ -285,7 +285,8 @@ struct RelocationTests {
     }
   }
 
-  /// The start begins at the locate's target, but is not held for the time of the locate.
+  /// The start begins at the locate's target. But it waits for its own beat, and not for the time at which
+  /// the locate was to be heard.
   @Test(arguments: [64, 256, 1024] as [UInt32])
   func `a start after a stop during a locate waits for its own beat`(frames: UInt32) {
     for behind in 0..<8 {

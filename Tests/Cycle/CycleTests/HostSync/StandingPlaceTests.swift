@@ -27,8 +27,8 @@ struct StandingPlaceTests {
     #expect(report(at: 12).frame(of: .bar) == nil && report(at: 0).frame(of: .start) == nil)
   }
 
-  /// A stop on a bar line comes in the cycle nearest to that line. The place at which an exact start waits is
-  /// less than a cycle before its bar line.
+  /// A stop on a bar line comes in the cycle nearest to that line, so it may come before the line. A
+  /// transport that waits for an exact start stands up to a cycle before its bar line.
   @Test
   func `a stop just before a bar line goes to that line`() {
     let cycle = 256.0 / 24_000

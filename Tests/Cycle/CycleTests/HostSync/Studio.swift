@@ -41,8 +41,8 @@ final class Studio {
   /// transport rolls in the cycle after all clients have said yes.
   var asksBeforeRolling = false
   private var mayRoll = false
-  /// For this number of cycles the transport shows the next start before JACK asks its clients. A client that
-  /// is late may see PipeWire's transport so.
+  /// For this number of cycles the transport shows the next start before JACK asks its clients. On PipeWire,
+  /// a client that is late may see this.
   var unaskedCycles = 0
   /// Whether the transport behaves as PipeWire's (facts: jack 3). After a stop it shows the frame of the last
   /// cycle that was played, and a start rolls from the next cycle's frame. After a locate, a start rolls from

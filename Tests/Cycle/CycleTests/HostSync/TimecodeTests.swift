@@ -72,7 +72,7 @@ struct TimecodeTests {
       counted.count(rate)
     }
     #expect(Timecode(frame: -1, rate).hours == 23)
-    // A day of drop-frame numbers is 86.4 ms longer than a day.
+    // The frames of a day of drop-frame timecode last 86.4 ms longer than 24 hours.
     #expect(TimecodeRate.drop2997.framesPerDay == 2_589_408)
   }
 
