@@ -100,8 +100,8 @@ struct EchoWatch: BitwiseCopyable {
     self.ahead = ahead + cycle
   }
 
-  /// Reads a Start or Continue. If we sent none shortly before, it is a sequencer's, so the received clock no
-  /// longer counts as an echo. Otherwise `judgeStart` decides later whether it is an echo.
+  /// Reads a Start or Continue. If we sent none shortly before, the message is a sequencer's, so the received
+  /// clock no longer counts as an echo. Otherwise `judgeStart` decides later.
   mutating func receiveCommand(at time: Double) {
     doubtful = nil
     for index in 0..<8 where Self.mayBeOurs(time - commands[index]) { doubtful = time }

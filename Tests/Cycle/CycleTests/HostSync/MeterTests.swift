@@ -46,7 +46,7 @@ struct MeterTests {
     beats(studio.clicks.filter { $0.value == 1 }, studio)
   }
 
-  /// The song's beats of these onsets, rounded to a thousandth.
+  /// The song's beats at which these onsets are heard, rounded to a thousandth of a beat.
   private static func beats(_ onsets: [Studio.Onset], _ studio: Studio) -> [Double] {
     onsets.map { (1000 * (studio.beat(at: $0.heard) - origin(studio))).rounded() / 1000 }
   }

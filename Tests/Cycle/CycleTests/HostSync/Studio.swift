@@ -80,7 +80,7 @@ final class Studio {
   private(set) var holdRequests = 0
   /// Whether each cycle's end lacks its fraction of a microsecond, as on PipeWire 1.4 (facts: jack 2).
   var cutsCycleEnds = false
-  /// The delay of the first relocation's request to JACK, in cycles.
+  /// The number of cycles by which JACK gets the request for the first relocation late.
   var relocatesLate = 0
   private var late: (cycles: Int, frame: UInt32)?
   private var stops = false, starts = false
