@@ -102,6 +102,9 @@ final class App {
         RunningNote(.init(name: host.server.clientName, port: Int($0.port)))
       }
       if view != nil, let greeting = startup.greeting { Console.say(greeting) }
+      if !configuration.choices.audio.isOn, !configuration.sends.isEmpty || !configuration.receives.isEmpty {
+        Console.say("Link Audio is off, so --send and --receive have no effect: tactus send link/audio 1")
+      }
       considerPresence(host, host.report)
       link.isEnabled = configuration.choices.isLinkEnabled
       service.ready(serviceStatus(host))
@@ -202,7 +205,7 @@ final class App {
     let state = desk.state
     let sight = sight(of: host, report, session, state, peers: addresses)
     for line in news.lines(sight, at: Link.clock()) { say(line) }
-    if view == nil { playNews.lines(state, at: Link.clock()).forEach { Console.say($0) } }
+    playNews.lines(state, at: Link.clock(), inView: view != nil).forEach { Console.say($0) }
     if let line = companion?.poll() { say(line) }
     lookAtPage()
     considerPresence(host, report)

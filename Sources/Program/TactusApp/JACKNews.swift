@@ -7,9 +7,9 @@ extension JACKEvent {
   func line(serverWasStarted: Bool) -> String? {
     switch self {
     case .serverLost(let reason):
-      serverWasStarted
-        ? "JACK server gone (\(reason)); tactus does not start it a second time, and comes back when it runs again"
-        : "JACK server gone (\(reason)); tactus comes back with it"
+      "JACK server gone\(reason.isEmpty ? "" : " (\(reason))"); tactus "
+        + (serverWasStarted
+          ? "does not start it a second time, and comes back when it runs again" : "comes back with it")
     case .serverNotStarted(let error): "\(error); tactus comes back when it runs again"
     case .serverReturned(let server): "back on " + server.line
     case .serverSilent: "JACK does not answer"

@@ -111,7 +111,7 @@ struct StudioNews {
     var lines: [String] = []
     if sight.cutStarts > before.cutStarts {
       lines.append(
-        "JACK did not wait for the start: another client has shortened JACK's sync timeout; tactus asks for starts later"
+        "JACK did not wait for the start: another client may have shortened JACK's sync timeout; tactus asks for starts later"
       )
     }
     if sight.rollsInExport, before.isWaiting {
@@ -183,7 +183,8 @@ struct StudioNews {
   }
 }
 
-/// Lines about the music for a terminal without the view: starts, stops, the tempo, the leader.
+/// Lines about the music for a terminal without the view: starts, stops, the tempo, the leader. The view shows
+/// these itself, so it gets only a line about a click that has been silent since the start.
 struct PlayNews {
   /// A new tempo is reported when it has stayed for this time: the hand at the fader has come to rest.
   static let rest = Micros(500_000)
@@ -194,25 +195,35 @@ struct PlayNews {
   private var before: SurfaceState?
   private var clickLostSince: Micros?
   private var saidClickIsLost = false
+  /// Whether the click was off or connected since the start, so that the user knows about it.
+  private var isClickKnown = false
   private var tempo: Tempo?
   private var movedAt = Micros.zero
 
-  mutating func lines(_ state: SurfaceState, at now: Micros) -> [String] {
-    defer { before = state }
-    var lines: [String] = []
-    if state.isClickLost {
-      let since = clickLostSince ?? now
-      clickLostSince = since
-      if !saidClickIsLost, now - since >= Self.connectTimeout {
-        saidClickIsLost = true
-        lines.append(
-          "the click is connected to nothing: connect click_1 in a patchbay, or start tactus with --autoconnect"
-        )
-      }
-    } else {
+  /// The line that `m` in the view makes true.
+  static let silentClick = "The click is on, but connected to nothing: press m twice to connect it"
+
+  /// A line about a click that is on and connected to nothing; nil: there is none, or it was reported.
+  private mutating func clickLine(_ state: SurfaceState, at now: Micros, inView: Bool) -> String? {
+    guard state.isClickLost else {
       clickLostSince = nil
       saidClickIsLost = false
+      isClickKnown = isClickKnown || state.jack.isRunning
+      return nil
     }
+    let since = clickLostSince ?? now
+    clickLostSince = since
+    guard !saidClickIsLost, now - since >= Self.connectTimeout else { return nil }
+    saidClickIsLost = true
+    if inView { return isClickKnown ? nil : Self.silentClick }
+    return
+      "the click is connected to nothing: connect click_1 in a patchbay, or start tactus with --autoconnect"
+  }
+
+  mutating func lines(_ state: SurfaceState, at now: Micros, inView: Bool = false) -> [String] {
+    defer { before = state }
+    var lines = clickLine(state, at: now, inView: inView).map { [$0] } ?? []
+    if inView { return lines }
     guard let before else {
       tempo = state.tempo
       return lines
@@ -258,11 +269,9 @@ struct PeerList {
 }
 
 extension Startup {
-  /// The view's first line, for a user who may know no key yet or may expect to hear the click. nil: none.
+  /// The view's first line, for a user who may know no key yet. nil: none.
   var greeting: String? {
     guard configuration.keys.isEmpty else { return nil }
-    if isFirst { return "m plays the click, w opens the page, ? shows all keys" }
-    let isUnconnected = configuration.standingConnections.isEmpty && configuration.choices.click.isOn
-    return isUnconnected ? "The click is on, but connected to nothing: press m twice to connect it" : nil
+    return isFirst ? "m plays the click, w opens the page, ? shows all keys" : nil
   }
 }

@@ -108,7 +108,13 @@ struct Facts {
   var launch: String {
     let launch = state.choices.launch
     let bars = state.lists.outputs.compactMap(\.settings.countIn).reduce(launch.countIn, max)
-    return launch.moment.word + (bars == 0 || launch.moment == .now ? "" : ", count-in \(bars)")
+    let stop =
+      switch state.choices.stopPlace {
+      case .here: ""
+      case .bar: ", stops at bar"
+      case .start: ", stops at start"
+      }
+    return launch.moment.word + (bars == 0 || launch.moment == .now ? "" : ", count-in \(bars)") + stop
   }
 
   /// The present song of the set list, the next song, and the song and tempo that wait for their beat; empty:

@@ -95,6 +95,7 @@ public struct Keyboard: Sendable {
   ) -> String? {
     let path = targets.count == 1 ? targets[0].path : ""
     if path == "lead/next" { return leads(after: state.choices.lead, key) }
+    if path == "stop/at/next" { return stands(after: state.choices.stopPlace, key) }
     let choice: (name: String, isOn: Bool)? =
       switch path {
       case "link/toggle": ("Ableton Link", state.choices.isLinkEnabled)
@@ -116,6 +117,14 @@ public struct Keyboard: Sendable {
     case .host: "Leads: auto, JACK's timebase master or else Link; \(key) goes on to midi"
     case .auto: "Leads: midi, a MIDI clock at the port control; \(key) goes on to link"
     case .midi: "Leads: link, the Ableton Link session; \(key) goes on to host"
+    }
+  }
+
+  private static func stands(after place: StopPlace, _ key: Key) -> String {
+    switch place {
+    case .here: "After a stop: back to the bar; \(key) goes on to the start"
+    case .bar: "After a stop: back to the start of the song; \(key) goes on to here"
+    case .start: "After a stop: stay here; \(key) goes on to the bar"
     }
   }
 

@@ -208,7 +208,7 @@ struct DoctorJudgementTests {
     #expect(told("link", "tactus").map(\.grade) == [.good, .note])
     let unheard = told("link", "tactus", plays: true)[1]
     #expect(unheard.words == "plays the click, but its ports are not connected: nobody hears it")
-    #expect(unheard.grade == .note && unheard.remedy?.contains("--autoconnect") == true)
+    #expect(unheard.grade == .bad && unheard.remedy?.hasPrefix("tactus send click 1 ") == true)
     let late = told("link", "tactus").last
     #expect(late?.words == "sends later than JACK's latencies say: clock/offset -8 ms")
     #expect(late?.remedy?.hasSuffix("tactus check, or tactus send clock/offset 0.") == true)

@@ -185,6 +185,25 @@ struct PlayNewsTests {
   }
 
   @Test
+  mutating func `the view reports a click that is silent from the start`() {
+    func view(_ state: SurfaceState, _ news: inout PlayNews, _ seconds: Int64) -> [String] {
+      news.lines(state, at: Micros(seconds * 1_000_000), inView: true)
+    }
+    state.choices.click.isOn = true
+    var first = PlayNews()
+    #expect(view(state, &first, 0).isEmpty)
+    #expect(view(state, &first, 4) == [PlayNews.silentClick])
+    state.doing = .rolling
+    #expect(view(state, &first, 9).isEmpty)
+    // A user who switches the click on gets another line, and a user who cuts its cable knows about it.
+    var second = PlayNews()
+    state.choices.click.isOn = false
+    #expect(view(state, &second, 0).isEmpty)
+    state.choices.click.isOn = true
+    #expect(view(state, &second, 1).isEmpty && view(state, &second, 9).isEmpty)
+  }
+
+  @Test
   mutating func `an unconnected click is reported once, after a pause`() {
     let line =
       "the click is connected to nothing: connect click_1 in a patchbay, or start tactus with --autoconnect"

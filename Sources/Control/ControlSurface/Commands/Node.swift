@@ -231,12 +231,22 @@ extension Node {
   func accept(_ arguments: [Argument]) throws(Refusal) -> [Value]? {
     switch kind {
     case .trigger: try press(arguments)
-    case .value: try values(withoutPlus(arguments))
+    case .value: try values(withoutPlus(divided(arguments)))
     case .order, .verb: try values(arguments)
     case .reading: throw .refused("can only be read")
     case .feed: throw .refused("is sent to subscribers of the group \(group.words)")
     case .answer: throw .refused("is only sent by \(Table.root), and is no command")
     }
+  }
+
+  /// Two whole numbers from one text, as in 7/8 for the meter.
+  private func divided(_ arguments: [Argument]) -> [Argument] {
+    guard parameters.count == 2, case (.whole, .whole) = (parameters[0], parameters[1]),
+      case .string(let text)? = arguments.first
+    else { return arguments }
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return arguments }
+    return parts.map { .string(String($0)) } + arguments.dropFirst()
   }
 
   /// Rows with a `nudge` row below them, which adds to their value.

@@ -142,10 +142,10 @@ struct DoctorCommand: Conversing {
     }
     if told.isOn("click"), told.isOn("jack/connected"), told.flag("click/connected") == false {
       findings.append(
-        .note(
+        .bad(
           topic, "\(who)plays the click, but its ports are not connected: nobody hears it",
           mend:
-            "Connect click_1 in a patchbay such as QjackCtl, start tactus with --autoconnect, or \(send)click 0."
+            "\(send)click 1 connects the click to the first two playback ports. Or connect click_1 in a patchbay."
         ))
     }
     findings += sinks(told, who, send)

@@ -60,7 +60,7 @@ struct SendCommand: Conversing {
     if row.path == "midi/learn" {
       Console.say(words.isEmpty ? "nothing is learned now" : "touch the key, knob or pedal for \(words) now")
     } else {
-      let unit = row.parameters[0].unit
+      let unit = row.parameters.count == 1 ? row.parameters[0].unit : ""
       Console.say("\(row.path) is \(words)\(unit.isEmpty ? "" : " " + unit) now")
     }
   }

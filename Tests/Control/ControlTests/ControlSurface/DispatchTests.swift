@@ -288,6 +288,7 @@ struct DispatchTests {
       ("/jacklink/rolling", [.truth(true)], .rolling(true)),
       ("/jacklink/beattime", [.int32(16)], .locate(.beat(16))),
       ("/tactus/set_tempo", [.float32(77)], .tempo(Tempo(77))),
+      ("/tactus/meter", [.string("7/8")], .set("meter", .whole(7), .whole(8))),
       ("/tactus/click/set_sound", [.int32(0)], .set("click/sound", .word(0))),
     ]
     for (address, arguments, command) in cases {
