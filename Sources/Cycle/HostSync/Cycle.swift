@@ -23,7 +23,7 @@ public struct Cycle: BitwiseCopyable {
   /// The number of the server's clients plus an unknown constant. Only changes of this number are used.
   public var clients: Int32
   /// Maps JACK's clock to Link's.
-  public var clock: ClockMap
+  package var clock: ClockMap
   /// The session that the network thread has published. Its timeline is in Link's host time. Only
   /// `FreewheelSession` may read this field.
   fileprivate var session: SessionView
@@ -40,7 +40,7 @@ public struct Cycle: BitwiseCopyable {
   public var relocation: Relocation?
 
   @_noLocks @_noAllocation
-  public init(
+  package init(
     frames: UInt32, sampleRate: UInt32, times: RawTimes, transport: Transport, latencies: PerPort<UInt32>,
     clock: ClockMap, session: SessionView, settings: Settings, settingsNumber: UInt32, sounds: SoundBank,
     isFreewheeling: Bool = false, relocation: Relocation? = nil, clockConnections: UInt32 = 0,

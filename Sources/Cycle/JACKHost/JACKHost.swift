@@ -187,7 +187,7 @@ extension JACKHost {
   public var connections: Set<Connection> { patchbay.known }
 
   /// The map from JACK's clock to Link's, as the audio thread uses it.
-  public var clockMap: ClockMap { running?.clocks.map ?? .identity }
+  package var clockMap: ClockMap { running?.clocks.map ?? .identity }
 
   /// Looks at everything that changes slowly, and returns the changes. May wait for JACK.
   public func step(at now: Micros) -> [JACKEvent] {

@@ -35,14 +35,16 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The audio thread's own copy of the session (facts: link 9.2).
+// facts: link 9.2.
+
+/// The audio thread's own copy of the session.
 ///
 /// For a second after a commit, the audio thread sees the values that it committed, whatever the network or
 /// an app thread sets meanwhile. Afterwards the thread sees the shared state. A timeline and a start or stop
 /// have a second each.
 ///
-/// A plain value that one thread owns. If a commit could not be handed over, restore the copy from before the
-/// commit. [audio]
+/// A plain value that one thread owns; its functions are real-time-safe. If a commit could not be handed
+/// over, restore the copy from before the commit.
 public struct AudioSession: Sendable, BitwiseCopyable {
   /// The number of this thread's last commit.
   public private(set) var sequence: UInt64 = 0

@@ -4,32 +4,32 @@
 ///
 /// On jack2 they are the same clock; PipeWire's runs hundreds of milliseconds apart and drifts (facts: jack
 /// 2). The line is anchored at a recent pair of readings, so that an error of its slope has little effect.
-public struct ClockMap: Hashable, Sendable, BitwiseCopyable {
+package struct ClockMap: Hashable, Sendable, BitwiseCopyable {
   /// The time on JACK's clock at which both clocks were read.
-  public var jackAnchor: Micros
+  package var jackAnchor: Micros
   /// The time on Link's clock at the same moment as `jackAnchor`.
-  public var linkAnchor: Micros
+  package var linkAnchor: Micros
   /// Link microseconds per JACK microsecond, less one: 130e-6 means that Link's clock is 130 ppm faster.
-  public var skew: Double
+  package var skew: Double
 
   /// A map from readings of both clocks at one moment, and from the excess of Link's rate.
-  public init(jackAnchor: Micros, linkAnchor: Micros, skew: Double = 0) {
+  package init(jackAnchor: Micros, linkAnchor: Micros, skew: Double = 0) {
     self.jackAnchor = jackAnchor
     self.linkAnchor = linkAnchor
     self.skew = skew
   }
 
   /// The map of two equal clocks.
-  public static var identity: ClockMap { ClockMap(jackAnchor: .zero, linkAnchor: .zero) }
+  package static var identity: ClockMap { ClockMap(jackAnchor: .zero, linkAnchor: .zero) }
 
   /// Link's time at a time of JACK's clock.
-  public func link(fromJACK jack: Micros) -> Micros {
+  package func link(fromJACK jack: Micros) -> Micros {
     let elapsed = jack - jackAnchor
     return linkAnchor + elapsed + Micros(rounding: Double(elapsed.count) * skew)
   }
 
   /// JACK's time at a time of Link's clock.
-  public func jack(fromLink link: Micros) -> Micros {
+  package func jack(fromLink link: Micros) -> Micros {
     let elapsed = link - linkAnchor
     return jackAnchor + elapsed - Micros(rounding: Double(elapsed.count) * (skew / (1 + skew)))
   }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+// facts: link 9.4.
+
 /// A client's view of the session at one moment, which it edits and then commits: LinkKit's "session state".
 ///
 /// A plain value: every function is real-time-safe, and thread-safe as long as each thread has its own copy.
-/// Its calls match the reference to the microbeat (facts: link 9.4).
+/// Its calls match the reference to the microbeat.
 public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   @usableFromInline var storedTimeline: Timeline
   @usableFromInline var storedStartStop: ClientStartStop
@@ -47,9 +49,10 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   }
 
   /// The changes since the capture, for a commit at `now`; nil if there are none. It contains changed parts
-  /// only, so that a commit does not undo a peer's change (facts: link 9.1).
+  /// only, so that a commit does not undo a peer's change.
   @_noLocks @_noAllocation
   public func change(at now: Micros) -> SessionChange? {
+    // facts: link 9.1.
     let isTurned = !(timeline == capturedTimeline) && timeline.tempo.isNumber
     let isMoved =
       startStop.isPlaying != capturedStartStop.isPlaying || !(startStop.time == capturedStartStop.time)

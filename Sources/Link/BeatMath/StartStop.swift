@@ -22,8 +22,9 @@ public struct SessionStartStop: Hashable, Sendable, BitwiseCopyable {
     SessionStartStop(isPlaying: false, beats: .zero, timestamp: .zero)
   }
 
-  /// This start or stop in host time, under the session's timeline and clock (facts: link 8.2).
+  /// This start or stop in host time, under the session's timeline and clock.
   public func client(on session: Timeline, by map: GhostMap) -> ClientStartStop {
+    // facts: link 8.2.
     ClientStartStop(
       isPlaying: isPlaying, time: map.host(atGhost: session.exactTime(at: beats)),
       timestamp: map.host(atGhost: timestamp))
@@ -52,8 +53,9 @@ public struct ClientStartStop: Hashable, Sendable, BitwiseCopyable {
     left.isPlaying == right.isPlaying && left.time == right.time && left.timestamp == right.timestamp
   }
 
-  /// This start or stop in the form that peers share (facts: link 8.2).
+  /// This start or stop in the form that peers share.
   public func session(on session: Timeline, by map: GhostMap) -> SessionStartStop {
+    // facts: link 8.2.
     SessionStartStop(
       isPlaying: isPlaying, beats: session.exactBeats(at: map.ghost(atHost: time)),
       timestamp: map.ghost(atHost: timestamp))

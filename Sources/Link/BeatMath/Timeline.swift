@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+// facts: link 6.
+
 /// A straight line between time and beats: it has `beatOrigin` at `timeOrigin` and runs at `tempo`.
 ///
 /// On the wire the time is the session's ghost time. A client's own timeline is in host time, and its origin
 /// holds the quantisation grid: `timeOrigin` is the time of session beat 0, and `beatOrigin` is the client's
-/// beat at that time (facts: link 6).
+/// beat at that time.
 public struct Timeline: Hashable, Sendable, BitwiseCopyable {
   /// The tempo at which the beats run.
   public var tempo: Tempo

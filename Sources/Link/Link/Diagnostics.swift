@@ -92,10 +92,7 @@ extension Link.Diagnostics {
     /// Peers at this address, at least 1; a peer with several gateways counts once.
     public var count: Int
 
-    /// Creates a place with a number of peers.
-    ///
-    /// Thread-safe: yes. Real-time-safe: no.
-    public init(name: String, count: Int) {
+    package init(name: String, count: Int) {
       self.name = name
       self.count = count
     }

@@ -140,7 +140,7 @@ public final class Link: Sendable {
   /// Returns the handle for the audio callback. There is only one handle: the result is nil while another
   /// part of the program has it. Releasing the handle gives it back.
   ///
-  /// Thread-safe: yes. Real-time-safe: no: take it before the audio starts.
+  /// Thread-safe: yes. Real-time-safe: no, so take it before the audio starts.
   public func takeAudio() -> AudioHandle? {
     guard let audio = AudioHandle(room) else { return nil }
     if !isRoomAttached.exchange(true, ordering: .acquiringAndReleasing) { attach(room) }

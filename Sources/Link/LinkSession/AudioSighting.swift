@@ -2,8 +2,9 @@
 import BeatMath
 public import LinkWire
 
-/// A peer's announcement of Link Audio, as seen through one gateway (facts: link-audio 1). `LinkAudioSession`
-/// acts on it.
+// facts: link-audio 1. `LinkAudioSession` acts on it.
+
+/// A peer's announcement of Link Audio, as seen through one gateway.
 public struct AudioSighting: Hashable, Sendable, BitwiseCopyable {
   /// The announcing peer.
   public var node: NodeID

@@ -2,6 +2,12 @@
 public import BeatMath
 public import LinkWire
 
+// Start reading here: `receive` and `handle` are the only inputs. `Peers` remembers the peers, `Sessions`
+// decides which session we join, `Measurement` measures a clock (`Relay` and `FarClock`: a clock in another
+// room), `Timing` applies timelines, starts and stops, `Gateways` decides when we send, `Limits` bounds
+// everything. The rules are the protocol's (facts: link 3, 4, 7, 8). "The reference" in these files is
+// Ableton's own library.
+
 /// The Ableton Link protocol as a machine: it knows the peers and keeps a session's clock and tempo.
 ///
 /// It has no socket, no clock, no thread and no randomness of its own. Datagrams, the host time and a seed
@@ -9,13 +15,8 @@ public import LinkWire
 /// so a thousand machines run in one simulation and every failure can be replayed.
 ///
 /// **After every `handle` or `receive`, call `nextOutput` until it returns `.sleep`.** Only then is the
-/// machine at rest and its state complete.
-///
-/// Start reading here: `receive` and `handle` are the only inputs. `Peers` remembers the peers, `Sessions`
-/// decides which session we join, `Measurement` measures a clock (`Relay` and `FarClock`: a clock in another
-/// room), `Timing` applies timelines, starts and stops, `Gateways` decides when we send, `Limits` bounds
-/// everything. The rules are the protocol's (facts: link 3, 4, 7, 8). "The reference" in these files is
-/// Ableton's own library.
+/// machine at rest and its state complete. ``receive(_:from:on:via:waited:at:)`` and ``handle(_:at:)`` are
+/// the only inputs.
 public struct LinkSession: Sendable {
   /// An input other than a datagram.
   public enum Input: Sendable {
@@ -34,7 +35,8 @@ public struct LinkSession: Sendable {
     case enable(Bool)
     /// Whether starts and stops are shared. The switch alone sends and adopts nothing.
     case enableStartStopSync(Bool)
-    /// A user's change to a captured state; dropped if it was made for a session that we have left.
+    /// A user's change to a captured state. Its timeline is dropped if it was made for a session that we have
+    /// left.
     case commit(SessionChange)
     /// The host clock may have lost the session's time, as after a suspend: measure that time now.
     case clockDisturbed

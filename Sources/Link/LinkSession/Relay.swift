@@ -2,15 +2,17 @@
 public import BeatMath
 public import LinkWire
 
+// `ClockReference` has the rules for chains of wires, and `FarClock` measures the other relay's clock. Peers
+// of the reference take their time from the founder or from the lowest id that they see (facts: link 4.5).
+
 /// A wire to one other relay, in another room. A gateway with such a wire is a far gateway.
 ///
-/// To the session it is a wire like any other, with one peer on it. By the rules for chains of wires
-/// (`ClockReference`) both rooms find one session, and each takes its clock from the room nearer to the
-/// founder. Three things differ:
-/// - `FarClock` measures the other relay's clock.
+/// To the session it is a wire like any other, with one peer on it: both rooms find one session, and each
+/// takes its clock from the room nearer to the founder. Three things differ:
+/// - The two relays measure each other's clocks.
 /// - No endpoint crosses the wire in either direction, so that no endpoint of one room gets into the other.
-/// - A relay draws the lowest id of its room: peers of the reference take their time from the founder or from
-///   the lowest id that they see (facts: link 4.5), and the founder may be in the other room.
+/// - A relay draws the lowest id of its room, so that the room takes its time from the relay even if the
+///   session's founder is in the other room.
 public struct FarWire: Hashable, Sendable, BitwiseCopyable {
   /// An endpoint that stands for the other relay, wherever the relay is at the moment: all datagrams from
   /// this wire count as coming from here.

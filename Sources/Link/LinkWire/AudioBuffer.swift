@@ -27,8 +27,9 @@ public struct AudioFormat: Hashable, Sendable, BitwiseCopyable {
   public static var fastest: Int { @_noLocks @_noAllocation get { 384_000 } }
 }
 
-/// A datagram of audio, read in place: a view of the decoded bytes, valid only while those bytes exist
-/// (facts: link-audio 5).
+// facts: link-audio 5.
+
+/// A datagram of audio, read in place: a view of the decoded bytes, valid only while those bytes exist.
 public struct AudioBuffer: BitwiseCopyable {
   /// The format; decoding has checked its limits.
   public let format: AudioFormat

@@ -28,7 +28,9 @@ public enum Wire {
   /// The seconds for which a peer is kept after its last packet: the value that the reference sends.
   public static var timeToLive: UInt8 { @_noLocks @_noAllocation get { 5 } }
 
-  /// The longest message of an audio socket, in bytes (facts: link-audio 2).
+  // facts: link-audio 2, 7.3.
+
+  /// The longest message of an audio socket, in bytes.
   public static var maximumAudioMessageSize: Int { @_noLocks @_noAllocation get { 1200 } }
   /// The most bytes of an announcement's entries: the reference assumes a header that is four bytes longer
   /// than the real one.
@@ -37,8 +39,7 @@ public enum Wire {
   public static var maximumNameSize: Int { @_noLocks @_noAllocation get { 256 } }
   /// The most channels that are closed by one datagram.
   public static var maximumByes: Int { @_noLocks @_noAllocation get { 146 } }
-  /// The most frames of a chunk. Longer chunks overrun buffers of other implementations (facts: link-audio
-  /// 7.3).
+  /// The most frames of a chunk. Longer chunks overrun buffers of other implementations.
   public static var maximumChunkFrames: Int { @_noLocks @_noAllocation get { 512 } }
   /// The bytes of audio that all implementations put into a datagram: 251 frames of one channel or 125 of
   /// two.

@@ -60,8 +60,10 @@ public struct ClockOrigin: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
+// facts: link 1 rule 7, 3.3.
+
 /// The first twenty bytes of a discovery datagram. It is decoded on its own, because an Alive is answered
-/// even if the rest of the datagram is broken (facts: link 1 rule 7, 3.3).
+/// even if the rest of the datagram is broken.
 public struct DiscoveryHeader: Hashable, Sendable, BitwiseCopyable {
   /// The three kinds of discovery datagrams.
   public enum Kind: Hashable, Sendable, BitwiseCopyable {

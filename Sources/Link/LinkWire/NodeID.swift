@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+// facts: link 2.1, 7.4.
+
 /// Eight bytes that identify a peer until its next reset. Ids compare as unsigned bytes, the first byte most
-/// significant; their order decides between equally old sessions (facts: link 2.1, 7.4).
+/// significant; their order decides between equally old sessions.
 public struct NodeID: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// The eight bytes as a number; the first byte on the wire is the most significant.
   public var rawValue: UInt64

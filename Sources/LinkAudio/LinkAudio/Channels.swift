@@ -125,6 +125,8 @@ extension LinkAudio {
     }
 
     /// The channel that was subscribed to.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no, but it never waits.
     public var channel: Channel.ID { Channel.ID(node) }
 
     /// Whether the channel is announced at present. The lane's figures say whether the channel is played.

@@ -168,6 +168,8 @@ extension LinkAudio {
     }
 
     /// The id by which peers subscribe.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no, but it never waits.
     public var id: Channel.ID { Channel.ID(node) }
 
     /// Renames the channel; cuts the name after 256 bytes.

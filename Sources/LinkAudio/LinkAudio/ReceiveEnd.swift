@@ -30,7 +30,7 @@ extension LinkAudio {
     /// Returns the audio thread's end. There is one: nil while another part of the program has it. Releasing
     /// it gives it back.
     ///
-    /// Thread-safe: yes. Real-time-safe: no: take it before the audio starts.
+    /// Thread-safe: yes. Real-time-safe: no, so take it before the audio starts.
     public func takeEnd() -> ReceiveEnd? {
       isTaken.exchange(true, ordering: .acquiringAndReleasing) ? nil : ReceiveEnd(self)
     }

@@ -15,6 +15,8 @@ extension LinkAudio {
 
     package let lane: AudioLanes.SendLane
     /// The channels of audio that it carries.
+    ///
+    /// Thread-safe: yes. Real-time-safe: no, but it never waits.
     public let layout: Layout
     /// Whether a sink uses it.
     let isUsed = Atomic(false)
@@ -31,7 +33,7 @@ extension LinkAudio {
     /// Returns the audio thread's end. There is one: nil while another part of the program has it. Releasing
     /// it gives it back.
     ///
-    /// Thread-safe: yes. Real-time-safe: no: take it before the audio starts.
+    /// Thread-safe: yes. Real-time-safe: no, so take it before the audio starts.
     public func takeEnd() -> SendEnd? {
       isTaken.exchange(true, ordering: .acquiringAndReleasing) ? nil : SendEnd(self)
     }

@@ -3,12 +3,14 @@ public import BeatMath
 public import LinkSession
 public import LinkWire
 
+// The invariant: time only moves in `run(until:)`, from one event to the next, and every machine is drained
+// after every input. What is not simulated costs much and changes nothing for Link.
+
 /// A simulated world for `LinkSession` machines: one true time, a clock for each machine, wires between them.
 ///
 /// The world has no sockets, no threads and no real clock. Everything follows from the seed and from the
 /// caller's calls, so a run can be repeated to the last packet. Queues, bandwidth and address resolution are
-/// not simulated: they cost much and change nothing for Link. The invariant: time only moves in
-/// `run(until:)`, from one event to the next, and every machine is drained after every input.
+/// not simulated. Time only moves in ``run(for:)`` and ``run(until:)``. A world belongs to one thread.
 public final class LinkWorld {
   private enum Happening {
     case delivery(Delivery)

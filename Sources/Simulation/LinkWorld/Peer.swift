@@ -23,7 +23,8 @@ extension LinkWorld {
   }
 }
 
-/// A participant on the wire that is not one of our peers: a reference peer or an attacker.
+/// A participant on the wire that is not one of the world's peers, such as another implementation or an
+/// attacker.
 public protocol Guest: AnyObject {
   /// Receives a datagram at one of the guest's interfaces. The guest may answer by `LinkWorld.send`.
   func receive(
