@@ -8,6 +8,22 @@ import Testing
   private static let program = """
     import Link
     func old(_ link: Link, _ s: Link.SessionState, _ t: UInt64, _ any: Int) {
+      _ = ABLLinkRef.self
+      _ = ABLLinkSessionStateRef.self
+      _ = ABLLinkNew(120)
+      ABLLinkDelete(link)
+      ABLLinkSetActive(link, true)
+      _ = ABLLinkIsEnabled(link)
+      _ = ABLLinkIsConnected(link)
+      _ = ABLLinkIsStartStopSyncEnabled(link)
+      _ = ABLLinkCaptureAppSessionState(link)
+      ABLLinkCommitAppSessionState(link, s)
+      _ = ABLLinkCaptureAudioSessionState(link)
+      ABLLinkCommitAudioSessionState(link, s)
+      _ = ABLLinkGetTempo(s)
+      _ = ABLLinkIsPlaying(s)
+      _ = ABLLinkTimeForIsPlaying(s)
+      _ = ABLLinkBpmInRange(0, 1, 256, 48_000)
       ABLLinkSetTempo(s, 120, t)
       _ = ABLLinkBeatAtTime(s, t, 4)
       _ = ABLLinkTimeAtBeat(s, 0, 4)
@@ -65,5 +81,15 @@ import Testing
     for error in errors {
       #expect(["is unavailable: ", "has been re"].contains { error.contains($0) }, "\(error)")
     }
+  }
+
+  @Test func `the table's names of LinkKit 2 to 4 are all tried`() async throws {
+    let found = try await ChildProcess.run(["grep", "-oh", "ABL[A-Za-z0-9]*", Lab.top + "/docs/linkkit.md"])
+    // The page says that the compiler does not know those of earlier versions.
+    let others: Set<Substring> = ["ABLLink", "ABLLinkProposeTempo", "ABLSync"]
+    let names = Set(found.output.split(separator: "\n")).subtracting(others)
+    #expect(names.count > 50)
+    let words = Set(Self.program.split { !($0.isLetter || $0.isNumber) })
+    #expect(names.subtracting(words).isEmpty, "\(names.subtracting(words))")
   }
 }

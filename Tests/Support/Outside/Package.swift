@@ -5,8 +5,8 @@ import PackageDescription
 /// Module names that other packages use, too. A build may have only one module of each name in all its
 /// packages.
 let commonNames = [
-  "Addresses", "Arithmetic", "Choices", "Handoff", "JSON5", "Layouts", "Linux", "OSC", "QRCode", "Sodium",
-  "TestSupport", "Web",
+  "Addresses", "Arithmetic", "CLiblo", "CMicrohttpd", "CPage", "CQRencode", "CSndfile", "CSodium", "CWslay",
+  "Choices", "Handoff", "JSON5", "Layouts", "Linux", "OSC", "QRCode", "Sodium", "TestSupport", "Web",
 ]
 
 /// A foreign package that depends on Link by address and version. OutsidePackageTests builds this package.
