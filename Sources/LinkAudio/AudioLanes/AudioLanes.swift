@@ -4,8 +4,9 @@ import LinkHandoff
 
 // A channel of audio between an audio thread and the network's thread.
 //
-// Deliberately absent: sockets, names and JACK. The audio thread uses one end of a lane, the network's thread
-// the other, and neither knows the other. `LinkAudioPath` decides what is sent and how it is played.
+// Deliberately absent: sockets, names and JACK. The audio thread uses one end of a lane, and the network's
+// thread uses the other end. The two threads never call each other. `LinkAudioPath` decides what is sent and
+// how it is played.
 //
 // The invariant: a lane allocates all its memory in `init`, at fixed addresses, and frees it in `deinit`. The
 // audio thread gets a plain handle (`SendEnd`, `ReceiveEnd`), never the object. The lane's owner keeps the

@@ -3,9 +3,9 @@ import LinkHandoff
 import Synchronization
 @_exported public import LinkAudioPath
 
-/// Brings a peer's channel to an output, each sample at its beat plus the delay.
+/// Brings a peer's channel to an output. Each sample is played at its beat plus the delay.
 public final class ReceiveLane: Sendable {
-  // At fixed addresses for their whole life, because the audio thread holds them.
+  // These objects keep their addresses for their whole life, because the audio thread holds pointers to them.
   nonisolated(unsafe) private let shared: UnsafeMutablePointer<ReceiveShared>
   nonisolated(unsafe) private let playout: UnsafeMutablePointer<Playout>
   nonisolated(unsafe) private let memory: UnsafeMutableRawBufferPointer
@@ -14,22 +14,24 @@ public final class ReceiveLane: Sendable {
   /// Whether the lane only notes that its channel sounds, and keeps no audio.
   private let isProbe: Bool
 
-  /// Samples below this count as silence: 80 dB below full scale, more than any dither.
+  /// Samples below this level count as silence. It is 80 dB below full scale, and above the level of any
+  /// dither.
   package static let silence: Float = 1e-4
-  /// A third of a second of stereo datagrams.
+  /// The number of chunks that the lane can hold: a third of a second of stereo datagrams.
   static let slots = 256
-  /// Bytes before the samples in a slot: the chunk's description.
+  /// The bytes in a slot before the samples. They contain the chunk's description (`AudioChunk`).
   static let headBytes = 48
   /// The stream rate for which `longestDelay` is sized; at a higher rate the longest delay is shorter.
   private static let streamRate = 48_000.0
 
-  /// Allocates room for a delay of up to this many seconds; all values up to one second need the same memory.
+  /// Allocates room for a delay of up to `longestDelay` seconds. All values up to one second need the same
+  /// memory.
   public convenience init(longestDelay seconds: Double = 1) {
     self.init(
       frames: Int(max(0, min(60, seconds)) * Self.streamRate) + 8192, slots: Self.slots, isProbe: false)
   }
 
-  /// A lane that only tells whether a channel sounds.
+  /// Makes a lane that only finds out whether a channel contains sound.
   package static func probe() -> ReceiveLane { ReceiveLane(frames: 8192, slots: 1, isProbe: true) }
 
   private init(frames: Int, slots: Int, isProbe: Bool) {
@@ -52,18 +54,18 @@ public final class ReceiveLane: Sendable {
     shared.deallocate()
   }
 
-  /// One table for all lanes, never freed.
+  /// The interpolator's table. All lanes share it, and it is never freed.
   nonisolated(unsafe) private static let kernel = Kernel(
     in: UnsafeMutablePointer<Float>.allocate(capacity: Kernel.floats))
 
   /// Whether a probe has found sound. [any]
   package var hasSounded: Bool { sounded.load(ordering: .relaxed) }
 
-  /// The audio thread's end; valid as long as this lane lives.
+  /// The audio thread's end of this lane. It is valid as long as the lane exists.
   public var audio: ReceiveEnd { ReceiveEnd(shared: shared, playout: playout) }
 
-  /// Stores a chunk; `write` fills in its samples as floats. Returns false if the audio thread has not
-  /// emptied the lane for long. [network]
+  /// Stores a chunk; `write` fills in its samples as floats. Returns false if the lane is full, because the
+  /// audio thread has not emptied it for a while. [network]
   @discardableResult
   package func put(_ chunk: AudioChunk, _ write: (UnsafeMutableBufferPointer<Float>) -> Void) -> Bool {
     let count = Int(chunk.frames) * Int(chunk.channels)
@@ -80,10 +82,12 @@ public final class ReceiveLane: Sendable {
     return true
   }
 
-  /// How the channel was played in the last period. Call this from one thread only. [control]
+  /// The figures on the playing of the channel, as of the last period. Call this function from one thread
+  /// only. [control]
   public func figures() -> PlayoutFigures { shared.pointee.figures.read() }
 
-  /// The memory that the audio thread touches. [any]
+  /// Passes the blocks of memory that the audio thread touches, so that the lane's owner can lock them in
+  /// RAM. [any]
   package func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
     body(UnsafeRawBufferPointer(start: shared, count: MemoryLayout<ReceiveShared>.size))
     body(UnsafeRawBufferPointer(start: playout, count: MemoryLayout<Playout>.size))
@@ -103,7 +107,8 @@ public struct ReceiveEnd: @unchecked Sendable, BitwiseCopyable {
   let shared: UnsafeMutablePointer<ReceiveShared>
   let playout: UnsafeMutablePointer<Playout>
 
-  /// Fills an output's period. If `right` is nil, `left` gets the mean of both. [audio, real-time-safe]
+  /// Fills an output's period. If `right` is nil, `left` gets the mean of both channels. [audio,
+  /// real-time-safe]
   @_noLocks @_noAllocation
   public func render(
     _ hearing: OutputPeriod, delay: PlayoutDelay, left: UnsafeMutablePointer<Float>,
@@ -123,8 +128,8 @@ public struct ReceiveEnd: @unchecked Sendable, BitwiseCopyable {
     shared.pointee.figures.publish(playout.pointee.figures)
   }
 
-  /// Fills a period that has no true time, for example while a server freewheels, with silence, and drops
-  /// received chunks. [audio, real-time-safe]
+  /// Fills a period with silence and drops received chunks. Use this call if the period has no true time, for
+  /// example while a server freewheels. [audio, real-time-safe]
   @_noLocks @_noAllocation
   public func skip(frames: Int, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?) {
     var skipped = 0

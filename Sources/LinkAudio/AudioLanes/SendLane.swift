@@ -5,23 +5,24 @@ import Synchronization
 
 /// A period of an input, and the session's beats in it.
 public struct Recording: Sendable, BitwiseCopyable {
-  /// Frames in the period; those after 8192 are dropped.
+  /// The number of frames in the period. Frames after the first 8192 are dropped.
   public var frames: Int
-  /// Nominal rate of the input.
+  /// The nominal sample rate of the input.
   public var sampleRate: UInt32
-  /// Host time at which frame 0 passes through the server, in microseconds with their fraction.
+  /// The host time at which frame 0 passes through the audio server, in microseconds with their fraction.
   public var start: Double
-  /// Mean microseconds per frame over many periods.
+  /// The microseconds per frame, as a mean over many periods.
   public var frameMicros: Double
-  /// Latency from the microphone to the input's port, in frames.
+  /// The latency from the microphone to the input's port, in frames.
   public var captureFrames: Double
-  /// The user's correction in microseconds; positive: the sound is stamped with an earlier beat.
+  /// A correction of the times in microseconds, chosen by the user. With a positive value, the sound is
+  /// stamped with a later beat.
   public var offset: Double
   /// The session's beats, as they were captured for this period.
   public var grid: SessionGrid
 
-  /// Creates a recording. Each period needs a new one, with the times by which the program computes its own
-  /// beats. Real-time-safe.
+  /// Creates the description of a period. Each period needs a new `Recording`, made from the same times from
+  /// which the program computes its own beats. Real-time-safe.
   @_noLocks @_noAllocation
   public init(
     frames: Int, sampleRate: UInt32, start: Double, frameMicros: Double, captureFrames: Double,
@@ -42,7 +43,8 @@ public struct Recording: Sendable, BitwiseCopyable {
       ofFrame: frame, start: start, frameMicros: frameMicros, captureFrames: captureFrames, offset: offset)
   }
 
-  /// A part of the period, with the stamp of its first frame and of the frame after its last.
+  /// Describes a part of the period: with the stamps of the part's first frame and of the frame after its
+  /// last one.
   @_noLocks @_noAllocation
   fileprivate func period(_ first: Int, _ end: Int, channels: UInt8) -> SentPeriod {
     SentPeriod(
@@ -54,16 +56,17 @@ public struct Recording: Sendable, BitwiseCopyable {
 
 /// Brings an input to the subscribers of its channel.
 public final class SendLane: Sendable {
-  // At a fixed address for its whole life, because the audio thread holds it.
+  // This object keeps its address for its whole life, because the audio thread holds a pointer to it.
   nonisolated(unsafe) private let shared: UnsafeMutablePointer<SendShared>
-  /// 1 or 2.
+  /// The number of audio channels in the lane, 1 or 2.
   public let channelCount: Int
 
-  /// A longer period takes several slots.
+  /// The most frames in a slot. A longer period takes several slots.
   fileprivate static let slotFrames = 256
-  /// More than a tenth of a second of short periods, or four of the longest.
+  /// The number of slots: enough for more than a tenth of a second of short periods, or for four of the
+  /// longest periods.
   private static let slots = 128
-  /// Bytes before the samples.
+  /// The bytes in a slot before the samples. They contain the period's description (`SentPeriod`).
   fileprivate static let headBytes = 48
 
   /// Allocates a lane for 1 or 2 channels.
@@ -84,22 +87,23 @@ public final class SendLane: Sendable {
     shared.deallocate()
   }
 
-  /// The audio thread's end; valid as long as this lane lives.
+  /// The audio thread's end of this lane. It is valid as long as the lane exists.
   public var audio: SendEnd { SendEnd(shared: shared, channelCount: channelCount) }
 
-  /// Whether there is a subscriber. Without one the audio thread stores nothing. [network]
+  /// Whether the channel has a subscriber. Without a subscriber, the audio thread stores nothing. [network]
   package var isWanted: Bool {
     get { shared.pointee.isWanted.load(ordering: .relaxed) }
     set { shared.pointee.isWanted.store(newValue, ordering: .relaxed) }
   }
 
-  /// The number of periods that found the lane full, because it was not drained for a tenth of a second.
-  /// [any]
+  /// The number of periods that were dropped because the lane was full: it had not been drained for a tenth
+  /// of a second. [any]
   public var refusedCount: Int { Int(clamping: shared.pointee.queue.refusedCount) }
 
-  /// Takes all that waits, oldest first. [network]
+  /// Passes all stored periods with their samples to `body`, the oldest first, and removes them. [network]
   package func drain(_ body: (SentPeriod, UnsafeBufferPointer<Float>) -> Void) {
-    // The loop is bounded. If the audio thread adds periods faster than this, the next call drains the rest.
+    // The loop is bounded. If the audio thread adds periods faster than `body` takes them, the next call
+    // drains the rest.
     for _ in 0..<shared.pointee.queue.capacity {
       guard let slot = shared.pointee.queue.front() else { return }
       let period = slot.load(as: SentPeriod.self)
@@ -110,7 +114,8 @@ public final class SendLane: Sendable {
     }
   }
 
-  /// The memory that the audio thread touches. [any]
+  /// Passes the blocks of memory that the audio thread touches, so that the lane's owner can lock them in
+  /// RAM. [any]
   package func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
     body(UnsafeRawBufferPointer(start: shared, count: MemoryLayout<SendShared>.size))
     shared.pointee.queue.forEachBlock(body)
@@ -127,13 +132,13 @@ public struct SendEnd: @unchecked Sendable, BitwiseCopyable {
   let shared: UnsafeMutablePointer<SendShared>
   let channelCount: Int
 
-  /// Whether there is a subscriber. [audio, real-time-safe]
+  /// Whether the channel has a subscriber. [audio, real-time-safe]
   public var isWanted: Bool {
     @_noLocks @_noAllocation get { shared.pointee.isWanted.load(ordering: .relaxed) }
   }
 
-  /// Sends this period if there is a subscriber. In a stereo lane, `right` defaults to `left`; a mono lane
-  /// sends `left`. [audio, real-time-safe]
+  /// Sends this period if the channel has a subscriber. A mono lane sends only `left`. In a stereo lane,
+  /// `left` is also sent as the right channel if `right` is nil. [audio, real-time-safe]
   @_noLocks @_noAllocation
   public func send(
     _ recording: Recording, left: UnsafePointer<Float>, right: UnsafePointer<Float>?

@@ -7,26 +7,27 @@ internal import LinkSystem
 extension LinkAudio {
   /// The state of Link Audio, for a user who hears nothing.
   public struct Diagnostics: Hashable, Sendable {
-    /// The reason why Link Audio is not on the network although it should be; nil if it is.
+    /// The reason why Link Audio is not on the network although it should be; nil if there is no such
+    /// failure.
     public var failure: Link.Failure?
-    /// How its thread is scheduled.
+    /// How Link Audio's thread is scheduled.
     public var scheduling: Scheduling
     /// The peers that take part in Link Audio.
     public var peers: [Peer]
-    /// Datagrams that the system refused to send.
+    /// The number of datagrams that the system refused to send.
     public var failedSends: Int
-    /// Datagrams from outside the networks that Link uses; they are ignored.
+    /// The number of datagrams from outside the networks that Link uses. They are ignored.
     public var strangers: Int
-    /// Received datagrams of audio that were dropped because the channel's lane was full: the audio thread
-    /// that plays the channel is not running.
+    /// The number of datagrams of audio that were dropped because the channel's lane was full. A lane is full
+    /// if the audio thread that plays the channel is not running.
     public var overflows: Int
-    /// Received datagrams.
+    /// The number of received datagrams.
     public var received: Int { Int(clamping: counters.received) }
-    /// Received datagrams that were not Link Audio's, or broken.
+    /// The number of received datagrams that were broken, or were not datagrams of Link Audio.
     public var malformed: Int { Int(clamping: counters.malformed) }
     /// All counts of received and of dropped datagrams.
     package var counters: AudioCounters
-    /// How full the tables are.
+    /// The number of entries in each table.
     package var load: AudioLoad
 
     init(
@@ -48,7 +49,7 @@ extension LinkAudio {
       public var name: String
       /// The time for a datagram to the peer and back.
       public var roundTrip: Duration
-      /// The variation of the round trip.
+      /// The standard deviation of the round trip, plus up to 10 ms until ten round trips are known.
       public var jitter: Duration
 
       init(_ peer: AudioPeer) {
@@ -63,9 +64,10 @@ extension LinkAudio {
   public enum Scheduling: Hashable, Sendable {
     /// In real time: before all normal threads, after those of JACK and PipeWire.
     case realTime
-    /// Normally: the system does not permit real time, or the program was started in a class of its own.
+    /// With the normal priority: the system does not permit real time, or the user started the program in
+    /// another scheduling class.
     case ordinary
-    /// Normally for a while: the thread has used up its budget for real time.
+    /// With the normal priority for at least a second: the thread has used up its budget for real time.
     case slowed
   }
 }

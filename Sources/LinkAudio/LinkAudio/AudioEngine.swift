@@ -8,7 +8,7 @@ internal import LinkSession
 internal import LinkSystem
 internal import LinkWire
 
-/// The session and all calls on it: everything behind the lock that callers wait for.
+/// The session of Link Audio and all calls on it: everything behind the lock for which app threads wait.
 ///
 /// App threads and Link Audio's thread take turns. While holding the lock, no thread reads a socket, sends,
 /// opens, closes or calls Link: input is read before, and output waits in `tasks` (see
@@ -20,31 +20,31 @@ struct AudioEngine: Sendable {
   private(set) var peerName: String
   /// The list of channels that the callbacks got last.
   private(set) var channels: [AudioChannel] = []
-  /// Why a gateway has no socket.
+  /// The reason why the socket of a gateway could not be opened; nil if all were opened.
   private(set) var failure: SystemFailure?
   private(set) var overflows = 0
-  /// Datagrams from outside the networks that Link uses; they are ignored.
+  /// The number of datagrams from outside the networks that Link uses. They are ignored.
   private(set) var strangers = 0
 
-  /// Link's gateways.
+  /// The gateways that Link has at present.
   private var known: [AudioGateway] = []
   private var neighbours = Neighbourhood()
-  /// Gateways on which we have a socket.
+  /// The gateways on which we have a socket.
   private var open: [GatewayID] = []
   /// The number of peers that receive each sink's channel.
   private var listeners: [ChannelID: Int] = [:]
-  /// Indexed by `SourceID`.
+  /// The sources, indexed by `SourceID`.
   private var sources: [Incoming] = []
   private var hasNews = false
   private var deadline: Micros?
-  /// When to try again to open missing sockets.
+  /// The time at which we try again to open the missing sockets.
   private var nextTry: Micros?
-  /// Pending tasks, in order.
+  /// The tasks that wait until the lock is released, in order.
   private var tasks: [IOTask] = []
 
   private static let repairSpacing = Micros(1_000_000)
-  /// If more wait, the calling thread runs them itself. This happens only while a user callback blocks our
-  /// thread.
+  /// If more tasks than this wait, the calling thread runs them itself. This happens only while a callback of
+  /// the user blocks our thread.
   static let errandLimit = 256
 
   init(node: NodeID, session: SessionID, peerName: String, at now: Micros) {
@@ -62,9 +62,10 @@ struct AudioEngine: Sendable {
   mutating func takeTasks(_ list: inout [IOTask]) { swap(&tasks, &list) }
 }
 
-// Calls of app threads.
+// Functions that app threads call.
 extension AudioEngine {
-  /// Turning off queues the goodbyes; the caller must deliver them.
+  /// Turns Link Audio on or off. Turning it off adds tasks that send goodbyes; the caller must run these
+  /// tasks.
   mutating func want(_ isWanted: Bool, at now: Micros) {
     guard isWanted != self.isWanted else { return }
     self.isWanted = isWanted
@@ -126,21 +127,22 @@ extension AudioEngine {
   func isConnected(_ source: SourceID) -> Bool { sources[source.rawValue].isConnected }
 }
 
-// Calls of the thread.
+// Functions that Link Audio's thread calls.
 extension AudioEngine {
   var isSending: Bool { listeners.contains { $0.value > 0 } }
 
   var nextWake: Micros? { [deadline, nextTry].compactMap(\.self).min() }
 
-  /// Whether the sender is in a network of the interface that it came through, and Link uses that interface.
-  /// A socket is bound to an address, but Linux accepts packets for an address through any interface.
+  /// Whether Link uses the interface through which a datagram came, and the datagram's sender is in a network
+  /// of that interface. A socket is bound to an address, but Linux accepts packets for an address through any
+  /// interface.
   mutating func admits(_ sender: Address, through interface: UInt32) -> Bool {
     if neighbours.contains(sender, through: interface) { return true }
     strangers += 1
     return false
   }
 
-  /// Takes a datagram that was read at `read`. Returns whether tasks are pending now.
+  /// Handles a datagram that was read at the host time `read`. Returns whether tasks wait now.
   mutating func receive(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, waited: Micros,
     read: Micros
@@ -154,7 +156,8 @@ extension AudioEngine {
     return false
   }
 
-  /// Does the work of a turn after all input was read. Returns the gateways for which to open sockets now.
+  /// Does the part of a turn that comes after all input was read. Returns the gateways whose sockets the
+  /// caller should open now.
   mutating func work(_ letters: AudioMail.Letters, at now: Micros) -> [AudioGateway] {
     apply(letters, at: now)
     if let deadline, deadline <= now { feed(.deadline, at: now) }
@@ -163,7 +166,7 @@ extension AudioEngine {
     return missing
   }
 
-  /// Adopts sockets that were opened. A socket that is no longer needed closes when its value is destroyed.
+  /// Takes over opened sockets. A socket that is no longer needed closes when its value is released.
   mutating func adopt(_ opened: [OpenedAudioSocket], at now: Micros) {
     failure = nil
     for one in opened {
@@ -180,7 +183,7 @@ extension AudioEngine {
     }
   }
 
-  /// The list of channels; nil if it has not changed since the last call.
+  /// Returns the list of channels, or nil if the list has not changed since the last call.
   mutating func takeNews() -> [AudioChannel]? {
     guard hasNews else { return nil }
     hasNews = false
@@ -215,11 +218,11 @@ extension AudioEngine {
     isWanted ? known.filter { !open.contains($0.id) } : []
   }
 
-  /// Closes sockets that are no longer wanted, and schedules the opening of missing ones.
+  /// Closes sockets that are no longer wanted, and schedules the opening of missing sockets.
   private mutating func considerGateways(at now: Micros) {
     let wanted = isWanted ? known : []
     for gateway in open where !wanted.contains(where: { $0.id == gateway }) {
-      // The session must know first, so that its goodbyes still leave through the gateway.
+      // The session learns of the closing first, so that its goodbyes still leave through the gateway.
       feed(.gatewayClosed(gateway), at: now)
       tasks.append(.closed(gateway))
       open.removeAll { $0 == gateway }
@@ -232,7 +235,7 @@ extension AudioEngine {
     drain()
   }
 
-  /// Makes tasks of what the session asks for, such as packets to send. Call it after each input.
+  /// Turns the session's outputs, such as packets to send, into tasks. Call this function after each input.
   private mutating func drain() {
     while true {
       switch machine.nextOutput() {

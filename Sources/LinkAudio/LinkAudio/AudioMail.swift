@@ -11,7 +11,7 @@ import Synchronization
 final class AudioMail: AudioListener {
   struct Letters {
     var gateways: [AudioGateway]?
-    /// Set together with `gateways`.
+    /// The networks around the gateways. This property is valid if `gateways` is not nil.
     var neighbours = Neighbourhood()
     var identity: (node: NodeID, session: SessionID)?
     var sightings: [AudioSighting] = []

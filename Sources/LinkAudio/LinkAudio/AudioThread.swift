@@ -11,8 +11,8 @@ import Synchronization
 final class AudioThread: Sendable {
   let channels = Announcer<[AudioChannel]>()
   private let engine: Mutex<AudioEngine>
-  /// Held while datagrams are sent, so that they leave in the order in which they were made. Calls that send
-  /// nothing never wait for it. Do not take it while holding the engine's lock.
+  /// This lock is held while datagrams are sent, so that they leave in the order in which they were made.
+  /// Calls that send nothing never wait for this lock. Do not take it while holding the engine's lock.
   let delivery: Mutex<Delivery>
   private let failedSends = Atomic(0)
   private let mail: AudioMail
@@ -22,11 +22,12 @@ final class AudioThread: Sendable {
   private let start = Mutex(Start())
   private let told = Mutex(LinkAudio.Scheduling.ordinary)
 
-  /// How often to look for audio in the lanes while there are subscribers, because audio threads cannot wake
-  /// us.
+  /// The interval at which this thread looks for audio in the lanes while there are subscribers. It must
+  /// look, because audio threads cannot wake it.
   private static let drainPeriod = Micros(2_000)
 
-  /// If no thread or descriptor is free, each later change tries again.
+  /// The thread, or the reason why it could not be started. If the start fails, each later change tries it
+  /// again.
   private struct Start {
     var thread: Thread?
     var failure: SystemFailure?
@@ -42,7 +43,7 @@ final class AudioThread: Sendable {
     delivery = Mutex(Delivery(link))
   }
 
-  /// Why there is no thread; nil if there is one.
+  /// The reason why the thread could not be started; nil if it runs.
   var failure: SystemFailure? { start.withLock { $0.failure } }
 
   var scheduling: LinkAudio.Scheduling { told.withLock { $0 } }
@@ -62,7 +63,7 @@ final class AudioThread: Sendable {
     }
   }
 
-  /// Ends the thread; no callback begins after it.
+  /// Ends the thread. After this call, no callback begins.
   func end() {
     isStopping.store(true, ordering: .releasing)
     wakeUp.signal()
@@ -73,15 +74,16 @@ final class AudioThread: Sendable {
     channels.end()
   }
 
-  /// Datagrams that the system refused to send. [any but audio]
+  /// The number of datagrams that the system refused to send. [any thread but the audio thread]
   var failedSendCount: Int { failedSends.load(ordering: .relaxed) }
 
-  /// [any but audio, may block]
+  /// Returns a value that `body` reads from the engine. [any thread but the audio thread, may block]
   func ask<Result: Sendable>(_ body: (borrowing AudioEngine) -> Result) -> Result {
     engine.withLock { body($0) }
   }
 
-  /// Runs `body` and wakes the thread for the tasks that it leaves. [any but audio, may block]
+  /// Runs `body`, and wakes Link Audio's thread if `body` leaves tasks. [any thread but the audio thread, may
+  /// block]
   @discardableResult
   func change<Result: Sendable>(_ body: (inout sending AudioEngine, Micros) -> Result) -> Result {
     let (result, isFull) = engine.withLock { engine in
@@ -94,7 +96,7 @@ final class AudioThread: Sendable {
     return result
   }
 
-  /// Runs the engine's pending tasks. [any but audio, may block while datagrams are sent]
+  /// Runs the engine's waiting tasks. [any thread but the audio thread, may block while datagrams are sent]
   func deliver() {
     delivery.withLock { delivery in
       engine.withLock { delivery.adopt(&$0) }
@@ -113,8 +115,8 @@ final class AudioThread: Sendable {
     }
   }
 
-  /// Datagrams read from a socket in one turn, so that a flood delays neither the other sockets nor what we
-  /// send.
+  /// The most datagrams that are read from one socket in a turn. The limit exists so that a flood delays
+  /// neither the other sockets nor the datagrams that we send.
   private static let datagramsPerTurn = 128
 
   private func turn(_ buffer: inout [UInt8]) {
@@ -123,7 +125,7 @@ final class AudioThread: Sendable {
       let drain = engine.isSending ? now + Self.drainPeriod : nil
       return [engine.nextWake, drain].compactMap(\.self).min()
     }
-    // Holding the sockets keeps them open during the poll.
+    // This array keeps the sockets open during the poll.
     let sockets = delivery.withLock { $0.sockets }
     var list = ([wakeUp.descriptor] + sockets.map(\.socket.descriptor)).map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
@@ -143,7 +145,8 @@ final class AudioThread: Sendable {
     if let news, !isStopping.load(ordering: .acquiring) { channels.tell(news) }
   }
 
-  /// Takes the lock for each datagram, so that an app's call waits for at most one.
+  /// Handles the datagrams of one socket. It takes the lock for each of them, so that an app's call waits for
+  /// at most one datagram.
   private func receive(_ open: OpenAudioSocket, _ buffer: inout [UInt8]) {
     for _ in 0..<Self.datagramsPerTurn {
       guard let arrival = buffer.withUnsafeMutableBytes({ open.socket.receive(into: $0) }) else { return }

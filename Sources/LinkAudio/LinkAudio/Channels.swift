@@ -16,7 +16,7 @@ extension LinkAudio {
       package init(_ node: LinkWire.ChannelID) { self.node = node }
     }
 
-    /// The identity, by which to subscribe.
+    /// The identity with which you subscribe to the channel.
     public let id: ID
     /// The channel's name.
     public let name: String
@@ -29,7 +29,7 @@ extension LinkAudio {
       peerName = channel.peerName
     }
 
-    /// The names of peer and channel, like "Rack/Guitar".
+    /// The names of the peer and the channel, like "Rack/Guitar".
     public var description: String { "\(peerName)/\(name)" }
   }
 
@@ -38,21 +38,23 @@ extension LinkAudio {
   /// Thread-safe: yes. Real-time-safe: no.
   public var channels: [Channel] { thread.ask { $0.channels }.map { Channel($0) } }
 
-  /// A stream of the channels of peers: the present ones first, then all of them after each change. Of unread
-  /// lists it keeps the newest.
+  /// A stream of lists of the peers' channels: first the present list, then a whole list after each change.
+  /// Of lists that were not read yet, the stream keeps only the newest.
   ///
-  /// Each call returns a new stream. It does not keep the `LinkAudio` alive, and ends with it.
+  /// Each call returns a new stream. A stream does not keep its `LinkAudio` alive, and ends with that
+  /// `LinkAudio`.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func channelUpdates() -> AsyncStream<[Channel]> {
     thread.ask { engine in thread.channels.stream(from: engine.channels) { $0.map { Channel($0) } } }
   }
 
-  /// Sets the callback for changes of peers' channels; nil removes it. It gets all channels, on Link Audio's
-  /// own thread, without a lock; not for changes before it was set. It should be short: audio waits for it.
+  /// Sets the callback for changes of the peers' channels; nil removes it. Each call passes the list of all
+  /// channels. Link Audio's own thread makes the calls, without a lock, and only for changes after the
+  /// callback was set. The callback should be short, because audio waits for it.
   ///
   /// When this returns, no call of the former callback runs, unless the callback itself makes this call. So
-  /// do not hold a lock that the former callback waits for.
+  /// do not hold a lock for which the former callback waits.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   public func onChannels(_ body: (@Sendable ([Channel]) -> Void)?) {
@@ -60,16 +62,16 @@ extension LinkAudio {
     onAudioChannels { channels in body(channels.map { Channel($0) }) }
   }
 
-  /// The same in the protocol's terms.
+  /// Sets the callback like `onChannels(_:)`, but passes the channels as the protocol's values.
   package func onAudioChannels(_ body: (@Sendable ([AudioChannel]) -> Void)?) {
     thread.channels.setCallback(body)
   }
 
-  /// Receives a channel into a lane until the source is released. The channel need not be there yet, and may
-  /// go and come back.
+  /// Receives a channel into a lane until the source is released. You may subscribe before a peer announces
+  /// the channel. The channel may also go and come back.
   ///
   /// - Parameters:
-  ///   - lane: Its end plays what comes. One source at a time may use it.
+  ///   - lane: The lane whose end plays the channel. Only one source at a time may use a lane.
   ///   - channel: The identity of a peer's channel.
   /// - Throws: ``RequestError/laneInUse``, ``RequestError/tooManySources(limit:)``,
   ///   ``RequestError/tooManyChannels(limit:)`` or ``RequestError/ownChannel``.
@@ -85,7 +87,7 @@ extension LinkAudio {
     }
   }
 
-  /// Receives a channel into `lane` until the source is released. Returns nil if it is refused.
+  /// Receives a channel into `lane` until the source is released. Returns nil if the subscription is refused.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func subscribe(_ lane: AudioLanes.ReceiveLane, to channel: LinkWire.ChannelID) -> Source? {
@@ -99,8 +101,8 @@ extension LinkAudio {
     return Source(node: channel, lane: lane, wrapper: wrapper, id: id, thread: thread)
   }
 
-  /// A subscription to a peer's channel. It ends when its last reference is released. It keeps its lane
-  /// alive.
+  /// A subscription to a peer's channel. The subscription ends when the last reference to this object is
+  /// released. The object keeps its lane alive.
   public final class Source: Sendable {
     package let node: LinkWire.ChannelID
     private let lane: AudioLanes.ReceiveLane
@@ -129,7 +131,7 @@ extension LinkAudio {
     /// Thread-safe: yes. Real-time-safe: no, but it never waits.
     public var channel: Channel.ID { Channel.ID(node) }
 
-    /// Whether the channel is announced at present. The lane's figures say whether the channel is played.
+    /// Whether a peer announces the channel at present. The lane's figures say whether the channel is played.
     ///
     /// Thread-safe: yes. Real-time-safe: no.
     public var isConnected: Bool { thread.ask { $0.isConnected(id) } }

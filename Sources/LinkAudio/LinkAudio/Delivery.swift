@@ -10,9 +10,9 @@ internal import LinkWire
 enum IOTask: Sendable {
   case send(AudioPacket, AudioRoute)
   case opened(GatewayID, AudioSocket)
-  /// The gateway is closed: all its datagrams have left.
+  /// Closes the gateway's socket. All its datagrams have left, because the tasks run in order.
   case closed(GatewayID)
-  /// The sender's id and session in audio from now on.
+  /// Sets the sender's id and the session that audio datagrams contain from now on.
   case become(NodeID, in: SessionID)
   case publish(ChannelID, SendLane)
   case routes([AudioRoute], of: ChannelID)
@@ -39,7 +39,8 @@ enum OpenedAudioSocket: Sendable {
   }
 }
 
-/// The sending side: our sockets, and the network ends of our channels. It has a lock of its own.
+/// The sending side of Link Audio: our sockets, and the network ends of our channels. It has a lock of its
+/// own.
 struct Delivery: Sendable {
   private(set) var sockets: [OpenAudioSocket] = []
   private(set) var failedSends = 0
@@ -91,7 +92,8 @@ struct Delivery: Sendable {
     }
   }
 
-  /// Returns false if the system refused it; true if there is no such socket any more.
+  /// Sends a datagram. Returns false if the system refused it. Returns true if the socket was closed
+  /// meanwhile.
   private static func send(
     _ bytes: UnsafeRawBufferPointer, to route: AudioRoute, through sockets: [OpenAudioSocket]
   ) -> Bool {

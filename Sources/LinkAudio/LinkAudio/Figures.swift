@@ -4,7 +4,7 @@ internal import BeatMath
 internal import LinkAudioPath
 
 extension LinkAudio {
-  /// How a received channel is played.
+  /// Figures that show how a received channel is played.
   public struct Figures: Hashable, Sendable {
     /// Whether audio came within the last half second.
     public var isReceiving: Bool
@@ -12,30 +12,33 @@ extension LinkAudio {
     public var isPlaying: Bool
     /// The present delay from a sample's beat to the speaker.
     public var delay: Duration
-    /// Whether ``delay`` is shorter than the chosen one, because the lane has no room for it. Beats are left
-    /// out whole. Then make a lane with a longer `longestDelay`. An adaptive delay has its own limit, 300 ms.
+    /// Whether ``delay`` is shorter than the chosen delay, because the lane has no room for it. If so, make a
+    /// lane with a longer `longestDelay`. A delay in beats is shortened by whole beats. An adaptive delay has
+    /// a limit of its own, 300 ms.
     public var isDelayShortened: Bool
-    /// Audio that is ready to be played.
+    /// The length of the audio that is ready to be played.
     public var buffered: Duration
-    /// The change of the audio's arrival from datagram to datagram, smoothed (RFC 3550).
+    /// The jitter of the network: how much the delay of arrival changes from datagram to datagram, smoothed
+    /// (RFC 3550).
     public var jitter: Duration
-    /// Speed of the sender's sound card against our clock, in millionths.
+    /// The speed of the sender's sound card compared with our clock, in parts per million; 100 means that the
+    /// card runs 0.01 % fast.
     public var senderPPM: Double
-    /// The peak level, falling by 20 dB a second; 1 is full scale.
+    /// The peak level, where 1 is full scale. After a peak the value falls by 20 dB a second.
     public var level: Float
-    /// The sender's nominal frames a second; 0 before the first stream.
+    /// The sender's nominal sample rate, in frames a second; 0 before the first stream.
     public var sampleRate: Int
-    /// The sender's channels of audio; nil before the first stream.
+    /// Whether the sender sends mono or stereo; nil before the first stream.
     public var layout: SendLane.Layout?
-    /// Datagrams of audio accepted.
+    /// The number of accepted datagrams of audio.
     public var received: Int
-    /// Datagrams that never came, by the gaps in the numbers.
+    /// The number of datagrams that never came. The gaps in the chunks' numbers show them.
     public var lost: Int
-    /// Datagrams that came after they were needed.
+    /// The number of datagrams that came after their time to be played.
     public var late: Int
-    /// Gaps that were concealed.
+    /// The number of gaps that were concealed.
     public var concealed: Int
-    /// Gaps that were too long to conceal and ended in silence.
+    /// The number of gaps that were too long to be concealed to their end, so that silence was heard.
     public var dropouts: Int
 
     init(_ figures: PlayoutFigures) {

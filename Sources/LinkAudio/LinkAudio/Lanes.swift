@@ -5,9 +5,9 @@ internal import LinkAudioPath
 internal import LinkAudioSession
 internal import LinkWire
 
-// The network ends of the lanes: turns samples into datagrams, and datagrams into samples.
+// The network ends of the lanes. They turn samples into datagrams, and datagrams into samples.
 
-/// A channel of ours, on its way to the subscribers.
+/// The network end of a channel of ours: it sends the lane's audio to the subscribers.
 struct Outgoing: Sendable {
   let id: ChannelID
   let lane: SendLane
@@ -21,20 +21,20 @@ struct Outgoing: Sendable {
   }
 
   mutating func update(_ routes: [AudioRoute]) {
-    // Audio that was left when the last subscriber went is too old now.
+    // If the lane still contains audio from the time of the last subscriber, that audio is too old now.
     if self.routes.isEmpty { lane.drain { _, _ in } }
     self.routes = routes
     lane.isWanted = !routes.isEmpty
   }
 
-  /// Sends all waiting audio to all subscribers.
+  /// Sends all audio that waits in the lane to all subscribers.
   mutating func send(
     from node: NodeID, in session: SessionID,
     _ body: (UnsafeRawBufferPointer, AudioRoute) -> Void
   ) {
     let (id, routes) = (id, routes)
     func send(_ datagram: AudioDatagram) {
-      // Audio with the beats of a session that we have left would not be played.
+      // Audio that is stamped with the beats of a session that we have left would not be played by any peer.
       guard datagram.session == session.rawValue else { return }
       withUnsafeTemporaryAllocation(byteCount: Wire.maximumAudioMessageSize, alignment: 8) { memory in
         guard let size = datagram.write(as: id, from: node, to: memory) else { return }
@@ -50,7 +50,7 @@ struct Outgoing: Sendable {
 }
 
 extension AudioDatagram {
-  /// Writes the datagram as it is sent. Returns its size.
+  /// Writes the bytes of the datagram. Returns their number.
   fileprivate func write(
     as channel: ChannelID, from node: NodeID, to memory: UnsafeMutableRawBufferPointer
   ) -> Int? {
@@ -77,13 +77,13 @@ extension AudioDatagram {
   }
 }
 
-/// A channel of a peer, on its way to our outputs.
+/// The network end of a peer's channel: it puts received audio into the lanes of our outputs.
 struct Incoming: Sendable {
   var lanes: [ReceiveLane] = []
-  /// Whether the channel is announced at present.
+  /// Whether a peer announces the channel at present.
   var isConnected = false
 
-  /// Puts a buffer's chunks into the lanes. Returns how many were refused.
+  /// Puts a datagram's chunks into the lanes. Returns the number of chunks that full lanes refused.
   func accept(_ buffer: AudioBuffer, arrivedAt arrival: Micros) -> Int {
     var refused = 0
     var first = 0

@@ -6,17 +6,17 @@ internal import LinkSystem
 package import LinkWire
 import Synchronization
 
-// Link Audio never holds Link's lock: each has its own thread and sockets, so that streams do not disturb
-// pings.
+// Link Audio never holds Link's lock. Link and Link Audio each have their own thread and sockets, so that
+// streams of audio do not disturb Link's pings.
 //
 // Start reading here and at `LinkAudio.Diagnostics` for the app's side. `AudioThread` is the loop,
-// `AudioEngine` its work, `Delivery` sends, `AudioMail` brings news from `Link`. The protocol is in
-// `LinkAudioSession`, samples are in `LinkAudioPath`.
+// `AudioEngine` its work, `Delivery` sends, `AudioMail` brings changes of the network from `Link`. The
+// protocol is in `LinkAudioSession`; `LinkAudioPath` handles the samples.
 
 /// Link Audio beside a `Link`: sends our channels to the peers of its session, and receives theirs.
 ///
-/// It does not play, record or remember. It starts disabled, and is on the network while both it and its
-/// `Link` are enabled.
+/// A `LinkAudio` does not play, record or remember settings. It starts disabled, and is on the network while
+/// both it and its `Link` are enabled.
 ///
 ///     let link = Link()
 ///     let audio = try LinkAudio(link, peerName: "Rack")
@@ -30,10 +30,11 @@ import Synchronization
 ///     let sink = try audio.publish(lane, as: "Drums")          // until `sink` is released
 ///     let source = try audio.subscribe(played, to: channel.id)  // of `channels`
 ///
-/// <doc:FirstChannels> shows the whole.
+/// <doc:FirstChannels> shows a whole program.
 ///
-/// Audio threads never wait for a lane. All other calls take a lock, which is held for at most one datagram,
-/// and never while reading or sending; turning it off waits until the goodbyes are sent.
+/// Audio threads never wait for a lane. All other calls take a lock. No thread holds this lock for longer
+/// than the work on one datagram takes, or while it reads or sends. A call that disables Link Audio waits
+/// until the goodbyes are sent.
 public final class LinkAudio: Sendable {
   private let link: Link
   let thread: AudioThread
@@ -41,8 +42,8 @@ public final class LinkAudio: Sendable {
   /// Creates a disabled instance without channels.
   ///
   /// - Parameters:
-  ///   - link: The peer whose session it belongs to.
-  ///   - peerName: Our own name, as peers show it. It is cut after 256 bytes.
+  ///   - link: The peer whose session the audio belongs to.
+  ///   - peerName: The name of this program, as peers show it. It is cut after 256 bytes.
   ///
   /// - Throws: ``RequestError/linkInUse`` while the `Link` has another `LinkAudio`.
   ///
@@ -54,14 +55,14 @@ public final class LinkAudio: Sendable {
     thread.startIfNeeded()
   }
 
-  /// Says goodbye to the peers. No callback is called afterwards. A running callback is awaited, unless it is
-  /// the one that released the last reference.
+  /// Says goodbye to the peers. No callback is called afterwards. The release waits for a running callback,
+  /// unless that callback has released the last reference.
   deinit {
     thread.end()
     link.releaseAudio()
   }
 
-  /// Whether the user wants Link Audio. Turning it off takes effect at once, goodbyes included.
+  /// Whether the user wants Link Audio. When a call that sets false returns, the goodbyes are sent.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public var isEnabled: Bool {
@@ -72,7 +73,7 @@ public final class LinkAudio: Sendable {
     }
   }
 
-  /// Our own name, as peers show it.
+  /// The name of this program, as peers show it.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public var peerName: String {
@@ -91,21 +92,21 @@ public final class LinkAudio: Sendable {
   }
 }
 
-// Channels of ours.
+// Our own channels.
 extension LinkAudio {
   /// The reason why a request is refused.
   public enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The limit of our own channels is reached: 128.
+    /// This program already has as many channels of its own as it may have: 128.
     case tooManySinks(limit: Int)
-    /// The limit of subscriptions is reached: 256.
+    /// This program already has as many subscriptions as it may have: 256.
     case tooManySources(limit: Int)
-    /// The limit of channels that are subscribed to is reached: 128.
+    /// This program already receives as many different channels as it may: 128.
     case tooManyChannels(limit: Int)
-    /// The channel is one of ours; a peer does not send audio to itself.
+    /// The channel is our own. A peer does not send audio to itself.
     case ownChannel
     /// Another sink or source uses the lane.
     case laneInUse
-    /// The `Link` has a `LinkAudio` already.
+    /// The `Link` already has another `LinkAudio`.
     case linkInUse
 
     /// The reason in words.
@@ -124,8 +125,8 @@ extension LinkAudio {
   /// Publishes the audio of a lane as a channel until the sink is released.
   ///
   /// - Parameters:
-  ///   - lane: What is sent through its end. One sink at a time may use it.
-  ///   - name: The name that peers show. It is cut after 256 bytes.
+  ///   - lane: The lane whose audio is sent. Only one sink at a time may use a lane.
+  ///   - name: The channel's name, as peers show it. It is cut after 256 bytes.
   /// - Throws: ``RequestError/laneInUse`` or ``RequestError/tooManySinks(limit:)``.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
@@ -138,8 +139,8 @@ extension LinkAudio {
     return sink
   }
 
-  /// Publishes the audio of `lane` as a channel until the sink is released. Returns nil if there are too
-  /// many.
+  /// Publishes the audio of `lane` as a channel until the sink is released. Returns nil if we have too many
+  /// channels.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   package func publish(
@@ -149,8 +150,8 @@ extension LinkAudio {
       .map { Sink(node: $0, lane: wrapper, thread: thread) }
   }
 
-  /// A channel of ours. It closes, with a goodbye to its subscribers, when its last reference is released. It
-  /// keeps its lane alive.
+  /// A channel of ours. When the last reference to this object is released, the channel closes with a goodbye
+  /// to its subscribers. The object keeps its lane alive.
   public final class Sink: Sendable {
     package let node: LinkWire.ChannelID
     private let lane: SendLane?
@@ -172,14 +173,14 @@ extension LinkAudio {
     /// Thread-safe: yes. Real-time-safe: no, but it never waits.
     public var id: Channel.ID { Channel.ID(node) }
 
-    /// Renames the channel; cuts the name after 256 bytes.
+    /// Renames the channel. The name is cut after 256 bytes.
     ///
     /// Thread-safe: yes. Real-time-safe: no.
     public func rename(to name: String) {
       thread.change { engine, now in engine.rename(node, to: name, at: now) }
     }
 
-    /// The number of peers that it is sent to now.
+    /// The number of peers to which the channel is sent now.
     ///
     /// Thread-safe: yes. Real-time-safe: no.
     public var listenerCount: Int { thread.ask { $0.listenerCount(of: node) } }

@@ -7,19 +7,22 @@ internal import LinkAudioPath
 extension LinkAudio {
   /// A period of an input or an output, and the session's beats in it.
   ///
-  /// Make a new one in each period from a state that was captured in it: what is sent and played is only as
-  /// good as its times. The noise of ``start`` is averaged, but a constant error is heard.
+  /// Make a new `Period` in each period of the audio server, from a state that you capture in that period.
+  /// Errors of the times become errors of the sound: noise in ``start`` is averaged, but a constant error is
+  /// heard.
   public struct Period: Sendable, BitwiseCopyable {
-    /// Frames in the period. Of a longer period than 8192 frames, the rest is not sent; it is played as
-    /// silence.
+    /// The number of frames in the period. Frames after the first 8192 are not sent, and an output plays
+    /// silence for them.
     public var frames: Int
-    /// Nominal frames a second.
+    /// The nominal sample rate, in frames a second.
     public var sampleRate: Int
-    /// When frame 0 passes through the audio server.
+    /// The instant at which frame 0 passes through the audio server.
     public var start: Link.Instant
-    /// Frames from the microphone to the server for an input, from the server to the speaker for an output.
+    /// The latency in frames: for an input, from the microphone to the server; for an output, from the server
+    /// to the speaker.
     public var latencyFrames: Double
-    /// Frames a second by Link's clock, as a mean of many periods. Initially the nominal rate.
+    /// The real sample rate, in frames a second of Link's clock, as a mean of many periods. Initially the
+    /// nominal rate.
     public var measuredRate: Double
     /// The state that was captured for this period.
     public var state: Link.SessionState
@@ -28,10 +31,10 @@ extension LinkAudio {
     ///
     /// - Parameters:
     ///   - state: The state that was captured for this period.
-    ///   - frames: Frames in the period, at most 8192.
-    ///   - sampleRate: Nominal frames a second.
-    ///   - start: When frame 0 passes through the audio server.
-    ///   - latencyFrames: Frames between the server and the microphone or speaker.
+    ///   - frames: The number of frames in the period, at most 8192.
+    ///   - sampleRate: The nominal sample rate, in frames a second.
+    ///   - start: The instant at which frame 0 passes through the audio server.
+    ///   - latencyFrames: The latency in frames between the server and the microphone or speaker.
     ///
     /// Thread-safe: yes. Real-time-safe: yes.
     @_noLocks @_noAllocation
@@ -80,15 +83,16 @@ extension LinkAudio {
       self.value = value
     }
 
-    /// As short as the network allows, but at least 20 ms: enough for a wired network.
+    /// A delay that is as short as the network allows, but at least 20 ms, which is enough for a wired
+    /// network.
     ///
     /// Thread-safe: yes. Real-time-safe: yes.
     public static var standard: Delay {
       @_noLocks @_noAllocation get { Delay(.standard) }
     }
 
-    /// As short as the network allows, but at least this, and at most 300 ms more than the output's latency
-    /// and two periods. It grows at once when audio comes late, and shrinks slowly.
+    /// A delay that is as short as the network allows, but at least `least`, and at most 300 ms plus the
+    /// output's latency and two periods. The delay grows at once when audio comes late, and shrinks slowly.
     ///
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public static func adaptive(least: Duration) -> Delay { Delay(.adaptive(least: least.microseconds)) }
@@ -98,9 +102,9 @@ extension LinkAudio {
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public static func fixed(_ delay: Duration) -> Delay { Delay(.fixed(delay.microseconds)) }
 
-    /// Whole beats: the sound stays in time, at a later point of the song. After a change of tempo it is the
-    /// same number of the new beats. If the lane has no room for all of them, it is fewer, and
-    /// ``Figures/isDelayShortened`` is true.
+    /// A delay of whole beats: the sound stays in time, but belongs to an earlier point of the song. After a
+    /// change of tempo, the delay is the same number of beats at the new tempo. If the lane has no room for
+    /// so long a delay, the delay is fewer whole beats, and ``Figures/isDelayShortened`` is true.
     ///
     /// Thread-safe: yes. Real-time-safe: yes.
     @_noLocks @_noAllocation

@@ -4,16 +4,17 @@ import Glibc
 
 /// The scheduling class of the calling thread.
 ///
-/// At normal priority, incoming audio can wait milliseconds behind CPU-bound programs. So the thread takes
-/// the lowest real-time priority, if permitted; JACK and PipeWire have five and more. But a real-time thread
-/// takes the processor from all others, and any peer can load it with a flood. So it has a budget.
+/// At normal priority, incoming audio can wait for milliseconds while busy programs use the processor. So the
+/// thread takes the lowest real-time priority, 1, if the system permits it; the threads of JACK and PipeWire
+/// have 5 or more. But a real-time thread takes the processor from all other programs, and any peer can keep
+/// it busy with a flood of datagrams. So its real time has a limit (`UrgencyBudget`).
 struct RealtimePriority {
   private(set) var state = LinkAudio.Scheduling.ordinary
   private var budget: UrgencyBudget
   private var isGranted = false
 
   private static let priority: Int32 = 1
-  /// SCHED_RESET_ON_FORK, which glibc offers only to C.
+  /// The flag SCHED_RESET_ON_FORK, which Swift's module of glibc lacks.
   private static let resetOnFork: Int32 = 0x4000_0000
 
   init(at now: Micros) {
@@ -23,7 +24,7 @@ struct RealtimePriority {
     if isGranted { state = .realTime }
   }
 
-  /// Checks the budget. Call this after each turn of the thread.
+  /// Checks the budget. Call this function after each turn of the thread.
   mutating func poll(at now: Micros) {
     guard isGranted else { return }
     budget.note(used: Self.used, at: now)
@@ -39,7 +40,7 @@ struct RealtimePriority {
 
   private static var policy: Int32 { sched_getscheduler(0) & ~Self.resetOnFork }
 
-  /// Applies to this thread only; threads that it starts do not inherit it.
+  /// Sets the class and priority of this thread only. Threads that it starts do not inherit them.
   private static func setPolicy(_ policy: Int32, _ priority: Int32) -> Bool {
     var wanted = sched_param()
     wanted.sched_priority = priority
@@ -54,8 +55,8 @@ struct RealtimePriority {
   }
 }
 
-/// A limit on real time: a thread that uses more than half of 100 ms runs at normal priority for at least a
-/// second, and until it uses at most a quarter.
+/// A limit on real time. A thread that uses the processor for more than half of 100 ms runs at normal
+/// priority for at least a second, and then until it uses the processor for at most a quarter of the time.
 struct UrgencyBudget {
   private(set) var isSpent = false
   private var spent: Micros

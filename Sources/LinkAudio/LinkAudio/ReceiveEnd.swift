@@ -5,37 +5,39 @@ internal import LinkAudioPath
 import Synchronization
 
 extension LinkAudio {
-  /// Brings a peer's channel to an output, each sample at its beat plus the delay.
+  /// Brings a peer's channel to an output. Each sample is played at its beat plus the delay.
   public final class ReceiveLane: Sendable {
     package let lane: AudioLanes.ReceiveLane
-    /// Whether a source uses it.
+    /// Whether a source uses this lane.
     let isUsed = Atomic(false)
     fileprivate let isTaken = Atomic(false)
-    /// The figures are read by one thread at a time.
+    /// A lock so that only one thread at a time reads the figures.
     private let reading = Mutex(())
 
     /// Allocates a lane.
     ///
-    /// A delay that the lane has no room for is shortened, and ``Figures/isDelayShortened`` is true. Beats
-    /// get longer when a peer slows down: at Link's lowest tempo, 20 BPM, a beat lasts 3 seconds.
+    /// If the lane has no room for the chosen delay, the delay is shortened, and ``Figures/isDelayShortened``
+    /// is true. Beats get longer when a peer slows down: at Link's lowest tempo, 20 BPM, a beat lasts 3
+    /// seconds.
     ///
-    /// - Parameter longestDelay: The longest delay that it has room for, up to a minute. All values up to one
-    ///   second need the same memory. Streams of more than 48,000 frames a second have less room.
+    /// - Parameter longestDelay: The longest delay for which the lane has room, up to a minute, for a stream
+    ///   of 48,000 frames a second. At a higher sample rate the longest delay is shorter. All values up to
+    ///   one second need the same memory.
     ///
     /// Thread-safe: yes. Real-time-safe: no.
     public init(longestDelay: Duration = .seconds(1)) {
       lane = AudioLanes.ReceiveLane(longestDelay: longestDelay.microseconds / 1e6)
     }
 
-    /// Returns the audio thread's end. There is one: nil while another part of the program has it. Releasing
-    /// it gives it back.
+    /// Returns the audio thread's end of this lane. There is only one end: the result is nil while another
+    /// part of the program has it. Releasing the end gives it back.
     ///
     /// Thread-safe: yes. Real-time-safe: no, so take it before the audio starts.
     public func takeEnd() -> ReceiveEnd? {
       isTaken.exchange(true, ordering: .acquiringAndReleasing) ? nil : ReceiveEnd(self)
     }
 
-    /// The figures after the last period.
+    /// Figures that show how the channel was played, as of the last period.
     ///
     /// Thread-safe: yes. Real-time-safe: no, it may wait.
     public var figures: Figures { reading.withLock { _ in Figures(lane.figures()) } }
@@ -43,11 +45,13 @@ extension LinkAudio {
 
   /// The audio thread's end of a ``ReceiveLane``.
   ///
-  /// It keeps the lane alive, and it cannot be copied: put it into the callback's context. It belongs to one
-  /// thread at a time. Let it go on another thread after the audio has stopped: that may free the lane.
+  /// The end keeps its lane alive, and it cannot be copied: put it into the callback's context. It belongs to
+  /// one thread at a time. Release it on another thread after the audio has stopped, because the release may
+  /// free the lane's memory.
   ///
-  /// If the buffer and the end are members of one struct, keep the buffer as a pointer and use the calls with
-  /// pointers: Swift refuses the span of one member in a call that changes another member.
+  /// If a struct of yours contains both the end and a buffer, keep the buffer as a pointer and use the calls
+  /// that take pointers. Swift does not allow a call that changes one member of a struct to get a span of
+  /// another member.
   public struct ReceiveEnd: ~Copyable, Sendable {
     private let lane: ReceiveLane
     private let end: AudioLanes.ReceiveEnd
@@ -62,14 +66,15 @@ extension LinkAudio {
     /// Fills an output's period with the mean of both channels.
     ///
     /// - Parameters:
-    ///   - period: Only frames that fit into the samples are filled.
+    ///   - period: The output's period. If it has more frames than `samples`, only `samples` is filled.
     ///   - delay: The delay from a sample's beat to its sound.
-    ///   - samples: One for each frame.
+    ///   - samples: The buffer, with one sample for each frame.
     ///
     /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
     @_noLocks @_noAllocation
     public mutating func render(_ period: Period, delay: Delay, _ samples: inout MutableSpan<Float>) {
-      // In Swift 6.2 a closure with a result is a generic call, which may lock.
+      // The closure has no result, because in Swift 6.2 a closure with a result is a generic call, which may
+      // take a lock.
       var first: UnsafeMutablePointer<Float>?
       samples.withUnsafeMutableBufferPointer { first = $0.baseAddress }
       let count = samples.count < Playout.mostFrames ? samples.count : Playout.mostFrames
@@ -80,18 +85,22 @@ extension LinkAudio {
     /// Fills an output's period.
     ///
     /// - Parameters:
-    ///   - period: If one buffer is too short for the period, the rest of the other gets silence.
+    ///   - period: The output's period. If one buffer is too short for it, the rest of the other buffer is
+    ///     filled with silence.
     ///   - delay: The delay from a sample's beat to its sound.
-    ///   - left: One sample for each frame. An array gives its `mutableSpan`.
-    ///   - right: One sample for each frame.
+    ///   - left: The left channel's buffer, with one sample for each frame. For an array, pass its
+    ///     `mutableSpan`.
+    ///   - right: The right channel's buffer, with one sample for each frame.
     ///
     /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
     @_noLocks @_noAllocation
     public mutating func render(
       _ period: Period, delay: Delay, left: consuming MutableSpan<Float>, right: consuming MutableSpan<Float>
     ) {
-      // The spans keep their memory until this returns. In Swift 6.2 a closure with a result is a generic
-      // call, which may lock. Swift 6.2 also refuses an inout span beside another.
+      // The pointers are valid outside the closures, because the spans keep their memory until this function
+      // returns. The closures have no result, because in Swift 6.2 a closure with a result is a generic call,
+      // which may take a lock. Swift 6.2 also refuses two `inout` spans in one call, so these two are
+      // `consuming`.
       var (first, second): (UnsafeMutablePointer<Float>?, UnsafeMutablePointer<Float>?)
       left.withUnsafeMutableBufferPointer { first = $0.baseAddress }
       right.withUnsafeMutableBufferPointer { second = $0.baseAddress }
@@ -117,10 +126,10 @@ extension LinkAudio {
     /// Fills an output's period in the buffers of an audio server.
     ///
     /// - Parameters:
-    ///   - period: The buffers have at least its frames.
+    ///   - period: The output's period. The buffers must have room for all its frames.
     ///   - delay: The delay from a sample's beat to its sound.
-    ///   - left: The left channel, or the only one.
-    ///   - right: The right channel; nil: `left` gets the mean of both.
+    ///   - left: The left channel's buffer, or the only buffer.
+    ///   - right: The right channel's buffer; nil: `left` gets the mean of both channels.
     ///
     /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
     @_noLocks @_noAllocation
@@ -134,13 +143,13 @@ extension LinkAudio {
       silence(right, from: most, to: period.frames)
     }
 
-    /// Fills a period that has no true time, for example while a server freewheels, with silence, and drops
-    /// received audio.
+    /// Fills a period with silence and drops received audio. Use this call if the period has no true time,
+    /// for example while a server freewheels.
     ///
     /// - Parameters:
-    ///   - frames: Frames in the period.
-    ///   - left: The left channel, or the only one.
-    ///   - right: The right channel, if there is one.
+    ///   - frames: The number of frames in the period.
+    ///   - left: The left channel's buffer, or the only buffer.
+    ///   - right: The right channel's buffer, or nil.
     ///
     /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
     @_noLocks @_noAllocation

@@ -5,7 +5,7 @@ import Synchronization
 extension LinkAudio {
   /// Brings an input to the subscribers of its channel.
   public final class SendLane: Sendable {
-    /// The channels of audio in a lane.
+    /// The number of audio channels in a lane.
     public enum Layout: Int, Hashable, Sendable, Codable {
       /// One channel.
       case mono = 1
@@ -14,11 +14,11 @@ extension LinkAudio {
     }
 
     package let lane: AudioLanes.SendLane
-    /// The channels of audio that it carries.
+    /// Whether the lane carries mono or stereo.
     ///
     /// Thread-safe: yes. Real-time-safe: no, but it never waits.
     public let layout: Layout
-    /// Whether a sink uses it.
+    /// Whether a sink uses this lane.
     let isUsed = Atomic(false)
     fileprivate let isTaken = Atomic(false)
 
@@ -30,15 +30,16 @@ extension LinkAudio {
       lane = AudioLanes.SendLane(channels: layout.rawValue)
     }
 
-    /// Returns the audio thread's end. There is one: nil while another part of the program has it. Releasing
-    /// it gives it back.
+    /// Returns the audio thread's end of this lane. There is only one end: the result is nil while another
+    /// part of the program has it. Releasing the end gives it back.
     ///
     /// Thread-safe: yes. Real-time-safe: no, so take it before the audio starts.
     public func takeEnd() -> SendEnd? {
       isTaken.exchange(true, ordering: .acquiringAndReleasing) ? nil : SendEnd(self)
     }
 
-    /// The number of periods that found the lane full, because it was not drained for a tenth of a second.
+    /// The number of periods that were dropped because the lane was full: it had not been drained for a tenth
+    /// of a second.
     ///
     /// Thread-safe: yes. Real-time-safe: no.
     public var refusedCount: Int { lane.refusedCount }
@@ -46,11 +47,13 @@ extension LinkAudio {
 
   /// The audio thread's end of a ``SendLane``.
   ///
-  /// It keeps the lane alive, and it cannot be copied: put it into the callback's context. It belongs to one
-  /// thread at a time. Let it go on another thread after the audio has stopped: that may free the lane.
+  /// The end keeps its lane alive, and it cannot be copied: put it into the callback's context. It belongs to
+  /// one thread at a time. Release it on another thread after the audio has stopped, because the release may
+  /// free the lane's memory.
   ///
-  /// If the buffer and the end are members of one struct, keep the buffer as a pointer and use the call with
-  /// pointers: Swift refuses the span of one member in a call that changes another member.
+  /// If a struct of yours contains both the end and a buffer, keep the buffer as a pointer and use the call
+  /// that takes pointers. Swift does not allow a call that changes one member of a struct to get a span of
+  /// another member.
   public struct SendEnd: ~Copyable, Sendable {
     private let lane: SendLane
     private let end: AudioLanes.SendEnd
@@ -62,18 +65,19 @@ extension LinkAudio {
 
     deinit { lane.isTaken.store(false, ordering: .releasing) }
 
-    /// Whether there is a subscriber.
+    /// Whether the channel has a subscriber.
     ///
     /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
     public var isWanted: Bool {
       @_noLocks @_noAllocation get { end.isWanted }
     }
 
-    /// Sends a period if there is a subscriber. A stereo lane sends the samples on both channels.
+    /// Sends a period if the channel has a subscriber. A stereo lane sends the samples on both channels.
     ///
     /// - Parameters:
-    ///   - period: Its frames beyond the samples are not sent.
-    ///   - samples: One for each frame; 1 is full scale.
+    ///   - period: The input's period. If it has more frames than the buffers, only the buffers' samples are
+    ///     sent.
+    ///   - samples: The samples, one for each frame; 1 is full scale.
     ///
     /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
     @_noLocks @_noAllocation
@@ -85,18 +89,20 @@ extension LinkAudio {
       }
     }
 
-    /// Sends a period if there is a subscriber. A mono lane sends the left channel.
+    /// Sends a period if the channel has a subscriber. A mono lane sends only the left channel.
     ///
     /// - Parameters:
-    ///   - period: Its frames beyond the samples are not sent.
-    ///   - left: One sample for each frame; 1 is full scale.
-    ///   - right: One sample for each frame.
+    ///   - period: The input's period. If it has more frames than the buffers, only the buffers' samples are
+    ///     sent.
+    ///   - left: The left channel, with one sample for each frame; 1 is full scale.
+    ///   - right: The right channel, with one sample for each frame.
     ///
     /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
     @_noLocks @_noAllocation
     public mutating func send(_ period: Period, left: Span<Float>, right: Span<Float>) {
-      // The spans keep their memory until this returns. In Swift 6.2 a closure with a result is a generic
-      // call, which may lock.
+      // The pointers are valid outside the closures, because the spans keep their memory until this function
+      // returns. The closures have no result, because in Swift 6.2 a closure with a result is a generic call,
+      // which may take a lock.
       var (first, second): (UnsafePointer<Float>?, UnsafePointer<Float>?)
       left.withUnsafeBufferPointer { first = $0.baseAddress }
       right.withUnsafeBufferPointer { second = $0.baseAddress }
@@ -105,12 +111,12 @@ extension LinkAudio {
       end.send(period.recording(atMost: count), left: first, right: second)
     }
 
-    /// Sends a period if there is a subscriber, from the buffers of an audio server.
+    /// Sends a period from the buffers of an audio server, if the channel has a subscriber.
     ///
     /// - Parameters:
-    ///   - period: The buffers have at least its frames.
+    ///   - period: The input's period. The buffers must contain all its frames.
     ///   - left: The samples of a mono lane, or the left channel.
-    ///   - right: The right channel; nil: a stereo lane sends `left` on both.
+    ///   - right: The right channel; nil: a stereo lane sends `left` on both channels.
     ///
     /// Thread-safe: no, one thread owns the end. Real-time-safe: yes.
     @_noLocks @_noAllocation

@@ -3,7 +3,7 @@ internal import BeatMath
 internal import LinkAddresses
 internal import LinkWire
 
-/// The channels of others, as they announced them.
+/// The channels of other peers, as these peers announced them.
 ///
 /// A channel belongs to the peer that announced it first, as long as that peer keeps announcing it. Channel
 /// ids are public: a peer that announces a copied id gets nothing.
@@ -17,7 +17,7 @@ struct Channels: Sendable {
     var name: String
     let peer: NodeID
     var session: SessionID
-    /// The endpoints that announced it.
+    /// The routes over which the channel was announced.
     var ways: [Way]
   }
 
@@ -29,7 +29,7 @@ struct Channels: Sendable {
 
   private var known: [ChannelID: Known] = [:]
   private var counts: [NodeID: Int] = [:]
-  /// A lower bound: no way expires earlier.
+  /// A time before which no announcement expires.
   private(set) var nextExpiry: Micros?
 
   var count: Int { known.count }
@@ -65,7 +65,7 @@ struct Channels: Sendable {
     return isNews ? .changed : .nothing
   }
 
-  /// Handles a bye from the channel's peer; it ends the channel on this route only.
+  /// Handles a bye from the channel's peer. The bye ends the channel on this route only.
   mutating func takeBye(_ id: ChannelID, of peer: NodeID, at route: AudioRoute) -> News {
     guard let channel = known[id] else { return .nothing }
     guard channel.peer == peer else { return .copied }
@@ -98,7 +98,7 @@ struct Channels: Sendable {
     counts[channel.peer] = left > 0 ? left : nil
   }
 
-  /// Returns whether a way expired.
+  /// Removes the routes whose last announcement has expired. Returns whether there were any.
   mutating func expire(at now: Micros) -> Bool {
     guard let nextExpiry, nextExpiry <= now else { return false }
     var hasGone = false
@@ -114,7 +114,7 @@ struct Channels: Sendable {
     return hasGone
   }
 
-  /// Returns the channels of one session; `peerName` is left empty.
+  /// Returns the channels of one session. Their `peerName` is left empty.
   func all(in session: SessionID) -> [AudioChannel] {
     known.compactMap { id, channel in
       channel.session == session
@@ -124,8 +124,8 @@ struct Channels: Sendable {
 }
 
 extension LinkAudioSession {
-  /// Notes that channels changed: sources look for their senders, and a new list is emitted after
-  /// `listSpacing`.
+  /// Notes that channels have changed. The sources then look for their senders, and a new list is emitted
+  /// when `listSpacing` allows it.
   mutating func noteChannels() {
     areSendersDue = true
     if listDue == nil {

@@ -43,7 +43,8 @@ extension LinkAudioSession {
     return isProven
   }
 
-  /// Answers a ping of a sender that knows us before we know it. Until we answer, it tells us no channels.
+  /// Answers a ping of a peer that has found us before we have found that peer. The peer announces its
+  /// channels to us only after our answer.
   private mutating func answerStranger(_ echo: AudioEcho, at route: AudioRoute, on gateway: Int) {
     guard gateways[gateway].pongs.trySpend(at: uptime.now) else {
       counters.unanswered &+= 1
@@ -103,7 +104,7 @@ extension LinkAudioSession {
     case .provenAgain: areWaysDue = true
     case .proven:
       areWaysDue = true
-      // The peer has moved here: forget its former endpoints.
+      // The peer has moved to this endpoint, so its former endpoints are forgotten.
       let proven = receivers[place]
       if proven.supersededUntil == nil {
         forgetReceivers {

@@ -3,11 +3,12 @@ internal import BeatMath
 internal import LinkAddresses
 public import LinkWire
 
-/// A socket of ours, and what it may still send to endpoints that have not answered.
+/// A gateway with our socket, and the limits of what we may send there to endpoints that have not answered.
 struct OpenAudioGateway: Sendable {
   let id: GatewayID
   let address: Address
-  /// First pings have an allowance of their own, so that a newcomer does not wait behind a silent crowd.
+  /// First pings have a limit of their own, so that a new peer need not wait because many others do not
+  /// answer.
   var firstPings: TokenBucket
   var pings: TokenBucket
   var pongs: TokenBucket
@@ -27,14 +28,14 @@ public struct AudioPeer: Hashable, Sendable {
   public var id: NodeID
   /// The name that the peer announces; empty until its first announcement.
   public var name: String
-  /// The endpoint that we send to, and our gateway for it.
+  /// The endpoint to which we send, and our gateway for it.
   package var route: AudioRoute
-  /// Round trip and jitter of this route.
+  /// The round trip and the jitter of this route.
   public var metrics: AudioMetrics
 }
 
 extension LinkAudioSession {
-  /// Peers that answer us, sorted by name.
+  /// The peers that answer us, sorted by name.
   package var peers: [AudioPeer] {
     receivers.filter { $0.isChosen }
       .map { AudioPeer(id: $0.node, name: $0.name, route: $0.route, metrics: $0.roundTrips.metrics) }
@@ -85,7 +86,8 @@ extension LinkAudioSession {
   mutating func become(_ node: NodeID, in session: SessionID) {
     guard node != self.node || session != self.session else { return }
     if node != self.node {
-      // Publishers know us by the old id. Without a stop they would send to the old and the new one.
+      // The peers whose channels we receive know us by the old id. Without a stop they would send audio to
+      // the old id and to the new one.
       for place in sources.indices { stop(place) }
       receivers.removeAll { $0.node == node }
     }
@@ -144,8 +146,8 @@ extension LinkAudioSession {
     forgetReceivers { $0.node == peer && $0.route.gateway == gateway }
   }
 
-  /// Moves a peer to its new session. If it leaves ours, its channels go; if it joins ours, it gets our
-  /// channels.
+  /// Notes that a peer has changed its session. If the peer left our session, its channels are removed. If it
+  /// joined our session, we announce our channels to it.
   mutating func move(_ peer: NodeID, to session: SessionID) {
     var hasLeft = false
     for place in receivers.indices where receivers[place].node == peer && receivers[place].session != session
@@ -161,8 +163,8 @@ extension LinkAudioSession {
     }
   }
 
-  /// Returns whether there is room for one more receiver. If the table is full, it evicts a receiver that has
-  /// not answered within `crowdedExpiry`, first one of another session.
+  /// Returns whether there is room for one more receiver. If the table is full, it removes a receiver that
+  /// was added longer than `crowdedExpiry` ago and is not proven, preferably a receiver in another session.
   private mutating func makeRoom(for route: AudioRoute, of peer: NodeID) -> Bool {
     var ways = 0
     var neighbours = 0
@@ -188,7 +190,7 @@ extension LinkAudioSession {
     return true
   }
 
-  /// Removes receivers, and the channels that were announced over their routes only.
+  /// Removes receivers, and the channels that were announced over no other routes than theirs.
   mutating func forgetReceivers(where isOver: (Receiver) -> Bool) {
     var gone: [(node: NodeID, route: AudioRoute)] = []
     receivers.removeAll { receiver in
@@ -204,8 +206,8 @@ extension LinkAudioSession {
 
   // MARK: Routes
 
-  /// Chooses one route to each peer: the best one. Another replaces it only if it is clearly better (facts:
-  /// link-audio 3.4).
+  /// Chooses the best route to each peer. Another route replaces the chosen one only if it is clearly better
+  /// (facts: link-audio 3.4).
   mutating func chooseWays() {
     for place in receivers.indices {
       let receiver = receivers[place]

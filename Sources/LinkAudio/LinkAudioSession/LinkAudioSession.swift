@@ -10,46 +10,47 @@ public import LinkWire
 // Deliberately absent: sockets, a clock, threads, and the samples. `LinkAudioPath` makes and plays audio;
 // this module reads only the head of an audio datagram, to find its source.
 //
-// The invariant: before an endpoint has echoed a secret that only it was sent, we believe nothing it says and
-// send it no audio. Whatever the network sends, no table outgrows `AudioLimits`, and our replies stay small.
+// The invariant: before an endpoint has echoed a secret that only it was sent, we believe nothing that this
+// endpoint sends, and send no audio to it. Whatever the network sends, no table outgrows `AudioLimits`, and
+// our replies stay small.
 //
 // Start reading at `handle` and `receive`, which take all inputs. `Receiver` is one route to a peer.
-// `Knowing.swift` keeps gateways and peers, `Speaking.swift` sends messages, `OutputPeriod.swift` handles
-// those of peers, `Channels` stores their channels, `Source` and `Sink` are the two ends of a channel,
-// `AudioLimits` the limits. The rules come from facts: link-audio 3.
+// `Knowing.swift` keeps gateways and peers, `Speaking.swift` sends messages, `Incoming.swift` handles the
+// messages of peers, `Channels` stores the peers' channels, `Source` and `Sink` are the two ends of a
+// channel, `AudioLimits` the limits. The rules come from facts: link-audio 3.
 
 /// **After every `handle`, and after a `receive` that returned nil, call `nextOutput` until it says
 /// `.sleep`.**
 package struct LinkAudioSession: Sendable {
   package enum Input: Sendable {
-    /// The time of the last `.sleep` has come. Early or late does no harm.
+    /// The time that the last `.sleep` gave has come. An early or late call does no harm.
     case deadline
-    /// True: gateways may be opened. False: says goodbye and forgets gateways and peers; sinks and sources
-    /// stay.
+    /// True: gateways may be opened. False: we say goodbye and forget the gateways and peers; the sinks and
+    /// sources stay.
     case enable(Bool)
-    /// A socket is bound to this local address; a link-local address carries the interface's scope. Needs
-    /// `enable(true)`.
+    /// A socket is bound to this local address; a link-local address needs the interface's scope. This input
+    /// is valid only after `enable(true)`.
     case gatewayOpened(GatewayID, Address)
     case gatewayClosed(GatewayID)
-    /// Our current id and session in `LinkSession`.
+    /// Our present id and session, as in `LinkSession`.
     case identity(node: NodeID, session: SessionID)
-    /// Our own name, as peers show it; cut after 256 bytes.
+    /// The name of this program, as peers show it. It is cut after 256 bytes.
     case name(String)
-    /// A peer's latest state on this gateway; the peer may be in any session. Repeats are harmless and not
-    /// needed.
+    /// A peer's latest state as seen through this gateway; the peer may be in any session. The same state may
+    /// be passed again, but need not be.
     case peerSeen(NodeID, session: SessionID, audio: Endpoint?, on: GatewayID)
     case peerGone(NodeID, on: GatewayID)
   }
 
   package enum Output: Sendable {
     case send(AudioPacket, to: Endpoint, on: GatewayID)
-    /// Where audio of this sink goes from now on; empty: no audio is needed.
+    /// The routes to which audio of this sink is sent from now on; empty: no audio is needed.
     case routes([AudioRoute], of: ChannelID)
-    /// Where audio of this source may come from; empty: its channel is not there.
+    /// The routes from which audio of this source may come; empty: no peer announces the channel.
     case senders([AudioRoute], of: SourceID)
     /// All channels of peers in our session, sorted by the names of peer and channel.
     case channels([AudioChannel])
-    /// Nothing to do until this time; nil: nothing until the next input.
+    /// There is nothing to do until this time; nil: until the next input.
     case sleep(until: Micros?)
   }
 
@@ -60,14 +61,14 @@ package struct LinkAudioSession: Sendable {
   var gateways: [OpenAudioGateway] = []
   var receivers: [Receiver] = []
   var channels = Channels()
-  /// Indexed by `SourceID`; nil is free.
+  /// The sources, indexed by `SourceID`; nil: this index is free.
   var sources: [Source?] = []
   var sinks: [Sink] = []
-  /// When the last of our channels was closed.
+  /// The uptime at which the last of our channels was closed.
   var sinksRemoved: Micros?
-  /// A channel without audio; nil until a peer needs it.
+  /// A channel that never sends audio (`Placeholder.swift`); nil until a peer needs it.
   var placeholder: Sink?
-  /// Allowances shared by all receivers.
+  /// The limits of messages and of announcements, shared by all receivers.
   var messages: TokenBucket
   var announcements: TokenBucket
 
@@ -81,14 +82,14 @@ package struct LinkAudioSession: Sendable {
   var areSendersDue = false
   var areRoutesDue = false
   var listed: [AudioChannel] = []
-  /// When the list may be emitted, in uptime; nil if nothing changed.
+  /// The uptime at which the list of channels may be emitted; nil if no channel has changed.
   var listDue: Micros?
   var listTold: Micros?
   private var outputs: [Output] = []
   private var outputHead = 0
 
-  /// Starts disabled and without channels. Channel ids and ping echoes are drawn from the secret, 128 bits
-  /// that cannot be guessed. The same secret gives the same draws.
+  /// Makes a session that is disabled and has no channels. Channel ids and ping echoes are drawn from
+  /// `secret`, 128 bits that cannot be guessed. The same secret gives the same ids and echoes.
   package init(secret: (UInt64, UInt64), node: NodeID, session: SessionID, at now: Micros) {
     dice = SecretDice(secret)
     self.node = node
@@ -114,8 +115,8 @@ package struct LinkAudioSession: Sendable {
     settle()
   }
 
-  /// Takes a datagram of a gateway's socket. If it is audio of a source, returns it for the source's lane;
-  /// then no state changes that needs outputs. The buffer is a view of `bytes`.
+  /// Takes a datagram of a gateway's socket. If the datagram is audio of a source, returns it for the
+  /// source's lane, and makes no outputs. The buffer is a view of `bytes`.
   package mutating func receive(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, at now: Micros
   ) -> (source: SourceID, buffer: AudioBuffer)? {
@@ -209,7 +210,7 @@ package struct LinkAudioSession: Sendable {
   }
 }
 
-/// A pair of our gateway and a peer's endpoint, for either direction.
+/// A way between one of our gateways and an endpoint of a peer, in both directions.
 package struct AudioRoute: Hashable, Comparable, Sendable, BitwiseCopyable {
   package var gateway: GatewayID
   package var endpoint: Endpoint
@@ -228,11 +229,11 @@ package struct AudioRoute: Hashable, Comparable, Sendable, BitwiseCopyable {
 public struct AudioChannel: Hashable, Sendable {
   /// The id for a subscription. A program that closes and reopens the channel gives it a new id.
   public var id: ChannelID
-  /// The channel's name; two channels may have the same one.
+  /// The channel's name. Two channels may have the same name.
   public var name: String
-  /// The id of its peer in Link.
+  /// The id in Link of the channel's peer.
   public var peer: NodeID
-  /// The name that its peer announces.
+  /// The name that the channel's peer announces.
   public var peerName: String
 
   package init(id: ChannelID, name: String, peer: NodeID, peerName: String) {

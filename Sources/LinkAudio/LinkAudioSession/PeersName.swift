@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 internal import LinkWire
 
-/// The name of a peer or a channel, as it was received, made fit to show: always valid UTF-8, at most
-/// `Wire.maximumNameSize` bytes.
+/// The received name of a peer or a channel, repaired so that it can be shown: always valid UTF-8, and at
+/// most `Wire.maximumNameSize` bytes.
 ///
 /// The reference cuts long names at a byte, even inside a character (facts: link-audio 2); `LinkWire` cuts
 /// longer names. Unreadable bytes become U+FFFD; the rest of the name stays.
@@ -13,13 +13,13 @@ struct PeersName: Sendable {
   init(_ bytes: UnsafeRawBufferPointer) {
     var text = String(decoding: bytes, as: UTF8.self)
     isRepaired = !bytes.elementsEqual(text.utf8)
-    // U+FFFD takes three bytes and may replace one, so the repaired text can be too long.
+    // U+FFFD has three bytes and may replace a single byte, so the repaired text can be too long.
     let size = text.withUTF8 { Wire.nameSize(UnsafeRawBufferPointer($0)) }
     self.text = size < text.utf8.count ? String(decoding: text.utf8.prefix(size), as: UTF8.self) : text
   }
 
-  /// Returns nil if the name has not changed. It compares bytes: names that look different can be equal in
-  /// Unicode.
+  /// Makes the name, or returns nil if `bytes` are the bytes of the old name. Text is not compared, because
+  /// Unicode treats some names that look different as equal.
   init?(_ bytes: UnsafeRawBufferPointer, after old: String) {
     guard !bytes.elementsEqual(old.utf8) else { return nil }
     self.init(bytes)

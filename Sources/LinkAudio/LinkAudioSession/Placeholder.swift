@@ -11,12 +11,13 @@ enum PlaceholderNeed {
   case unknown
   /// The peer has sent us audio while we announced no channel.
   case none
-  /// The peer was silent. We announce the placeholder to it as long as we request one of its channels.
+  /// The peer has not sent the audio that we requested. We announce the placeholder to this peer as long as
+  /// we request one of its channels.
   case announced
 }
 
 extension LinkAudioSession {
-  /// Our channels as this peer sees them.
+  /// Our channels that are announced to this peer: our sinks, and perhaps the placeholder.
   func channels(for receiver: Receiver) -> [Sink] {
     guard receiver.placeholder == .announced, let placeholder else { return sinks }
     return sinks + [placeholder]
@@ -32,7 +33,8 @@ extension LinkAudioSession {
       return
     }
     if source.isHeard(at: uptime.now) {
-      // The peer may still know a channel that we have closed.
+      // The peer may still remember a channel that we have closed, and may send audio only because of that
+      // channel.
       guard sinksRemoved.map({ uptime.now >= $0 + AudioLimits.placeholderMemory }) ?? true else { return }
       note(.none, of: receivers[receiver].node)
     } else if source.isUnanswered(at: uptime.now) {

@@ -6,20 +6,20 @@ internal import LinkWire
 /// A route to a peer: an endpoint that the peer is said to have, behind one of our gateways.
 ///
 /// A discovery datagram can be forged and name the endpoint of a stranger that never asked for anything. So
-/// an endpoint first gets only short announcements without channels, each with a secret echo. When it returns
-/// an echo, it has received one, and belongs to the peer.
+/// an endpoint first gets only short announcements without channels, each with a secret echo. If the endpoint
+/// returns an echo, it has received our announcement, and belongs to the peer.
 struct Receiver: Sendable {
   let node: NodeID
   let route: AudioRoute
-  /// The peer's session, as the peer says.
+  /// The session in which the peer claims to be.
   var session: SessionID
   /// The name that the peer announces.
   var name = ""
   let added: Micros
-  /// Set when discovery names another endpoint of the peer. This one is dropped at this time, or when the
-  /// other answers.
+  /// The time at which this endpoint is dropped, or earlier if the peer's other endpoint answers. Set when a
+  /// discovery datagram names another endpoint of the peer; otherwise nil.
   var supersededUntil: Micros?
-  /// The endpoint has answered, and we believe it until this time.
+  /// The time until which the endpoint counts as proven after its last answer; nil: it is not proven.
   private(set) var provenUntil: Micros?
   private var answered: Micros?
   /// Whether this is the route that we use for the peer.
@@ -27,7 +27,7 @@ struct Receiver: Sendable {
 
   var nextAnnouncement: Micros
   private var lastAnnouncement: Micros?
-  /// Announcements of all our channels since the endpoint was proven.
+  /// The number of announcements with all our channels since the endpoint was proven.
   private var announced = 0
   private var unanswered = 0
   private var pings: [(echo: AudioEcho, sent: Micros)] = []
@@ -51,13 +51,14 @@ struct Receiver: Sendable {
 
   func isProven(at now: Micros) -> Bool { provenUntil.map { now < $0 } ?? false }
 
-  /// Whether it answered within `AudioLimits.answering`. If so, its peer cannot be elsewhere.
+  /// Whether the endpoint answered within `AudioLimits.answering`. If so, its peer cannot be at another
+  /// endpoint.
   func isAnswering(at now: Micros) -> Bool {
     answered.map { now < $0 + AudioLimits.answering } ?? false
   }
 
-  /// Whether both belong to one peer behind one gateway, but have different endpoints. A peer has only one
-  /// endpoint there, so one of the two is wrong.
+  /// Whether both receivers stand for the same peer behind the same gateway, but with different endpoints. A
+  /// peer has only one endpoint on a network, so one of the two is wrong.
   func isRival(of other: Receiver) -> Bool {
     node == other.node && route.gateway == other.route.gateway && route != other.route
   }
@@ -103,7 +104,8 @@ struct Receiver: Sendable {
 
   enum Answer { case stray, proven, provenAgain }
 
-  /// Matches an echo with its ping, once. The caller checks that it came from this endpoint.
+  /// Handles a returned echo. Each echo counts only once. The caller has checked that the echo came from this
+  /// endpoint.
   mutating func receive(_ echo: AudioEcho, at now: Micros) -> Answer {
     guard let place = pings.firstIndex(where: { $0.echo == echo }) else { return .stray }
     roundTrips.add(now - pings[place].sent)
@@ -117,7 +119,7 @@ struct Receiver: Sendable {
     return wasProven ? .provenAgain : .proven
   }
 
-  /// Ends an expired proof. Returns whether it expired.
+  /// Makes the endpoint unproven if its proof has expired. Returns whether it has.
   mutating func lapse(at now: Micros) -> Bool {
     guard let provenUntil, provenUntil <= now else { return false }
     self.provenUntil = nil
@@ -128,16 +130,18 @@ struct Receiver: Sendable {
 
 /// The quality of a route, as the reference judges it (facts: link-audio 3.4).
 public struct AudioMetrics: Hashable, Sendable, BitwiseCopyable {
-  /// Mean round trip in microseconds; 0 before the first.
+  /// The mean round trip in microseconds; 0 before the first round trip.
   public var roundTrip: Double
-  /// Standard deviation in microseconds, plus up to 10,000 until ten round trips are known.
+  /// The standard deviation of the round trip in microseconds, plus up to 10,000 until ten round trips are
+  /// known.
   public var jitter: Double
 
-  /// The reference's score. More is better; 0 before the first round trip.
+  /// The score of this route by the reference's formula. A higher score is better; 0 before the first round
+  /// trip.
   public var quality: Double { roundTrip > 0 ? 1_000_000 / roundTrip / (1 + jitter) : 0 }
 
-  /// Whether this route should replace the other. `quality` cannot decide it: ten microseconds of jitter
-  /// halve it, so that two equally good cables would alternate.
+  /// Whether this route should replace the other route. `quality` cannot decide this, because ten
+  /// microseconds of jitter halve it, and two equally good cables would replace each other again and again.
   func isClearlyBetter(than other: AudioMetrics) -> Bool {
     roundTrip > 0 && AudioLimits.betterWay * (roundTrip + jitter) < other.roundTrip + other.jitter
   }

@@ -3,8 +3,8 @@
 /// A generator whose numbers cannot be predicted without the secret, even from all earlier ones (SipHash-2-4
 /// of a counter).
 ///
-/// `Dice` will not do: receivers see the echoes that we draw, and two of them would reveal its state, and so
-/// the echoes of other receivers.
+/// `Dice` is not enough: receivers see the echoes that we draw. Two echoes would reveal the state of `Dice`,
+/// and with it the echoes for other receivers.
 struct SecretDice: RandomNumberGenerator, Sendable {
   private let key: (UInt64, UInt64)
   private var count: UInt64 = 0
@@ -24,7 +24,7 @@ struct SecretDice: RandomNumberGenerator, Sendable {
       key.0 ^ 0x736f_6d65_7073_6575, key.1 ^ 0x646f_7261_6e64_6f6d, key.0 ^ 0x6c79_6765_6e65_7261,
       key.1 ^ 0x7465_6462_7974_6573)
     absorb(word, into: &state)
-    absorb(8 << 56, into: &state)  // the length
+    absorb(8 << 56, into: &state)  // the length of the message, in the last block
     state.z ^= 0xff
     for _ in 0..<4 { mix(&state) }
     return state.x ^ state.y ^ state.z ^ state.w

@@ -13,12 +13,12 @@ struct Sink: Sendable {
   let id: ChannelID
   var name: String
   var subscribers: [Subscriber] = []
-  /// The routes that were emitted last.
+  /// The routes in the last `.routes` output.
   var routes: [AudioRoute] = []
 
   var nextExpiry: Micros? { subscribers.min { $0.until < $1.until }?.until }
 
-  /// Returns whether a subscription expired.
+  /// Removes expired subscriptions. Returns whether there were any.
   mutating func expire(at now: Micros) -> Bool {
     let before = subscribers.count
     subscribers.removeAll { $0.until <= now }
@@ -29,8 +29,8 @@ struct Sink: Sendable {
 extension LinkAudioSession {
   var subscriberCount: Int { sinks.reduce(0) { $0 + $1.subscribers.count } }
 
-  /// Opens a channel of ours, also while disabled. Returns nil if there are too many. Cuts the name after 256
-  /// bytes. Has outputs, like `handle`.
+  /// Opens a channel of ours; this is possible also while we are disabled. Returns nil if we have too many
+  /// channels. The name is cut after 256 bytes. Take the outputs afterwards, as after `handle`.
   package mutating func addSink(named name: String, at now: Micros) -> ChannelID? {
     advance(to: now)
     defer { settle() }
@@ -44,7 +44,7 @@ extension LinkAudioSession {
     return id
   }
 
-  /// Has outputs, like `handle`.
+  /// Take the outputs afterwards, as after `handle`.
   package mutating func renameSink(_ id: ChannelID, to name: String, at now: Micros) {
     advance(to: now)
     guard let place = sinks.firstIndex(where: { $0.id == id }) else { return }
@@ -53,7 +53,7 @@ extension LinkAudioSession {
     settle()
   }
 
-  /// Closes the channel and sends its bye at once. Has outputs, like `handle`.
+  /// Closes the channel and sends its bye at once. Take the outputs afterwards, as after `handle`.
   package mutating func removeSink(_ id: ChannelID, at now: Micros) {
     advance(to: now)
     guard let place = sinks.firstIndex(where: { $0.id == id }) else { return }
@@ -65,8 +65,8 @@ extension LinkAudioSession {
   }
 
   /// Adds or renews a subscription. The reference requests every five seconds for five seconds, so that one
-  /// lost request would cost its user four seconds of silence. We keep sending until its third request in a
-  /// row is overdue, if it still answers our pings.
+  /// lost request would cost its user four seconds of silence. We keep sending until the third request in a
+  /// row is overdue, if the peer still answers our pings.
   mutating func subscribe(_ peer: NodeID, to channel: ChannelID, ttl: UInt8) {
     guard channel != placeholder?.id else { return }
     guard let place = sinks.firstIndex(where: { $0.id == channel }) else {
@@ -97,7 +97,8 @@ extension LinkAudioSession {
     areRoutesDue = true
   }
 
-  /// Sends each sink's audio to the subscribers that are in our session and have proven their endpoint.
+  /// Emits each sink's routes if they changed: those to the subscribers that are in our session and have a
+  /// proven endpoint.
   mutating func refreshRoutes() {
     for place in sinks.indices {
       let routes = sinks[place].subscribers.compactMap { subscriber in

@@ -6,7 +6,7 @@ package import LinkWire
 /// A channel that we receive: where its audio may come from, and when to request it again.
 struct Source: Sendable {
   let channel: ChannelID
-  /// The endpoints that announced the channel, while its peer is in our session.
+  /// The routes over which the channel was announced; empty while the channel's peer is not in our session.
   var senders: [AudioRoute] = []
   /// The route of the last request.
   var asked: AudioRoute?
@@ -14,7 +14,7 @@ struct Source: Sendable {
   private var nextRequest: Micros?
   private var nextLook: Micros?
   private var tries = 0
-  /// The first of the requests that brought no audio.
+  /// The time of the first request since the last audio.
   private var silentSince: Micros?
 
   init(_ channel: ChannelID) {
@@ -36,7 +36,7 @@ struct Source: Sendable {
       && silentSince.map { now >= $0 + AudioLimits.placeholderDelay } ?? false
   }
 
-  /// Starts over with a request now: the first route to the peer appeared, or it changed.
+  /// Starts over with a request now, because the first route to the peer appeared, or the route changed.
   mutating func ask(at now: Micros, over way: AudioRoute) {
     asked = way
     nextRequest = now
@@ -55,7 +55,7 @@ struct Source: Sendable {
     let isHeard = isHeard(at: now)
     if let look = nextLook, look <= now {
       nextLook = isHeard ? now + AudioLimits.silence : nil
-      // The audio has just stopped.
+      // The audio has stopped since the last look.
       if !isHeard {
         tries = 0
         nextRequest = now
@@ -80,7 +80,8 @@ struct Source: Sendable {
 
 extension LinkAudioSession {
   /// Subscribes to a channel, even if it is not there yet: we request it when it appears. A second call for a
-  /// channel returns the same source; nil: there are too many. Has outputs, like `handle`.
+  /// channel returns the same source. Returns nil if there are too many sources. Take the outputs afterwards,
+  /// as after `handle`.
   package mutating func subscribe(to channel: ChannelID, at now: Micros) -> SourceID? {
     advance(to: now)
     defer { settle() }
@@ -100,7 +101,7 @@ extension LinkAudioSession {
     return SourceID(rawValue: free)
   }
 
-  /// Has outputs, like `handle`.
+  /// Releases a source. Take the outputs afterwards, as after `handle`.
   package mutating func release(_ id: SourceID, at now: Micros) {
     advance(to: now)
     guard sources.indices.contains(id.rawValue) else { return }
@@ -109,7 +110,7 @@ extension LinkAudioSession {
     settle()
   }
 
-  /// The channel that a source was opened for.
+  /// The channel that a source receives.
   package func channel(of id: SourceID) -> ChannelID? {
     sources.indices.contains(id.rawValue) ? sources[id.rawValue]?.channel : nil
   }
@@ -120,10 +121,11 @@ extension LinkAudioSession {
     emit(.send(.stop(source.channel, from: node), to: way.endpoint, on: way.gateway))
   }
 
-  /// Finds the source of an audio datagram. A source accepts its channel only from an endpoint that announced
-  /// it, and only in our session's beats.
+  /// Finds the source of an audio datagram. A source accepts audio of its channel only from an endpoint that
+  /// announced the channel, and only with stamps in our session's beats.
   ///
-  /// Runs for each audio datagram, so it neither allocates nor searches more than the few sources.
+  /// This function runs for each audio datagram. So it does not allocate, and searches nothing but the few
+  /// sources.
   mutating func accept(_ buffer: AudioBuffer, from route: AudioRoute) -> (
     source: SourceID, buffer: AudioBuffer
   )? {

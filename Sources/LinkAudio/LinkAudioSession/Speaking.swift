@@ -12,8 +12,9 @@ extension LinkAudioSession {
     }
   }
 
-  /// Announces all our channels to a proven endpoint, and only a ping to others. A forged datagram can name
-  /// any address as a peer's: a list of a hundred channels to it would make us an amplifier.
+  /// Announces all our channels to a proven endpoint. To an unproven endpoint, sends an announcement with
+  /// only a ping. A forged datagram can name any address as a peer's endpoint: if we sent the list of a
+  /// hundred channels there, an attacker could use us to flood that address.
   private mutating func announce(to place: Int) {
     let isProven = receivers[place].isProven(at: uptime.now)
     let gateway = receivers[place].route.gateway
@@ -36,14 +37,15 @@ extension LinkAudioSession {
       ? gateways[place].pings.trySpend(at: uptime.now) : gateways[place].firstPings.trySpend(at: uptime.now)
   }
 
-  /// By its key, this entry is the sender's wall-clock time, which only the sender uses. Ours looks like a
-  /// time between 2005 and 2041, but is 50 bits that cannot be guessed. An endpoint that returns them has
-  /// received them, so it may be sent audio. `Receiver` remembers when the ping left.
+  /// Draws the echo for a ping. By its key, this entry is the sender's wall-clock time, which only the sender
+  /// uses. Our entry looks like a time between 2005 and 2041, but contains 50 bits that nobody can guess. An
+  /// endpoint that returns these bits has received our ping, so we may send audio there. `Receiver` remembers
+  /// when the ping left.
   private mutating func newEcho() -> AudioEcho {
     AudioEcho(rawValue: 1 << 50 | dice.next() >> 14)
   }
 
-  /// Splits the list into as many datagrams as it needs; the first has the ping.
+  /// Splits the list of our channels into as many datagrams as it needs. The first datagram has the ping.
   private func announcements(of sinks: [Sink], ping: AudioEcho) -> [AudioPacket] {
     var packets: [AudioPacket] = []
     var writer = writer(ping: ping)
@@ -62,7 +64,7 @@ extension LinkAudioSession {
     }
   }
 
-  /// Sends byes, but only to a receiver that was sent our channels.
+  /// Sends byes to a receiver, if our channels were announced to it.
   mutating func sayByes(_ ids: [ChannelID], to receiver: Receiver) {
     guard isEnabled, receiver.hasOurChannels, isMember(receiver) else { return }
     var start = 0
@@ -74,8 +76,8 @@ extension LinkAudioSession {
     }
   }
 
-  /// A publisher sends only to peers that have announced themselves; the reference does not serve a request
-  /// that comes before. So we announce ourselves first (facts: link-audio 7.1).
+  /// Sends the requests that are due. The reference ignores a request from a peer that has not announced
+  /// itself, so we announce ourselves first (facts: link-audio 7.1).
   mutating func request() {
     for place in sources.indices {
       guard let way = sources[place]?.asked, sources[place]?.takeTurn(at: uptime.now) == true,
@@ -91,7 +93,7 @@ extension LinkAudioSession {
 }
 
 extension Sink {
-  /// Returns whether there was room.
+  /// Adds this sink to an announcement. Returns false if there was no room.
   fileprivate func write(to writer: inout AnnouncementWriter) -> Bool {
     var name = name
     return name.withUTF8 { writer.add(id, named: UnsafeRawBufferPointer($0)) }

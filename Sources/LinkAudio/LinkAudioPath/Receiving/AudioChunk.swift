@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The network thread's description of a received chunk. Its samples follow in the same slot, interleaved, as
-/// floats. The network thread has checked that the chunk
-/// belongs to the channel and is no longer than its datagram. `Playout` checks whether its values are
-/// plausible.
+/// The network thread's description of a received chunk. The chunk's samples follow in the same slot,
+/// interleaved, as floats. The network thread has checked that the chunk belongs to the channel and is no
+/// longer than its datagram. `Playout` checks whether the chunk's values are plausible.
 package struct AudioChunk: Sendable, BitwiseCopyable {
-  /// The samples of both channels together that fit into the largest datagram.
+  /// The most samples that fit into the largest datagram, those of both channels counted together.
   package static var mostSamples: Int { @inlinable @_noLocks @_noAllocation get { 563 } }
 
   /// The session that the stamp's beats belong to.
   package var session: UInt64
   package var number: UInt64
-  /// In microbeats.
+  /// The session's beat at the chunk's first frame, in microbeats.
   package var begin: Int64
   package var microsPerBeat: Int64
-  /// Host time of its arrival.
+  /// The host time at which the chunk arrived.
   package var arrival: Int64
   package var sampleRate: UInt32
   package var frames: UInt16
@@ -38,8 +37,8 @@ package struct AudioChunk: Sendable, BitwiseCopyable {
 
   var stamp: Stamp { Stamp(begin: begin, microsPerBeat: microsPerBeat) }
 
-  /// The duration of frames at the nominal rate, in microbeats, rounded as the reference rounds when it
-  /// computes where its next chunk begins.
+  /// The duration of `frames` frames at the nominal rate, in microbeats. The result is rounded as the
+  /// reference rounds when it computes the beat of its next chunk.
   func nominalMicrobeats(frames: Int64) -> Int64 {
     Int64(rounding: Double(frames) / Double(max(1, sampleRate)) * 1e12 / Double(max(1, microsPerBeat)))
   }
@@ -55,9 +54,9 @@ package struct AudioChunk: Sendable, BitwiseCopyable {
   }
 }
 
-/// The beat of a chunk's first frame, and the tempo at it.
+/// The session's beat at a chunk's first frame, and the tempo at that beat.
 struct Stamp: BitwiseCopyable {
-  /// In microbeats.
+  /// The session's beat at the chunk's first frame, in microbeats.
   var begin: Int64
   var microsPerBeat: Int64
 }

@@ -3,20 +3,22 @@
 /// A period of an output and the session's beats in it: all that a `Playout` needs to know about the audio
 /// cycle.
 public struct OutputPeriod: Sendable, BitwiseCopyable {
-  /// Frames in the period; at most 8192.
+  /// The number of frames in the period, at most 8192.
   public var frames: Int
-  /// Nominal rate of the output.
+  /// The nominal sample rate of the output.
   public var sampleRate: UInt32
-  /// Host time at which frame 0 passes through the server, in microseconds with their fraction.
+  /// The host time at which frame 0 passes through the audio server, in microseconds with their fraction.
   public var start: Double
-  /// Mean microseconds per frame over many cycles, because the slope of a single cycle is rounded.
+  /// The microseconds per frame, as a mean over many cycles: the times of a single cycle are whole
+  /// microseconds, which is too rough.
   public var frameMicros: Double
-  /// Time from the server to the speaker: the port's playback latency plus the user's offset.
+  /// The time from the server to the speaker, in microseconds: the port's playback latency plus the user's
+  /// offset.
   public var latencyMicros: Double
   /// The session's beats, as they were captured for this period.
   public var grid: SessionGrid
 
-  /// Make a new one for each period. Real-time-safe.
+  /// Describes one period; make a new value for each period. Real-time-safe.
   @_noLocks @_noAllocation
   public init(
     frames: Int, sampleRate: UInt32, start: Double, frameMicros: Double, latencyMicros: Double,
@@ -30,12 +32,13 @@ public struct OutputPeriod: Sendable, BitwiseCopyable {
     self.grid = grid
   }
 
-  /// Time at which frame 0 is heard.
+  /// The host time at which frame 0 is heard, in microseconds.
   var heard: Double { start + latencyMicros }
 
   var micros: Double { Double(frames) * frameMicros }
 
-  /// Whether a server's cycle can have these values. Every comparison refuses NaN.
+  /// Whether a server's cycle can have these values. NaN is refused, because every comparison with NaN is
+  /// false.
   var isUsable: Bool {
     frames > 0 && frames <= Playout.mostFrames && frameMicros >= 1 && frameMicros <= 250 && sampleRate >= 4000
       && sampleRate <= 1_000_000 && abs(start) <= 0x1p62 && abs(latencyMicros) <= 60e6 && grid.isUsable
@@ -44,16 +47,16 @@ public struct OutputPeriod: Sendable, BitwiseCopyable {
 
 /// The delay between a channel's beat and its sound.
 public enum PlayoutDelay: Sendable, BitwiseCopyable {
-  /// As short as the network allows, but at least this, in microseconds. Grows at once when chunks come late,
-  /// and shrinks slowly.
+  /// A delay that is as short as the network allows, but at least `least` microseconds. It grows at once when
+  /// chunks come late, and shrinks slowly.
   case adaptive(least: Double)
-  /// Constant, in microseconds.
+  /// A constant delay, in microseconds.
   case fixed(Double)
-  /// Whole beats: the sound stays in time, at a later point of the song. After a change of tempo it is the
-  /// same number of the new beats.
+  /// A delay of whole beats: the sound stays in time, but belongs to an earlier point of the song. After a
+  /// change of tempo, the delay is the same number of beats at the new tempo.
   case beats(Int)
 
-  /// Enough for a wired network.
+  /// An adaptive delay of at least 20 ms, which is enough for a wired network.
   public static var standard: PlayoutDelay {
     @_noLocks @_noAllocation get { .adaptive(least: 20_000) }
   }

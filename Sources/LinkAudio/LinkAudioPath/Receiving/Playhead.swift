@@ -3,18 +3,18 @@ import BeatMath
 
 /// The place in the stream that the output plays, and its speed.
 struct Playhead: BitwiseCopyable {
-  /// Microseconds. A playhead that is farther from its place jumps there with a crossfade; a nearer playhead
-  /// moves there slowly.
+  /// The largest error of the playhead, in microseconds, that is corrected by a slow move. After a larger
+  /// error, the playhead jumps to its place with a crossfade.
   static var farthest: Double { 2000 }
-  /// A crossfade lasts this part of a second (1/250).
+  /// The number of crossfades that would fit into a second: a crossfade lasts 1/250 s.
   static var fades: UInt32 { 250 }
 
-  /// The place of the output's next frame.
+  /// The place in the stream of the output's next frame.
   private(set) var place = 0.0
-  /// Stream frames per output frame, in the last period.
+  /// The number of stream frames per output frame in the last period.
   private(set) var step = 1.0
   private var pursuit = AdaptiveSmoother()
-  /// Frames that are left of the fade-in, and its length.
+  /// `fadeLeft`: the frames that are left of the fade-in. `fadeFrames`: the length of the whole fade-in.
   private var fadeLeft = 0
   private var fadeFrames = 1
   private(set) var isPlaying = false
@@ -31,8 +31,9 @@ struct Playhead: BitwiseCopyable {
     fadeLeft = fadeFrames
   }
 
-  /// Sets the speed for a period that should play from `first` to `end`. An error is corrected only as fast
-  /// as is inaudible, so that the jitter of the cycles' times does not become jitter of the sound.
+  /// Sets the speed for a period that should play the stream from the place `first` to the place `end`. If
+  /// the playhead is not at `first`, it moves there so slowly that nobody hears it. So the jitter of the
+  /// cycles' times does not become jitter of the sound.
   mutating func aim(from first: Double, to end: Double, frames: Int, micros: Double) {
     let length = end - first
     let frameMicros = micros / max(1, length)
@@ -42,7 +43,7 @@ struct Playhead: BitwiseCopyable {
 
   mutating func advance(frames: Int) { place += step * Double(frames) }
 
-  /// The fade-in's gain for the next frame.
+  /// Returns the fade-in's gain for the next frame, and advances the fade-in by this frame.
   @inline(__always)
   mutating func gain() -> Float {
     guard fadeLeft > 0 else { return 1 }
@@ -51,17 +52,18 @@ struct Playhead: BitwiseCopyable {
     return gain
   }
 
-  /// The fade-in's gain for the next frame, without advancing.
+  /// The fade-in's gain for the next frame.
   var presentGain: Float { fadeLeft > 0 ? Self.curve(1 - Float(fadeLeft) / Float(fadeFrames)) : 1 }
 
-  /// A smooth step from 0 to 1; the gains of a crossfade add up to 1.
+  /// A smooth curve from 0 to 1 for fades. The gains of the two sides of a crossfade add up to 1.
   @inline(__always)
   static func curve(_ part: Float) -> Float { part * part * (3 - 2 * part) }
 }
 
-/// The fade-out of a sound that ended, computed at once while its stream is still in the ring.
+/// The fade-out of a sound that ended. It is computed as soon as the sound ends, while the sound's stream is
+/// still in the ring.
 struct FadeOut: BitwiseCopyable {
-  /// Frames of the buffer: at least those of a crossfade at 192 kHz.
+  /// The number of frames in the buffer: at least as many as a crossfade has at 192 kHz.
   static var frames: Int { 1024 }
   static var bytes: Int { 2 * 4 * frames }
 
@@ -76,7 +78,7 @@ struct FadeOut: BitwiseCopyable {
 
   var isSounding: Bool { next < end }
 
-  /// Begins a fade-out; the rest of an earlier one is added.
+  /// Begins a fade-out. If an earlier fade-out is not over, its rest is added to the new one.
   mutating func begin(frames: Int, _ sample: (Int) -> SIMD2<Float>) {
     let old = end - next
     let length = max(frames, old)

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-// Decides whether a chunk belongs to the stream, and at which place.
+// Decides whether a received chunk belongs to the stream, and at which place its samples belong.
 
 extension Playout {
-  /// Frames. A smaller error of a stamp corrects the line; after a larger error the samples move.
+  /// In frames. A stamp with a smaller error corrects the line; after a larger error the chunk is moved.
   static var roundingFrames: Double { 64 }
-  /// Microseconds. A stamp with a larger error belongs to another stream.
+  /// In microseconds. A stamp with a larger error belongs to another stream.
   static var longestGap: Double { 250_000 }
-  /// Microseconds. If a sender measures its clock again, its stamps step by less.
+  /// In microseconds. If a sender measures its clock again, its stamps step by less than this.
   static var farthestStep: Double { 5000 }
-  /// Longest gap in a stream, in chunks.
+  /// The longest gap in a stream, in chunks.
   static var mostMissing: Int64 { 4096 }
 
-  /// The place of a chunk, and the time of its first frame's beat; nil if we do not know its tempo.
+  /// A chunk's place, and the time of its first frame's beat; `stamp` is nil if we do not know its tempo.
   struct ChunkPlacement: BitwiseCopyable {
     var place: Int64
     var stamp: Double?
-    /// Whether the chunk extends the stream.
+    /// Whether the chunk extends the stream at its end.
     var isNewest: Bool
   }
 
-  /// `samples` holds at least the chunk's samples, interleaved. [audio]
+  /// Takes a chunk. `samples` holds at least the chunk's samples, interleaved. [audio]
   #if APART
     // If files are compiled one by one, the compiler cannot check calls into others; our builds check them.
     @_semantics("no_performance_analysis")
@@ -39,7 +39,7 @@ extension Playout {
     }
     if isOpen, let last, chunk.isAlike(last) {
       if let known = journal.entry(chunk.number) {
-        // A sender that restarted may reuse a number for another time.
+        // A sender that restarted may use an old number for another chunk.
         if known.frames == Int64(chunk.frames) && isNear(chunk, known.place, hearing) {
           figures.duplicated &+= 1
           return
@@ -53,7 +53,7 @@ extension Playout {
     audition(chunk, samples, hearing)
   }
 
-  /// Whether a stamp fits a place; true if we do not know its tempo.
+  /// Whether a chunk's stamp fits a place; true if we do not know the chunk's tempo.
   private func isNear(_ chunk: AudioChunk, _ place: Int64, _ hearing: OutputPeriod) -> Bool {
     let expected = course.time(at: place)
     guard let stamp = grids.time(of: chunk.stamp, expected: expected, at: hearing.start) else { return true }
@@ -78,13 +78,13 @@ extension Playout {
     return ChunkPlacement(place: place, stamp: stamp, isNewest: true)
   }
 
-  /// The place as counted from a known chunk, unless the chunk's stamp puts it farther off than `frames`,
-  /// both by the line and by the known chunk's stamp.
+  /// Returns `counted`, the place as counted from a known chunk. If the chunk's stamp gives a place that is
+  /// more than `frames` away from `counted`, both by the line and by the known chunk's stamp, returns that
+  /// place.
   ///
-  /// The line alone is not enough: after our clock was measured again, it is wrong for many seconds, and
-  /// would put a chunk that far from its neighbours. The difference of two stamps is free of this error, and
-  /// of the sender's own, except at a jump of a reckoner (`StampRuns`): the stamp before the jump is wrong,
-  /// the one after it is right.
+  /// The line alone is not enough: after our clock was measured again, the line is wrong for many seconds.
+  /// The difference of two stamps has neither this error nor the error of the sender's clock. The exception
+  /// is a jump of a reckoner (`StampRuns`): the stamp before the jump is wrong, and the next is right.
   private func place(
     of chunk: AudioChunk, _ stamp: Double, by known: Journal.Entry, _ counted: Int64, within frames: Double,
     _ hearing: OutputPeriod
@@ -101,18 +101,18 @@ extension Playout {
     return runs.isReckoner ? onLine : stamped
   }
 
-  /// The frames of `count` missing chunks together.
+  /// The number of frames of `count` missing chunks together.
   private mutating func missing(_ count: Int64, after known: Journal.Entry) -> Int64 {
     journal.lengths.sum(of: count, from: known.number &+ 1, usual: known.frames)
   }
 
-  /// Frames by which a stamp must differ to overrule a count over missing chunks. 0 if the lengths have no
-  /// pattern; if they have, the count is better unless the stamp differs by far more than its noise.
+  /// The error, in frames, from which on a stamp overrules a count over missing chunks. If the chunks'
+  /// lengths have no pattern, it is 0. If they have, the count is right unless the error is more than noise.
   private mutating func countedFrames() -> Double {
     journal.lengths.areKnown ? max(8, noise.limit / course.frameMicros) : 0
   }
 
-  /// The place of a chunk that was overtaken, from its neighbours.
+  /// The place of a chunk that came after later chunks, found from the chunk with the nearest number.
   private mutating func seatBetween(_ chunk: AudioChunk, _ hearing: OutputPeriod) -> ChunkPlacement? {
     guard journal.distance(of: chunk.number) > -Int64(Journal.capacity),
       let known = journal.nearest(to: chunk.number)
@@ -131,7 +131,7 @@ extension Playout {
     return ChunkPlacement(place: seat, stamp: nil, isNewest: false)
   }
 
-  /// Whether the chunk would overwrite nothing that is still to be played.
+  /// Whether the chunk fits into the ring, so that it overwrites no sample that is still to be played.
   private func hasRoom(_ seat: ChunkPlacement, _ chunk: AudioChunk, _ hearing: OutputPeriod) -> Bool {
     let now = head.isPlaying ? head.place : course.place(at: hearing.heard - delayNow)
     let ahead = Double(seat.place) + Double(chunk.frames) - now
@@ -162,7 +162,7 @@ extension Playout {
       fade: Int(chunk.sampleRate) / 400)
   }
 
-  /// Corrects the line by the stamp, if the stamp says something new.
+  /// Corrects the line by the chunk's stamp, if the sender measured that stamp.
   private mutating func measure(_ chunk: AudioChunk, at place: Int64, _ stamp: Double) {
     guard let last, let newest = journal.entry(journal.newest), last.microsPerBeat == chunk.microsPerBeat
     else { return begin(at: place, stamp) }
@@ -170,8 +170,7 @@ extension Playout {
     let residual = chunk.begin &- last.begin &- chunk.nominalMicrobeats(frames: place &- newest.place)
     let beatMicros = Double(chunk.microsPerBeat) * 1e-6
     if missing == 0 && place != newest.end || abs(Double(residual) * beatMicros) > Self.farthestStep {
-      // The stream itself lacks samples, or a peer moved the session's beats: this stamp does not continue
-      // the last.
+      // The stream lacks samples, or a peer moved the session's beats: the stamp does not continue the last.
       return begin(at: place, stamp)
     }
     let frames = Double(place &- newest.place)
@@ -186,15 +185,14 @@ extension Playout {
     }
   }
 
-  /// Begins a new run of stamps: this stamp does not continue the earlier ones.
+  /// Begins a new run of stamps with this stamp, which does not continue the earlier stamps.
   private mutating func begin(at place: Int64, _ stamp: Double) {
     runs.cut()
     noise.cut()
     course.measure(at: place, stamp, &past)
   }
 
-  /// Judges a stamp that is independent of its neighbours: the line averages such stamps, unless all have
-  /// moved.
+  /// Uses a stamp that the sender measured. The line averages such stamps, unless all of them have moved.
   private mutating func judge(at place: Int64, _ stamp: Double, later micros: Double, after elapsed: Double) {
     switch noise.read(micros, error: stamp - course.time(at: place), micros: elapsed) {
     case .fits: course.follow(at: place, stamp, &past)
@@ -206,7 +204,7 @@ extension Playout {
   private mutating func noteArrival(_ chunk: AudioChunk, at seat: ChunkPlacement, _ hearing: OutputPeriod) {
     let time = course.time(at: seat.place)
     var arrival = Double(chunk.arrival)
-    // Do not trust an impossible time.
+    // If the time of arrival is impossible, use the time of this period.
     if abs(arrival - hearing.start) > 2e6 { arrival = hearing.start }
     let offset = arrival - time
     heardOfAt = hearing.start
@@ -216,15 +214,15 @@ extension Playout {
     }
     lastOffset = offset
     figures.arrivalOffset = offset / 1000
-    // A chunk too late for any delay says nothing about the delay that we need.
+    // A chunk that is too late for any possible delay does not show which delay we need.
     let wait = offset + hearing.micros
     if wait + hearing.latencyMicros + lookahead <= longestAdaptive(hearing) {
       lateness.add(wait, at: hearing.start)
     }
   }
 
-  /// Lengthens the adaptive delay after a chunk came too late. Returns false if the delay is fixed or cannot
-  /// be that long.
+  /// Lengthens the adaptive delay after a chunk came too late. Returns false if the delay is not adaptive or
+  /// would have to be too long.
   private mutating func waitLonger(for place: Int64, _ hearing: OutputPeriod) -> Bool {
     guard isAdaptive else { return false }
     let needed = hearing.heard - course.time(at: place) + lookahead
@@ -237,9 +235,9 @@ extension Playout {
     return true
   }
 
-  /// Takes a chunk that does not fit the stream. A second one that continues it begins a new stream. The
-  /// first alone does not: it may be old, because the reference, after a pause, sends up to a second of
-  /// audio with stamps in the past.
+  /// Takes a chunk that does not fit the stream. If the next chunk continues this one, a new stream begins.
+  /// One chunk alone may be old: after a pause, the reference sends up to a second of audio with stamps in
+  /// the past.
   private mutating func audition(
     _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, _ hearing: OutputPeriod
   ) {
@@ -258,7 +256,8 @@ extension Playout {
     let frames = Double(distance) * Double(first.frames)
     let wrong = stamp - earlier - frames * 1e6 / Double(chunk.sampleRate)
     let tolerance = Double(distance) * Self.roundingFrames * 1e6 / Double(chunk.sampleRate)
-    // At most one stream begins in a period, because a beginning costs more time than a continuation.
+    // At most one stream begins in a period, because a stream's first chunk takes more time than later
+    // chunks.
     let isJustBegun = isOpen && openedAt == hearing.start
     guard distance > 0, distance <= 8, abs(wrong) <= tolerance, !isJustBegun else { return }
     open(chunk, samples, at: stamp, hearing)

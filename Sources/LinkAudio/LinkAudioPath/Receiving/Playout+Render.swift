@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-// Renders a period: finds the places that are heard at its first frame and after its last, and interpolates
-// between.
+// Renders a period. Finds the two places in the stream that are heard at the period's first frame and after
+// its last frame, and computes the sound between them.
 
 extension Playout {
   /// A stream is over if no chunk comes for this time, in microseconds.
   static var streamTimeout: Double { 2e6 }
-  /// If a cycle begins this much later than the last one ended, in microseconds, cycles were lost, and the
-  /// sound was cut anyway.
+  /// In microseconds. If the time between the end of a cycle and the begin of the next is longer, cycles were
+  /// lost, and the loss has cut the sound anyway.
   static var lostTime: Double { 400 }
-  /// Rates at which the delay grows and shrinks while something sounds: 3.5 and 0.9 cents.
+  /// The rates at which the delay grows and shrinks while there is sound. They change the pitch by 3.5 and
+  /// 0.9 cents.
   static var growth: Double { 0.002 }
   static var shrinkage: Double { 0.0005 }
-  /// Level below which a step is inaudible.
+  /// The level below which a step in the sound is inaudible; 1 is full scale.
   static var silence: Float { 0.0005 }
   /// The largest part of the delay that is left out in one silent period, in microseconds.
   static var longestSkip: Double { 20_000 }
@@ -41,8 +42,8 @@ extension Playout {
       let before = delayNow
       let isMoved = changeDelay(hearing)
       let first = isMoved ? head.place : seat
-      // Aims straight on: the playhead follows the line's bends by itself, as fast as `AdaptiveSmoother`
-      // allows.
+      // The period's end is computed as if the line were straight from here on. The playhead then follows the
+      // line's bends as fast as `AdaptiveSmoother` allows.
       let micros = hearing.micros + (isMoved ? 0 : before - delayNow)
       let end = first + micros / course.frameMicros
       head.aim(from: first, to: end, frames: hearing.frames, micros: hearing.micros)
@@ -53,7 +54,8 @@ extension Playout {
     nextStart = hearing.start + hearing.micros
   }
 
-  /// Puts the playhead at its place, if it is not there. Returns false while the stream is not played yet.
+  /// Puts the playhead at the place that is due, if it is elsewhere. Returns false as long as the stream is
+  /// not played yet.
   private mutating func isSeated(_ hearing: OutputPeriod) -> Bool {
     if isListening {
       if isAdaptive && hearing.start - openedAt < Playout.listening { return false }
@@ -78,7 +80,8 @@ extension Playout {
     concealment.restart(at: Int64(flooring: place) - Int64(reach.half) + 1)
   }
 
-  /// Moves the adaptive delay inaudibly toward the wanted one. Returns whether the playhead was moved for it.
+  /// Changes the adaptive delay inaudibly toward the wanted delay. Returns whether the playhead jumped over
+  /// silence for this change.
   private mutating func changeDelay(_ hearing: OutputPeriod) -> Bool {
     guard isAdaptive else { return false }
     let wanted = delayWanted(hearing)
@@ -91,7 +94,7 @@ extension Playout {
     return false
   }
 
-  /// Shortens the delay by leaving out silence.
+  /// Shortens the delay by leaving out silence, if there is silence. Returns whether it did so.
   private mutating func skipSilence(to wanted: Double, _ hearing: OutputPeriod) -> Bool {
     guard peak < Self.silence, !tail.isSounding else { return false }
     let next = max(wanted, delayNow - Self.longestSkip)

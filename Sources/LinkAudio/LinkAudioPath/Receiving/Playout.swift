@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// A received channel: chunks in, an output's frames out, each sample at its beat plus the delay.
+/// Plays a received channel: takes its chunks, and fills the frames of an output. Each sample is played at
+/// its beat plus the delay.
 ///
 /// In each period, the audio thread calls `insert` for every chunk that has arrived, then `render`, both with
 /// the period's `OutputPeriod`. While the server freewheels, its periods have no true time: then drop the
-/// chunks and call neither. Afterwards the playout finds its place again. [audio], except for `init`.
+/// chunks and call neither function. After the freewheel the playout finds its place in the stream again. All
+/// functions but `init` are for the audio thread.
 package struct Playout: ~Copyable {
-  /// Longest period, in frames.
+  /// The most frames in a period.
   package static var mostFrames: Int { @inlinable @_noLocks @_noAllocation get { 8192 } }
-  /// Limit of the adaptive delay in microseconds, without the port's latency and two periods. For a worse
-  /// network the user must choose a delay.
+  /// The longest adaptive delay in microseconds, to which the port's latency and two periods are added. For a
+  /// worse network the user must choose a delay.
   static var longestWait: Double { 300_000 }
-  /// Microseconds to listen before the first sound, to learn how late chunks come.
+  /// The time in microseconds from a stream's first chunk to its first sound. During this time we learn how
+  /// late chunks come.
   static var listening: Double { 36_000 }
 
-  /// The user's choice; a change takes effect at once, with a crossfade.
+  /// The delay that the user chose. A change takes effect at once, with a crossfade.
   package var delay: PlayoutDelay {
     @_noLocks @_noAllocation get { chosen }
     @_noLocks @_noAllocation set {
@@ -35,14 +38,14 @@ package struct Playout: ~Copyable {
   var concealment = Concealment()
   private var chosen = PlayoutDelay.standard
   var isChosenAnew = false
-  /// The delay that `head` uses, in microseconds.
+  /// The delay with which `head` plays now, in microseconds.
   var delayNow = 0.0
-  /// When the next period begins if no cycle is lost.
+  /// The host time at which the next period begins if no cycle is lost, in microseconds.
   var nextStart = 0.0
-  /// The last period's peak.
+  /// The highest absolute sample of the last period.
   var peak: Float = 0
 
-  // The stream, while `isOpen`.
+  // The state of the present stream. It is valid while `isOpen` is true.
   var isOpen = false
   /// Whether the stream has not been played yet.
   var isListening = false
@@ -59,19 +62,20 @@ package struct Playout: ~Copyable {
   var heardOfAt = -Double.infinity
   var lastOffset = 0.0
 
-  /// The bytes of memory for `frames` frames of a stream, which must be the longest delay plus 8192 frames.
-  /// The number of frames is rounded up to a power of two, at least 65,536. [any]
+  /// The bytes of memory for `frames` frames of a stream: the frames of the longest delay, plus 8192. The
+  /// number of frames is rounded up to a power of two, at least 65,536. [any]
   package static func bytes(frames: Int) -> Int { FadeOut.bytes + Ring.bytes(frames: frames) }
 
-  /// `memory` has `bytes(frames:)` bytes, is aligned for floats, and outlives the playout, as does the
-  /// kernel's. [any]
+  /// Makes a playout without a stream. `memory` must have `bytes(frames:)` bytes and be aligned for floats.
+  /// This memory and the kernel's memory must outlive the playout. [any]
   package init(in memory: UnsafeMutableRawPointer, frames: Int, kernel: Kernel) {
     self.kernel = kernel
     tail = FadeOut(in: memory)
     ring = Ring(in: memory + FadeOut.bytes, frames: frames)
   }
 
-  /// Takes over the session's grid and the output's rate; closes the stream of another session.
+  /// Takes over the session's grid and the output's sample rate. Closes the stream if it belongs to another
+  /// session.
   mutating func attend(_ hearing: OutputPeriod) {
     let moved = grids.follow(hearing.grid, at: hearing.start)
     guard isOpen, let last else { return }
@@ -83,7 +87,7 @@ package struct Playout: ~Copyable {
     }
   }
 
-  /// Ends the stream; its sound fades out.
+  /// Ends the stream, whose sound fades out.
   mutating func close() {
     fadeOut()
     head.stop()
@@ -91,7 +95,8 @@ package struct Playout: ~Copyable {
     candidate = nil
   }
 
-  /// Renders the next milliseconds of the sound into `tail`, to fade out below the sound that follows.
+  /// Renders the next milliseconds of the present sound into `tail`, which fades out while the sound that
+  /// follows fades in.
   mutating func fadeOut() {
     guard isOpen, head.isPlaying, let last else { return }
     let frames = min(FadeOut.frames, Int(outputRate / Playhead.fades))
@@ -110,15 +115,16 @@ package struct Playout: ~Copyable {
     }
   }
 
-  /// The place whose beat was at a time before now, by the line as it was then.
+  /// The place whose beat was at `time`. A past time is looked up in the line as it was at that time.
   mutating func placeHeard(at time: Double) -> Double {
     past.place(at: time, frameMicros: course.frameMicros) ?? course.place(at: time)
   }
 
-  /// Microseconds before its time at which a frame must have come, because the kernel reads ahead.
+  /// A frame must have come this many microseconds before its time, because the interpolator reads frames
+  /// ahead.
   var lookahead: Double { Double(reach.half + 1) * course.frameMicros }
 
-  /// The longest delay that fits into the ring, in microseconds.
+  /// The longest delay for which the ring has room, in microseconds.
   func longestDelay(_ hearing: OutputPeriod) -> Double {
     Double(ring.longestAhead) * course.frameMicros - hearing.micros
   }
@@ -127,7 +133,8 @@ package struct Playout: ~Copyable {
     min(longestDelay(hearing), Playout.longestWait + hearing.latencyMicros + 2 * hearing.micros)
   }
 
-  /// The chosen delay in microseconds; an adaptive one is as long as the network needs.
+  /// The delay that the user chose, in microseconds. An adaptive delay is as long as the network makes
+  /// necessary.
   mutating func delayWanted(_ hearing: OutputPeriod) -> Double {
     let longest = longestDelay(hearing)
     switch delay {
@@ -138,13 +145,13 @@ package struct Playout: ~Copyable {
     case .fixed(let micros):
       return micros >= 0 ? min(longest, micros) : 0
     case .beats(let beats):
-      // Whole beats, even if the ring is too short for all of them.
+      // If the ring is too short for all the beats, the delay is as many whole beats as fit.
       let room = Int64(flooring: longest / hearing.grid.beatMicros)
       return Double(max(0, min(Int64(beats), room))) * hearing.grid.beatMicros
     }
   }
 
-  /// Whether the chosen delay is longer than the longest possible one.
+  /// Whether the chosen delay is longer than the longest possible delay.
   private func isShortened(_ hearing: OutputPeriod) -> Bool {
     let longest = longestDelay(hearing)
     return switch delay {
@@ -156,7 +163,7 @@ package struct Playout: ~Copyable {
 
   var isAdaptive: Bool { if case .adaptive = delay { true } else { false } }
 
-  /// Updates `figures`, once a period.
+  /// Updates `figures`; called once in each period.
   mutating func tell(
     _ hearing: OutputPeriod, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?
   ) {

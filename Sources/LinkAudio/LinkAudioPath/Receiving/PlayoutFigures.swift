@@ -1,47 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The state and the counters of a received channel. The counters run on as long as its `Playout` lives.
+/// The state and the counters of a received channel. The counters are not reset as long as the channel's
+/// `Playout` exists.
 public struct PlayoutFigures: Sendable, BitwiseCopyable {
   /// Whether chunks came within the last half second.
   public var isReceiving = false
   /// Whether a stream is locked to its beats, and is or will be heard.
   public var isPlaying = false
-  /// Current delay from a sample's beat to the speaker, in milliseconds.
+  /// The present delay from a sample's beat to the speaker, in milliseconds.
   public var delay = 0.0
-  /// Whether the chosen delay is longer than the longest possible one, which is played.
+  /// Whether the chosen delay is longer than the longest possible delay. If so, the longest possible delay is
+  /// used.
   public var isDelayShortened = false
-  /// Audio that is ready to be played, in milliseconds.
+  /// The length of the audio that is ready to be played, in milliseconds.
   public var buffered = 0.0
-  /// The last chunk's arrival minus its first beat, in milliseconds; negative if it came before.
+  /// The arrival of the last chunk minus the time of its first beat, in milliseconds; negative if the chunk
+  /// came before that beat.
   public var arrivalOffset = 0.0
-  /// Change of this offset from chunk to chunk, smoothed (RFC 3550), in milliseconds.
+  /// The jitter: how much `arrivalOffset` changes from chunk to chunk, smoothed (RFC 3550), in milliseconds.
   public var jitter = 0.0
-  /// Speed of the sender's sound card against our clock, in parts per million.
+  /// The speed of the sender's sound card compared with our clock, in parts per million; 100 means that the
+  /// card runs 0.01 % fast.
   public var senderPPM = 0.0
-  /// Peak level, falling by 20 dB a second; 1 is full scale.
+  /// The peak level, where 1 is full scale. After a peak the value falls by 20 dB a second.
   public var level: Float = 0
-  /// The sender's nominal rate; 0 before the first stream.
+  /// The sender's nominal sample rate; 0 before the first stream.
   public var sampleRate: UInt32 = 0
-  /// The sender's channels: 1 or 2.
+  /// The number of audio channels that the sender sends, 1 or 2; 0 before the first stream.
   public var channels: UInt8 = 0
 
-  /// Chunks accepted.
+  /// The number of accepted chunks.
   public var received: UInt64 = 0
-  /// Chunks that never came, by the gaps in the numbers.
+  /// The number of chunks that never came. The gaps in the chunks' numbers show them.
   public var lost: UInt64 = 0
-  /// Chunks that came after they were needed.
+  /// The number of chunks that came after their time to be played.
   public var late: UInt64 = 0
-  /// Chunks received twice.
+  /// The number of chunks that were received a second time.
   public var duplicated: UInt64 = 0
-  /// Chunks of another stream, session or time; dropped.
+  /// The number of chunks that were dropped, because they belong to another stream, session or time.
   public var refused: UInt64 = 0
-  /// Gaps that were concealed.
+  /// The number of gaps that were concealed.
   public var concealed: UInt64 = 0
-  /// Gaps that were too long to conceal and ended in silence.
+  /// The number of gaps that were too long to be concealed to their end, so that silence was heard.
   public var dropouts: UInt64 = 0
-  /// Jumps of the playhead to its place, with a crossfade.
+  /// The number of times that the playhead jumped to its place with a crossfade.
   public var reseats: UInt64 = 0
-  /// Streams that began.
+  /// The number of streams that began.
   public var streams: UInt64 = 0
 
   @_noLocks @_noAllocation

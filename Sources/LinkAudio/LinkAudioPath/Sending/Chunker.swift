@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The stream of one sink: stamped periods in, datagrams out. Runs off the audio thread. [network]
+/// Turns the stamped periods of one sink into datagrams. Runs on the network thread, not on the audio thread.
+/// [network]
 ///
 /// Every period begins a chunk with the period's own stamp, so that a stamp is never wrong by more than one
-/// rounding. A long period is cut into equal pieces: two datagrams of similar length are equally likely to be
-/// lost. Short periods share a datagram until the queue is empty; then call `flush`.
+/// rounding. A long period is cut into nearly equal pieces. Short periods share a datagram. When no more
+/// periods wait, call `flush`.
 package struct Chunker: Sendable {
   private var number: UInt64 = 0
   private var dither: Dither
@@ -30,7 +31,7 @@ package struct Chunker: Sendable {
     }
   }
 
-  /// Sends an incomplete datagram, because nothing more has come yet.
+  /// Passes the datagram that is not full yet to `send`. Call this function when no more periods wait.
   package mutating func flush(send: (borrowing AudioDatagram) -> Void) {
     guard datagram.chunkCount > 0 else { return }
     send(datagram)
@@ -51,7 +52,7 @@ package struct Chunker: Sendable {
     datagram.chunkCount += 1
     let channels = Int(period.channels)
     let part = range.lowerBound * channels..<range.upperBound * channels
-    // Silence gets no dither, which would be all that is heard.
+    // Silence gets no dither, because a listener would hear the dither alone.
     var isSilent = true
     for index in part where samples[index] != 0 { isSilent = false }
     for index in part {

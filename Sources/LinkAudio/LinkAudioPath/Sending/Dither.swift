@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Rounds samples to 16 bits with triangular dither, which turns the rounding error into an even hiss at -93
-/// dB instead of distortion.
+/// Rounds samples to 16 bits with triangular dither. Dither turns the rounding error from a distortion into
+/// an even hiss at -93 dB.
 struct Dither: Sendable, BitwiseCopyable {
   private var state: UInt64
 
   init(seed: UInt64) { state = seed }
 
-  /// The sum of two uniform random numbers, minus one: -1...1 of the last bit, most often near zero.
+  /// The sum of two uniform random numbers from 0 to 1, minus one. The result is -1 to 1 steps of 16 bits,
+  /// most often near 0.
   private mutating func triangle() -> Double {
     state = state &+ 0x9E37_79B9_7F4A_7C15
     var mixed = state
@@ -25,7 +26,7 @@ struct Dither: Sendable, BitwiseCopyable {
     return Int16(truncatingIfNeeded: min(32767, max(-32768, Int64(rounding: value))))
   }
 
-  /// NaN becomes silence.
+  /// A sample in steps of 16 bits, not rounded yet. NaN becomes 0, which is silence.
   static func scaled(_ sample: Float) -> Double {
     guard sample == sample else { return 0 }
     return 32768 * Double(min(1 - 0x1p-15, max(-1, sample)))

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The audio thread's description of a period. Its samples follow in the same slot, interleaved.
+/// The audio thread's description of a period that is sent. The period's samples follow in the same slot,
+/// interleaved.
 package struct SentPeriod: Sendable, BitwiseCopyable {
-  /// The session that the stamps' beats belong to.
+  /// The session to which the stamps' beats belong.
   package var session: UInt64
-  /// `SessionGrid.stamp` of the first frame, in microbeats.
+  /// The stamp of the first frame, in microbeats (`SessionGrid.stamp`).
   package var begin: Int64
-  /// The stamp of the frame after the last: within a period the card's real rate counts, not the nominal one.
+  /// The stamp of the frame after the last one. From both stamps follows the card's real rate within this
+  /// period, which differs from the nominal rate.
   package var end: Int64
   package var microsPerBeat: Int64
   package var sampleRate: UInt32
-  /// A period that is longer than a slot is cut into parts, each with its own stamps.
+  /// The number of frames. A period that is too long for one slot is cut into parts, and each part has stamps
+  /// of its own.
   package var frames: UInt16
-  /// 1 or 2.
+  /// The number of audio channels, 1 or 2.
   package var channels: UInt8
 
   @_noLocks @_noAllocation
@@ -30,7 +33,7 @@ package struct SentPeriod: Sendable, BitwiseCopyable {
     self.channels = channels
   }
 
-  /// The stamp of a frame of the period.
+  /// The stamp of a frame within the period.
   func begin(atFrame frame: Int) -> Int64 {
     begin &+ Int64(rounding: Double(end &- begin) * Double(frame) / Double(max(1, frames)))
   }

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Learns the lengths of chunks, to know those of missing ones. A sender that cuts periods into pieces makes
-/// two lengths in a repeating pattern. With it, a chunk that overtook others gets its exact place, however
-/// noisy the stamps.
+/// Learns the lengths of chunks, so that the lengths of missing chunks are known. A sender that cuts periods
+/// into pieces makes two lengths in a repeating pattern. With this pattern, a chunk that overtook other
+/// chunks gets its exact place, however noisy the stamps are.
 struct ChunkLengths: BitwiseCopyable {
-  /// Longest pattern, in chunks: a period of 8192 stereo frames is cut into 66.
+  /// The longest pattern, in chunks. A period of 8192 stereo frames is cut into 66 chunks.
   static var longest: UInt64 { 100 }
-  /// A pattern must hold for its own length and this many chunks more.
+  /// A pattern is trusted if it was right for as many chunks as it is long, and for this number of chunks
+  /// more.
   static var trust: UInt64 { 8 }
 
-  /// Length of the pattern that is tried, in chunks. If it fails, the next longer one is tried.
+  /// The length of the pattern that is tried, in chunks. If a chunk does not fit the pattern, a pattern
+  /// longer by one is tried.
   private var pattern: UInt64 = 1
   private var holds: UInt64 = 0
-  /// Lengths by place in the pattern; 0: not known yet.
+  /// The chunk lengths within the pattern, in frames; 0: not known yet.
   private var frames = InlineArray<100, Int64>(repeating: 0)
-  /// Places count from this number, so that numbers may wrap.
+  /// The number of the chunk at which the first pattern begins. Chunks are counted from it, so that numbers
+  /// may wrap.
   private var first: UInt64 = 0
 
   init(first: UInt64 = 0) { self.first = first }
@@ -35,7 +38,8 @@ struct ChunkLengths: BitwiseCopyable {
     }
   }
 
-  /// The frames of `count` chunks from `number` on. Unknown lengths count as `usual`.
+  /// The number of frames of `count` chunks from `number` on. For a chunk of unknown length, `usual` is
+  /// added.
   mutating func sum(of count: Int64, from number: UInt64, usual: Int64) -> Int64 {
     guard areKnown, count > 0, count <= 128 else { return count &* usual }
     var place = Int(truncatingIfNeeded: (number &- first) % pattern)

@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Completes a stream before it is played: a missing part repeats the sound before it for a short time and
-/// fades, and the part after it blends in. It works in place in the ring, so that the interpolator sees no
-/// gaps.
+/// Fills the gaps of a stream before the stream is played. In a gap the sound before it is repeated for a
+/// short time and fades, and the sound after the gap blends in. The fill is written into the ring, so that
+/// the interpolator sees no gaps.
 struct Concealment: BitwiseCopyable {
-  /// Longest gap that is concealed, in seconds; the rest is silence.
+  /// The longest part of a gap that is filled, in seconds. The rest of the gap is silence.
   static var longest: Double { 0.02 }
 
-  /// The stream is complete up to this place, and may have been played up to it.
+  /// The place up to which the stream has no gaps. It may have been played up to there.
   private(set) var mark: Int64 = 0
   private(set) var concealed: UInt64 = 0
   private(set) var dropouts: UInt64 = 0
   /// The place where the current gap begins.
   private var start: Int64 = 0
   private var isInGap = false
-  /// Frames still to be blended from concealed sound into received sound.
+  /// The number of frames in which the repeated sound still has to blend into the received sound.
   private var blend: Int64 = 0
   private var period: Int64 = 0
-  /// The place for which `period` was last searched.
+  /// The place at which `period` was searched last.
   private var searched = Int64.min / 2
   private(set) var searches: UInt64 = 0
-  /// The step from the last sample before the gap to the repeated one. It fades within a millisecond.
+  /// The difference between the last sample before the gap and the sample from which the sound is repeated.
+  /// The difference is added and fades within a millisecond, so that there is no step.
   private var step = SIMD2<Float>(repeating: 0)
 
   init() {}
 
-  /// Moves to another place, where the sound fades in.
+  /// Continues at another place. The caller fades in the sound from there.
   mutating func restart(at place: Int64) {
     mark = place
     isInGap = false
     blend = 0
   }
 
-  /// Completes all places before `limit`. [audio]
+  /// Fills all gaps before the place `limit`. [audio]
   mutating func complete(_ ring: inout Ring, to limit: Int64, sampleRate: UInt32) {
     let fade = Int64(sampleRate) / 400
     let long = Int64(Double(sampleRate) * Self.longest)
@@ -62,7 +63,7 @@ struct Concealment: BitwiseCopyable {
   private mutating func enter(_ ring: Ring, sampleRate: UInt32) {
     isInGap = true
     start = mark
-    // If every second sample is missing, the search must not run for each of them.
+    // The search takes time. Even if every second sample is missing, it must not run for each gap.
     if mark < searched || mark &- searched >= Int64(sampleRate) / 400 {
       period = Self.period(of: ring, before: mark, sampleRate: sampleRate)
       searched = mark
@@ -78,7 +79,7 @@ struct Concealment: BitwiseCopyable {
     step = ring.sample(mark - 1) - ring.sample(mark - 1 - period)
   }
 
-  /// The sample at `mark` if the last period repeats.
+  /// The sample at `mark` if the sound's last period is repeated there.
   private func extrapolated(_ ring: Ring, long: Int64) -> SIMD2<Float> {
     let age = mark &- start
     guard start != .min, age >= 0, age < long else { return SIMD2(repeating: 0) }
@@ -88,7 +89,8 @@ struct Concealment: BitwiseCopyable {
     let phase = age % period
     let place = start - period + phase
     var sample = ring.sample(place)
-    // The last quarter leads over to the beginning.
+    // The last quarter of the period blends into the period's beginning, so that repetitions join without a
+    // step.
     let quarter = period / 4
     if phase >= period - quarter {
       let share = Float(phase - (period - quarter) + 1) / Float(quarter + 1)
@@ -97,14 +99,17 @@ struct Concealment: BitwiseCopyable {
     return (sample + step * join) * level
   }
 
-  /// The length after which the sound before a place repeats itself best; 0 if there is too little sound.
+  /// The period of the sound before a place: the length after which this sound repeats itself best. 0 if
+  /// there is too little sound.
   ///
-  /// Searches at about 12,000 points a second: 150 lengths of 2.5 to 15 ms by 60 points.
+  /// The search uses about 12,000 samples a second. It compares 60 samples for each of 150 lengths from 2.5
+  /// to 15 ms.
   private static func period(of ring: Ring, before place: Int64, sampleRate: UInt32) -> Int64 {
     let stride = max(1, Int64(sampleRate) / 12_000)
     let longest = Int64(sampleRate) * 15 / 1000
     let window = Int64(sampleRate) / 200
-    // Two lengths, because the last quarter is blended with the sound before it.
+    // The sound must be twice as long as the longest period, because the last quarter is blended with the
+    // sound one period before it.
     guard place - 2 * longest - window >= ring.floor, place <= ring.end else { return 0 }
     var best = Int64(sampleRate) / 400
     var highest: Float = 0
@@ -128,7 +133,8 @@ struct Concealment: BitwiseCopyable {
     return best
   }
 
-  /// The square of the correlation, with its sign.
+  /// A measure of how well the sound repeats itself after `length`: the square of the correlation, with the
+  /// sign of the correlation.
   private static func likeness(
     _ ring: Ring, _ place: Int64, _ length: Int64, _ window: Int64, _ stride: Int64
   ) -> Float {

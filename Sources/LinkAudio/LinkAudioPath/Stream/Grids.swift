@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The session's grid and recent former ones: chunks on their way during a tempo change carry stamps of the
-/// former grid.
+/// The session's present grid and its recent former grids. They are needed because chunks that are on their
+/// way during a tempo change have stamps of the former grid.
 struct Grids: BitwiseCopyable {
-  /// How long a former grid is kept, in microseconds.
+  /// The time for which a former grid is kept, in microseconds.
   static var memory: Double { 2e6 }
-  /// A larger shift at the same tempo is no correction of the session's clock: a peer moved the beats, and
-  /// chunks on their way have stamps of the former grid.
+  /// The largest shift of the grid, in microseconds, that counts as a correction of the session's clock. If
+  /// the grid shifts by more at the same tempo, a peer moved the beats, and chunks on their way have stamps
+  /// of the former grid.
   static var largestCorrection: Double { 1500 }
 
   private(set) var now = SessionGrid(session: 0, origin: 0, beatMicros: 0)
@@ -15,7 +16,8 @@ struct Grids: BitwiseCopyable {
   private var until = InlineArray<4, Double>(repeating: -.infinity)
   private var next = 0
 
-  /// Returns by how much the session's clock was corrected, in microseconds.
+  /// Takes the grid of the present period. Returns the microseconds by which the session's clock was
+  /// corrected.
   mutating func follow(_ grid: SessionGrid, at time: Double) -> Double {
     if grid.session != now.session {
       now = grid
@@ -34,8 +36,9 @@ struct Grids: BitwiseCopyable {
     return 0
   }
 
-  /// The time of a stamp's beat on a grid with its tempo. If several fit, the time nearest to `expected`, or
-  /// without it that of the newest grid. nil: the tempo is not known (yet).
+  /// The host time of a stamp's beat, by a grid that has the stamp's tempo. If several grids have this tempo,
+  /// the result is the time nearest to `expected`, or the time by the newest of the grids if `expected` is
+  /// nil. nil: no grid has the stamp's tempo, perhaps not yet.
   func time(of stamp: Stamp, expected: Double?, at present: Double) -> Double? {
     var best: Double?
     var newest = -Double.infinity
@@ -59,7 +62,8 @@ struct Grids: BitwiseCopyable {
     return best
   }
 
-  /// Peers may round a tempo to the other side.
+  /// Whether the grid has the stamp's tempo. A difference of one microsecond per beat is allowed, because
+  /// peers may round a tempo differently.
   private static func fits(_ stamp: Stamp, _ grid: SessionGrid) -> Bool {
     abs(Double(stamp.microsPerBeat) - grid.beatMicros) <= 1
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Computes the stream's value between its samples.
+/// Computes the sound of a stream at any place between its samples.
 struct Interpolator: BitwiseCopyable {
   let kernel: Kernel
   let reach: Reach
   let isStereo: Bool
 
-  /// The value at `place + fraction`; `fraction` is 0...1.
+  /// The sound at `place + fraction`, where `fraction` is 0...1.
   @inline(__always)
   func value(_ ring: Ring, at place: Int64, _ fraction: Double) -> SIMD2<Float> {
     reach.scale == 1 ? near(ring, place, fraction) : wide(ring, place, fraction)
@@ -37,12 +37,14 @@ struct Interpolator: BitwiseCopyable {
     return SIMD2(sum, isStereo ? rightSum.sum() : sum)
   }
 
-  /// The value at `place + fraction` by a stretched kernel, whose taps lie anywhere on the curve.
+  /// The sound at `place + fraction` by a stretched kernel (`Reach`). Its taps can lie at any points of the
+  /// kernel's curve.
   @inline(never)
   private func wide(_ ring: Ring, _ place: Int64, _ fraction: Double) -> SIMD2<Float> {
     let first = ring.index(place - Int64(reach.half) + 1)
     let density = reach.scale * Double(Kernel.phases)
-    // Added to a number, this leaves the nearest integer in the last bits, without a branch.
+    // The sum of this constant and a number has the nearest integer in its last bits. So the number is
+    // rounded without a branch.
     let whole = 0x1.8p52
     var sum = SIMD2<Float>(repeating: 0)
     for tap in 0..<2 * reach.half {

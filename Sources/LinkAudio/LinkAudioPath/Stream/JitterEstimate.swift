@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// How long after their beats chunks become playable: they arrive, then wait for a period to begin. Keeps the
-/// longest and the shortest time of the last half minute.
+/// Learns how long after their beats chunks can be played: a chunk arrives, and then waits for the next
+/// period. Keeps the longest and the shortest of these times from the last half minute.
 struct JitterEstimate: BitwiseCopyable {
-  /// Seconds.
+  /// The number of seconds that are remembered.
   static var memory: Int { 32 }
 
   private var latest = InlineArray<32, Double>(repeating: -.infinity)
@@ -14,7 +14,8 @@ struct JitterEstimate: BitwiseCopyable {
 
   init() {}
 
-  /// `wait` is the arrival minus the beat, plus a period, in microseconds.
+  /// Takes the time of one chunk. `wait` is the chunk's arrival minus the time of its first beat, plus a
+  /// period, in microseconds.
   mutating func add(_ wait: Double, at time: Double) {
     let present = Int64(flooring: time / 1e6)
     if count == 0 || present &- second < 0 || present &- second > 32 {
@@ -34,7 +35,8 @@ struct JitterEstimate: BitwiseCopyable {
 
   private var slot: Int { Int(truncatingIfNeeded: second & 31) }
 
-  /// The time to wait for chunks, with a margin that shrinks as more chunks are seen.
+  /// The time in microseconds to wait for chunks after their beats. It includes a margin, which is smaller
+  /// the more chunks have come.
   mutating func allowance() -> Double {
     guard count > 0 else { return 0 }
     var last = -Double.infinity, first = Double.infinity

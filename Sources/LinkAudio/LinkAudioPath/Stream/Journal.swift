@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The places of the last chunks, by their numbers. Numbers wrap.
+/// The places of the last chunks, found by the chunks' numbers. The numbers may wrap.
 struct Journal: BitwiseCopyable {
   struct Entry: BitwiseCopyable {
     var number: UInt64 = 0
     var place: Int64 = 0
-    /// 0 in an empty entry.
+    /// The chunk's length in frames; 0 in an empty entry.
     var frames: Int64 = 0
     var stamp = Stamp(begin: 0, microsPerBeat: 0)
 
     var end: Int64 { place &+ frames }
   }
 
-  /// Older chunks do not belong to the stream: no network delays a packet by 128 others.
+  /// The number of chunks that are remembered. A chunk that is older does not belong to the stream, because
+  /// no network lets a packet be overtaken by 128 packets.
   static var capacity: Int { 128 }
 
   private var entries = InlineArray<128, Entry>(repeating: Entry())
@@ -21,16 +22,17 @@ struct Journal: BitwiseCopyable {
 
   init() {}
 
-  /// `mutating` although it only reads: otherwise each call would copy all entries.
+  /// The entry of a chunk; nil if the chunk is not known. The function is `mutating`, although it only reads,
+  /// because otherwise each call would copy all entries.
   mutating func entry(_ number: UInt64) -> Entry? {
     let entry = entries[Int(truncatingIfNeeded: number % 128)]
     return entry.frames > 0 && entry.number == number ? entry : nil
   }
 
-  /// How much newer a number is than the newest one.
+  /// How many chunks later a number is than the newest known number; negative if it is earlier.
   mutating func distance(of number: UInt64) -> Int64 { Int64(bitPattern: number &- newest) }
 
-  /// The known chunk with the nearest number.
+  /// The known chunk with the number nearest to `number`.
   mutating func nearest(to number: UInt64) -> Entry? {
     for distance in 1..<UInt64(Self.capacity) {
       if let before = entry(number &- distance) { return before }

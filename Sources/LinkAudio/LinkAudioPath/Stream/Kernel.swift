@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The table of the band-limited interpolator: a sinc under a Kaiser window, with 32 zeros on each side.
+/// The table of the band-limited interpolator: a sinc function under a Kaiser window, with 32 zeros on each
+/// side.
 ///
-/// Why not libsamplerate or zita-resampler: they keep a ratio and count frames, and hide where in the input
-/// an output frame lies. Here each frame is computed at its own place, with its fraction, so that the beat
-/// stays at its frame whatever the ratio was. Equal rates need it, too: the frames of two cards never
+/// We do not use libsamplerate or zita-resampler, because they keep a ratio and count frames, and do not show
+/// to which place of the input an output frame belongs. Here each output frame is computed at its own place
+/// in the stream, with the fraction of this place. So each beat stays at its frame, whatever the ratio was
+/// before. The interpolator is also needed at equal sample rates, because the frames of two sound cards never
 /// coincide.
 ///
 /// The kernel is tabulated at 256 fractions of a frame and interpolated linearly between them. The error is
-/// 95 dB below the signal at half the sample rate, and less at lower frequencies. The caller owns the memory,
-/// and one table serves all channels.
+/// 95 dB below the signal at half the sample rate, and smaller at lower frequencies. The caller owns the
+/// memory, and one table serves all channels.
 package struct Kernel: BitwiseCopyable {
-  /// Zeros on each side, and the stream's frames needed on each side.
+  /// The number of the kernel's zeros on each side. It is also the number of stream frames that are needed on
+  /// each side.
   static var half: Int { 32 }
   static var taps: Int { 64 }
   static var phases: Int { 256 }
-  /// Stop band at -100 dB; passes 20 kHz at a rate of 44.1.
+  /// The parameter of the Kaiser window. It gives a stop band at -100 dB, and passes 20 kHz at a sample rate
+  /// of 44.1 kHz.
   private static var beta: Double { 10.06 }
 
-  /// Number of floats in the kernel's memory.
+  /// The number of floats in the kernel's memory.
   package static var floats: Int { (phases + 1) * taps + outwards }
   /// The number of floats of the curve. The curve goes on with zeros beyond its end, because the first and
   /// last taps of a stretched kernel lie there.
@@ -27,7 +31,8 @@ package struct Kernel: BitwiseCopyable {
 
   /// A row of taps for each phase; each row sums to 1.
   let rows: UnsafePointer<Float>
-  /// The same curve from its middle outwards, read at any step, for outputs that are slower than the stream.
+  /// One side of the kernel's curve, from its middle outwards. It is read at steps of any size, for outputs
+  /// with a lower sample rate than the stream.
   let curve: UnsafePointer<Float>
 
   /// Fills the table, which takes some milliseconds. [any]
@@ -81,20 +86,21 @@ package struct Kernel: BitwiseCopyable {
   }
 }
 
-/// The width of the kernel on a stream: 1:1, or stretched if the output is slower, so that frequencies above
-/// the output's band are removed.
+/// The width of the kernel on a stream. If the output's sample rate is lower than the stream's, the kernel is
+/// stretched, so that it removes frequencies above the output's band.
 struct Reach: BitwiseCopyable {
-  /// Part of the stream's band that is kept; 1 is all.
+  /// The part of the stream's band that is kept; 1 is the whole band.
   let scale: Double
-  /// Frames needed on each side of a place.
+  /// The number of stream frames that are needed on each side of a place.
   let half: Int
 
-  /// Widest kernel: 192 kHz on 44.1.
+  /// The largest value of `half`: for a stream of 192 kHz and an output of 44.1 kHz.
   static var most: Int { 160 }
 
   init(streamRate: UInt32, outputRate: UInt32) {
     let ratio = Double(outputRate) / Double(max(1, streamRate))
-    // 0.96 puts the cutoff below the output's band edge, so that little above it folds back.
+    // The factor 0.96 puts the cutoff below the edge of the output's band. So little of the sound above the
+    // edge is folded back.
     let wanted = ratio < 1 ? ratio * 0.96 : 1
     scale = min(1, max(Double(Kernel.half) / Double(Self.most), wanted))
     half = scale == 1 ? Kernel.half : Int(Double(Kernel.half) / scale) + 1

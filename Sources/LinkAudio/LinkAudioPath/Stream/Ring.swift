@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The latest samples of a stream by their places. Places from `end` on have not come yet; those before
-/// `floor` belonged to another stream.
+/// The latest samples of a stream, found by their places. Samples from the place `end` on have not come yet.
+/// Samples before `floor` belonged to another stream.
 struct Ring: BitwiseCopyable {
   enum State {
     static var missing: UInt8 { 0 }
     static var real: UInt8 { 1 }
-    /// Made by concealment, because it was due.
+    /// The sample was made by concealment, because it was due and had not come.
     static var filled: UInt8 { 2 }
   }
 
-  /// This many first samples are repeated after the end, so that a kernel reads its samples in one piece.
+  /// The number of samples from the beginning of the memory that are repeated after its end, so that a kernel
+  /// can read all its samples from adjacent memory.
   static var mirrored: Int { 2 * Reach.most + 8 }
   static var least: Int { 65_536 }
   static var most: Int { 1 << 24 }
@@ -44,10 +45,11 @@ struct Ring: BitwiseCopyable {
     mask = Int64(size) - 1
   }
 
-  /// How far beyond the playhead samples may be written; those behind it are still read.
+  /// The most frames beyond the playhead where samples may be written. The rest of the ring has samples
+  /// behind the playhead, which are still read.
   var longestAhead: Int64 { capacity - 8192 }
 
-  /// The index of a place in both channels' memory.
+  /// The index of a place's sample in `left` and in `right`.
   @inline(__always)
   func index(_ place: Int64) -> Int { Int(truncatingIfNeeded: place & mask) }
 
@@ -72,8 +74,8 @@ struct Ring: BitwiseCopyable {
     }
   }
 
-  /// Stores a concealed sample. From `end` on it leaves the state alone, because the chunk that comes there
-  /// sets it.
+  /// Stores a concealed sample. If the place is at or after `end`, its state is not changed: `write` sets the
+  /// state when a chunk comes.
   @inline(__always)
   func fill(_ sample: SIMD2<Float>, at place: Int64) {
     put(sample, at: place)
@@ -90,14 +92,14 @@ struct Ring: BitwiseCopyable {
     return true
   }
 
-  /// Begins a new stream. Its places restart at `capacity`, so that they stay small over many streams.
+  /// Begins a new stream. Its first place is `capacity`, so that places stay small numbers over many streams.
   mutating func begin() {
     end = capacity
     floor = end
   }
 
-  /// Writes a chunk's samples at its place, except those before `first`. Samples that came before stay; the
-  /// last of them crossfade into the chunk's.
+  /// Writes a chunk's samples from `place` on, but none before `first`. Where received samples lie already,
+  /// they stay, and the last of them crossfade into the chunk's samples.
   mutating func write(
     _ samples: UnsafeBufferPointer<Float>, channels: Int, frames: Int, at place: Int64, from first: Int64,
     fade: Int
@@ -131,7 +133,7 @@ struct Ring: BitwiseCopyable {
     end = place
   }
 
-  /// Limits samples to -2...2, and makes NaN 0.
+  /// Limits samples to -2...2. NaN becomes 0.
   @inline(__always)
   private static func clean(_ sample: SIMD2<Float>) -> SIMD2<Float> {
     SIMD2(clean(sample.x), clean(sample.y))

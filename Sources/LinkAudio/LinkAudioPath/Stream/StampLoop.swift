@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The sender's crystal: the straight line from a stream's places to time, which `StreamClock` bends.
+/// The estimate of the sender's crystal: a straight line from a stream's places to time. `StreamClock` bends
+/// this line.
 ///
-/// A least-squares line through the stamps, with a fading memory. It has no lag at a constant difference of
-/// the crystals, and a single stamp moves it little. It starts as the line through all stamps and slows down
-/// as it learns. Its values may step (`step`); the sound does not, because the playhead follows slowly.
+/// The line is a least-squares line through the stamps, with a fading memory. If the difference of the
+/// crystals is constant, the line has no lag. A single stamp moves it little. At first the line is fitted to
+/// all stamps, later to those of the last 20 seconds. Its times may step (`step`); the sound does not,
+/// because the playhead follows slowly.
 struct StampLoop: BitwiseCopyable {
-  /// Memory in microseconds; but at least this many stamps are remembered, however rare they are.
+  /// `memory`: the time that is remembered, in microseconds. `fewest`: the least number of stamps that are
+  /// remembered, however rare they are.
   static var memory: Double { 20e6 }
   static var fewest: Double { 32 }
-  /// The nominal rate counts as if it had been seen for this long, because the first stamps say little about
-  /// the rate.
+  /// The nominal rate counts as if it had been measured for this time, in microseconds, because the first
+  /// stamps say little about the real rate.
   static var prejudice: Double { 0.05e6 }
-  /// Largest error of a card's rate.
+  /// The largest difference of a card's rate from its nominal rate, as a fraction.
   static var farthest: Double { 0.001 }
 
-  /// Error at which a stamp's weight stops growing, in microseconds.
+  /// The largest error of a stamp that is taken as it is, in microseconds. A larger error counts as this
+  /// error.
   static var largest: Double { 2000 }
 
   private var place = 0.0
@@ -37,13 +41,14 @@ struct StampLoop: BitwiseCopyable {
 
   func place(at time: Double) -> Double { place + (time - self.time) / frameMicros }
 
-  /// Speed of the sender's card against its nominal rate, by our clock.
+  /// The speed of the sender's card compared with its nominal rate, measured by our clock, in parts per
+  /// million.
   var ppm: Double { (nominal / frameMicros - 1) * 1e6 }
 
-  /// Moves the line: a clock was corrected, and no crystal changed.
+  /// Moves the line and keeps its slope, because a clock was corrected while the crystals stayed the same.
   mutating func step(by micros: Double) { time += micros }
 
-  /// Keeps only the rate, and begins at this stamp.
+  /// Begins again at this stamp, and keeps only the rate.
   mutating func restart(at place: Int64, _ stamp: Double) {
     self.place = Double(place)
     time = stamp
@@ -59,7 +64,7 @@ struct StampLoop: BitwiseCopyable {
     time += elapsed
     age = min(age + elapsed, max(Self.memory, Self.fewest * elapsed))
     let error = min(Self.largest, max(-Self.largest, stamp - time))
-    // Weights of a least-squares line through as many points as fit into the age.
+    // The two factors below are the weights of a least-squares line through `count` equally distant points.
     let count = age / elapsed
     time += error * 2 * (2 * count + 1) / ((count + 1) * (count + 2))
     let known = (age + Self.prejudice) / elapsed

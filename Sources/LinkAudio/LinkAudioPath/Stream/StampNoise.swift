@@ -3,39 +3,42 @@
 /// Learns the error of a sender's single stamps, and detects when the sender's clock was measured again,
 /// which moves all later stamps.
 ///
-/// It compares each stamp with the stamps before it, and not with our clock, which moves for its own reasons.
-/// A new measurement stays in one place, far beyond the noise; everything else is noise, which the line
-/// averages. If a peer moves the session's beats, stamps step as well, but our own beats move with them, so
-/// the error against the line does not step.
+/// Each stamp is compared with the stamps before it, and not with our clock, which may be corrected, too. If
+/// the sender measured its clock again, all stamps differ from the earlier ones by the same time, far beyond
+/// the noise. All other differences are noise, which the line averages. If a peer moves the session's beats,
+/// the stamps step as well. But our own beats move with them, so the stamps' distance from the line does not
+/// step.
 struct StampNoise: BitwiseCopyable {
   enum Word: BitwiseCopyable {
     case fits
-    /// Far off, for a reason that is not known yet.
+    /// The stamp is far off, for a reason that is not known yet.
     case apart
-    /// This stamp and those that were apart before it show that the clock is later by this, in microseconds.
+    /// This stamp and the stamps that were `apart` before it show that the sender's clock is later by this
+    /// time, in microseconds.
     case moved(by: Double)
   }
 
-  /// Largest error that is still noise, as a multiple of the typical one.
+  /// The largest error that is still noise, as a multiple of the typical error.
   static var widest: Double { 8 }
-  /// Smallest step of a new measurement, in microseconds. A server's times jump by this much and return
-  /// (`StreamClock`).
+  /// The smallest step, in microseconds, that can be a new measurement. The times of a sender's audio server
+  /// may jump by this much and return (`StreamClock`).
   static var least: Double { 50 }
-  /// A new measurement is sure after this number of stamps and of microseconds. Stamps alone are not enough:
-  /// all stamps of one long period have the same error.
+  /// A new measurement is certain after `enough` stamps within at least `longEnough` microseconds. The number
+  /// of stamps alone is not enough, because all stamps of one long period have the same error.
   static var enough: Int { 8 }
   static var longEnough: Double { 40_000 }
-  /// Stamps over which averages are taken.
+  /// The numbers of stamps over which averages are taken: `average` for offsets, `memory` for the typical
+  /// error.
   static var average: Double { 32 }
   static var memory: Double { 64 }
 
-  /// Mean error of a stamp in microseconds; it starts large for an unknown sender.
+  /// The mean error of a stamp in microseconds. Its first value is large, because the sender is unknown.
   private(set) var typical = 20.0
-  /// The last stamp's distance from the mean of those before it.
+  /// The last stamp's distance from the mean of the stamps before it.
   private var offset = 0.0
-  /// Mean distance of the stamps behind the line.
+  /// The mean time by which the stamps are later than the line.
   private var usual = 0.0
-  // Sums over successive stamps that are apart on one side.
+  // Counts and sums over successive stamps that are `apart` in the same direction.
   private var apart = 0
   private var sum = 0.0
   private var errors = 0.0
@@ -45,11 +48,12 @@ struct StampNoise: BitwiseCopyable {
 
   init() {}
 
-  /// Largest error of a good stamp, in microseconds.
+  /// The largest error of a stamp that is still noise, in microseconds.
   var limit: Double { max(Self.least, Self.widest * typical) }
 
-  /// `step` is how much later the stamp is than the stamp before it plus the frames between, in microseconds;
-  /// `micros` is the time between them. `error` is the stamp's distance behind the line.
+  /// Judges a stamp. `step`: the microseconds by which the stamp is later than the last stamp plus the frames
+  /// between the two. `micros`: the time between the two. `error`: the microseconds by which the stamp is
+  /// later than the line.
   mutating func read(_ step: Double, error: Double, micros: Double) -> Word {
     offset += step
     let size = abs(offset)
@@ -79,14 +83,14 @@ struct StampNoise: BitwiseCopyable {
     return abs(stepped - moved) < abs(moved) / 2 ? .moved(by: moved) : .fits
   }
 
-  /// Starts over, because the next stamp does not continue the last.
+  /// Starts over, because the next stamp does not continue the last stamp.
   mutating func cut() {
     offset = 0
     usual = 0
     clear()
   }
 
-  /// The stamps that were apart were noise.
+  /// Counts the stamps that were `apart` as noise.
   private mutating func forgetApart() {
     for _ in 0..<min(apart, Self.enough) { typical += (limit - typical) / Self.memory }
     clear()

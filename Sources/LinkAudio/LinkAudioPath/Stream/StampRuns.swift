@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// Finds the stamps that say something new.
+/// Finds the stamps that the sender measured, and not just computed from earlier stamps.
 ///
-/// The reference takes a stamp for one in 251 of its buffers and computes the following ones at the nominal
-/// rate, each rounded. Its stamps drift from the truth by some frames and jump back, a sawtooth. Of such a
-/// sender (a reckoner) only the stamps after a jump are measurements. A sender that stamps each period never
-/// repeats the same step for long, unless its card is perfect.
+/// The reference measures the stamp of one in 251 of its buffers, and computes the stamps of the others at
+/// the nominal rate, each rounded. These stamps drift from the truth by some frames and then jump back, like
+/// a sawtooth. Of such a sender (a reckoner) only the stamps after a jump are measurements. A sender that
+/// stamps each period never repeats the same step for long, unless its card is perfect.
 struct StampRuns: BitwiseCopyable {
   enum Word: BitwiseCopyable {
-    /// A measurement like any other.
+    /// The stamp is a measurement, of a sender that measures every stamp.
     case plain
-    /// Computed from the stamp before: says nothing new.
+    /// The sender computed the stamp from the stamp before, so the stamp says nothing new.
     case reckoned
-    /// Measured, by a sender that mostly reckons; `isFirst` if the sender has just been recognized as a
+    /// The stamp is a measurement of a reckoner. `isFirst`: this stamp has shown that the sender is a
     /// reckoner.
     case anew(isFirst: Bool)
   }
 
-  /// Largest rounding error, in microbeats.
+  /// The largest rounding error of a stamp, in microbeats.
   static var rounding: Int64 { 3 }
-  /// Equal steps in a row that make a sender a reckoner.
+  /// The number of equal steps in a row after which a sender counts as a reckoner.
   static var runOfReckoner: Int { 32 }
-  /// A reckoner measures again within this time, in microseconds; its buffers would else be 5700 frames long.
+  /// A sender that has not measured for this time, in microseconds, is no reckoner: to need so long, a
+  /// reckoner would have to send buffers of 5700 frames.
   static var runTimeout: Double { 30e6 }
 
   private var run = 0
@@ -32,17 +33,17 @@ struct StampRuns: BitwiseCopyable {
 
   init() {}
 
-  /// `residual` is the stamp minus the one computed from the stamp before, in microbeats; `missing` chunks
-  /// lie between, and `micros` have passed.
+  /// Judges a stamp. `residual`: the stamp minus the stamp that a reckoner would compute from the last one,
+  /// in microbeats. Between the two, `missing` chunks are missing and `micros` have passed.
   mutating func read(_ residual: Int64, missing: Int64, micros: Double) -> Word {
     silence += micros
     if abs(residual) > Self.rounding &+ missing {
       return jump()
     }
-    // A step across missing chunks sums several roundings and shows nothing.
+    // A step across missing chunks is the sum of several rounding errors and shows nothing.
     if missing == 0 {
       if residual != step {
-        // A reckoner's new stamp may happen to differ by only a rounding.
+        // A stamp that a reckoner measured may happen to differ by no more than a rounding error.
         if isReckoner && run >= Self.runOfReckoner { return jump() }
         // If the size of the steps differs, the sender measures each stamp anew.
         if run > 0 { isReckoner = false }
@@ -67,6 +68,6 @@ struct StampRuns: BitwiseCopyable {
     return .anew(isFirst: true)
   }
 
-  /// Ends the run, because the next stamp does not continue the last.
+  /// Ends the run of equal steps, because the next stamp does not continue the last stamp.
   mutating func cut() { run = 0 }
 }

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The line from a stream's places to time: when each sample was at its beat, in host time, without any
-/// delay.
+/// The line from a stream's places to host time. It gives the time of each sample's beat, without any delay.
 ///
-/// A sender's crystal is steady, and `StampLoop` learns it. But the sender stamps by its server's times, and
-/// these wander: after a timer that was milliseconds late they jump by more than a frame, and return within a
-/// second or two (facts: realtime 1). The sender's own click moves with them, and so must its sound. So the
-/// line bends toward the stamps, as fast as their noise allows and no faster than the playhead can follow. A
-/// larger step means that a clock was measured again.
+/// A sender's crystal is steady, and `StampLoop` learns its rate. But the sender makes its stamps from the
+/// times of its audio server, and these times wander: if a timer was milliseconds late, they jump by more
+/// than a frame, and return within a second or two (facts: realtime 1). The sender's own click moves with
+/// these times, and so must its sound. So the line bends toward the stamps, as fast as their noise allows and
+/// no faster than the playhead can follow. A larger step of the stamps means that a clock was measured again.
 ///
-/// The sound that is heard now was stamped a delay ago; its time comes from the line as it was then
-/// (`StreamClockHistory`).
+/// The sound that is heard now has stamps that came earlier, by the delay. Its time is taken from the line as
+/// it was then (`StreamClockHistory`).
 struct StreamClock: BitwiseCopyable {
-  /// Stamps are averaged over this part of a second (1/96).
+  /// The number of blocks in a second. The stamps of each block of 1/96 s are averaged.
   static var blocks: Int64 { 96 }
-  /// The part of the playhead's speed (`AdaptiveSmoother.haste`) that bends of the line may use. Within the
-  /// two seconds for which `Grids` remembers a former grid, the line then moves less than half the way to the
-  /// new grid; any closer, a stamp could belong to either.
+  /// The part of the playhead's correction speed (`AdaptiveSmoother.haste`) with which the line may bend. At
+  /// this speed, the line moves less than half the way from a former grid to the new grid within the two
+  /// seconds for which `Grids` remembers the former grid. If it came closer, a stamp could belong to either
+  /// grid.
   static var share: Double { 0.7 }
 
   private var crystal = StampLoop()
   private var wander = AdaptiveSmoother()
-  /// Microseconds by which the line is behind the crystal's line.
+  /// The microseconds by which this line is later than the crystal's line.
   private var bend = 0.0
   // The block of frames whose stamps are averaged now.
   private var blockFrames: Int64 = 500
   private var blockBegin: Int64 = 0
   private var sum = 0.0
   private var count = 0
-  /// How far the crystal's line has moved in this block.
+  /// The microseconds by which stamps have moved the crystal's line in this block.
   private var moved = 0.0
 
   init() {}
@@ -42,7 +42,8 @@ struct StreamClock: BitwiseCopyable {
 
   var frameMicros: Double { crystal.frameMicros }
 
-  /// Speed of the sender's card against its nominal rate, by our clock.
+  /// The speed of the sender's card compared with its nominal rate, measured by our clock, in parts per
+  /// million.
   var ppm: Double { crystal.ppm }
 
   /// The time of a place, by the newest stamps.
@@ -50,16 +51,16 @@ struct StreamClock: BitwiseCopyable {
 
   func place(at time: Double) -> Double { crystal.place(at: time - bend) }
 
-  /// Moves the whole line, past included: our own clock was corrected.
+  /// Moves the whole line and its past, because our own clock was corrected.
   mutating func shift(by micros: Double, _ past: inout StreamClockHistory) {
     crystal.step(by: micros)
     past.shift(by: micros)
   }
 
-  /// Moves the line from here on: the sender's clock was corrected.
+  /// Moves the line from here on, because the sender's clock was corrected.
   mutating func step(by micros: Double) { crystal.step(by: micros) }
 
-  /// Keeps only the rate, and begins at this stamp.
+  /// Begins again at this stamp, and keeps only the rate.
   mutating func restart(at place: Int64, _ stamp: Double, _ past: inout StreamClockHistory) {
     advance(to: place, &past)
     crystal.restart(at: place, stamp)
@@ -76,7 +77,8 @@ struct StreamClock: BitwiseCopyable {
     advance(to: place, &past)
   }
 
-  /// Takes a stamp that continues the last: it may also bend the line.
+  /// Takes a stamp that continues the last stamp. It corrects the estimate of the crystal, and may also bend
+  /// the line.
   mutating func follow(at place: Int64, _ stamp: Double, _ past: inout StreamClockHistory) {
     let before = crystal.time(at: place)
     crystal.measure(at: place, stamp)
@@ -87,7 +89,7 @@ struct StreamClock: BitwiseCopyable {
     advance(to: place, &past)
   }
 
-  /// Ends the blocks before this place: bends the line, and records where it was.
+  /// Ends the blocks that lie before `place`: bends the line, and records the line's times in the history.
   private mutating func advance(to place: Int64, _ past: inout StreamClockHistory) {
     guard place &- blockBegin >= blockFrames else { return }
     if count > 0 {
@@ -97,7 +99,7 @@ struct StreamClock: BitwiseCopyable {
     }
     (sum, count, moved) = (0, 0, 0)
     let blocks = (place &- blockBegin) / blockFrames
-    // Past a long gap, only its end is recorded.
+    // After a long gap, only the last blocks of the gap are recorded.
     for block in max(0, blocks &- Int64(StreamClockHistory.capacity))..<blocks {
       let begin = blockBegin &+ block &* blockFrames
       past.add(begin, time(at: begin), blockFrames: blockFrames)
@@ -106,9 +108,10 @@ struct StreamClock: BitwiseCopyable {
   }
 }
 
-/// The line's time at the begin of each recent block; before those it continues straight.
+/// The line's time at the begin of each recent block. Before the oldest of these blocks, the line counts as
+/// straight.
 struct StreamClockHistory: BitwiseCopyable {
-  /// Ten seconds of blocks.
+  /// The number of blocks that are remembered: more than ten seconds.
   static var capacity: Int { 1024 }
 
   private var times = InlineArray<1024, Double>(repeating: 0)
@@ -116,7 +119,7 @@ struct StreamClockHistory: BitwiseCopyable {
   private var newest = 0
   private var newestPlace: Int64 = 0
   private var blockFrames: Int64 = 1
-  /// Offset of all times, in microseconds.
+  /// The microseconds that are added to all stored times.
   private var later = 0.0
 
   init() {}
@@ -131,15 +134,15 @@ struct StreamClockHistory: BitwiseCopyable {
     count = min(count + 1, Self.capacity)
   }
 
-  /// The time of the block this much older than the newest. `mutating` although it only reads: otherwise each
-  /// call would copy all times.
+  /// The stored time of the block that is `age` blocks older than the newest block. The function is
+  /// `mutating`, although it only reads, because otherwise each call would copy all times.
   private mutating func time(_ age: Int) -> Double { times[(newest - age + Self.capacity) % Self.capacity] }
 
-  /// The place at a time; nil if the time is after the newest block.
+  /// The place at a time; nil if the time is after the begin of the newest block.
   mutating func place(at time: Double, frameMicros: Double) -> Double? {
     let time = time - later
     guard count > 1, time < self.time(0) else { return nil }
-    // Blocks are equally long except for the bends, so this guess is near.
+    // Apart from bends, all blocks take the same time, so this guess is close.
     let guess = (self.time(0) - time) / (Double(blockFrames) * frameMicros)
     var age = Int(min(Double(count - 1), max(1, guess)))
     while age < count - 1, self.time(age) > time { age += 1 }
