@@ -53,7 +53,7 @@ struct AbsenceTests {
     }
   }
 
-  @Test func `newcomers replace the address that is missing for longest`() {
+  @Test func `new addresses replace the address that is missing for longest`() {
     var absences = Absences()
     let old = (0..<4).map { LocalAddress(address: .v4(0x0a00_0000 + UInt32($0)), interface: 2) }
     let new = (0..<4).map { LocalAddress(address: .v4(0x0b00_0000 + UInt32($0)), interface: 3) }

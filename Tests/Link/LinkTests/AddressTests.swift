@@ -47,7 +47,7 @@ struct AddressTests {
     #expect(eventually { link.peerCount == 1 && other.peerCount == 1 })
   }
 
-  @Test func `without any address Link waits for one`() throws {
+  @Test func `without any address Link waits for an address`() throws {
     try network.ip("link", "set", "lo", "down")
     let link = try network.link(tempo: 120)
     link.isEnabled = true

@@ -11,7 +11,7 @@ import Testing
 /// The sockets of a thread that had to wait for a processor.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct BurstTests {
-  @Test func `four hundred unread packets are kept`() throws {
+  @Test func `a socket keeps four hundred unread packets`() throws {
     let heard = try PrivateNetwork().perform {
       let loopback = LocalAddress(address: .v4(0x7f00_0001), interface: 1)
       let listener = try UDPSocket.listening(on: loopback)
@@ -28,7 +28,7 @@ struct BurstTests {
     #expect(heard == 400)
   }
 
-  @Test func `a ping that waited unread says for how long`() throws {
+  @Test func `the time for which a datagram lay unread is known`() throws {
     let waits = try PrivateNetwork().perform {
       let loopback = LocalAddress(address: .v4(0x7f00_0001), interface: 1)
       let listener = try UDPSocket.sending(from: loopback)

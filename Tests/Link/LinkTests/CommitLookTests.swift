@@ -36,7 +36,7 @@ struct CommitLookTests {
     #expect(looks(hasPeers: true) { _ in .late } == (10, 100_000))
   }
 
-  @Test func `without an audio thread that may commit Link does not wake`() {
+  @Test func `Link does not wake if no audio thread can commit`() {
     #expect(looks(hasPeers: true, doors: 3) { _ in .never } == (0, 0))
     #expect(looks(hasPeers: true, doors: 0) { _ in .soon } == (0, 0))
   }

@@ -8,7 +8,7 @@ import Testing
 
 struct FarSocketTests {
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `without IPv6 rooms use IPv4 and without that the sockets fail`() throws {
+  func `without IPv6 the IPv4 socket is used; without IPv4 opening fails`() throws {
     try PrivateNetwork().perform {
       let every = Endpoint(.v6(high: 0, low: 0, scope: 0), port: 20_819)
       #expect(try FarSocket.both(port: 20_819).map(\.isIPv6) == [false, true])

@@ -72,7 +72,7 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `a room's offset is added to the common one and changes no other room`() throws {
+  func `a room's offset is added to the common offset for that room only`() throws {
     try PrivateNetwork().perform {
       var here = End(20_821, calls: "127.0.0.1:20822 offset=3", "127.0.0.1:9 offset=-4")
       var there = End(20_822)
@@ -93,7 +93,7 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `an unanswered call is marked if that room has called us`() throws {
+  func `an unanswered room is marked if a room at its address called us`() throws {
     try PrivateNetwork().perform {
       var here = End(20_821, calls: "127.0.0.1:9", "127.0.0.2:9")
       // This room calls us, as if it were behind a router that blocks our calls.

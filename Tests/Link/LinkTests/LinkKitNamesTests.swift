@@ -68,7 +68,7 @@ import Testing
     }
     """
 
-  @Test func `the compiler names the new call for each of LinkKit's`() async throws {
+  @Test func `for each name of LinkKit the compiler gives the new name`() async throws {
     let folder = try ScratchFolder()
     try folder.write(Self.program, to: "old.swift")
     let ended = try await ChildProcess.run(

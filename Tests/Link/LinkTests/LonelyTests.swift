@@ -88,7 +88,7 @@ struct LonelyTests {
     #expect(link.captureAppState().tempo == 150 && link.captureAppState().isPlaying)
   }
 
-  @Test func `the callback gets a start even without sync`() {
+  @Test func `a callback gets a start even without start/stop sync`() {
     let link = Link(tempo: 100)
     let heard = Log<Bool>()
     link.onStartStop { heard.append($0) }

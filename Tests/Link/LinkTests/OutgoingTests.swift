@@ -11,7 +11,7 @@ import Testing
 struct OutgoingTests {
   static var loopback: LocalAddress { LocalAddress(address: .v4(0x7f00_0001), interface: 1) }
 
-  @Test func `the engine sends nothing itself and its output leaves in order`() throws {
+  @Test func `the engine only queues datagrams, which are sent in order`() throws {
     let (before, after) = try PrivateNetwork().perform {
       let listener = try UDPSocket.listening(on: Self.loopback)
       var engine = Engine(

@@ -13,7 +13,7 @@ struct PeerTests {
     network = try PrivateNetwork()
   }
 
-  @Test func `two peers agree on the tempo and beat of the older one`() throws {
+  @Test func `two peers agree on the tempo and beat of the older session`() throws {
     let older = try network.link(tempo: 100)
     older.isEnabled = true
     pause(milliseconds: 700)
@@ -80,7 +80,7 @@ struct PeerTests {
     #expect(eventually { abs(second.captureAppState().tempo - 133) < 0.001 })
   }
 
-  @Test func `for a second the audio thread keeps its own tempo against a peer`() throws {
+  @Test func `for a second the audio thread sees its own tempo, not a peer's`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)
     #expect(connected(first, second))

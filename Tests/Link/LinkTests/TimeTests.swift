@@ -44,7 +44,7 @@ import Testing
     #expect(first.duration(to: last) > .zero && last - first > .zero)
   }
 
-  @Test func `a state and a configuration are fit to be printed and kept`() throws {
+  @Test func `a state and a configuration can be printed and stored`() throws {
     var state = Link(tempo: 90).capture()
     state.setPlaying(true, at: .now)
     #expect("\(state)" == "90.0 BPM, playing, without peers")

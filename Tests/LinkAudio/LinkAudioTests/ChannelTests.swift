@@ -38,7 +38,7 @@ import Testing
   private struct NotHeard: Error {}
 
   @Test(arguments: ["48000 0", "48000 80", "44100 -80"])
-  func `a click is at its beat on another machine for any card rates`(card: String)
+  func `a received click is at its beat for any rates of the sound cards`(card: String)
     async throws
   {
     let stage = try await LabStage("--hosts", "2", "--no-server")
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func `a channel that closes is silent and is heard again when reopened`() async throws {
+  @Test func `a closed channel is silent, and is heard again when it reopens`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let rack = try await peer("Rack", in: stage, on: 1)
     let ear = try await peer("Ear", in: stage, on: 2)
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func `a bad network loses sound and moves none`() async throws {
+  @Test func `a bad network loses sound but moves no sound`() async throws {
     let stage = try await LabStage("--hosts", "2", "--no-server")
     let rack = try await peer("Rack", in: stage, on: 1)
     let ear = try await peer("Ear", in: stage, on: 2)

@@ -44,7 +44,7 @@ struct DeliveryTests {
       gateways: isOverrun ? nil : [gateway], sightings: sightings, isOverrun: isOverrun)
   }
 
-  @Test func `the engine opens and sends nothing itself and all leaves in order`() throws {
+  @Test func `the audio engine only queues tasks, which run in order`() throws {
     try PrivateNetwork().perform {
       let ear = try AudioSocket(Self.gateway)
       var engine = Self.engine()

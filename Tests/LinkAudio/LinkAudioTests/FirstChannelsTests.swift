@@ -28,7 +28,7 @@ struct FirstChannelsTests {
   }
   // end audio
 
-  @Test func `the program of the article compiles and is silent without peers`() throws {
+  @Test func `the program of the article is silent without peers`() throws {
     // begin peer
     let link = Link(tempo: 120)
     let audio = try LinkAudio(link, peerName: "Rack")
@@ -67,7 +67,7 @@ struct FirstChannelsTests {
     #expect(source == nil && !audio.isEnabled && !link.isEnabled)
   }
 
-  @Test func `a period leaves no old sound in spans of two lengths`() {
+  @Test func `a period clears both spans even if their lengths differ`() {
     let link = Link(tempo: 120)
     let lane = LinkAudio.ReceiveLane()
     var end = lane.takeEnd()!
@@ -82,7 +82,7 @@ struct FirstChannelsTests {
     #expect(right.prefix(256).allSatisfy { $0 == 0 } && right.suffix(44).allSatisfy { $0 == 0.5 })
   }
 
-  @Test func `a period of more than 8192 frames leaves no old sound`() {
+  @Test func `a period of more than 8192 frames clears the whole buffer`() {
     let link = Link(tempo: 120)
     let lane = LinkAudio.ReceiveLane()
     var end = lane.takeEnd()!

@@ -9,7 +9,7 @@ import Testing
 
 /// Lanes and their ends as other programs use them.
 @Suite struct LaneTests {
-  @Test func `an end keeps its lane and there is one at a time`() {
+  @Test func `an end keeps its lane alive, and a lane has one end at a time`() {
     weak var gone: LinkAudio.SendLane?
     weak var alsoGone: LinkAudio.ReceiveLane?
     var sending: LinkAudio.SendEnd?
@@ -38,7 +38,7 @@ import Testing
     #expect(gone == nil && alsoGone == nil)
   }
 
-  @Test func `a period that is longer than the given samples is cut`() {
+  @Test func `a period with more frames than the buffer is cut`() {
     let lane = LinkAudio.SendLane(.stereo)
     var end = lane.takeEnd()!
     lane.lane.isWanted = true
@@ -89,7 +89,7 @@ import Testing
     #expect(try LinkAudio(link, peerName: "Shelf").peerName == "Shelf")
   }
 
-  @Test func `subscriptions have a limit and so have their channels`() throws {
+  @Test func `subscriptions and subscribed channels have limits`() throws {
     let audio = try LinkAudio(Link(tempo: 120), peerName: "Rack")
     let channel = LinkAudio.Channel.ID(NodeID(rawValue: 3))
     let probe = AudioLanes.ReceiveLane.probe()

@@ -22,11 +22,11 @@ import Testing
     }
   }
 
-  @Test func `thirty-two channels each way stay within the budget`() {
+  @Test func `thirty-two channels each way stay within the real-time budget`() {
     #expect(!play([(60_000, 400)]).contains(true))
   }
 
-  @Test func `a flood runs in real time for 50 ms and then at normal priority`() {
+  @Test func `a flood is handled in real time for 50 ms, then at normal priority`() {
     let spent = play([(1_000, 20), (10_000, 1_000)])
     let first = spent.firstIndex(of: true)
     #expect(first.map { (1_040...1_100).contains($0) } == true)
@@ -40,7 +40,7 @@ import Testing
   }
 
   /// At normal priority it gets little time, whatever its load, and so seems idle.
-  @Test func `a lasting flood runs in real time for 6 % of the time at most`() {
+  @Test func `a lasting flood gets real time for at most 6 % of the time`() {
     var (now, used) = (Micros.zero, Micros.zero)
     var budget = UrgencyBudget(used: used, at: now)
     var urgent = 0

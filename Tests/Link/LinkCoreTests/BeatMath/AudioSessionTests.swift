@@ -22,7 +22,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   return audio
 }
 
-@Test func `the audio thread sees its own change for a second`() {
+@Test func `the audio thread sees a change of its own for at least a second`() {
   var audio = sessionWithOwnChange()
   let others = sharedState(tempo: 70)
   for elapsed: Int64 in [0, 1, 500_000, 1_000_000] {
@@ -47,7 +47,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   #expect(seen.isPlaying)
 }
 
-@Test func `while disabled the shared state is seen once it has the commit`() {
+@Test func `while Link is disabled, a commit is held only until it is shared`() {
   var audio = sessionWithOwnChange(isEnabled: false)
   let stale = sharedState(tempo: 120)
   #expect(audio.capture(stale, workedIn: 0, at: start + Micros(10)).tempo == 50)
@@ -55,21 +55,21 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
     audio.capture(sharedState(tempo: 70), workedIn: 1, at: start + Micros(20)).tempo == 70)
 }
 
-@Test func `a change that never reaches the shared state lasts a second`() {
+@Test func `a commit that never gets into the session is seen for a second`() {
   var audio = sessionWithOwnChange()
   let shared = sharedState(tempo: 120)
   #expect(audio.capture(shared, workedIn: 0, at: start + Micros(1_000_000)).tempo == 50)
   #expect(audio.capture(shared, workedIn: 0, at: start + Micros(1_000_001)).tempo == 120)
 }
 
-@Test func `an untouched state commits nothing`() {
+@Test func `committing an unchanged state commits nothing`() {
   var audio = AudioSession(sharedState(tempo: 120))
   let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   #expect(audio.commit(captured, at: start, isEnabled: true) == nil)
   #expect(audio.sequence == 0)
 }
 
-@Test func `a start is not taken twice in one microsecond`() {
+@Test func `a second start or stop in one microsecond is not committed`() {
   var audio = sessionWithOwnChange()
   let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   var edited = captured

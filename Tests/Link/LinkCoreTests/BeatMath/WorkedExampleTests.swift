@@ -62,7 +62,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     }
   }
 
-  @Test func `no quantum means no grid`() {
+  @Test func `a quantum of zero means no grid`() {
     for beat in [0, 0.1, 1, -1] { #expect(Beats(beat).phase(in: .zero) == .zero) }
     for (beat, target) in [(0.1, 1.0), (2.3, 9.5), (-0.1, -2.3)] {
       #expect(Beats(beat).nextMatchingPhase(of: Beats(target), quantum: .zero) == Beats(beat))
@@ -70,7 +70,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     #expect(line(60, -9.5, 2_000_000).phaseEncodedBeats(at: .zero, quantum: .zero) == Beats(-11.5))
   }
 
-  @Test func `the next beat with a wanted phase is never an earlier beat`() {
+  @Test func `the next beat with a wanted phase is never before the present beat`() {
     let rows: [(Double, Double, Double, Double)] = [
       (0, 0.1, 1, 0.1), (0.1, 1, 2, 1), (1, 2, 2.3, 2), (2, 2.3, 3, 2.3), (1, 2.3, 2, 2.3),
       (2.3, -0.1, 2, 3.9), (-9.5, 0.1, 2, -7.9), (-2.3, 0.1, 9.5, 0.1),
@@ -217,7 +217,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     #expect(later.beat(at: Micros(5_300_000), quantum: 4) == 4.6)
   }
 
-  @Test func `a forced beat is never late at the time that was asked for`() {
+  @Test func `a forced beat is not late at the requested time`() {
     var known = state(line(30.4, 12_345_678, 1_234_567))
     known.forceBeat(0, at: Micros(23_456_789), quantum: 4)
     #expect(known.timeline == line(30.4, -10, -227_418))
@@ -242,7 +242,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
 }
 
 @Suite struct ClockMapExamples {
-  @Test func `the map is invertible within a microsecond`() {
+  @Test func `a clock map and its inverse agree within a microsecond`() {
     let map = ClockMap(jackAnchor: Micros(1_000_000), linkAnchor: Micros(752_000), skew: 130e-6)
     for time in stride(from: Int64(0), through: 10_000_000_000, by: 99_999_999) {
       let there = map.link(fromJACK: Micros(time))

@@ -24,7 +24,7 @@ struct HostileCallerTests {
     }
   }
 
-  @Test func `no replay at any moment from any address changes anything`() {
+  @Test func `replayed datagrams change nothing at any time, from any address`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -60,7 +60,7 @@ struct HostileCallerTests {
     #expect(world.isProven(0))
   }
 
-  @Test func `hellos of an earlier run open nothing and get few short answers`() {
+  @Test func `replayed hellos of an earlier run get few answers and open no line`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -91,7 +91,7 @@ struct HostileCallerTests {
     #expect(world.sides[1].board.views.count == 1 && world.isProven(0))
   }
 
-  @Test func `our own datagrams that come back are not another side`() {
+  @Test func `our own datagrams that come back do not open a line`() {
     var world = FarWorld()
     world.add(accepts: true)
     let mirror = FarWorld.place(40)
@@ -143,7 +143,7 @@ struct HostileCallerTests {
     #expect(world.isProven(0) && world.isProven(1))
   }
 
-  @Test func `a caller gets in during a flood of hellos, which costs little`() {
+  @Test func `a caller connects during a flood of hellos, which costs little`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -167,7 +167,7 @@ struct HostileCallerTests {
     #expect(world.sides[1].sent.allSatisfy { $0.to == world.sides[0].address })
   }
 
-  @Test func `a known room gets in through a flood with its first call`() {
+  @Test func `a known room connects with its first call during a flood`() {
     for seed in 1...5 as ClosedRange<UInt64> {
       // The room is known because it called us before, or because we call it.
       for isCalled in [false, true] {
@@ -207,7 +207,7 @@ struct HostileCallerTests {
     }
   }
 
-  @Test func `a flood from one address leaves other callers their turn`() {
+  @Test func `a flood from one address does not keep other callers out`() {
     var world = FarWorld()
     world.add(accepts: true)
     for number in 0..<60_000 {
@@ -225,7 +225,7 @@ struct HostileCallerTests {
     #expect(rooms >= 6)
   }
 
-  @Test func `an attacker's faster copies redirect us only while they are faster`() {
+  @Test func `an attacker's faster copies redirect us only while they come`() {
     var world = FarWorld.pair()
     for word in 0..<50 {
       world.send("\(word)", from: 0)
@@ -262,7 +262,7 @@ struct HostileCallerTests {
     #expect(world.isProven(0) && world.isProven(1))
   }
 
-  @Test func `a datagram that an attacker held back changes no endpoint`() {
+  @Test func `a delayed datagram does not change the endpoint of its sender`() {
     var world = FarWorld.pair()
     world.send("held", from: 0)
     let held = world.flights.last!
@@ -288,7 +288,7 @@ struct HostileCallerTests {
   }
 
   @Test(arguments: campaign(0..<8))
-  func `random traffic in any order breaks nothing and grows no table`(
+  func `random datagrams in any order break no line and fill no table`(
     seed: Int
   ) {
     var world = FarWorld.pair(seed: UInt64(seed) + 1)

@@ -8,7 +8,7 @@ import Testing
 
 /// Two rooms and the network between them, without an attacker.
 struct LineTests {
-  @Test func `two sides with one key can talk after two and a half round trips`() {
+  @Test func `two rooms with one key are connected after 2.5 round trips`() {
     var world = FarWorld()
     world.add()
     world.add(accepts: true)
@@ -57,7 +57,7 @@ struct LineTests {
   }
 
   @Test
-  func `only authentic and new datagrams show where a caller is`() {
+  func `only authentic and new datagrams show the address of a caller`() {
     var world = FarWorld.pair()
     world.send("here I am", from: 0)
     world.run(for: Micros(100_000))
@@ -133,7 +133,7 @@ struct LineTests {
     }
   }
 
-  @Test func `a side that leaves says so and is called again`() {
+  @Test func `a room that says goodbye is called again`() {
     var world = FarWorld.pair()
     world.hangUp(1)
     world.run(for: Micros(100_000))
@@ -146,7 +146,7 @@ struct LineTests {
     #expect(world.sides[1].board.views.isEmpty && world.sides[1].closed.count == 2)
   }
 
-  @Test func `a side that moves is followed from its first datagram`() {
+  @Test func `a room with a new address is followed from its first datagram`() {
     var world = FarWorld.pair()
     for (moving, staying) in [(0, 1), (1, 0), (0, 1)] {
       world.sides[moving].address.port += 1
@@ -162,7 +162,7 @@ struct LineTests {
     #expect(world.sides.allSatisfy { $0.opened.count == 1 })
   }
 
-  @Test func `a side that moves during a cut is found by its name`() {
+  @Test func `a room that moves during a cut is recognized by its random name`() {
     var world = FarWorld.pair()
     world.isCut = true
     world.run(for: Micros(10_000_000))
@@ -264,7 +264,7 @@ struct LineTests {
     #expect(world.heard(by: 1).last == "under new keys")
   }
 
-  @Test func `the view shows which part of the datagrams is lost`() throws {
+  @Test func `the report shows the share of lost datagrams`() throws {
     var world = FarWorld.pair()
     world.loss = 0.05
     for _ in 0..<4000 {
@@ -285,7 +285,7 @@ struct LineTests {
     #expect(world.sides[0].board.counters.unsent == 2)
   }
 
-  @Test func `each side learns its own endpoint, and its new one after a move`() {
+  @Test func `each room learns its own endpoint, and its new one after a move`() {
     var world = FarWorld.pair()
     world.run(for: Micros(2_000_000))
     for side in 0..<2 { #expect(world.sides[side].board.views[0].seen == world.sides[side].address) }
@@ -334,7 +334,7 @@ struct LineTests {
     #expect(world.isProven(0) && world.sides[0].board.lines[0].attempts.isEmpty)
   }
 
-  @Test func `four letters distinguish keys`() {
+  @Test func `the four letters of a key differ from those of other keys`() {
     let names = [FarWorld.key, FarWorld.anotherKey].map { $0.name(by: Sodium.self) }
     #expect(names[0] != names[1] && names.allSatisfy { $0.count == 4 })
     #expect(FarWorld.key.name(by: Sodium.self) == names[0])

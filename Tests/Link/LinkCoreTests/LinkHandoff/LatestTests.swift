@@ -9,7 +9,7 @@ import Testing
     #expect(seen == [7, nil, 7])
   }
 
-  @Test func `the reader sees the newest value, as new only once`() {
+  @Test func `the reader sees the newest value, and sees it as new only once`() {
     let latest = Latest(0)
     for value in 1...5 { latest.publish(value) }
     let seen = [latest.readIfNew(), latest.readIfNew(), latest.read()]
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: [[true, false], [true, true, false], [true, false, false], [true, true, true, false]])
-  func `any rhythm of publishing and reading gives the newest value`(rhythm: [Bool]) {
+  func `reading gives the newest value, however often it was published`(rhythm: [Bool]) {
     let latest = Latest(0)
     var published = 0
     for turn in 0..<64 {

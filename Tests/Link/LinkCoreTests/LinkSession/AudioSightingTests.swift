@@ -15,7 +15,7 @@ import Testing
     return peer
   }
 
-  @Test func `our audio socket is announced at once until it closes`() {
+  @Test func `our audio socket is announced at once, and until it closes`() {
     var bench = Bench()
     bench.wait(100_000)
     #expect(bench.takeAlives().allSatisfy { $0.audio == nil })
@@ -32,7 +32,7 @@ import Testing
     #expect(bench.takeSent().isEmpty)
   }
 
-  @Test func `an opened audio socket learns of all peers and then of changes`() {
+  @Test func `after an audio socket opens, all peers are reported, then changes`() {
     var bench = Bench()
     var peer = peer(7, in: bench)
     bench.meet(peer)
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `a crowd of peers with audio sockets is reported and reported gone`() {
+  @Test func `each of very many audio peers is reported when it comes and goes`() {
     var bench = Bench()
     for round in 0..<5 {
       for number in 0..<2_000 {

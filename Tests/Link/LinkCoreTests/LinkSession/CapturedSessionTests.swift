@@ -39,7 +39,7 @@ import Testing
     return offsets.mapValues { $0.mapValues { GhostMap(intercept: Micros(rounding: $0.median)) } }
   }
 
-  @Test func `a third peer joins the recorded session and follows it to its end`() throws {
+  @Test func `our peer joins a recorded session and follows it to its end`() throws {
     let recording = Self.recording
     try #require(recording.count == 360)
     let clocks = clocks()

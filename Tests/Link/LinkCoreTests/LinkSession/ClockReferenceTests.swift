@@ -40,7 +40,7 @@ import Testing
     clock.map { [$0.root.rawValue, UInt64($0.steps)] }
   }
 
-  @Test func `a lonely peer and a founder use their own clock`() {
+  @Test func `a peer without others and a founder use their own clocks`() {
     var bench = Bench()
     bench.wait(300_000)
     let node = bench.snapshot.node.rawValue
@@ -50,7 +50,7 @@ import Testing
     #expect(told(word(&bench, among: [stranger])) == origin(node, 0))
   }
 
-  @Test func `we ask the peer nearest to the best clock and announce a step more`() {
+  @Test func `we measure the peer nearest to the best clock, as one step farther`() {
     let near = member(9, of: 7, steps: 1)
     let far = member(8, of: 7, steps: 3)
     let lowest = member(2, of: 2, steps: 0)
@@ -87,7 +87,7 @@ import Testing
   }
 
   /// An attacker with a lower id than the founder's claims the founder's clock as its own.
-  @Test func `no peer is asked in preference to the founder`() {
+  @Test func `no other peer is measured if the founder can be measured`() {
     for (steps, isInferred) in [(UInt8(0), false), (0, true), (1, false), (1, true), (5, true), (255, false)]
     {
       let founder = Stranger(7)
@@ -109,7 +109,7 @@ import Testing
   }
 
   /// The founder's clock is passed around among its followers, one step farther each time.
-  @Test func `a clock is not passed on over more than six measurements`() {
+  @Test func `a clock is passed on over at most six measurements`() {
     for (steps, isFollowed) in [(UInt8(5), true), (6, false), (7, false), (255, false)] {
       let other = member(.max, of: 7, steps: steps)
       var bench = bench(joining: other)
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `a peer that takes the time from us is not asked for it`() {
+  @Test func `a peer that takes the time from us is not asked for the time`() {
     let first = member(9, of: 9, steps: 0)
     var bench = bench(joining: first)
     let node = bench.snapshot.node
@@ -231,7 +231,7 @@ import Testing
   }
 
   /// The founder is on another wire.
-  @Test func `the same id on another wire is not asked`() {
+  @Test func `a host with a peer's id on another wire is not asked for the time`() {
     let founder = Stranger(7)
     let liar = impostor(of: founder)
     var bench = Bench()
@@ -280,7 +280,7 @@ import Testing
   }
 
   /// An attacker sends packets with the asked peer's id four times a second.
-  @Test func `a peer that keeps announcing jumps is measured all the same`() {
+  @Test func `a peer that always announces jumps is still measured`() {
     var first = member(9, of: 2, steps: 1)
     var bench = bench(joining: first)
     let done = bench.machine.counters.measurementsDone
@@ -334,7 +334,7 @@ import Testing
   }
 
   /// After an attack has split a session, each half has its own clock and a timeline that fits it.
-  @Test func `a clock that contradicts our timeline brings one that fits it`() {
+  @Test func `if a clock does not fit our timeline, the peer's timeline is taken`() {
     var first = Stranger(9, session: 7, intercept: 10_000_000_000_000)
     // This is the farthest plausible beat of a session that is four months old. It is implausible in a
     // younger session.

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: 0..<20 as Range<UInt64>)
-  func `of any number of peers, the lowest addresses are listed with counts`(seed: UInt64) {
+  func `the lowest addresses of peers are listed with the number of peers`(seed: UInt64) {
     var dice = Dice(seed: seed), bench = Bench()
     var counts: [Address: Int] = [:]
     for name in 1...UInt64.random(in: 1...300, using: &dice) {
@@ -64,7 +64,7 @@ import Testing
     #expect(bench.deadline == nil)
   }
 
-  @Test func `a change is sent at once and the next one 50 milliseconds later`() {
+  @Test func `a change is sent at once and the next change 50 milliseconds later`() {
     var bench = Bench()
     bench.wait(100_000)
     _ = bench.takeSent()
@@ -188,7 +188,7 @@ import Testing
     #expect(bench.takeSent().map(\.gateway) == Array(repeating: Bench.secondGateway.id, count: 4))
   }
 
-  @Test func `a peer is gone a moment after its goodbye`() {
+  @Test func `a peer is removed shortly after its goodbye`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -251,7 +251,7 @@ import Testing
     #expect(bench.machine.counters.forged == 1)
   }
 
-  @Test func `a silent peer is gone after its time to live and a second`() {
+  @Test func `a silent peer is removed one second after its time to live`() {
     for (ttl, seconds) in [(UInt8(5), Int64(6)), (4, 5), (0, 1)] {
       var bench = Bench()
       let stranger = Stranger(7, memberOf: bench)
@@ -289,7 +289,7 @@ import Testing
     #expect(bench.events == [.peers(1), .peers(0)])
   }
 
-  @Test func `peers of a closed gateway are gone`() {
+  @Test func `closing a gateway removes its peers`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     bench.meet(Stranger(7, memberOf: bench))

@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: origins)
-  func `a beat is followed at its time, however far from zero it is`(origin: Int64) {
+  func `a beat is at the right time, however far from zero it is`(origin: Int64) {
     for tempo in [60_061, 500_000, 3_000_000] as [Int64] {
       let line = Timeline(
         tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: origin), timeOrigin: Micros(2_000_000))
@@ -94,7 +94,7 @@ import Testing
 
   /// The timeline begins far ahead of the current beat.
   @Test(arguments: [1 << 40, 1 << 50, 1 << 58, 1 << 61] as [Int64])
-  func `a timeline however far ahead it begins is followed at its time`(lead: Int64) {
+  func `a timeline that begins far in the future is followed exactly`(lead: Int64) {
     let line = Timeline(
       tempo: Tempo(microsPerBeat: 500_000), beatOrigin: Beats(micros: lead),
       timeOrigin: Micros(1_000_000 + lead / 2))

@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 1.0), (1, -1)])
-  func `an offset set during play takes effect slowly on either side`(side: Int, sign: Double) {
+  func `an offset that is changed during play takes effect slowly`(side: Int, sign: Double) {
     let world = rooms(seed: 11)
     let before = later(world)
     #expect(abs(before) < 500)
@@ -103,7 +103,7 @@ import Testing
 
   /// A room's beats go forward, never back, and the phase within a beat stays.
   @Test(arguments: [0, 1])
-  func `a distance changed during play moves by whole beats only`(side: Int) {
+  func `changing the distance of rooms moves the beat by whole beats`(side: Int) {
     let world = rooms(seed: 14)
     var phases: [(peer: Int, gap: Double)] = []
     world.onPublish = { peer, before, after, _ in
@@ -131,7 +131,7 @@ import Testing
     #expect(world.peers.allSatisfy { abs($0.snapshot.state.tempo - 97) < 0.001 })
   }
 
-  @Test func `changes for a missing wire or a near gateway have no effect`() {
+  @Test func `settings for a missing wire or a local gateway have no effect`() {
     let world = rooms(seed: 15)
     let before = beats(world)
     for gateway in [GatewayID(rawValue: UInt32(world.peers[0].interfaces[0])), GatewayID(rawValue: 999)] {

@@ -17,7 +17,7 @@ import Testing
   /// A one-way delay gives a peer that measures at that moment an error of half of the delay. The reference
   /// uses only the last measurement.
   @Test(arguments: campaign(FiveNodes.Topology.allCases))
-  func `passing one-way delays disturb the reference and not us`(topology: FiveNodes.Topology) {
+  func `delays in one direction disturb the reference but not our peers`(topology: FiveNodes.Topology) {
     let nodes = FiveNodes(topology, Micros(48_000), .constant)
     let ours = nodes.run(seed: 1, byReference: false)
     let theirs = nodes.run(seed: 1, byReference: true)

@@ -45,7 +45,7 @@ struct HeldChangeTests {
     #expect(abs(bench.snapshot.state.tempo - 150) < 0.001)
   }
 
-  @Test mutating func `of several tempos set after a sleep the last one is sent`() throws {
+  @Test mutating func `if several tempos are set after a sleep, only the last is sent`() throws {
     commit(tempo: 150)
     commit(tempo: 90)
     bench.wait(1, answering: peer)
@@ -54,7 +54,7 @@ struct HeldChangeTests {
     #expect(abs((beat(by: told) - beat(by: peer.state.timeline)).micros) <= 2)
   }
 
-  @Test mutating func `a beat moved after a sleep moves the peers' beat by as much`() throws {
+  @Test mutating func `moving the beat after a sleep moves the peers' beat equally far`() throws {
     var state = bench.snapshot.state
     state.timeline.shift(by: Beats(micros: 250_000))
     bench.handle(.commit(SessionChange(timeline: state.timeline, startStop: nil, at: bench.now)))

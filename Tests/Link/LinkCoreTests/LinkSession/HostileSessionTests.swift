@@ -44,7 +44,7 @@ import Testing
     for friend in friends + [late] { #expect(bench.machine.peers.nodes[friend.state.node] != nil) }
   }
 
-  @Test func `one host counts as a limited number of peers`() {
+  @Test func `one host can add only a limited number of peers`() {
     var bench = Bench()
     for number in 0..<1_000 {
       var fake = Stranger(UInt64(number) + 1_000, memberOf: bench)
@@ -56,7 +56,7 @@ import Testing
     #expect(bench.snapshot.peerCount == Limits.sightingsPerAddress + 1)
   }
 
-  @Test func `sessions that come and go while nothing is measured leave no trace`() {
+  @Test func `sessions that come and go without a measurement use no memory`() {
     var bench = Bench()
     for number in 0..<40_000 {
       let fake = Stranger(UInt64(number % 150) + 1_000, session: UInt64(number) + 1_000_000)
@@ -87,7 +87,7 @@ import Testing
     #expect(bench.takeSent().contains { $0.response != nil }, "a second later all is well")
   }
 
-  @Test func `one host gets few Responses, whatever its ports and ids`() {
+  @Test func `one host gets few Responses, whatever ports and ids it uses`() {
     var bench = Bench()
     let victim = Endpoint(.v4(0x0a00_0042), port: 53)
     var short: [UInt8] = Array("_asdp_v".utf8) + [1, 1, 5, 0, 0] + Array("12345678".utf8)
@@ -159,7 +159,7 @@ import Testing
     #expect(bench.machine.counters.implausible == 1)
   }
 
-  @Test func `replayed packets move nothing`() {
+  @Test func `replayed packets change neither tempo nor beat`() {
     var bench = Bench()
     var stranger = Stranger(7, memberOf: bench)
     var recorded: [Packet] = []

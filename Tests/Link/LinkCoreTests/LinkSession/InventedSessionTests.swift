@@ -44,7 +44,7 @@ import Testing
     #expect(seconds.map { $0 < 0.7 } == true, "\(seconds as Any)")
   }
 
-  @Test func `a session that fails to be measured is tried less and less often`() {
+  @Test func `a session that cannot be measured is tried less and less often`() {
     var bench = Bench()
     let silent = invented(1, hosts: 1)[0]
     var tries: [Micros] = []
@@ -60,7 +60,7 @@ import Testing
     #expect(gaps.last! <= 9_000_000, "and never given up")
   }
 
-  @Test func `a session that answers again is joined after its pause`() {
+  @Test func `a session whose peers answer again is joined after a pause`() {
     var bench = Bench()
     let honest = Stranger(7, intercept: 500_000_000)
     for _ in 0..<20 {

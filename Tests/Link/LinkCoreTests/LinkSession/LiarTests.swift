@@ -123,7 +123,7 @@ import Testing
   /// lowest id does not.
   @Test(
     arguments: [nil, ClockOrigin(root: NodeID(rawValue: 1), steps: 0)] as [ClockOrigin?], [0, 7_000_000])
-  mutating func `a founder that stalled asks its followers for the time`(
+  mutating func `after a stall the founder asks its followers for the time`(
     claim: ClockOrigin?, stoodStill: Int64
   ) {
     bench = Bench()

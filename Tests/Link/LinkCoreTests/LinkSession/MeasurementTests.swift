@@ -20,7 +20,7 @@ import Testing
     Pong(session: session, ghost: Micros(ghost), host: Micros(host), previousGhost: Micros(previousGhost))
   }
 
-  @Test func `the first pong gives one point and each later one two`() {
+  @Test func `the first pong gives one measured point and each later pong two`() {
     var running = measurement()
     _ = running.receive(pong(ghost: 987_654, host: 1_234_567_890), at: Micros(1_234_568_890), uptime: .zero)
     #expect(running.points == [-1_233_580_736])
@@ -31,7 +31,7 @@ import Testing
     #expect(running.points == all)
   }
 
-  @Test func `the median is the middle or the mean of the two middle ones`() {
+  @Test func `the median is the middle value or the mean of the two middle values`() {
     #expect([5.0, 0, 6].median == 5)
     #expect([0.0, 2, 1, 3, 2].median == 2)
     #expect([0.0, 1, 3, 2].median == 1.5)
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: [0, 3_000, 40_000] as [Int64])
-  func `a clock is measured as well by a machine that reads late`(
+  func `a machine that reads datagrams late measures clocks just as well`(
     _ mostMicros: Int64
   ) {
     var bench = Bench()
@@ -81,7 +81,7 @@ import Testing
     #expect(abs((bench.machine.ghost.ghost(atHost: .zero) - stranger.ghost.ghost(atHost: .zero)).count) <= 1)
   }
 
-  @Test func `a ping that was read late is answered as of the middle of its wait`() throws {
+  @Test func `the answer to a ping that was read late has the time of mid-wait`() throws {
     var bench = Bench()
     let asker = Stranger(7, memberOf: bench)
     bench.meet(asker)
@@ -139,7 +139,7 @@ import Testing
     #expect(bench.machine.measurements.first?.points.count == 1)
   }
 
-  @Test func `a pong from another endpoint or heard before changes nothing`() throws {
+  @Test func `a pong from another endpoint or a repeated pong changes nothing`() throws {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -154,7 +154,7 @@ import Testing
     #expect(bench.machine.counters.strayPongs == 5)
   }
 
-  @Test func `five lost pings in a row are forgiven every time`() {
+  @Test func `a measurement survives five lost pings in a row every time`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -168,7 +168,7 @@ import Testing
     #expect(bench.machine.measurements.first?.points.count ?? 0 >= 15)
   }
 
-  @Test func `a measurement that breaks off late uses its points`() {
+  @Test func `a measurement that ends early uses the points that it has`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -210,7 +210,7 @@ import Testing
     #expect(bench.takeSent().isEmpty)
   }
 
-  @Test func `the founder is measured, or else the lowest id`() {
+  @Test func `the founder is measured, or the peer with the lowest id`() {
     for (names, asked) in [([9, 5, 7], UInt64(7)), ([9, 5], 5), ([9], 9)] as [([UInt64], UInt64)] {
       var bench = Bench()
       // The queue is full of unanswered measurements, so that all three peers are known before their turn.
@@ -368,7 +368,7 @@ import Testing
 
   /// Four peers on three wires, F - X - P - Q: the founder F, the peer X through which we joined, ourselves,
   /// P, and Q, which has the lowest id and asks us.
-  @Test func `between two wires we ask the peer through which we joined`() {
+  @Test func `a peer on two wires measures the peer through which it joined`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     let bridge = Stranger(.max, session: 7)
@@ -386,7 +386,7 @@ import Testing
     #expect(asked == [.endpoint(bridge.state.measurement!)])
   }
 
-  @Test func `a peer that changes session while measured does not block its old one`() {
+  @Test func `a peer that changes its session does not block the old session`() {
     var bench = Bench()
     let left = Stranger(9, session: 5)
     var mover = Stranger(7, session: 5)

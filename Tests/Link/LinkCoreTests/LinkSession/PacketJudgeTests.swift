@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `a session near its greatest age is left, and tempos can still be set`() {
+  @Test func `a session that is too old is left, and tempos can still be set`() {
     for below in [1, 1_000_000, 3_000_000] as [Int64] {
       var bench = Bench(tempo: 130)
       var rogue = Stranger(7)
@@ -111,7 +111,7 @@ import Testing
     #expect(bench.snapshot.peerCount == 0)
   }
 
-  @Test func `a peer with a new address sets tempo and start at once`() {
+  @Test func `a peer with a new address can set the tempo and start at once`() {
     var bench = Bench(tempo: 120)
     bench.handle(.enableStartStopSync(true))
     let friend = Stranger(7, memberOf: bench)
@@ -216,7 +216,7 @@ import Testing
     #expect(bench.takeSent().allSatisfy { $0.ping == nil }, "it is our session and our clock")
   }
 
-  @Test func `each of several silent members is asked once`() {
+  @Test func `each of several silent peers is asked once for the time`() {
     var bench = Bench()
     let founder = Stranger(7)
     bench.meet(founder)
@@ -296,7 +296,7 @@ import Testing
 
   /// The newly asked peer may be a better source, because the peer that was asked before may have been a
   /// liar.
-  @Test func `another member is measured soon after the asked peer leaves`() {
+  @Test func `if the measured peer leaves, another peer is measured soon`() {
     var bench = Bench()
     let founder = Stranger(7)
     let member = Stranger(9, session: 7)
@@ -313,7 +313,7 @@ import Testing
       bench.takeSent().contains { $0.ping != nil && $0.destination == .endpoint(member.state.measurement!) })
   }
 
-  @Test func `a clock that jumped is measured again soon`() {
+  @Test func `a peer whose clock jumped is measured again soon`() {
     var bench = Bench()
     let founder = Stranger(7)
     bench.meet(founder)
@@ -338,7 +338,7 @@ import Testing
 
   /// A reference peer measures once and decides. Our peers come to almost the same decision at each
   /// measurement.
-  @Test func `beside reference peers the border between ages hardly moves`() {
+  @Test func `with reference peers the border between ages hardly moves`() {
     let (low, high) = (NodeID(rawValue: 1), NodeID(rawValue: 2))
     for looks in [0, 1, 5, 1_000] {
       for lead in [-480_000, -499_000, 0, 480_000] as [Int64] {

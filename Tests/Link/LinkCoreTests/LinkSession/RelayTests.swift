@@ -41,7 +41,7 @@ import Testing
   }
 
   /// The other room could make us send pings and audio anywhere.
-  @Test func `an endpoint from the other room is not even remembered`() {
+  @Test func `an endpoint of the other room is not remembered`() {
     var bench = relay()
     bench.receive(
       alive(5, audio: Endpoint(.v4(0xc0a8_0105), port: 4_001)), from: RelayTests.far.far!.relay,

@@ -47,7 +47,7 @@ import Testing
     #expect(worst > 19_000 && worst < 22_000)
   }
 
-  @Test func `three rooms meet in the middle one`() {
+  @Test func `three rooms in a chain have one beat`() {
     let (outcome, _) = outcome(
       [wire(20_000, 20_000, jitter: 5_000), wire(90_000, 90_000)], peers: 12, references: 6)
     #expect(outcome.violations.isEmpty)
@@ -106,7 +106,7 @@ import Testing
   /// In the middle room reference peers ask the lower of its two relays, even if the other is nearer to the
   /// founder.
   @Test(arguments: campaign(1...6 as ClosedRange<UInt64>))
-  func `a room with two relays passes the founder's clock on`(seed: UInt64) {
+  func `a room with two relays passes on the founder's clock`(seed: UInt64) {
     let world = LinkWorld(seed: seed)
     for room in [0, 1, 1, 2] {
       world.plug(world.addPeer(partsPerMillion: Double(room) * 10, isRelay: true), intoSegment: room)
@@ -136,7 +136,7 @@ import Testing
     #expect(world.peers[1].machine.load.gateways == 1)
   }
 
-  @Test func `a known asymmetry is corrected on either side`() {
+  @Test func `a known difference of the delays can be corrected in either room`() {
     for side in 0...1 {
       let world = LinkWorld(seed: 5)
       for room in 0...1 { world.plug(world.addPeer(isRelay: true), intoSegment: 2 * room) }

@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func `a state that is not new is not sent again`() {
+  @Test func `a peer's state that is already known is not sent again`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -112,7 +112,7 @@ import Testing
     #expect(bench.takeAlives().isEmpty)
   }
 
-  @Test func `our tempo is not rounded when a peer announces it back`() {
+  @Test func `our own tempo is not replaced by a peer's rounded copy of it`() {
     var bench = Bench(tempo: 90)
     bench.commitTempo(121)
     var stranger = Stranger(7, memberOf: bench)
@@ -136,7 +136,7 @@ import Testing
     #expect(bench.snapshot.state.tempo == 140)
   }
 
-  @Test func `two changes in one microsecond still have an order`() {
+  @Test func `two changes in one microsecond are applied in order`() {
     var bench = Bench()
     bench.commitTempo(130)
     let first = bench.machine.timeline.beatOrigin
@@ -209,7 +209,7 @@ import Testing
     }
   }
 
-  @Test func `disabling while connected founds a session too`() {
+  @Test func `disabling Link beside peers founds a new session, too`() {
     var bench = Bench()
     bench.meet(Stranger(7, memberOf: bench))
     let before = bench.snapshot
@@ -220,7 +220,7 @@ import Testing
     #expect(!bench.snapshot.state.isConnected)
   }
 
-  @Test func `a session that we did not join is not measured again for 3 seconds`() {
+  @Test func `a session that we did not join is measured again after 3 s`() {
     var bench = Bench()
     var stranger = stranger(UInt64.max, olderBy: -10_000_000, than: bench)
     bench.meet(stranger)

@@ -27,7 +27,7 @@ import Testing
     return simulation.run()
   }
 
-  @Test func `a world replaces numbers that are none`() {
+  @Test func `a simulated world replaces NaN by a usual number`() {
     let world = LinkWorld(seed: 1)
     let peer = world.addPeer(tempo: .nan)
     #expect(world.peers[peer].snapshot.state.tempo == 120)
@@ -41,14 +41,14 @@ import Testing
   }
 
   @Test(arguments: 1...5 as ClosedRange<UInt64>)
-  func `a troubled world keeps every invariant`(seed: UInt64) {
+  func `a simulated network with many faults keeps every invariant`(seed: UInt64) {
     let outcome = outcome(world(seed))
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
     #expect(outcome.convergence != nil)
   }
 
   @Test(arguments: campaign(1...3 as ClosedRange<UInt64>))
-  func `the peers of an attacked world agree after the attack`(seed: UInt64) {
+  func `the peers of a simulated network agree after an attack`(seed: UInt64) {
     let outcome = outcome(world(seed, isHostile: true))
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
@@ -125,7 +125,7 @@ import Testing
 }
 
 @Suite struct WorldTests {
-  @Test func `a drifting clock and its inverse agree`() {
+  @Test func `a simulated drifting clock and its inverse agree`() {
     for partsPerMillion in [-200.0, -0.5, 0, 37, 200] {
       let clock = DriftingClock(host: Micros(123), at: Micros(77), partsPerMillion: partsPerMillion)
       for host in stride(from: Int64(123), to: 100_000_000, by: 9_999_991) {
@@ -142,7 +142,7 @@ import Testing
     #expect(clock.host(at: Micros(2_000_000)) == Micros(1_995_200))
   }
 
-  @Test func `events come in the order of their times and then of their arrival`() {
+  @Test func `events with equal times come in the order of their insertion`() {
     var queue = EventQueue<Int>()
     var dice = Dice(seed: 3)
     let times = (0..<500).map { _ in Int64.random(in: 0...40, using: &dice) }
@@ -162,7 +162,7 @@ import Testing
     #expect(Samples().median == nil)
   }
 
-  @Test func `numbers are printed with a point`() {
+  @Test func `numbers are printed with a decimal point`() {
     #expect(1.25.rounded(toPlaces: 1) == "1.3")
     #expect((-0.04).rounded(toPlaces: 2) == "-0.04")
     #expect(12.0.rounded(toPlaces: 0) == "12")

@@ -32,7 +32,7 @@ import Testing
     #expect(startStop.timestamp == Micros(50_900_000))
   }
 
-  @Test func `only a later start or stop counts`() {
+  @Test func `only a start or stop with a later time stamp is taken`() {
     for (stamp, isTaken) in [(Int64(500_001), true), (500_000, false), (499_999, false)] {
       var (bench, stranger) = connected()
       start(&stranger, stamp: 500_000)
@@ -71,7 +71,7 @@ import Testing
     #expect(bench.snapshot.isStartStopSyncEnabled)
   }
 
-  @Test func `our start goes to the session only with sync on`() {
+  @Test func `our start is sent to the session only with start/stop sync`() {
     for follows in [true, false] {
       var (bench, _) = connected(follows: follows)
       bench.commitPlaying(true)
@@ -171,7 +171,7 @@ import Testing
     #expect(bench.snapshot.state.isPlaying)
   }
 
-  @Test func `a stamp from the future does not block later starts`() {
+  @Test func `a start with a time stamp far in the future blocks no later start`() {
     for stamp in [Int64.max, 999_999_999_999_999, 6_100_000] {
       var (bench, stranger) = connected()
       start(&stranger, stamp: stamp)
@@ -185,7 +185,7 @@ import Testing
 
   /// Two clocks may differ by seconds for a while, after a lie or on a poor network. The last key press must
   /// win.
-  @Test func `a peer ahead of our clock does not block our users`() {
+  @Test func `a peer whose clock is ahead does not block our user's starts`() {
     for ahead in [Int64(2), 4_000_000] {
       var (bench, stranger) = connected()
       start(&stranger, stamp: 1_000_000 + ahead)

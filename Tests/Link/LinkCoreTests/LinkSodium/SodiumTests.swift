@@ -147,7 +147,7 @@ struct SodiumTests {
     #expect(throws: KeyFile.Failure.notPrivate(mode: mode)) { try KeyFile.read(path) }
   }
 
-  @Test func `a missing file and a non-file and an unusable key are distinguished`() throws {
+  @Test func `a missing file, a folder and an unusable key give three errors`() throws {
     let directory = try ScratchFolder()
     #expect(throws: KeyFile.Failure.system("open", ENOENT)) { try KeyFile.read(directory.path + "/none") }
     #expect(throws: KeyFile.Failure.notAFile) { try KeyFile.read(directory.path) }

@@ -14,7 +14,7 @@ struct InputGateTests {
   }
 
   @Test
-  func `a crowd of one level of trust uses up only the share of that level`() {
+  func `many senders of one trust level use up only that level's share`() {
     var gate = gate()
     var admitted: [Trust: Int] = [:]
     for millisecond in 0..<10_000 {
@@ -56,7 +56,7 @@ struct InputGateTests {
   }
 
   @Test(arguments: [true, false])
-  func `a source that returned is remembered through a crowd`(hasReturned: Bool) {
+  func `a source that returned is remembered among many new sources`(hasReturned: Bool) {
     var gate = InputGate<Int>(
       { _ in .init(perSecond: 20, atOnce: 20) }, ofSource: .init(perSecond: 10, atOnce: 5), most: 10,
       memoryOfReturned: Micros(60_000_000), at: .zero)
@@ -68,7 +68,7 @@ struct InputGateTests {
   }
 
   @Test
-  func `a limited debt is paid soon after many costs`() {
+  func `a source with a limited debt is admitted again soon`() {
     for (most, seconds) in [(5.0, 1), (.infinity, 10)] {
       var gate = gate()
       for _ in 0..<21 { gate.charge(5, to: 1, mostDebt: most, at: .zero) }
@@ -78,7 +78,7 @@ struct InputGateTests {
   }
 
   @Test
-  func `a debt is paid before anything is admitted again`() {
+  func `a source is admitted again only after its debt is paid`() {
     var gate = gate()
     func has(_ trust: Trust, at now: Int64) -> Bool { gate.has(trust, at: Micros(now)) }
     func admits(at now: Int64) -> Bool { gate.admit(1, .stranger, at: Micros(now)) }

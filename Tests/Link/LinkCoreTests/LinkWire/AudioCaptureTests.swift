@@ -19,7 +19,7 @@ struct AudioCaptureTests {
     #expect(kinds == [1: [89, 99, 100, 1195], 2: [512], 3: [36], 4: [36], 5: [36], 6: [574, 576, 600]])
   }
 
-  @Test func `audio endpoints are in discovery`() throws {
+  @Test func `captured discovery datagrams have audio endpoints`() throws {
     var endpoints = Set<Endpoint>()
     for datagram in Capture.audio[0] where datagram.starts(with: "_asdp".utf8) {
       switch try decodeDiscovery(datagram) {
@@ -31,7 +31,7 @@ struct AudioCaptureTests {
     #expect(endpoints.map(\.port).sorted() == [36_800, 41_256])
   }
 
-  @Test func `sixty channels take two announcements, and only the first pings`() throws {
+  @Test func `sixty channels take two announcements, and only the first is a ping`() throws {
     var channels: [[String]] = []
     var pings: [Bool] = []
     for datagram in Capture.audio[2] where datagram[0] == UInt8(ascii: "c") && datagram[8] == 1 {

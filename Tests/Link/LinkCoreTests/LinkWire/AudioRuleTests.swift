@@ -44,7 +44,7 @@ struct AudioRuleTests {
     #expect(Self.refusal(WorkedMessageTests.alive) == .notLink)
   }
 
-  @Test func `twelve hundred bytes are the limit`() {
+  @Test func `a message longer than 1200 bytes is refused`() {
     let room = 1200 - 20 - 16 - 8
     let longest = Self.header(1) + Self.session + entry("what", [UInt8](repeating: 1, count: room))
     #expect(longest.count == 1200 && Self.refusal(longest) == nil)
@@ -187,7 +187,7 @@ struct AudioRuleTests {
     return datagram + [UInt8](repeating: 1, count: sent ?? size)
   }
 
-  @Test func `audio is accepted as peers send it`() {
+  @Test func `audio is accepted with all sizes and rates that peers send`() {
     #expect(Self.refusal(Self.audio(chunks: [(251, 500_000)])) == nil)
     #expect(
       Self.refusal(Self.audio(chunks: [(64, 500_000), (61, 450_000)], rate: 44_100, channels: 2)) == nil)

@@ -71,7 +71,7 @@ struct MeasurementRuleTests {
     }
   }
 
-  @Test func `other types and other protocols are refused`() {
+  @Test func `messages of another type or protocol are refused`() {
     #expect(throws: DecodingFailure.unknownType) { try decodeMeasurement(Array(Self.ping[..<8]) + [0]) }
     #expect(throws: DecodingFailure.unknownType) { try decodeMeasurement(Array(Self.ping[..<8]) + [3]) }
     for count in 0..<9 {

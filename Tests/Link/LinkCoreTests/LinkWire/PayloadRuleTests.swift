@@ -60,7 +60,7 @@ struct PayloadRuleTests {
     #expect(throws: DecodingFailure.wrongEntrySize) { try state(entry(key, other)) }
   }
 
-  @Test func `rule 5 entries come in any order and the last of a key wins`() throws {
+  @Test func `rule 5 entries may have any order, and of equal keys the last counts`() throws {
     let session = entry("sess", Array("abcdefgh".utf8))
     #expect(try state(Self.timeline + session) == state(session + Self.timeline))
     let other = entry("sess", Array("ABCDEFGH".utf8))
@@ -109,7 +109,7 @@ struct PayloadRuleTests {
     #expect(try !state(entry("stst", [0] + bytes(of: 3) + bytes(of: 4))).startStop.isPlaying)
   }
 
-  @Test func `the time to live is the sender's`() throws {
+  @Test func `the time to live is read from the message`() throws {
     var message = Self.header
     message[9] = 200
     guard case .alive(_, ttl: 200) = try decodeDiscovery(message) else {
@@ -125,13 +125,13 @@ struct PayloadRuleTests {
   }
 
   @Test(arguments: [0, 4, 255] as [UInt8])
-  func `another type is refused`(type: UInt8) {
+  func `a message of another type is refused`(type: UInt8) {
     var message = Self.header
     message[8] = type
     #expect(throws: DecodingFailure.unknownType) { try decodeDiscovery(message) }
   }
 
-  @Test func `another session group is refused`() {
+  @Test func `a message of another session group is refused`() {
     for offset in [10, 11] {
       var message = Self.header
       message[offset] = 1

@@ -10,7 +10,7 @@ struct ValueTests {
     #expect(NodeID(rawValue: 0x7f00_0000_0000_0000) < NodeID(rawValue: 0x8000_0000_0000_0000))
   }
 
-  @Test func `a node is printed as the reference does`() {
+  @Test func `a node id is printed as the reference prints it`() {
     #expect(NodeID(rawValue: 0x0100_0000_0000_00ff).description == "0x01000000000000ff")
   }
 
@@ -79,7 +79,7 @@ struct ValueTests {
     }
   #else
     /// In a release build the program goes on, because it may be on a stage.
-    @Test func `a message that does not fit is cut at the capacity`() throws {
+    @Test func `a message longer than the capacity is cut`() throws {
       var packet = try #require(Packet(copying: UnsafeRawBufferPointer(start: nil, count: 0)))
       for byte in 0...Packet.capacity { packet.append(UInt8(byte)) }
       #expect(packet.count == Packet.capacity)
@@ -98,7 +98,7 @@ struct ValueTests {
     }
   }
 
-  @Test func `a round trip allocates nothing`() throws {
+  @Test func `encoding and decoding allocate nothing`() throws {
     let state = WorkedMessageTests.state
     #expect(try WorkedMessageTests.ping1.withUnsafeBytes { try roundTrip($0, state) } == 57)
     #expect(try WorkedMessageTests.pong2.withUnsafeBytes { try roundTrip($0, state) } == 41 + 107)

@@ -13,7 +13,7 @@ struct DelayRoomTests {
     return world
   }
 
-  @Test func `a delay without room is shortened and the figures say so`() {
+  @Test func `a delay that does not fit is shortened, and the figures show this`() {
     for delay in [PlayoutDelay.beats(4), .fixed(2e6), .adaptive(least: 2e6)] {
       let figures = world(frames: 65_536, delay).figures
       #expect(figures.isPlaying && figures.isDelayShortened && figures.delay < 1_400, "\(delay)")
@@ -26,7 +26,7 @@ struct DelayRoomTests {
     #expect(!figures.isDelayShortened && figures.delay == 2_000)
   }
 
-  @Test func `a slower tempo shortens a delay of beats and the figures say so`() {
+  @Test func `a slow tempo shortens a delay of beats, and the figures show this`() {
     let world = world(frames: 65_536, .beats(2))
     world.grid.beatMicros = 3_000_000
     world.play(seconds: 1)

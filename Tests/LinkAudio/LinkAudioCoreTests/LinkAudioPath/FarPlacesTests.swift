@@ -12,7 +12,7 @@ struct FarPlacesTests {
   ]
 
   @Test(arguments: ends)
-  func `the line from places to time survives the ends of the range`(first: Int64) {
+  func `the line from places to time takes the largest and least numbers`(first: Int64) {
     var generator = SystemRandomNumberGenerator()
     let seed = generator.next()
     var dice = Dice(seed: seed)

@@ -36,7 +36,7 @@ struct NetworkTests {
     #expect(world.figures.concealed == 0 && world.figures.late == 0)
   }
 
-  @Test func `with 30 ms of jitter nothing is late in ten minutes at 50 ms`() {
+  @Test func `with 30 ms of jitter and a delay of 50 ms no chunk is late`() {
     // At 8 kHz, like HourTests.
     let world = StreamWorld(
       ExactSender(Card(rate: 8000, ppm: 40), period: 32), output: Card(rate: 8000, ppm: -20, start: 777))
@@ -52,7 +52,7 @@ struct NetworkTests {
     #expect(clicks.stray == 0)
   }
 
-  @Test func `a fixed delay that is too short stays and counts late chunks`() {
+  @Test func `a fixed delay that is too short is kept, and late chunks counted`() {
     let world = world()
     world.delay = .fixed(36_000)
     world.network.jitter = 30_000
@@ -66,7 +66,7 @@ struct NetworkTests {
   }
 
   @Test(arguments: campaign([0.01, 0.05]))
-  func `lost chunks are concealed and move no click`(loss: Double) {
+  func `lost chunks are concealed and do not move later clicks`(loss: Double) {
     let whole = world(channels: 2)
     whole.delay = .fixed(25_000)
     let (before, _) = clicks(whole, delay: 25_000, seconds: 40)

@@ -38,14 +38,14 @@ struct StampNoiseTests {
   }
 
   @Test(arguments: campaign(cases))
-  func `30 ms of jitter and a corrected clock conceal nothing`(this: Case) {
+  func `30 ms of jitter and a corrected clock cause no gap`(this: Case) {
     jitter(world(this), this.testDescription)
   }
 
   /// Periods that are cut into pieces of several lengths, that share a datagram, or that have unusual
   /// lengths.
   @Test(arguments: campaign([64, 100, 441, 480, 1024, 2048]), campaign(1...2))
-  func `under jitter chunks of any length conceal nothing`(period: Int, channels: Int) {
+  func `jitter causes no gap with chunks of any length`(period: Int, channels: Int) {
     let this = Case(noise: 30, channels: channels, rate: 48_000)
     jitter(world(this, period: period), "\(period) frames, \(this.testDescription)")
   }
@@ -97,7 +97,7 @@ struct StampNoiseTests {
     #expect(world.figures.reseats == 0 && world.figures.concealed == 0 && world.figures.streams == 1)
   }
 
-  @Test func `beats that a peer moves slightly are no new measurement`() {
+  @Test func `a move of the session's beats is not taken for a clock correction`() {
     let world = world(Case(noise: 3, channels: 1, rate: 48_000))
     let clicks = world.clicks(from: 5e6)
     world.play(seconds: 10)

@@ -115,7 +115,7 @@ struct StreamTests {
     #expect(world.figures.delay < 40)
   }
 
-  @Test func `a sender that was silent continues in its place`() {
+  @Test func `a sender that was silent continues at the right beat`() {
     let world = world()
     let clicks = world.clicks(from: 2e6)
     for pause in [0.05, 0.2, 0.6, 3.0, 30] {
@@ -132,7 +132,7 @@ struct StreamTests {
     #expect(world.figures.dropouts >= 3 && world.figures.reseats == 0)
   }
 
-  @Test func `a lost cycle of the sender is a gap that moves nothing`() {
+  @Test func `a lost cycle of the sender causes a gap and moves no later sound`() {
     let world = world()
     let clicks = world.clicks(from: 2e6)
     for _ in 0..<20 {
@@ -193,7 +193,7 @@ struct StreamTests {
   }
 
   @Test(arguments: campaign([0.5, 3, 100]))
-  func `a leap of time does no harm`(seconds: Double) {
+  func `a jump of the time by seconds does no harm`(seconds: Double) {
     let world = world()
     let clicks = world.clicks(from: 2e6)
     world.play(seconds: 5)
@@ -265,7 +265,7 @@ struct StreamTests {
     #expect(abs(world.figures.senderPPM - 60) < 1)
   }
 
-  @Test func `the reference stays in place through a bad network`() {
+  @Test func `the sound of the reference stays in time on a bad network`() {
     let world = StreamWorld(
       ReferenceSender(Card(rate: 44_100, ppm: -70), channels: 2), output: Card(rate: 48_000, start: 777))
     world.network.loss = 0.03
@@ -280,7 +280,7 @@ struct StreamTests {
     #expect(world.figures.streams == 1 && world.figures.reseats == 0)
   }
 
-  @Test func `a delay that grows and shrinks is heard at most once`() {
+  @Test func `a network delay that grows and shrinks causes at most one gap`() {
     let world = world()
     world.period = 128
     world.latency = 5333

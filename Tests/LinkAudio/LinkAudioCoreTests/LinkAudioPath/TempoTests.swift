@@ -47,7 +47,7 @@ struct TempoTests {
     #expect(recording.roughest < 1.15 * smooth())
   }
 
-  @Test func `with a delay in milliseconds clicks stay through a ramp of tempo`() {
+  @Test func `with a delay in milliseconds no click moves in a ramp of tempo`() {
     let world = world()
     let clicks = world.clicks(from: 2e6)
     world.play(seconds: 4)

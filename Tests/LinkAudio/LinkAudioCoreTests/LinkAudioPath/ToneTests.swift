@@ -26,7 +26,7 @@ struct ToneTests {
     arguments: campaign([
       (44_100.0, 48_000.0), (48_000, 44_100), (48_000, 48_000), (96_000, 48_000),
     ]), campaign([100.0, 1000, 10_000, 18_000]))
-  func `a tone comes through with less than -90 dB of noise`(rates: (Double, Double), hertz: Double) {
+  func `a received tone has noise of less than -90 dB`(rates: (Double, Double), hertz: Double) {
     let heard = recording(hertz, from: rates.0, to: rates.1)
     let ratio = heard.signalToNoise(cycles: hertz / rates.1)
     print("\(rates.0) to \(rates.1), \(hertz) Hz:", ratio, "dB, level", heard.level(cycles: hertz / rates.1))

@@ -26,7 +26,7 @@ struct WanderTests {
   ]
 
   @Test(arguments: campaign(cases))
-  func `received clicks match local ones while server times wander`(
+  func `received clicks match local clicks while server times wander`(
     this: Case
   ) {
     let seconds = 100.0

@@ -31,7 +31,7 @@ struct AnnouncementTests {
     #expect(bench.sent.count == 2)
   }
 
-  @Test func `we announce ourselves without channels of our own`() {
+  @Test func `we announce ourselves even without channels of our own`() {
     var bench = Bench()
     let peer = Stranger(1)
     bench.meet(peer)
@@ -94,7 +94,7 @@ struct AnnouncementTests {
     #expect(bench.sent.count <= 1 + Int((bench.now - before).count / 50_000))
   }
 
-  @Test func `sixty channels are split and only the first part pings`() {
+  @Test func `sixty channels are split, and only the first part has a ping`() {
     var bench = Bench()
     let peer = Stranger(1)
     for number in 0..<60 { _ = bench.addSink("many \(number)") }
@@ -154,7 +154,7 @@ struct AnnouncementTests {
     #expect(trips.metrics.quality == 1_000_000, "no clock is faster than a microsecond")
   }
 
-  @Test func `a peer that is gone or has no Link Audio gets no announcements`() {
+  @Test func `a peer that has left or lacks Link Audio gets no announcements`() {
     for leaves in 0..<3 {
       var bench = Bench()
       _ = bench.addSink("kick")
@@ -214,7 +214,7 @@ struct AnnouncementTests {
     #expect(bench.takeSent(to: peer.endpoint).isEmpty)
   }
 
-  @Test func `a claim that a peer is elsewhere does not part us from it`() {
+  @Test func `a false claim that a peer has moved does not cut us off from it`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)

@@ -93,7 +93,7 @@ struct ChannelTests {
     }
   }
 
-  @Test func `a channel on two gateways is one and survives the loss of one`() {
+  @Test func `a channel on two gateways counts once and survives losing a gateway`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway, .v4(0x0a01_0001)))
     var peer = Stranger(1)

@@ -45,7 +45,7 @@ struct HostileAudioPeerTests {
     #expect(bench.machine.counters.strayPongs > 0)
   }
 
-  @Test func `a false claim on an endpoint gains nothing while its peer answers`() {
+  @Test func `a false claim to an endpoint has no effect while its peer answers`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let (peer, channel, source) = bench.takeChannel()
@@ -73,7 +73,7 @@ struct HostileAudioPeerTests {
     #expect(bench.machine.load.receivers == 2 && bench.machine.counters.unproven > 100)
   }
 
-  @Test func `a pong counts once and only for a while`() {
+  @Test func `a pong counts only once, and only for a limited time`() {
     var bench = Bench()
     let peer = Stranger(1)
     bench.see(peer)
@@ -113,7 +113,7 @@ struct HostileAudioPeerTests {
     }
   }
 
-  @Test func `a forged crowd costs us fewer bytes than the attacker`() {
+  @Test func `invented peers cost us fewer bytes than they cost the attacker`() {
     var bench = Bench()
     for number in 0..<60 { _ = bench.addSink("a channel with a long name, number \(number)") }
     var spent = 0
@@ -159,7 +159,7 @@ struct HostileAudioPeerTests {
     #expect(bench.machine.counters.unanswered == 10_000 - UInt64(AudioLimits.pongsToStrangersPerSecond))
   }
 
-  @Test func `at most a thousand messages a second of one peer count`() {
+  @Test func `at most a thousand messages a second of one peer are handled`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -179,7 +179,7 @@ struct HostileAudioPeerTests {
 
   /// Sixty-four sockets of one host all answer and flood. We read a bounded part, and a friend's channel
   /// stays.
-  @Test func `a crowd that answers and floods costs a bounded share`() {
+  @Test func `many flooding peers use up only a limited share`() {
     var bench = Bench()
     var friend = Stranger(1)
     _ = friend.add("mine", id: 1 << 40)
@@ -210,7 +210,7 @@ struct HostileAudioPeerTests {
 
   // MARK: Tables
 
-  @Test func `a forged crowd evicts no peer and a newcomer finds room`() {
+  @Test func `invented peers displace no peer, and a new peer finds room`() {
     var bench = Bench()
     let friends = (1...20).map { Stranger($0) }
     for friend in friends { bench.meet(friend) }

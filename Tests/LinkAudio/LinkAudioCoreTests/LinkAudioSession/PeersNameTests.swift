@@ -59,7 +59,7 @@ struct PeersNameTests {
     #expect(shown == ["S\u{FFFD}\u{FFFD}/Good"])
   }
 
-  @Test mutating func `an invalid name is news only once`() {
+  @Test mutating func `an invalid name is reported as new only once`() {
     bench.meet(Self.peer)
     receive((1, [0x42, 0xe4]))
     let (changes, repaired) = (bench.listChanges, bench.machine.counters.repairedNames)

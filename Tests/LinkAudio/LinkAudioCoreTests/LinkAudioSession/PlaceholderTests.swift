@@ -41,7 +41,7 @@ struct PlaceholderTests {
     }
   }
 
-  @Test func `a channel of our own makes a placeholder needless`() {
+  @Test func `no placeholder is announced beside a channel of our own`() {
     var world = World([.ours, .firstBeta, .reference], over: .init(), seed: 1)
     world.run(until: 10_000_000)
     #expect(world.phantoms == [0, 0, 0] && world.waits(of: .ours, for: .firstBeta).allSatisfy { $0 != nil })
@@ -76,7 +76,7 @@ struct PlaceholderTests {
     #expect(bench.sent.contains { $0.said == .announcement(["(listens)"], pings: true) })
   }
 
-  @Test func `a request for the placeholder is served nothing and counts as no error`() {
+  @Test func `a request for the placeholder gets no audio and counts as no error`() {
     var bench = Bench()
     let (peer, _, _) = bench.takeChannel()
     for _ in 0..<20 {

@@ -11,7 +11,7 @@ struct RequestTests {
     sent.filter { if case .request = $0.said { true } else { false } }
   }
 
-  @Test func `a channel is requested as soon as it is there`() {
+  @Test func `a channel is requested as soon as it is announced`() {
     var bench = Bench()
     var peer = Stranger(1)
     let channel = peer.add("a", id: 1)
@@ -34,7 +34,7 @@ struct RequestTests {
     #expect(announcement != nil && request != nil && announcement! < request!)
   }
 
-  @Test func `requests are frequent until there is audio and rare then`() {
+  @Test func `requests are frequent until audio arrives and then rare`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     bench.sent = []
@@ -117,7 +117,7 @@ struct RequestTests {
     }
   }
 
-  @Test func `under a new id the old subscription is stopped`() {
+  @Test func `a subscription under an old id is stopped when our id changes`() {
     var bench = Bench()
     let (_, channel, _) = bench.takeChannel()
     bench.sent = []
@@ -127,7 +127,7 @@ struct RequestTests {
     #expect(said.map { $0.packet.read { $0?.node } } == [Bench.node, reborn])
   }
 
-  @Test func `a closed gateway stops its requests and another one asks`() {
+  @Test func `when a gateway closes, channels are requested through another`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway, .v4(0x0a01_0001)))
     var peer = Stranger(1)

@@ -36,7 +36,7 @@ struct SinkTests {
     #expect(bench.routes[kick] == [])
   }
 
-  @Test func `a time to live counts up to the longest lease`() {
+  @Test func `a time to live counts only up to the longest subscription`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -103,7 +103,7 @@ struct SinkTests {
     #expect(bench.sent.isEmpty && bench.deadline == nil)
   }
 
-  @Test func `byes go only to peers that heard of the channel`() {
+  @Test func `byes go only to peers to which the channel was announced`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)

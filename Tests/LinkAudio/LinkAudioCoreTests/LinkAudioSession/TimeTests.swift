@@ -30,7 +30,7 @@ struct TimeTests {
     return story
   }
 
-  @Test func `a minute is the same for every start of the clock`() {
+  @Test func `the outputs of a minute are the same for every start of the clock`() {
     let story = live(from: Micros(50_000_000))
     #expect(Set(story).count > 4)
     for start in [Micros(-30_000_000), .zero, Micros(.min), Micros(.max - 30_000_000), Micros(-1)] {
@@ -84,7 +84,7 @@ struct TimeTests {
     #expect(life(1) == life(1) && life(1) != life(2))
   }
 
-  @Test func `deadlines that are met late lose nothing`() {
+  @Test func `late calls at deadlines lose no channel`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
