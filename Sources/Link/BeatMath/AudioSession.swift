@@ -6,7 +6,7 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
   public var timeline: Timeline?
   /// The new start or stop, in host time; nil: unchanged.
   public var startStop: ClientStartStop?
-  /// Host time of the commit.
+  /// The host time of the commit.
   public var at: Micros
   /// The id of the session that the edited timeline belongs to, as a number; 0: any session.
   public var session: UInt64
@@ -14,7 +14,7 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
   /// commits reports the last number that it has applied.
   public var sequence: UInt64
 
-  /// A part that is nil stays unchanged.
+  /// Makes a change. A part that is nil stays unchanged in the session.
   @_noLocks @_noAllocation
   public init(
     timeline: Timeline?, startStop: ClientStartStop?, at: Micros, session: UInt64 = 0, sequence: UInt64 = 0
@@ -40,11 +40,11 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
 /// The audio thread's own copy of the session.
 ///
 /// For a second after a commit, the audio thread sees the values that it committed, whatever the network or
-/// an app thread sets meanwhile. Afterwards the thread sees the shared state. A timeline and a start or stop
-/// have a second each.
+/// an app thread sets meanwhile. Afterwards the thread sees the shared state. This second is counted
+/// separately for the timeline and for starts and stops.
 ///
-/// A plain value that one thread owns; its functions are real-time-safe. If a commit could not be handed
-/// over, restore the copy from before the commit.
+/// This is a plain value that one thread owns. If a commit could not be handed over to Link's thread, restore
+/// the value of this copy from before the commit.
 public struct AudioSession: Sendable, BitwiseCopyable {
   /// The number of this thread's last commit.
   public private(set) var sequence: UInt64 = 0
@@ -56,12 +56,12 @@ public struct AudioSession: Sendable, BitwiseCopyable {
   @usableFromInline var timelineChanged: Micros?
   @usableFromInline var startStopChanged: Micros?
 
-  /// Time after a commit during which an audio thread sees its own values.
+  /// The time after a commit during which an audio thread sees its own values.
   public static var grace: Micros {
     @inlinable @_noLocks @_noAllocation get { Micros(1_000_000) }
   }
 
-  /// Starts with the shared state, without any commit.
+  /// Makes a copy of the shared state, without any commit.
   @_noLocks @_noAllocation
   public init(_ shared: SessionState) {
     timeline = shared.timeline
@@ -75,7 +75,7 @@ public struct AudioSession: Sendable, BitwiseCopyable {
   public mutating func capture(
     _ shared: SessionState, workedIn: UInt64, at now: Micros
   ) -> SessionState {
-    // A commit that the shared state does not contain after a second will not get into it any more.
+    // If the shared state does not contain a commit after a second, it never will.
     let isPending = workedIn < sequence && AudioSession.isRecent(lastCommit, at: now)
     if !isPending && !AudioSession.isRecent(timelineChanged, at: now) {
       timeline = shared.timeline

@@ -7,7 +7,7 @@
 // `GhostMap` (host time to the session's clock), the mappings between a client's timeline and the session's,
 // start/stop, and `SessionState`, which an application captures, queries and edits.
 //
-// It lacks, on purpose: a clock, threads, I/O, memory allocation, and any knowledge of peers.
+// The module has, on purpose, no clock, no threads, no I/O, no memory allocation, and no knowledge of peers.
 //
 // One invariant: no input traps. Sums wrap and conversions saturate, because the numbers come from the
 // network and the audio thread must survive every one of them.

@@ -24,8 +24,8 @@ extension Timeline {
     let time = map.ghost(atHost: now)
     let current = exactBeats(at: time)
     var changed = Timeline(tempo: client.tempo, beatOrigin: .zero, timeOrigin: sessionStart)
-    // Far from the origins, the client's timeline was computed without its whole rounds (`Timeline.round`).
-    // Add them again.
+    // If `time` is far from the origins, the client's timeline was computed without whole rounds
+    // (`Timeline.round`). Add these rounds again.
     if !isNear(time) { changed.beatOrigin = (current - changed.exactBeats(at: time)).wholeRounds }
     if exactBeats(at: sessionStart) == changed.beatOrigin && client.tempo == tempo { return self }
     let lowest = beatOrigin + Beats(micros: 1)
@@ -33,8 +33,8 @@ extension Timeline {
     return Timeline(tempo: client.tempo, beatOrigin: origin, timeOrigin: changed.exactTime(at: origin))
   }
 
-  /// Moves every beat by `amount` without touching the beat origin. A commit of the moved timeline moves the
-  /// session's grid.
+  /// Moves every beat by `amount`: changes the time origin, and keeps the beat origin. A commit of the moved
+  /// timeline moves the session's grid.
   @_noLocks @_noAllocation
   public mutating func shift(by amount: Beats) {
     timeOrigin = timeOrigin - (time(at: amount) - time(at: .zero))

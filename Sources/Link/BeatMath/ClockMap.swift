@@ -2,8 +2,9 @@
 
 /// A line between two clocks of one machine that both count microseconds: JACK's and Link's.
 ///
-/// On jack2 they are the same clock; PipeWire's runs hundreds of milliseconds apart and drifts (facts: jack
-/// 2). The line is anchored at a recent pair of readings, so that an error of its slope has little effect.
+/// With jack2 both are the same clock. PipeWire's clock is hundreds of milliseconds away from Link's, and
+/// drifts (facts: jack 2). The line is anchored at a recent pair of readings, so that an error of its slope
+/// has little effect.
 package struct ClockMap: Hashable, Sendable, BitwiseCopyable {
   /// The time on JACK's clock at which both clocks were read.
   package var jackAnchor: Micros
@@ -12,7 +13,7 @@ package struct ClockMap: Hashable, Sendable, BitwiseCopyable {
   /// Link microseconds per JACK microsecond, less one: 130e-6 means that Link's clock is 130 ppm faster.
   package var skew: Double
 
-  /// A map from readings of both clocks at one moment, and from the excess of Link's rate.
+  /// Makes a map from readings of both clocks at one moment, and from `skew`.
   package init(jackAnchor: Micros, linkAnchor: Micros, skew: Double = 0) {
     self.jackAnchor = jackAnchor
     self.linkAnchor = linkAnchor
@@ -36,17 +37,17 @@ package struct ClockMap: Hashable, Sendable, BitwiseCopyable {
 }
 
 /// The map from this machine's host time to the session's ghost time and back, found by measuring a peer.
-/// Both clocks count the same microseconds.
+/// Both clocks run at the same rate.
 public struct GhostMap: Hashable, Sendable, BitwiseCopyable {
   /// The microseconds that ghost time is ahead of host time.
   public var intercept: Micros
 
-  /// A map that adds `intercept` to host time.
+  /// Makes a map that adds `intercept` to host time.
   public init(intercept: Micros) {
     self.intercept = intercept
   }
 
-  /// The map of a session founded at `now`: its clock starts at zero.
+  /// Makes the map of a session that is founded at `now`. Its ghost time is then zero.
   public init(startingAt now: Micros) {
     self.init(intercept: -now)
   }

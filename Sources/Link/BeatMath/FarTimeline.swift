@@ -5,12 +5,12 @@
 // compute with whole numbers. `Timeline` handles nearer beats and gives the same bits as the reference.
 
 extension Timeline {
-  /// A whole number of bars of any length up to sixteen beats: two beats that lie whole rounds apart have the
-  /// same phase.
+  /// A round: 720,720 beats, a multiple of every whole number up to sixteen. Two beats that are whole rounds
+  /// apart have the same phase in every bar of up to sixteen beats.
   public static var round: Beats { Beats(micros: 720_720_000_000) }
 
-  /// Whether a `Double` is precise enough for the beat at `time`, with room to spare: the limits are 35
-  /// years, and the beats of 35 years at 60 BPM.
+  /// Whether a `Double` is precise enough to compute the beat at `time`. The limits leave some room: times of
+  /// 35 years, and as many beats as 35 years have at 60 BPM.
   func isNear(_ time: Micros) -> Bool {
     beatOrigin.micros.magnitude < 1 << 50 && timeOrigin.count.magnitude < 1 << 50
       && time.count.magnitude < 1 << 50
@@ -31,9 +31,9 @@ extension Timeline {
     return Micros(Int64(clamping: Int128(timeOrigin.count) + scaled(apart, by: length, over: 1_000_000)))
   }
 
-  /// A timeline with the same phases and smaller numbers. Its origin is less than one beat from `time` and
-  /// whole beats from this timeline's origin, and whole rounds are left out of its beat. A timeline that is
-  /// near already is returned unchanged.
+  /// A timeline with the same phases and smaller numbers. The new origin is less than one beat from `time`,
+  /// and a whole number of beats from this timeline's origin. Whole rounds are subtracted from the beat of
+  /// the new origin. If this timeline's numbers are small enough already, it is returned unchanged.
   func near(_ time: Micros) -> Timeline {
     if isNear(time) { return self }
     let elapsed = Int128(time.count) - Int128(timeOrigin.count)
@@ -54,7 +54,7 @@ private func scaled(_ value: Int128, by factor: Int128, over divisor: Int128) ->
 }
 
 extension Beats {
-  /// The nearest whole number of rounds.
+  /// These beats, rounded to a whole number of rounds (`Timeline.round`).
   var wholeRounds: Beats {
     let round = Timeline.round.micros
     return Beats(micros: (micros &+ (micros < 0 ? -round : round) / 2) / round * round)

@@ -27,8 +27,8 @@ extension Int64 {
     if whole == .max || whole == .min {
       self = whole
     } else {
-      // This has no branch: the direction of rounding is random, and a wrong prediction would cost more than
-      // the rest of the function.
+      // This line has no branch, because the direction of rounding is random, and a wrong prediction by the
+      // processor would cost more time than the rest of the function.
       self = whole &+ (fraction >= 0.5 ? 1 : 0) &- (fraction <= -0.5 ? 1 : 0)
     }
   }

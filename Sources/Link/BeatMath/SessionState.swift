@@ -70,7 +70,7 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
     hasher.combine(isConnected)
   }
 
-  /// Compares the present values, not the captured ones.
+  /// Compares the present, edited values, and not the values at the capture.
   @_noLocks @_noAllocation
   public static func == (left: SessionState, right: SessionState) -> Bool {
     left.timeline == right.timeline && left.startStop == right.startStop
@@ -85,8 +85,8 @@ extension SessionState {
     @_noLocks @_noAllocation get { timeline.tempo.beatsPerMinute }
   }
 
-  // Absurd arguments, NaN or a time that is centuries away, change nothing: one client's mistake must not
-  // become every peer's tempo. `LinkSession` applies narrower limits later.
+  // Absurd arguments change nothing, such as NaN or a time that is centuries away: one client's mistake must
+  // not become every peer's tempo. `LinkSession` applies narrower limits later.
 
   /// Whether the time lies within six hundred years of the session's beat 0.
   @_noLocks @_noAllocation
@@ -153,13 +153,14 @@ extension SessionState {
     forceBeat(beat, at: when, quantum: quantum)
   }
 
-  /// Forces `beat` at `time` and moves all peers' grid: only to follow an external clock.
+  /// Forces `beat` at `time`, and moves the grid of all peers. Use this only to follow an external clock.
   @_noLocks @_noAllocation
   public mutating func forceBeat(_ beat: Double, at time: Micros, quantum: Double) {
     guard isMeant(beat), isMeant(time) else { return }
     force(Beats(beat), at: time, quantum: Beats(quantum))
     // Because of rounding, the beat at `time` may be a microbeat later than `beat`. Then Link 3.1 and later
-    // use a time that is one microsecond later; Link 3.0.6 does not (facts: link 9.4).
+    // versions, and this code, use a time that is one microsecond later. Link 3.0.6 does not (facts: link
+    // 9.4).
     if beats(at: time, quantum: Beats(quantum)) > Beats(beat) {
       force(Beats(beat), at: time + Micros(1), quantum: Beats(quantum))
     }

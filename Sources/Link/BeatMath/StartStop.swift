@@ -6,7 +6,7 @@ public struct SessionStartStop: Hashable, Sendable, BitwiseCopyable {
   public var isPlaying: Bool
   /// The session's beat of the start or stop.
   public var beats: Beats
-  /// The ghost time of the action. Of two starts or stops, the one with the later timestamp wins.
+  /// The ghost time at which the user acted. Of two starts or stops, the one with the later timestamp wins.
   public var timestamp: Micros
 
   /// A start or stop at a beat of the session.
@@ -37,7 +37,7 @@ public struct ClientStartStop: Hashable, Sendable, BitwiseCopyable {
   public var isPlaying: Bool
   /// The host time of the start or stop.
   public var time: Micros
-  /// The host time of the action. Of two starts or stops, the one with the later timestamp wins.
+  /// The host time at which the user acted. Of two starts or stops, the one with the later timestamp wins.
   public var timestamp: Micros
 
   /// A start or stop at a host time.

@@ -8,7 +8,7 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
   /// The tempo in beats per minute (BPM).
   public var beatsPerMinute: Double
 
-  /// Any number of BPM; ``clamped`` limits it to a session's range.
+  /// Makes a tempo of any number of BPM; ``clamped`` limits it to a session's range.
   @_noLocks @_noAllocation
   public init(_ beatsPerMinute: Double) {
     self.beatsPerMinute = beatsPerMinute
@@ -51,13 +51,13 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public static func == (left: Tempo, right: Tempo) -> Bool { left.beatsPerMinute == right.beatsPerMinute }
 
-  /// The beats that pass at this tempo in a time.
+  /// The beats that pass within `duration` at this tempo.
   @inlinable @_noLocks @_noAllocation
   public func beats(in duration: Micros) -> Beats {
     Beats(Double(duration.count) / Double(microsPerBeat))
   }
 
-  /// The time that a number of beats takes at this tempo.
+  /// The time that `beats` take at this tempo.
   @_noLocks @_noAllocation
   public func micros(in beats: Beats) -> Micros {
     Micros(rounding: beats.value * Double(microsPerBeat))

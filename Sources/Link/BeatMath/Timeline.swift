@@ -15,7 +15,7 @@ public struct Timeline: Hashable, Sendable, BitwiseCopyable {
   /// The time of ``beatOrigin``.
   public var timeOrigin: Micros
 
-  /// The line through a beat at a time.
+  /// Makes the line that has the beat `beatOrigin` at the time `timeOrigin`.
   @_noLocks @_noAllocation
   public init(tempo: Tempo, beatOrigin: Beats, timeOrigin: Micros) {
     self.tempo = tempo

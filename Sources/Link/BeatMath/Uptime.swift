@@ -13,7 +13,8 @@ package struct Uptime: Sendable {
     self.host = host
   }
 
-  /// If we run later than requested by more than this, the machine was stopped, and we could hear no peer.
+  /// If we run later than requested by more than this time, the machine was stopped, and we could hear no
+  /// peer meanwhile.
   private static var oversleep: Micros { Micros(1_000_000) }
 
   /// Returns whether the clock jumped. `deadline` is the time at which we had asked to run.
@@ -30,7 +31,7 @@ package struct Uptime: Sendable {
     return elapsed > longest
   }
 
-  /// The host time of a deadline.
+  /// The host time at which the uptime will be `deadline`; if that is past, the present host time.
   package func host(of deadline: Micros) -> Micros {
     deadline > now ? host + (deadline - now) : host
   }

@@ -59,7 +59,8 @@ extension Switchboard {
     refused = (sender, now)
   }
 
-  /// If there is no room, the oldest candidate is dropped: an honest handshake takes only one round trip.
+  /// Adds a candidate. If there is no room, the oldest candidate is dropped, because an honest handshake
+  /// takes only one round trip.
   mutating func enlist(_ candidate: Candidate) {
     if candidates.count == FarLimits.candidates { candidates.removeFirst() }
     candidates.append(candidate)

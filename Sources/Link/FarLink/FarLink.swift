@@ -2,16 +2,16 @@
 public import BeatMath
 public import LinkAddresses
 
-/// The wire between rooms as a state machine: it knows the lines, their keys, and the current endpoint of
-/// each other side.
+/// The wire between rooms as a state machine: it knows the lines, their keys, and the present endpoint of the
+/// other side of each line.
 ///
 /// One `Switchboard` has all lines of a socket. It calls other sides, accepts calls, or both. A line carries
 /// Link's datagrams in both directions, each sealed, and does not look into them. Deliberately absent: a
 /// socket, a clock, randomness and the arithmetic of ciphers. Datagrams, the time, a generator and a
 /// `FarCipher` come in as arguments.
 ///
-/// The invariant: a sender that has not proven to have the key now changes nothing, and gets at most one
-/// datagram, shorter than its own.
+/// The invariant: as long as a sender has not proven that it has the key and is not replaying old datagrams,
+/// its datagrams change nothing, and it gets at most one answer, which is shorter than its own datagram.
 ///
 /// The handshake is Noise NNpsk0 (`Noise.swift`). It makes new keys from two secrets that are not kept. So
 /// recorded datagrams are not valid later, and an attacker who learns the key later cannot read what was
@@ -25,8 +25,8 @@ public import LinkAddresses
 public struct Switchboard: Sendable {
   public enum Output: Sendable {
     case send([UInt8], to: Endpoint)
-    /// The other side is proven. After a `closed` of the same line, it is another program, or was away for
-    /// long.
+    /// The other side has proven that it has the key. If this line was `closed` before, the other side is
+    /// another program now, or was away for a long time.
     case opened(LineID)
     case arrived([UInt8], FarChannel, on: LineID)
     case closed(LineID)
@@ -81,7 +81,8 @@ public struct Switchboard: Sendable {
     return nil
   }
 
-  /// Sends a payload if the other side is proven and heard; otherwise the payload is lost, as on any network.
+  /// Sends a payload if the other side is proven and was heard lately. Otherwise the payload is lost, as on
+  /// any network.
   public mutating func send(
     _ payload: UnsafeRawBufferPointer, as channel: FarChannel, on id: LineID, at now: Micros
   ) {
@@ -194,7 +195,7 @@ public struct LineView: Hashable, Sendable {
   /// The last endpoint of the other side.
   public var peer: Endpoint?
   public var state: LineState
-  /// The part of the last thousand datagrams to us that is missing, 0 to 1; nil if too few have come.
+  /// The share of the last thousand datagrams to us that did not arrive, 0 to 1; nil if too few have come.
   public var loss: Double?
   /// Our endpoint, as the other side reports it.
   public var seen: Endpoint?

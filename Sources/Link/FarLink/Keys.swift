@@ -81,7 +81,7 @@ struct ReplayWindow: Sendable {
   private var end: UInt64 = 0
 
   static let size: UInt64 = 1024
-  /// The newest numbers may still be on their way, and do not count as missing.
+  /// Datagrams with the newest 64 numbers may still be on their way. They do not count as lost.
   private static let late: UInt64 = 64
 
   func isNew(_ number: UInt64) -> Bool {
@@ -104,8 +104,7 @@ struct ReplayWindow: Sendable {
     return isHighest
   }
 
-  /// The part of the expected datagram numbers that has not arrived, 0 to 1; nil if too few datagrams were
-  /// sent.
+  /// The share of the expected datagrams that has not arrived, 0 to 1; nil if too few datagrams were sent.
   var loss: Double? {
     guard end >= 4 * ReplayWindow.late else { return nil }
     let numbers = end - min(end, ReplayWindow.size)..<end - ReplayWindow.late

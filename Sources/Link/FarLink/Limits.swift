@@ -10,8 +10,8 @@ public enum FarLimits {
   public static var lines: Int { 8 }
   /// The most addresses that we call for one host name.
   static var addresses: Int { 4 }
-  /// Interval of keep-alives on an idle line. Routers forget a flow after thirty seconds at the earliest, and
-  /// the other side should notice a cut soon.
+  /// The interval of keep-alives on an idle line. Routers forget an idle flow after thirty seconds at the
+  /// earliest. The interval is shorter, because the other side should notice a cut of the line soon.
   public static var keepAlive: Micros { Micros(1_000_000) }
   /// A side that was not heard for this time is away.
   public static var silence: Micros { Micros(4_000_000) }
@@ -41,12 +41,12 @@ public enum FarLimits {
   /// The most datagrams that may be sent to the other side until it is heard again from the same endpoint:
   /// five seconds of pings.
   static var credit: Int { 128 }
-  /// Hellos from one `Caller` that are opened in a second (`knocks`), and that are answered (`entries`).
-  /// Opening one takes a hash, three HMACs and a cipher, each of some dozens of bytes.
+  /// The most hellos of one `Caller` that are opened in a second (`knocks`), and the most that are answered
+  /// (`entries`). Opening a hello takes a hash, three HMACs and a cipher, each of some dozens of bytes.
   static var knocks: Int { 400 }
   static var entries: Int { 2 }
-  /// Answers to our calls that are opened in a second on one line. An answer costs a shared secret before its
-  /// seal can be checked. A sender that has not seen an answer must guess the index.
+  /// The most answers to our calls that are opened in a second on one line. An answer costs a shared secret
+  /// before its seal can be checked. A sender that has not seen an answer must guess the index.
   static var answers: Int { 400 }
   /// The number of accepted hellos that we remember, because a repeated one must be refused.
   static var hellos: Int { 1024 }
@@ -63,11 +63,11 @@ public struct FarCounters: Hashable, Sendable, BitwiseCopyable {
   public var refused = 0
   /// The number of datagrams of a proven line whose seal does not fit.
   public var forged = 0
-  /// The number of datagrams that were received before, or are too old to know.
+  /// The number of datagrams that were received before, or that are too old for us to know.
   public var replayed = 0
   /// The number of our own hellos, sent back to us.
   public var reflected = 0
-  /// The number of datagrams for keys that no longer exist, or of calls where none are accepted.
+  /// The number of datagrams for keys that no longer exist, and of calls at an address that accepts no calls.
   public var unasked = 0
   /// The number of datagrams over a limit: more hellos or answers than any honest side sends.
   public var flooded = 0
@@ -101,7 +101,8 @@ struct RecentHellos: Sendable {
 enum Caller: Hashable, Sendable {
   case known(LineID)
   /// All other addresses are divided into 64 parts, by a secret rule. A flood from one address uses up the
-  /// limits of one in 64 others, and all addresses together cost little, however many an attacker forges.
+  /// limits of its own part only, so 63 of 64 other callers are not affected. All addresses together cost
+  /// little, however many an attacker forges.
   case stranger(part: UInt8)
 
   var trust: Trust {

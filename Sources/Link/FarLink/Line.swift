@@ -2,8 +2,8 @@
 import BeatMath
 import LinkAddresses
 
-/// The line to another side, which is proven or called. A side has only one line, even if we call it by
-/// several names and it calls us, too.
+/// The line to another side that has proven that it has the key, or that we call. There is only one line to a
+/// side, even if we call it by several names and it calls us, too.
 struct Line: Sendable {
   let id: LineID
   /// Our calls to the other side with their addresses, in the order of the settings. Empty: that side called
@@ -110,8 +110,8 @@ struct Line: Sendable {
     note(at: now)
   }
 
-  /// Notes a datagram that was sealed with these keys. The newest datagram shows the present endpoint of the
-  /// other side.
+  /// Notes that a datagram came which was sealed with `keys`. The newest datagram shows the present endpoint
+  /// of the other side.
   mutating func receive(_ keys: Keys, isCurrent: Bool, isNewest: Bool, from sender: Endpoint, at now: Micros)
   {
     if isCurrent { current = keys } else { previous = keys }
@@ -138,7 +138,8 @@ struct Line: Sendable {
 
   // MARK: Sent
 
-  /// Seals bytes for the other side. Returns nil if there are no keys, the keys are used up, or `credit` is.
+  /// Seals bytes for the other side. Returns nil if there are no keys, if the keys are used up, or if
+  /// `credit` is 0.
   mutating func seal(_ plain: [UInt8], by cipher: any FarCipher.Type, at now: Micros) -> [UInt8]? {
     guard credit > 0, let datagram = current?.seal(plain, by: cipher) else { return nil }
     credit -= 1
@@ -193,7 +194,7 @@ struct Line: Sendable {
     return max(next ?? current.renewal, current.renewal)
   }
 
-  /// The endpoint to call now: the other side's last endpoint and the addresses of its names, in turn.
+  /// The endpoint to call now. The other side's last endpoint and the addresses of its names take turns.
   mutating func nextAddress(at now: Micros) -> Endpoint {
     called = now
     defer { hellos += 1 }

@@ -96,7 +96,7 @@ struct SymmetricState: Sendable {
   }
 }
 
-/// The caller's handshake after its message.
+/// The caller's state of a handshake, after the caller has sent its message.
 struct CallerHandshake: Sendable {
   let half: FarKey
   private let secret: FarKey
@@ -125,7 +125,7 @@ struct CallerHandshake: Sendable {
   }
 }
 
-/// The called side's handshake after the caller's message.
+/// The called side's state of a handshake, after the caller's message has come.
 struct CalledHandshake: Sendable {
   let payload: [UInt8]
   private let theirHalf: FarKey

@@ -8,7 +8,7 @@ internal import BeatMath
 /// the last peer the session and the tempo that was set meanwhile. A gateway that stays open loses datagrams
 /// and nothing else, as long as the peers remember us.
 struct Absences: Sendable {
-  /// The time of the first scan that missed the address.
+  /// For each missing address, the time of the first scan that did not find it.
   private var since: [LocalAddress: Micros] = [:]
 
   /// A peer's time to live, and the grace after it (facts: link 3.4).

@@ -22,8 +22,8 @@ enum AddressScan {
     case refused(LocalAddress, SystemFailure)
   }
 
-  /// Looks at interfaces that are up and wanted (`wanted` is nil: all). Only those with a carrier get
-  /// gateways, but the neighbours of the others count, too. Fails if no descriptor is free.
+  /// Looks at interfaces that are up and wanted (`wanted` is nil: all). Only interfaces with a carrier get
+  /// gateways, but `neighbours` has the networks of all of them. Fails if no descriptor is free.
   static func scan(on wanted: Set<String>?) throws(SystemFailure) -> Found {
     guard let interfaces = Interface.up() else { throw SystemFailure(call: "getifaddrs", code: errno) }
     let chosen = interfaces.filter { wanted?.contains($0.name) ?? true }

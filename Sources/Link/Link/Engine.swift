@@ -16,7 +16,7 @@ struct Engine: Sendable {
   var gateways: Gateways
   /// The connection to other rooms; nil if none is configured.
   var far: FarWires?
-  /// Datagrams from outside our networks; they are ignored.
+  /// The number of datagrams from outside our networks. They are ignored.
   private(set) var strangers = 0
   private(set) var events: [LinkSession.Event] = []
   private(set) var deadline: Micros?
@@ -33,8 +33,8 @@ struct Engine: Sendable {
   private var look = CommitLook()
   private let status: LinkStatus
   private var slept: Int64
-  /// Unsent datagrams, in order. At most the session's `Limits.outputs` for each thread that is in the
-  /// engine.
+  /// The unsent datagrams, in order. There are at most `Limits.outputs` of them for each thread that works in
+  /// the engine.
   private var outgoing: [Outgoing] = []
 
   /// A part with its own audio thread, and the number of its last change that is in the session.
@@ -197,8 +197,8 @@ extension Engine {
     events.removeAll()
   }
 
-  /// Handles a datagram that was read at `read`. Each datagram gets a time of its own, because pings are
-  /// measurements.
+  /// Handles a datagram that was read at the host time `read`. Each datagram has its own time, because pings
+  /// measure time.
   mutating func receive(
     _ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival, by inlet: Inlet, read: Micros
   ) {
@@ -241,7 +241,8 @@ extension Engine {
   /// The number of unsent datagrams.
   var outgoingCount: Int { outgoing.count + (far?.outgoingCount ?? 0) }
 
-  /// The host clock stops during suspend, the session's time does not: the offset must be measured again.
+  /// If the machine was suspended, its host clock stood still while the session's time went on. So the offset
+  /// between the two must be measured again.
   private mutating func noticeSleep(at now: Micros) {
     let total = HostClock.sleptMicros()
     defer { slept = total }

@@ -23,7 +23,7 @@ final class FarNames: Sendable {
 
   init(_ hosts: [FarHost]) {
     names = Mutex(hosts.map { Name(host: $0) })
-    // If this fails, a result waits for the network thread's next turn.
+    // If the pair of sockets cannot be opened, a resolved name waits for the network thread's next turn.
     try? bell.open()
   }
 

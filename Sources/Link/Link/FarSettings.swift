@@ -6,7 +6,7 @@ internal import LinkSystem
 
 /// The settings for other rooms: the rooms that we call, and the key and the port for all rooms.
 package struct FarSettings: Sendable {
-  /// Rooms that we call.
+  /// The rooms that we call.
   package var calls: [FarCall]
   /// The port for calls of other rooms; nil: none may call.
   package var port: UInt16?
@@ -16,7 +16,8 @@ package struct FarSettings: Sendable {
   package var cipher: any FarCipher.Type
   /// Whether the key is public. Then only senders in a private network, such as a VPN, are accepted.
   package var isKeyPublic = false
-  /// Correction for all rooms (`FarWire.correction`): by how much the rooms are earlier than measured.
+  /// The correction for all rooms (`FarWire.correction`): the time by which the rooms are earlier than
+  /// measured.
   package var correction = Micros.zero
   /// Distance of the other rooms' grids (`FarWire.distance`), in beats behind ours.
   package var distance = Beats.zero
@@ -103,11 +104,11 @@ package struct FarRoom: Hashable, Sendable {
   package var distance: Beats
   /// Our endpoint as the room sees it.
   package var seen: Endpoint?
-  /// The room does not answer, but a room at its address has called us.
+  /// Whether the room does not answer our calls, while a room at the same address has called us.
   package var isCalledBack = false
 
-  /// The largest possible error of the time between the rooms: half a round trip, because one direction could
-  /// take all of it.
+  /// The largest possible error of the time between the rooms: half a round trip, because one direction alone
+  /// could take the whole round trip.
   package var bound: Micros? { roundTrip.map { Micros($0.count / 2) } }
 }
 
@@ -119,7 +120,7 @@ package struct FarReport: Hashable, Sendable {
   package var counters = FarCounters()
   /// A short name of our key, to compare with the other room's; nil if the key is public.
   package var key: String?
-  /// The reason why there are no sockets; nil if there are.
+  /// The reason why there are no sockets; nil if there are sockets.
   package var failure: String?
 
   package init() {}

@@ -6,8 +6,9 @@ internal import LinkSession
 internal import LinkSystem
 internal import LinkWire
 
-/// The wires to other rooms: two sockets, for IPv4 and IPv6, and the machine that encrypts the datagrams.
-/// Each proven line is a gateway of the session, and remains one while the connection is cut. [network]
+/// The wires to other rooms: two sockets, for IPv4 and IPv6, and the `Switchboard` that encrypts the
+/// datagrams. Each proven line is a gateway of the session, and remains one while the connection is cut.
+/// [network]
 struct FarWires: Sendable {
   enum Event {
     case opened(Gateway)
@@ -205,7 +206,7 @@ struct FarWires: Sendable {
       far: FarWire(relay: relay, correction: correction(of: calls), distance: settings.distance))
   }
 
-  /// The numbers of the calls by which this room is known.
+  /// The numbers of our calls that lead to the room on this line.
   private func calls(on line: LineID) -> [Int] { board?.views.first { $0.id == line }?.calls ?? [] }
 
   func correction(of calls: [Int]) -> Micros {

@@ -11,11 +11,12 @@ struct Gateways: Sendable {
   private(set) var all: [GatewaySockets] = []
   /// Addresses that could not be opened, with the reasons; each scan tries them again.
   private(set) var refused: [(LocalAddress, SystemFailure)] = []
-  /// Why there is no gateway, or only one to this machine itself.
+  /// The reason why there is no gateway, or only the gateway of the loopback address; nil if there is another
+  /// gateway.
   private(set) var failure: SystemFailure? {
     didSet { status.isMute.store(failure != nil, ordering: .relaxed) }
   }
-  /// Whether there was a scan since Link is on the network.
+  /// Whether the addresses were scanned at least once since Link was turned on.
   private var hasLooked = false
   private(set) var neighbours = Neighbourhood()
   /// The networks of all interfaces, also of those that Link does not use.
@@ -119,7 +120,8 @@ struct Gateways: Sendable {
     return failure.map { Link.Failure($0) }
   }
 
-  /// Why Link has no network: the first refusal, unless a gateway leads out of this machine.
+  /// The reason why Link has no network: the first refused address; nil if a gateway leads out of this
+  /// machine.
   private var reason: SystemFailure? {
     if all.isEmpty, refused.isEmpty, allowed != nil {
       return SystemFailure(call: "none of the chosen interfaces", code: ENODEV)

@@ -155,7 +155,8 @@ public final class Link: Sendable {
     network.wake()
   }
 
-  /// Wakes Link's thread. Call this function when the pace of an attached part has become sooner.
+  /// Wakes Link's thread. Call this function when the `pace` of an attached part has changed to a sooner
+  /// pace.
   package func wake() { network.wake() }
 
   /// Takes over the changes that the attached part has committed, then disconnects that part.
@@ -165,10 +166,11 @@ public final class Link: Sendable {
     network.withEngine { engine, now in engine.detach(door, at: now) }
   }
 
-  /// Reserves this peer for a `LinkAudio`, until `releaseAudio`. Returns false if there is another.
+  /// Reserves this peer for a `LinkAudio`, until `releaseAudio`. Returns false if another `LinkAudio` has
+  /// reserved it.
   package func reserveAudio() -> Bool { !isAudioReserved.exchange(true, ordering: .acquiringAndReleasing) }
 
-  /// Allows another `LinkAudio`.
+  /// Ends the reservation, so that another `LinkAudio` may use this peer.
   package func releaseAudio() { isAudioReserved.store(false, ordering: .releasing) }
 
   /// Connects a receiver for Link Audio. The receiver gets the present state at once, and then each change.

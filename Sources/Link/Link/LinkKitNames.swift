@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 // LinkKit's names, so that the compiler translates an old program. docs/linkkit.md has the whole table. A
-// time is `Any`: an old program passes a number.
+// time has the type `Any`, because an old program passes a number.
 
 /// LinkKit's name of `Link`.
 @available(*, unavailable, renamed: "Link")

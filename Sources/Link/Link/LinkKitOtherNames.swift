@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Names of LinkKit 2 and 4, and those without a counterpart; the rest is in LinkKitNames.swift. Arguments are
-// `Any?`: the compiler shall say the new name, whatever an old program passes.
+// The names of LinkKit 2 and 4, and LinkKit's names that have no counterpart here. All others are in
+// LinkKitNames.swift. Arguments are `Any?`, so that the compiler shows the new name whatever an old program
+// passes.
 
 /// LinkKit's name; Link has no settings view: set link.isEnabled yourself.
 @available(*, unavailable, message: "Link has no settings view: set link.isEnabled yourself")

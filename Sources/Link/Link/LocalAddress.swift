@@ -31,9 +31,9 @@ extension Interface {
 }
 
 extension LocalAddress {
-  /// The addresses to use, sorted, and the addresses over the limit. Each interface's first address ranks
-  /// before any second one; among equals the older interface wins, since hardware is older than Docker's
-  /// bridges.
+  /// The addresses to use, sorted, and the addresses over the limit. If there are too many addresses, the
+  /// first address of every interface comes before all second addresses. Of two interfaces of the same kind,
+  /// the older comes first, because hardware is older than Docker's bridges.
   static func gateways(
     on interfaces: [Interface], limit: Int
   ) -> (used: ArraySlice<LocalAddress>, left: ArraySlice<LocalAddress>) {

@@ -20,7 +20,7 @@ final class NetworkThread: Sendable {
   private let start = Mutex(Start())
   /// The thread that edits a state with the engine's lock held; 0 for none.
   private let editor = Atomic<UInt>(0)
-  /// When the thread will wake by itself; 0 while it does not wait, `Int64.max` for never.
+  /// The host time at which the thread will wake by itself; 0 while it does not wait, `Int64.max` for never.
   private let plannedWake = Atomic<Int64>(0)
 
   init(_ configuration: Link.Configuration, seed: UInt64, far: FarSettings?, status: LinkStatus) {
@@ -74,9 +74,9 @@ final class NetworkThread: Sendable {
       fatalError("the closure of Link.update calls the same Link; use its arguments instead")
     }
     let (result, speaks, wakes) = engine.withLock { engine in
-      // Another thread's datagrams are sent by that thread.
+      // Datagrams that wait already are sent by the thread that made them.
       let waiting = engine.outgoingCount
-      // The clock is read with the lock held, so that the machine never sees time run backwards.
+      // The clock is read while the lock is held, so that the session never sees time run backwards.
       let result = body(&engine, HostClock.micros())
       let isDue = engine.deadline.map { $0.count < plannedWake.load(ordering: .relaxed) } ?? false
       return (result, engine.outgoingCount > waiting, isDue || engine.needsTurn)

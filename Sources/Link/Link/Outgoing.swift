@@ -11,7 +11,8 @@ enum Outgoing: Sendable {
   /// The last datagram of a socket has left; the socket closes when this value is released.
   case closed(any AnyObject & Sendable)
 
-  /// Sends the datagram. Returns its endpoint if it could not be sent from the local address `own`.
+  /// Sends the datagram. Returns its destination if the datagram could not be sent from the local address
+  /// `own`.
   func leave() -> Endpoint? {
     switch self {
     case .near(let packet, let destination, let channel, let gateway):

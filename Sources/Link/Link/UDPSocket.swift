@@ -21,7 +21,7 @@ struct UDPSocket: ~Copyable, Sendable {
   }
 
   /// A socket for datagrams to Link's multicast group that come through the interface of `local`. It receives
-  /// none from other interfaces, and none that are sent to an address of this machine.
+  /// no datagrams from other interfaces, and no datagrams that are sent to an address of this machine.
   static func listening(on local: LocalAddress) throws(SystemFailure) -> UDPSocket {
     let socket = try UDPSocket(for: local.address)
     socket.makeRoom()
@@ -132,11 +132,11 @@ struct UDPSocket: ~Copyable, Sendable {
     var count: Int
     var from: Endpoint
     /// The interface through which the datagram came; 0 if the kernel does not give it. For IPv6 the kernel
-    /// does not by default, but the scope of a neighbour's address is the interface.
+    /// does not give it by default, but the scope of a neighbour's address is the interface.
     var interface: UInt32
     /// Our address to which the datagram was sent; nil if the kernel does not give it.
     var to: Address?
-    /// How long the datagram had waited unread; 0 if the kernel does not give the time.
+    /// The time for which the datagram lay unread; 0 if the kernel does not give it.
     var waited: Micros
   }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 package import BeatMath
 
-/// How far a sender of input is trusted. If there is not enough for all, the most trusted come first.
+/// How far a sender of input is trusted. If the limits do not allow the input of all senders, that of the
+/// most trusted senders comes first.
 package enum Trust: Int, CaseIterable, Sendable {
   /// Any sender. There may be thousands, because source addresses can be forged.
   case stranger
@@ -99,7 +100,8 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
     accounts[source] = account
   }
 
-  /// Charges a cost to the level and the source if both have it; otherwise charges nothing.
+  /// Charges a cost to the level and the source if both buckets hold as much. Otherwise charges nothing and
+  /// returns false.
   package mutating func admit(_ source: Source, _ trust: Trust, cost: Double = 1, at now: Micros) -> Bool {
     guard has(trust, cost: cost, at: now), (recall(source, at: now)?.left ?? share.atOnce) >= cost else {
       return false
@@ -112,7 +114,8 @@ package struct InputGate<Source: Hashable & Sendable>: Sendable {
   /// The time at which a level can pay this cost.
   package func time(of cost: Double, _ trust: Trust) -> Micros { levels[trust.rawValue].time(of: cost) }
 
-  /// The earliest time at which a level or source that is empty now has something again; nil: none is empty.
+  /// The earliest time at which a level or source whose bucket is empty now has something again; nil: no
+  /// bucket is empty.
   package mutating func refill(at now: Micros) -> Micros? {
     var times: [Micros] = []
     for level in levels.indices where !levels[level].has(at: now) { times.append(levels[level].time()) }

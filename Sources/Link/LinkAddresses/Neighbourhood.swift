@@ -35,7 +35,7 @@ package struct Neighbourhood: Equatable, Sendable {
   package init(_ interfaces: [Interface] = []) { self.interfaces = interfaces }
 
   /// Whether only this machine can send from this address: Linux drops packets from outside that claim a
-  /// local source, but for IPv6 only the source ::1.
+  /// local IPv4 source. For IPv6 it drops only those that claim the source ::1.
   package func isOwn(_ address: Address) -> Bool {
     address.isLoopback || (!address.isIPv6 && isOurs(address))
   }

@@ -3,8 +3,8 @@
 // Hands one value, or a queue of values or of memory blocks, from one thread to another. Values larger than
 // an atomic reach the audio thread, and leave it, only in these ways.
 //
-// It lacks locks, waiting and waking. No side is notified of an arrival: each side checks when it has time.
-// Two writers need two queues, two readers two `Latest`s.
+// This module has no locks, no waiting and no waking. No side is notified of an arrival: each side checks
+// when it has time. Two writers need two queues, two readers two `Latest`s.
 //
 // The invariant: each end belongs to one thread at a time. The types can't check that, so they are
 // `@unchecked Sendable`. Any other type with this attribute has a comment that says which thread owns it.

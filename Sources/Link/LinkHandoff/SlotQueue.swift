@@ -61,7 +61,8 @@ public import Synchronization
     unsafe body(UnsafeRawBufferPointer(start: memory, count: capacity * stride))
   }
 
-  /// The next slot to write; the same one again until it is committed. nil when full. [the producer's thread]
+  /// The next slot to write; the same slot again until it is committed. nil when the queue is full. [the
+  /// producer's thread]
   @inlinable
   public func reserve() -> UnsafeMutableRawBufferPointer? {
     let end = tail.load(ordering: .relaxed)

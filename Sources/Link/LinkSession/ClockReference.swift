@@ -21,9 +21,10 @@ struct Source: Equatable, Sendable {
 /// All members of a session must use one clock, and that depends on which peer each of them asks: two peers
 /// that ask each other, or three in a ring, would form a clock of their own that drifts away from the
 /// session's. Peers of the reference ask the founder, or the peer with the lowest id that they see (facts:
-/// link 4.5). On one wire that gives one clock while the founder is there. Along a chain of wires it does
-/// not. So our peers announce the root of their clock and the measurements in between (`ClockOrigin`), and
-/// each asks the peer nearest to the best clock. These choices form a tree on any wires, and never a circle.
+/// link 4.5). On one wire this rule gives one clock as long as the founder is there. Along a chain of wires
+/// it does not. So each of our peers announces the root of its clock and the number of measurements between
+/// the root and itself (`ClockOrigin`), and asks the peer that is nearest to the best clock. These choices
+/// form a tree on any wires, and never a circle.
 ///
 /// The founder's clock is the best. The next best is a clock that seems to be the founder's, then the clock
 /// of the lowest id. A clock whose owner is gone gets more steps each time that it is passed from peer to
@@ -33,10 +34,12 @@ struct ClockReference {
   let origin: ClockOrigin
   /// Whether the peer has failed to answer lately.
   let isAvoided: Bool
-  /// Whether the peer's clock comes from ours, which we do not doubt, or goes round in a circle.
+  /// Whether the peer's clock comes from our own clock, unless we doubt our clock, or is passed round in a
+  /// circle of peers.
   fileprivate let isFollower: Bool
-  /// Rank among several ways to one peer: first the way by which the peer last gave us the time (-1), then
-  /// the first gateway. On other ways another host may use the peer's id.
+  /// The rank of this gateway among several gateways to one peer. The gateway by which the peer last gave us
+  /// the time comes first (-1), then the others in order. On another gateway, another host may use the peer's
+  /// id.
   fileprivate let way: Int
 
   private var hasFoundersClock: Bool { origin.root == sighting.state.session }
@@ -91,9 +94,10 @@ extension LinkSession {
     return origin
   }
 
-  /// The likely origin for a peer of the reference, which announces none. Its clock is its own or that of a
-  /// founder that we do not see. We assume the founder's clock if the peer gave us the time when we joined
-  /// from another wire, or if the peer does not ask us although we have the lowest id on its wire.
+  /// The likely clock origin of a peer of the reference. Such peers announce no origin: the clock is the
+  /// peer's own, or that of a founder that we do not see. We assume the founder's clock if the peer gave us
+  /// the time when we joined from another wire, or if the peer does not ask us although we have the lowest id
+  /// on its wire.
   private func inferredOrigin(of sighting: PeerRecord, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
     ClockOrigin(
       root: sighting.state.node, steps: 0,

@@ -18,10 +18,11 @@ struct FarClock {
     /// The host time in the middle of our round trip, counted from the first exchange, so that no precision
     /// is lost in a `Double`.
     let time: Double
-    /// The time by which the relay's clock is ahead of ours, compared with the first exchange.
+    /// The time by which the relay's clock is ahead of ours, less the same time at the first exchange.
     let offset: Double
     let roundTrip: Double
-    /// The error is at most half of the time that the network added, plus the error of the fastest samples.
+    /// The weight follows from the largest possible error: half of the time that the network added, plus the
+    /// error of the fastest samples.
     func weight(fastest: Double, grain: Double) -> Double {
       let error = grain + (roundTrip - fastest) / 2
       return 1 / (error * error)
@@ -38,8 +39,9 @@ struct FarClock {
     func offset(at time: Double) -> Double { offset + slope * (time - self.time) }
   }
 
-  /// `grain`: the least error of a sample, in microseconds. `fastFew`: how far the fastest sample is ahead of
-  /// this many others shows how much faster a round trip could be, and adds to the error.
+  /// `grain`: the least error of a sample, in microseconds. Half of the difference between the fastest round
+  /// trip and the round trip `fastFew` ranks behind it is added, because round trips may be possible that are
+  /// faster by about as much.
   private static let grain = 100.0
   private static let fastFew = 3
   /// A new line is fitted when one in this many samples is new: a single new sample among thousands changes
@@ -73,8 +75,8 @@ struct FarClock {
   /// Whether the relay has answered lately, so that waiting for an answer makes sense.
   func isAlive(at uptime: Micros) -> Bool { uptime - (heard ?? opened) < Limits.farSilence }
 
-  /// The shortest round trip in use. The clocks may differ by half of it without any measurement that could
-  /// show this.
+  /// The shortest round trip that is used. If one direction takes the whole round trip, our result is wrong
+  /// by half of it, and no measurement can show this.
   var roundTrip: Micros? { line.map { Micros(rounding: $0.fastest) } }
 
   /// Registers a ping and sets the time of the next one, which is later while the relay does not answer.

@@ -30,7 +30,7 @@ public struct Gateway: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// A gateway, with what we have sent on it and when.
+/// A gateway, with what we sent last on it, and when.
 struct OpenGateway {
   private(set) var gateway: Gateway
   /// The measurement of the other relay's clock; nil if this is no far gateway.
@@ -69,9 +69,9 @@ struct OpenGateway {
     gateway.far?.distance = distance
   }
 
-  /// Moves the correction slowly towards the wanted one. A peer that follows this clock can follow the move
-  /// even if both sides move. The correction moves only while the other relay is heard, because no peer could
-  /// follow it while the wire is cut.
+  /// Moves the correction towards the wanted one: so slowly that peers that follow our clock can follow the
+  /// move, even if both sides move at once. The correction moves only while the other relay is heard, because
+  /// no peer could follow it while the wire is cut.
   mutating func moveCorrection(at now: Micros) {
     guard let wanted = gateway.far?.correction else { return }
     let most = min((now - corrected).count, Limits.farLook.count) / Limits.farCorrectionSlew
@@ -99,8 +99,8 @@ struct OpenGateway {
     return Rules.stateSpacing - Micros(wholeMillis)
   }
 
-  /// Whether the next Alive must go out in spite of a recent Response. With a hundred peers there is always
-  /// one, and Alives would hardly ever go out.
+  /// Whether the next Alive must go out in spite of a recent Response. With a hundred peers there is always a
+  /// recent Response, and without this rule Alives would hardly ever go out.
   private func isOverdue(at now: Micros) -> Bool {
     guard let lastAlive else { return false }
     return now - lastAlive >= Limits.longestSilence
@@ -112,8 +112,8 @@ extension LinkSession {
     gateways.firstIndex { $0.gateway.id == gateway }
   }
 
-  /// Adds a gateway in the order of addresses, far gateways last: of several ways to one peer, the one on the
-  /// first gateway is measured.
+  /// Adds a gateway in the order of addresses, far gateways last: a peer that is seen through several
+  /// gateways is measured through the first.
   mutating func open(_ gateway: Gateway) {
     guard isEnabled, index(of: gateway.id) == nil, gateways.count < Limits.gateways,
       gateway.far == nil || isRelay
@@ -135,8 +135,8 @@ extension LinkSession {
     abandonMeasurements(on: id)
   }
 
-  /// Says goodbye. If the spacing still held a state back, that state goes first, so that the peers that stay
-  /// have our last change.
+  /// Says goodbye. If a changed state still waits for the end of the spacing, it is sent first, so that the
+  /// peers that stay have our last change.
   ///
   /// The state is not sent to peers that never heard of us as a member. If we left on one gateway and
   /// appeared on another, a reference peer that founds a session in between would count us for ever, since

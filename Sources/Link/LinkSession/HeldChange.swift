@@ -3,8 +3,8 @@ import BeatMath
 
 /// A user's change that waits while the session's clock is in doubt, as after a laptop's sleep.
 ///
-/// Computed by the doubted clock, the change would be seconds away from the peers' beat, and would move the
-/// beat of the whole session.
+/// If we computed the change by the doubted clock, it could be seconds away from the peers' beat, and would
+/// move the beat of the whole session.
 struct HeldChange {
   /// The user's newest change. The timeline and the start or stop may come from two commits.
   private var change: SessionChange

@@ -96,7 +96,7 @@ public struct LinkSession: Sendable {
   var guide: Source?
   /// The peer that gave us the session's time last.
   var source: Source? { didSet { hasSourceFailed = false } }
-  /// Whether `source` did not answer our last measurement, though we still hear its Alives.
+  /// Whether `source` did not answer our last measurement, although `source` still sends Alives.
   var hasSourceFailed = false
   /// The peer that gave us our session's time when we joined it, while it is there.
   var usher: NodeID?
@@ -129,7 +129,7 @@ public struct LinkSession: Sendable {
     peers.places(of: session, atMost: most)
   }
 
-  /// The number of the state that our packets announce. While the number stays, no packet is encoded again.
+  /// The number of the state that our packets announce. Packets are encoded again only if it changes.
   var revision: UInt64 = 0
   var isBroadcastDue = false
   var isPublishDue = true

@@ -5,10 +5,11 @@ import LinkWire
 /// Measures the offset of another session's clock from our host clock, by about a hundred pings to one of its
 /// peers (facts: link 4.3).
 ///
-/// Each pong compares the peer's time with the middle of our round trip and, from the second one on, our time
-/// with the middle of the peer's. A datagram counts as arrived when the kernel gets it, not when a busy
-/// machine reads it. The result is the median of all comparisons. A pong counts only if it comes from the
-/// measured peer and repeats an unanswered ping: duplicates, replays and strangers change nothing.
+/// Each pong compares the peer's time with the middle of our round trip. From the second pong on, it also
+/// compares our time with the middle of the peer's round trip. A datagram counts as arrived when the kernel
+/// gets it, not when a busy machine reads it. The result is the median of all comparisons. A pong counts only
+/// if it comes from the measured peer and repeats an unanswered ping: duplicates, replays and strangers
+/// change nothing.
 ///
 /// The reference gives up after five lost datagrams in total, and so can hardly ever join over a network that
 /// loses one in ten. We give up after five lost datagrams in a row, or a higher limit in total, and use the
@@ -17,8 +18,8 @@ struct Measurement {
   struct Ping: Equatable {
     let host: Micros
     let previousGhost: Micros?
-    /// The time for which the pong before this ping had lain unread. The middle of the peer's round trip is
-    /// the middle of the time from that pong's arrival to this ping.
+    /// The time for which the pong before this ping lay unread. The middle of the peer's round trip is the
+    /// middle of the time from that pong's arrival to this ping.
     var waited = Micros.zero
   }
 

@@ -15,9 +15,10 @@ import LinkWire
 ///
 /// **After any believed statement an honest change still fits.** A change keeps the session's beat at that
 /// moment and its origin is at least a microbeat after the old origin (facts: link 7.7). So the limit on
-/// beats and origins grows faster than any tempo, and no timeline within the limit ever leaves it. The lead
-/// of an origin is counted in the timeline's own beats. At any tempo, it shrinks within a few microseconds by
-/// the microbeat that the next change needs.
+/// beats and origins grows faster than any tempo, and no timeline within the limit ever leaves it. The time
+/// by which an origin may lie ahead of the session's beat is limited, too, and is counted in the timeline's
+/// own beats. At any tempo, an origin comes nearer by the microbeat that the next change needs within a few
+/// microseconds.
 ///
 /// **We can continue from any state from which the reference's peers can**, or we would be parted from them
 /// for good: the limits are those of the numbers themselves.
@@ -62,9 +63,9 @@ enum PacketJudge {
     beat >= -Limits.farthestBeat && beat <= farthestBeat(at: Limits.farthestTime)
   }
 
-  /// The timeline with the later beat origin wins (facts: link 7.3). Two timelines may begin in the same
-  /// microbeat, each made before its maker heard of the other. Any fixed order of the two prevents that the
-  /// session is split for good.
+  /// The timeline with the later beat origin wins (facts: link 7.3). Two peers may make timelines that begin
+  /// in the same microbeat before they hear of each other's. Any fixed order of the two timelines prevents
+  /// that the session is split for good.
   static func overrides(_ incoming: Timeline, _ current: Timeline) -> Bool {
     if incoming.beatOrigin != current.beatOrigin { return incoming.beatOrigin > current.beatOrigin }
     let (new, old) = (incoming.clamped.tempo.microsPerBeat, current.tempo.microsPerBeat)
@@ -78,8 +79,8 @@ enum PacketJudge {
       && startStop.timestamp <= Limits.farthestTime + Limits.startStopLead
   }
 
-  /// Whether a start or stop is believable now. One that is stamped far in the future would block all others
-  /// until that time.
+  /// Whether a start or stop is believable now. A start or stop with a time stamp far in the future would
+  /// block all others until that time.
   static func isPlausible(_ startStop: SessionStartStop, at now: Micros) -> Bool {
     isPossible(startStop) && startStop.timestamp <= now + Limits.startStopLead
   }
@@ -119,7 +120,8 @@ enum PacketJudge {
       && lead >= Rules.joinTolerance - most
   }
 
-  /// Whether peers may disagree about which of the two sessions is better.
+  /// Whether the ages are so close to the margin that peers may disagree about which of the two sessions is
+  /// better.
   static func isAtTheBorder(_ lead: Micros) -> Bool {
     let age = Micros(abs(lead.count))
     return age < Rules.joinTolerance + Limits.borderStep

@@ -4,8 +4,8 @@ import LinkWire
 
 /// The known peers and their announced states (facts: link 7.2).
 ///
-/// The questions that come up with every packet are answered without a search of the whole table: each
-/// session counts its members, and their distinct timelines and start/stop states.
+/// No packet needs a search of the whole table: for each session, the table counts the members, and the
+/// members' distinct timelines and start/stop states.
 struct Peers: Sendable {
   enum Seen {
     case known
@@ -227,8 +227,8 @@ struct Peers: Sendable {
     nodes[node]![place].proven = endpoint
   }
 
-  /// Prefers other peers until `time`. A peer that announced a new endpoint and did not answer at its old
-  /// endpoint is first asked at the new endpoint.
+  /// Notes that other peers are asked in preference to this peer until `time`. A peer that announced a new
+  /// endpoint and did not answer at its old endpoint is first asked at the new endpoint.
   mutating func avoid(_ node: NodeID, until time: Micros) {
     for place in nodes[node]?.indices ?? 0..<0 {
       let sighting = nodes[node]![place]
@@ -248,7 +248,8 @@ struct Peers: Sendable {
     nextPrune = earliest.map { max($0 + Rules.expiryGrace, now + Limits.pruneSpacing) }
   }
 
-  /// After our own change, all members are expected to follow: so another timeline from a member is news.
+  /// Notes our own change, which all members are expected to follow. If a member then announces another
+  /// timeline, that timeline is news.
   mutating func expect(_ timeline: Timeline, in session: SessionID) {
     guard sessions[session] != nil else { return }
     sessions.expect(timeline, in: session)

@@ -14,7 +14,8 @@ extension LinkSession {
         counters.own += 1
         return
       }
-      // We respond before the rest is decoded: even if the rest is broken, the sender is there.
+      // We respond before the rest of the datagram is decoded: even if the rest is broken, the sender is
+      // present.
       if header.kind == .alive { respond(to: source, on: place) }
       switch try decodeDiscovery(bytes) {
       case .alive(let state, let ttl), .response(let state, let ttl):
@@ -59,13 +60,13 @@ extension LinkSession {
     case .refused:
       counters.crowdedOut += 1
     case .news(let isTimelineNews, let isStartStopNews):
-      // The timeline comes first, because it gives the time of a start's beat.
+      // The timeline is handled first, because it gives the time of a start's beat.
       if isTimelineNews { consider(state.timeline, of: state.session, from: source.address) }
       if isStartStopNews { consider(state.startStop, of: state.session) }
     }
   }
 
-  /// Replaces implausible parts of a peer's state. false: the whole state is of no use.
+  /// Replaces implausible parts of a peer's state. Returns false if the whole state is of no use.
   private mutating func keepsPlausible(_ state: inout PeerState) -> Bool {
     let isOurs = state.session == session
     let time = ghost.ghost(atHost: now)

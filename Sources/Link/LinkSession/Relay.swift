@@ -17,8 +17,9 @@ public struct FarWire: Hashable, Sendable, BitwiseCopyable {
   /// An endpoint that stands for the other relay, wherever the relay is at the moment: all datagrams from
   /// this wire count as coming from here.
   public var relay: Endpoint
-  /// Microseconds by which the other room is earlier than measured: half of the difference, if the way there
-  /// is known to take longer than the way back. The effect is this side's value minus the other side's.
+  /// The microseconds by which the other room is earlier than measured. If datagrams are known to take longer
+  /// to the other room than back, this is half of the difference. The effect is this side's value minus the
+  /// other side's.
   public var correction: Micros
   /// Beats by which the other room's grid runs behind ours: with 4, our beat 16 is their beat 12. Sound that
   /// takes this long on its way then arrives in time. The effect is this side's value minus the other side's.
@@ -47,8 +48,8 @@ public struct FarWire: Hashable, Sendable, BitwiseCopyable {
 
 /// The quality of a far wire's measurement.
 public struct FarMeasure: Hashable, Sendable, BitwiseCopyable {
-  /// The fastest round trip that counts. At worst the rooms differ by half of it, if one direction takes all
-  /// of it.
+  /// The fastest round trip that counts. At worst, if one direction takes the whole round trip, the rooms
+  /// differ by half of it.
   public var roundTrip: Micros
   /// Microseconds by which the other relay's host clock is ahead of ours.
   public var offset: Micros

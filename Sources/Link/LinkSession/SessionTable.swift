@@ -165,8 +165,8 @@ private struct Failures: Sendable {
   mutating func note(at now: Micros) {
     count = isForgotten(at: now) ? 1 : count + 1
     last = now
-    // A single failure may come from a peer that left or from a poor network: we measure again at the next
-    // announcement, as the reference does.
+    // A single failure may come from a peer that left or from a poor network. After it we measure again at
+    // the next announcement, as the reference does.
     guard count > 1 else { return }
     let doubled = Limits.firstPause.count << Int64(min(count - 2, 20))
     pauseEnd = now + min(Micros(doubled), Limits.longestPause)

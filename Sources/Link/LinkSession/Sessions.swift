@@ -4,7 +4,7 @@ import LinkWire
 
 /// The choice of our session.
 extension LinkSession {
-  /// Handles a timeline that no known peer of that session had announced before (facts: link 7.3).
+  /// Handles a timeline that no known peer of the session `target` announced before (facts: link 7.3).
   mutating func consider(_ incoming: Timeline, of target: SessionID, from host: Address) {
     if target == session {
       if PacketJudge.overrides(incoming, timeline) { apply(incoming, ghost) }
@@ -25,9 +25,9 @@ extension LinkSession {
     }
   }
 
-  /// Adopts our own session's time as it was measured with the peer `told`.
+  /// Adopts our own session's time, which was just measured with the peer `told`.
   mutating func follow(_ told: Source, _ map: GhostMap) {
-    // If we use our own clock by now, the measurement is of no use.
+    // If we have changed to our own clock since the measurement began, the measurement is of no use.
     guard isClockDoubted || guide != nil else { return }
     let time = map.ghost(atHost: now)
     // If the measured clock makes our timeline implausible, the measured peer's own timeline may fit.

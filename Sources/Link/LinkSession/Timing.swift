@@ -28,8 +28,9 @@ extension LinkSession {
     if isStartStopSyncEnabled { followStartStop() }
   }
 
-  /// Applies the session's start or stop to our client. Its time stamp may be seconds ahead of our clock. For
-  /// our own user the stamp is at most now, so that the user's next action has a later stamp.
+  /// Applies the session's start or stop to our client. The session's time stamp may be seconds ahead of our
+  /// clock. In our client's copy, the stamp is at most the present time, so that the user's next action has a
+  /// later stamp.
   private mutating func followStartStop() {
     clientStartStop = startStop.client(on: timeline, by: ghost)
     clientStartStop.timestamp = min(clientStartStop.timestamp, now)
@@ -44,8 +45,8 @@ extension LinkSession {
     }
   }
 
-  /// Whether the user's changes wait for a measurement. Without other members they need not, because they
-  /// move no other peer's beat.
+  /// Whether the user's changes wait for a measurement. Without other members the changes need not wait,
+  /// because they move no other peer's beat.
   private var holdsChanges: Bool {
     isClockDoubted && uptime.now < changesWaitUntil && peers.members(of: session) > 0
   }
@@ -63,8 +64,8 @@ extension LinkSession {
     if changed { isBroadcastDue = true }
   }
 
-  /// Applies a user's timeline to the session. Drops one that was made for a session that we have left, so
-  /// that joining never changes the joined session.
+  /// Applies a user's timeline to the session. A timeline that was made for a session that we have left is
+  /// dropped, so that joining never changes the joined session.
   private mutating func commitTimeline(_ edited: Timeline, _ change: SessionChange) -> Bool {
     let meant = SessionID(rawValue: change.session)
     if change.session != 0, meant != session, !formerSessions.contains(meant) {

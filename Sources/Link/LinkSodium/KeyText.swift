@@ -49,7 +49,7 @@ public struct KeyText: Sendable {
     return Dictionary(letters.map { ($0, $0) }) { first, _ in first }
   }()
 
-  /// The text as it is stored.
+  /// The text of the key as it is written into a file.
   public var written: String { String(decoding: text, as: UTF8.self) }
 
   /// Draws a new key text: five groups of five letters and digits, without those that are easily confused.

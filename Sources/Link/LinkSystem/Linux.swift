@@ -20,8 +20,8 @@ package enum HostClock {
     read(CLOCK_BOOTTIME) &- read(CLOCK_MONOTONIC)
   }
 
-  /// The time since a datagram's arrival, which the kernel noted by the wall clock. Zero if there is no note,
-  /// or if the wall clock has been set since.
+  /// The time since a datagram's arrival, which the kernel noted by the wall clock. The result is zero if the
+  /// kernel gave no time, or if the wall clock was set since then.
   package static func since(_ moment: timespec?) -> Micros {
     guard let moment, let seconds = Int64(exactly: moment.tv_sec), (0..<1 << 40).contains(seconds) else {
       return .zero
@@ -30,7 +30,7 @@ package enum HostClock {
     return (0..<longestWait).contains(age) ? Micros(age) : .zero
   }
 
-  /// The longest plausible wait of a datagram that still matters.
+  /// The longest time, in microseconds, for which a datagram can plausibly have waited.
   private static var longestWait: Int64 { 1_000_000 }
 
   // clock_gettime is served by the vDSO, in the process: no lock, no allocation, no system call.

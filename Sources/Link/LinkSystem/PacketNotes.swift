@@ -2,8 +2,8 @@
 internal import Glibc
 package import LinkAddresses
 
-/// Calls `body` for each control message (cmsg) of a datagram, with its level and kind. Written here because
-/// C's macro `CMSG_NXTHDR` does not exist in Swift.
+/// Calls `body` for each control message (cmsg) of a datagram, with its level and kind. This function is
+/// needed because C's macro `CMSG_NXTHDR` does not exist in Swift.
 package func forEachPacketNote(
   in notes: UnsafeRawBufferPointer, _ body: (_ level: Int32, _ kind: Int32, UnsafeRawBufferPointer) -> Void
 ) {
@@ -53,8 +53,8 @@ package struct SourceNote {
   package static func size(_ own: Address) -> Int { own.isIPv6 ? 40 : 32 }
 
   package init(_ own: Address) {
-    // In the kernel's structures an IPv4 address comes after the interface, an IPv6 address before it. We
-    // leave an IPv4 interface out: the kernel finds it.
+    // In the kernel's structures an IPv4 address comes after the interface, an IPv6 address before it. For
+    // IPv4 we leave the interface out, because the kernel finds it.
     switch own {
     case .v4(let bits):
       (length, level, kind) = (28, Int32(IPPROTO_IP), Int32(IP_PKTINFO))

@@ -16,9 +16,9 @@ package struct SystemFailure: Error, CustomStringConvertible {
   package var description: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
-/// Waits until one of these descriptors is ready or `deadline` has come; nil: no deadline. The wait is
-/// rounded up to whole milliseconds, because a thread that wakes just before the deadline would have to wait
-/// again.
+/// Waits until one of the watched descriptors is ready or `deadline` has come; nil: there is no deadline. The
+/// wait is rounded up to whole milliseconds, because a thread that wakes just before the deadline would have
+/// to wait again.
 package func wait(for watched: inout [pollfd], from now: Micros, until deadline: Micros?) {
   let milliseconds = deadline.map { Int32(clamping: max(0, ($0 - now).count + 999) / 1000) } ?? -1
   poll(&watched, nfds_t(watched.count), milliseconds)

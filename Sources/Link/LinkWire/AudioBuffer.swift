@@ -40,7 +40,7 @@ public struct AudioBuffer: BitwiseCopyable {
   private let reader: Reader
 
   static var codec: UInt8 { @_noLocks @_noAllocation get { 1 } }
-  /// A piece of audio without a gap: frames from a beat on.
+  /// A piece of audio without a gap: some frames, and the beat of the first of them.
   public struct Chunk: Hashable, Sendable, BitwiseCopyable {
     /// The number of the chunk. The sender counts its chunks from 1 on.
     public var number: UInt64
@@ -71,7 +71,7 @@ public struct AudioBuffer: BitwiseCopyable {
   private static var chunkSize: Int { @_noLocks @_noAllocation get { 26 } }
   private static var firstChunk: Int { @_noLocks @_noAllocation get { 40 } }
 
-  /// Decodes the rest of a datagram whose header was read.
+  /// Decodes the part of a datagram after its header, which was read before.
   @_noLocks @_noAllocation
   init(_ reader: Reader) throws(DecodingFailure) {
     let size = reader.bytes.count
@@ -104,8 +104,8 @@ public struct AudioBuffer: BitwiseCopyable {
     else { throw .wrongAudioSize }
   }
 
-  /// The chunk at `index`, or the last chunk if `index` is too large. Its samples follow those of the chunks
-  /// before.
+  /// The chunk at `index`, or the last chunk if `index` is too large. Its samples come after the samples of
+  /// all chunks before it.
   @_noLocks @_noAllocation
   public func chunk(at index: Int) -> Chunk {
     let place = Swift.max(0, Swift.min(index, chunkCount &- 1))
@@ -133,9 +133,9 @@ public struct AudioBuffer: BitwiseCopyable {
   }
 }
 
-/// Writes a datagram of audio without its samples, and returns the memory for the samples. They come after
-/// `AudioBuffer.headSize` bytes, most significant byte first, and end the datagram. Returns nil if a receiver
-/// would refuse the datagram, or if there is no room.
+/// Writes a datagram of audio without its samples, and returns the memory for the samples. The samples begin
+/// after `AudioBuffer.headSize` bytes and end the datagram. Each has its most significant byte first. Returns
+/// nil if a receiver would refuse the datagram, or if there is no room.
 @_noLocks @_noAllocation
 public func encodeAudioBuffer(
   _ format: AudioFormat, from node: NodeID, chunks: UnsafeBufferPointer<AudioBuffer.Chunk>,

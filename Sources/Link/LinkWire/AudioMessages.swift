@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A channel's id, drawn like a node's when the channel is opened.
+/// A channel's id. It is drawn when the channel is opened, in the same way as a node id.
 public typealias ChannelID = NodeID
 
 /// The types of messages of an audio socket (facts: link-audio 2).

@@ -75,7 +75,7 @@ public struct AudioPacket: Sendable, BitwiseCopyable {
     }
   }
 
-  /// Overwrites four bytes at `place`, which were left zero, with a number.
+  /// Writes a number into the four bytes at `place`, which were zero until now.
   @_noLocks @_noAllocation
   fileprivate mutating func write(_ value: Int, at place: Int) {
     storage[place] = UInt8(truncatingIfNeeded: value >> 24)

@@ -50,7 +50,7 @@ public struct ClockOrigin: Hashable, Sendable, BitwiseCopyable {
   /// Whether the root is a peer of the reference, which announces no clock, and seems to use the founder's.
   public var isInferred: Bool
 
-  /// The clock of `root`, over `steps` measurements.
+  /// Makes the origin of a clock that comes from `root` over `steps` measurements.
   @_noLocks @_noAllocation
   public init(root: NodeID, steps: UInt8, jumps: UInt32 = 0, isInferred: Bool = false) {
     self.root = root
@@ -162,7 +162,7 @@ public struct Pong: Hashable, Sendable, BitwiseCopyable {
   public var ghost: Micros
   /// Our host time, as our ping carried it.
   public var host: Micros
-  /// The ghost time of the pong before, as our ping carried it.
+  /// The ghost time of the pong before this one, as our ping carried it.
   public var previousGhost: Micros
   /// The answering peer's own host time when it answered; only relays send it, to each other.
   public var relay: Micros

@@ -2,7 +2,7 @@
 
 extension Wire {
   /// The bytes of this text that fit in a name, cut between two characters, because no decoder accepts half a
-  /// character. Text that is not UTF-8 is cut at about the same place.
+  /// character. A text that is not valid UTF-8 is cut at about this length, too.
   @_noLocks @_noAllocation
   public static func nameSize(_ utf8: UnsafeRawBufferPointer) -> Int {
     guard utf8.count > maximumNameSize else { return utf8.count }
@@ -14,9 +14,9 @@ extension Wire {
 }
 
 extension Reader {
-  /// Reads and checks a text that must end before `end`; a text longer than a name may be is cut. It need not
-  /// be UTF-8, which matters only for display: the reference cuts names within a character (facts: link-audio
-  /// 2), and a list must not fail because of one bad or long name.
+  /// Reads a text that must end at or before `end`. A text that is longer than the longest allowed name is
+  /// cut. The text need not be valid UTF-8, because the reference cuts names within a character (facts:
+  /// link-audio 2). A list must not be refused because of one bad or long name.
   @_noLocks @_noAllocation
   mutating func nextText(before end: Int) throws(DecodingFailure) -> UnsafeRawBufferPointer {
     guard end &- position >= 4 else { throw .brokenList }
@@ -25,7 +25,7 @@ extension Reader {
     return text()
   }
 
-  /// Reads a text that was checked before.
+  /// Reads a text whose length was checked before.
   @_noLocks @_noAllocation
   mutating func text() -> UnsafeRawBufferPointer {
     let start = position &+ 4
