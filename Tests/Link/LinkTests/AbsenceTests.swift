@@ -5,7 +5,8 @@ import Testing
 
 @testable import Link
 
-/// When to close a gateway whose address is missing, from values and the time alone.
+/// Tests the decision when to close a gateway whose address is missing. Nothing but values and the time is
+/// needed.
 struct AbsenceTests {
   let radio = LocalAddress(address: .v4(0x0a32_0001), interface: 3)
   let wire = LocalAddress(address: .v4(0xc0a8_0702), interface: 2)

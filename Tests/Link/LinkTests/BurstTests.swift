@@ -35,8 +35,8 @@ struct BurstTests {
       let sender = try UDPSocket.sending(from: loopback)
       let endpoint = try listener.localEndpoint()
       var waits: [Micros] = []
-      // The kernel starts to stamp a moment after the machine's first socket has asked for it. Earlier
-      // packets get the time of their reading.
+      // The kernel begins to note times of arrival shortly after the machine's first socket has asked for
+      // them. For earlier packets, it gives the time at which they are read.
       while waits.count < 20 && waits.last ?? .zero < Micros(29_000) {
         _ = sender.send(encodeByeBye(NodeID(rawValue: 1)), to: endpoint)
         usleep(30_000)

@@ -11,9 +11,9 @@ import Testing
 
 @testable import Link
 
-/// Two ends of wires between rooms, through real sockets of a private network.
+/// Tests both ends of wires between rooms, with real sockets in a private network.
 struct FarWiresTests {
-  /// An end, with the session's view of its only room.
+  /// One end of a wire, with the only other room as its session sees it.
   private struct End {
     var wires: FarWires
     var far: FarWire?

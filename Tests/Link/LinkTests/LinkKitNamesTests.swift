@@ -2,7 +2,7 @@
 import TactusTestSupport
 import Testing
 
-/// The compiler's messages for a program that calls LinkKit.
+/// Checks the compiler's messages for a program that was written for LinkKit.
 @Suite struct LinkKitNamesTests {
   /// Each line uses one name as a Swift program for iOS does: with a time as a number, and nil as context.
   private static let program = """

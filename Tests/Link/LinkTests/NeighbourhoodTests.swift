@@ -5,7 +5,7 @@ import Testing
 
 @testable import Link
 
-/// Which senders Link accepts and which addresses it uses, from values alone.
+/// Tests which senders Link accepts and which addresses it uses. Nothing but values is needed.
 struct NeighbourhoodTests {
   func v4(_ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: UInt32) -> Address {
     .v4(a << 24 | b << 16 | c << 8 | d)

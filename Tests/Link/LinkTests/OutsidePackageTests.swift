@@ -32,7 +32,7 @@ import Testing
       && lines.dropLast().map(String.init) == (0..<5).map { "beat \((first - 1 + $0) % 4 + 1)" }
   }
 
-  /// Whether the receiver played 440 Hz.
+  /// Whether the output shows that the receiver played a tone of 440 Hz.
   private static func isTone(_ line: String) -> Bool {
     guard let rises = line.split(separator: " ").first.flatMap({ Int($0) }) else { return false }
     return (435...445).contains(rises) && line.hasSuffix(" Hz, 1 listener, 0 dropouts\n")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Link
 
-/// A machine that has run out of threads or descriptors.
+/// Programs on a machine that has run out of threads or descriptors.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct ScarcityTests {
   /// Starts `link-peer` with a limit of the system.

@@ -38,7 +38,7 @@ struct StrangerTests {
     }
   }
 
-  /// An Alive with a tempo of 200, later than any other change.
+  /// An Alive with a tempo of 200 BPM, whose timeline is later than any other change.
   func alive(_ node: UInt64, in session: SessionID, from address: Address) -> Packet {
     encodeAlive(
       PeerState(
@@ -92,8 +92,8 @@ struct StrangerTests {
     return [0, .min, .max] + limits.flatMap { limit in [limit - 1, limit, limit + 1, -limit] }
   }()
 
-  /// The worst a neighbour can send: states of our session and others, jumps to anywhere, forged goodbyes,
-  /// damaged packets.
+  /// The worst packets that a neighbour can send: states of our session and of other sessions, jumps of the
+  /// beat to anywhere, forged goodbyes, and damaged packets.
   func forgery(_ dice: inout Dice, _ session: SessionID, _ names: [NodeID]) -> Packet {
     func edge() -> Int64 { Self.edges.randomElement(using: &dice)! }
     let now = Link.clock().count

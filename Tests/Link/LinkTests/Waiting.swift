@@ -11,7 +11,7 @@ func eventually(within milliseconds: Int = 20_000, _ condition: () -> Bool) -> B
   return condition()
 }
 
-/// Gives something that should not happen the time to happen.
+/// Waits, so that an event that must not happen would have the time to happen.
 func pause(milliseconds: UInt32) {
   usleep(milliseconds * 1_000)
 }

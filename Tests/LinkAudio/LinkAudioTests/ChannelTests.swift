@@ -6,7 +6,7 @@ import Testing
 /// Programs with channels of audio, each on its own host. Each sends a pulse on every beat, and measures the
 /// distance of others' pulses from their beats plus the chosen delay, in frames.
 @Suite struct ChannelTests {
-  /// In milliseconds; longer than a busy machine delays a thread.
+  /// The delay in milliseconds. It is longer than a busy machine delays a thread.
   static let delay = 150
 
   private func peer(_ name: String, in stage: LabStage, on host: Int, _ card: String = "") async throws
@@ -20,7 +20,7 @@ import Testing
 
   static let program = Lab.products + "/link-peer"
 
-  /// The median position over `count` new pulses.
+  /// Waits for `count` more pulses. Returns the median of their distances from the beat.
   private func median(_ peer: LabPeer, of count: Int = 9) async throws -> Double {
     try await peer.ask("heard")
     for _ in 0..<100 {
@@ -120,11 +120,12 @@ import Testing
     #expect(try await rack.ask("health")["listeners"]?.number == 0)
     let before = try await switches(of: "link-audio", on: stage)
     try await Task.sleep(for: .seconds(2))
-    // Announcements four times a second, and answers to the peer's. Looking for audio would add a thousand.
+    // The thread wakes for announcements four times a second, and to answer the peer's. If it looked for
+    // audio, it would wake a thousand times more.
     #expect(try await switches(of: "link-audio", on: stage) - before < 400)
   }
 
-  /// How often threads of this name went to sleep.
+  /// The number of times that threads of this name went to sleep.
   private func switches(of thread: String, on stage: LabStage) async throws -> Int {
     let script =
       "grep -l \(thread) /proc/*/task/*/comm | sed s/comm/status/ | xargs grep -h ^voluntary | cut -f2"
@@ -152,7 +153,7 @@ import Testing
       line.split(separator: " ").dropFirst().first.flatMap { $0.split(separator: ":").last }
         .flatMap { UInt16($0, radix: 16) }
     }
-    // Audio of channels without a subscriber, whole or cut off.
+    // The flood is audio of channels that nothing here subscribes to, in whole or shortened datagrams.
     let forger = """
       import socket, struct, sys, time
       s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

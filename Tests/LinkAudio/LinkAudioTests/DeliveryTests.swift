@@ -67,8 +67,8 @@ struct DeliveryTests {
         Issue.record("\(ping) is no ping")
         return
       }
-      // The peer proves itself and gets the channel, then all ends at once: the socket stays until the last
-      // message has left.
+      // The peer proves its endpoint and gets the channel. Then everything is turned off at once: the socket
+      // must stay open until the last message has left.
       #expect({ engine.publish(SendLane(channels: 1), as: "Drums", at: Link.clock()) }() != nil)
       let isAnswered = AudioPacket.pong(echo, from: Self.peer).withUnsafeBytes {
         engine.receive($0, from: ear.endpoint, on: Self.gateway.id, waited: .zero, read: Link.clock())
@@ -108,7 +108,7 @@ struct DeliveryTests {
         _ = (audio.channels, audio.diagnostics, sink?.listenerCount, source?.isConnected, audio.isEnabled)
         answered.store(sink != nil && source != nil, ordering: .releasing)
       }
-      // As if the datagram took its time.
+      // This holds the lock for sending, as if sending a datagram took a long time.
       let worker = audio.thread.delivery.withLock { _ in
         let worker = Worker(work)
         #expect(eventually { answered.load(ordering: .acquiring) })
@@ -129,7 +129,7 @@ private enum Heard: Equatable {
   }
 }
 
-/// All new datagrams.
+/// All datagrams that arrived since the last call.
 private func heard(by socket: AudioSocket) -> [Heard] {
   withUnsafeTemporaryAllocation(byteCount: 1500, alignment: 8) { buffer in
     var said: [Heard] = []

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LinkAudio
 
-/// Lanes and their ends as other programs use them.
+/// Lanes and their ends, used as other programs use them.
 @Suite struct LaneTests {
   @Test func `an end keeps its lane alive, and a lane has one end at a time`() {
     weak var gone: LinkAudio.SendLane?

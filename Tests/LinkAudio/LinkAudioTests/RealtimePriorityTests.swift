@@ -7,8 +7,8 @@ import Testing
 
 /// Link Audio's thread has real-time priority if permitted, but never for long during a flood.
 @Suite struct UrgencyTests {
-  /// Runs a thread that uses these shares of each millisecond, in thousandths. Returns for each turn whether
-  /// its budget was spent.
+  /// Simulates a thread that uses the processor for `share` microseconds of each millisecond, for one stretch
+  /// after another. Returns for each millisecond whether the thread's budget is spent.
   private func play(_ shares: [(milliseconds: Int64, share: Int64)]) -> [Bool] {
     var (now, used) = (Micros(5_000_000), Micros(77))
     var budget = UrgencyBudget(used: used, at: now)
@@ -39,7 +39,7 @@ import Testing
     #expect(last.map { (3_900...4_300).contains($0) } == true)
   }
 
-  /// At normal priority it gets little time, whatever its load, and so seems idle.
+  /// At normal priority the thread gets little time, whatever its load is, and so it seems idle.
   @Test func `a lasting flood gets real time for at most 6 % of the time`() {
     var (now, used) = (Micros.zero, Micros.zero)
     var budget = UrgencyBudget(used: used, at: now)

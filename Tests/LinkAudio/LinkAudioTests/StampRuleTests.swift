@@ -7,15 +7,16 @@ import LinkOracle
 import TactusTestSupport
 import Testing
 
-/// Stamps beside the reference's rule (facts: link-audio 6): the captured state's beat at the buffer's first
-/// frame, less the state's offset. The reference library computes timelines, beats and offsets here.
+/// Compares our stamps with the reference's rule (facts: link-audio 6): a stamp is the captured state's beat
+/// at the buffer's first frame, less the state's offset. The reference library computes timelines, beats and
+/// offsets here.
 struct StampRuleTests {
   enum Author: CaseIterable {
     case ourselves
     case peer
   }
 
-  /// Up and down, four times: 28 changes.
+  /// The tempos go up and down four times, which makes 28 changes.
   private static let tempos = Array(repeating: [130, 90, 150, 128.5, 60, 200, 120.0], count: 4).joined()
   private static let map = OracleGhostMap(slope: 1, intercept: -3_456_789)
   private static let quantum: Int64 = 4_000_000
@@ -43,7 +44,7 @@ struct StampRuleTests {
         timeOrigin: turned.timeline.timeOrigin.count)
       session = oracle_session_from_client(session, edited, now, Self.map)
     case .peer:
-      // The peer chose its time 40 ms ago: the change has been under way.
+      // The peer chose the time of the change 40 ms ago, because the change takes so long to arrive.
       let ghost = oracle_host_to_ghost(Self.map, now - 40_000)
       session = OracleTimeline(
         bpm: tempo, beatOrigin: oracle_to_beats(session, ghost), timeOrigin: ghost)
@@ -110,7 +111,8 @@ struct StampRuleTests {
     print(
       "stamps, tempo set by \(author), periods of \(frames): at most", Float(worst), "frames off the rule,",
       Float(worstAtChange), "in the first period of a tempo")
-    // The rule's time is a whole microsecond, 0.048 frames; both round to a microbeat, 0.048 at 60 BPM.
+    // The rule uses times in whole microseconds, which are 0.048 frames. Both stamps are rounded to a
+    // microbeat, which is 0.048 frames at 60 BPM.
     #expect(worst <= 0.1)
   }
 }

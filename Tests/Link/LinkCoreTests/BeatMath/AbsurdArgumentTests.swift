@@ -22,7 +22,7 @@ struct AbsurdArgumentTests {
       isConnected: isConnected)
   }
 
-  /// Whether the edit commits nothing.
+  /// Whether a commit of the edited state would change nothing.
   func changesNothing(_ edit: (inout SessionState) -> Void) -> Bool {
     [false, true].allSatisfy { isConnected in
       var state = state(isConnected: isConnected)

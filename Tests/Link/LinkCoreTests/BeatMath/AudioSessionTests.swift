@@ -11,7 +11,7 @@ private func sharedState(tempo: Double, isPlaying: Bool = false, session: UInt64
     session: session)
 }
 
-/// An audio session that has committed 50 BPM and a start, both at `start`.
+/// An audio thread's session after a commit of 50 BPM and of a start, both at the time `start`.
 private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   var audio = AudioSession(sharedState(tempo: 120))
   let captured = audio.capture(sharedState(tempo: 120), workedIn: 0, at: start)

@@ -3,11 +3,12 @@ import BeatMath
 import LinkOracle
 import Testing
 
-/// The reference library (Debian's 3.0.6) and ours must agree to the bit, on a million random cases each.
+/// The reference library (Debian's 3.0.6) and our code must give the same bits, in a million random cases for
+/// each function.
 @Suite struct DifferentialTests {
   static let cases = 1_000_000
 
-  /// Draws cases until one differs, and prints it, so that it can become a test.
+  /// Draws random cases until the results differ, and prints that case, so that it can become a test.
   func expectNoDifference(
     seed: UInt64, _ name: String, _ ours: (inout RandomInput) -> String?
   ) {

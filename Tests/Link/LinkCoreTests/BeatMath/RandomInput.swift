@@ -2,8 +2,8 @@
 import BeatMath
 import TactusTestSupport
 
-/// Another name for the support's `Dice`, because `LinkSession` also has a type `Dice`, which other tests of
-/// this target use.
+/// Another name for the type `Dice` of the module with test support, because `LinkSession` has a type `Dice`,
+/// too.
 typealias RandomInput = TactusTestSupport.Dice
 
 /// Random inputs that are distributed as in real sessions.

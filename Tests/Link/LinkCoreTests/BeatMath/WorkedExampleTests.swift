@@ -2,7 +2,7 @@
 import BeatMath
 import Testing
 
-/// The worked numbers of the protocol, one test for each rule.
+/// The worked examples of the protocol's fact sheet, with one test for each rule.
 private func line(_ bpm: Double, _ beat: Double, _ time: Int64) -> Timeline {
   Timeline(tempo: Tempo(bpm), beatOrigin: Beats(beat), timeOrigin: Micros(time))
 }

@@ -14,7 +14,7 @@ struct FarWorld {
     var opened: [LineID] = []
     var closed: [LineID] = []
     var sent: [Flight] = []
-    /// Whether the last datagram showed where a caller is.
+    /// Whether the last datagram showed the present endpoint of a caller.
     var isCallerHeard = false
   }
 
@@ -69,7 +69,7 @@ struct FarWorld {
     settle(side)
   }
 
-  /// Two proven sides, the caller first.
+  /// A world with two sides that have proven that they have the key. The caller is the first side.
   static func pair(seed: UInt64 = 1, at now: Micros = Micros(1_000_000)) -> FarWorld {
     var world = FarWorld(seed: seed, at: now)
     world.add()
@@ -94,7 +94,7 @@ struct FarWorld {
     settle(side)
   }
 
-  /// Gives bytes to a side's switchboard, as a datagram from any sender.
+  /// Passes bytes to a side's switchboard, as if they were a datagram from `sender`.
   mutating func inject(_ bytes: [UInt8], into side: Int, from: Endpoint) {
     sides[side].isCallerHeard = bytes.withUnsafeBytes {
       sides[side].board.receive($0, from: from, at: now, using: &dice)
@@ -102,7 +102,7 @@ struct FarWorld {
     settle(side)
   }
 
-  /// Runs deadlines and arrivals in order.
+  /// Lets time pass. Deadlines and arrivals of datagrams come in order.
   mutating func run(for duration: Micros, _ each: (inout FarWorld) -> Void = { _ in }) {
     let end = now + duration
     while true {

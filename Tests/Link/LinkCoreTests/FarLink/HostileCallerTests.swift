@@ -66,7 +66,7 @@ struct HostileCallerTests {
     world.add(accepts: true)
     world.isCut = true
     world.call(0, 1)
-    // The caller calls for hours and gets no answer.
+    // The caller calls for hours without an answer.
     world.run(for: Micros(20_000_000_000))
     let hellos = world.recording.map(\.bytes)
     #expect(hellos.count > 2 * FarLimits.hellos)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FarLink
 
-/// The handshake is Noise NNpsk0 as published.
+/// The handshake must be that of Noise NNpsk0, as it is published.
 struct NoiseTests {
   private static func bytes(_ hex: String) -> [UInt8] {
     let digits = hex.map { UInt8($0.hexDigitValue!) }
@@ -26,7 +26,7 @@ struct NoiseTests {
   private static let start = SymmetricState(
     prologue: bytes(NoiseVector.prologue), psk: key(NoiseVector.key), cipher: Sodium.self)
 
-  /// The handshake of the vector, with the state of both sides.
+  /// Runs the handshake of the published vector. Returns the state of both sides.
   private static func handshake() throws -> (caller: SymmetricState, called: SymmetricState) {
     let (calling, hello) = CallerHandshake.begin(
       from: start, secret: key(NoiseVector.callerSecret), payload: messages[0].payload)

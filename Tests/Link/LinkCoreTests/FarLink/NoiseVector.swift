@@ -6,7 +6,7 @@
 /// https://github.com/mcginty/snow at commit aabed31. Earlier versions of that file give the hash after the
 /// first message as the hash of the handshake.
 enum NoiseVector {
-  /// Both sides have the same prologue and pre-shared key, and each a secret of its own.
+  /// Both sides have the same prologue and pre-shared key. Each side has a secret of its own.
   static let prologue = "4a6f686e2047616c74"
   static let key = "54686973206973206d7920417573747269616e20706572737065637469766521"
   static let callerSecret = "893e28b9dc6ca8d611ab664754b8ceb7bac5117349a4439a6b0569da977c464a"
@@ -14,7 +14,7 @@ enum NoiseVector {
 
   static let handshakeHash = "f4d03dc34495c95729ea6de9e1b59004b59733102488b3e24bc441e0be208eaf"
 
-  /// The two messages of the handshake, then transport messages of both sides in turn, the caller's first.
+  /// The two messages of the handshake, and then transport messages: the caller's first, and so on in turn.
   static let messages: [(payload: String, bytes: String)] = [
     (
       "4c756477696720766f6e204d69736573",

@@ -9,7 +9,7 @@ import Testing
 /// Programs that call each other, by one name or several, or call themselves: there is one line for each
 /// other program.
 struct OneLineTests {
-  /// Both sides accept and call.
+  /// A world in which both sides accept calls and call each other.
   private func mutual(seed: UInt64, apart: Int64 = 0, _ change: (inout FarWorld) -> Void = { _ in })
     -> FarWorld
   {
@@ -106,7 +106,7 @@ struct OneLineTests {
     world.add(accepts: true)
     world.add(accepts: true)
     world.call(0, 1)
-    // As if the other side were behind a router that blocks calls: the called address is not its own.
+    // The called address is not that of the other side, as if a router blocked calls to it.
     world.sides[1].board.call(0, at: [FarWorld.place(50)], at: world.now)
     world.run(for: Micros(10_000_000))
     #expect(world.isProven(0))

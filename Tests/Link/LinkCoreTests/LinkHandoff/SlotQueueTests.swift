@@ -13,7 +13,7 @@ extension SlotQueue {
     return true
   }
 
-  /// The number that is in all words of the oldest slot; nil if the words differ.
+  /// The number that the oldest slot has in all its words; nil if the words differ.
   fileprivate func get() -> UInt64? {
     guard let slot = front() else { return nil }
     let number = slot.loadUnaligned(as: UInt64.self)

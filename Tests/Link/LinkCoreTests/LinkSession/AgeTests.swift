@@ -31,7 +31,7 @@ import Testing
       world.peers[peer].machine.timeline = timeline
       world.peers[peer].machine.revision += 1
     }
-    // All peers announce the changed state now.
+    // By now, all peers announce the changed state.
     for peer in world.peers.indices {
       world.peers[peer].machine.isBroadcastDue = true
       world.handle(.deadline, by: peer)

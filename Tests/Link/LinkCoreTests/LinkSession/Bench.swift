@@ -29,7 +29,7 @@ struct Bench {
     id: GatewayID(rawValue: 2), address: .v4(0x0a00_0101),
     measurement: Endpoint(.v4(0x0a00_0101), port: 50_000))
 
-  /// By default the machine is enabled and has a gateway.
+  /// Makes a machine. By default it is enabled and has a gateway.
   init(
     tempo: Double = 120, at now: Micros = Micros(50_000_000), seed: UInt64 = 1, isEnabled: Bool = true
   ) {
@@ -65,7 +65,7 @@ struct Bench {
     }
   }
 
-  /// Lets time pass; every deadline is met on time.
+  /// Lets time pass. The machine is called at every deadline, exactly on time.
   mutating func wait(_ micros: Int64, answering stranger: Stranger? = nil) {
     let end = now + Micros(micros)
     while let deadline, deadline <= end {
@@ -152,7 +152,7 @@ extension Bench.Sent {
   }
 }
 
-/// A peer played by the test.
+/// A peer whose part the test plays.
 struct Stranger {
   var state: PeerState
   var source: Endpoint
@@ -174,7 +174,7 @@ struct Stranger {
     ghost = GhostMap(intercept: Micros(intercept))
   }
 
-  /// A member of the machine's own session that announces the same state.
+  /// Makes a member of the machine's own session that announces the same state.
   init(_ name: UInt64, memberOf bench: Bench) {
     self.init(name)
     state.session = bench.snapshot.session

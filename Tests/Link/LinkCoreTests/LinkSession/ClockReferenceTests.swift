@@ -14,7 +14,7 @@ import Testing
     return member
   }
 
-  /// A bench that joined session 7 through `first`.
+  /// A bench whose machine joined session 7 through the peer `first`.
   private func bench(joining first: Stranger) -> Bench {
     var bench = Bench()
     bench.meet(first)
@@ -24,7 +24,8 @@ import Testing
     return bench
   }
 
-  /// Our announced clock origin after `members` have been heard for some seconds.
+  /// The clock origin in our machine's last Alive, after `members` sent Alives and answered pings for some
+  /// seconds.
   private func word(_ bench: inout Bench, among members: [Stranger], seconds: Int = 1) -> ClockOrigin? {
     for _ in 0..<4 * seconds {
       for member in members { bench.meet(member) }
@@ -108,7 +109,7 @@ import Testing
     #expect(told(word(&bench, among: [honest, liar], seconds: 2)) == origin(7, 3))
   }
 
-  /// The founder's clock is passed around among its followers, one step farther each time.
+  /// The founder's clock is passed round among its followers, one step farther each time.
   @Test func `a clock is passed on over at most six measurements`() {
     for (steps, isFollowed) in [(UInt8(5), true), (6, false), (7, false), (255, false)] {
       let other = member(.max, of: 7, steps: steps)
@@ -151,7 +152,7 @@ import Testing
     }
   }
 
-  /// A liar used the founder's id where the founder itself was not heard.
+  /// A liar used the founder's id at an address where the founder itself was never heard.
   @Test func `the same id at another address is measured again soon`() {
     let liar = Stranger(7)
     var founder = liar
@@ -166,7 +167,8 @@ import Testing
     #expect(bench.machine.ghost == founder.ghost)
   }
 
-  /// A missed answer during the attack must not count for long, nor against the id's true owner.
+  /// A ping that is not answered during the attack must not count for long, and must not count against the
+  /// true owner of the id.
   @Test(arguments: [false, true]) func `a peer that did not answer is asked again`(isFromElsewhere: Bool) {
     let friend = member(9, of: 9, steps: 0)
     var founder = Stranger(7)

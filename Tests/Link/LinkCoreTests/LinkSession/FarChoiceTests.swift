@@ -30,7 +30,7 @@ import Testing
       .farWire(correction: Micros(correction), distance: Beats(distance), on: gateway), by: side)
   }
 
-  /// The session's present beat at each peer.
+  /// The session's beat at the present time, at each peer.
   private func beats(_ world: LinkWorld) -> [Double] {
     world.peers.map { peer in
       let snapshot = peer.snapshot
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// Microseconds by which the second room is later.
+  /// The microseconds by which the beat of the second room is later.
   private func later(_ world: LinkWorld) -> Double {
     let heard = beats(world)
     return (heard[0] - heard[1]) * 500_000

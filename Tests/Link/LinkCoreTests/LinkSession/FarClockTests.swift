@@ -5,7 +5,8 @@ import Testing
 
 @testable import LinkSession
 
-/// The far clock's estimate against the truth: two host clocks and a network between them.
+/// Compares the far clock's estimate with the truth, for two simulated host clocks and a network between
+/// them.
 @Suite struct FarClockTests {
   /// A simulation of pings at their regular times; `delay` gives the delay of each direction.
   private struct Wire {

@@ -44,7 +44,7 @@ import Testing
     return isKept
   }
 
-  /// The silence comes at every phase of the measurement period, also when the founder is due to be asked.
+  /// The founder is silent at various times of the measurement period, also when it is due to be asked.
   @Test(arguments: campaign(claims)) mutating func `a founder that falls silent for a while is not replaced`(
     claim: ClockOrigin?
   ) {
@@ -71,8 +71,8 @@ import Testing
     }
   }
 
-  /// Once the founder has gone for good, we ask any other member, as the reference does. The founder is asked
-  /// again as soon as it is back.
+  /// After the founder has left for good, we ask any other member for the time, as the reference does. We ask
+  /// the founder again as soon as it is back.
   @Test(arguments: campaign(claims)) mutating func `a founder that is back is followed again`(
     claim: ClockOrigin?
   ) {

@@ -7,7 +7,7 @@ import Testing
 
 /// After any statement that we believe, an honest change is still possible.
 @Suite struct BeliefTests {
-  /// Expects that any tempo can be set and stays.
+  /// Expects that each peer can set any tempo, and that the tempo stays.
   private func expectFreedom(_ bench: inout Bench, _ comment: Comment) {
     for tempo in [20.0, 999, 87.5, 130] {
       bench.wait(1_000)

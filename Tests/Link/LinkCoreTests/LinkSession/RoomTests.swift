@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  /// The session's present beat at each peer.
+  /// The session's beat at the present time, at each peer.
   private func beats(_ world: LinkWorld) -> [Double] {
     world.peers.indices.map {
       let snapshot = world.peers[$0].snapshot
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  /// Room 1 is this many beats later than room 0, set at either relay.
+  /// Room 1 is later than room 0 by this number of beats, which is set at either relay.
   @Test(arguments: [(0, 4), (1, -4), (0, 3)])
   func `a distance of beats survives tempo changes, starts and cuts`(side: Int, distance: Int) throws {
     let world = LinkWorld(seed: 6)

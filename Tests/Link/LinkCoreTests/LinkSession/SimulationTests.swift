@@ -6,7 +6,7 @@ import Testing
 
 @testable import LinkWorld
 
-/// Whole worlds from seeds: a short batch, and the seeds that failed before.
+/// Simulated networks that follow from seeds: a few ordinary seeds, and the seeds that once failed.
 @Suite struct SimulationTests {
   private func world(
     _ seed: UInt64, isHostile: Bool = false, stepsClocks: Bool = false, wires: Int = 1,

@@ -183,8 +183,8 @@ import Testing
     }
   }
 
-  /// Two clocks may differ by seconds for a while, after a lie or on a poor network. The last key press must
-  /// win.
+  /// The clocks of two peers may differ by seconds for a while, after a false time or on a poor network. The
+  /// user's last action must win all the same.
   @Test func `a peer whose clock is ahead does not block our user's starts`() {
     for ahead in [Int64(2), 4_000_000] {
       var (bench, stranger) = connected()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LinkSodium
 
-/// The ciphers against values from other implementations, and keys as users write them.
+/// Compares the ciphers with values from other implementations, and checks keys as users write them.
 struct SodiumTests {
   private func bytes(_ hex: String) -> [UInt8] {
     let digits = [UInt8](hex.utf8).map { UInt8($0 < 0x61 ? $0 - 0x30 : $0 - 0x57) }

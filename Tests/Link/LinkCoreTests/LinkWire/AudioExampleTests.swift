@@ -71,7 +71,7 @@ struct AudioExampleTests {
   }
 }
 
-/// Decodes a datagram and encodes it again.
+/// Decodes a datagram and encodes the result again.
 func rewritten(_ bytes: [UInt8]) throws -> [UInt8] {
   try decodingAudio(bytes) { datagram in
     switch datagram.body {
@@ -96,7 +96,7 @@ func rewritten(_ bytes: [UInt8]) throws -> [UInt8] {
   }
 }
 
-/// Encodes in place, as a sender does: the head first, then the samples at the returned place.
+/// Encodes a datagram in place, as a sender does: first the head, then the samples into the returned memory.
 private func rewritten(_ buffer: AudioBuffer, from node: NodeID) -> [UInt8] {
   let chunks = (0..<buffer.chunkCount).map { buffer.chunk(at: $0) }
   var datagram = [UInt8](repeating: 0xee, count: 1200)

@@ -9,12 +9,12 @@ func bytes(_ hex: String) -> [UInt8] {
   }
 }
 
-/// A big-endian number in eight bytes.
+/// A number as eight bytes, the most significant byte first.
 func bytes(of value: Int64) -> [UInt8] {
   (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) }
 }
 
-/// One entry of a payload.
+/// The bytes of one entry of a payload.
 func entry(_ key: String, _ value: [UInt8]) -> [UInt8] {
   Array(key.utf8) + (0..<4).map { UInt8(truncatingIfNeeded: value.count >> (24 - 8 * $0)) } + value
 }

@@ -7,9 +7,10 @@ import LinkWire
 import TactusTestSupport
 import Testing
 
-/// Recorded datagrams of a peer of the reference library, received in the place of its subscriber.
+/// Recorded datagrams of a peer of the reference library. Our receiver takes the part of the recorded
+/// subscriber.
 struct CapturedChannelTests {
-  /// In frames: the stamps are up to two frames early (facts: link-audio 5.2).
+  /// The allowed error in frames. The recorded stamps are up to two frames early (facts: link-audio 5.2).
   private static let most = 2.5
 
   @Test func `recorded clicks are at their beats except four seconds of old stamps`() throws {
@@ -46,10 +47,11 @@ struct CapturedChannelTests {
   }
 }
 
-/// The recorded subscriber: its id, socket and session. It subscribes when the recorded one did.
+/// Plays the recorded subscriber, with the same id, socket and session. It subscribes at the same time as in
+/// the recording.
 ///
-/// The host's clock is the recording's. Its offset to the session's clock was not recorded; we assume that
-/// the first audio came a few milliseconds after its beat.
+/// The host's clock is the recording's. The recording lacks its offset from the session's clock. We assume
+/// that the first audio came a few milliseconds after the audio's beat.
 private final class Replay {
   private let datagrams: [CapturedDatagram]
   private var next = 0
@@ -69,7 +71,7 @@ private final class Replay {
   private static let gateway = GatewayID(rawValue: 1)
   private static let period = 256
   private static let frameMicros = 1e6 / 48_000
-  /// From the first chunk's beat to its arrival.
+  /// The assumed time from the first chunk's beat to the chunk's arrival.
   private static let usualWait = 3000.0
 
   init(_ name: String) throws {
@@ -92,7 +94,7 @@ private final class Replay {
 
   func time(of microbeats: Int64) -> Double { grid.time(of: microbeats) }
 
-  /// Starts over with a new subscriber in our place.
+  /// Starts over with a new subscriber.
   func beginAnew() { receiver.forget() }
 
   func play(to end: Double) {
@@ -127,12 +129,12 @@ private final class Replay {
       if let message = try? decodeDiscovery(bytes) { return see(message, at: at) }
       guard let message = try? decodeAudio(bytes) else { return }
       switch message.body {
-      // A request of the subscriber that we replace.
+      // This is a request of the recorded subscriber, which we replace.
       case .request(let channel): source = source ?? machine.subscribe(to: channel, at: at)
       case .stop:
         if let source { machine.release(source, at: at) }
         source = nil
-      // An answer to the recorded subscriber, not to us.
+      // This is an answer to the recorded subscriber, and not to us.
       case .pong: return
       case .announcement, .byes, .audio:
         guard message.node == publisher.node else { return }
@@ -200,12 +202,12 @@ private final class Replay {
     }
   }
 
-  /// The publisher of the channel, and its subscriber.
+  /// The two recorded peers: the channel's publisher and its subscriber.
   private struct Publisher {
     var node = NodeID(rawValue: 0)
     var subscriber = NodeID(rawValue: 0)
     var session = SessionID(rawValue: 0)
-    /// The recording's clock minus the session's.
+    /// The recording's clock minus the session's clock.
     var clock = 0.0
 
     init?(in datagrams: [CapturedDatagram]) {

@@ -3,7 +3,7 @@ import LinkAudioPath
 import TactusTestSupport
 import Testing
 
-/// Delays that are longer than the memory.
+/// Delays that are longer than the lane's memory allows.
 struct DelayRoomTests {
   private func world(frames: Int, _ delay: PlayoutDelay) -> StreamWorld<ExactSender> {
     let world = StreamWorld(

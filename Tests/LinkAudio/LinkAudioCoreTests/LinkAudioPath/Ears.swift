@@ -23,10 +23,10 @@ final class Recording {
     return decibels(fit.power / max(fit.rest(of: samples[...]), 1e-30))
   }
 
-  /// The tone's level against full scale, in decibels.
+  /// The tone's level in decibels; 0 is full scale.
   func level(cycles: Double) -> Double { decibels(2 * Tone(fittedTo: samples[...], cycles: cycles).power) }
 
-  /// Longest silence, in frames.
+  /// The longest silence, in frames.
   var longestSilence: Int {
     var longest = 0
     var length = 0
@@ -37,7 +37,8 @@ final class Recording {
     return longest
   }
 
-  /// Largest difference between successive steps: high for a click, low for a tone below 1 kHz.
+  /// The largest difference between two successive steps from sample to sample. It is high for a click, and
+  /// low for a tone below 1 kHz.
   var roughest: Float {
     var worst: Float = 0
     for index in 2..<samples.count {
@@ -69,10 +70,10 @@ struct Tone {
     cosine = (cv * ss - sv * sc) / determinant
   }
 
-  /// The mean square.
+  /// The mean square of the tone's samples.
   var power: Double { (sine * sine + cosine * cosine) / 2 }
 
-  /// The phase by which another tone is ahead, in turns; for small differences.
+  /// The phase by which another tone is ahead, in turns. The difference must be small.
   func turns(to other: Tone) -> Double {
     let across = sine * other.cosine - cosine * other.sine
     return across / (sine * other.sine + cosine * other.cosine) / (2 * Double.pi)
@@ -105,7 +106,7 @@ func tone(_ hertz: Double = 440) -> (Double) -> SIMD2<Float> {
   }
 }
 
-/// The value of `roughest` for that tone alone: the square of its pitch per frame.
+/// The value that `roughest` has for that tone without any click: the square of the tone's pitch per frame.
 func smooth(_ hertz: Double = 440) -> Float {
   let step = 2 * Double.pi * hertz / 48_000
   return Float(0.5 * step * step)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkAudioPath
 
-/// Packets made to do harm, among those of a channel that is played.
+/// Packets that are made to do harm, among the packets of a channel that is played.
 struct HostileStreamTests {
   private static let numbers: [Int64] = [
     0, 1, -1, .max, .min, .max - 1, .min + 1, 1 << 53, -(1 << 53), 1 << 62, -(1 << 62), 1_000_000, -1_000_000,

@@ -3,7 +3,8 @@ import LinkAudioPath
 import TactusTestSupport
 import Testing
 
-/// An hour at 8 kHz, because only beats matter; errors are still in frames of 48 kHz.
+/// An hour of sound at a sample rate of 8 kHz, which is enough, because only the beats matter. Errors are
+/// given in frames of 48 kHz.
 struct HourTests {
   @Test(arguments: campaign([(100.0, -100.0), (-100.0, 100.0)]))
   func `in an hour with cards 200 ppm apart each click is within a frame`(

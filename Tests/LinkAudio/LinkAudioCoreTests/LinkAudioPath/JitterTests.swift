@@ -31,9 +31,9 @@ struct JitterTests {
 }
 
 extension StreamWorld {
-  /// Plays ten seconds with 30 ms of jitter, from which the delay is learned, then `times` times ten more.
-  /// The sender's beats stay; our view of them moves each time by up to 5 ms. Returns the figures after the
-  /// first ten seconds and at the end.
+  /// Plays ten seconds with 30 ms of jitter, from which the delay is learned, and then ten more seconds
+  /// `times` times. The sender's beats stay, but our view of the beats moves by up to 5 ms each time. Returns
+  /// the figures after the first ten seconds and at the end.
   func playOnBadWire(movingTheClock times: Int) -> (before: PlayoutFigures, after: PlayoutFigures) {
     latency = 0
     wobble = 30

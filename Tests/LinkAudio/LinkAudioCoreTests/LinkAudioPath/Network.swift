@@ -5,9 +5,9 @@ import TactusTestSupport
 struct Network {
   var dice = Dice(seed: 7)
   var delay = 200.0
-  /// Peak to peak; packets are reordered.
+  /// The largest additional delay, which is drawn for each packet. So packets may be reordered.
   var jitter = 0.0
-  /// Probability, 0 to 1.
+  /// The probability that a packet is lost, 0 to 1.
   var loss = 0.0
   var doubles = 0.0
   /// Nothing is delivered between these times; all of it comes at the end.
@@ -29,7 +29,7 @@ struct Network {
     }
   }
 
-  /// Returns all that has arrived until `time`, in order.
+  /// Returns the packets that have arrived until `time`, in order.
   mutating func receive(until time: Double) -> [Packet] {
     let count = pending.prefix { $0.arrival <= time }.count
     let come = pending.prefix(count).map { arrival, packet in

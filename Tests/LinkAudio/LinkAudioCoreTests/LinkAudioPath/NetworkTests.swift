@@ -14,7 +14,7 @@ struct NetworkTests {
     return world
   }
 
-  /// Plays clicks; returns how late each was, in frames.
+  /// Plays clicks. Returns the frames by which each click was late.
   private func clicks(_ world: StreamWorld<ExactSender>, delay: Double?, from: Double = 4, seconds: Double)
     -> (errors: [Double], clicks: Clicks)
   {
@@ -37,7 +37,7 @@ struct NetworkTests {
   }
 
   @Test func `with 30 ms of jitter and a delay of 50 ms no chunk is late`() {
-    // At 8 kHz, like HourTests.
+    // The sample rate is 8 kHz, as in HourTests.
     let world = StreamWorld(
       ExactSender(Card(rate: 8000, ppm: 40), period: 32), output: Card(rate: 8000, ppm: -20, start: 777))
     world.latency = 4000

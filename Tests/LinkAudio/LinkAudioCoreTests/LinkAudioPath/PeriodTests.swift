@@ -3,7 +3,7 @@ import LinkAudioPath
 import TactusTestSupport
 import Testing
 
-/// Periods of every length, for sender and receiver.
+/// Periods of various lengths, at the sender and at the receiver.
 struct PeriodTests {
   @Test(arguments: campaign([16, 256, 8192]), campaign([16, 1000, 8192]))
   func `clicks are at their beats for any periods of sender and receiver`(sent: Int, heard: Int) {

@@ -35,11 +35,12 @@ struct ExactSender: Sender {
   var card: Card
   var period = 256
   var channels = 1
-  /// Error of its clock against the session's, in microseconds; it changes at each measurement.
+  /// The error of the sender's clock, compared with the session's, in microseconds. It changes at each
+  /// measurement.
   var clockError = 0.0
-  /// Error of each period's time: the deviation of a normal distribution, in microseconds.
+  /// The error of each period's time in microseconds: the standard deviation of a normal distribution.
   var noise = 0.0
-  /// The next frame.
+  /// The number of the next frame.
   var frame = 0
   private var chunker = Chunker(seed: 1)
   private var dice = Dice(seed: 3)
@@ -50,7 +51,7 @@ struct ExactSender: Sender {
     self.channels = channels
   }
 
-  /// Continues as if it had sent this many chunks before.
+  /// Makes the sender continue as if it had sent this number of chunks before.
   mutating func skip(_ chunks: Int) {
     let period = SentPeriod(
       session: 1, begin: 0, end: 0, microsPerBeat: 1, sampleRate: 48_000, frames: 1, channels: 1)
@@ -113,13 +114,14 @@ extension AudioDatagram {
   }
 }
 
-/// A sender like the reference: a cache of 251 or 125 frames that outlives everything, a stamp only if the
-/// cache is empty at a buffer's start, and from there on computed stamps at the nominal rate, each rounded.
+/// A sender like the reference. It has a cache of 251 or 125 frames, which is never emptied. It measures a
+/// stamp only if the cache is empty at the start of a buffer. All other stamps are computed from the last
+/// measured stamp at the nominal rate, and each is rounded.
 struct ReferenceSender: Sender {
   var card: Card
   var period = 256
   var channels = 1
-  /// Error of each buffer's time, as above.
+  /// The error of each buffer's time in microseconds: the standard deviation of a normal distribution.
   var noise = 0.0
   private var dice = Dice(seed: 4)
   var frame = 0
@@ -135,7 +137,7 @@ struct ReferenceSender: Sender {
     self.channels = channels
   }
 
-  /// Loses a cycle: the card goes on, the stream does not.
+  /// Loses a cycle: the card's frames go on, but the stream has no samples for them.
   mutating func loseCycle() { frame += period }
 
   mutating func play(_ sound: (Double) -> SIMD2<Float>, grid: SessionGrid) -> [Packet] {
@@ -162,7 +164,7 @@ struct ReferenceSender: Sender {
     return packets
   }
 
-  /// The cached frames, in microbeats.
+  /// The duration of the cached frames, in microbeats.
   private var cached: Int64 {
     Int64((Double(cache.count / channels) / card.rate * 1e12 / beatMicros).rounded())
   }

@@ -76,7 +76,7 @@ struct SendingTests {
     #expect(sizes.max()! <= (channels == 1 ? 251 : 125))
     #expect(found.allSatisfy { $0.sampleCount <= 251 && $0.chunkCount <= 8 })
     #expect(found.map { $0.sampleCount }.reduce(0, +) == frames * channels)
-    // As few datagrams as possible.
+    // The period must be cut into as few datagrams as possible.
     #expect(found.count == (frames + (channels == 1 ? 250 : 124)) / (channels == 1 ? 251 : 125))
   }
 
@@ -145,7 +145,8 @@ struct SendingTests {
     let heard = (2 * tone.power).squareRoot() * 32768
     print("a tone of 1/3 bit comes as", heard, "bits, in a hiss of", hiss)
     #expect(abs(heard - 1 / 3) < 0.02)
-    // A rounding and two uniform numbers: the root of 3/12.
+    // The noise is the sum of a rounding error and two uniform random numbers. Its standard deviation is the
+    // root of 3/12.
     #expect(abs(hiss - 0.5) < 0.01)
     var again = Chunker(seed: 5)
     let same = datagrams(of: [period(250)], chunker: &again) { Float(turn(Double($0) / 50).sine * level) }

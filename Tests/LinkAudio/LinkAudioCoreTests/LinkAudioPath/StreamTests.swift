@@ -3,7 +3,7 @@ import LinkAudioPath
 import TactusTestSupport
 import Testing
 
-/// Streams that begin, end and restart, and chunks that belong to none.
+/// Streams that begin, end and restart, and chunks that belong to no stream.
 struct StreamTests {
   private func world(ppm: Double = 40, channels: Int = 1) -> StreamWorld<ExactSender> {
     let world = StreamWorld(
@@ -165,7 +165,7 @@ struct StreamTests {
     }
     print("steps of 300 us:", world.figures, recording.roughest / smooth(1000))
     #expect(world.figures.reseats == 0 && world.figures.concealed == 0 && world.figures.streams == 1)
-    // The dither of 16 bits adds a hundredth to it.
+    // The dither of 16 bits adds a hundredth to the roughness.
     #expect(recording.roughest < 1.03 * smooth(1000))
   }
 
@@ -173,7 +173,7 @@ struct StreamTests {
   func `the speed changes by at most 0.05 % after a step of a clock`(step: Double) {
     let world = StreamWorld(FloatSender(Card(rate: 48_000, ppm: 40)), output: Card(rate: 48_000, start: 777))
     world.delay = .fixed(40_000)
-    // The sound's value tells the time.
+    // The sound is a ramp, so that each sample's value shows its time.
     world.sound = { time in SIMD2(Float(time / 20e6), 0) }
     let recording = Recording()
     world.listen = recording.listen
@@ -198,7 +198,7 @@ struct StreamTests {
     let clicks = world.clicks(from: 2e6)
     world.play(seconds: 5)
     world.frame += Int(seconds * 48_000)
-    // All that was sent meanwhile comes at once.
+    // All packets that were sent meanwhile arrive at once.
     world.play(seconds: 10)
     world.frame -= Int(seconds * 48_000)
     world.play(seconds: seconds + 10)
@@ -260,7 +260,7 @@ struct StreamTests {
     // Until the reference takes a new stamp, within 1.34 s, its own stamps are wrong.
     #expect(errors.count - right <= 5 * 4 && errors.count > 60)
     #expect(errors.allSatisfy { abs($0) <= 260 })
-    // By its own stamps it is a period late until then, so a short delay may have to grow.
+    // Until then, by its own stamps, the reference is a period late, so a short delay may have to grow.
     #expect(world.figures.streams == 1 && world.figures.reseats <= 2)
     #expect(abs(world.figures.senderPPM - 60) < 1)
   }

@@ -6,7 +6,7 @@ import TactusTestSupport
 
 /// A `Playout` with its memory.
 final class Receiver {
-  /// One table for all, as in the program.
+  /// The interpolator's table. All receivers share it, as in the program.
   nonisolated(unsafe) static let kernel = Kernel(in: .allocate(capacity: Kernel.floats))
 
   private let memory: UnsafeMutableRawPointer
@@ -49,14 +49,14 @@ final class StreamWorld<Source: Sender> {
   var card: Card
   var period = 256
   var latency = 5000.0
-  /// Largest error of JACK's time of a cycle, either way, in microseconds.
+  /// The largest error of a cycle's time as JACK gives it, early or late, in microseconds.
   var wobble = 0.0
   /// A slowly changing error of JACK's times, which also moves all local sound.
   var wander: (Double) -> Double = { _ in 0 }
   private var dice = Dice(seed: 11)
   /// The session's present grid; former grids are kept by the parts that need them.
   var grid = SessionGrid(session: 1, origin: 123_456.7, beatMicros: 500_000)
-  /// The sender's view of the session's grid, where it differs.
+  /// The session's grid as the sender sees it, if that differs from `grid`.
   var senderGrid: SessionGrid?
   let receiver: Receiver
   /// The next frame of the output.
@@ -130,18 +130,18 @@ final class StreamWorld<Source: Sender> {
   }
 }
 
-/// Makes a click on each beat, and measures where each was heard.
+/// Makes a click on each beat, and measures the time at which each click was heard.
 final class Clicks {
-  /// Width of a click's bell, in microseconds.
+  /// The width of a click's bell-shaped curve, in microseconds.
   let width: Double
   var origin = 0.0
   var beatMicros = 500_000.0
-  /// The expected time from beat to sound.
+  /// The expected time from a beat to its sound.
   var delay: () -> Double = { 0 }
   /// Clicks after this time are measured.
   var since = 0.0
   private var found: [Int: (energy: Double, moment: Double)] = [:]
-  /// Energy that belongs to no click.
+  /// The energy of sound that belongs to no click.
   private(set) var stray = 0.0
 
   init(width: Double = 150) { self.width = width }
@@ -169,8 +169,8 @@ final class Clicks {
     found[Int(beat)] = (before.energy + energy, before.moment + energy * apart)
   }
 
-  /// How late each click was, in microseconds and in order. Without clicks at the edges of the recording and
-  /// damaged ones.
+  /// How late each click was, in microseconds and in order. Clicks at the edges of the recording and damaged
+  /// clicks are left out.
   var errors: [Double] {
     let all = found.sorted { $0.key < $1.key }.dropFirst().dropLast().map(\.value)
     guard !all.isEmpty else { return [] }
@@ -180,9 +180,9 @@ final class Clicks {
     return whole.map { $0.moment / $0.energy }
   }
 
-  /// The same in frames of 48 kHz.
+  /// How late each click was, in frames of 48 kHz.
   var framesLate: [Double] { errors.map { $0 / (1e6 / 48_000) } }
 
-  /// The damaged clicks of the last `errors`.
+  /// The number of damaged clicks that the last call of `errors` left out.
   private(set) var damaged = 0
 }

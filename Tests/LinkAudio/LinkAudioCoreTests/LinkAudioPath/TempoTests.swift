@@ -43,7 +43,7 @@ struct TempoTests {
     }
     print("tempo changes, \(ahead / 1000) ms ahead:", world.figures, recording.roughest / smooth())
     #expect(world.figures.streams == 1 && world.figures.concealed == 0 && world.figures.reseats == 0)
-    // The dither of 16 bits adds a tenth to it.
+    // The dither of 16 bits adds a tenth to the roughness.
     #expect(recording.roughest < 1.15 * smooth())
   }
 
@@ -128,7 +128,7 @@ struct TempoTests {
     }
     print("moved beats:", world.figures, recording.roughest / smooth())
     #expect(world.figures.streams == 1 && world.figures.concealed == 0)
-    // The dither of 16 bits adds a tenth to it.
+    // The dither of 16 bits adds a tenth to the roughness.
     #expect(recording.roughest < 1.15 * smooth())
   }
 }

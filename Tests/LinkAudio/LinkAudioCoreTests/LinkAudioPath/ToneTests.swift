@@ -44,7 +44,7 @@ struct ToneTests {
   }
 }
 
-/// Like `ExactSender`, without the 16 bits of the wire.
+/// A sender like `ExactSender`, whose samples are not rounded to the 16 bits of the wire.
 struct FloatSender: Sender {
   var card: Card
   var period = 256

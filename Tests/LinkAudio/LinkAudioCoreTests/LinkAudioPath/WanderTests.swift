@@ -50,7 +50,7 @@ struct WanderTests {
     print(
       "wandering servers, \(this.testDescription):", spread(errors), "frames late, of \(errors.count);",
       "there \(spread(there.framesLate)), here \(spread(here.framesLate)); \(world.figures.senderPPM) ppm")
-    // Otherwise the test would have nothing to follow.
+    // The server's times must have wandered; otherwise this test would prove nothing.
     #expect(there.framesLate.contains { $0 > 1.4 } && here.framesLate.contains { $0 > 1.4 })
     #expect(errors.count > 150 && errors.allSatisfy { abs($0) <= 1 })
     #expect(abs(errors.sorted()[errors.count / 2]) <= 0.1)
@@ -78,10 +78,10 @@ private struct Server {
     while card.time(of: Double(errors.count * period)) < card.start + seconds * 1e6 {
       let time = card.time(of: Double(errors.count * period))
       errors.append(due - time)
-      // Measured: 47 us in the median, 160 us at 99 %.
+      // The measured lateness was 47 µs in the median and 160 µs at 99 %.
       var late = 25 - 31 * log(Double.random(in: 0x1p-53..<1, using: &dice))
       if Double.random(in: 0..<1, using: &dice) < length / 7e6 {
-        // Late enough to move the times by a frame and a half, for any period.
+        // This lateness moves the times by a frame and a half, for any period.
         late += 22 / (1.41 * weight)
       }
       let off = ((time + late).rounded(.down) - due) * weight
@@ -95,7 +95,7 @@ private struct Server {
     return errors[max(0, min(errors.count - 1, cycle))]
   }
 
-  /// Errors against the median, in frames of 48 kHz.
+  /// The differences of the errors from their median, in frames of 48 kHz.
   var framesLate: [Double] {
     let usual = errors.sorted()[errors.count / 2]
     return errors.map { ($0 - usual) / (1e6 / 48_000) }

@@ -58,7 +58,7 @@ struct AnnouncementTests {
     #expect(times.count == 8)
   }
 
-  /// The reference waits for its next announcement.
+  /// We announce a change at once, while the reference waits for its next regular announcement.
   @Test func `a change is announced within 50 milliseconds`() {
     var bench = Bench()
     let kick = bench.addSink("kick")

@@ -4,7 +4,7 @@ import LinkWire
 
 @testable import LinkAudioSession
 
-/// One machine under test. Time moves only when the test says so, and all outputs are kept.
+/// One `LinkAudioSession` under test. Only the test moves time, and all outputs are kept.
 struct Bench {
   struct Sent {
     let packet: AudioPacket
@@ -64,7 +64,7 @@ struct Bench {
     }
   }
 
-  /// Lets time pass and meets every deadline. `listeners` answer their pings.
+  /// Lets time pass, and calls the session at every deadline. The peers in `listeners` answer our pings.
   mutating func wait(_ micros: Int64, with listeners: [Stranger] = []) {
     let end = now + Micros(micros)
     for listener in listeners { answerPings(as: listener) }
@@ -107,7 +107,7 @@ struct Bench {
     drain()
   }
 
-  /// Returns and clears what was sent.
+  /// Returns the datagrams that were sent since the last call.
   mutating func takeSent(to endpoint: Endpoint? = nil) -> [Sent] {
     defer { sent = [] }
     return sent.filter { endpoint == nil || $0.endpoint == endpoint }
@@ -160,7 +160,7 @@ extension Bench.Sent {
   var said: Said { packet.said }
 }
 
-/// A peer played by the test. It answers pings only when the test says so.
+/// A peer whose part the test plays. The peer answers pings only if the test makes it.
 struct Stranger {
   var node: NodeID
   var session = Bench.session

@@ -124,7 +124,7 @@ struct ChannelTests {
     bench.see(stranger)
     bench.receive(stranger.announcement(), from: stranger.endpoint)
     #expect(bench.machine.counters.unproven == 1)
-    // A known endpoint with another id, and a known id with another endpoint.
+    // Neither a known endpoint with another id nor a known id with another endpoint is believed.
     let peer = Stranger(1)
     bench.meet(peer)
     bench.receive(stranger.announcement(), from: peer.endpoint)
@@ -156,7 +156,7 @@ struct ChannelTests {
     [channel].withUnsafeBufferPointer { _ = bench.receive(.byes($0, from: thief.node), from: thief.endpoint) }
     #expect(bench.channels.map(\.name) == ["vox"] && bench.machine.counters.copiedChannels == copied + 1)
     #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == source)
-    // Copies of our own ids gain nothing either.
+    // A peer that copies ids of our own channels gains nothing either.
     let ours = bench.addSink("mine")
     thief.channels[0].id = ours
     bench.receive(thief.announcement(), from: thief.endpoint)

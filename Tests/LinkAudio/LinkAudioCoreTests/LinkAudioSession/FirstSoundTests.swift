@@ -59,7 +59,8 @@ struct FirstSoundTests {
     if loss == 0 { #expect(theirs.longest <= 600_000) }
   }
 
-  /// Checks the scripted reference: real ones need 5.0 s in most joins (facts: link-audio 7.1).
+  /// Checks the scripted peer of the reference: real peers of the reference need 5.0 s in most joins (facts:
+  /// link-audio 7.1).
   @Test func `two references often wait five seconds for each other`() {
     var figures = Figures()
     for seed in 1...60 as ClosedRange<UInt64> {
@@ -81,7 +82,7 @@ struct FirstSoundTests {
     for step in 0..<3_000 {
       let now = 8_000_000 + Int64(step) * 100_000
       world.run(until: now)
-      // All pairs with at least one peer of ours.
+      // These are all pairs with at least one peer of ours.
       for (listener, sender) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (3, 0), (3, 2)]
       where now - world.lastHeard[listener][sender] > 1_000_000 {
         gaps += 1

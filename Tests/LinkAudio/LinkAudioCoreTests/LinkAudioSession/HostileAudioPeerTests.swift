@@ -177,8 +177,8 @@ struct HostileAudioPeerTests {
     #expect(bench.machine.counters.flooded >= 19_000)
   }
 
-  /// Sixty-four sockets of one host all answer and flood. We read a bounded part, and a friend's channel
-  /// stays.
+  /// Sixty-four sockets of one host answer pings and send floods. We handle a bounded part of their messages,
+  /// and the channel of an honest peer stays.
   @Test func `many flooding peers use up only a limited share`() {
     var bench = Bench()
     var friend = Stranger(1)

@@ -77,7 +77,7 @@ struct PeersNameTests {
     #expect(shown == ["S\u{FFFD}/B\u{FFFD}"])
   }
 
-  /// U+FFFD takes three bytes.
+  /// A name's repair can make it longer, because U+FFFD takes three bytes.
   @Test func `every name becomes valid text of at most 256 bytes`() throws {
     #expect(Self.name([UInt8](repeating: 0xff, count: 256))?.text == String(repeating: "\u{FFFD}", count: 85))
     var dice = SecretDice((19, 19))

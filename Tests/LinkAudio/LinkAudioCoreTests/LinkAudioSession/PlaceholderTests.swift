@@ -65,7 +65,7 @@ struct PlaceholderTests {
     bench.receive(peer.audio(channel), from: peer.endpoint)
     bench.machine.removeSink(sink, at: bench.now)
     bench.drain()
-    // The last audio is still on its way.
+    // The last audio of the closed channel is still on its way.
     bench.wait(300_000, with: [peer])
     bench.receive(peer.audio(channel), from: peer.endpoint)
     bench.sent = []

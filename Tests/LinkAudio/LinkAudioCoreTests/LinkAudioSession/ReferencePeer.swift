@@ -3,8 +3,9 @@ import BeatMath
 import LinkWire
 
 /// A peer that behaves like the reference library, with its faults (facts: link-audio 3 and 7). It announces
-/// on a timer only, keeps a request from a peer that has not announced itself without an address, requests
-/// every five seconds, and forgets listeners without channels whenever any channel goes.
+/// itself only when a timer fires. If a peer requests a channel before it has announced itself, the request
+/// is kept without an address. It requests channels every five seconds. Whenever any channel is closed, it
+/// forgets all listeners that have no channels.
 struct ReferencePeer {
   struct Channel {
     let peer: NodeID
@@ -19,9 +20,9 @@ struct ReferencePeer {
   let node: NodeID
   let session: SessionID
   let name: String
-  /// Its own channel; nil for a peer that only listens.
+  /// The channel that this peer sends; nil for a peer that only listens.
   let channel: ChannelID?
-  /// Whether it has the faults of 4.0.0b1 (facts: link-audio 7.4).
+  /// Whether this peer has the faults of version 4.0.0b1 (facts: link-audio 7.4).
   var isFirstBeta = false
   var receivers: [(node: NodeID, endpoint: Endpoint)] = []
   var channels: [ChannelID: Channel] = [:]
@@ -29,7 +30,7 @@ struct ReferencePeer {
   var requests: [ChannelID: Int64] = [:]
   var entries: [NodeID: Entry] = [:]
   var nextAnnouncement: Int64?
-  /// All channels that it was ever announced.
+  /// All channels that were ever announced to this peer.
   var shown: Set<ChannelID> = []
   var out: [(packet: AudioPacket, to: Endpoint)] = []
 
@@ -38,7 +39,7 @@ struct ReferencePeer {
     if nextAnnouncement == nil { nextAnnouncement = now }
   }
 
-  /// Runs all timers. The prune timer is a second late.
+  /// Runs all timers that are due. The timer that removes expired peers is a second late.
   mutating func run(at now: Int64) {
     if let due = nextAnnouncement, due <= now {
       for receiver in receivers { out.append((announcement(at: now), receiver.endpoint)) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// The receiving side: facts: link-audio 3.6 and 7.1.
+/// Tests of the receiving side (facts: link-audio 3.6 and 7.1).
 struct RequestTests {
   func requests(_ sent: [Bench.Sent]) -> [Bench.Sent] {
     sent.filter { if case .request = $0.said { true } else { false } }
@@ -41,7 +41,8 @@ struct RequestTests {
     bench.wait(600_000, with: [peer])
     let asked: [Int64] = [50_150_000, 50_300_000, 50_450_000, 50_600_000]
     #expect(requests(bench.takeSent()).map(\.at.count) == asked)
-    // With audio every 5 ms: three or four requests in the five seconds for which a publisher remembers one.
+    // While audio arrives every 5 ms, we send three or four requests in the five seconds for which a
+    // publisher remembers a request.
     for _ in 0..<2_000 {
       #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == source)
       bench.wait(5_000, with: [peer])
@@ -52,7 +53,7 @@ struct RequestTests {
     for (first, second) in zip(steady, steady.dropFirst()) {
       #expect((second.at - first.at).count < 1_700_000)
     }
-    // The audio stops: it is requested soon, then at the patient spacing for ever.
+    // When the audio stops, we request it again soon, and then at the patient spacing for ever.
     let stop = bench.now
     for _ in 0..<60 {
       bench.wait(250_000, with: [peer])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkAudioSession
 
-/// The sending side: facts: link-audio 3.6.
+/// Tests of the sending side (facts: link-audio 3.6).
 struct SinkTests {
   @Test func `a subscriber gets audio from its request to its stop`() {
     var bench = Bench()
@@ -123,7 +123,7 @@ struct SinkTests {
     fast.endpoint = Endpoint(.v4(0x0a01_0101), port: 4_000)
     bench.see(slow)
     bench.see(fast, on: Bench.secondGateway)
-    /// Runs for three seconds; pings come back after these delays.
+    /// Runs for three seconds. On the two routes, pings come back after these delays.
     func live(slow slowTime: Int64, fast fastTime: Int64) {
       for _ in 0..<3_000 {
         bench.wait(1_000)

@@ -41,7 +41,8 @@ struct World {
   private var dice: SecretDice
   private let wire: Wire
   private var now: Int64 = 0
-  /// When a peer discovered another, and when it first heard it: by listener, then sender.
+  /// For each listener and sender: when the listener discovered the sender, and when it first heard the
+  /// sender's sound.
   private var seen: [[Int64?]]
   private(set) var heard: [[Int64?]]
   private(set) var lastHeard: [[Int64]]
@@ -84,7 +85,7 @@ struct World {
     events.insert((at, event), at: place)
   }
 
-  /// Plays all events until this time.
+  /// Runs all events until this time.
   mutating func run(until end: Int64) {
     while let next = events.last, next.at <= end {
       events.removeLast()
@@ -98,7 +99,8 @@ struct World {
     switch event {
     case .join(let index):
       for other in parties.indices where other != index && joined.contains(other) {
-        // Discovery shows each to the other; a lost message comes 250 ms later.
+        // Discovery reports each of the two peers to the other. If a message is lost, the report comes 250 ms
+        // later.
         for (viewer, viewed) in [(index, other), (other, index)] {
           var delay = Int64.random(in: wire.delay, using: &dice)
           while isLost { delay += 250_000 }
@@ -215,7 +217,7 @@ struct World {
   /// Whether a peer of the reference knows any channel now.
   func isShownAChannel(_ index: Int) -> Bool { !parties[index].reference.channels.isEmpty }
 
-  /// Lets a peer's channel send audio, or not; its announcements continue.
+  /// Turns the audio of a peer's channel on or off. The peer's announcements continue.
   mutating func mute(_ index: Int, _ isMuted: Bool) { parties[index].isMuted = isMuted }
 
   /// Ends all subscriptions of a peer of ours.
@@ -224,7 +226,8 @@ struct World {
     drain(index)
   }
 
-  /// Time from mutual discovery to the first sound, for each ordered pair; nil if there was none.
+  /// The time from mutual discovery to the first sound, for each ordered pair of peers; nil if there was no
+  /// sound.
   func waits(of kind: Kind? = nil, for other: Kind? = nil) -> [Int64?] {
     var waits: [Int64?] = []
     for listener in parties.indices where kind == nil || parties[listener].kind == kind {
