@@ -18,11 +18,11 @@
 
 #define RT_SAFE __attribute__((swift_attr("@_noLocks"), swift_attr("@_noAllocation")))
 
-// Buffers: an address inside memory that is shared with the server.
+// Buffers: the result is an address inside memory that is shared with the server.
 void *jack_port_get_buffer(jack_port_t *, jack_nframes_t) RT_SAFE;
 
-// Times of this cycle: two loads of a double-buffered record. Never jack_get_time: it is a clock, and a
-// clock read in the callback says when we were woken, not when the frames are due.
+// Times of this cycle: the function reads a double-buffered record. Do not add jack_get_time: it reads a
+// clock, and in the callback a clock shows when we were woken, and not when the frames are due.
 int jack_get_cycle_times(const jack_client_t *, jack_nframes_t *, jack_time_t *, jack_time_t *,
                          float *) RT_SAFE;
 jack_nframes_t jack_last_frame_time(const jack_client_t *) RT_SAFE;
@@ -37,7 +37,8 @@ jack_midi_data_t *jack_midi_event_reserve(void *, jack_nframes_t, size_t) RT_SAF
 uint32_t jack_midi_get_event_count(void *) RT_SAFE;
 int jack_midi_event_get(jack_midi_event_t *, void *, uint32_t) RT_SAFE;
 
-// The tick with its fraction, where the server's header has it: older ones have neither the field nor the bit.
+// Shows the tick with its fraction, if JACK's header supports this. Older headers have neither the field nor
+// the bit.
 static inline void cjack_show_tick(jack_position_t *position, double tick) RT_SAFE;
 static inline void cjack_show_tick(jack_position_t *position, double tick) {
 #ifdef JACK_TICK_DOUBLE
@@ -46,7 +47,7 @@ static inline void cjack_show_tick(jack_position_t *position, double tick) {
 #endif
 }
 
-// The tick with its fraction; negative if JACK does not show it.
+// The tick with its fraction, as the position shows it; negative if the position does not show it.
 static inline double cjack_shown_tick(const jack_position_t *position) RT_SAFE;
 static inline double cjack_shown_tick(const jack_position_t *position) {
 #ifdef JACK_TICK_DOUBLE

@@ -7,7 +7,8 @@
 
 #include <microhttpd.h>
 
-// A daemon without threads, listening socket and TLS: it is given connections, and runs only when called.
+// Starts a daemon without threads, without a listening socket and without TLS. Our code gives it connections,
+// and it runs only when our code calls it.
 static inline struct MHD_Daemon *web_start(MHD_AccessHandlerCallback answer, MHD_RequestCompletedCallback completed,
                                            MHD_NotifyConnectionCallback connection, void *context,
                                            unsigned int connections, size_t memory, unsigned int seconds) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Every file for the browser, as it is in Sources/Control/TactusWeb/Page. In C, because its compiler embeds a file in no
-// time and rebuilds when the file changes; SwiftPM's own way cost twenty seconds of each build.
+// Every file for the browser, as it is in Sources/Control/TactusWeb/Page. This is C code, because the C
+// compiler embeds a file at once and rebuilds when the file changes. SwiftPM's own way took twenty seconds of
+// each build.
 #include "CPage.h"
 
 static const unsigned char index_html[] = {

@@ -3,7 +3,7 @@ import BeatMath
 import LinkWorld
 import StudioDay
 
-/// The command line, parsed.
+/// The options of the command line.
 struct Arguments: Sendable {
   enum Task { case help, one, many, growth, day, fiveNodes }
 

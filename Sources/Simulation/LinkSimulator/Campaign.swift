@@ -3,7 +3,7 @@ import BeatMath
 import Glibc
 import LinkWorld
 
-/// Runs many worlds, each from its own seed, on several processors.
+/// Simulates many worlds on several processors. Each world follows from its own seed.
 enum Campaign {
   private struct Multiset: Sendable {
     var convergences = Samples()

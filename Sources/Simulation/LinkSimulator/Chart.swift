@@ -2,7 +2,7 @@
 import Glibc
 import LinkWorld
 
-/// An SVG of the distance of every peer's beat from the first peer's beat, over time.
+/// A chart in SVG: the distance of every peer's beat from the first peer's beat, over time.
 struct Chart {
   private let outcome: Simulation.Outcome
 
@@ -11,7 +11,8 @@ struct Chart {
   private static let left = 80.0
   private static let bottom = 40.0
   private static let top = 50.0
-  /// How many peers and moments the chart shows at most: more show nothing new, and make the file slow.
+  /// The most peers and moments that the chart shows. More of them would show nothing new, and would make the
+  /// file slow to draw.
   private static let most = (peers: 64, moments: 1500)
 
   init(_ outcome: Simulation.Outcome) {

@@ -3,7 +3,7 @@ import BeatMath
 import LinkWorld
 
 /// The table of Riley's thesis, with the reference's rules and with ours. Each cell has two fractions of the
-/// time: within 100 ms and within 1 ms.
+/// time: in which the peers were within 100 ms, and within 1 ms.
 enum FiveNodesTable {
   private static let rows: [(name: String, delay: Micros, law: FiveNodes.Law)] =
     [("none", .zero, .constant)]

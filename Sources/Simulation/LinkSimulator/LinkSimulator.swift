@@ -31,7 +31,7 @@ struct LinkSimulator {
 }
 
 enum Console {
-  /// Prints to stderr, apart from the results.
+  /// Prints to stderr, so that messages are not mixed with the results.
   static func complain(_ text: String) {
     write(text + "\n")
   }

@@ -3,7 +3,7 @@ import BeatMath
 import Glibc
 import LinkWorld
 
-/// Runs one world and prints its details, or runs it again with more and more peers.
+/// Simulates one world and prints its details, or simulates it again and again with more peers each time.
 enum World {
   static func run(_ arguments: Arguments) -> Bool {
     let peers = arguments.peers ?? 4...4

@@ -74,7 +74,7 @@ final class Attacker: Guest {
   }
 }
 
-// Attacks with noise.
+// Attacks with floods, replays and damaged packets.
 extension Attacker {
   private func flood(_ victim: Int, in world: LinkWorld) {
     let session = world.peers[world.interfaces[victim].peer].snapshot.session
@@ -120,7 +120,7 @@ extension Attacker {
 
 // Attacks with lies that pass plausibility checks.
 extension Attacker {
-  /// A value at a limit, just below it or just above.
+  /// A value at a limit, just below the limit, or just above it.
   private func near(_ limit: Int64) -> Int64 {
     let step: Int64 = [0, 1, 1_000, 1_000_000, 5_000_000, 60_000_000].randomElement(using: &dice)!
     return limit &+ (dice.chance(0.5) ? step : -step)

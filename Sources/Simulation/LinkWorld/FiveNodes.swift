@@ -5,13 +5,14 @@ import LinkSession
 /// The experiment of X. Riley's thesis ("Evaluating distributed time synchronization for musical applications
 /// using Ableton Link", 2018). There are five peers, not all of which hear each other. The tempo changes now
 /// and then, and everything that all peers but the first send is delayed: for half a minute on, for half a
-/// minute off. The result is the fraction of the time in which all five hear the beat together.
+/// minute off. The result is the fraction of the time in which all five peers have the beat at the same time.
 ///
 /// Either all peers play by the reference's rules, on one wire; or all are relays, with a far wire between
 /// any two peers that hear each other.
 package struct FiveNodes: Sendable {
   package enum Topology: String, CaseIterable, Sendable {
-    /// All hear each other; two pairs hear the peer between them; each hears only its neighbours in a row.
+    /// `connected`: all peers hear each other. `bridge`: two pairs hear the peer between them. `line`: the
+    /// peers stand in a row, and each hears only its neighbours.
     case connected, bridge, line
 
     func reaches(_ first: Int, _ second: Int) -> Bool {

@@ -3,7 +3,7 @@ import BeatMath
 import LinkSession
 import LinkWire
 
-/// The invariants of every world, in a musician's words.
+/// The invariants that must hold in every world, in a musician's words.
 package enum Invariant: String, Sendable, CaseIterable {
   case beatIsUnbroken = "nobody's beat jumps, unless its own app made it"
   case tempoIsInRange = "every tempo is within 20...999 BPM"
@@ -17,7 +17,7 @@ package enum Invariant: String, Sendable, CaseIterable {
   case attackIsOver = "ten seconds after an attack any peer can set tempo and start, and all agree"
 }
 
-/// An invariant that was broken, and when.
+/// An invariant that was broken, and the time at which it was.
 package struct Violation: Sendable, CustomStringConvertible {
   package let invariant: Invariant
   package let at: Micros
@@ -29,7 +29,7 @@ package struct Violation: Sendable, CustomStringConvertible {
 /// Watches a world and records violations of the invariants.
 final class Referee {
   private(set) var violations: [Violation] = []
-  /// The act that is played now.
+  /// The scenario of the act that is played now.
   var scenario: Scenario
   /// The tempos that some peer has set, in microseconds per beat.
   private var legitimate: Set<Int64> = []
@@ -113,10 +113,10 @@ final class Referee {
     }
   }
 
-  /// How far phases may be apart. Each clock was measured against another with an error of at most half the
-  /// asymmetry, and has drifted since then. If the founder has left, two peers may be compared
-  /// through a third, so that two errors add up.
-  /// Along a chain of wires the errors add up.
+  /// The largest allowed difference of two phases. Each clock was measured against another clock with an
+  /// error of at most half of the asymmetry, and has drifted since then. If the founder has left, two peers
+  /// may be compared through a third, so that two errors add up. Along a chain of wires, the errors of all
+  /// measurements add up.
   var phaseAllowance: Double {
     if let rooms = scenario.rooms { return allowance(between: rooms) }
     let asymmetry = Double(scenario.conditions.asymmetry.count)
@@ -126,9 +126,9 @@ final class Referee {
 }
 
 extension Referee {
-  /// How far phases of different rooms may be apart. Between relays that is half the asymmetry of the far
-  /// wires plus a millisecond, whatever the jitter. All other peers, and the relay in the founder's room,
-  /// measure by Link's rules, every 30 seconds.
+  /// The largest allowed difference of two phases in different rooms. Between relays it is half of the
+  /// asymmetry of the far wires plus a millisecond, whatever the jitter is. All other peers, and the relay in
+  /// the founder's room, measure by Link's rules, every 30 seconds.
   private func allowance(between rooms: Rooms) -> Double {
     let far = rooms.wires.map { Double($0.asymmetry.count) / 2 + 1000 }.reduce(0, +)
     let jitter = Double(scenario.conditions.asymmetry.count) / 2 + 50
@@ -185,7 +185,8 @@ extension LinkWorld {
       {
         return "peers \(first) and \(peer) have different timelines"
       }
-      // A guest may be in the session or not, so it may count as a peer or not.
+      // A guest on the same wire may or may not be in the session. So both counts of peers are allowed, with
+      // the guest and without.
       let visible = neighbours(of: peer)
       if countingPeers && !(visible...visible + guests.count).contains(other.peerCount) {
         return "peer \(peer) counts \(other.peerCount) of \(visible) peers"
@@ -202,7 +203,8 @@ extension LinkWorld {
     }
   }
 
-  /// Each peer's distance from the first peer, in microseconds, in the beat that an app would play.
+  /// The difference between each peer's beat and the first peer's beat, in microseconds, as apps would play
+  /// them.
   public func phaseErrors() -> [Double] {
     let active = active
     guard let first = active.first else { return [] }

@@ -3,12 +3,12 @@ import BeatMath
 import LinkSession
 import LinkWire
 
-/// A peer that plays by the reference's rules, as the protocol's fact sheet has them. So it believes
-/// everything: a timeline that begins later, by any amount; a session that is older, by any amount; a time to
-/// live of minutes.
+/// A peer that plays by the reference's rules, as the protocol's fact sheet has them. So the peer believes
+/// everything: a timeline that begins later by any amount, a session that is older by any amount, and a time
+/// to live of minutes.
 ///
 /// The peer is simplified: ten pongs make a measurement, its clock is the world's clock, and it has no app.
-/// The tests are not about this peer, but about our peers beside it.
+/// The tests do not test this peer, but our peers beside it.
 final class ReferencePeer: Guest {
   private var dice: Dice
   private var interface = 0

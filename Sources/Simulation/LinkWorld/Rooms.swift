@@ -8,16 +8,16 @@ package struct FarConditions: Sendable {
   /// The least delay from the first room to the other, and back.
   package var there = Micros(30_000)
   package var back = Micros(30_000)
-  /// An additional random delay of each datagram: uniform up to this value; or Pareto-distributed with this
-  /// mean, and then occasionally very much longer.
+  /// An additional random delay of each datagram. It is either uniform up to this value, or
+  /// Pareto-distributed with this value as its mean, and then it is sometimes very much longer.
   package var jitter = Micros.zero
   package var isPareto = false
   package var loss = 0.0
 
   package init() {}
 
-  /// The difference of the delays there and back. No protocol can measure it, so two rooms must have this
-  /// error.
+  /// The difference between the delay there and the delay back. No protocol can measure this difference, so
+  /// half of it is an error that two rooms cannot avoid.
   package var asymmetry: Micros { Micros(abs((there - back).count)) }
 
   func delay(isThere: Bool, _ dice: inout Dice) -> Micros {
@@ -83,8 +83,8 @@ extension Scenario {
     return scenario
   }
 
-  /// The segment of a far wire. Each room has two segments, the second for peers with two addresses; the
-  /// segments of the far wires come after those of all rooms.
+  /// The segment of a far wire. Each room has two segments, the second of which is for peers with two
+  /// addresses. The segments of the far wires come after the segments of all rooms.
   func segment(ofFarWire wire: Int) -> Int { 2 * (rooms?.count ?? 0) + wire }
 }
 

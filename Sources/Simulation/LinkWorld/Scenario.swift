@@ -2,7 +2,7 @@
 import BeatMath
 import LinkSession
 
-/// The events of a world. Everything that is not set here follows from the seed.
+/// Sets what happens in a world. Everything that is not set here follows from the seed.
 package struct Scenario: Sendable {
   package var seed: UInt64
   package var peers = 4
@@ -11,9 +11,9 @@ package struct Scenario: Sendable {
   package var drift = 0.0
   /// The time within which the peers are enabled, one after another.
   package var arrival = Micros(5_000_000)
-  /// How long the troubles below last: peers change tempo, start, stop, and so on.
+  /// The time for which the troubles below last: peers change the tempo, start, stop, and so on.
   package var turmoil = Micros(20_000_000)
-  /// How long the steady state is watched.
+  /// The time for which the world is watched in peace, after the troubles.
   package var watch = Micros(10_000_000)
   /// How many changes of tempo and of start or stop all peers together make per second.
   package var edits = 0.0
@@ -32,7 +32,7 @@ package struct Scenario: Sendable {
   package var hostility = 0.0
   /// The fraction of the peers that are on two wires.
   package var doubleHomed = 0.0
-  /// The number of wires in a chain. A peer that is on both connects each two neighbours.
+  /// The number of wires in a chain. Each wire is connected with the next by a peer that is on both wires.
   package var wires = 1
   /// Additional peers that play by the reference's rules and believe what the reference believes.
   package var references = 0
@@ -82,7 +82,7 @@ package struct Scenario: Sendable {
     return scenario
   }
 
-  /// Leaves only the attack, so that it causes all that follows.
+  /// Removes all troubles but the attack, so that only the attack can cause what follows.
   private mutating func leaveAllButTheAttack() {
     let delay = conditions.delay
     conditions = NetworkConditions()

@@ -2,7 +2,7 @@
 import BeatMath
 import LinkSession
 
-/// Plays a scenario: peers arrive, trouble, peace, and then the checks of what an audience would hear.
+/// Plays a scenario: the peers arrive, trouble, peace. Then checks what an audience would hear.
 package struct Simulation {
   package struct Outcome: Sendable {
     package let scenario: Scenario

@@ -22,7 +22,7 @@ public struct NetworkConditions: Sendable {
   /// A good cable: no losses, and a delay of 200 µs.
   public init() {}
 
-  /// The greatest possible difference of the delays there and back.
+  /// The greatest possible difference between the delay of one datagram and the delay of its answer.
   public var asymmetry: Micros { jitter + (reordering > 0 ? holdUp : .zero) }
 }
 
@@ -49,7 +49,7 @@ public struct Interface: Sendable {
   package var farEnd: Int?
   /// The correction for asymmetry that the relay at this interface knows.
   package var correction = Micros.zero
-  /// By how many beats the other room's grid shall be later than ours.
+  /// The number of beats by which the other room's grid shall be later than ours.
   package var distance = Beats.zero
   /// False while the power is off: nothing goes in or out.
   public var isUp = true
@@ -57,7 +57,7 @@ public struct Interface: Sendable {
   public var hasCable = true
 }
 
-/// A datagram in flight.
+/// A datagram on its way to one receiver.
 struct Delivery {
   let target: Int32
   let sender: Int32
@@ -65,7 +65,7 @@ struct Delivery {
   let channel: UInt8
 }
 
-/// The packets in flight; a packet is stored once for all its receivers.
+/// The packets on their way. A packet to several receivers is stored only once.
 struct PacketSlab {
   private var packets: [Packet] = []
   private var uses: [Int32] = []
@@ -106,7 +106,7 @@ extension Dice {
   }
 }
 
-/// A realistic host clock: it starts anywhere, runs a little fast or slow, and may step.
+/// A realistic host clock. It starts at any time, runs a little fast or slow, and may step.
 public struct DriftingClock: Sendable {
   private var anchor: (world: Micros, host: Micros)
   /// How much faster than true time the clock runs; negative: slower.

@@ -29,16 +29,16 @@ struct SessionBeats: Equatable {
   func time(of beat: Double) -> Double { origin + beat * beatMicros }
 }
 
-/// Listens to one output port, and counts and judges its events. The ear knows the session and the lost
-/// cycles, and nothing of `HostSync`.
+/// Listens to one output port. It counts the port's events (clicks or MIDI clocks) and judges their times. An
+/// ear knows the session and the lost cycles, but nothing of `HostSync`.
 ///
-/// There are only three excuses. The session's beat jumped: this excuses one beat. The session's time was
-/// corrected: the events that the correction passed may be late by as much. Cycles were lost: this excuses
-/// the events within them.
+/// Only three things excuse a wrong event. If the session's beat jumped, one beat is excused. If the
+/// session's time was corrected, the events of the skipped time may be late by as much as the correction. If
+/// cycles were lost, the events within these cycles are excused.
 struct Ear {
   /// An error in microseconds that nobody can hear; JACK's own filter is off by more than a tenth of it.
   static let tolerance = 500.0
-  /// If the session moves at once by more than this, it is ambiguous which beat is next. HostSync counts
+  /// If the session moves at once by more than this, it is not clear which beat is next. HostSync counts
   /// again from half a beat or 20 ms on; the ear must not know HostSync's limits that exactly.
   static let leap = (beats: 0.25, micros: 10_000.0)
   /// The longest silence that is no fault, in beats.
@@ -48,7 +48,7 @@ struct Ear {
 
   private let promise: Promise
   private let perBeat: Double
-  /// The smallest allowed distance of two events after a jump, as a fraction of the usual distance.
+  /// The smallest allowed time between two events after a jump, as a fraction of the usual time.
   private let closest: Double
   private var next: Double?
   private var beats = SessionBeats(origin: 0, beatMicros: 500_000)
@@ -120,12 +120,12 @@ struct Ear {
   private mutating func noteMove(to beats: SessionBeats) {
     let moved = beats.beat(at: start) - self.beats.beat(at: start)
     let micros = abs(moved) * max(beats.beatMicros, self.beats.beatMicros)
-    // The lag stands for a number of beats, and beats may be longer now.
+    // The lag stands for a number of beats. If beats are longer now, the lag is longer, too.
     lag.micros *= max(1, beats.beatMicros / self.beats.beatMicros)
     let isLeap =
       abs(moved) >= Self.leap.beats
       || (beats.beatMicros == self.beats.beatMicros && micros >= Self.leap.micros)
-    // An event that the correction passed must also keep half the usual distance from the event before.
+    // An event of the skipped time must also come half the usual time after the event before it.
     let wait = max(0, lastHeard + beats.beatMicros / perBeat / 2 - start)
     if isLeap { excuseJump(beats) } else { fallBehind(by: micros + wait, beats) }
   }
@@ -139,17 +139,17 @@ struct Ear {
   }
 
   private mutating func fallBehind(by micros: Double, _ beats: SessionBeats) {
-    // A lag of more than a present beat is a jump. The output catches up at twice the speed, so lags don't
+    // A lag of more than one beat counts as a jump. The output catches up at twice the speed, so lags don't
     // add up for ever.
     lag.micros = min(lag.micros + micros, beats.beatMicros)
     lag.until = start + 2 * lag.micros + beats.beatMicros / perBeat
   }
 
   /// Starts over after an export or a server's death. From here on every event must be heard, and earlier
-  /// excuses no longer count. One excuse holds for a short time: a late first wake-up of the audio thread.
+  /// excuses no longer count. For a short time, a late first wake-up of the audio thread is an excuse.
   ///
-  /// - Parameter lateness: how late the first wake-up is. HostSync does not know this yet, and may miss
-  /// events that are due within this time.
+  /// - Parameter lateness: how late the first wake-up is. HostSync does not know yet how late it is, and may
+  /// miss events that are due within this time.
   mutating func comeBack(at time: Double, beats: SessionBeats, lateness: Double) {
     // A filter that begins with a late wake-up needs a while to find the right time.
     lag = (lateness, time + Self.settling)
@@ -163,14 +163,14 @@ struct Ear {
     next = isDue ? nil : first.rounded(.up)
   }
 
-  /// Counts an event that was sent but suppressed on purpose (a planted fault).
+  /// Counts an event that the output sent and that we removed on purpose, as a planted fault.
   mutating func miss() { heard += 1 }
 
   mutating func listen(at time: Double) {
     heard += 1
     silence = 0
     defer { (lastHeard, wasInDoubt) = (time, isTimeInDoubt) }
-    // Don't begin to count with an event that is still catching up.
+    // If the output is still catching up, do not begin to count with this event.
     if time < jumpUntil || next == nil && time <= lag.until {
       excused.jumped += 1
       if time - lastHeard < closest * jumpPeriod / perBeat, !isTimeInDoubt, !wasInDoubt {
@@ -180,13 +180,14 @@ struct Ear {
     }
     let nearest = (beats.beat(at: time) * perBeat).rounded()
     guard let expected = next else {
-      // Don't begin to count with an event whose number is in doubt, either.
+      // If the event's number is in doubt, do not begin to count with this event, either.
       if !isTimeInDoubt { next = nearest + 1 }
       judgePhase(time, nearest)
       return
     }
-    // If a click comes exactly on a later beat, the clicks before it were lost: it is not the previous click,
-    // a whole beat late. MIDI clocks are not judged so, because none of them is ever left out.
+    // If a click comes exactly on a later beat, the clicks before it were lost, and this click is not an
+    // earlier click that is a whole beat late. This rule is not for MIDI clocks, because the output never
+    // leaves out a MIDI clock.
     let isInPlace = abs(time - beats.time(of: nearest / perBeat)) <= Self.tolerance
     let isPastLost =
       promise == .oneClick && isInPlace && nearest > expected && areLost(expected, before: nearest)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import HostSync
 
-/// Judges an export of a song: the transport rolls from some place while the server runs as fast as it can.
-/// An export has no other time than its frames, so the clicks are judged only by their frames and by the
-/// tempo at the export's beginning.
+/// Judges an export of a song. In an export the transport rolls from some frame while the server runs as fast
+/// as it can. An export has no other time than its frames, so the clicks are judged only by their frames and
+/// by the tempo at the export's beginning.
 struct Export {
-  /// Frames per beat.
+  /// The number of frames per beat.
   private let beat: Double
   /// The song's present frame, beyond 32 bits.
   private(set) var place: Double
@@ -47,8 +47,8 @@ struct Export {
   }
 }
 
-/// A DAW that counts frames beside a session that does not change. Its lag is the time that has passed, less
-/// the time of the frames that it has played.
+/// A model of a DAW that counts frames beside a session that does not change. The DAW's lag is the time that
+/// has passed, less the time of the frames that the DAW has played.
 struct FrameCounter {
   private var began: (due: Double, lag: Double)?
   private var frames = 0.0

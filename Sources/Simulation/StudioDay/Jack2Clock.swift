@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import HostSync
 
-/// A model of jack2's driver, of its delay-locked loop, and of what an xrun does to that loop (facts:
-/// realtime 1). It also gives the true times.
+/// A model of jack2's driver: of its delay-locked loop, and of the effect of an xrun on that loop (facts:
+/// realtime 1). The model also gives the true times of the cycles.
 public struct Jack2Clock {
-  /// The signs by which a client can notice the xrun of a stalled driver.
+  /// The signs by which a client can notice that its driver stalled and had an xrun.
   public struct StallSigns: Sendable {
     var showsReversedPair: Bool
     var countsXrun: Bool
@@ -42,8 +42,8 @@ public struct Jack2Clock {
   public func period(_ frames: UInt32) -> Double { Double(frames) * 1e6 / sampleRate / (1 + crystal) }
 
   /// Runs one cycle. `stall`: additional sleep of the driver, which then continues from the present time.
-  /// `speed`: how fast a freewheeling server runs, which does not wait for the card; its loop takes the
-  /// wake-ups that it observes for the time.
+  /// `speed`: the speed of a freewheeling server. Such a server does not wait for the card, and its loop
+  /// takes the observed wake-ups as the time.
   public mutating func cycle(
     frames: UInt32, lateness: Double, stall: Double = 0, signs: StallSigns = StallSigns.all[0],
     speed: Double = 1

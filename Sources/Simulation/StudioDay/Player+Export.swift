@@ -7,7 +7,8 @@ import LinkWorld
 /// Exports, freewheels without an export, and deaths of the server.
 extension Player {
   struct Freewheel {
-    /// The cycles that are left, including those in which the transport stops, gets ready, and stops again.
+    /// The number of cycles that are left in the export. Cycles in which the transport stops, gets ready, and
+    /// stops again are included.
     var left: Int
     var isExport: Bool
     var passed = 0
@@ -17,7 +18,7 @@ extension Player {
   func meetFate() {
     if Int.random(in: 0..<cyclesPerExport, using: &dice) == 0 { return beginFreewheel() }
     let isStarting = if case .starting = transport.state { true } else { false }
-    // Let the server die again only after a launch has succeeded, because that is to be checked.
+    // The server dies again only after a launch has succeeded, so that each launch after a death is checked.
     let hasStarted = receiver.starts != startsAtDeath
     let isMeant = hasStarted && plan.diesIn.map { $0 == .waiting ? isStarting : isReleased } ?? false
     // A launch waits for about a bar, and is released for a cycle or two.
@@ -38,7 +39,7 @@ extension Player {
     comeBack()
   }
 
-  /// Starts over after an export or a death: for a cycle or two, the time is unknown.
+  /// Starts over after an export or a death of the server: for a cycle or two, the time is unknown.
   private func comeBack() {
     isBack = true
     cyclesSinceStall = -1

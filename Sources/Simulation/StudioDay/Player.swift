@@ -5,7 +5,7 @@ import LinkSession
 import LinkWorld
 import TactusChoices
 
-/// A fault that is planted between `HostSync` and the ears: an ear must find it.
+/// A fault that we make on purpose between `HostSync` and the ears, to test that an ear finds it.
 public enum Plant: String, Sendable, CaseIterable {
   case clickSkipped = "click-skipped"
   case clickDoubled = "click-doubled"
@@ -20,7 +20,8 @@ public enum LaunchStage: Sendable { case waiting, released }
 /// A JACK server on the machine of one peer, with `HostSync` in it. The driver's wake-ups are events of the
 /// world, and late as on a busy machine. Occasionally the client loses cycles, or the driver stalls.
 final class Player {
-  /// The average number of cycles between two losses of a few cycles, and between two stalls of the driver.
+  /// `cyclesPerLoss`: the average number of cycles between two losses of a few cycles. `cyclesPerStall`: the
+  /// same between two stalls of the driver.
   private static let cyclesPerLoss = 20_000
   private static let cyclesPerStall = 40_000
   /// The average number of cycles between two exports, and between two deaths of the server.
@@ -53,7 +54,7 @@ final class Player {
   var export: Export?
   /// The state of the session when the export began.
   var exportSession: SessionState?
-  /// Whether the first cycle of real time after an export or a death is this one.
+  /// Whether this cycle is the first cycle of real time after an export or a death of the server.
   var isBack = false
   var exports = (count: 0, hours: 0.0, clicks: 0)
   var deaths = (count: 0, inLaunches: 0)
@@ -207,7 +208,7 @@ extension Player {
     }
   }
 
-  /// Whether to spoil this event: if a fault is planted, every thousandth.
+  /// Whether to spoil this event. If a fault is planted, every thousandth event is spoilt.
   private func isSpoilt(_ ear: Ear, by plant: Plant) -> Bool {
     plan.plant == plant && ear.heard % 1000 == 500
   }

@@ -7,14 +7,15 @@ import LinkWorld
 // peer's machine there is a JACK server that runs every cycle of `HostSync`; its clicks and MIDI clocks are
 // counted.
 //
-// Everything that is not repeatable is left out: sockets, a clock, threads. A day follows from its seed, to
-// the last click.
+// Everything that cannot be repeated exactly is left out: sockets, a clock, threads. The whole day follows
+// from its seed, to the last click.
 //
 // The invariant: the ears know the session and the lost cycles, and nothing of `HostSync`.
 //
-// The way in: `Day.run`, then `Player` (the server and its driver), `Ear` (the judge, and its excuses).
+// Start reading at `Day.run`, then `Player` (the server and its driver) and `Ear` (which judges the events
+// and knows the excuses).
 
-/// A day from its seed.
+/// A day that follows from its seed.
 public struct Day {
   public struct Plan: Sendable {
     public var seed: UInt64
@@ -71,7 +72,8 @@ public struct Day {
     public var cycles = 0
     public var lostCycles = 0
     public var stalls = 0
-    /// The number of freewheels, their hours of audio, and the clicks in those that were exports.
+    /// The number of freewheels, the hours of audio in them, and the number of clicks in those freewheels
+    /// that were exports.
     public var exports = (count: 0, hours: 0.0, clicks: 0)
     public var deaths = (count: 0, inLaunches: 0)
     /// Hours in which the transport rolled without a stop, counted by the host's frames.
@@ -136,7 +138,7 @@ public struct Day {
   public func run(progress: (Micros, String) -> Void = { _, _ in }) -> Outcome {
     var simulation = Simulation(acts[0])
     let player = Player(plan, peer: 0)
-    // Wait with this until the peers exist.
+    // The player begins at the first event, because the peers do not exist before.
     simulation.world.plan(at: .zero) { player.begin(in: $0) }
     let network = simulation.run(acts: Array(acts.dropFirst()), progress: progress)
     var outcome = Outcome(network: network)

@@ -9,5 +9,5 @@ struct page_file {
   size_t count;
 };
 
-// Returns the file at that index, NULL after the last.
+// Returns the file with this index; NULL after the last file.
 const struct page_file *page_file_at(size_t number);
