@@ -4,7 +4,7 @@ internal import LinkAddresses
 
 // The bytes of a far wire. Numbers have their most significant byte first.
 //
-//   hello    1, public half (32), sealed: name (8), index (4), nothing (20)             81 bytes
+//   hello    1, public half (32), sealed: name (8), index (4), padding (20)             81 bytes
 //   answer   2, index of the hello (4), public half (32), sealed: name (8), index (4)   65 bytes
 //   sealed   3, index (4), number (8), sealed: channel (1), a datagram of Link's         30 to 542 bytes
 //

@@ -37,8 +37,8 @@ extension Link {
       @_noLocks @_noAllocation get { micros.count }
     }
 
-    /// The instant later by this duration, to the nearest microsecond. In an audio callback use
-    /// ``advanced(frames:sampleRate:)`` or ``advanced(microseconds:)``.
+    /// The instant that is later than this one by a duration, to the nearest microsecond. In an audio
+    /// callback use ``advanced(frames:sampleRate:)`` or ``advanced(microseconds:)``.
     ///
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public func advanced(by duration: Duration) -> Instant {
@@ -52,13 +52,14 @@ extension Link {
       .microseconds(other.micros.count) - .microseconds(micros.count)
     }
 
-    /// The instant later by this many microseconds.
+    /// The instant that is later than this one by a number of microseconds.
     ///
     /// Thread-safe: yes. Real-time-safe: yes.
     @_noLocks @_noAllocation
     public func advanced(microseconds: Int64) -> Instant { moved(by: Micros(microseconds)) }
 
-    /// The instant later by this many frames of audio, to the nearest microsecond. Negative frames lead back.
+    /// The instant that is later than this one by a number of frames of audio, to the nearest microsecond.
+    /// For a negative number the instant is earlier.
     ///
     /// Thread-safe: yes. Real-time-safe: yes.
     @_noLocks @_noAllocation
@@ -85,12 +86,12 @@ extension Link {
     @_noLocks @_noAllocation
     public static func == (left: Instant, right: Instant) -> Bool { left.micros == right.micros }
 
-    /// The instant later by a duration, like `advanced(by:)`.
+    /// The instant that is later than `left` by a duration, like `advanced(by:)`.
     ///
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public static func + (left: Instant, right: Duration) -> Instant { left.advanced(by: right) }
 
-    /// The instant earlier by a duration.
+    /// The instant that is earlier than `left` by a duration.
     ///
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public static func - (left: Instant, right: Duration) -> Instant {
@@ -102,7 +103,7 @@ extension Link {
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public static func - (left: Instant, right: Instant) -> Duration { right.duration(to: left) }
 
-    /// Moves the instant by a duration.
+    /// Makes the instant later by a duration.
     ///
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public static func += (left: inout Instant, right: Duration) { left = left + right }

@@ -4,25 +4,25 @@
 // LinkKitNames.swift. Arguments are `Any?`, so that the compiler shows the new name whatever an old program
 // passes.
 
-/// LinkKit's name; Link has no settings view: set link.isEnabled yourself.
+/// A name of LinkKit. The compiler says: Link has no settings view: set link.isEnabled yourself.
 @available(*, unavailable, message: "Link has no settings view: set link.isEnabled yourself")
 public func ABLLinkSetIsEnabledCallback(
   _ link: Any?, _ callback: ((Bool, UnsafeMutableRawPointer?) -> Void)?, _ context: Any?
 ) { fatalError() }
 
-/// LinkKit's name; Link has no settings view: set link.isStartStopSyncEnabled yourself.
+/// A name of LinkKit. The compiler says: Link has no settings view: set link.isStartStopSyncEnabled yourself.
 @available(*, unavailable, message: "Link has no settings view: set link.isStartStopSyncEnabled yourself")
 public func ABLLinkSetIsStartStopSyncEnabledCallback(
   _ link: Any?, _ callback: ((Bool, UnsafeMutableRawPointer?) -> Void)?, _ context: Any?
 ) { fatalError() }
 
-/// LinkKit's name; Link has no settings view: set isEnabled of a LinkAudio yourself.
+/// A name of LinkKit. The compiler says: Link has no settings view: set isEnabled of a LinkAudio yourself.
 @available(*, unavailable, message: "Link has no settings view: set isEnabled of a LinkAudio yourself")
 public func ABLLinkSetIsAudioEnabledCallback(
   _ link: Any?, _ callback: ((Bool, UnsafeMutableRawPointer?) -> Void)?, _ context: Any?
 ) { fatalError() }
 
-/// LinkKit's name; Link has no settings view: set link.isEnabled yourself.
+/// A name of LinkKit. The compiler says: Link has no settings view: set link.isEnabled yourself.
 @available(*, unavailable, message: "Link has no settings view: set link.isEnabled yourself")
 public typealias ABLLinkSettingsViewController = Never
 
@@ -32,107 +32,107 @@ public typealias ABLLinkSettingsViewController = Never
 @available(*, unavailable, renamed: "Link.SessionState")
 public typealias ABLLinkTimelineRef = Link.SessionState
 
-/// LinkKit's name; use capture() of the handle that link.takeAudio() gives.
+/// A name of LinkKit. The compiler says: use capture() of the handle that link.takeAudio() gives.
 @available(*, unavailable, message: "use capture() of the handle that link.takeAudio() gives")
 public func ABLLinkCaptureAudioTimeline(_ link: Any?) -> Link.SessionState { fatalError() }
 
-/// LinkKit's name; use commit(_:) of the handle that link.takeAudio() gives.
+/// A name of LinkKit. The compiler says: use commit(_:) of the handle that link.takeAudio() gives.
 @available(*, unavailable, message: "use commit(_:) of the handle that link.takeAudio() gives")
 public func ABLLinkCommitAudioTimeline(_ link: Any?, _ state: Any?) { fatalError() }
 
-/// LinkKit's name; use link.capture().
+/// A name of LinkKit. The compiler says: use link.capture().
 @available(*, unavailable, message: "use link.capture()")
 public func ABLLinkCaptureAppTimeline(_ link: Any?) -> Link.SessionState { fatalError() }
 
-/// LinkKit's name; use link.commit(state).
+/// A name of LinkKit. The compiler says: use link.commit(state).
 @available(*, unavailable, message: "use link.commit(state)")
 public func ABLLinkCommitAppTimeline(_ link: Any?, _ state: Any?) { fatalError() }
 
 // LinkKit 4: the product LinkAudio.
 
-/// LinkKit's name; use isEnabled of a LinkAudio.
+/// A name of LinkKit. The compiler says: use isEnabled of a LinkAudio.
 @available(*, unavailable, message: "use isEnabled of a LinkAudio")
 public func ABLLinkIsAudioEnabled(_ link: Any?) -> Bool { fatalError() }
 
-/// LinkKit's name; use LinkAudio.Sink.
+/// A name of LinkKit. The compiler says: use LinkAudio.Sink.
 @available(*, unavailable, message: "use LinkAudio.Sink")
 public typealias ABLLinkAudioSinkRef = Never
 
-/// LinkKit's name; send through a LinkAudio.SendEnd.
+/// A name of LinkKit. The compiler says: send through a LinkAudio.SendEnd.
 @available(*, unavailable, message: "send through a LinkAudio.SendEnd")
 public typealias ABLLinkAudioSinkBufferHandleRef = Never
 
-/// LinkKit's name; use publish(_:as:) of a LinkAudio.
+/// A name of LinkKit. The compiler says: use publish(_:as:) of a LinkAudio.
 @available(*, unavailable, message: "use publish(_:as:) of a LinkAudio")
 public func ABLLinkAudioSinkNew(_ link: Any?, _ name: Any?, _ maxNumSamples: Any?) -> Never { fatalError() }
 
-/// LinkKit's name; release the last reference to the LinkAudio.Sink.
+/// A name of LinkKit. The compiler says: release the last reference to the LinkAudio.Sink.
 @available(*, unavailable, message: "release the last reference to the LinkAudio.Sink")
 public func ABLLinkAudioSinkDelete(_ sink: Any?) { fatalError() }
 
-/// LinkKit's name; a LinkAudio.SendLane takes periods of up to 8192 frames.
+/// A name of LinkKit. The compiler says: a LinkAudio.SendLane takes periods of up to 8192 frames.
 @available(*, unavailable, message: "a LinkAudio.SendLane takes periods of up to 8192 frames")
 public func ABLLinkAudioSinkMaxNumSamples(_ sink: Any?) -> UInt32 { fatalError() }
 
-/// LinkKit's name; a LinkAudio.SendLane takes periods of up to 8192 frames.
+/// A name of LinkKit. The compiler says: a LinkAudio.SendLane takes periods of up to 8192 frames.
 @available(*, unavailable, message: "a LinkAudio.SendLane takes periods of up to 8192 frames")
 public func ABLLinkAudioSinkRequestMaxNumSamples(_ sink: Any?, _ maxNumSamples: Any?) { fatalError() }
 
-/// LinkKit's name; use send(_:_:) of a LinkAudio.SendEnd.
+/// A name of LinkKit. The compiler says: use send(_:_:) of a LinkAudio.SendEnd.
 @available(*, unavailable, message: "use send(_:_:) of a LinkAudio.SendEnd")
 public func ABLLinkAudioRetainBuffer(_ sink: Any?) -> Never { fatalError() }
 
-/// LinkKit's name; use send(_:_:) of a LinkAudio.SendEnd.
+/// A name of LinkKit. The compiler says: use send(_:_:) of a LinkAudio.SendEnd.
 @available(*, unavailable, message: "use send(_:_:) of a LinkAudio.SendEnd")
 public func ABLLinkAudioSinkBufferHandleIsValid(_ buffer: Any?) -> Bool { fatalError() }
 
-/// LinkKit's name; use send(_:_:) of a LinkAudio.SendEnd.
+/// A name of LinkKit. The compiler says: use send(_:_:) of a LinkAudio.SendEnd.
 @available(*, unavailable, message: "use send(_:_:) of a LinkAudio.SendEnd")
 public func ABLLinkAudioSinkBufferSamples(_ buffer: Any?) -> UnsafeMutablePointer<Int16> { fatalError() }
 
-/// LinkKit's name; use send(_:_:) of a LinkAudio.SendEnd.
+/// A name of LinkKit. The compiler says: use send(_:_:) of a LinkAudio.SendEnd.
 @available(*, unavailable, message: "use send(_:_:) of a LinkAudio.SendEnd")
 public func ABLLinkAudioReleaseAndCommitBuffer(
   _ sink: Any?, _ buffer: Any?, _ state: Any?, _ beats: Any?, _ quantum: Any?, _ frames: Any?,
   _ channels: Any?, _ sampleRate: Any?
 ) -> Bool { fatalError() }
 
-/// LinkKit's name; a period that is not sent needs no call.
+/// A name of LinkKit. The compiler says: a period that is not sent needs no call.
 @available(*, unavailable, message: "a period that is not sent needs no call")
 public func ABLLinkAudioReleaseBuffer(_ buffer: Any?) { fatalError() }
 
-/// LinkKit's name; samples are floats: use send(_:_:) of a LinkAudio.SendEnd.
+/// A name of LinkKit. The compiler says: samples are floats: use send(_:_:) of a LinkAudio.SendEnd.
 @available(*, unavailable, message: "samples are floats: use send(_:_:) of a LinkAudio.SendEnd")
 public func ABLLinkSetPropertiesFromASBD(_ sink: Any?, _ description: Any?) { fatalError() }
 
-/// LinkKit's name; use send(_:_:) of a LinkAudio.SendEnd.
+/// A name of LinkKit. The compiler says: use send(_:_:) of a LinkAudio.SendEnd.
 @available(*, unavailable, message: "use send(_:_:) of a LinkAudio.SendEnd")
 public func ABLLinkCommitCoreAudioBufferWithBeats(
   _ sink: Any?, _ state: Any?, _ beats: Any?, _ quantum: Any?, _ frames: Any?, _ buffers: Any?
 ) -> Bool { fatalError() }
 
-/// LinkKit's name; use send(_:_:) of a LinkAudio.SendEnd.
+/// A name of LinkKit. The compiler says: use send(_:_:) of a LinkAudio.SendEnd.
 @available(*, unavailable, message: "use send(_:_:) of a LinkAudio.SendEnd")
 public func ABLLinkCommitCoreAudioBufferWithHostTime(
   _ sink: Any?, _ state: Any?, _ time: Any?, _ quantum: Any?, _ frames: Any?, _ buffers: Any?
 ) -> Bool { fatalError() }
 
-/// LinkKit's name; samples are floats, and a lane converts them.
+/// A name of LinkKit. The compiler says: samples are floats, and a lane converts them.
 @available(*, unavailable, message: "samples are floats, and a lane converts them")
 public func ABLConvertInt16(_ sample: Any?) -> Int16 { fatalError() }
 
-/// LinkKit's name; samples are floats, and a lane converts them.
+/// A name of LinkKit. The compiler says: samples are floats, and a lane converts them.
 @available(*, unavailable, message: "samples are floats, and a lane converts them")
 public func ABLConvertUInt16(_ sample: Any?) -> Int16 { fatalError() }
 
-/// LinkKit's name; samples are floats, and a lane converts them.
+/// A name of LinkKit. The compiler says: samples are floats, and a lane converts them.
 @available(*, unavailable, message: "samples are floats, and a lane converts them")
 public func ABLConvertInt32(_ sample: Any?) -> Int16 { fatalError() }
 
-/// LinkKit's name; samples are floats, and a lane converts them.
+/// A name of LinkKit. The compiler says: samples are floats, and a lane converts them.
 @available(*, unavailable, message: "samples are floats, and a lane converts them")
 public func ABLConvertUInt32(_ sample: Any?) -> Int16 { fatalError() }
 
-/// LinkKit's name; samples are floats, and a lane converts them.
+/// A name of LinkKit. The compiler says: samples are floats, and a lane converts them.
 @available(*, unavailable, message: "samples are floats, and a lane converts them")
 public func ABLConvertFloat(_ sample: Any?) -> Int16 { fatalError() }

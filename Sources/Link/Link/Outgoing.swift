@@ -8,7 +8,7 @@ enum Outgoing: Sendable {
   case near(Packet, to: LinkSession.Destination, via: Channel, on: GatewaySockets)
   /// A datagram of a far wire. `own`: the local address from which it is sent.
   case far([UInt8], to: Endpoint, own: Address?, by: FarSocket)
-  /// The last datagram of a socket has left; the socket closes when this value is released.
+  /// This value comes after the last datagram of a socket. The socket closes when the value is released.
   case closed(any AnyObject & Sendable)
 
   /// Sends the datagram. Returns its destination if the datagram could not be sent from the local address

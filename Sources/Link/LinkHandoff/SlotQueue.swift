@@ -14,7 +14,7 @@ public import Synchronization
   @usableFromInline let tailLine = InlineArray<14, UInt>(repeating: 0)
   @usableFromInline let memory: UnsafeMutableRawPointer
   @usableFromInline let mask: UInt  // the number of slots, a power of two, minus one
-  /// Bytes from one slot to the next: whole cache lines, so that the two ends never share one.
+  /// The bytes from one slot to the next: whole cache lines, so that the two ends never share a cache line.
   @usableFromInline let stride: Int
   /// The usable bytes of a slot.
   public let slotBytes: Int
@@ -48,7 +48,7 @@ public import Synchronization
     @inlinable get { refusals.load(ordering: .relaxed) }
   }
 
-  /// The number of slots to read; the other thread may be changing it. [any]
+  /// The number of slots that can be read. Another thread may change this number at any time. [any]
   public var count: Int {
     @inlinable get {
       let start = head.load(ordering: .acquiring)

@@ -39,9 +39,9 @@ struct FarClock {
     func offset(at time: Double) -> Double { offset + slope * (time - self.time) }
   }
 
-  /// `grain`: the least error of a sample, in microseconds. Half of the difference between the fastest round
-  /// trip and the round trip `fastFew` ranks behind it is added, because round trips may be possible that are
-  /// faster by about as much.
+  /// `grain`: the least error of a sample, in microseconds. `fastFew`: if the fastest round trip is 100 µs
+  /// faster than the round trip `fastFew` ranks behind it, the error is 50 µs more, because even faster round
+  /// trips seem possible.
   private static let grain = 100.0
   private static let fastFew = 3
   /// A new line is fitted when one in this many samples is new: a single new sample among thousands changes

@@ -72,8 +72,8 @@ public enum Limits {
   static var yearsLeftBehind: Micros { Micros(50_000_000_000_000) }
   /// Greatest distance of a beat from zero: the range of 64 bits less what three years at `horizonTempo` add.
   package static var farthestBeat: Beats { Beats(micros: .max - 1 << 51) }
-  /// Tempo at which the limit on beats grows. It is above the highest tempo, so that a timeline within the
-  /// limit stays within it.
+  /// The tempo at which the limit on beats grows. It is above the highest tempo, so that a timeline within
+  /// the limit stays within it.
   static var horizonTempo: Tempo { Tempo(1_000) }
   /// Greatest distance from zero at which a new session of ours may begin; beyond it, whole rounds are
   /// subtracted.

@@ -147,7 +147,7 @@ extension LinkSession {
   }
 
   /// Moves our session's clock slowly to the newly measured one, so that the move is inaudible. If the
-  /// difference is too large for that, it is another clock, and we adopt it at once.
+  /// difference is too large for that, the measured clock is another clock, and we adopt it at once.
   private mutating func steer(_ told: Source, _ map: GhostMap) {
     let left = (map.intercept - ghost.intercept).count
     guard !isClockDoubted, source == told || guide == told, abs(left) <= Limits.clockTolerance.count else {

@@ -18,9 +18,9 @@ public enum Wire {
   /// The longest message, in bytes. The reference sends shorter messages, and receives messages up to this
   /// length.
   public static var maximumMessageSize: Int { @_noLocks @_noAllocation get { 512 } }
-  /// The bytes of the header: protocol, type, time to live, group, node id.
+  /// The number of bytes in the header of a discovery datagram: protocol, type, time to live, group, node id.
   public static var discoveryHeaderSize: Int { @_noLocks @_noAllocation get { 20 } }
-  /// The bytes of the header: protocol, type.
+  /// The number of bytes in the header of a measurement datagram: protocol, type.
   public static var measurementHeaderSize: Int { @_noLocks @_noAllocation get { 9 } }
   /// The most bytes of a ping's payload that are echoed: two entries, each of a header and a value of eight
   /// bytes.

@@ -126,7 +126,7 @@ extension LinkAudio {
       wrapper?.isUsed.store(false, ordering: .releasing)
     }
 
-    /// The channel that was subscribed to.
+    /// The identity of the subscribed channel.
     ///
     /// Thread-safe: yes. Real-time-safe: no, but it never waits.
     public var channel: Channel.ID { Channel.ID(node) }

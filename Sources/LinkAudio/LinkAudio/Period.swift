@@ -102,7 +102,7 @@ extension LinkAudio {
     /// Thread-safe: yes. Real-time-safe: no, `Duration` allocates in debug builds.
     public static func fixed(_ delay: Duration) -> Delay { Delay(.fixed(delay.microseconds)) }
 
-    /// A delay of whole beats: the sound stays in time, but belongs to an earlier point of the song. After a
+    /// A delay of whole beats: the sound stays in time, but is heard at a later beat of the song. After a
     /// change of tempo, the delay is the same number of beats at the new tempo. If the lane has no room for
     /// so long a delay, the delay is fewer whole beats, and ``Figures/isDelayShortened`` is true.
     ///

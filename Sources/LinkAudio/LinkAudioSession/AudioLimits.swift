@@ -37,8 +37,8 @@ package enum AudioLimits {
   package static var sources: Int { 128 }
   /// The most subscriptions of all sources together. Each has a lane with memory of its own.
   package static var lanes: Int { 256 }
-  /// The most subscribers of one sink, and of all sinks together. All together get 50 MB a second if all
-  /// sinks are stereo at 48 kHz.
+  /// The most subscribers of one sink, and of all sinks. We send 50 MB a second to them if all sinks are
+  /// stereo at 48 kHz.
   package static var subscribersPerSink: Int { 32 }
   package static var subscribers: Int { 256 }
   /// The longest time for which one request keeps a subscription, whatever its time to live.

@@ -127,7 +127,7 @@ extension Micros {
 extension Double {
   var percent: String { (self * 100).rounded(toPlaces: 0) }
 
-  /// Decimal notation with a point, whatever the locale.
+  /// This number in decimal notation with a point, whatever the locale is.
   package func rounded(toPlaces places: Int) -> String {
     var scale: Int64 = 1
     for _ in 0..<places { scale *= 10 }

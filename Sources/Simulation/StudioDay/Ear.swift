@@ -36,7 +36,8 @@ struct SessionBeats: Equatable {
 /// session's time was corrected, the events of the skipped time may be late by as much as the correction. If
 /// cycles were lost, the events within these cycles are excused.
 struct Ear {
-  /// An error in microseconds that nobody can hear; JACK's own filter is off by more than a tenth of it.
+  /// The largest allowed error, in microseconds, which is inaudible. JACK's own filter is off by more than a
+  /// tenth of it.
   static let tolerance = 500.0
   /// If the session moves at once by more than this, it is not clear which beat is next. HostSync counts
   /// again from half a beat or 20 ms on; the ear must not know HostSync's limits that exactly.

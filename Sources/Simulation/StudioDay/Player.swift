@@ -18,7 +18,7 @@ public enum Plant: String, Sendable, CaseIterable {
 public enum LaunchStage: Sendable { case waiting, released }
 
 /// A JACK server on the machine of one peer, with `HostSync` in it. The driver's wake-ups are events of the
-/// world, and late as on a busy machine. Occasionally the client loses cycles, or the driver stalls.
+/// world, and are as late as on a busy machine. Occasionally the client loses cycles, or the driver stalls.
 final class Player {
   /// `cyclesPerLoss`: the average number of cycles between two losses of a few cycles. `cyclesPerStall`: the
   /// same between two stalls of the driver.

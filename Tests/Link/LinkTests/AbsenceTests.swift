@@ -19,7 +19,7 @@ struct AbsenceTests {
       var absences = Absences()
       let (begin, open) = (seconds(100), [loopback, radio])
       #expect(absences.learn(found: open, open: open, limit: 32, at: begin).isEmpty)
-      // A scan every 0.05 s, as if the kernel announced many changes.
+      // There is a scan every 0.05 s, as if the kernel announced many changes.
       for moment in stride(from: 0, through: gone, by: 0.05) {
         let now = begin + seconds(moment)
         #expect(absences.learn(found: [loopback], open: open, limit: 32, at: now).isEmpty, "\(gone)")

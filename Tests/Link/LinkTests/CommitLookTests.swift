@@ -4,7 +4,8 @@ import Testing
 
 @testable import Link
 
-/// How often Link's thread wakes for an audio thread that cannot wake it, counted in simulated time.
+/// Tests how often Link's thread wakes to check for commits of an audio thread, which cannot wake it. The
+/// time is simulated.
 struct CommitLookTests {
   /// How often Link's thread checks for commits in a second, and the interval; `pace` gives the pace at a
   /// millisecond.

@@ -63,8 +63,8 @@ struct StrangerTests {
         for packet in [forged, ping] { far.send(packet, to: Endpoint(Self.here, port: port)) }
       }
       far.send(forged, to: Endpoint.discoveryGroupV4)
-      // A neighbour's datagram to our own address, at the port where only datagrams to the group are
-      // accepted.
+      // This datagram comes from a neighbour, but to our own address at the port where only datagrams to the
+      // group are accepted.
       near.send(known, to: Endpoint(Self.here, port: Endpoint.discoveryPort))
       // A malformed datagram, which is received after all those before.
       near.send(ping, to: Endpoint.discoveryGroupV4)

@@ -5,7 +5,7 @@ import Synchronization
 import TactusTestSupport
 import Testing
 
-/// Edits of the session, and callbacks that are replaced.
+/// Tests of `Link.update`, and of callbacks that are replaced.
 @Suite struct UpdateTests {
   struct Mishap: Error, Equatable {}
 

@@ -120,8 +120,8 @@ import Testing
     #expect(try await rack.ask("health")["listeners"]?.number == 0)
     let before = try await switches(of: "link-audio", on: stage)
     try await Task.sleep(for: .seconds(2))
-    // The thread wakes for announcements four times a second, and to answer the peer's. If it looked for
-    // audio, it would wake a thousand times more.
+    // The thread wakes for announcements four times a second, and to answer the peer's announcements. If it
+    // looked for audio, it would wake a thousand times more.
     #expect(try await switches(of: "link-audio", on: stage) - before < 400)
   }
 

@@ -52,7 +52,7 @@ public enum PlayoutDelay: Sendable, BitwiseCopyable {
   case adaptive(least: Double)
   /// A constant delay, in microseconds.
   case fixed(Double)
-  /// A delay of whole beats: the sound stays in time, but belongs to an earlier point of the song. After a
+  /// A delay of whole beats: the sound stays in time, but is heard at a later beat of the song. After a
   /// change of tempo, the delay is the same number of beats at the new tempo.
   case beats(Int)
 

@@ -32,8 +32,8 @@ struct Playhead: BitwiseCopyable {
   }
 
   /// Sets the speed for a period that should play the stream from the place `first` to the place `end`. If
-  /// the playhead is not at `first`, it moves there so slowly that nobody hears it. So the jitter of the
-  /// cycles' times does not become jitter of the sound.
+  /// the playhead is not at `first`, it moves there so slowly that the move is inaudible. So the jitter of
+  /// the cycles' times does not become jitter of the sound.
   mutating func aim(from first: Double, to end: Double, frames: Int, micros: Double) {
     let length = end - first
     let frameMicros = micros / max(1, length)

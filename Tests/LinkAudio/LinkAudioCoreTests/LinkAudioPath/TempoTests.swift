@@ -12,7 +12,7 @@ struct TempoTests {
     return world
   }
 
-  /// The same beat at `time`, and another tempo from there on.
+  /// A grid that has the same beat at `time`, and another tempo.
   private func turned(_ grid: SessionGrid, at time: Double, to beatMicros: Double) -> SessionGrid {
     let beat = (time - grid.origin) / grid.beatMicros
     return SessionGrid(session: grid.session, origin: time - beat * beatMicros, beatMicros: beatMicros)

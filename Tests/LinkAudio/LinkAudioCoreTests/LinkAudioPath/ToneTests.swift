@@ -3,7 +3,8 @@ import LinkAudioPath
 import TactusTestSupport
 import Testing
 
-/// Tones between rates, sent as floats, so that only the interpolator is judged.
+/// Tones that are sent at one sample rate and played at another. They are sent as floats, so that only the
+/// interpolator adds noise.
 struct ToneTests {
   private func recording(_ hertz: Double, from rate: Double, to output: Double, amplitude: Double = 0.9)
     -> Recording
