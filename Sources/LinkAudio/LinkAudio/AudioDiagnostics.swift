@@ -6,7 +6,7 @@ internal import LinkSystem
 
 extension LinkAudio {
   /// The state of Link Audio, for a user who hears nothing.
-  public struct Diagnostics: Hashable, Sendable {
+  public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
     /// The reason why Link Audio is not on the network although it should be; nil if there is no such
     /// failure.
     public var failure: Link.Failure?
@@ -41,6 +41,13 @@ extension LinkAudio {
       overflows = engine.overflows
       counters = engine.machine.counters
       load = engine.machine.load
+    }
+
+    /// The main values as text, like "2 peers; received 1200, malformed 0".
+    public var description: String {
+      let place = failure.map { "\($0); " } ?? ""
+      return "\(place)\(peers.count) peer\(peers.count == 1 ? "" : "s"); "
+        + "received \(received), malformed \(malformed)"
     }
 
     /// A peer that takes part in Link Audio, whether it sends audio or not.

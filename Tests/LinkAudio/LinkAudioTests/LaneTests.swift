@@ -89,6 +89,11 @@ import Testing
     #expect(try LinkAudio(link, peerName: "Shelf").peerName == "Shelf")
   }
 
+  @Test func `the diagnostics of Link Audio are fit to be printed`() throws {
+    let audio = try LinkAudio(Link(tempo: 120), peerName: "Rack")
+    #expect("\(audio.diagnostics)" == "0 peers; received 0, malformed 0")
+  }
+
   @Test func `subscriptions and subscribed channels have limits`() throws {
     let audio = try LinkAudio(Link(tempo: 120), peerName: "Rack")
     let channel = LinkAudio.Channel.ID(NodeID(rawValue: 3))
