@@ -5,8 +5,7 @@ public import LinkWire
 // Start reading here: `receive` and `handle` are the only inputs. `Peers` remembers the peers, `Sessions`
 // decides which session we join, `Measurement` measures a clock (`Relay` and `FarClock`: a clock in another
 // room), `Timing` applies timelines, starts and stops, `Gateways` decides when we send, `Limits` bounds
-// everything. The rules are the protocol's (facts: link 3, 4, 7, 8). "The reference" in these files is
-// Ableton's own library.
+// everything. The rules are the protocol's (facts: link 3, 4, 7, 8). "The reference" is Ableton's library.
 
 /// The Ableton Link protocol as a machine: it knows the peers and keeps a session's clock and tempo.
 ///
@@ -35,8 +34,7 @@ public struct LinkSession: Sendable {
     case enable(Bool)
     /// Whether starts and stops are shared. The switch alone sends and adopts nothing.
     case enableStartStopSync(Bool)
-    /// A user's change to a captured state. Its timeline is dropped if it was made for a session that we have
-    /// left.
+    /// A user's change to a captured state. A timeline of a session that we have left is dropped.
     case commit(SessionChange)
     /// The host clock may have lost the session's time, as after a suspend: measure that time now.
     case clockDisturbed

@@ -101,10 +101,7 @@ final class App {
       note = surface?.endpoints.first.flatMap {
         RunningNote(.init(name: host.server.clientName, port: Int($0.port)))
       }
-      if view != nil, let greeting = startup.greeting { Console.say(greeting) }
-      if !configuration.choices.audio.isOn, !configuration.sends.isEmpty || !configuration.receives.isEmpty {
-        Console.say("Link Audio is off, so --send and --receive have no effect: tactus send link/audio 1")
-      }
+      startup.greet(inView: view != nil)
       considerPresence(host, host.report)
       link.isEnabled = configuration.choices.isLinkEnabled
       service.ready(serviceStatus(host))

@@ -269,9 +269,14 @@ struct PeerList {
 }
 
 extension Startup {
-  /// The view's first line, for a user who may know no key yet. nil: none.
-  var greeting: String? {
-    guard configuration.keys.isEmpty else { return nil }
-    return isFirst ? "m plays the click, w opens the page, ? shows all keys" : nil
+  /// Prints the first lines: the view's, for a user who may know no key yet, and one about options without
+  /// effect.
+  func greet(inView: Bool) {
+    if inView, isFirst, configuration.keys.isEmpty {
+      Console.say("m plays the click, w opens the page, ? shows all keys")
+    }
+    if !configuration.choices.audio.isOn, !configuration.sends.isEmpty || !configuration.receives.isEmpty {
+      Console.say("Link Audio is off, so --send and --receive have no effect: tactus send link/audio 1")
+    }
   }
 }

@@ -242,10 +242,9 @@ extension Node {
   /// Two whole numbers from one text, as in 7/8 for the meter.
   private func divided(_ arguments: [Argument]) -> [Argument] {
     guard parameters.count == 2, case (.whole, .whole) = (parameters[0], parameters[1]),
-      case .string(let text)? = arguments.first
+      case .string(let text)? = arguments.first, text.contains("/")
     else { return arguments }
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 2 else { return arguments }
     return parts.map { .string(String($0)) } + arguments.dropFirst()
   }
 
