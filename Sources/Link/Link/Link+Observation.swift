@@ -58,8 +58,8 @@ extension Link {
     network.audience.tempo.setCallback(body)
   }
 
-  /// Sets the callback for starts and stops of this program: by its own commit, or with start/stop sync by a
-  /// peer's. The rules are those of ``onTempo(_:)``.
+  /// Sets the callback for starts and stops of this program. They come from its own commits and, with
+  /// start/stop sync, from a peer's. The rules are those of ``onTempo(_:)``.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   public func onStartStop(_ body: (@Sendable (_ isPlaying: Bool) -> Void)?) {

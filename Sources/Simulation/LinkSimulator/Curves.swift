@@ -2,8 +2,8 @@
 import Glibc
 import LinkWorld
 
-/// A cumulative distribution as an SVG: the share of all worlds in which no beat was further off than a
-/// value. Each kind of world has one curve.
+/// A cumulative distribution as an SVG: for each error, the share of all worlds in which no beat had a larger
+/// error. Each kind of world has one curve.
 struct Curves {
   /// The worst error of each world, in microseconds, by the kind of the world's network.
   private var errors: [Kind: Samples] = [:]

@@ -14,7 +14,7 @@ struct AbsenceTests {
 
   func seconds(_ number: Double) -> Micros { Micros(Int64(number * 1e6)) }
 
-  @Test func `an address that is back within six seconds keeps its gateway`() {
+  @Test func `an address that returns within six seconds keeps its gateway`() {
     for gone in stride(from: 0.05, to: 6, by: 0.05) {
       var absences = Absences()
       let (begin, open) = (seconds(100), [loopback, radio])

@@ -72,7 +72,7 @@ struct FarWiresTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `a room's offset is added to the common offset for that room only`() throws {
+  func `an offset of one room is added to the common offset for that room`() throws {
     try PrivateNetwork().perform {
       var here = End(20_821, calls: "127.0.0.1:20822 offset=3", "127.0.0.1:9 offset=-4")
       var there = End(20_822)

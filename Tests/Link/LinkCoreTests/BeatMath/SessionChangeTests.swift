@@ -9,7 +9,7 @@ struct SessionChangeTests {
     startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: true, session: 7
   )
 
-  @Test func `an untouched state changes nothing`() {
+  @Test func `a commit of an unchanged state changes nothing`() {
     #expect(Self.captured.change(at: Micros(9)) == nil)
     var same = Self.captured
     same.setTempo(100, at: Micros(0))

@@ -96,7 +96,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     }
   }
 
-  @Test func `phase encoding and back is the identity`() {
+  @Test func `phase encoding can be reversed exactly`() {
     for timeline in [line(120, 1, 0), line(60, -9.5, 2_000_000)] {
       for quantum in [0.0, 1, 2, 3] {
         for time in [0, 2_000_000, -3_200_000, 87_654_321] as [Int64] {

@@ -59,7 +59,7 @@ extension SlotQueue {
     #expect(rest == [2, 3, 4, 7, nil])
   }
 
-  @Test func `a slot reserved but not committed is not seen and is given again`() {
+  @Test func `a slot that is not committed is not read and is reserved again`() {
     let queue = SlotQueue(slots: 2, bytes: 8)
     let first = queue.reserve()?.baseAddress
     let again = queue.reserve()?.baseAddress

@@ -153,7 +153,7 @@ import Testing
   }
 
   /// A liar used the founder's id at an address where the founder itself was never heard.
-  @Test func `the same id at another address is measured again soon`() {
+  @Test func `if an id appears at another address, it is measured again soon`() {
     let liar = Stranger(7)
     var founder = liar
     founder.source.address = .v4(0x0a00_0242)

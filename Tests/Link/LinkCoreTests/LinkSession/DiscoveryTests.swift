@@ -47,7 +47,7 @@ import Testing
     #expect(places.map(\.address) == wanted.map(\.key) && places.map(\.count) == wanted.map(\.value))
   }
 
-  @Test func `when nothing changes an alive goes out every 250 milliseconds`() {
+  @Test func `when nothing changes, an Alive is sent every 250 milliseconds`() {
     var bench = Bench()
     let start = bench.now
     bench.wait(2_000_000)
@@ -92,7 +92,7 @@ import Testing
     #expect(bench.takeAlives().count == 1)
   }
 
-  @Test func `every alive is answered to its sender at once`() {
+  @Test func `every Alive is answered at once, to its sender`() {
     var bench = Bench()
     _ = bench.takeSent()
     let strangers = [Stranger(7), Stranger(8)]
@@ -102,7 +102,7 @@ import Testing
     #expect(responses.allSatisfy { $0.channel == .discovery && $0.response?.node == bench.snapshot.node })
   }
 
-  @Test func `a response is not answered`() {
+  @Test func `a Response is not answered`() {
     var bench = Bench()
     _ = bench.takeSent()
     let stranger = Stranger(7)
@@ -110,7 +110,7 @@ import Testing
     #expect(bench.takeSent().allSatisfy { $0.response == nil })
   }
 
-  @Test func `an alive with a broken payload is answered and otherwise ignored`() {
+  @Test func `an Alive with a broken payload is answered and otherwise ignored`() {
     var bench = Bench()
     _ = bench.takeSent()
     let stranger = Stranger(7)
@@ -150,7 +150,7 @@ import Testing
     #expect(gaps.allSatisfy { $0 <= 1_050_000 })
   }
 
-  @Test func `own datagrams are ignored even under a former id`() throws {
+  @Test func `our own datagrams are ignored, even those with a former id`() throws {
     var bench = Bench()
     let first = try #require(bench.takeSent().first?.packet)
     bench.receive(first, from: Bench.gateway.measurement)
@@ -178,7 +178,7 @@ import Testing
     #expect(bench.deadline == nil)
   }
 
-  @Test func `a closed gateway says goodbye and the others go on`() {
+  @Test func `a closed gateway says goodbye and the other gateways go on`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     _ = bench.takeSent()
@@ -205,7 +205,7 @@ import Testing
   @Test(arguments: [
     (answerWaited: 900, peers: 0), (answerWaited: 800, peers: 1), (answerWaited: 0, peers: 1),
   ])
-  func `a response from before the goodbye does not bring the peer back`(
+  func `a Response from before the goodbye does not bring the peer back`(
     answerWaited: Int64, peers: Int
   ) {
     var bench = Bench()
@@ -217,8 +217,8 @@ import Testing
     #expect(bench.snapshot.peerCount == peers)
   }
 
-  /// Link 3.0.6 on our host, with other peers on its network. In a capture 0.1 ms lie between goodbye and
-  /// next Alive.
+  /// Link 3.0.6 on our host, with other peers on its network. In a capture, the time between the goodbye and
+  /// the next Alive is 0.1 ms.
   @Test func `a peer that says goodbye four times a second and stays is not lost`() {
     var bench = Bench()
     var neighbour = Stranger(7, memberOf: bench)
@@ -316,7 +316,7 @@ import Testing
     #expect(sent.compactMap(\.alive).isEmpty && sent.compactMap(\.farewell).count == 1)
   }
 
-  @Test func `a change held back by the spacing is sent before the goodbye`() {
+  @Test func `a change that still waits to be sent is sent before the goodbye`() {
     var bench = Bench()
     bench.meet(Stranger(7, memberOf: bench))
     bench.wait(1_000_000)

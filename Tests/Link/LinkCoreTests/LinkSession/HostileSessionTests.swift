@@ -263,7 +263,7 @@ import Testing
     #expect(bench.snapshot.peerCount == 0)
   }
 
-  @Test func `after a step the session is measured at once`() {
+  @Test func `after a step of the host clock the session is measured at once`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)

@@ -30,7 +30,7 @@ import Testing
     return (simulation.run(), simulation)
   }
 
-  @Test func `two rooms of five have one beat`() {
+  @Test func `two rooms that are 60 ms apart have one beat`() {
     let (outcome, _) = outcome([wire(60_000, 60_000, jitter: 20_000, loss: 0.02)])
     #expect(outcome.violations.isEmpty)
   }
@@ -70,7 +70,7 @@ import Testing
   /// 2402, reference peers were on both sides of the border between "older" and "equally old", and our peers
   /// changed between the sessions again and again.
   @Test(arguments: campaign([1052, 2103, 2402, 3330, 9655, 9870] as [UInt64]))
-  func `no reference peer stays behind in a session of its own`(seed: UInt64) {
+  func `no reference peer is left alone in a session`(seed: UInt64) {
     var simulation = Simulation(Scenario.rooms(from: seed, upTo: Scenario.Severity()))
     #expect(simulation.run().violations.isEmpty)
   }

@@ -71,7 +71,7 @@ import Testing
 
   /// Liars gave each half of a session another time, an hour apart, on 3 wires.
   @Test(arguments: [529] as [UInt64])
-  func `a session with two different times becomes one again`(seed: UInt64) {
+  func `a session whose peers have two different times becomes one again`(seed: UInt64) {
     let outcome = outcome(world(seed, isHostile: true, stepsClocks: true, wires: 3, turmoil: 10_000_000))
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }

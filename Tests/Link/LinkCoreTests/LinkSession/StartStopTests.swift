@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `with sync off a start is passed on but not followed`() {
+  @Test func `without start/stop sync a start is passed on but not followed`() {
     var (bench, stranger) = connected(follows: false)
     start(&stranger, stamp: 900_000)
     bench.meet(stranger)
@@ -57,7 +57,7 @@ import Testing
     #expect(!bench.snapshot.sessionPlays)
   }
 
-  @Test func `switching sync on sends nothing and starts nothing`() {
+  @Test func `switching start/stop sync on sends nothing and starts nothing`() {
     var (bench, stranger) = connected(follows: false)
     start(&stranger, stamp: 900_000)
     bench.meet(stranger)
@@ -110,7 +110,7 @@ import Testing
     #expect(bench.machine.startStop.timestamp == Micros(1_300_000))
   }
 
-  @Test func `a running session's start is not imported by joining`() {
+  @Test func `joining does not take over the start of a running session`() {
     var bench = Bench()
     bench.handle(.enableStartStopSync(true))
     var stranger = Stranger(7)
@@ -163,7 +163,7 @@ import Testing
     #expect(bench.takeEvents() == [.tempo(60), .startStop(true)])
   }
 
-  @Test func `a peer that lacks start and stop stops no other peer`() {
+  @Test func `a peer that sends no start/stop state stops no other peer`() {
     var (bench, stranger) = connected()
     bench.commitPlaying(true)
     stranger.state.startStop = .unset

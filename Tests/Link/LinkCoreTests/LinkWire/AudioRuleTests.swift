@@ -59,7 +59,7 @@ struct AudioRuleTests {
   }
 
   @Test(arguments: ["chid", "__ht"], [0, 7, 9])
-  func `a value of another size is refused`(key: String, size: Int) {
+  func `an entry whose value has the wrong size is refused`(key: String, size: Int) {
     let type: UInt8 = key == "chid" ? 4 : 3
     #expect(
       Self.refusal(Self.header(type) + entry(key, [UInt8](repeating: 1, count: size))) == .wrongEntrySize)

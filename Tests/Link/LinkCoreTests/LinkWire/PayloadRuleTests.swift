@@ -17,14 +17,14 @@ struct PayloadRuleTests {
   }
 
   @Test(arguments: 1...7)
-  func `rule 1 fewer than eight bytes left spoil the message`(count: Int) {
+  func `rule 1 a rest of fewer than eight bytes makes the message invalid`(count: Int) {
     #expect(throws: DecodingFailure.brokenPayload) {
       try state(Self.timeline + [UInt8](repeating: 0x41, count: count))
     }
   }
 
   @Test(arguments: [1, 8, 0x7fff_ffff, 0xffff_ffff] as [UInt32])
-  func `rule 2 an entry longer than what is left spoils the message`(excess: UInt32) {
+  func `rule 2 an entry longer than the rest makes the message invalid`(excess: UInt32) {
     let size = (0..<4).map { UInt8(truncatingIfNeeded: excess >> (24 - 8 * $0)) }
     #expect(throws: DecodingFailure.brokenPayload) { try state(Self.timeline + Array("what".utf8) + size) }
     #expect(throws: DecodingFailure.brokenPayload) { try state(Array("sess".utf8) + size) }
@@ -51,7 +51,7 @@ struct PayloadRuleTests {
   }
 
   @Test(arguments: ["tmln", "sess", "stst", "mep4", "mep6", "aep4", "aep6"], [-1, 1])
-  func `rule 4 a known entry of another size spoils the message`(key: String, excess: Int) throws {
+  func `rule 4 a known entry of another size makes the message invalid`(key: String, excess: Int) throws {
     let sizes = ["tmln": 24, "sess": 8, "stst": 17, "mep4": 6, "mep6": 18, "aep4": 6, "aep6": 18]
     let value = [UInt8](repeating: 1, count: try #require(sizes[key]))
     #expect(throws: Never.self) { try state(entry(key, value)) }
@@ -88,7 +88,7 @@ struct PayloadRuleTests {
   }
 
   @Test(arguments: 0...7)
-  func `rule 8 a short session is filled with zeros`(count: Int) throws {
+  func `rule 8 a short session id is filled with zeros`(count: Int) throws {
     let value = [UInt8](repeating: 0x61, count: count)
     let expected = (value + [UInt8](repeating: 0, count: 8 - count)).reduce(UInt64(0)) {
       $0 << 8 | UInt64($1)

@@ -42,7 +42,7 @@ struct ValueTests {
     for (left, right) in zip(ordered, ordered.dropFirst()) { #expect(left < right && !(right < left)) }
   }
 
-  @Test func `the group matches the family and interface of the gateway`() {
+  @Test func `the multicast group matches the gateway's family and interface`() {
     #expect(Endpoint.discoveryGroup(for: .v4(1)) == Endpoint(.v4(0xe04c_4e4b), port: 20808))
     let gateway = Address.v6(high: 0xfe80 << 48, low: 5, scope: 4)
     let group = Address.v6(high: 0xff12 << 48, low: 0x8080, scope: 4)

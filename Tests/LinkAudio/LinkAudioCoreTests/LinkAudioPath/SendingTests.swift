@@ -88,7 +88,7 @@ struct SendingTests {
     #expect(found.allSatisfy { $0.sampleCount == $0.chunkCount * 16 })
   }
 
-  @Test func `other sessions and formats get datagrams of their own`() {
+  @Test func `audio of other sessions and formats gets datagrams of its own`() {
     var chunker = Chunker(seed: 5)
     let found = datagrams(
       of: [
@@ -111,7 +111,7 @@ struct SendingTests {
     chunker.flush { _ in Issue.record("sent") }
   }
 
-  @Test func `full scale stays within 16 bits and NaN is silent`() {
+  @Test func `samples of full scale stay within 16 bits, and NaN becomes silence`() {
     var chunker = Chunker(seed: 5)
     let values: [Float] = [1, 2, .infinity, -1, -2, -.infinity, .nan, 0]
     let found = datagrams(of: [period(248)], chunker: &chunker) { values[$0 % 8] }

@@ -48,7 +48,7 @@ struct ChannelTests {
     #expect(bench.channels.isEmpty)
   }
 
-  @Test func `names and sessions of channels can change`() {
+  @Test func `the name and the session of a channel can change`() {
     var bench = Bench()
     var peer = Stranger(1)
     let channel = peer.add("a", id: 1)

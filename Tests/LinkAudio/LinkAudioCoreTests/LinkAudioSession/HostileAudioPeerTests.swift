@@ -96,7 +96,7 @@ struct HostileAudioPeerTests {
   }
 
   /// 50 unpredictable bits, different for each secret.
-  @Test func `echoes never repeat`() {
+  @Test func `the echoes of pings never repeat`() {
     var seen = Set<AudioEcho>()
     for secret in 0..<50 as Range<UInt64> {
       var bench = Bench(secret: (secret, 0))

@@ -65,7 +65,7 @@ struct RequestTests {
     #expect(after.last! > 13_000_000)
   }
 
-  @Test func `release stops a channel and its audio is dropped`() {
+  @Test func `releasing a source stops its channel and drops the channel's audio`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     #expect(bench.receive(peer.audio(channel), from: peer.endpoint) == source)

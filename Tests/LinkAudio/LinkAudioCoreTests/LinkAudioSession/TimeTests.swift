@@ -38,7 +38,7 @@ struct TimeTests {
     }
   }
 
-  @Test func `a clock that steps back stops nothing`() {
+  @Test func `a host clock that steps back stops nothing`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     let peer = Stranger(1)
