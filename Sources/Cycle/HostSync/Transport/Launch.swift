@@ -63,7 +63,7 @@ struct Launch: BitwiseCopyable {
     case puttingBack(Start, from: UInt32)
   }
 
-  /// What the launch needs to know in order to answer JACK's sync callback.
+  /// The data from which the launch answers JACK's sync callback.
   struct Question: BitwiseCopyable {
     /// The song's beat from which the transport will start.
     var songBeat: Beats

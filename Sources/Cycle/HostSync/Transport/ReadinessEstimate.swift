@@ -42,7 +42,7 @@ struct ReadinessEstimate: BitwiseCopyable {
     if clients < learnedOf { (tightMicros, leastMicros, learnedOf) = (0, 0, clients) }
   }
 
-  /// The other clients held a relocation for `time`.
+  /// Learns that the other clients held a relocation for `time` microseconds.
   mutating func took(_ time: Double, cycle cycleMicros: Double) {
     guard !isDisturbed else { return }
     if time > cycleMicros {
@@ -55,8 +55,8 @@ struct ReadinessEstimate: BitwiseCopyable {
     }
   }
 
-  /// The other clients were not ready after `time`. `isGuess`: they had no longer than the estimate and may
-  /// need far more, so twice as long is tried.
+  /// Learns that the other clients were not ready after `time` microseconds. `isGuess`: they had no longer
+  /// than the estimate and may need far more, so twice as long is tried.
   mutating func needMore(than time: Double, cycle cycleMicros: Double, isGuess: Bool = false) {
     guard !isDisturbed else { return }
     let needed = min((isGuess ? 2 : 1) * time + cycleMicros, Self.longest)
@@ -65,8 +65,8 @@ struct ReadinessEstimate: BitwiseCopyable {
     leastMicros = max(leastMicros, min(needed, Self.room * time))
   }
 
-  /// All clients were in time for a start. `isTight`: they had no longer than the estimate. Otherwise this
-  /// does not show how little is enough.
+  /// Learns that all clients were in time for a start. `isTight`: they had no longer than the estimate.
+  /// Otherwise this does not show how little is enough.
   mutating func wereInTime(isTight: Bool, cycle cycleMicros: Double) {
     Self.forget(isTight ? Self.tightlyInTime : Self.inTime, of: &micros, cycleMicros)
     guard isTight else { return }
@@ -91,19 +91,19 @@ extension ReadinessEstimate {
     var held = -Double.infinity
   }
 
-  /// JACK asks all clients again wherever the transport is sent.
+  /// Notes the locate that is under way. At each new frame JACK asks all clients again.
   mutating func seeRelocation(_ now: borrowing CycleContext) {
     let frame = now.transport.frame
     if relocating?.frame != frame { relocating = Relocating(frame: frame, since: now.heard.start) }
   }
 
-  /// The transport rolls.
+  /// Learns from the last locate, whose transport rolls now.
   mutating func learnRelocation(_ now: borrowing CycleContext) {
     guard let place = relocating else { return }
     relocating = nil
-    // Two cycles are JACK's own.
+    // JACK itself needs two cycles.
     let ready = now.heard.start - 2 * now.cycleMicros
-    // We were ready last, and the others perhaps long before.
+    // We held the locate to its end, so the others may have been ready long before.
     if ready - place.held < now.cycleMicros { return }
     took(ready - place.since, cycle: now.cycleMicros)
   }

@@ -25,8 +25,8 @@ public struct Relocation: Sendable, BitwiseCopyable {
   /// Microseconds that the other clients were given to get ready.
   private let othersTake: Double
 
-  /// Microseconds around `heardAt` for which frame and place belong together: JACK waits for the slowest
-  /// client for ten seconds.
+  /// The microseconds before and after `heardAt` in which the transport's frame may be this relocation's:
+  /// JACK waits ten seconds for the slowest client.
   private static let memory: Double = 12e6
 
   enum Hold { case no, untilItsCycle, untilAnother }
@@ -43,8 +43,8 @@ public struct Relocation: Sendable, BitwiseCopyable {
     return .no
   }
 
-  /// Microseconds of silence for which a replacement is worth waiting; a relocation that comes later rolls
-  /// late.
+  /// The longest silence, in microseconds, in which we wait for a replacement. After that the transport
+  /// rolls, although late.
   private static func longestPause(_ cycleMicros: Double) -> Double { 100_000 + 2 * cycleMicros }
 
   /// Returns whether this relocation brings a drifted host back to this song.
@@ -107,7 +107,7 @@ extension Relocation {
     return next
   }
 
-  /// Returns whether there is just enough time left to plan another one.
+  /// Returns whether there is just enough time left to plan another relocation instead.
   func isImminent(_ now: Report) -> Bool {
     let left = heardAt - now.moment.heard.start
     return left > now.moment.cycleMicros && left < 2 * Self.leeway(now) + now.moment.cycleMicros

@@ -18,7 +18,8 @@ public enum TransportCommand: Equatable, Sendable {
 }
 
 /// Commands that wait behind a stop, in their order. If too many commands wait, the oldest are dropped,
-/// because the last commands decide the result.
+/// because the last commands decide the result. The array has a fixed size, because HostSync must not
+/// allocate memory.
 struct HeldCommands: Sendable {
   private var ring = InlineArray<64, TransportCommand>(repeating: .stop)
   private var count = 0

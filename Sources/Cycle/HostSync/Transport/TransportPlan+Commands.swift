@@ -13,7 +13,7 @@ extension TransportPlan {
   }
 
   mutating func obey(_ command: TransportCommand, _ now: Observation, _ ask: Ask) {
-    if case .asked(let request) = stage, request.holdsBack { return held.append(command) }
+    if isAskedToStop { return held.append(command) }
     let report = now.report
     switch command {
     case .stopOn(let bar) where report.isUnderWay && !isStopping: stop(onBar: bar)
@@ -136,7 +136,8 @@ extension TransportPlan {
     if isOver || (isLonger || isShorter) && report.isHolding { ask(.holdOn) }
   }
 
-  /// Another client's locate may follow its start or its stop, and this action would undo it.
+  /// Returns whether to carry out the audio thread's locate now. Another client may locate just after its
+  /// start or stop, and our locate must not undo that one, so ours comes later.
   private func isDue(_ wanted: LocateAction, _ now: Report) -> Bool {
     let age = now.moment.due - action.due
     return switch wanted.condition {

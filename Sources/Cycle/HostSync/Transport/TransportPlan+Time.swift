@@ -4,7 +4,8 @@ import TactusChoices
 
 /// The steps that wait for a time.
 extension TransportPlan {
-  /// Microseconds. A time that comes this close to JACK's limit may exceed it the next time.
+  /// The microseconds by which the time that other clients need must stay below JACK's limit. A time that is
+  /// nearer to the limit may exceed it at the next locate.
   static let margin = 1e6
 
   mutating func act(_ now: Observation, _ ask: Ask) {
@@ -58,7 +59,8 @@ extension TransportPlan {
     return nil
   }
 
-  /// JACK stops in the cycle after the one in which it is asked, whose middle is the safest time to ask.
+  /// Asks for the stop when its beat or bar is near. JACK stops in the cycle after the request, and the
+  /// middle of a cycle is the safest time for a request.
   private mutating func stop(
     _ now: Observation, onBar: Bool, on known: Double?, then there: Destination?, _ ask: Ask
   ) {
@@ -106,14 +108,16 @@ extension TransportPlan {
     if Double(now.time.count) >= standing.askAt(now.report) { start(now, on: standing.beat, ask) }
   }
 
-  /// The transport has stopped by itself: a locate that waited needs to wait no longer.
+  /// Ends the plan, because another client has stopped the transport. A locate that waited is asked for at
+  /// once.
   private mutating func giveUp(_ now: Observation, _ ask: Ask) {
     let frame = destination?.place.frame
     cancel()
     if let frame { ask(now.locate(frame)) }
   }
 
-  /// The microseconds within which a time must lie so that it can be planned for.
+  /// The longest time ahead, in microseconds, at which a planned locate may lie. A time beyond it shows that
+  /// the session has moved.
   private func farthest(_ now: Report) -> Double {
     let grid = destination.map { max(1, $0.step) } ?? now.bars.meter.length.value
     return (grid + 1) * now.moment.beatMicros + 1e6

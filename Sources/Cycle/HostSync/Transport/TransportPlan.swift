@@ -120,7 +120,7 @@ public struct TransportPlan: Sendable {
   /// The length of the session's beat in microseconds. The reports show a tempo that comes with a start a
   /// cycle late.
   public var beatMicros = 0.0
-  /// The start that the session knows of.
+  /// The proposals to the session of a start that waits while the transport stands.
   public var announcement = StartAnnouncement()
 
   var stage = Stage.idle
@@ -129,7 +129,7 @@ public struct TransportPlan: Sendable {
   var correction = HostCorrection()
   /// Locates and corrections that stayed late, because other clients needed too long.
   public internal(set) var leftLate: UInt64 = 0
-  /// When the transport last stood between two places, as heard.
+  /// The heard time at which the transport last stood during a locate.
   var stoodAt = -1e18
   var repair = TransportRepair()
   var renewal = HoldRenewal()
@@ -140,7 +140,7 @@ public struct TransportPlan: Sendable {
   var held = HeldCommands()
   /// The number of the session's last start or stop that was obeyed.
   var obeyed: UInt32 = 0
-  /// The audio thread's last action, and the time of the cycle in which it appeared.
+  /// The number of the audio thread's last action, and the time of the cycle in whose report we saw it first.
   var action: (number: UInt32, due: Double) = (0, 0)
 
   public init() {}
@@ -165,7 +165,7 @@ public struct TransportPlan: Sendable {
     repair = TransportRepair()
   }
 
-  /// Passes over a start or stop of the session: there is no server.
+  /// Skips a start or stop of the session, because no server runs.
   public mutating func ignore(_ session: SessionCommand) { obeyed = session.number }
 
   mutating func cancel() { (stage, landing) = (.idle, nil) }

@@ -228,7 +228,7 @@ struct RelocationTests {
     }
   }
 
-  /// Beside a slow client a locate is planned 60 to 240 cycles ahead, so the cycle's length must be exact.
+  /// A locate beside a slow client is planned up to 240 cycles ahead, so the cycle's length must be exact.
   @Test(arguments: [64, 256, 1024] as [UInt32])
   func `a locate meets its cycle where the server cuts cycle ends`(frames: UInt32) throws {
     for wait in 0..<8 {
