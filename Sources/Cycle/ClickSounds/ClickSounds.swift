@@ -15,7 +15,7 @@ public import TactusChoices
 // the bank's three sounds.
 
 /// Three sounds in memory that does not move. The audio thread reads from this memory, so keep the bank until
-/// `Report.oldestBank` is greater than the bank's number.
+/// `OutputReport.oldestBank` is greater than the bank's number.
 public final class RenderedBank: Sendable {
   // The samples are written once, in `init`, and only read afterwards.
   nonisolated(unsafe) private let samples: UnsafeMutableBufferPointer<Float>

@@ -7,15 +7,24 @@ extension HostSync {
   mutating func report(
     _ now: borrowing CycleContext, _ cycle: inout Cycle, into outputs: inout Outputs
   ) {
-    times.report(on: cycle.clock, into: &outputs.report)
+    let beat = now.grid.beat(at: now.heard.start)
     lostMIDI &+= UInt64(outputs.events.dropped)
-    outputs.report.lostMIDI = lostMIDI
-    outputs.report.sessionBeat = now.grid.beat(at: now.heard.start)
+    outputs.report.sessionBeat = beat
     outputs.report.tempo = now.session.tempo
-    outputs.report.tempoRequests = tempoRequest.count
+    outputs.report.bars = bars
+    outputs.report.ahead = bend.ahead
     outputs.report.moment = CycleStamp(now)
-    song.report(into: &outputs.report)
-    launch.report(into: &outputs.report)
+    outputs.report.song = song.report(at: beat, showsLag: !now.isFreewheeling && !timebase.isForeign)
+    outputs.report.clockIn = clockIn.report
+    outputs.report.times = times.report(on: cycle.clock)
+    outputs.report.outputs = standard.report(
+      lostMIDI: lostMIDI, bank: cycle.sounds.number, oldest: rack.takeOldestBank())
+    launch.report(into: &outputs.report.launch)
+    timebase.report(now, bars, into: &outputs.report.master)
+    startStop.report(into: &outputs.report)
+    outputs.report.tempoRequests = tempoRequest.count
+    outputs.report.hostPhaseError = follower.phaseError
+    if case .midi = now.settings.lead { outputs.report.hostPhaseError = clockIn.follower.phaseError }
     outputs.report.awaitsRelocation = awaitsRelocation
     awaitsRelocation = false
     outputs.report.isBetweenPlaces = isBetweenPlaces(now)
@@ -24,16 +33,5 @@ extension HostSync {
     if case .starting = now.transport.state {} else { wasRolling = now.isRolling }
     outputs.report.notBefore = now.notBefore
     outputs.report.outputsAhead = now.outputsAhead
-    timebase.report(now, bars, into: &outputs.report)
-    if !now.isFreewheeling, song.isRolling, !timebase.isForeign {
-      outputs.report.hostLag = song.lag.micros
-    }
-    standard.report(bank: cycle.sounds.number, into: &outputs.report)
-    outputs.report.oldestBank = min(outputs.report.oldestBank, rack.takeOldestBank())
-    outputs.report.ahead = bend.ahead
-    outputs.report.bars = bars
-    startStop.report(into: &outputs.report)
-    follower.report(into: &outputs.report)
-    clockIn.report(now, into: &outputs.report)
   }
 }

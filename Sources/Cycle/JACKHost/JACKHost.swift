@@ -137,7 +137,7 @@ extension JACKHost {
 
   /// The time after which `step` must be called again.
   public var pollInterval: Micros {
-    let isHolding = report.isHolding
+    let isHolding = report.launch.isHolding
     if isHolding || plan.isBusy { return Micros(2_000) }
     // No callback wakes this thread when a MIDI key or pedal is pressed.
     if case .running(let running) = state, running.isPlayed { return Micros(4_000) }

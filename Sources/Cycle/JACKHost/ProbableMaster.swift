@@ -34,7 +34,7 @@ struct MasterGuess {
   private var isMade = false
 
   mutating func poll(at running: RunningClient, _ report: Report, graphChanged: Bool) {
-    if report.timebase != .foreign {
+    if report.master.timebase != .foreign {
       self = MasterGuess()
     } else if graphChanged || !isMade {
       (name, isMade) = (running.probableMaster, true)

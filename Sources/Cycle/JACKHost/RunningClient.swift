@@ -49,7 +49,7 @@ final class RunningClient {
     shared.pointee.board.clear(sampleRate: rate)
     mastership = Mastership(calls: shared.pointee.timebaseCalls.load(ordering: .relaxed))
     let before = shared.pointee.report.read()
-    actionNumber = before.action.number
+    actionNumber = before.launch.action.number
     cycle.initialize(
       to: AudioCycle(
         client: client.handle, ports: ports, shared: shared, sampleRate: rate, after: before))

@@ -31,7 +31,7 @@ extension RunningClient {
     // The bar and beat to show for a place in the song. nil unless we are timebase master: another master
     // knows its own bars better, and without a master JACK would show our values for ever.
     func bbt(of beat: Double) -> BBT? {
-      guard report.timebase == .ours else { return nil }
+      guard report.master.timebase == .ours else { return nil }
       return BBT(song: Beats(beat), meter: meter, beatsPerMinute: report.tempo)
     }
     switch action {

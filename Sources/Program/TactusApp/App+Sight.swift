@@ -14,13 +14,13 @@ extension App {
     StudioNews.Sight(
       peerCounts: desk.takePeerCounts() + [session.peerCount], isResting: !presence.isActive,
       isMute: link.isMute, failure: link.isMute ? link.diagnostics.failure.map { "\($0)" } : nil,
-      movedLaunches: report.movedLaunches, isGivenUp: report.isGivenUp,
-      corrections: host.plan.corrections, leftLate: host.plan.leftLate, cutStarts: report.cutStarts,
-      standsStill: report.standsStill, isMasterSenseless: report.isMasterSenseless,
+      movedLaunches: report.launch.moved, isGivenUp: report.launch.isGivenUp,
+      corrections: host.plan.corrections, leftLate: host.plan.leftLate, cutStarts: report.launch.cutStarts,
+      standsStill: report.standsStill, isMasterSenseless: report.master.isSenseless,
       waitsInVain: state.choices.launch.wait == .stopped && state.choices.lead != .link,
-      lostMIDI: report.lostMIDI, unfollowed: unfollowed(session, peers: peers),
-      sharesPlay: session.sessionPlays && session.isStartStopSyncEnabled, isWaiting: report.isWaiting,
-      rollsInExport: report.isRolling && exchange.isFreewheeling, midiClock: state.midiClock
+      lostMIDI: report.outputs.lostMIDI, unfollowed: unfollowed(session, peers: peers),
+      sharesPlay: session.sessionPlays && session.isStartStopSyncEnabled, isWaiting: report.song.isWaiting,
+      rollsInExport: report.song.isRolling && exchange.isFreewheeling, midiClock: state.midiClock
     )
   }
 

@@ -207,7 +207,7 @@ final class App {
     lookAtPage()
     considerPresence(host, report)
     service.show(serviceStatus(host))
-    sounds.clear(before: report.oldestBank)
+    sounds.clear(before: report.outputs.oldestBank)
     sounds.put(state, sampleRate: host.server.sampleRate, into: exchange)
     let isHasty = proposalWatch.expects(
       leading: state.leading, syncsStartStop: state.choices.syncsStartStop,
@@ -222,7 +222,7 @@ final class App {
       oscPort: surface?.endpoints.first.map { Int($0.port) }, isLinkEnabled: state.choices.isLinkEnabled,
       peers: session.peerCount)
     host.wantsTimebase = Mastership.isWanted(
-      state.choices.lead, isAsked: desk.wantsTimebase, shown: report.timebase)
+      state.choices.lead, isAsked: desk.wantsTimebase, shown: report.master.timebase)
     while let message = exchange.nextControlMessage() { desk.play(message) }
     transport.carryOut(desk, on: host, report, in: link).forEach(say)
   }

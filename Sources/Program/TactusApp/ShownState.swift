@@ -43,22 +43,22 @@ extension SurfaceState {
   mutating func show(_ report: Report, _ host: HostView) {
     jack = host.jack
     jack.timebase = host.timebase(report)
-    jack.leavesTimebase = report.timebase == .ours && !host.wantsTimebase
+    jack.leavesTimebase = report.master.timebase == .ours && !host.wantsTimebase
     readings = Readings(report, after: readings)
     leading = leader(report)
     midiClock = clockIn(report)
     transport = transport(report, host)
     doing = doing(report, host)
     // Round: a place that varies by tiny amounts would be sent to all controllers in each cycle.
-    if report.isWaiting, report.startBeat.isFinite {
-      startPlace = Beats(rounded(report.songBeat + report.startBeat - report.sessionBeat))
+    if report.song.isWaiting, report.song.startBeat.isFinite {
+      startPlace = Beats(rounded(report.song.beat + report.song.startBeat - report.sessionBeat))
     } else if !report.isMoving {
-      startPlace = Beats(rounded(report.songBeat))
+      startPlace = Beats(rounded(report.song.beat))
     }
     var bars = report.bars
     // The report's meter may be older than the user's last choice.
-    bars.change(to: choices.meter, at: report.songBeat)
-    changedBars = report.isRolling && bars != Bars(choices.meter) ? bars : nil
+    bars.change(to: choices.meter, at: report.song.beat)
+    changedBars = report.song.isRolling && bars != Bars(choices.meter) ? bars : nil
     if !choices.syncsStartStop { link.isPlaying = report.isMoving || host.startBeat != nil }
   }
 
@@ -66,14 +66,14 @@ extension SurfaceState {
     // Both beats belong to the same frame. A song begins on a thirty-second note of the session, so round to
     // a thirty-second note.
     let origin = Beats(
-      ThirtySeconds.beats(ThirtySeconds.nearest(to: report.sessionBeat - report.songBeat, grain: 1)))
+      ThirtySeconds.beats(ThirtySeconds.nearest(to: report.sessionBeat - report.song.beat, grain: 1)))
     guard jack.isRunning else { return .stopped(at: .zero) }
-    if report.isRolling { return .rolling(origin: origin) }
-    if report.isWaiting { return .waiting(origin: origin) }
+    if report.song.isRolling { return .rolling(origin: origin) }
+    if report.song.isWaiting { return .waiting(origin: origin) }
     // During a locate, keep the old state: a locate is no stop.
     if report.isBetweenPlaces { return transport }
-    if let start = host.startBeat { return .waiting(origin: Beats(start - report.songBeat)) }
-    return .stopped(at: Beats(report.songBeat))
+    if let start = host.startBeat { return .waiting(origin: Beats(start - report.song.beat)) }
+    return .stopped(at: Beats(report.song.beat))
   }
 
   private func doing(_ report: Report, _ host: HostView) -> Doing {
@@ -81,13 +81,13 @@ extension SurfaceState {
     // JACK rolls for a cycle or two after it was asked.
     if host.isStopping || host.isAskedToStop && doing == .stopping { return .stopping }
     if report.isUnderWay { return .rolling }
-    if report.isGivenUp { return .starting }
-    return report.isWaiting || host.startBeat != nil ? .waiting : .stopped
+    if report.launch.isGivenUp { return .starting }
+    return report.song.isWaiting || host.startBeat != nil ? .waiting : .stopped
   }
 
   private func leader(_ report: Report) -> Lead {
-    switch (choices.lead, report.timebase) {
-    case (.midi, _): report.clockInState == .locked && !report.isClockInEcho ? .midi : .link
+    switch (choices.lead, report.master.timebase) {
+    case (.midi, _): report.clockIn.state == .locked && !report.clockIn.isEcho ? .midi : .link
     case (.host, .foreign), (.auto, .foreign): .host
     case (.link, _), (.host, _), (.auto, _): .link
     }
@@ -95,11 +95,11 @@ extension SurfaceState {
 
   private func clockIn(_ report: Report) -> MIDIClockIn {
     guard choices.lead == .midi else { return .off }
-    if report.isClockInEcho { return .echo }
-    return switch report.clockInState {
+    if report.clockIn.isEcho { return .echo }
+    return switch report.clockIn.state {
     case .silent: .silent
     case .acquiring: .acquiring
-    case .locked: .locked(Tempo((report.clockInTempo * 10).rounded() / 10))
+    case .locked: .locked(Tempo((report.clockIn.tempo * 10).rounded() / 10))
     case .lost: .lost
     }
   }
@@ -113,18 +113,18 @@ extension SurfaceState.Readings {
   /// every controller. Adding 0 turns -0 into 0.
   init(_ report: Report, after before: Self) {
     self.init()
-    driftPartsPerMillion = report.driftPPM.rounded() + 0
-    launchErrorMilliseconds = (report.launchError / 10).rounded() / 100
+    driftPartsPerMillion = report.times.driftPPM.rounded() + 0
+    launchErrorMilliseconds = (report.launch.error / 10).rounded() / 100
     // A launch error of exactly 0 means that there was no launch yet: no real launch is exact to the last
     // bit.
-    hasLaunched = before.hasLaunched || report.launchError != 0
+    hasLaunched = before.hasLaunched || report.launch.error != 0
     leadErrorMilliseconds = (report.hostPhaseError / 100).rounded() / 10
-    lagMilliseconds = (report.hostLag / 100).rounded() / 10
+    lagMilliseconds = (report.song.hostLag / 100).rounded() / 10
     aheadMilliseconds = (report.ahead / 100).rounded() / 10 + 0
-    jitterMicros[.clock] = OutputHealth.shown(jitter: report.clockJitter)
-    jitterMicros[.pulse] = OutputHealth.shown(jitter: report.pulseJitter)
-    lostCycles = Int(clamping: report.lostCycles)
-    movedLaunches = Int(clamping: report.movedLaunches)
+    jitterMicros[.clock] = OutputHealth.shown(jitter: report.outputs.clockJitter)
+    jitterMicros[.pulse] = OutputHealth.shown(jitter: report.outputs.pulseJitter)
+    lostCycles = Int(clamping: report.times.lostCycles)
+    movedLaunches = Int(clamping: report.launch.moved)
   }
 }
 
@@ -142,7 +142,7 @@ struct HostView {
   var startBeat: Double?
 
   func timebase(_ report: Report) -> SurfaceState.Timebase {
-    switch report.timebase {
+    switch report.master.timebase {
     case .none: .nobody
     case .ours: .tactus
     case .foreign: .other(probableMaster.map { "\($0) (probably)" } ?? "another client")

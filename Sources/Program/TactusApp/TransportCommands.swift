@@ -41,7 +41,7 @@ struct TransportCommands {
   func withdrawStart(on host: JACKHost, _ report: Report, in link: Link) -> Bool {
     let isOurs =
       host.plan.startBeat == nil
-      ? report.isHolding && report.isStartOurs : host.plan.announcement.isOurs
+      ? report.launch.isHolding && report.isStartOurs : host.plan.announcement.isOurs
     guard isOurs else { return false }
     defer { host.command(.stop) }
     return tell(false, at: Link.clock(), in: link)
@@ -156,7 +156,8 @@ extension SurfaceState {
   /// The command for a locate, which lands on the grid on which a start would begin. nil: JACK's frame count
   /// can't reach the place.
   func command(toGoTo place: Place, _ report: Report, sampleRate: Int) -> TransportCommand? {
-    if report.timebase == .foreign, let frame = report.frame(of: place, sampleRate: Double(sampleRate)) {
+    if report.master.timebase == .foreign, let frame = report.frame(of: place, sampleRate: Double(sampleRate))
+    {
       return UInt32(exactly: frame).map { .locate(frame: $0) }
     }
     return frame(of: place, sampleRate: sampleRate).map {
@@ -184,15 +185,15 @@ extension Report {
   /// bar, tempo and frame. nil: the master's bars make no sense, or it has not rolled long enough to show
   /// which notes its tempo counts.
   fileprivate func frame(of place: Place, sampleRate: Double) -> Int64? {
-    guard let shown, let here = shown.beats else { return nil }
+    guard let shown = master.shown, let here = shown.beats else { return nil }
     let beat: Double
     switch place {
     case .beat(let there): beat = there
     case .bar(let bar): beat = Double(bar - 1) * Double(shown.beatsPerBar) / shown.notesPerBeat
     case .seconds(let seconds): return Int64(rounding: seconds * sampleRate)
     }
-    guard foreignTempo > 0 else { return nil }
-    let frames = (beat - here) * 60 / foreignTempo * sampleRate
+    guard master.foreignTempo > 0 else { return nil }
+    let frames = (beat - here) * 60 / master.foreignTempo * sampleRate
     return max(0, Int64(moment.frame) &+ Int64(rounding: frames))
   }
 }

@@ -189,7 +189,7 @@ extension Player {
     if plan.isNight {
       counter.count(
         plan.frames, sampleRate: plan.sampleRate, due: driver.due,
-        lag: isTimeInDoubt ? nil : report.hostLag)
+        lag: isTimeInDoubt ? nil : report.song.hostLag)
     }
     clicks.open(
       from: heard(0, latencies[.click1]), to: heard(frames, latencies[.click1]), beats: beats,

@@ -87,7 +87,7 @@ extension JACKHostTests {
     }
     // Apart from the clock's own jitter, the position may be half a frame from the beat.
     #expect(median(errors) <= 1.5 * Self.frame, "\(errors) us")
-    #expect(abs(live.exchange.report().launchError) < 5_334)
+    #expect(abs(live.exchange.report().launch.error) < 5_334)
   }
 
   @Test func `a start moves to the next boundary if another client is not ready`() async throws {
@@ -107,10 +107,10 @@ extension JACKHostTests {
       guard isQuiet else { continue }
       judged += 1
       #expect(abs(middle) < 0.76 * 256 * Self.frame, "\(middle) us")
-      #expect(abs(live.exchange.report().launchError - middle) < 100 + jitter)
+      #expect(abs(live.exchange.report().launch.error - middle) < 100 + jitter)
     }
     if judged == 0 { notJudged(#function) }
-    #expect(live.exchange.report().movedLaunches >= 1)
+    #expect(live.exchange.report().launch.moved >= 1)
   }
 
   @Test func `a stop while a start waits leaves the transport where it was`() async throws {
@@ -122,7 +122,7 @@ extension JACKHostTests {
     try await live.run { watch.last.frame == 100_001 }
     watch.play()
     try await live.run { watch.last.isStarting && watch.last.frame != 100_001 }
-    #expect(live.exchange.report().isWaiting)
+    #expect(live.exchange.report().song.isWaiting)
     watch.stop()
     try await live.run { !watch.last.isStarting && watch.last.frame == 100_001 }
     try await live.run(for: 200)
@@ -134,7 +134,7 @@ extension JACKHostTests {
     let live = try await studio(server, tempo: 60, quantum: 16)
     let watch = try TransportWatch(server)
     watch.play()
-    try await live.run { live.exchange.report().isWaiting }
+    try await live.run { live.exchange.report().song.isWaiting }
     live.edit { $0.setTempo(200, at: HostClock.micros()) }
     try await live.run(for: 100)
     #expect(!watch.last.isRolling)
@@ -144,14 +144,14 @@ extension JACKHostTests {
     live.edit { $0.forceBeat(1.5, at: HostClock.micros(), quantum: 4) }
     try await live.run { watch.last.isRolling }
     try await live.run(for: 50)
-    #expect(abs(live.exchange.report().launchError) < 0.76 * 256 * Self.frame)
+    #expect(abs(live.exchange.report().launch.error) < 0.76 * 256 * Self.frame)
     watch.stop()
     try await live.run { !watch.last.isRolling }
     live.change { $0.quantum = 64 }
     watch.play()
-    try await live.run { live.exchange.report().isWaiting }
+    try await live.run { live.exchange.report().song.isWaiting }
     watch.stop()
-    try await live.run { !live.exchange.report().isWaiting }
+    try await live.run { !live.exchange.report().song.isWaiting }
     #expect(!watch.last.isRolling)
   }
 
@@ -168,13 +168,13 @@ extension JACKHostTests {
       place += 3_333
       watch.locate(place)
       try await live.run(for: 300)
-    } while abs(live.exchange.report().hostLag) < 10_000
+    } while abs(live.exchange.report().song.hostLag) < 10_000
     let before = live.exchange.report()
     watch.forget()
     try await live.run(for: 300)
     let (off, noise) = lateness(watch.collected, live, quantum: 1)
     if live.exchange.report().isQuiet(since: before) {
-      #expect(abs(off - before.hostLag) < 100 + noise, "\(off) us, said \(before.hostLag)")
+      #expect(abs(off - before.song.hostLag) < 100 + noise, "\(off) us, said \(before.song.hostLag)")
     }
     live.host.plan.choices.correction = .locate
     try await live.run { live.host.plan.corrections == 1 }
@@ -258,7 +258,7 @@ extension JACKHostTests {
     let watch = try TransportWatch(server)
     let errors = try await measure(5) { round in
       watch.play()
-      try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
+      try await live.run { watch.last.isRolling && live.exchange.report().song.isRolling }
       try await live.run(for: Int64(50 + 90 * round))
       let before = live.exchange.report()
       live.host.command(.stopOn(bar: true))
@@ -273,7 +273,7 @@ extension JACKHostTests {
     // A cycle is 0.027 beats long. The control thread asks for the stop, and PipeWire obeys slowly.
     #expect(median(errors) <= 0.1, "\(errors) beats")
     watch.play()
-    try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
+    try await live.run { watch.last.isRolling && live.exchange.report().song.isRolling }
     live.host.command(.stopOn(bar: true))
     live.host.command(.stopOn(bar: true))
     #expect(!live.host.plan.isStopping)

@@ -29,10 +29,10 @@ extension JACKHostTests {
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
     neighbour.connect("neighbour:keys", "tactus:control")
-    try await live.run { live.exchange.report().lostMIDI >= 20 }
+    try await live.run { live.exchange.report().outputs.lostMIDI >= 20 }
     neighbour.disconnect("neighbour:keys", "tactus:control")
     try await live.run(for: 100)
-    let lost = live.exchange.report().lostMIDI
+    let lost = live.exchange.report().outputs.lostMIDI
     var kept: [ControlMessage] = []
     while let message = live.exchange.nextControlMessage() { kept.append(message) }
     // The queue is full and in order. The numbers of the notes increase by one, or
@@ -47,7 +47,7 @@ extension JACKHostTests {
       return later != nil
     }
     #expect((later?.moment ?? .zero) > (kept.last?.moment ?? .zero))
-    #expect(live.exchange.report().lostMIDI == lost)
+    #expect(live.exchange.report().outputs.lostMIDI == lost)
   }
 
   @Test
@@ -63,19 +63,19 @@ extension JACKHostTests {
     #expect(live.host.pollInterval == Micros(20_000))
     neighbour.ticks = 300
     neighbour.connect("neighbour:keys", "tactus:control")
-    try await live.run { live.exchange.report().lostMIDI > 0 }
+    try await live.run { live.exchange.report().outputs.lostMIDI > 0 }
     #expect(live.host.pollInterval == Micros(4_000))
     neighbour.disconnect("neighbour:keys", "tactus:control")
     try await live.run { live.host.pollInterval == Micros(20_000) }
-    let lost = live.exchange.report().lostMIDI
+    let lost = live.exchange.report().outputs.lostMIDI
     #expect(lost > 0 && lost % 44 == 0, "\(lost) of 300 in a cycle, of which 256 are looked at")
     #expect(live.exchange.nextControlMessage() == nil)
     // A bar takes two minutes here, so the start waits.
     live.host.command(.play)
     #expect(live.host.pollInterval == Micros(2_000))
-    try await live.run { live.host.report.isHolding }
+    try await live.run { live.host.report.launch.isHolding }
     try await live.run(for: 200)
-    #expect(live.host.report.isHolding && live.host.pollInterval == Micros(2_000))
+    #expect(live.host.report.launch.isHolding && live.host.pollInterval == Micros(2_000))
     live.host.command(.stop)
     try await live.run { live.host.pollInterval == Micros(20_000) }
   }

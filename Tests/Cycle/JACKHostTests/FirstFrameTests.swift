@@ -31,11 +31,11 @@ extension JACKHostTests {
       let error = late(watch.collected, live)
       // Our own measurement must agree with that of the other client.
       if live.exchange.report().isQuiet(since: before), !error.isNaN {
-        #expect(abs(live.exchange.report().launchError - error) < 700, "start \(round): \(error) us")
+        #expect(abs(live.exchange.report().launch.error - error) < 700, "start \(round): \(error) us")
         errors.append(error)
       }
       watch.stop()
-      try await live.run { !watch.last.isRolling && !live.exchange.report().isRolling }
+      try await live.run { !watch.last.isRolling && !live.exchange.report().song.isRolling }
       try await live.run(for: 130)
     }
     guard !errors.isEmpty else { return notJudged(#function) }
@@ -62,14 +62,14 @@ extension JACKHostTests {
       watch.forget()
       if round % 2 == 0 { watch.play() } else { live.host.command(.play) }
       try await live.run(for: 1_900)
-      try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
+      try await live.run { watch.last.isRolling && live.exchange.report().song.isRolling }
       watch.forget()
       try await live.run(for: 200)
       if live.exchange.report().isQuiet(since: before) { errors.append(late(watch.collected, live)) }
       watch.stop()
-      try await live.run { !watch.last.isRolling && !live.exchange.report().isRolling }
+      try await live.run { !watch.last.isRolling && !live.exchange.report().song.isRolling }
     }
-    #expect(live.exchange.report().cutStarts > 0)
+    #expect(live.exchange.report().launch.cutStarts > 0)
     guard !errors.isEmpty else { return notJudged(#function) }
     let sorted = errors.map(abs).sorted()
     #expect(sorted[sorted.count / 2] < 1.1 * 256e6 / 48_000, "\(errors) us")

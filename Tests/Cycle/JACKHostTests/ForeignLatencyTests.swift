@@ -140,13 +140,13 @@ extension JACKHostTests {
     }
     neighbour.connect("tactus:clock", "tactus:control")
     watch.play()
-    try await live.run { live.exchange.report().isRolling }
+    try await live.run { live.exchange.report().song.isRolling }
     var messages: [ControlMessage] = []
     for place in 1...6 {
       live.host.command(.locate(frame: UInt32(place) * 96_000))
       try await live.run(for: 300)
       while let message = live.exchange.nextControlMessage() { messages.append(message) }
     }
-    #expect(messages.isEmpty && live.exchange.report().isRolling, "\(messages.map(\.bytes))")
+    #expect(messages.isEmpty && live.exchange.report().song.isRolling, "\(messages.map(\.bytes))")
   }
 }

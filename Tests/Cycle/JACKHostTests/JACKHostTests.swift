@@ -41,7 +41,7 @@ import Testing
     live.edit { $0.setTempo(133, at: HostClock.micros()) }
     live.host.want([.clickToSpeakers])
     try await live.run { live.events.contains(.serverSilent) }
-    #expect(!live.host.isRunning && !live.host.report.isHolding)
+    #expect(!live.host.isRunning && !live.host.report.launch.isHolding)
     live.host.command(.play)
     server.goOn()
     try await live.run { live.events.contains(.serverAnswers) }

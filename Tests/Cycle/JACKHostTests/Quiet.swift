@@ -22,6 +22,6 @@ extension JACKHostTests {
 extension Report {
   /// Whether the driver kept time, and JACK's filter agreed with ours.
   func isQuiet(since before: Report) -> Bool {
-    lostCycles == before.lostCycles && bridgedCycles == before.bridgedCycles
+    times.lostCycles == before.times.lostCycles && times.bridgedCycles == before.times.bridgedCycles
   }
 }

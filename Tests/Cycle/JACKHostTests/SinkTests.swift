@@ -21,7 +21,7 @@ extension JACKHostTests {
     // A sink that the user names is chosen at once, even while the transport rolls.
     live.host.command(.play)
     live.change { $0.launch.moment = .now }
-    try await live.run { live.exchange.report().isRolling }
+    try await live.run { live.exchange.report().song.isRolling }
     live.host.wantedSink = try #require(ChosenName("bt".utf8))
     try await live.run { live.host.latencies[.jack] == 9_600 }
     live.host.wantedSink = try #require(ChosenName("no such client".utf8))

@@ -23,7 +23,7 @@ extension JACKHostTests {
     watch.locate(5 * 38_400 + 20_000)
     try await live.run { watch.last.frame == 5 * 38_400 + 20_000 }
     live.host.command(.play)
-    try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
+    try await live.run { watch.last.isRolling && live.exchange.report().song.isRolling }
     return live
   }
 
@@ -40,7 +40,7 @@ extension JACKHostTests {
     #expect(watch.last.frame == frame && !watch.last.isRolling)
     // A start right after a stop begins at the place of the stop, too.
     live.host.command(.play)
-    try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
+    try await live.run { watch.last.isRolling && live.exchange.report().song.isRolling }
     watch.forget()
     live.host.command(.stop)
     live.host.command(.play)

@@ -27,7 +27,7 @@ extension JACKHostTests {
     try await live.run(for: 500)
     jack_transport_start(tape.client.handle)
     // The start waits for a bar, or for the bar after it if the machine was too busy.
-    try await live.run { live.host.report.isRolling }
+    try await live.run { live.host.report.song.isRolling }
     try await live.run(for: 6_000)
     jack_transport_stop(tape.client.handle)
     let ports = live.host.outputPorts

@@ -121,8 +121,8 @@ extension JACKHostTests {
     let held = watch.collected.reduce(0) { $0 + ($1.isStarting ? Double($1.frames) / 48_000 : 0) }
     #expect(held > 9.9, "held for \(held) s")
     let report = live.exchange.report()
-    let beat = report.sessionBeat - report.songBeat
-    #expect(abs(beat / 3 - (beat / 3).rounded()) < 1e-6 && abs(report.launchError) < 10_000, "\(report)")
+    let beat = report.sessionBeat - report.song.beat
+    #expect(abs(beat / 3 - (beat / 3).rounded()) < 1e-6 && abs(report.launch.error) < 10_000, "\(report)")
   }
 
   @Test(arguments: [true, false])
@@ -190,7 +190,7 @@ extension JACKHostTests {
       let start = try #require(watch.collected.first { $0.isRolling })
       #expect(start.frame < 24_000)
       watch.stop()
-      try await live.run { !watch.last.isRolling && !live.exchange.report().isRolling }
+      try await live.run { !watch.last.isRolling && !live.exchange.report().song.isRolling }
     }
   }
 
@@ -269,23 +269,24 @@ extension JACKHostTests {
       watch.play()
       var isGivenUp = false
       try await live.run {
-        isGivenUp = isGivenUp || live.exchange.report().isGivenUp
+        isGivenUp = isGivenUp || live.exchange.report().launch.isGivenUp
         return watch.last.isRolling
       }
       try await live.run(for: 40)
       let report = live.exchange.report()
-      let boundary = (report.sessionBeat - report.songBeat) / quantum
+      let boundary = (report.sessionBeat - report.song.beat) / quantum
       // The start was moved to the next boundary too late: the other client was ready before this thread
       // asked JACK.
-      let isOvertaken = report.movedLaunches > before.movedLaunches && live.pauses > hadPauses
+      let isOvertaken = report.launch.moved > before.launch.moved && live.pauses > hadPauses
       if abs(boundary - boundary.rounded()) < 0.001 {
         judged += 1
-        if round > 0 { errors.append(report.launchError) }
+        if round > 0 { errors.append(report.launch.error) }
       } else if !isGivenUp && !isOvertaken {
         Issue.record(
           """
-          round \(round): the song begins \(boundary) quanta off; moved \(before.movedLaunches) to \(report.movedLaunches), \
-          cut \(report.cutStarts), lost \(before.lostCycles) to \(report.lostCycles), error \(report.launchError)
+          round \(round): the song begins \(boundary) quanta off; moved \(before.launch.moved) to \(report.launch.moved), \
+          cut \(report.launch.cutStarts), lost \(before.times.lostCycles) to \(report.times.lostCycles), \
+          error \(report.launch.error)
           """)
       }
       watch.stop()
@@ -372,7 +373,7 @@ extension JACKHostTests {
     live.host.command(.locate(frame: 96_000))
     try await live.run { watch.last.frame == 96_000 }
     try await live.run(for: 300)
-    #expect(live.exchange.report().timebase == .none && live.standing == .vacant)
+    #expect(live.exchange.report().master.timebase == .none && live.standing == .vacant)
     live.host.askForTimebase(conditionally: true, at: HostClock.micros())
     try await live.run { live.standing == .master }
   }

@@ -47,10 +47,10 @@ struct TransportCommandTests {
     let seven = Meter(beatsPerBar: 7, beatType: 8)
     for shown in [120.0, 240] {
       var report = Report()
-      report.timebase = .foreign
+      report.master.timebase = .foreign
       var bbt = BBT(song: Beats(3.5), meter: seven, beatsPerMinute: 120)
       bbt.beatsPerMinute = shown
-      (report.shown, report.foreignTempo, report.moment.frame) = (bbt, 120, 84_000)
+      (report.master.shown, report.master.foreignTempo, report.moment.frame) = (bbt, 120, 84_000)
       let state = SurfaceState()
       for (place, frame) in [(.bar(3), 168_000), (.beat(14), 336_000), (.bar(1), 0), (.seconds(2), 96_000)]
         as [(Place, UInt32)]
@@ -64,7 +64,7 @@ struct TransportCommandTests {
       }
       // While it is not known which note the master's tempo counts, the session's tempo is better than a
       // guess.
-      report.foreignTempo = 0
+      report.master.foreignTempo = 0
       guard case .jump(168_000, let beat, _)? = state.command(toGoTo: .beat(7), report, sampleRate: 48_000)
       else {
         Issue.record("no jump")
@@ -79,8 +79,8 @@ struct TransportCommandTests {
     var report = Report()
     (report.sessionBeat, report.moment.beatMicros) = (beat, 500_000)
     report.moment.heard.start = 10_000_000 + beat * 500_000
-    (report.isWaiting, report.isRolling) = (start != nil, rolls)
-    report.startBeat = start ?? .infinity
+    (report.song.isWaiting, report.song.isRolling) = (start != nil, rolls)
+    report.song.startBeat = start ?? .infinity
     return report
   }
 
@@ -161,7 +161,7 @@ struct TransportCommandTests {
     var report = Report()
     var host = HostView()
     host.jack.isRunning = true
-    (report.isRolling, report.songBeat, report.sessionBeat) = (true, 5.3, 9.3)
+    (report.song.isRolling, report.song.beat, report.sessionBeat) = (true, 5.3, 9.3)
     state.show(report, host)
     state.choose(at: state.time(atSessionBeats: Beats(9.3))) { $0.choices.meter = Meter(beatsPerBar: 3) }
     let soon = state.bars
@@ -177,16 +177,16 @@ struct TransportCommandTests {
     var report = Report()
     var host = HostView()
     host.jack.isRunning = true
-    (report.isRolling, report.songBeat, report.sessionBeat) = (true, 5.25, 9.25)
+    (report.song.isRolling, report.song.beat, report.sessionBeat) = (true, 5.25, 9.25)
     state.show(report, host)
     let rolling = state.transport
-    (report.isRolling, report.isBetweenPlaces, report.songBeat) = (false, true, 40)
+    (report.song.isRolling, report.isBetweenPlaces, report.song.beat) = (false, true, 40)
     state.show(report, host)
     #expect(state.transport == rolling && state.status == "rolling" && state.link.isPlaying)
-    (report.isRolling, report.isBetweenPlaces, report.sessionBeat) = (true, false, 10)
+    (report.song.isRolling, report.isBetweenPlaces, report.sessionBeat) = (true, false, 10)
     state.show(report, host)
     #expect(state.transport == .rolling(origin: Beats(-30)))
-    (report.isRolling, report.songBeat) = (false, 41)
+    (report.song.isRolling, report.song.beat) = (false, 41)
     state.show(report, host)
     #expect(state.transport == .stopped(at: Beats(41)) && state.status == "stopped" && !state.link.isPlaying)
   }
@@ -197,7 +197,7 @@ struct TransportCommandTests {
     var report = Report()
     var host = HostView()
     host.jack.isRunning = true
-    report.isRolling = true
+    report.song.isRolling = true
     // A stop that waits for nothing is not shown as one that waits.
     host.isAskedToStop = true
     state.show(report, host)
@@ -208,7 +208,7 @@ struct TransportCommandTests {
     (host.isStopping, host.isAskedToStop) = (false, true)
     state.show(report, host)
     #expect(state.doing == .stopping)
-    (report.isRolling, host.isAskedToStop) = (false, false)
+    (report.song.isRolling, host.isAskedToStop) = (false, false)
     state.show(report, host)
     #expect(state.doing == .stopped)
   }
@@ -217,7 +217,7 @@ struct TransportCommandTests {
   func `no drift is shown as 0, not as -0`() {
     var state = SurfaceState()
     var report = Report()
-    report.driftPPM = -0.3
+    report.times.driftPPM = -0.3
     state.show(report, HostView())
     #expect(state.readings.driftPartsPerMillion.sign == .plus)
   }

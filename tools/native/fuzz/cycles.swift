@@ -170,8 +170,8 @@ final class Stage {
     }
     let report = outputs.report
     for value in [
-      report.sessionBeat, report.songBeat, report.tempo, report.hostPhaseError, report.hostLag,
-      report.launchError, report.clockInTempo,
+      report.sessionBeat, report.song.beat, report.tempo, report.hostPhaseError, report.song.hostLag,
+      report.launch.error, report.clockIn.tempo,
     ] { precondition(value.isFinite, "what is told is no number") }
   }
 

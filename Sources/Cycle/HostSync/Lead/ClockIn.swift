@@ -175,10 +175,7 @@ extension ClockIn {
   }
 
   @inline(__always)
-  func report(_ now: borrowing CycleContext, into report: inout Report) {
-    if case .midi = now.settings.lead { report.hostPhaseError = follower.phaseError }
-    report.clockInState = loop.state
-    report.clockInTempo = loop.beatsPerMinute
-    report.isClockInEcho = isEcho
+  var report: ClockInReport {
+    ClockInReport(state: loop.state, tempo: loop.beatsPerMinute, isEcho: isEcho)
   }
 }

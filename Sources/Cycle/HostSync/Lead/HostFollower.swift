@@ -80,11 +80,6 @@ struct HostFollower: BitwiseCopyable {
     return now.isFreewheeling ? pause(now, reading) : follow(now, reading)
   }
 
-  @inline(__always)
-  func report(into report: inout Report) {
-    report.hostPhaseError = phaseError
-  }
-
   mutating func follow(_ now: borrowing CycleContext, _ reading: LeaderReading) -> Proposal? {
     proposal(examine(now, reading), reading)
   }

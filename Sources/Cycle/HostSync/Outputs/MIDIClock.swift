@@ -92,26 +92,33 @@ struct MIDIClock: BitwiseCopyable {
     if isHeardAnew && isOn && settings.sendsTransport {
       stopWhoMayPlay(isTold: plays || isOwed, into: &events)
     }
-    let isMoving = now.song.isWaiting || now.song.isRolling
-    isAlone = isMoving && (isAlone || isLetPlay && !wasLetPlay && now.song.isRolling)
-    wasLetPlay = settings.plays
-    if isLetPlay, settings.sendsTransport {
-      if plan == nil && isMoving {
-        plan = makePlan(
-          into: &events, window: window, song: now.song, settings: settings, bars: now.bars)
-        plan?.keepsClocks = keepsClocks
-        followedRun = now.song.run
-      }
-      if settings.sendsPosition { followStanding(into: &events, &now, window) }
-    } else {
-      standingFrame = nil
-    }
+    followSong(into: &events, &now, window, settings, isLetPlay: isLetPlay, keepsClocks: keepsClocks)
     figures.state =
       isLetPlay && !settings.sendsTransport
       ? stateOfClocks(&now, settings) : plan.map { $0.isSent ? .plays : .waits } ?? .rests
     sendClocks(
       into: &events, &now, window, ending: ending, always: isOn && settings.when == .always,
       inSong: isLetPlay && !settings.sendsTransport)
+  }
+
+  /// Plans a start and sends positions, if the settings let the receiver play along with the song.
+  private mutating func followSong(
+    into events: inout MIDIEvents, _ now: inout OutputContext, _ window: Window, _ settings: ClockSettings,
+    isLetPlay: Bool, keepsClocks: Bool
+  ) {
+    let isMoving = now.song.isWaiting || now.song.isRolling
+    isAlone = isMoving && (isAlone || isLetPlay && !wasLetPlay && now.song.isRolling)
+    wasLetPlay = settings.plays
+    guard isLetPlay, settings.sendsTransport else {
+      standingFrame = nil
+      return
+    }
+    if plan == nil && isMoving {
+      plan = makePlan(into: &events, window: window, song: now.song, settings: settings, bars: now.bars)
+      plan?.keepsClocks = keepsClocks
+      followedRun = now.song.run
+    }
+    if settings.sendsPosition { followStanding(into: &events, &now, window) }
   }
 
   /// The time, as heard at this port, at which the MIDI clock has work again, while only time changes.

@@ -110,8 +110,7 @@ struct OutputRack: BitwiseCopyable {
   @inline(__always)
   private mutating func render(
     _ output: inout OutputSlot, at place: Int, _ now: inout OutputContext, _ window: Window,
-    _ missed: SkippedCycles,
-    into buffer: AudioBuffer, _ events: inout MIDIEvents
+    _ missed: SkippedCycles, into buffer: AudioBuffer, _ events: inout MIDIEvents
   ) -> Rest {
     switch output.settings {
     case .clock(let settings, let programs):

@@ -21,7 +21,7 @@ public struct Sound: BitwiseCopyable {
 }
 
 /// The three sounds of a click. Their memory must outlive their last use: keep a replaced bank until
-/// `Report.oldestBank` is greater than the bank's number.
+/// `OutputReport.oldestBank` is greater than the bank's number.
 public struct SoundBank: BitwiseCopyable {
   public var number: UInt32
   public var accent: Sound

@@ -62,10 +62,11 @@ struct StandardOutputs: BitwiseCopyable {
     idle[.clock].begin(&present, window, due: clock.due(in: window, &present))
   }
 
-  /// Fills these outputs' lines of the report. `bank` is the number of the present sound bank.
-  mutating func report(bank: UInt32, into report: inout Report) {
-    report.oldestBank = min(click1.oldestBank(bank), click2.oldestBank(bank))
-    report.clockJitter = clock.figures.jitter
-    report.pulseJitter = pulse.jitter.micros
+  /// Returns the report of all outputs. `bank` is the number of the present sound bank, `oldest` the lowest
+  /// number of a sound bank that still sounds at the user's own outputs.
+  mutating func report(lostMIDI: UInt64, bank: UInt32, oldest: UInt32) -> OutputReport {
+    OutputReport(
+      lostMIDI: lostMIDI, clockJitter: clock.figures.jitter, pulseJitter: pulse.jitter.micros,
+      oldestBank: min(oldest, min(click1.oldestBank(bank), click2.oldestBank(bank))))
   }
 }

@@ -75,11 +75,11 @@ struct Song: BitwiseCopyable {
   }
 
   @inline(__always)
-  func report(into report: inout Report) {
-    report.isRolling = isRolling
-    report.isWaiting = isWaiting
-    report.startBeat = isWaiting ? startBeat : .infinity
-    report.songBeat = isRolling || isWaiting ? songBeat(of: report.sessionBeat) : standing
+  func report(at beat: Double, showsLag: Bool) -> SongReport {
+    SongReport(
+      isRolling: isRolling, isWaiting: isWaiting, startBeat: isWaiting ? startBeat : .infinity,
+      beat: isRolling || isWaiting ? songBeat(of: beat) : standing,
+      hostLag: showsLag && isRolling ? lag.micros : 0)
   }
 
   /// Follows the transport through one cycle. `here` is the song's beat that belongs to the transport's

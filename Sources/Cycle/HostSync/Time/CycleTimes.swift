@@ -72,10 +72,8 @@ struct CycleTimes: BitwiseCopyable {
   var steadyFrameMicros: Double { crystal }
 
   @inline(__always)
-  func report(on map: ClockMap, into report: inout Report) {
-    report.driftPPM = driftPPM(on: map)
-    report.lostCycles = lostCycles
-    report.bridgedCycles = bridgedCycles
+  func report(on map: ClockMap) -> TimesReport {
+    TimesReport(lostCycles: lostCycles, bridgedCycles: bridgedCycles, driftPPM: driftPPM(on: map))
   }
 
   /// Parts per million by which the sound card runs faster than its nominal rate, on Link's clock.

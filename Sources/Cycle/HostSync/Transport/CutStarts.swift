@@ -56,7 +56,7 @@ struct CutStarts: BitwiseCopyable {
   }
 
   @inline(__always)
-  func report(into report: inout Report) {
+  func report(into report: inout LaunchReport) {
     report.cutStarts = count
     report.cutFrame = frame
     report.holdsBriefly = holdsBriefly

@@ -30,7 +30,7 @@ struct DeferredStart: Sendable {
   }
 
   private static func step(_ choices: Settings, _ now: Report) -> Double? {
-    guard choices.launch.wait == .stopped || now.holdsBriefly, isPossible(choices) else { return nil }
+    guard choices.launch.wait == .stopped || now.launch.holdsBriefly, isPossible(choices) else { return nil }
     return choices.launchStep.value
   }
 
@@ -51,15 +51,16 @@ struct DeferredStart: Sendable {
   private func lead(_ now: Report) -> Double {
     let cycle = now.moment.cycleMicros
     // JACK cuts holds short, so only the cycles that JACK itself needs count.
-    if now.holdsBriefly {
+    if now.launch.holdsBriefly {
       // If JACK asks no client, it rolls in the cycle after the request.
-      return (now.startsSuddenly ? cycle / 2 : TransportLimits.askingMicros + Reposition.cycles * cycle)
+      return
+        (now.launch.startsSuddenly ? cycle / 2 : TransportLimits.askingMicros + Reposition.cycles * cycle)
         + now.outputsAhead
     }
     let needed =
       switch launch.alignment {
-      case .nearest: (Reposition.cycles + 1) * cycle + now.othersTake
-      case .exact: 3 * cycle + Reposition.micros(cycle: cycle, othersTake: now.othersTake)
+      case .nearest: (Reposition.cycles + 1) * cycle + now.launch.othersTake
+      case .exact: 3 * cycle + Reposition.micros(cycle: cycle, othersTake: now.launch.othersTake)
       }
     return TransportLimits.askingMicros + max(needed, (Reposition.cycles + 1) * cycle + now.outputsAhead)
   }
@@ -71,7 +72,7 @@ struct DeferredStart: Sendable {
   /// The first beat of the session that the start can meet and that is in phase with the song's place.
   private func soonest(_ now: Report) -> Double {
     let soon = soon(now)
-    let away = now.songBeat - soon
+    let away = now.song.beat - soon
     return soon + away - Double(Int64(flooring: away / step)) * step
   }
 
@@ -82,7 +83,7 @@ struct DeferredStart: Sendable {
   /// Returns whether the start's beat is still right. The transport may have been located, the session may
   /// have jumped, a peer may have set another time, or this check may come too late.
   func isMet(_ now: Report, at time: Micros) -> Bool {
-    let bars = (beat - now.songBeat) / step
+    let bars = (beat - now.song.beat) / step
     let isOnGrid = abs(bars - bars.rounded()) * step < 0.001
     let isNear = beat < soon(now) + step + 1
     let isInTime = Double(time.count) < askAt(now) + TransportLimits.askingMicros + now.moment.cycleMicros

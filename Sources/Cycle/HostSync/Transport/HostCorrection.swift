@@ -28,11 +28,12 @@ struct HostCorrection: Sendable {
   }
 
   mutating func isDue(_ now: Report, _ choices: Settings, at time: Micros) -> Bool {
-    guard choices.correction == .locate, now.isRolling, now.timebase == .ours else {
+    guard choices.correction == .locate, now.song.isRolling, now.master.timebase == .ours else {
       laggingSince = nil
       return false
     }
-    guard abs(now.hostLag) > Double(choices.correctAbove.count), abs(now.hostLag) < Self.mostLag else {
+    guard abs(now.song.hostLag) > Double(choices.correctAbove.count), abs(now.song.hostLag) < Self.mostLag
+    else {
       laggingSince = nil
       if let next, time >= next { tries = 0 }
       return false

@@ -164,11 +164,11 @@ struct Launch: BitwiseCopyable {
   }
 
   @inline(__always)
-  func report(into report: inout Report) {
+  func report(into report: inout LaunchReport) {
     report.isHolding = isHolding
     if !isIdle, case .givenUp = stage { report.isGivenUp = true } else { report.isGivenUp = false }
-    report.launchError = error
-    report.movedLaunches = moved
+    report.error = error
+    report.moved = moved
     report.othersTake = others.tightMicros
     report.action = action
     cuts.report(into: &report)

@@ -122,7 +122,7 @@ public struct Mastership {
   private mutating func resign(_ report: Report) -> Action {
     let isInvolved = standing == .master || standing == .asked
     // jack2 relocates all clients when the master leaves while rolling.
-    if isInvolved, report.isRolling { return .nothing }
+    if isInvolved, report.song.isRolling { return .nothing }
     standing = .uninvolved
     return isInvolved ? .release : .nothing
   }
@@ -131,7 +131,7 @@ public struct Mastership {
   private mutating func waitForTimebase(_ report: Report, at now: Micros) {
     if standing == .vacant, inherits(at: now) {
       standing = .uninvolved
-    } else if isSustained(report.timebase == (standing == .vacant ? .foreign : .none), at: now) {
+    } else if isSustained(report.master.timebase == (standing == .vacant ? .foreign : .none), at: now) {
       standing = standing == .vacant ? .follower : inherits(at: now) ? .uninvolved : .vacant
     }
   }
@@ -139,17 +139,17 @@ public struct Mastership {
   /// Whether we are master although JACK called us late: JACK calls only the master, and shows only the
   /// master's position.
   private func isMasterAfterAll(_ calls: UInt, _ report: Report) -> Bool {
-    calls != callsBefore && report.timebase == .ours
+    calls != callsBefore && report.master.timebase == .ours
   }
 
   private mutating func watch(_ report: Report, isCalled: Bool, at now: Micros) -> Action {
-    if isSustained(report.isRolling && !isCalled || report.timebase == .foreign, at: now) {
-      standing = report.timebase == .none ? .vacant : .follower
+    if isSustained(report.song.isRolling && !isCalled || report.master.timebase == .foreign, at: now) {
+      standing = report.master.timebase == .none ? .vacant : .follower
       return .nothing
     }
     // While the transport stands JACK does not call the master, unless we ask for the timebase again (facts:
     // jack 5).
-    guard !report.isRolling, report.showsOther, now - refreshedAt >= Self.refreshInterval,
+    guard !report.song.isRolling, report.master.showsOther, now - refreshedAt >= Self.refreshInterval,
       doubtedSince == nil
     else { return .nothing }
     refreshedAt = now

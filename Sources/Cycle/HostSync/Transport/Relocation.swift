@@ -65,7 +65,7 @@ extension Relocation {
   /// The earliest heard time for which a relocation can be planned.
   static func soonest(_ now: Report) -> Double {
     now.moment.heard.start + TransportLimits.askingMicros
-      + Reposition.micros(cycle: now.moment.cycleMicros, othersTake: now.othersTake)
+      + Reposition.micros(cycle: now.moment.cycleMicros, othersTake: now.launch.othersTake)
   }
 
   /// Microseconds after `askAt` within which JACK may still be asked in time.
@@ -79,7 +79,7 @@ extension Relocation {
     let moment = now.moment
     let late = moment.heard.start + moment.cycleMicros - heardAt
     let isHeld = now.awaitsRelocation && late > moment.cycleMicros / 2
-    let isKnown = hasStood || now.othersTake > othersTake + moment.cycleMicros
+    let isKnown = hasStood || now.launch.othersTake > othersTake + moment.cycleMicros
     let slowFrames = isKnown ? lateFrames(now) : nil
     let moved = now.sessionBeat(at: heardAt) - sessionBeat
     let isElsewhere = stands(now) && abs(moved) * moment.beatMicros > Self.unheard
@@ -88,9 +88,9 @@ extension Relocation {
     // The other clients need at least this, whatever was known of them.
     if let slowFrames {
       let took = othersTake + slowFrames * moment.heard.frameMicros
-      now.othersTake = max(now.othersTake, took + moment.cycleMicros)
+      now.launch.othersTake = max(now.launch.othersTake, took + moment.cycleMicros)
     }
-    guard now.othersTake < limit else { return nil }
+    guard now.launch.othersTake < limit else { return nil }
     let grid = step > 0 ? step : 1
     let origin = origin + (moved / grid).rounded() * grid
     let soonest = Self.soonest(now)
@@ -117,7 +117,7 @@ extension Relocation {
   func isOver(_ now: Report) -> Bool {
     let since = now.moment.heard.start - heardAt
     return !now.isMoving || framesBehind(now) != nil
-      || now.isRolling && since > Self.longestPause(now.moment.cycleMicros)
+      || now.song.isRolling && since > Self.longestPause(now.moment.cycleMicros)
   }
 
   /// The frames by which the transport rolls late from the place; nil: it is late by a period at most.
@@ -134,7 +134,7 @@ extension Relocation {
     let moment = now.moment, frames = Double(moment.frames)
     let planned = (moment.heard.start - heardAt) / moment.heard.frameMicros
     let passed = Double(moment.frame) - Double(place.frame)
-    guard now.isRolling, planned > -frames / 2, passed > -frames, passed < planned + frames else {
+    guard now.song.isRolling, planned > -frames / 2, passed > -frames, passed < planned + frames else {
       return nil
     }
     return planned - passed
@@ -157,23 +157,24 @@ extension Relocation {
       sessionBeat: now.sessionBeat(at: moment.heard.start + start),
       origin: now.sessionBeat(at: time) - place.beat,
       askAt: moment.due + start - Reposition.cycles * moment.cycleMicros - TransportLimits.askingMicros
-        - now.othersTake,
-      othersTake: now.othersTake)
+        - now.launch.othersTake,
+      othersTake: now.launch.othersTake)
   }
 
   /// Plans a relocation that removes a host's lag at the song's beat `bar`. nil: there is no such frame.
   static func correction(_ now: Report, at bar: Double) -> Relocation? {
     let moment = now.moment
-    let away = (bar - now.songBeat) * moment.beatMicros
+    let away = (bar - now.song.beat) * moment.beatMicros
     // The frame at which the host, by its own count of frames, reaches the bar line.
-    let frame = Int64(moment.frame) &+ Int64(rounding: (away + now.hostLag) * Double(moment.sampleRate) / 1e6)
+    let frame =
+      Int64(moment.frame) &+ Int64(rounding: (away + now.song.hostLag) * Double(moment.sampleRate) / 1e6)
     guard frame >= 0, frame <= Int64(UInt32.max) else { return nil }
     return meeting(moment.heard.start + away, SongPlace(frame: UInt32(frame), beat: bar), from: now)
   }
 
   /// The song's first bar line for which a correction can still be planned.
   static func nextBar(_ now: Report) -> Double {
-    let soon = now.songBeat + (soonest(now) - now.moment.heard.start) / now.moment.beatMicros
+    let soon = now.song.beat + (soonest(now) - now.moment.heard.start) / now.moment.beatMicros
     return ThirtySeconds.beats(now.bars.line(atOrAfter: soon))
   }
 }

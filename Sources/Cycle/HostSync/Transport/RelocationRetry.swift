@@ -38,7 +38,7 @@ struct RelocationRetry: Sendable {
       let relocation = relocation.next(now, hasStood: hasStood, step: step, limit: limit)
     else { return nil }
     var next = RelocationRetry(relocation, step: step, limit: limit)
-    if now.isRolling {
+    if now.song.isRolling {
       next.silences = silences + 1
     } else {
       (next.tries, next.firstHeardAt, next.silences) = (tries + 1, firstHeardAt, silences)
@@ -49,7 +49,7 @@ struct RelocationRetry: Sendable {
   /// For each replacement all clients get ready again. So in a session that keeps moving, a replacement is
   /// planned only just before the present relocation would be heard.
   private func isWorthIt(_ now: Report) -> Bool {
-    if now.isRolling { return silences < TransportLimits.mostRetries }
+    if now.song.isRolling { return silences < TransportLimits.mostRetries }
     return tries < TransportLimits.mostRetries
       || relocation.isImminent(now) && relocation.heardAt < firstHeardAt + Self.longestSilence
   }

@@ -17,17 +17,18 @@ extension Report {
 
   /// The first frame of the bar; nil: the timebase master shows no usable bars.
   private var barFrame: UInt32? {
-    if timebase == .foreign {
+    if master.timebase == .foreign {
       let rate = Double(moment.sampleRate)
-      guard foreignTempo > 0, let shown, shown.ticksPerBeat > 0 else { return nil }
+      guard master.foreignTempo > 0, let shown = master.shown, shown.ticksPerBeat > 0 else { return nil }
       let notes = Double(shown.beat) - 1 + Double(shown.tick) / shown.ticksPerBeat
       return UInt32(
-        clamping: Int64(moment.frame) - Int64(rounding: notes / shown.notesPerBeat * 60 / foreignTempo * rate)
+        clamping: Int64(moment.frame)
+          - Int64(rounding: notes / shown.notesPerBeat * 60 / master.foreignTempo * rate)
       )
     }
     guard tempo > 0 else { return nil }
     // A stop on a bar line may come a cycle before the line, and an exact start waits just before its place.
-    let near = ThirtySeconds.before(songBeat + 1.5 * moment.cycleMicros / moment.beatMicros)
+    let near = ThirtySeconds.before(song.beat + 1.5 * moment.cycleMicros / moment.beatMicros)
     let (_, note, rest) = bars.place(of: near)
     let line = near - rest - note * bars.meter(at: near).note
     return frame(ofBeat: ThirtySeconds.beats(line))

@@ -32,7 +32,7 @@ public struct StartAnnouncement: Sendable {
   /// Returns the next proposal; nil: there is none. `standing` is the session's beat of a start that JACK has
   /// not begun yet.
   public mutating func next(_ standing: Double?, _ report: Report) -> News? {
-    let shown = report.isWaiting ? report.startBeat : announced?.beat
+    let shown = report.song.isWaiting ? report.song.startBeat : announced?.beat
     guard let beat = standing ?? (isStillWaiting(report) ? shown : nil) else {
       announced = nil
       return nil
@@ -52,6 +52,6 @@ public struct StartAnnouncement: Sendable {
   /// Whether the start that the session knows of still waits. JACK may show that start late.
   private func isStillWaiting(_ report: Report) -> Bool {
     guard let announced else { return false }
-    return report.isWaiting || !(announced.isAsked || report.isMoving)
+    return report.song.isWaiting || !(announced.isAsked || report.isMoving)
   }
 }

@@ -108,7 +108,7 @@ struct TimebaseWatch: BitwiseCopyable {
   }
 
   @inline(__always)
-  func report(_ now: borrowing CycleContext, _ bars: Bars, into report: inout Report) {
+  func report(_ now: borrowing CycleContext, _ bars: Bars, into report: inout MasterReport) {
     report.timebase = master
     report.showsOther = true
     if let published {
@@ -116,6 +116,6 @@ struct TimebaseWatch: BitwiseCopyable {
     }
     report.shown = now.transport.bbt
     report.foreignTempo = foreignTempo
-    report.isMasterSenseless = nonsense >= 1e6
+    report.isSenseless = nonsense >= 1e6
   }
 }

@@ -42,7 +42,7 @@ extension TransportPlan {
   /// Plans a locate that keeps to the session's grid, or comes after a waiting stop. Returns false if nothing
   /// rolls that could keep to it, or if another client has the bars.
   mutating func locate(frame: UInt32, beat: Double, step: Double, from now: Report) -> Bool {
-    guard now.isUnderWay, now.timebase != .foreign else { return false }
+    guard now.isUnderWay, now.master.timebase != .foreign else { return false }
     let there = Destination(place: SongPlace(frame: frame, beat: beat), step: step)
     if case .stopping(let onBar, let beat, _) = stage {
       stage = .stopping(onBar: onBar, on: beat, then: there)
@@ -114,14 +114,16 @@ extension TransportPlan {
     let isLonger = (limit ?? now.server.usualLimit) > (lastLimit ?? now.server.usualLimit)
     lastLimit = limit
     takeAnswer(now, ask)
-    if action.number != report.action.number { action = (report.action.number, report.moment.due) }
-    if isDue(report.action, report) { ask(.locateIfOpen(report.action)) }
+    if action.number != report.launch.action.number {
+      action = (report.launch.action.number, report.moment.due)
+    }
+    if isDue(report.launch.action, report) { ask(.locateIfOpen(report.launch.action)) }
     if repair.settles(now) { ask(now.locate(report.moment.frame)) }
     if repair.findsCut(report) {
       ask(.insistOnLimit)
       // If JACK was asked for a stop meanwhile, the stop wins.
       if report.isUnderWay, !isAskedToStop, DeferredStart.isPossible(choices) {
-        stop(now, at: report.cutFrame, ask)
+        stop(now, at: report.launch.cutFrame, ask)
         obey(.play, now, ask)
       }
     }
@@ -129,11 +131,12 @@ extension TransportPlan {
       let frame = report.moment.frame
       obey(.jump(frame: frame, beat: now.beat(of: frame), step: choices.quantum), now, ask)
     }
-    let isOver = renewal.isDue(isHolding: report.isHolding, limit: now.server.longestHold, at: now.time)
+    let isOver = renewal.isDue(
+      isHolding: report.launch.isHolding, limit: now.server.longestHold, at: now.time)
     let isShorter = report.moment.frames < lastFrames
     lastFrames = report.moment.frames
     // JACK reads its limit when a hold begins, and jackd counts the limit in cycles (facts: jack 4).
-    if isOver || (isLonger || isShorter) && report.isHolding { ask(.holdOn) }
+    if isOver || (isLonger || isShorter) && report.launch.isHolding { ask(.holdOn) }
   }
 
   /// Returns whether to carry out the audio thread's locate now. Another client may locate just after its

@@ -11,7 +11,8 @@ extension TransportPlan {
   mutating func act(_ now: Observation, _ ask: Ask) {
     let report = now.report
     if report.isBetweenPlaces { stoodAt = report.moment.heard.start }
-    let rests = report.isRolling && (0..<TransportLimits.pause).contains(report.moment.heard.start - stoodAt)
+    let rests =
+      report.song.isRolling && (0..<TransportLimits.pause).contains(report.moment.heard.start - stoodAt)
     if !rests, let again = land(report) { return ask(.relocate(again)) }
     if case .idle = stage, correction.isDue(report, choices, at: now.time) {
       stage = .correcting(bar: Relocation.nextBar(report))
@@ -67,7 +68,7 @@ extension TransportPlan {
     let report = now.report
     guard report.isUnderWay else { return giveUp(now, ask) }
     // The transport is on its way to another place, which has other bars.
-    guard report.isRolling, landing == nil else {
+    guard report.song.isRolling, landing == nil else {
       return stage = .stopping(onBar: onBar, on: nil, then: there)
     }
     let beat = known ?? Self.end(onBar: onBar, report)
@@ -87,15 +88,15 @@ extension TransportPlan {
   /// The frame of the bar line at this beat of the session, if a stop is to leave the transport on the line.
   /// If the bar line were computed from the place of the stop, it could be the line before.
   private func line(_ beat: Double, _ now: Report) -> UInt32? {
-    guard choices.stopPlace == .bar, now.timebase != .foreign else { return nil }
-    return now.frame(ofBeat: beat - now.sessionBeat + now.songBeat)
+    guard choices.stopPlace == .bar, now.master.timebase != .foreign else { return nil }
+    return now.frame(ofBeat: beat - now.sessionBeat + now.song.beat)
   }
 
   /// The session's next beat on which the transport can stop.
   private static func end(onBar: Bool, _ now: Report) -> Double {
     let cycle = now.moment.cycleMicros / now.moment.beatMicros
     return onBar
-      ? now.sessionBeat - now.songBeat + ThirtySeconds.beats(now.bars.line(atOrAfter: now.songBeat + cycle))
+      ? now.sessionBeat - now.song.beat + ThirtySeconds.beats(now.bars.line(atOrAfter: now.song.beat + cycle))
       : -Double(Int64(flooring: -(now.sessionBeat + cycle)))
   }
 

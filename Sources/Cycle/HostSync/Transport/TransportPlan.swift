@@ -154,7 +154,7 @@ public struct TransportPlan: Sendable {
     case .tick: act(now, ask)
     case .leave:
       forget()
-      if now.report.isHolding { ask(.stop) }
+      if now.report.launch.isHolding { ask(.stop) }
     }
   }
 

@@ -21,8 +21,8 @@ struct TransportRepair: Sendable {
   /// value set, so we set ours again; PipeWire uses the shortest of all. The start is then repeated from its
   /// place by a stop, a locate and a start.
   mutating func findsCut(_ report: Report) -> Bool {
-    defer { cutStarts = report.cutStarts }
-    return cutStarts.map { report.cutStarts > $0 } ?? false
+    defer { cutStarts = report.launch.cutStarts }
+    return cutStarts.map { report.launch.cutStarts > $0 } ?? false
   }
 
   /// The transport stands although JACK says that it rolls: a locate makes PipeWire's go on.

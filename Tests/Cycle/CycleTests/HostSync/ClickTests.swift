@@ -233,7 +233,7 @@ struct ClickTests {
     // Session beat 6.2 becomes song beat 10.2, the nearest beat in phase. Song beats 11, 12 (a bar line), 13
     // and 14 follow.
     #expect(studio.clicks.dropFirst(before).map(\.value) == [0.5, 1, 0.5, 0.5])
-    #expect(abs(studio.report.songBeat - 14.2) < 0.05)
+    #expect(abs(studio.report.song.beat - 14.2) < 0.05)
   }
 
   @Test func `lost cycles are not taken for a locate`() {
@@ -247,8 +247,8 @@ struct ClickTests {
       studio.transport.frame += 3 * 256
       studio.play(seconds: 0.2)
     }
-    #expect(abs(studio.report.songBeat - studio.report.sessionBeat) < 0.01)
-    #expect(studio.report.lostCycles == 15)
+    #expect(abs(studio.report.song.beat - studio.report.sessionBeat) < 0.01)
+    #expect(studio.report.times.lostCycles == 15)
     #expect(!studio.messages.contains { $0.event.status == MIDI.stop })
   }
 

@@ -63,7 +63,7 @@ final class ClockCable {
   }
 
   var tempo: Double { 60e6 / Grid(studio.timeline).beatMicros }
-  var isEcho: Bool { studio.report.isClockInEcho }
+  var isEcho: Bool { studio.report.clockIn.isEcho }
 
   func look() {
     fastest = tempo

@@ -82,7 +82,7 @@ struct CommandOrderTests {
         lose(lost, studio, period: period)
         studio.play(seconds: 5, frames: period)
         let receiver = MIDIClockTests.Receiver(studio.rackMessages[0])
-        let origin = studio.report.sessionBeat - studio.report.songBeat
+        let origin = studio.report.sessionBeat - studio.report.song.beat
         let ahead = ahead(receiver, studio, origin: origin)
         #expect(
           receiver.isRunning && abs(ahead ?? 99) < 0.1,
@@ -117,7 +117,7 @@ struct CommandOrderTests {
       studio.play(seconds: 9, frames: period)
       // `Receiver` itself fails if a position or a second Continue comes while it runs.
       let receiver = MIDIClockTests.Receiver(studio.rackMessages[0])
-      let origin = studio.report.sessionBeat - studio.report.songBeat
+      let origin = studio.report.sessionBeat - studio.report.song.beat
       let moved = Double(studio.rack[0].offset.count) / Grid(studio.timeline).beatMicros * 24
       let ahead = ahead(receiver, studio, origin: origin).map { $0 - moved }
       #expect(receiver.isRunning && abs(ahead ?? 99) < 0.1, "seed \(seed): \(ahead ?? 99)")

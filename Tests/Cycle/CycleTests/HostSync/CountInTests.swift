@@ -37,12 +37,12 @@ struct CountInTests {
       studio.play(seconds: Double.random(in: 0.1...3, using: &dice))
       press(studio)
       let pressedAt = studio.beat(at: studio.due)
-      while !studio.report.isRolling, studio.due < 1e9 + 60e6 { studio.play(256) }
+      while !studio.report.song.isRolling, studio.due < 1e9 + 60e6 { studio.play(256) }
       studio.play(seconds: 1)
       let first = try #require(beats(studio).first)
       let counted = Int(bars * bar.meter)
       let start = first + counted
-      #expect(abs(studio.report.songBeat - (studio.report.sessionBeat - Double(start))) < 1e-6)
+      #expect(abs(studio.report.song.beat - (studio.report.sessionBeat - Double(start))) < 1e-6)
       #expect(start % Int(studio.settings.quantum) == 0)
       #expect(Double(first) >= pressedAt && Double(first) < pressedAt + studio.settings.quantum + 1)
       #expect(beats(studio).prefix(counted + 3) == Array(first..<(start + 3))[...])
@@ -58,7 +58,7 @@ struct CountInTests {
     studio.play(seconds: 2.1)
     press(studio)
     studio.play(seconds: 6)
-    #expect(beats(studio) == [8, 9, 10, 11] && studio.report.isRolling)
+    #expect(beats(studio) == [8, 9, 10, 11] && studio.report.song.isRolling)
   }
 
   @Test func `without a count-in a start waits in silence`() {
@@ -75,7 +75,7 @@ struct CountInTests {
     studio.play(seconds: 2.1)
     press(studio)
     studio.play(seconds: 0.1)
-    #expect(studio.report.isRolling)
+    #expect(studio.report.song.isRolling)
   }
 
   @Test func `before a peer's start only the part of the count-in that fits sounds`() {
@@ -96,7 +96,7 @@ struct CountInTests {
     press(studio)
     studio.play(seconds: 7)
     #expect(beats(studio).dropFirst(before).first == 12)
-    #expect(abs(studio.report.songBeat - (studio.report.sessionBeat - 20)) < 1e-6)
+    #expect(abs(studio.report.song.beat - (studio.report.sessionBeat - 20)) < 1e-6)
   }
 
   @Test(arguments: [(120, 60), (60, 140), (97, 187.3)] as [(Double, Double)])
@@ -110,7 +110,7 @@ struct CountInTests {
     studio.play(seconds: 8 * 60 / to)
     let all = before + beats(studio).dropFirst(before.count)
     #expect(all.prefix(10) == [8, 9, 10, 11, 12, 13, 14, 15, 16, 17])
-    #expect(abs(studio.report.songBeat - (studio.report.sessionBeat - 16)) < 1e-6)
+    #expect(abs(studio.report.song.beat - (studio.report.sessionBeat - 16)) < 1e-6)
   }
 
   @Test func `bars of count-in beyond JACK's limit are left out`() throws {

@@ -24,7 +24,7 @@ struct CutStartTests {
     repeat {
       studio.play(frames)
       cycles += 1
-    } while !studio.report.isRolling && cycles < 3_000
+    } while !studio.report.song.isRolling && cycles < 3_000
   }
 
   @Test(arguments: [Alignment.nearest, .exact], [256, 1024] as [UInt32])
@@ -37,22 +37,22 @@ struct CutStartTests {
       // The transport starts as a DAW starts it.
       studio.transport.state = .starting
       roll(studio, frames)
-      guard studio.report.cutStarts > 0 else {
-        #expect(abs(studio.report.launchError) < Double(frames) / 0.048 * 3 + 10_000)
+      guard studio.report.launch.cutStarts > 0 else {
+        #expect(abs(studio.report.launch.error) < Double(frames) / 0.048 * 3 + 10_000)
         continue
       }
-      #expect(studio.report.holdsBriefly && studio.report.cutFrame == 96_000)
+      #expect(studio.report.launch.holdsBriefly && studio.report.launch.cutFrame == 96_000)
       // The control thread reacts: it stops the transport, and starts again from `cutFrame`.
       studio.transport.state = .stopped
       studio.play(frames)
-      studio.locate = studio.report.cutFrame
+      studio.locate = studio.report.launch.cutFrame
       studio.play(frames)
       studio.pressPlay()
       roll(studio, frames)
-      #expect(studio.report.cutStarts == 1)
+      #expect(studio.report.launch.cutStarts == 1)
       let bound = Double(frames) / 0.048 * (frames == 256 ? 0.76 : 1.1)
       #expect(
-        abs(studio.report.launchError) < bound, "\(alignment), \(frames): \(studio.report.launchError) us")
+        abs(studio.report.launch.error) < bound, "\(alignment), \(frames): \(studio.report.launch.error) us")
       // The session got one start and no stop.
       studio.play(seconds: 4)
       #expect(studio.told.allSatisfy { $0.change == .playing(true) })
@@ -70,9 +70,11 @@ struct CutStartTests {
     // JACK's timeout is shorter than a period, so JACK asks no client.
     studio.transport.state = .rolling
     studio.play(256)
-    #expect(studio.report.cutStarts == 1 && studio.report.holdsBriefly && studio.report.cutFrame == 96_000)
+    #expect(
+      studio.report.launch.cutStarts == 1 && studio.report.launch.holdsBriefly
+        && studio.report.launch.cutFrame == 96_000)
     studio.play(seconds: 1)
-    #expect(studio.report.cutStarts == 1)
+    #expect(studio.report.launch.cutStarts == 1)
   }
 
   @Test func `a start that JACK lets roll after its full timeout is not cut short`() {
@@ -82,7 +84,7 @@ struct CutStartTests {
     studio.play(seconds: 0.3)
     studio.transport.state = .starting
     roll(studio, 256)
-    #expect(studio.report.isRolling && studio.report.cutStarts == 0)
+    #expect(studio.report.song.isRolling && studio.report.launch.cutStarts == 0)
   }
 
   @Test func `after a client has left, starts are held as long as usual again`() {
@@ -90,15 +92,15 @@ struct CutStartTests {
     studio.play(seconds: 0.3)
     studio.transport.state = .starting
     roll(studio, 256)
-    #expect(studio.report.holdsBriefly)
+    #expect(studio.report.launch.holdsBriefly)
     studio.clients -= 1
     studio.longestHold = .infinity
     studio.transport.state = .stopped
     studio.play(seconds: 0.3)
-    #expect(!studio.report.holdsBriefly)
+    #expect(!studio.report.launch.holdsBriefly)
     studio.transport.state = .starting
     roll(studio, 256)
-    #expect(abs(studio.report.launchError) < 2_720 && studio.report.cutStarts == 1)
+    #expect(abs(studio.report.launch.error) < 2_720 && studio.report.launch.cutStarts == 1)
   }
 
   @Test(arguments: [0.2, 0.5])
@@ -124,8 +126,8 @@ struct CutStartTests {
     }
     #expect(silences == 2, "the first comes late, and another makes up for it")
     #expect(least >= 150_000, "\(least) us between two locates")
-    let bars = (studio.report.sessionBeat - studio.report.songBeat) / 4
-    #expect(abs(bars - bars.rounded()) < 1e-6 && abs(studio.report.hostLag) < 5_334)
+    let bars = (studio.report.sessionBeat - studio.report.song.beat) / 4
+    #expect(abs(bars - bars.rounded()) < 1e-6 && abs(studio.report.song.hostLag) < 5_334)
   }
 
   @Test func `a transport that claims to roll but stands is noticed after a second`() {
@@ -160,7 +162,7 @@ struct CutStartTests {
           beatsPerBar: 4, beatType: 4, ticksPerBeat: 192, beatsPerMinute: 120)
         studio.play(256)
       }
-      #expect(studio.report.isMasterSenseless == (!isSane && lead == .host))
+      #expect(studio.report.master.isSenseless == (!isSane && lead == .host))
     }
   }
 }

@@ -21,7 +21,7 @@ struct StandingStartTests {
   /// Plays until the transport rolls, and returns the cycles in which JACK said "starting".
   private func cyclesOfStarting(_ studio: Studio, period: UInt32 = 256) -> Int {
     var cycles = 0
-    for _ in 0..<6_000 where !studio.report.isRolling {
+    for _ in 0..<6_000 where !studio.report.song.isRolling {
       studio.play(period)
       if case .starting = studio.transport.state { cycles += 1 }
     }
@@ -53,10 +53,10 @@ struct StandingStartTests {
           // place.
           let longest = alignment == .nearest ? 4 + 4 * cycle : 30 + 9 * cycle
           #expect(Double(cycles) * cycle <= longest + 2 * cycle, "\(cycles) cycles of \(period)")
-          #expect(studio.report.isRolling && !studio.plan.isBusy)
-          #expect(abs(studio.report.launchError) <= cycle * 510, "\(studio.report.launchError)")
+          #expect(studio.report.song.isRolling && !studio.plan.isBusy)
+          #expect(abs(studio.report.launch.error) <= cycle * 510, "\(studio.report.launch.error)")
           #expect(abs(studio.report.sessionBeat - beat) < 0.15, "\(studio.report.sessionBeat), not \(beat)")
-          let phase = (studio.report.sessionBeat - studio.report.songBeat) / step
+          let phase = (studio.report.sessionBeat - studio.report.song.beat) / step
           #expect(abs(phase - phase.rounded()) * step < 0.02)
         }
       }
@@ -85,13 +85,13 @@ struct StandingStartTests {
         _ = cyclesOfStarting(studio)
         let step = (moment == .bar ? 4 : 1) * studio.report.moment.beatMicros
         let name = "others: \(take), offset: \(offset), start \(start)"
-        try #require(studio.report.isRolling, "\(name)")
+        try #require(studio.report.song.isRolling, "\(name)")
         // During the first two starts we learn how much time the other clients need.
         #expect(studio.due - asked < 12e6, "\(name)")
         if start == 3 {
           #expect(
             studio.due - asked < 4_200_000 + offset + 2 * step, "\(name): \((studio.due - asked) / 1e6) s")
-          #expect(abs(studio.report.launchError) <= 2_720, "\(name)")
+          #expect(abs(studio.report.launch.error) <= 2_720, "\(name)")
         }
         studio.transport.state = .stopped
         studio.play(seconds: 0.2)
@@ -112,7 +112,8 @@ struct StandingStartTests {
       let waits = studio.plan.start(from: studio.report)
       #expect(waits)
       cycles.append(cyclesOfStarting(studio, period: period))
-      #expect(studio.report.isRolling && abs(studio.report.launchError) <= Double(period) / 0.048 * 0.51)
+      #expect(
+        studio.report.song.isRolling && abs(studio.report.launch.error) <= Double(period) / 0.048 * 0.51)
     }
     #expect(abs(cycles[0] - cycles[1]) <= 1, "\(cycles)")
   }

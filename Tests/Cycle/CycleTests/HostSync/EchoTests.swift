@@ -89,7 +89,7 @@ struct EchoTests {
         cable.launch(way)
       }
       cable.play(seconds: 3)
-      #expect(cable.studio.report.isRolling && cable.studio.report.clockInState == .locked, note)
+      #expect(cable.studio.report.song.isRolling && cable.studio.report.clockIn.state == .locked, note)
       #expect(cable.isEcho, note)
       #expect(cable.proposals.isEmpty, note)
       #expect(cable.studio.timeline == timeline, note)

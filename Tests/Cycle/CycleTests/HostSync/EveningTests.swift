@@ -107,7 +107,7 @@ private final class Evening {
     play(30)
     let report = studio.report
     if studio.plan.isBusy { breach("pending", "the plan is busy: \(studio.plan.stage)") }
-    if report.isHolding || report.isWaiting || report.isGivenUp {
+    if report.launch.isHolding || report.song.isWaiting || report.launch.isGivenUp {
       breach("pending", "a start waits")
     }
     let wasMoving = report.isMoving
@@ -209,10 +209,10 @@ private final class Evening {
     lateCycles = max(0, lateCycles - 1)
     studio.controlIsLate = lateCycles > 0
     studio.play(frames, stall: stall)
-    if plantsFault, studio.report.isHolding, chance(0.02) { studio.transport.state = .rolling }
+    if plantsFault, studio.report.launch.isHolding, chance(0.02) { studio.transport.state = .rolling }
     let report = studio.report
-    if report.isGivenUp || report.cutStarts != cutStarts { hasWord = true }
-    cutStarts = report.cutStarts
+    if report.launch.isGivenUp || report.launch.cutStarts != cutStarts { hasWord = true }
+    cutStarts = report.launch.cutStarts
     judge(report, wasUnderWay: wasUnderWay)
     // Do not check this if the control thread may have been late.
     if case .asked(let request) = studio.plan.stage, lateCycles == 0,
@@ -231,9 +231,9 @@ private final class Evening {
 
   /// Checks a start once it has rolled for 60 ms. Within the first 30 ms it may be taken back.
   private func judge(_ report: Report, wasUnderWay: Bool) {
-    if report.isRolling, !wasUnderWay {
+    if report.song.isRolling, !wasUnderWay {
       (rolling, startedAt) = (0, report.sessionBeat)
-    } else if !report.isRolling {
+    } else if !report.song.isRolling {
       rolling = nil
       if !report.isMoving, studio.plan.startBeat == nil {
         (hasWord, isRetimed, toldBefore) = (false, false, studio.told.count)
@@ -246,11 +246,11 @@ private final class Evening {
     if hasWord { return }
     judged += 1
     let step = studio.settings.launchStep.value
-    let origin = report.sessionBeat - report.songBeat
+    let origin = report.sessionBeat - report.song.beat
     let away = origin - (origin / step).rounded() * step
     if abs(away) > 0.001 { breach("grid", "the song is \(away) beats off") }
-    if abs(report.hostLag) > 0.76 * report.moment.cycleMicros + 300 {
-      breach("grid", "late by \(report.hostLag) us")
+    if abs(report.song.hostLag) > 0.76 * report.moment.cycleMicros + 300 {
+      breach("grid", "late by \(report.song.hostLag) us")
     }
     // A time that a peer has set need not be on a bar.
     guard !isRetimed, studio.isPlaying, isTimeOurs else { return }

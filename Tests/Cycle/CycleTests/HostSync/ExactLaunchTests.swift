@@ -207,14 +207,14 @@ struct ExactLaunchTests {
     studio.transport.state = .starting
     studio.play(seconds: 1.5)
     #expect(studio.transport.frame > 100_001 - 256 && studio.transport.frame < 100_001)
-    #expect(studio.report.isWaiting)
+    #expect(studio.report.song.isWaiting)
     studio.play(seconds: 3.5)
     let grid = Grid(studio.timeline)
     let first = try #require(studio.clicks.first)
     // The start is at the song's beat 4.0625, so the first click is that of beat 5.
     #expect(abs(first.heard - grid.time(of: 5)) <= 12 && first.value == 0.5)
-    #expect(abs(studio.report.launchError) <= 21)
-    #expect(abs(studio.report.hostLag) <= 21)
-    #expect(abs(studio.report.songBeat - studio.report.sessionBeat) < 1e-6)
+    #expect(abs(studio.report.launch.error) <= 21)
+    #expect(abs(studio.report.song.hostLag) <= 21)
+    #expect(abs(studio.report.song.beat - studio.report.sessionBeat) < 1e-6)
   }
 }

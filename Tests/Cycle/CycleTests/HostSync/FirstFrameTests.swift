@@ -57,8 +57,8 @@ struct FirstFrameTests {
       for round in 0..<8 {
         let error = start(studio, frames)
         expectOnBar(error, alignment, frames, "start \(round), PipeWire: \(isPipeWire)")
-        #expect(abs(studio.report.launchError - error) < 2, "start \(round), PipeWire: \(isPipeWire)")
-        #expect(abs(studio.report.hostLag - error) < 2, "start \(round), PipeWire: \(isPipeWire)")
+        #expect(abs(studio.report.launch.error - error) < 2, "start \(round), PipeWire: \(isPipeWire)")
+        #expect(abs(studio.report.song.hostLag - error) < 2, "start \(round), PipeWire: \(isPipeWire)")
         stop(studio, frames)
         if round % 3 == 2 {
           // One of these locates goes to the place where the transport stands already.
@@ -79,7 +79,8 @@ struct FirstFrameTests {
     studio.setTempo(60)
     studio.play(seconds: 0.1)
     _ = start(studio, 256, tempo: 60)
-    #expect(abs(studio.report.hostLag - studio.report.launchError) < 2, "\(studio.report.hostLag) us")
+    #expect(
+      abs(studio.report.song.hostLag - studio.report.launch.error) < 2, "\(studio.report.song.hostLag) us")
   }
 
   @Test func `the frame of the next start is unknown until a locate or a stop`() {

@@ -57,7 +57,7 @@ struct ForeignLatencyTests {
     var rolled: Double?
     while rolled == nil, studio.due - pressed < 40e6 {
       studio.play(frames)
-      if studio.report.isRolling { rolled = studio.due }
+      if studio.report.song.isRolling { rolled = studio.due }
     }
     let start = try #require(rolled, "held for 40 s")
     // The start may wait for a bar, for one more bar if the first bar comes too soon for the latencies, and
@@ -66,7 +66,7 @@ struct ForeignLatencyTests {
     #expect((-Self.bound - 2 * period...2 * period).contains(distance(studio, start)))
     studio.play(seconds: 26, frames: frames)
     // The report's beat belongs to the frame that leaves now and is heard up to 2 s later.
-    let song = studio.report.sessionBeat - studio.report.songBeat
+    let song = studio.report.sessionBeat - studio.report.song.beat
     #expect(abs(song / 4 - (song / 4).rounded()) < 1e-6)
     let ahead = (studio.report.sessionBeat - studio.beat(at: studio.due)) * 3e6
     #expect((-2 * period...Self.bound + 2 * period).contains(ahead))

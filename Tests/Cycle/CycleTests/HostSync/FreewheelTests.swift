@@ -178,9 +178,9 @@ struct FreewheelTests {
     studio.transport = Transport(state: .starting, frame: 0)
     studio.play(256)
     let pressed = studio.due
-    while !studio.report.isRolling, studio.due - pressed < 5e6 { studio.play(256) }
+    while !studio.report.song.isRolling, studio.due - pressed < 5e6 { studio.play(256) }
     #expect(studio.due - pressed < 2.01e6)
-    #expect(abs(studio.report.launchError) < 4_000)
+    #expect(abs(studio.report.launch.error) < 4_000)
     let phase = Grid(studio.timeline).beat(at: studio.due) / 4
     #expect(abs(phase - phase.rounded()) * 4 < 0.02)
   }
@@ -202,7 +202,7 @@ struct FreewheelTests {
     studio.transport.state = .stopped
     studio.isFreewheeling = false
     studio.play(seconds: 1)
-    #expect(studio.report.othersTake == 0)
+    #expect(studio.report.launch.othersTake == 0)
   }
 
   @Test func `after an export a leading host's unchanged tempo changes nothing`() {

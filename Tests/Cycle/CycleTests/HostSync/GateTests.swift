@@ -95,13 +95,13 @@ struct GateTests {
     studio.settings.clock.when = .always
     studio.play(seconds: 2)
     let frame = Float(studio.microsPerFrame)
-    for jitter in [studio.report.clockJitter, studio.report.pulseJitter] {
+    for jitter in [studio.report.outputs.clockJitter, studio.report.outputs.pulseJitter] {
       #expect(jitter > 0 && jitter <= frame / 2 + 0.1)
     }
     for _ in 0..<12 { _ = studio.clock.idealCycle(frames: 256) }
     studio.play(seconds: 2)
-    #expect(studio.report.clockJitter > 1000 && studio.report.pulseJitter > 1000)
+    #expect(studio.report.outputs.clockJitter > 1000 && studio.report.outputs.pulseJitter > 1000)
     studio.play(seconds: 25)
-    #expect(studio.report.clockJitter <= frame && studio.report.pulseJitter <= frame)
+    #expect(studio.report.outputs.clockJitter <= frame && studio.report.outputs.pulseJitter <= frame)
   }
 }

@@ -29,21 +29,22 @@ struct HeldStartTests {
     var (server, renewal, requests) = (Server(limit: 5e6), HoldRenewal(), 0)
     // On a busy machine the control thread looks every 40 ms.
     var nextLook = studio.due
-    while !studio.report.isRolling, studio.due < 1e9 + 40e6 {
+    while !studio.report.song.isRolling, studio.due < 1e9 + 40e6 {
       studio.play(period)
       var isAsked = false
       if studio.due >= nextLook {
         isAsked = renewal.isDue(
-          isHolding: studio.report.isHolding, limit: Micros(5_000_000), at: Micros(rounding: studio.due))
+          isHolding: studio.report.launch.isHolding, limit: Micros(5_000_000),
+          at: Micros(rounding: studio.due))
         nextLook += 40_000
       }
       requests += isAsked ? 1 : 0
-      if server.letsGo(after: Double(period) / 0.048, isAskedAgain: isAsked), !studio.report.isRolling {
+      if server.letsGo(after: Double(period) / 0.048, isAskedAgain: isAsked), !studio.report.song.isRolling {
         studio.transport.state = .rolling
       }
     }
-    let beat = studio.report.sessionBeat - studio.report.songBeat
-    #expect(studio.report.isRolling && abs(beat / 4 - (beat / 4).rounded()) < 1e-9 && beat >= 16)
+    let beat = studio.report.sessionBeat - studio.report.song.beat
+    #expect(studio.report.song.isRolling && abs(beat / 4 - (beat / 4).rounded()) < 1e-9 && beat >= 16)
     #expect((3...6).contains(requests))
   }
 
@@ -66,13 +67,13 @@ struct HeldStartTests {
     studio.play(seconds: 0.7, frames: 2048)
     studio.pressPlay()
     studio.play(seconds: 0.5, frames: 2048)
-    #expect(studio.report.isHolding && studio.holdRequests == 0)
+    #expect(studio.report.launch.isHolding && studio.holdRequests == 0)
     studio.play(seconds: 0.5, frames: 16)
-    #expect(studio.report.isHolding && studio.holdRequests == 1)
+    #expect(studio.report.launch.isHolding && studio.holdRequests == 1)
     studio.play(seconds: 0.5, frames: 1024)
-    #expect(studio.report.isHolding && studio.holdRequests == 1)
+    #expect(studio.report.launch.isHolding && studio.holdRequests == 1)
     studio.play(seconds: 4, frames: 1024)
-    #expect(studio.report.isRolling && abs(studio.report.launchError) < 10_700)
+    #expect(studio.report.song.isRolling && abs(studio.report.launch.error) < 10_700)
     // No start waits now.
     studio.play(seconds: 0.1, frames: 64)
     #expect(studio.holdRequests == 1)
@@ -119,14 +120,14 @@ struct HeldStartTests {
     studio.isPlaying = true
     studio.timeOfPlaying = Micros(rounding: Grid(studio.timeline).time(of: bar))
     let limit = studio.report.moment.heard.start
-    while !studio.report.isRolling, studio.due < limit + (seconds + 20) * 1e6 {
+    while !studio.report.song.isRolling, studio.due < limit + (seconds + 20) * 1e6 {
       if studio.report.startStop.starts, studio.transport.state == .stopped {
         studio.transport.state = .starting
       }
       studio.play(1024)
     }
-    #expect(studio.report.isRolling)
-    #expect(studio.report.sessionBeat - studio.report.songBeat == bar)
+    #expect(studio.report.song.isRolling)
+    #expect(studio.report.sessionBeat - studio.report.song.beat == bar)
     #expect(Double(studio.report.syncLimit(for: studio.settings, usual: .zero)?.count ?? 0) > 0)
     #expect(studio.told.isEmpty)
   }

@@ -277,16 +277,20 @@ struct LaunchTableTests {
       try scenario.event(&stand)
       stages.insert(name(stand.launch.stage))
       var told = Report()
-      stand.launch.report(into: &told)
+      stand.launch.report(into: &told.launch)
       let rest = told.atRest
       #expect(
-        rest.action.condition == .none && !rest.isHolding && !rest.isGivenUp, "without a server: \(title)")
-      #expect(rest.action.number == told.action.number, "what was asked for is not asked again: \(title)")
+        rest.launch.action.condition == .none && !rest.launch.isHolding && !rest.launch.isGivenUp,
+        "without a server: \(title)")
+      #expect(
+        rest.launch.action.number == told.launch.action.number,
+        "what was asked for is not asked again: \(title)")
       var next = Report()
-      Launch().report(into: &next)
+      Launch().report(into: &next.launch)
       next.countOn(from: told.counts)
-      #expect(next.action.condition == .none && !next.isHolding, "with the next one: \(title)")
-      #expect(next.action.number == told.action.number, "an action of the next is another: \(title)")
+      #expect(next.launch.action.condition == .none && !next.launch.isHolding, "with the next one: \(title)")
+      #expect(
+        next.launch.action.number == told.launch.action.number, "an action of the next is another: \(title)")
     }
     #expect(stages.count == 8)
   }

@@ -63,15 +63,15 @@ struct LaunchedSongTests {
     studio.play(seconds: 2.1)
     press(studio)
     studio.play(256)
-    var last = studio.report.songBeat
-    #expect(last < -3.5 && last > -4 && studio.report.isWaiting)
-    while studio.report.isWaiting {
+    var last = studio.report.song.beat
+    #expect(last < -3.5 && last > -4 && studio.report.song.isWaiting)
+    while studio.report.song.isWaiting {
       studio.play(256)
-      #expect(studio.report.songBeat > last && studio.report.songBeat - last < 0.02)
-      last = studio.report.songBeat
+      #expect(studio.report.song.beat > last && studio.report.song.beat - last < 0.02)
+      last = studio.report.song.beat
     }
     #expect(abs(last) <= 0.0054, "half a period of 256 frames")
-    #expect(studio.report.isRolling)
+    #expect(studio.report.song.isRolling)
   }
 
   @Test func `a stop during the wait leaves the receiver stopped`() {
@@ -81,7 +81,7 @@ struct LaunchedSongTests {
       studio.play(seconds: 2.1)
       press(studio)
       studio.play(seconds: 1.82 + Double(step) * 0.003)
-      let rolled = studio.report.isRolling
+      let rolled = studio.report.song.isRolling
       studio.transport.state = .stopped
       studio.play(seconds: 1)
       let receiver = MIDIClockTests.Receiver(studio.messages)

@@ -66,7 +66,7 @@ struct LocatedStartTests {
       let studio = studio(tempo: 120)
       studio.settings.launch.alignment = alignment
       studio.transport.state = .starting
-      while !studio.report.isRolling { studio.play(256) }
+      while !studio.report.song.isRolling { studio.play(256) }
       for _ in 0..<cycles { studio.play(256) }
       studio.locate = 960_000
       let asked = studio.report.sessionBeat
@@ -79,11 +79,11 @@ struct LocatedStartTests {
         continue
       }
       #expect(waited > 3 && waited < 8.1)
-      #expect(abs(studio.report.hostLag) <= (alignment == .exact ? 25 : 2_700))
+      #expect(abs(studio.report.song.hostLag) <= (alignment == .exact ? 25 : 2_700))
       // A later locate must not be held.
       studio.locate = 0
       for _ in 0..<4 { studio.play(256) }
-      #expect(studio.report.isRolling)
+      #expect(studio.report.song.isRolling)
     }
   }
 
@@ -124,7 +124,7 @@ struct LocatedStartTests {
     let studio = studio(tempo: 120)
     studio.isMaster = true
     studio.transport.state = .starting
-    while studio.report.songBeat < 6.01 { studio.play(64) }
+    while studio.report.song.beat < 6.01 { studio.play(64) }
     studio.transport.state = .stopped
     studio.play(seconds: 0.4)
     let clicks = studio.clicks.count
@@ -151,12 +151,12 @@ struct LocatedStartTests {
       for cycle in 1...600 {
         studio.play(256)
         if cycle == delay { studio.transport.state = .starting }
-        #expect(studio.report.timebase == .ours)
+        #expect(studio.report.master.timebase == .ours)
       }
       #expect(studio.told.map(\.change) == [.playing(true)])
-      let bars = (studio.report.sessionBeat - studio.report.songBeat) / 4
+      let bars = (studio.report.sessionBeat - studio.report.song.beat) / 4
       #expect(studio.transport.state == .rolling && abs(bars - bars.rounded()) < 1e-6)
-      #expect(abs(studio.report.launchError) <= 2_700, "\(delay): \(studio.report.launchError) us")
+      #expect(abs(studio.report.launch.error) <= 2_700, "\(delay): \(studio.report.launch.error) us")
     }
   }
 }

@@ -24,7 +24,7 @@ struct LongestHoldTests {
           let most = Double(limit?.count ?? 0)
           studio.transport.state = .starting
           var held = 0.0
-          while !studio.report.isRolling, held < 70e6 {
+          while !studio.report.song.isRolling, held < 70e6 {
             studio.play(1024)
             held += 1024 / 0.048
           }

@@ -33,7 +33,7 @@ private struct Stage {
         shownTempo = tempo
       }
       var report = Report()
-      (report.timebase, report.isRolling, report.tempo, report.showsOther) = (
+      (report.master.timebase, report.song.isRolling, report.tempo, report.master.showsOther) = (
         master, isRolling, tempo, tempo != shownTempo
       )
       let action = mastership.step(isWanted: isWanted, report, calls: calls, cycles: cycles, at: now)

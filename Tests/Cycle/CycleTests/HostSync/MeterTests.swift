@@ -16,7 +16,7 @@ struct MeterTests {
   }
 
   private static func play(_ studio: Studio, toBeat beat: Double, frames: UInt32 = 256) {
-    while studio.report.songBeat < beat { studio.play(frames) }
+    while studio.report.song.beat < beat { studio.play(frames) }
   }
 
   /// A song whose click port has more latency than the other ports.
@@ -52,7 +52,7 @@ struct MeterTests {
   }
 
   private static func origin(_ studio: Studio) -> Double {
-    (8 * (studio.report.sessionBeat - studio.report.songBeat)).rounded() / 8
+    (8 * (studio.report.sessionBeat - studio.report.song.beat)).rounded() / 8
   }
 
   private static let seven = Meter(beatsPerBar: 7, beatType: 8)

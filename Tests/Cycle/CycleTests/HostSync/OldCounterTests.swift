@@ -20,16 +20,16 @@ struct OldCounterTests {
       studio.play(seconds: 0.1)
       studio.transport = Transport(state: .rolling, frame: 0 &- place)
       studio.play(256)
-      var last = studio.report.songBeat
-      let (clicks, lag) = (studio.clicks.count, studio.report.hostLag)
+      var last = studio.report.song.beat
+      let (clicks, lag) = (studio.clicks.count, studio.report.song.hostLag)
       for _ in 0..<400 {
         studio.play(256)
-        #expect(abs(studio.report.songBeat - last - 256.0 / 24_000) < 1e-4)
-        #expect(abs(studio.report.hostLag - lag) < 10)
-        last = studio.report.songBeat
+        #expect(abs(studio.report.song.beat - last - 256.0 / 24_000) < 1e-4)
+        #expect(abs(studio.report.song.hostLag - lag) < 10)
+        last = studio.report.song.beat
       }
       #expect((4...5).contains(studio.clicks.count - clicks))
-      #expect(studio.report.lostCycles == 0 && studio.runEdges.count == 1)
+      #expect(studio.report.times.lostCycles == 0 && studio.runEdges.count == 1)
     }
   }
 
@@ -70,9 +70,9 @@ struct OldCounterTests {
       var plan = TransportPlan()
       plan.choices.correction = .locate
       var report = Report()
-      report.isRolling = true
-      report.timebase = .ours
-      report.hostLag = lag
+      report.song.isRolling = true
+      report.master.timebase = .ours
+      report.song.hostLag = lag
       report.moment.frames = 256
       report.moment.heard.frameMicros = 1e6 / 48_000
       for tenth in 0..<60 {
@@ -80,7 +80,7 @@ struct OldCounterTests {
         report.moment.frame = frame &+ UInt32(tenth * 4_800)
         report.moment.heard.start = now
         report.moment.due = now
-        report.songBeat = now / 500_000
+        report.song.beat = now / 500_000
         for part in 0..<50 {
           if plan.step(report, at: Micros(Int64(now) + Int64(part) * 2_000)).relocates {
             return true

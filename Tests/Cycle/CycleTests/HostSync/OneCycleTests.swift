@@ -23,10 +23,10 @@ struct OneCycleTests {
     let studio = Studio(tempo: 100)
     studio.settings.lead = .midi
     playClock(studio, seconds: 3)
-    #expect(studio.report.clockInState == .locked)
-    #expect(abs(studio.report.clockInTempo - 120) < 0.01)
+    #expect(studio.report.clockIn.state == .locked)
+    #expect(abs(studio.report.clockIn.tempo - 120) < 0.01)
     studio.play(seconds: 1)
-    #expect(studio.report.clockInState == .lost)
+    #expect(studio.report.clockIn.state == .lost)
   }
 
   @Test(arguments: [10.0, -25])
@@ -36,7 +36,7 @@ struct OneCycleTests {
     let cable = ClockCable(.own { _ in 120 }, tempo: 120)
     cable.send(MIDI.start)
     cable.play(seconds: 20)
-    #expect(cable.studio.report.clockInState == .locked)
+    #expect(cable.studio.report.clockIn.state == .locked)
     let before = Grid(cable.studio.timeline).beat(at: 2e9)
     cable.studio.settings.offsets[.control] = Micros(rounding: milliseconds * 1000)
     cable.play(seconds: 30)
@@ -51,12 +51,12 @@ struct OneCycleTests {
     playClock(studio, seconds: 3)
     studio.settings.lead = .link
     playClock(studio, seconds: 0.5)
-    #expect(studio.report.clockInState == .silent)
+    #expect(studio.report.clockIn.state == .silent)
     studio.settings.lead = .midi
     studio.play(256)
-    #expect(studio.report.clockInState == .silent)
+    #expect(studio.report.clockIn.state == .silent)
     playClock(studio, seconds: 3)
-    #expect(abs(studio.report.clockInTempo - 120) < 0.01)
+    #expect(abs(studio.report.clockIn.tempo - 120) < 0.01)
   }
 
   @Test func `a cycle without frames sends nothing`() {

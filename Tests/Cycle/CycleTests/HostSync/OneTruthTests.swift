@@ -26,20 +26,20 @@ struct OneTruthTests {
         }
       }
       play(20)
-      #expect(studio.report.timebase == .foreign && studio.report.foreignTempo == 0)
+      #expect(studio.report.master.timebase == .foreign && studio.report.master.foreignTempo == 0)
       studio.transport.state = .rolling
       play(100)
-      #expect(abs(studio.report.foreignTempo - 120) < 1e-9, "\(lead)")
+      #expect(abs(studio.report.master.foreignTempo - 120) < 1e-9, "\(lead)")
       // At a locate nothing is shown for a cycle, but the master stays the same.
       studio.transport.bbt = nil
       studio.play(256)
-      #expect(studio.report.foreignTempo == 0)
+      #expect(studio.report.master.foreignTempo == 0)
       play(2)
-      #expect(abs(studio.report.foreignTempo - 120) < 1e-9)
+      #expect(abs(studio.report.master.foreignTempo - 120) < 1e-9)
       studio.transport.bbt = nil
       studio.play(seconds: 2.1)
       play(2)
-      #expect(studio.report.foreignTempo == 0)
+      #expect(studio.report.master.foreignTempo == 0)
     }
   }
 
@@ -86,12 +86,12 @@ struct OneTruthTests {
         studio.play(seconds: 6.4 / 2)
         studio.transport = Transport(state: .starting, frame: 0)
         studio.play(seconds: (moment - 6.4) / 2)
-        #expect(!studio.report.isRolling)
+        #expect(!studio.report.song.isRolling)
         studio.settings.meter = meter
         let changed = studio.beat(at: studio.due)
-        while !studio.report.isRolling, studio.due < 1e9 + 60e6 { studio.play(256) }
+        while !studio.report.song.isRolling, studio.due < 1e9 + 60e6 { studio.play(256) }
         studio.play(seconds: 0.1)
-        let origin = ((studio.report.sessionBeat - studio.report.songBeat) * 8).rounded() / 8
+        let origin = ((studio.report.sessionBeat - studio.report.song.beat) * 8).rounded() / 8
         let grid = quantum ?? meter.length.value
         #expect(origin == (origin / grid).rounded() * grid)
         let start = origin - Double(bars) * meter.length.value
@@ -115,16 +115,16 @@ struct OneTruthTests {
     studio.transport.state = .starting
     studio.play(256)
     studio.transport.state = .rolling
-    while studio.report.songBeat < 5.5 { studio.play(256) }
+    while studio.report.song.beat < 5.5 { studio.play(256) }
     studio.settings.meter = Self.seven
-    while studio.report.songBeat < 9 { studio.play(256) }
-    #expect(!studio.report.showsOther)
+    while studio.report.song.beat < 9 { studio.play(256) }
+    #expect(!studio.report.master.showsOther)
     // JACK does not call the timebase master while the transport stands.
     studio.isMaster = false
     studio.transport.state = .stopped
     studio.play(256)
     studio.play(256)
-    #expect(studio.report.showsOther)
+    #expect(studio.report.master.showsOther)
     func ask() -> BBT? {
       let shown = studio.sync.bbt(nextFrame: studio.transport.frame)
       studio.play(256)
@@ -133,12 +133,12 @@ struct OneTruthTests {
     // The song is slightly past beat 9, which is 18 eighths.
     let shown = ask()
     #expect(shown?.bar == 3 && shown?.beat == 5 && shown?.beatsPerBar == 7)
-    #expect(!studio.report.showsOther)
-    #expect(studio.report.bars.place(at: studio.report.songBeat).bar == 2)
+    #expect(!studio.report.master.showsOther)
+    #expect(studio.report.bars.place(at: studio.report.song.beat).bar == 2)
     studio.settings.meter = Meter(beatsPerBar: 3)
     studio.play(256)
-    #expect(studio.report.showsOther && ask()?.beatsPerBar == 3)
-    #expect(!studio.report.showsOther)
+    #expect(studio.report.master.showsOther && ask()?.beatsPerBar == 3)
+    #expect(!studio.report.master.showsOther)
   }
 
   @Test

@@ -83,7 +83,7 @@ struct OtherKindTests {
     shelf.put(into: studio)
     for _ in 0..<20 {
       studio.play(256)
-      shelf.clear(before: studio.report.oldestBank)
+      shelf.clear(before: studio.report.outputs.oldestBank)
     }
     #expect(shelf.count == 1)
     studio.rack[0].settings = Self.settings(.click)
@@ -125,7 +125,7 @@ struct OtherKindTests {
       if studio.rack.contains(where: { $0.settings.kind == .click }) { clicks += 1 }
       for _ in 0..<Int.random(in: 1...12, using: &dice) {
         studio.play(256)
-        shelf.clear(before: studio.report.oldestBank)
+        shelf.clear(before: studio.report.outputs.oldestBank)
       }
     }
     #expect(clicks > 100)
@@ -172,7 +172,7 @@ struct OtherKindTests {
       #expect(heard.isEmpty)
     } else {
       #expect(heard.count == 2)
-      let song = studio.report.sessionBeat - studio.report.songBeat
+      let song = studio.report.sessionBeat - studio.report.song.beat
       for rise in heard {
         let bars = (studio.beat(at: rise.heard) - song) / 4
         #expect(abs(bars - bars.rounded()) < 1e-3)
@@ -204,7 +204,7 @@ struct OtherKindTests {
       studio.timeline.timeOrigin = studio.timeline.timeOrigin - Micros(Int64((613 + place) * 500_000))
       studio.play(seconds: 3.9)
       let heard = rises(studio, from: joined)
-      let song = studio.report.sessionBeat - studio.report.songBeat
+      let song = studio.report.sessionBeat - studio.report.song.beat
       let bars = heard.map { (studio.beat(at: $0.heard) - song) / 4 }
       #expect(rate.count == 0 ? bars.count == 1 : (1...2).contains(bars.count), "\(place): \(bars)")
       for bar in bars { #expect(abs(bar - bar.rounded()) < 1e-3, "\(place): \(bars)") }

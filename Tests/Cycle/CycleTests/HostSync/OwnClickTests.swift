@@ -73,13 +73,13 @@ struct OwnClickTests {
     ]
     studio.play(seconds: 1.37)
     studio.transport = Transport(state: .starting, frame: 0)
-    while !studio.report.isRolling, studio.due < 1e9 + 60e6 { studio.play(256) }
+    while !studio.report.song.isRolling, studio.due < 1e9 + 60e6 { studio.play(256) }
     studio.play(seconds: 2)
     let start = try #require(studio.clicks.first.map { studio.beat(at: $0.heard).rounded() })
     // While the song waits, each click that is switched on is heard. Only an output with its own count-in
     // begins whole bars before the song.
     let drummer = hits(studio, at: 0).map { Int($0.beat.rounded()) }
-    let song = Int((studio.report.sessionBeat - studio.report.songBeat).rounded())
+    let song = Int((studio.report.sessionBeat - studio.report.song.beat).rounded())
     #expect(drummer.first == song - Int(bars) * 4)
     #expect(drummer == Array(drummer[0]..<drummer[0] + drummer.count))
     #expect(hits(studio, at: 1).first.map { Int($0.beat.rounded()) } == song)
@@ -107,8 +107,8 @@ struct OwnClickTests {
     studio.bank.number = 2
     studio.bank.builtIn = nil
     studio.play(256)
-    #expect(studio.report.oldestBank == 1)
+    #expect(studio.report.outputs.oldestBank == 1)
     studio.play(seconds: 0.2)
-    #expect(studio.report.oldestBank == 2)
+    #expect(studio.report.outputs.oldestBank == 2)
   }
 }

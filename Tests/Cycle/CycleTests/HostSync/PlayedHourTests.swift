@@ -46,7 +46,7 @@ struct PlayedHourTests {
     #expect(abs(studio.clicks.count - beats) <= 1)
     #expect(studio.clicks.enumerated().allSatisfy { $1.value == (($0 + 1) % 4 == 0 ? 1 : 0.5) })
     #expect(abs(studio.messages.count - Int(studio.report.sessionBeat * 24)) <= 12)
-    #expect(studio.report.lostMIDI == 0)
+    #expect(studio.report.outputs.lostMIDI == 0)
     for (earlier, later) in zip(studio.messages, studio.messages.dropFirst()) {
       #expect(later.frame > earlier.frame)
     }

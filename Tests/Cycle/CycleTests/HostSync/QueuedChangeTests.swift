@@ -75,7 +75,7 @@ struct QueuedChangeTests {
     plan.play(studio, until: plan.time(of: 20), frames: frames, late: 3000) {
       let next = studio.due + Double(3 * frames) * studio.microsPerFrame
       guard let shown = studio.sync.bbt(nextFrame: studio.transport.frame) else { return }
-      let song = studio.report.sessionBeat - studio.report.songBeat
+      let song = studio.report.sessionBeat - studio.report.song.beat
       let beat = plan.beat(at: next) - song
       let isNew = next >= plan.lineTime
       // The bar line's time is rounded, so a cycle that begins within two microseconds of it may show the old
@@ -90,8 +90,8 @@ struct QueuedChangeTests {
         : Double(shown.bar - 1) * 4 + Double(shown.beat - 1) + Double(shown.tick) / 1920
       if beat > 0 { #expect(abs(place - beat) < 2.5 / 1920, "\(place) of \(beat)") }
       if isNew, first == 0 { first = next }
-      if !isNew { lag = studio.report.hostLag }
-      #expect(abs(studio.report.hostLag - lag) < 20)
+      if !isNew { lag = studio.report.song.hostLag }
+      #expect(abs(studio.report.song.hostLag - lag) < 20)
     }
     #expect(first - plan.lineTime < Double(frames) * studio.microsPerFrame + 2)
   }
@@ -166,8 +166,8 @@ struct QueuedChangeTests {
     studio.latencies = PerPort(repeating: 3072)
     studio.settings.meter = Meter(beatsPerBar: 5, beatType: 16)
     Self.roll(studio, 1024)
-    while studio.report.songBeat < 2 { studio.play(1024) }
-    let origin = studio.report.sessionBeat - studio.report.songBeat
+    while studio.report.song.beat < 2 { studio.play(1024) }
+    let origin = studio.report.sessionBeat - studio.report.song.beat
     plan.line = origin + 12.5
     studio.settings.queued = plan.change
     plan.play(studio, until: plan.time(of: plan.line + 8), frames: 1024, late: late)

@@ -114,7 +114,7 @@ struct OthersTakeTests {
       for frames in [16, 256, 8192] as [UInt32] {
         let cycle = Double(frames) / 48_000 * 1e6
         var now = Report()
-        now.othersTake = take
+        now.launch.othersTake = take
         now.moment = CycleStamp(
           frame: 480_000, frames: frames, heard: FrameLine(start: 1e9, frameMicros: 1e6 / 48_000),
           due: 1e9, beatMicros: 500_000, sampleRate: 48_000)
@@ -136,6 +136,8 @@ struct OthersTakeTests {
     studio.unaskedCycles = 1
     studio.pressPlay()
     studio.play(seconds: 4)
-    #expect(studio.report.isRolling && studio.report.othersTake == 0, "\(studio.report.othersTake) us")
+    #expect(
+      studio.report.song.isRolling && studio.report.launch.othersTake == 0,
+      "\(studio.report.launch.othersTake) us")
   }
 }

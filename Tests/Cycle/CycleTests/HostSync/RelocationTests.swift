@@ -18,7 +18,7 @@ struct RelocationTests {
     studio.transport.frame = frame
     studio.play(seconds: 0.2)
     studio.transport.state = .starting
-    while !studio.report.isRolling { studio.play(256) }
+    while !studio.report.song.isRolling { studio.play(256) }
     studio.play(seconds: 0.3)
     return studio
   }
@@ -28,37 +28,38 @@ struct RelocationTests {
   private func truth(_ studio: Studio) -> Double {
     let report = studio.report
     let daw = Double(report.moment.frame) / 48_000 * 1e6 / report.moment.beatMicros
-    return (report.songBeat - daw) * report.moment.beatMicros
+    return (report.song.beat - daw) * report.moment.beatMicros
   }
 
   @Test func `a host's lag begins with the error of the start`() {
     for frame in [0, 24_617 * 4] as [UInt32] {
       let studio = rolling(from: frame)
-      #expect(abs(studio.report.hostLag - studio.report.launchError) < 1)
-      #expect(abs(studio.report.hostLag - truth(studio)) < 1)
+      #expect(abs(studio.report.song.hostLag - studio.report.launch.error) < 1)
+      #expect(abs(studio.report.song.hostLag - truth(studio)) < 1)
       studio.play(seconds: 5)
-      #expect(abs(studio.report.hostLag - studio.report.launchError) < 1)
+      #expect(abs(studio.report.song.hostLag - studio.report.launch.error) < 1)
     }
   }
 
   @Test func `stalls and off-grid locates change the lag, tempo changes do not`() {
     let studio = rolling()
-    let start = studio.report.hostLag
+    let start = studio.report.song.hostLag
     studio.play(256, stall: 60_000)
     studio.play(seconds: 3)
-    #expect(studio.report.hostLag - start > 50_000 && abs(studio.report.hostLag - truth(studio)) < 300)
-    let stalled = studio.report.hostLag
+    #expect(
+      studio.report.song.hostLag - start > 50_000 && abs(studio.report.song.hostLag - truth(studio)) < 300)
+    let stalled = studio.report.song.hostLag
     studio.setTempo(90)
     studio.play(seconds: 1)
-    #expect(abs(studio.report.hostLag - stalled) < 300)
+    #expect(abs(studio.report.song.hostLag - stalled) < 300)
     studio.locate = 1_000_000
     studio.play(seconds: 1)
     let beat = studio.report.moment.beatMicros
-    #expect(abs(studio.report.hostLag) < beat / 2 + 1)
-    #expect(abs(studio.report.hostLag - truth(studio)) < 300)
+    #expect(abs(studio.report.song.hostLag) < beat / 2 + 1)
+    #expect(abs(studio.report.song.hostLag - truth(studio)) < 300)
     studio.transport.state = .stopped
     studio.play(seconds: 0.1)
-    #expect(studio.report.hostLag == 0)
+    #expect(studio.report.song.hostLag == 0)
   }
 
   /// While nothing plays, the bars move to the host's place, so the errors of several starts do not add up.
@@ -71,17 +72,17 @@ struct RelocationTests {
       #expect(round % 2 != 0 || truth(studio) > 50_000)
       // A tempo change does not change the lag.
       if round == 5 { studio.setTempo(90) }
-      let lag = studio.report.hostLag, beat = studio.report.songBeat
+      let lag = studio.report.song.hostLag, beat = studio.report.song.beat
       studio.transport.state = .stopped
       studio.play(256)
-      let back = (beat - studio.report.songBeat) * studio.report.moment.beatMicros
+      let back = (beat - studio.report.song.beat) * studio.report.moment.beatMicros
       #expect(abs(back - lag) < 10_000)
       studio.play(seconds: 0.5)
       if round < 5 { #expect(abs(truth(studio)) < 1) }
       studio.transport.state = .starting
-      while !studio.report.isRolling { studio.play(256) }
+      while !studio.report.song.isRolling { studio.play(256) }
       studio.play(seconds: 0.3)
-      #expect(abs(studio.report.hostLag) < 3_000)
+      #expect(abs(studio.report.song.hostLag) < 3_000)
       if round < 5 { #expect(abs(truth(studio)) < 3_000) }
     }
   }
@@ -110,18 +111,18 @@ struct RelocationTests {
     studio.plan.choices.correction = .locate
     studio.play(frames, stall: 60_000)
     studio.play(seconds: 0.4, frames: frames)
-    #expect(abs(studio.report.hostLag) > 30_000 && studio.relocations == 0)
+    #expect(abs(studio.report.song.hostLag) > 30_000 && studio.relocations == 0)
     var silent = 0
     var landed: Double?
     for _ in 0..<Int(5 * 48_000 / frames) {
       studio.play(frames)
-      if !studio.report.isRolling { silent += 1 }
-      if landed == nil, studio.relocations == 1, studio.report.isRolling, silent > 0 {
-        landed = studio.report.songBeat
+      if !studio.report.song.isRolling { silent += 1 }
+      if landed == nil, studio.relocations == 1, studio.report.song.isRolling, silent > 0 {
+        landed = studio.report.song.beat
       }
     }
     #expect(studio.relocations == 1)
-    #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 325)
+    #expect(abs(studio.report.song.hostLag) <= 25 && abs(truth(studio)) <= 325)
     // The transport is silent for the cycles that JACK needs, and for a margin in which the control thread
     // acts.
     let silence = Double(silent * Int(frames)) / 48
@@ -131,7 +132,7 @@ struct RelocationTests {
     let fromBarLine = abs(bar - bar.rounded()) * 4 * 60 / 117
     #expect(fromBarLine < Double(frames) / 48_000 * 1.01)
     // The song goes on from its place, without a jump.
-    #expect(studio.report.songBeat > 7 && studio.report.songBeat < 16)
+    #expect(studio.report.song.beat > 7 && studio.report.song.beat < 16)
   }
 
   @Test func `a correction after a tempo change keeps the song's bars`() {
@@ -141,10 +142,10 @@ struct RelocationTests {
     studio.play(seconds: 4)
     studio.plan.choices.correction = .locate
     studio.play(256, stall: 60_000)
-    let before = studio.report.songBeat
+    let before = studio.report.song.beat
     studio.play(seconds: 8)
-    #expect(studio.relocations == 1 && abs(studio.report.hostLag) <= 25)
-    #expect(abs(studio.report.songBeat - before - 8) < 0.07)
+    #expect(studio.relocations == 1 && abs(studio.report.song.hostLag) <= 25)
+    #expect(abs(studio.report.song.beat - before - 8) < 0.07)
   }
 
   @Test func `a correction after a change of meter keeps the bars and their numbers`() {
@@ -157,9 +158,9 @@ struct RelocationTests {
     studio.plan.choices.correction = .locate
     studio.play(256, stall: 60_000)
     var silent = 0
-    while studio.relocations == 0 || silent == 0 || !studio.report.isRolling {
+    while studio.relocations == 0 || silent == 0 || !studio.report.song.isRolling {
       studio.play(256)
-      if !studio.report.isRolling { silent += 1 }
+      if !studio.report.song.isRolling { silent += 1 }
       #expect(studio.report.bars == bars)
     }
     studio.play(seconds: 8)
@@ -167,7 +168,7 @@ struct RelocationTests {
     // After a locate or a stop all bars have the present meter.
     studio.locate = studio.transport.frame - 96_000
     studio.play(seconds: 1)
-    #expect(studio.report.isRolling && studio.report.bars == Bars(studio.settings.meter))
+    #expect(studio.report.song.isRolling && studio.report.bars == Bars(studio.settings.meter))
   }
 
   @Test func `a host that cannot be brought back is left alone for a minute`() {
@@ -189,15 +190,15 @@ struct RelocationTests {
       let frame = UInt32((32 * 60.0 / 117 * 48_000).rounded())
       let asked = studio.report.sessionBeat
       studio.locate(frame: frame, beat: 32, step: step)
-      while studio.report.isRolling { studio.play(256) }
-      while !studio.report.isRolling { studio.play(256) }
-      let landed = studio.report.songBeat
+      while studio.report.song.isRolling { studio.play(256) }
+      while !studio.report.song.isRolling { studio.play(256) }
+      let landed = studio.report.song.beat
       studio.play(seconds: 1)
-      #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60)
+      #expect(abs(studio.report.song.hostLag) <= 25 && abs(truth(studio)) <= 60)
       #expect(landed > 31.98 && landed < (step > 0 ? 32.01 : 33.01))
       let waited = studio.report.sessionBeat - asked - 1 * 117 / 60
       #expect(waited <= max(step, 0.2) + 0.3)
-      let phase = (studio.report.sessionBeat - studio.report.songBeat) / max(step, 1)
+      let phase = (studio.report.sessionBeat - studio.report.song.beat) / max(step, 1)
       #expect(abs(phase - phase.rounded()) < 1e-6)
     }
   }
@@ -210,17 +211,17 @@ struct RelocationTests {
       studio.relocatesLate = late
       let frame = UInt32((32 * 60.0 / 117 * 48_000).rounded())
       studio.locate(frame: frame, beat: 32, step: step)
-      while studio.report.songBeat < 30 { studio.play(frames) }
+      while studio.report.song.beat < 30 { studio.play(frames) }
       var stands = 0
       while studio.transport.state != .rolling {
         studio.play(frames)
         stands += 1
       }
-      let landed = studio.report.songBeat
+      let landed = studio.report.song.beat
       studio.play(seconds: 1, frames: frames)
-      #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60)
+      #expect(abs(studio.report.song.hostLag) <= 25 && abs(truth(studio)) <= 60)
       #expect(landed > 31.9 && landed < 33.5, "\(landed)")
-      let phase = (studio.report.sessionBeat - studio.report.songBeat) / max(step, 1)
+      let phase = (studio.report.sessionBeat - studio.report.song.beat) / max(step, 1)
       #expect(abs(phase - phase.rounded()) < 1e-6)
       // The locate cost one silence and at most one more relocation.
       #expect(Double(stands) < Double(6 * late + 20) && studio.relocations <= 2)
@@ -239,7 +240,7 @@ struct RelocationTests {
       studio.play(seconds: 3 + Double(wait) * 0.21, frames: frames)
       studio.locate(to: 44, step: 1)
       while studio.relocations == 0 { studio.play(frames) }
-      while !studio.report.isRolling || studio.report.songBeat < 43 { studio.play(frames) }
+      while !studio.report.song.isRolling || studio.report.song.beat < 43 { studio.play(frames) }
       let planned = try #require(studio.relocation)
       #expect(abs(planned.heardAt - studio.report.moment.heard.start) < 1.6)
     }
@@ -268,18 +269,18 @@ struct RelocationTests {
       studio.relocatesLate = behind % (others == .slow ? 2 : 3)
       studio.locate(to: 44, step: step)
       var mayRoll = true
-      while studio.report.songBeat < 44 || !studio.report.isRolling {
+      while studio.report.song.beat < 44 || !studio.report.song.isRolling {
         studio.play(frames)
-        #expect(mayRoll || !studio.report.isRolling || studio.report.songBeat > 40, "\(behind)")
+        #expect(mayRoll || !studio.report.song.isRolling || studio.report.song.beat > 40, "\(behind)")
         // If all clients have let the transport roll, it will roll. But nothing may play between two requests
         // that JACK handles in the same silence.
         mayRoll = studio.relocations == 1 || mayRoll && studio.transport.state == .rolling
       }
       studio.play(seconds: 1, frames: frames)
-      #expect(studio.report.isRolling && !studio.plan.isBusy)
-      #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(behind) cycles behind it")
-      #expect(studio.report.songBeat > 44 && studio.report.songBeat < 52)
-      let phase = (studio.report.sessionBeat - studio.report.songBeat) / max(step, 1)
+      #expect(studio.report.song.isRolling && !studio.plan.isBusy)
+      #expect(abs(studio.report.song.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(behind) cycles behind it")
+      #expect(studio.report.song.beat > 44 && studio.report.song.beat < 52)
+      let phase = (studio.report.sessionBeat - studio.report.song.beat) / max(step, 1)
       #expect(abs(phase - phase.rounded()) < 1e-6)
       #expect(studio.relocations == 2 || behind % 3 > 0 && studio.relocations == 3)
     }
@@ -299,9 +300,9 @@ struct RelocationTests {
       studio.play(frames)
       studio.transport.state = .starting
       studio.play(seconds: 4, frames: frames)
-      #expect(studio.report.isRolling)
-      #expect(abs(studio.report.launchError) < 0.51e6 / 48_000 * Double(frames), "\(behind)")
-      #expect(abs(studio.report.hostLag - studio.report.launchError) <= 60, "\(behind)")
+      #expect(studio.report.song.isRolling)
+      #expect(abs(studio.report.launch.error) < 0.51e6 / 48_000 * Double(frames), "\(behind)")
+      #expect(abs(studio.report.song.hostLag - studio.report.launch.error) <= 60, "\(behind)")
     }
   }
 
@@ -316,11 +317,11 @@ struct RelocationTests {
       var last = studio.report
       while studio.transport.state != .stopped {
         studio.play(256)
-        if studio.report.isRolling { last = studio.report }
+        if studio.report.song.isRolling { last = studio.report }
       }
       studio.play(seconds: 0.1)
       #expect(studio.transport.frame == 98_463 && studio.relocations == 0 && !studio.plan.isBusy)
-      let end = last.songBeat + last.moment.cycleMicros / last.moment.beatMicros
+      let end = last.song.beat + last.moment.cycleMicros / last.moment.beatMicros
       #expect(abs(end / 4 - (end / 4).rounded()) * 4 * last.moment.beatMicros < 2_700)
     }
   }
@@ -338,9 +339,9 @@ struct RelocationTests {
       var last = studio.report
       while studio.transport.state != .stopped {
         studio.play(256)
-        if studio.report.isRolling { last = studio.report }
+        if studio.report.song.isRolling { last = studio.report }
       }
-      let end = last.songBeat + last.moment.cycleMicros / last.moment.beatMicros
+      let end = last.song.beat + last.moment.cycleMicros / last.moment.beatMicros
       #expect(abs(end - 4) * last.moment.beatMicros < 2_700, "\(end)")
       #expect(!studio.plan.isBusy)
     }
@@ -359,13 +360,13 @@ struct RelocationTests {
     #expect(studio.report.isBetweenPlaces && studio.report.isMoving)
     studio.locate(to: 44, step: 1)
     studio.play(seconds: 3)
-    #expect(studio.report.isRolling && !studio.report.isBetweenPlaces && studio.report.songBeat > 44)
-    #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60)
+    #expect(studio.report.song.isRolling && !studio.report.isBetweenPlaces && studio.report.song.beat > 44)
+    #expect(abs(studio.report.song.hostLag) <= 25 && abs(truth(studio)) <= 60)
     // A transport that stood before its start is not on the way between two places.
     studio.transport.state = .stopped
     studio.play(seconds: 0.1)
     studio.transport.state = .starting
-    while !studio.report.isRolling {
+    while !studio.report.song.isRolling {
       studio.play(256)
       #expect(!studio.report.isBetweenPlaces)
     }
@@ -382,8 +383,8 @@ struct RelocationTests {
       studio.play(seconds: 4, frames: frames)
       let isKnown = othersTake < 4_000 + 3 * Double(frames) * 1e6 / 48_000
       #expect(studio.relocations == number + (isKnown ? 0 : 1))
-      #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(number)")
-      #expect(studio.report.songBeat > 4 && studio.report.songBeat < 12 && !studio.plan.isBusy)
+      #expect(abs(studio.report.song.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(number)")
+      #expect(studio.report.song.beat > 4 && studio.report.song.beat < 12 && !studio.plan.isBusy)
     }
     // Now the client is quick. JACK holds these locates for that client and not for us, so we see how quick
     // it is.
@@ -392,7 +393,7 @@ struct RelocationTests {
       studio.locate = 480_000
       studio.play(seconds: 0.5)
     }
-    #expect(studio.report.othersTake < 10_000)
+    #expect(studio.report.launch.othersTake < 10_000)
   }
 
   /// A start waits for its bar, so it does not show how much of that wait the client needed.
@@ -408,18 +409,18 @@ struct RelocationTests {
       studio.play(seconds: 0.3)
       studio.transport.state = .starting
       studio.play(seconds: 4)
-      #expect(studio.report.isRolling)
+      #expect(studio.report.song.isRolling)
     }
     // A client that came and left again was not the slow client. If an older client leaves, it may have been
     // the slow one.
     for clients in [4, 3, 4, 5, 4, 3] as [Int32] {
       studio.clients = clients
       studio.play(256)
-      #expect(studio.report.othersTake > 300_000)
+      #expect(studio.report.launch.othersTake > 300_000)
     }
     studio.clients = 2
     studio.play(256)
-    #expect(studio.report.othersTake == 0)
+    #expect(studio.report.launch.othersTake == 0)
   }
 
   /// `isKnown`: an earlier locate has shown that the client is slow. The session changes in each part of the
@@ -447,15 +448,15 @@ struct RelocationTests {
           }
           studio.play(seconds: 6)
           let name = "\(change), \(step), \(behind)"
-          #expect(studio.report.isRolling && !studio.plan.isBusy, "\(name)")
-          let phase = (studio.report.sessionBeat - studio.report.songBeat) / step
+          #expect(studio.report.song.isRolling && !studio.plan.isBusy, "\(name)")
+          let phase = (studio.report.sessionBeat - studio.report.song.beat) / step
           // After the silence the song plays, and is in phase with the quantum.
           #expect(abs(phase - phase.rounded()) < 1e-6, "\(name): \(phase)")
-          #expect(studio.report.songBeat > 4 && studio.report.songBeat < 44, "\(name)")
+          #expect(studio.report.song.beat > 4 && studio.report.song.beat < 44, "\(name)")
           // From the locate's target on, a host that counts frames plays in the new tempo.
           let moment = studio.report.moment
           let passed = (Double(moment.frame) - Double(place)) / 0.048
-          let behindSong = (studio.report.songBeat - 4) * moment.beatMicros - passed
+          let behindSong = (studio.report.song.beat - 4) * moment.beatMicros - passed
           #expect(!isSilent || abs(behindSong) < 150, "\(name): \(behindSong) us")
         }
       }
@@ -475,7 +476,7 @@ struct RelocationTests {
       if isKnown { studio.locate = 480_000 }
       studio.play(seconds: 3)
       studio.locate(frame: 192_000, beat: 16, step: 4)
-      while studio.relocations == 0 || studio.report.isRolling { studio.play(256) }
+      while studio.relocations == 0 || studio.report.song.isRolling { studio.play(256) }
       for step in 1...25 {
         studio.play(seconds: seconds / 25)
         studio.setTempo(240 + (tempo - 240) * Double(step) / 25)
@@ -483,13 +484,13 @@ struct RelocationTests {
       let isSilent = studio.report.isBetweenPlaces
       studio.play(seconds: 6)
       let name = "in \(seconds) s, known: \(isKnown)"
-      #expect(studio.report.isRolling && !studio.plan.isBusy, "\(name)")
-      let phase = (studio.report.sessionBeat - studio.report.songBeat) / 4
+      #expect(studio.report.song.isRolling && !studio.plan.isBusy, "\(name)")
+      let phase = (studio.report.sessionBeat - studio.report.song.beat) / 4
       #expect(abs(phase - phase.rounded()) < 1e-6, "\(name): \(phase)")
       // A change of tempo while the transport rolls may change the lag.
       #expect(
-        !isSilent && othersTake < 500_000 || abs(studio.report.hostLag) < 150,
-        "\(name): \(studio.report.hostLag) us")
+        !isSilent && othersTake < 500_000 || abs(studio.report.song.hostLag) < 150,
+        "\(name): \(studio.report.song.hostLag) us")
     }
   }
 
@@ -503,7 +504,7 @@ struct RelocationTests {
       if studio.relocations > before { studio.othersTake *= 3 }
     }
     #expect(studio.relocations == 1 + TransportLimits.mostRetries)
-    #expect(studio.report.isRolling && !studio.plan.isBusy && studio.plan.leftLate == 1)
+    #expect(studio.report.song.isRolling && !studio.plan.isBusy && studio.plan.leftLate == 1)
   }
 
   /// The client needs longer than the longest estimate. So each locate is corrected, and other starts do not
@@ -516,17 +517,17 @@ struct RelocationTests {
       studio.locate(to: 4, step: 4)
       studio.play(seconds: 20, frames: frames)
       #expect(studio.relocations == 2 * number)
-      #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(number)")
-      let phase = (studio.report.sessionBeat - studio.report.songBeat) / 4
+      #expect(abs(studio.report.song.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(number)")
+      let phase = (studio.report.sessionBeat - studio.report.song.beat) / 4
       #expect(abs(phase - phase.rounded()) < 1e-6)
-      #expect(studio.report.songBeat > 4 && !studio.plan.isBusy && studio.plan.leftLate == 0)
+      #expect(studio.report.song.beat > 4 && !studio.plan.isBusy && studio.plan.leftLate == 0)
     }
-    #expect(studio.report.othersTake <= ReadinessEstimate.longest)
+    #expect(studio.report.launch.othersTake <= ReadinessEstimate.longest)
     // Now the client is quick. There is one silence, which is as long as the longest estimate.
     studio.othersTake = 0
     studio.locate(to: 4, step: 4)
     studio.play(seconds: 6, frames: frames)
-    #expect(studio.relocations == 7 && studio.report.isRolling && abs(studio.report.hostLag) <= 25)
+    #expect(studio.relocations == 7 && studio.report.song.isRolling && abs(studio.report.song.hostLag) <= 25)
   }
 
   /// At its limit JACK rolls without the client, and another locate would end in the same way.
@@ -540,7 +541,7 @@ struct RelocationTests {
       studio.locate(to: 4, step: 4)
       studio.play(seconds: 14)
       #expect(studio.relocations == before + 1 && studio.plan.leftLate == left + 1)
-      #expect(studio.report.isRolling && !studio.plan.isBusy)
+      #expect(studio.report.song.isRolling && !studio.plan.isBusy)
     }
   }
 
@@ -557,9 +558,9 @@ struct RelocationTests {
         studio.play(256, stall: stall)
         studio.play(seconds: 5)
         let name = "\(stall) us, \(behind) cycles behind it"
-        #expect(studio.report.isRolling && !studio.plan.isBusy, "\(name)")
-        #expect(abs(studio.report.hostLag) <= 150, "\(name): \(studio.report.hostLag) us")
-        let phase = studio.report.sessionBeat - studio.report.songBeat
+        #expect(studio.report.song.isRolling && !studio.plan.isBusy, "\(name)")
+        #expect(abs(studio.report.song.hostLag) <= 150, "\(name): \(studio.report.song.hostLag) us")
+        let phase = studio.report.sessionBeat - studio.report.song.beat
         #expect(abs(phase - phase.rounded()) < 1e-6, "\(name)")
       }
     }
@@ -572,8 +573,8 @@ struct RelocationTests {
     studio.play(seconds: 3)
     studio.locate(frame: 192_000, beat: 8, step: 4)
     var seconds = 0.0
-    while studio.relocations == 0 || studio.report.isRolling { studio.play(256) }
-    while !studio.report.isRolling, seconds < 20 {
+    while studio.relocations == 0 || studio.report.song.isRolling { studio.play(256) }
+    while !studio.report.song.isRolling, seconds < 20 {
       seconds += 0.03
       studio.setTempo(120 + 20 * (seconds.truncatingRemainder(dividingBy: 2)))
       studio.play(seconds: 0.03)
@@ -589,9 +590,9 @@ struct RelocationTests {
     if othersTake > 0 { studio.locate = 480_000 }
     studio.play(seconds: 1)
     studio.locate(to: 8, step: 4)
-    while studio.relocations == 0 || studio.report.isRolling { studio.play(256) }
+    while studio.relocations == 0 || studio.report.song.isRolling { studio.play(256) }
     studio.settings.meter = Meter(beatsPerBar: 3)
-    while !studio.report.isRolling || studio.report.songBeat < 11.5 { studio.play(256) }
+    while !studio.report.song.isRolling || studio.report.song.beat < 11.5 { studio.play(256) }
     #expect(studio.report.bars.first == 64 && studio.report.bars.place(at: 11.5).bar == 3)
     #expect(studio.report.bars.meter == studio.settings.meter)
   }
@@ -613,11 +614,11 @@ struct RelocationTests {
       studio.play(256)
       studio.command(.play)
       studio.play(seconds: 6)
-      #expect(studio.report.isRolling && !studio.plan.isBusy, "\(behind)")
-      #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(behind)")
-      let phase = (studio.report.sessionBeat - studio.report.songBeat) / 4
+      #expect(studio.report.song.isRolling && !studio.plan.isBusy, "\(behind)")
+      #expect(abs(studio.report.song.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(behind)")
+      let phase = (studio.report.sessionBeat - studio.report.song.beat) / 4
       #expect(abs(phase - phase.rounded()) < 1e-6)
-      #expect(studio.report.songBeat > (hasAnother ? 44 : 4))
+      #expect(studio.report.song.beat > (hasAnother ? 44 : 4))
     }
   }
 
@@ -636,16 +637,17 @@ struct RelocationTests {
     let clicks = studio.clicks.count, messages = studio.messages.count, edges = studio.runEdges.count
     #expect(clicks <= 3 && studio.messages.last?.event.status == MIDI.stop && edges % 2 == 0)
     studio.play(seconds: 5)
-    #expect(studio.transport.state == .starting && studio.report.movedLaunches == 2)
+    #expect(studio.transport.state == .starting && studio.report.launch.moved == 2)
     #expect(studio.clicks.count == clicks && studio.messages.count == messages)
-    #expect(studio.runEdges.count == edges && !studio.report.isWaiting && studio.report.isGivenUp)
+    #expect(studio.runEdges.count == edges && !studio.report.song.isWaiting && studio.report.launch.isGivenUp)
     studio.transport.state = .rolling
     studio.play(seconds: 4)
-    #expect(studio.report.isRolling && studio.clicks.count >= clicks + 7 && !studio.report.isGivenUp)
+    #expect(
+      studio.report.song.isRolling && studio.clicks.count >= clicks + 7 && !studio.report.launch.isGivenUp)
     // The nearest bar line is about 700 ms from the time at which JACK began to roll.
-    #expect(abs(studio.report.launchError - 709_000) < 6_000)
+    #expect(abs(studio.report.launch.error - 709_000) < 6_000)
     #expect(studio.runEdges.count == edges + 1)
-    let away = studio.report.sessionBeat - studio.report.songBeat
+    let away = studio.report.sessionBeat - studio.report.song.beat
     #expect(abs(away - away.rounded()) < 1e-6)
   }
 
@@ -657,7 +659,7 @@ struct RelocationTests {
       studio.relocatesLate = 12
       studio.play(256)
     }
-    #expect(studio.report.isRolling && !studio.plan.isBusy && abs(studio.report.hostLag) <= 25)
+    #expect(studio.report.song.isRolling && !studio.plan.isBusy && abs(studio.report.song.hostLag) <= 25)
     #expect(studio.relocations == 2 + TransportLimits.mostRetries && studio.plan.leftLate == 0)
   }
 
@@ -671,7 +673,7 @@ struct RelocationTests {
       studio.play(256)
       if studio.relocations > before { late *= 2 }
     }
-    #expect(studio.report.isRolling && !studio.plan.isBusy && studio.report.hostLag > 5_000)
+    #expect(studio.report.song.isRolling && !studio.plan.isBusy && studio.report.song.hostLag > 5_000)
     #expect(studio.relocations <= (1 + TransportLimits.mostRetries) * (1 + TransportLimits.mostRetries))
   }
 
@@ -682,7 +684,7 @@ struct RelocationTests {
     while studio.relocations == 0 { studio.play(256) }
     studio.plan.cancel()
     studio.play(seconds: 0.5)
-    #expect(studio.report.isRolling && studio.relocations == 1 && studio.report.hostLag > 5_000)
+    #expect(studio.report.song.isRolling && studio.relocations == 1 && studio.report.song.hostLag > 5_000)
   }
 
   @Test func `a locate that a stop overtakes becomes an ordinary locate`() {
@@ -701,7 +703,7 @@ struct RelocationTests {
         studio.play(seconds: Double(wait) * 0.173)
         let asked = studio.report.sessionBeat
         studio.plan.stop(onBar: step == 4)
-        while studio.report.isRolling { studio.play(256) }
+        while studio.report.song.isRolling { studio.play(256) }
         let stopped = studio.report.sessionBeat
         let beat = (stopped / step).rounded() * step
         #expect(abs(stopped - beat) * studio.report.moment.beatMicros <= 0.51 * 5334)
@@ -714,15 +716,15 @@ struct RelocationTests {
     for wait in 0..<8 {
       let studio = rolling()
       studio.settings.meter = Meter(beatsPerBar: 7, beatType: 8)
-      while studio.report.songBeat < 5 { studio.play(256) }
+      while studio.report.song.beat < 5 { studio.play(256) }
       // After a bar of four quarters and a bar of seven eighths come quarters again, so bar lines are at
       // beats 7.5, 11.5 and 15.5.
       studio.settings.meter = Meter()
-      while studio.report.songBeat < 8 { studio.play(256) }
+      while studio.report.song.beat < 8 { studio.play(256) }
       studio.play(seconds: Double(wait) * 0.273)
-      let origin = studio.report.sessionBeat - studio.report.songBeat
+      let origin = studio.report.sessionBeat - studio.report.song.beat
       studio.plan.stop(onBar: true)
-      while studio.report.isRolling { studio.play(256) }
+      while studio.report.song.isRolling { studio.play(256) }
       let stopped = studio.report.sessionBeat - origin
       let line = ((stopped + 0.5) / 4).rounded() * 4 - 0.5
       #expect(abs(stopped - line) * studio.report.moment.beatMicros <= 0.51 * 5334)
@@ -737,7 +739,7 @@ struct RelocationTests {
       studio.locate = 96_000
       studio.play(256)
       studio.play(256)
-      #expect(studio.report.isRolling)
+      #expect(studio.report.song.isRolling)
       studio.play(seconds: 0.2)
     }
   }

@@ -7,23 +7,29 @@ import Testing
 struct ReportTests {
   @Test func `counters survive a new rate or server, and nothing else does`() {
     var before = Report()
-    before.lostCycles = 7
-    before.action.follow(LocateAction(SongPlace(frame: 480), from: 0, if: .starting, at: 1))
-    before.isHolding = true
-    before.isWaiting = true
+    before.times.lostCycles = 7
+    before.launch.action.follow(LocateAction(SongPlace(frame: 480), from: 0, if: .starting, at: 1))
+    before.launch.isHolding = true
+    before.song.isWaiting = true
     before.tempo = 133
     var after = Report()
-    after.lostCycles = 2
+    after.times.lostCycles = 2
     after.countOn(from: before.counts)
-    #expect(after.lostCycles == 9 && after.action.number == 1 && after.action.condition == .none)
+    #expect(
+      after.times.lostCycles == 9 && after.launch.action.number == 1 && after.launch.action.condition == .none
+    )
     let rest = before.atRest
-    #expect(rest.lostCycles == 7 && !rest.isHolding && !rest.isWaiting && rest.tempo == 133)
-    #expect(rest.action.condition == .none)
+    #expect(rest.times.lostCycles == 7 && !rest.launch.isHolding && !rest.song.isWaiting && rest.tempo == 133)
+    #expect(rest.launch.action.condition == .none)
   }
 
-  /// The counters of a report are its fields of type `UInt64`.
+  private static func counters(of part: Any) -> Int {
+    Mirror(reflecting: part).children.reduce(0) { $1.value is UInt64 ? $0 + 1 : $0 + counters(of: $1.value) }
+  }
+
+  /// The counters of a report are the fields of type `UInt64` in its parts.
   @Test func `no counter of the report is left out`() {
-    let counters = Mirror(reflecting: Report()).children.filter { $0.value is UInt64 }.count
+    let counters = Self.counters(of: Report())
     var counted = 0
     for word in 0..<MemoryLayout<Report>.size / 8 {
       var before = Report()

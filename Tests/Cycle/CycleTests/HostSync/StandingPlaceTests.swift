@@ -10,7 +10,7 @@ struct StandingPlaceTests {
   /// A transport that stands, at 120 BPM and 48 kHz: a beat has 24,000 frames.
   private func report(at beat: Double, _ meter: Meter = Meter()) -> Report {
     var report = Report()
-    (report.songBeat, report.tempo, report.timebase, report.bars) = (beat, 120, .ours, Bars(meter))
+    (report.song.beat, report.tempo, report.master.timebase, report.bars) = (beat, 120, .ours, Bars(meter))
     (report.moment.frame, report.moment.frames) = (UInt32((beat * 24_000).rounded()), 256)
     report.moment.heard = FrameLine(start: 0, frameMicros: 1e6 / 48_000)
     return report
@@ -39,20 +39,20 @@ struct StandingPlaceTests {
   @Test
   func `a song that still moves, or has no bars, stays where it is`() {
     var rolling = report(at: 13.37)
-    rolling.isRolling = true
+    rolling.song.isRolling = true
     #expect(rolling.frame(of: .bar) == nil && rolling.frame(of: .start) == nil)
     var foreign = report(at: 13.37)
-    foreign.timebase = .foreign
+    foreign.master.timebase = .foreign
     #expect(foreign.frame(of: .bar) == nil && foreign.frame(of: .start) == 0)
     // Another master shows the middle of the third beat of a bar, at 60 BPM.
-    foreign.shown = BBT(
+    foreign.master.shown = BBT(
       bar: 9, beat: 3, tick: 480, barStartTick: 0, beatsPerBar: 4, beatType: 4, ticksPerBeat: 960,
       beatsPerMinute: 60)
-    foreign.foreignTempo = 60
+    foreign.master.foreignTempo = 60
     #expect(foreign.frame(of: .bar) == 200_880)
-    foreign.shown?.beat = 1_000_000
+    foreign.master.shown?.beat = 1_000_000
     #expect(foreign.frame(of: .bar) == 0)
-    foreign.shown?.ticksPerBeat = 0
+    foreign.master.shown?.ticksPerBeat = 0
     #expect(foreign.frame(of: .bar) == nil)
   }
 }

@@ -32,12 +32,12 @@ struct StartStopTests {
     studio.pressPlay()
     studio.play(seconds: 0.4)
     change(studio)
-    for _ in 0..<5_000 where !studio.report.isRolling { studio.play(256) }
+    for _ in 0..<5_000 where !studio.report.song.isRolling { studio.play(256) }
     let told = studio.told.map { proposal in
       #expect(proposal.change == .playing(true))
       return studio.beat(at: Double(proposal.moment.count))
     }
-    return (told, studio.report.sessionBeat - studio.report.songBeat)
+    return (told, studio.report.sessionBeat - studio.report.song.beat)
   }
 
   @Test func `a start that gets another bar is sent to the session again`() {
@@ -102,10 +102,10 @@ struct StartStopTests {
     studio.play(seconds: 1)
     (studio.isPlaying, studio.timeOfPlaying) = (true, Micros(rounding: studio.due + 20e6))
     studio.play(seconds: 1)
-    #expect(studio.report.isWaiting && studio.told.isEmpty)
+    #expect(studio.report.song.isWaiting && studio.told.isEmpty)
     studio.settings.launch.moment = .now
     studio.play(seconds: 0.1)
-    #expect(studio.report.isRolling && studio.told.count == 1)
+    #expect(studio.report.song.isRolling && studio.told.count == 1)
     #expect(abs(Double(studio.timeOfPlaying.count) - studio.due) < 600_000)
   }
 
@@ -149,8 +149,8 @@ struct StartStopTests {
     studio.play(seconds: 0.7)
     #expect(asked(studio, true) == true)
     studio.transport.state = .starting
-    for _ in 0..<5_000 where !studio.report.isRolling { studio.play(256) }
-    #expect(studio.report.isRolling && studio.told.isEmpty)
+    for _ in 0..<5_000 where !studio.report.song.isRolling { studio.play(256) }
+    #expect(studio.report.song.isRolling && studio.told.isEmpty)
   }
 
   @Test func `a session's start or stop moves a transport that has not moved yet`() {

@@ -20,7 +20,7 @@ struct PlanStand {
   init() {
     (report.moment.frames, report.moment.heard.frameMicros) = (256, 1e6 / 48_000)
     report.tempo = 120
-    report.timebase = .ours
+    report.master.timebase = .ours
     show()
   }
 
@@ -29,8 +29,8 @@ struct PlanStand {
     report.moment.due = time
     report.moment.heard.start = time
     report.sessionBeat = time / 500_000
-    report.songBeat = report.isRolling ? report.sessionBeat - 16 : 4
-    report.moment.frame = UInt32(report.songBeat * 24_000)
+    report.song.beat = report.song.isRolling ? report.sessionBeat - 16 : 4
+    report.moment.frame = UInt32(report.song.beat * 24_000)
   }
 
   private mutating func next(_ event: TransportPlan.Event) -> [TransportAction] {
@@ -63,8 +63,8 @@ struct PlanStand {
 
   mutating func leave() { actions = next(.leave) }
 
-  mutating func roll() { report.isRolling = true }
-  mutating func stand() { report.isRolling = false }
+  mutating func roll() { report.song.isRolling = true }
+  mutating func stand() { report.song.isRolling = false }
 
   mutating func leaveStanding() {
     plan.choices.launch.wait = .stopped
@@ -107,7 +107,7 @@ struct TransportPlanTableTests {
   private static func correct(_ stand: inout PlanStand) {
     stand.roll()
     stand.plan.choices.correction = .locate
-    stand.report.hostLag = 20_000
+    stand.report.song.hostLag = 20_000
   }
 
   private static func jumpLater(_ stand: inout PlanStand) {
@@ -134,7 +134,7 @@ struct TransportPlanTableTests {
     "idle | play, and it rolls": ({ $0.roll() }, { $0.command(.play) }),
     "idle | tactus leaves": ({ $0.roll() }, { $0.leave() }),
     "idle | tactus leaves while it holds a start": (
-      { $0.report.isHolding = true }, { $0.leave() }
+      { $0.report.launch.isHolding = true }, { $0.leave() }
     ),
     "idle | stop": ({ $0.roll() }, { $0.command(.stop) }),
     "idle | stop on the bar, and it rolls": ({ $0.roll() }, { $0.command(.stopOn(bar: true)) }),
@@ -438,7 +438,7 @@ struct TransportPlanTests {
   @Test func `a hold that gets longer than JACK's limit begins anew`() {
     for isHolding in [true, false] {
       var stand = PlanStand()
-      stand.report.isHolding = isHolding
+      stand.report.launch.isHolding = isHolding
       stand.look()
       #expect(stand.words.isEmpty)
       stand.plan.choices.quantum = 40

@@ -49,8 +49,8 @@ struct TwoStartsTests {
     case .nearBar: first.settings.quantum = 4
     }
     play(seconds: 16)
-    #expect(first.report.isRolling && second.report.isRolling)
-    let beats = [first, second].map { $0.report.sessionBeat - $0.report.songBeat }
+    #expect(first.report.song.isRolling && second.report.song.isRolling)
+    let beats = [first, second].map { $0.report.sessionBeat - $0.report.song.beat }
     #expect(abs(beats[0] - beats[1]) < 1e-6, "\(beats)")
     #expect(second.told.isEmpty)
   }
@@ -65,14 +65,14 @@ struct TwoStartsTests {
         studio.isPlaying = true
         studio.timeOfPlaying = Micros(rounding: Grid(studio.timeline).time(of: bar * 4))
         studio.play(seconds: 0.1)
-        if studio.report.startStop.starts, !studio.report.isHolding, studio.plan.startBeat == nil {
+        if studio.report.startStop.starts, !studio.report.launch.isHolding, studio.plan.startBeat == nil {
           studio.pressPlay()
         }
         studio.play(seconds: 0.1)
       }
       studio.play(seconds: 16)
-      #expect(studio.report.isRolling && studio.told.isEmpty)
-      #expect(studio.report.sessionBeat - studio.report.songBeat == (bars.last ?? 0) * 4, "\(bars)")
+      #expect(studio.report.song.isRolling && studio.told.isEmpty)
+      #expect(studio.report.sessionBeat - studio.report.song.beat == (bars.last ?? 0) * 4, "\(bars)")
     }
   }
 
