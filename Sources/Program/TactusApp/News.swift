@@ -183,8 +183,8 @@ struct StudioNews {
   }
 }
 
-/// Lines about the music for a terminal without the view: starts, stops, the tempo, the leader. The view shows
-/// these itself, so it gets only a line about a click that has been silent since the start.
+/// Lines about the music for a terminal without the view: starts, stops, the tempo, the leader. The view
+/// shows these itself, so it gets only a line about a click that has been silent since the start.
 struct PlayNews {
   /// A new tempo is reported when it has stayed for this time: the hand at the fader has come to rest.
   static let rest = Micros(500_000)

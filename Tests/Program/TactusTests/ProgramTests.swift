@@ -171,7 +171,7 @@ struct ProgramOnServerTests {
     try await child.awaitLine(beginning: "JACK server \"stage\"")
     first.signal(SIGTERM)
     await first.status()
-    try await child.awaitLine(beginning: "JACK server gone (")
+    try await child.awaitLine(beginning: "JACK server gone")
     let second = try ChildProcess(start)
     try await child.awaitLine(beginning: "back on JACK server \"stage\"")
     child.signal(SIGINT)

@@ -128,7 +128,7 @@ struct StartedServerTests {
     let child = try ChildProcess(user.tactus("--start-server", "--server=mine"))
     try await child.awaitLine(beginning: "tactus started this server")
     #expect(try await user.stage.run("pkill", "-TERM", "-x", "jackd").status == 0)
-    try await child.awaitLine(beginning: "JACK server gone (")
+    try await child.awaitLine(beginning: "JACK server gone")
     #expect(try await user.servers(0) == 0)
     // Wait for ten times the interval between two tries.
     try await Task.sleep(for: .seconds(2))
