@@ -23,6 +23,8 @@ import TactusChoices
 // master, `bbt` for the next cycle. All [audio].
 
 /// The state that lasts from one cycle to the next. The audio thread owns it while the client is active.
+///
+/// More than 20 properties: each part of the cycle has one, and `run` passes values between the parts.
 public struct HostSync: ~Copyable {
   var times = CycleTimes()
   private var freeze = FreewheelSession()

@@ -8,6 +8,8 @@ public import TactusChoices
 
 /// Everything that crosses between the audio thread and the other threads. All members are constants: atomics
 /// and handoffs, each with one writer and one reader.
+///
+/// More than 20 properties: each value crosses between two threads by itself.
 struct SharedState: ~Copyable, Sendable {
   // The audio thread reads the values below.
   let session: Latest<SessionView>

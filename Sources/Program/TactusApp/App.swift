@@ -11,6 +11,8 @@ import TactusChoices
 /// Connects the parts, runs them, and reports what happens. [control]
 ///
 /// The modules below make all decisions about time and music.
+///
+/// More than 20 properties: one for each part that the program connects.
 final class App {
   private static let retry = 500
 

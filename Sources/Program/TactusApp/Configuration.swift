@@ -5,6 +5,8 @@ import Link
 import TactusChoices
 
 /// All that a user can choose at the start, and the options that set it.
+///
+/// More than 20 properties: one for each option or group of options.
 struct Configuration: Equatable, Sendable {
   var answer = Answer.run
   /// nil: the file in its usual place, if that file exists.

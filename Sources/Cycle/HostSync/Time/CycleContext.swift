@@ -5,6 +5,8 @@ import TactusChoices
 /// The context of all decisions in one JACK callback, made once at the beginning of the callback. The
 /// decisions see the session only through this context: `Cycle` shows its session to `FreewheelSession`
 /// alone, so no decision can follow the session while the server freewheels.
+///
+/// More than 20 properties: all decisions of a cycle share this one context.
 struct CycleContext: BitwiseCopyable {
   let frames: UInt32
   let sampleRate: UInt32

@@ -4,6 +4,8 @@ import TactusChoices
 
 /// The part of a cycle's context that our outputs, the user's own outputs and later callbacks use. An
 /// `OutputContext` is much smaller than a `CycleContext`, which does not outlive `run`.
+///
+/// More than 20 properties: outputs share this one context instead of large parts of `CycleContext`.
 struct OutputContext: BitwiseCopyable {
   let sampleRate: UInt32
   let transportFrame: UInt32
