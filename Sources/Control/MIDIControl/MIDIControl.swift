@@ -34,7 +34,7 @@ public struct MIDIMap: Sendable {
 
   public enum Outcome: Equatable, Sendable {
     case nothing
-    /// The event that was waited for has arrived, and is now bound.
+    /// The next event has arrived, and is now bound to the target that waited for it.
     case learned(MIDIBinding)
     /// Nothing was learned, because there are already `limit` learned bindings.
     case full

@@ -105,8 +105,8 @@ public struct MIDIMessage: Hashable, Sendable {
     }
   }
 
-  /// Whether the event can be learned: a press or a turn, but no release, and no message of a sequencer that
-  /// runs meanwhile.
+  /// Whether the event can be learned: a press or a turn, but no release, and no message that a running
+  /// sequencer sends by itself.
   var isLesson: Bool {
     switch event.kind {
     case .note, .program, .machine: amount != .release

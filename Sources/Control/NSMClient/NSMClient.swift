@@ -11,12 +11,12 @@ import TactusOSC
 /// The invariant: each `open` and each `save` of the manager is answered exactly once, and only the manager's
 /// messages are obeyed.
 ///
-/// The way in: call `announce`, then `receive` for every message and `tick` now and then. After each of these
-/// calls, carry out `nextOutput` until it is nil. When the program has carried out a request, call `opened`
-/// or `saved`.
+/// To use it, call `announce`, then `receive` for every message and `tick` now and then. After each of
+/// these calls, carry out `nextOutput` until it is nil. When the program has carried out a request, call
+/// `opened` or `saved`.
 public struct NSMClient: Sendable {
-  /// Capabilities in NSM's notation. `switch` is left out, because another project needs a new start.
-  /// `optional-gui` is left out, because tactus has no such window.
+  /// Capabilities in NSM's notation. `switch` is left out, because tactus must be started anew to
+  /// open another project. `optional-gui` is left out, because tactus has no such window.
   static let capabilities = ":dirty:message:"
   /// How long to wait for the manager, which normally answers in milliseconds. After that, the program runs
   /// without a manager.
@@ -90,8 +90,8 @@ public struct NSMClient: Sendable {
   }
 
   private mutating func put(_ output: Output) {
-    // The queue is full only if the caller has stopped reading: it reads every 20 ms, and a message causes
-    // only one output.
+    // The queue is full only if the caller has stopped reading. Normally the caller reads every 20 ms, and
+    // each message causes only one output.
     guard outputs.count < Self.outputLimit else {
       counters.ignored += 1
       return

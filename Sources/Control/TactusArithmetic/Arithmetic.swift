@@ -3,7 +3,8 @@
 // Arithmetic: formulas that a musician writes, such as `60000 / bpm * 3/4`, parsed once and computed at each
 // beat.
 //
-// Left out on purpose: names of its own (the caller gives the names), conditions, loops, and memory.
+// Left out on purpose: conditions, loops, and memory. The module defines no names; the caller gives
+// them.
 //
 // One invariant: for every text, reading accepts at most `longest` bytes and `deepest` nested brackets,
 // computing is one pass over the steps, and the result is a finite number or nil.

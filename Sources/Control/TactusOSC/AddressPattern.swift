@@ -4,8 +4,8 @@
 /// match a slash and does not know `//`.
 ///
 /// The matcher reads the address once and keeps the set of all places in the pattern that could have been
-/// reached so far. So it never tries anything twice, whatever the pattern. A malformed pattern matches
-/// nothing.
+/// reached so far. Therefore the matcher never tries the same combination twice, whatever the pattern is.
+/// A malformed pattern matches nothing.
 package struct AddressPattern {
   /// Limit of a pattern's steps. Every pattern that an address in a packet can have is shorter, except a long
   /// row of slashes.
@@ -135,7 +135,7 @@ package struct AddressPattern {
     while at < pattern.count {
       switch pattern[at] {
       case UInt8(ascii: "*"):
-        // Two stars in a row match the same as one star.
+        // Skip a second star in a row: two stars match the same text as one star.
         if case .run? = steps.last {} else { steps.append(.run) }
       case slash where at + 1 < pattern.count && pattern[at + 1] == slash:
         if case .parts? = steps.last {} else { steps += [.depth, .parts] }

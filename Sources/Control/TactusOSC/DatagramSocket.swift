@@ -55,7 +55,7 @@ package struct DatagramSocket: ~Copyable {
     // Large enough for a burst of fader messages that arrives while a beat is being sent.
     setOption(descriptor, SOL_SOCKET, SO_RCVBUF, 1 << 20)
     setOption(descriptor, SOL_SOCKET, SO_SNDBUF, 1 << 20)
-    // This exceeds the system's limit, if tactus has the right to do so.
+    // With this option the buffer may exceed the system's limit, if tactus has the right to do so.
     setOption(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, 1 << 20)
     let bound: Endpoint
     do throws(OpenFailure) {

@@ -90,8 +90,8 @@ package struct Timetag: Hashable {
   package var isImmediate: Bool { rawValue >> 32 == 0 }
 
   /// The seconds from `other` to this time. The arithmetic wraps, because the seconds start again at 0 in
-  /// February 2036. A time more than a year ahead is read as one in the last century, from a clock that was
-  /// never set.
+  /// February 2036. A time more than a year ahead is taken for a time in the last century, because its
+  /// sender's clock was never set.
   package func seconds(since other: Timetag) -> Double {
     let seconds = Double(Int64(bitPattern: rawValue &- other.rawValue)) / 4_294_967_296
     return seconds < Self.farthest ? seconds : seconds - 4_294_967_296

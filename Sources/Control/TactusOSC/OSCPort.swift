@@ -11,7 +11,7 @@ package struct OSCPort: ~Copyable {
 
   package init(bindingTo endpoint: Endpoint) throws(OpenFailure) {
     socket = try DatagramSocket(bindingTo: endpoint)
-    // This must not stand in the declaration: Swift 6.2 would then destroy the buffer twice if the line above
+    // Set the buffer here and not in its declaration. Swift 6.2 would destroy it twice if the line above
     // throws.
     buffer = [UInt8](repeating: 0, count: 65_536)
   }

@@ -63,7 +63,8 @@ final class Connection {
     since = now
   }
 
-  /// When the connection is too slow, even if it sends a byte now and then.
+  /// The deadline of the present state. It does not move if the client sends a single byte now and
+  /// then.
   var deadline: Micros {
     if let socket { return socket.deadline }
     return since

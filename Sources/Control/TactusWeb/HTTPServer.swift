@@ -20,7 +20,8 @@ struct Response {
 
 /// The owner of the server, which answers the requests and receives the events.
 protocol HTTPAnswering: AnyObject {
-  /// The refusal of a request before its body is read; nil: read on. Only `POST` may have a body.
+  /// Returns the refusal of a request before its body is read; nil: the body may be read. Only
+  /// `POST` may have a body.
   func refusal(_ request: Request, from visitor: Connection) -> Response?
   /// Whether to answer now: the visitor's host has budget left, and the answer is ready. Otherwise the
   /// request waits.
@@ -96,7 +97,7 @@ final class HTTPServer {
 
   /// Resumes the suspended requests that may now be answered.
   func resume() {
-    // Decide once for each request: a second call of `mayGoOn` could decide differently.
+    // Ask `mayGoOn` only once for each request: a second call could decide differently.
     let may = waiting.map { mayGoOn($0.exchange) }
     for (entry, may) in zip(waiting, may) where may { MHD_resume_connection(entry.connection) }
     waiting = zip(waiting, may).filter { !$0.1 }.map(\.0)

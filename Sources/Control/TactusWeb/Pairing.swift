@@ -5,12 +5,12 @@ public import LinkAddresses
 /// The rights of browsers. To pair, a browser sends the secret's code once. From then on it sends the
 /// secret's token.
 ///
-/// An attacker on the same network could guess the code, or lock the owner out with wrong guesses. The length
-/// of the code prevents guessing; the limit of five wrong tries a minute only limits the noise. The same
-/// wrong code counts once a minute, so that a script with an old code locks nobody out. Each address has five
-/// tries of its own. Its first try does not count towards the five tries that all addresses share. So a phone
-/// that sends the right code at its first try gets in, whatever is guessed from any number of other
-/// addresses.
+/// An attacker on the same network could guess the code, or lock the owner out with wrong guesses. The
+/// length of the code prevents guessing; the limit of five wrong tries a minute only limits the noise. The
+/// same wrong code counts once a minute, so that a script with an old code locks nobody out. Each address
+/// has five tries of its own. Its first try does not count towards the five tries that all addresses share.
+/// Therefore a phone that sends the right code at its first try is paired, however many other addresses
+/// send wrong codes.
 public struct Pairing: Sendable {
   public static let wrongTries = 5
   public static let period = Micros(60_000_000)

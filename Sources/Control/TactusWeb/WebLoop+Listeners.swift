@@ -69,8 +69,8 @@ extension WebLoop {
       Glibc.accept(listener.descriptor, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
     }
     guard descriptor >= 0 else {
-      // There are no more descriptors. The connection stays in the queue, and poll would return at once for
-      // ever: wait.
+      // The process has no more free descriptors, so the connection stays in the queue. Wait, because poll
+      // would return at once again and again.
       if errno == EMFILE || errno == ENFILE { acceptingAgain = now + Micros(1_000_000) }
       return nil
     }

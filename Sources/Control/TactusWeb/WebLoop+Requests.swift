@@ -18,8 +18,8 @@ extension WebLoop: HTTPAnswering {
     return budget.has(visitor.host, at: now) && (!wantsDoctor(request, visitor) || doctor.hasReport(at: now))
   }
 
-  /// Whether the request is for an examination. It costs more than any other request, so only paired browsers
-  /// may ask for one.
+  /// Whether the request asks for the doctor's examination. An examination costs more than any other
+  /// request, so only paired browsers may ask for it.
   private func wantsDoctor(_ request: Request, _ visitor: Connection) -> Bool {
     visitor.listener == .page && request.path == "/doctor" && isPaired(request)
   }

@@ -99,7 +99,8 @@ enum Aliases {
     case "unregister_client": return Alias(address, .verb(.unsubscribe))
     default: break
     }
-    // klick says set_x for a row that we call x: /tactus/set_tempo, /tactus/click/set_volume.
+    // klick puts `set_` before the last part of an address that we call x: /tactus/set_tempo,
+    // /tactus/click/set_volume.
     let last = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex
     guard path[last...].hasPrefix("set_") else { return nil }
     let row = String(path[..<last] + path[last...].dropFirst(4))

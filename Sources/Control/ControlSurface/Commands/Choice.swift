@@ -13,7 +13,7 @@ public struct Choice: Sendable {
   public let words: String
   /// The types of the choice's values, in messages and in text. In text, a / separates several values.
   public let parameters: [Parameter]
-  /// For options and files: the placeholder for a value, and the allowed values if `parameters` do not
+  /// The placeholder for a value in options and files, and the allowed values if `parameters` do not
   /// describe them.
   public let written: (placeholder: String, allowed: String)?
   public let section: Section
@@ -26,14 +26,16 @@ public struct Choice: Sendable {
   public let isMomentary: Bool
   /// The senders whose changes of this choice are accepted.
   let reach: Node.Reach
-  /// Reads the value from the settings. nil: the settings have no value for this choice alone, so it follows
-  /// another.
+  /// Reads the value from the settings. nil: this choice has no value of its own, so it follows another
+  /// setting.
   public let read: @Sendable (Settings) -> [Value]?
   /// Sets the choice as a file or an option does, and leaves settings that follow this choice unchanged.
   public let write: @Sendable (inout Settings, [Value]) -> Void
-  /// Sets the choice while the program runs. Settings that follow this choice lose values of their own.
+  /// Sets the choice while the program runs. If other settings follow this choice, their own values are
+  /// removed.
   public let choose: @Sendable (inout Settings, [Value]) -> Void
-  /// Copies the value from one set of settings to another, even if the first has no value.
+  /// Copies the choice's value from one set of settings to another. If the first set has no value,
+  /// the second set loses its value.
   public let copy: @Sendable (_ from: Settings, _ to: inout Settings) -> Void
   /// The value in effect: the choice's own, or that of the setting that it follows.
   public let holding: @Sendable (Settings) -> [Value]

@@ -6,7 +6,7 @@ public import TactusChoices
 public protocol Choosable: Sendable {
   /// The types of the values in messages and in text, if `Self` alone determines them.
   static var parameters: [Parameter] { get }
-  /// The values; nil: there is none, and another setting's value holds.
+  /// The choice's values; nil: it has none of its own, so another setting's value holds.
   var values: [Value]? { get }
   /// Makes one from values that fit `parameters`.
   init(_ values: [Value]) throws(Refusal)

@@ -9,7 +9,7 @@ public import TactusChoices
 public enum Command: Hashable, Sendable {
   case choose(Choice, [Value])
 
-  /// Starts at this moment; nil: at the moment of the launch setting.
+  /// Starts on the next bar, on the next beat or at once; nil: as the launch setting says.
   case start(LaunchMoment?)
   case stop
   /// Starts when stopped; stops when rolling or waiting for the launch.
@@ -34,7 +34,8 @@ public enum Command: Hashable, Sendable {
   /// Starts or stops sending or receiving a channel.
   case channel(AudioChannelOrder, isOn: Bool)
 
-  /// Sets a correction for a room that we call: by how much its beat is earlier than we measure.
+  /// Sets a correction for a room that we call: the time by which its beat is earlier than we
+  /// measure.
   case roomOffset(String, Micros)
 
   /// Adds one of the user's own outputs, or changes the settings of an existing one.

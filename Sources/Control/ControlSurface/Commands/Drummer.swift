@@ -4,9 +4,9 @@ import BeatMath
 /// Computes the tempo and the position of the beat from the taps of a drummer, over many bars.
 ///
 /// Each tap is compared with the expected beat. A part of the tap's error corrects the position, and a
-/// smaller part corrects the tempo. The parts are large for the first taps and small once a bar of taps
-/// agrees, so that a human's 10 ms of jitter change little. Beats without a tap are counted, too. A flam or a
-/// single tap off the beat changes nothing.
+/// smaller part corrects the tempo. Both parts are large for the first taps. Once a bar of taps agrees,
+/// they are small, so that a human's 10 ms of jitter change little. A beat without a tap is counted, too. A
+/// flam (two taps almost at once) or a single tap off the beat changes nothing.
 struct Drummer {
   /// The number of taps after which the tempo is reported.
   static let few = 4

@@ -8,7 +8,7 @@ public struct NamedOutput: Hashable, Sendable {
   /// The name of the output's port; also a part of the output's addresses.
   public let name: String
   public var settings: OutputSettings
-  /// As in `Settings.offsets`, positive is earlier.
+  /// The offset; a positive value makes the output earlier, as in `Settings.offsets`.
   public var offset = Micros(0)
 
   public init(name: String, settings: OutputSettings) {
@@ -105,7 +105,7 @@ extension NamedOutput {
     }
   }
 
-  /// A clock that was stopped stays stopped: new settings do not start it.
+  /// New settings do not start a clock that was stopped.
   public mutating func keepPlaying(as present: NamedOutput) {
     if let plays = present.settings.clock?.plays { settings.clock?.plays = plays }
   }

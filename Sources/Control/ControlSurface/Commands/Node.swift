@@ -7,14 +7,15 @@ import TactusOSC
 /// One row of the table: an address below the root, its arguments, and its help for people.
 public struct Node: Sendable {
   public enum Kind: String, Sendable {
-    /// Set by a message with arguments, read by a message without, and sent when it changes.
+    /// A message with arguments sets the row, and a message without arguments reads it. A changed
+    /// value is sent.
     case value
-    /// Read by a message without arguments and sent when it changes, but never set.
+    /// A message without arguments reads the row. A changed value is sent. No message sets the row.
     case reading
     /// Fires on no argument, T, I or a number from 0.5 on; a release does nothing. The trigger's light has
     /// the same address.
     case trigger
-    /// Only set, never read: a position to go to, or an amount to move by.
+    /// A row that is only set and never read: a position to go to, or an amount to move by.
     case order
     /// Sent at musical moments to the subscribers of its group.
     case feed
@@ -112,14 +113,15 @@ public struct Group: OptionSet, Hashable, Sendable {
 struct SurfaceMemory: Hashable, Sendable {
   var faderRange = 60.0...180.0
   var tempoStep = 1.0
-  /// In per cent: the bend that is held now, and the bend of one press of a button.
+  /// The bend that is held now, and the bend of one press of a button, both in per cent.
   var bentPercent = 0.0
   var bendStep = 3.0
   /// The tempo before the held bend, and the bent tempo that the session has now.
   var bent: Bent?
   /// Whether the taps are a drummer's, whose beat tactus follows.
   var followsTaps = false
-  /// The tempo that was requested last, until the session shows it: a nudge meanwhile starts from this tempo.
+  /// The tempo that was requested last, until the session shows it. A nudge before that starts from this
+  /// tempo.
   var expectedTempo: Double?
   var subscribers = 0
   var reach = OSCReach()
@@ -135,15 +137,16 @@ struct SurfaceMemory: Hashable, Sendable {
   var songWaiting = ""
   /// The tempo that waits for its beat, in BPM; 0: none.
   var tempoWaiting = 0.0
-  /// Clocks that were stopped and were started ahead for the song that waits.
+  /// Stopped clocks that the surface has started in advance for the waiting song.
   var outputsArmed: [String] = []
   /// A counter: how often the list of the user's own outputs has changed, including changes of an output's
   /// kind.
   var outputChanges = 0
-  /// If the last song taken was removed from the set list: how many songs stood before it.
+  /// The number of songs that stood before the song taken last, if that song was removed from the
+  /// set list.
   var songsBehind = 0
-  /// The user's own outputs as requested last, until the program shows them. A second change in quick
-  /// succession starts from these.
+  /// The user's own outputs as requested last, until the program shows them. If a second change comes
+  /// before that, it starts from these outputs.
   var expectedOutputs: [String: NamedOutput] = [:]
 }
 

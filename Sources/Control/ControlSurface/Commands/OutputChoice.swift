@@ -8,11 +8,12 @@ struct OutputChoice<Part: Sendable>: Sendable {
   let path: String
   let words: String
   let parameter: Parameter
-  /// For the options and files of the standing outputs: see `Choice.written`.
+  /// The placeholder and the allowed values for the options and files of the standing outputs; see
+  /// `Choice.written`.
   let written: (placeholder: String, allowed: String)?
   /// Whether the output's text in options and files contains this setting.
   let isWritten: Bool
-  /// Reads the values; nil: the setting has no value, and another setting's value holds.
+  /// Reads the values; nil: the setting has no value of its own, so another setting's value holds.
   let read: @Sendable (Part) -> [Value]?
   let write: @Sendable (inout Part, [Value]) throws(Refusal) -> Void
   let copy: @Sendable (_ from: Part, _ to: inout Part) -> Void
@@ -32,7 +33,8 @@ struct OutputChoice<Part: Sendable>: Sendable {
     copy = { $1[keyPath: place] = $0[keyPath: place] }
   }
 
-  /// Turns a setting of a part into the same setting of the whole, which has the part at `place`.
+  /// Turns a setting of a part (such as a pulse) into the same setting of all output settings,
+  /// which have the part at `place`.
   init<Inner>(_ inner: OutputChoice<Inner>, at place: WritableKeyPath<Part, Inner?> & Sendable) {
     path = inner.path
     words = inner.words

@@ -173,8 +173,8 @@ extension SurfaceState {
   /// The values of `OutwardMessage.names`, in the same order.
   fileprivate func outwardValues(tempo: Double, at now: Micros) -> [Double] {
     let bars = shownBars
-    // Beats are whole millionths. Without the addition, a beat that is rounded to just below a bar line would
-    // count to the bar before.
+    // Beats are whole millionths, so the beat of a bar line may be rounded down. Without this addition,
+    // such a beat would count to the bar before.
     let beat = shownBeats(at: now).value + 1e-5
     let here = bars.place(at: beat)
     let meter = bars.meter(at: ThirtySeconds.before(beat))

@@ -9,9 +9,9 @@ public enum Parameter: Sendable {
   case fader
   /// A whole number that is sent as int32; a received fraction is rounded.
   case whole(ClosedRange<Int>, unit: String = "")
-  /// Beats, sent as float32. A multiple of a 32nd note is accepted, since the bars of every meter consist of
-  /// 32nds. Any other number is rounded to whole beats, because a fader moved by a finger hits no exact
-  /// 32nds. The word in `or` means "no value of its own".
+  /// Beats, sent as float32. A multiple of a 32nd note is accepted, since the bars of every meter consist
+  /// of 32nds. Any other number is rounded to whole beats, because a finger on a fader hits no exact 32nds.
+  /// The word in `or` means "no value of its own".
   case beats(ClosedRange<Double>, or: String)
   /// A switch, sent as float32 0 or 1, so that buttons light up.
   case flag
@@ -121,7 +121,7 @@ public enum Parameter: Sendable {
     switch self {
     case .number(let range, _):
       let number = try number(argument)
-      // A controller's float32 for an end of the range may lie just outside the range.
+      // A float32 from a controller that means an end of the range may lie just outside the range.
       for end in [range.lowerBound, range.upperBound] where Float(number) == Float(end) {
         return .number(end)
       }
@@ -156,7 +156,7 @@ public enum Parameter: Sendable {
     }
   }
 
-  /// The place of a word that is given as text or as its number.
+  /// The index of a word in the list; the sender gave the word or its number.
   private func index(of argument: Argument, in words: [String]) throws(Refusal) -> Int {
     if case .string(let text) = argument, let index = words.firstIndex(of: text.lowercased()) {
       return index

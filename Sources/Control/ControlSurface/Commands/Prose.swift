@@ -161,7 +161,8 @@ func padded(_ value: Int64, _ width: Int) -> String {
 }
 
 extension Tempo {
-  /// The shortest decimal that sets the same tempo: a peer that shows 111 sends 60e6/540541.
+  /// The shortest decimal that sets the same tempo. For example, a peer at 111 BPM sends 540541 us
+  /// per beat, which are 110.99990 BPM: this is shown as 111.
   public var shortest: Double {
     var scale = 1.0
     while scale <= 1e6 {

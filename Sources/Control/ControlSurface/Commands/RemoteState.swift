@@ -57,7 +57,7 @@ extension Table {
   /// The message that a key sends to another tactus; nil: the address does not exist.
   package func message(_ target: Target) -> Message? {
     guard let row = row(target.path) else {
-      // Only the running program knows which outputs it has.
+      // Only the running program knows the addresses of its outputs.
       return try? message([target.path] + target.arguments)
     }
     return Message(Table.address(target.path), arguments: row.said(by: target))

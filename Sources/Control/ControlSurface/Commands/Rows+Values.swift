@@ -67,7 +67,7 @@ extension Argument {
     if case .string(let text) = self { text.utf8.count / 4 * 4 + 5 } else { 9 }
   }
 
-  /// A float32 as the double with the fewest digits that means it: 0.12, not 0.11999999731779099.
+  /// The double with the fewest digits that becomes this float32: 0.12, not 0.11999999731779099.
   var shortened: Argument {
     if case .float32(let value) = self { .float64(Double(value.description) ?? Double(value)) } else { self }
   }

@@ -52,16 +52,17 @@ extension SurfaceState {
   /// The boundary for which the next start waits.
   package var startMoment: LaunchMoment { askedLaunch ?? choices.launch.moment }
 
-  /// The place in its bar from which the next start begins, in notes from 1. 1 is the bar line.
+  /// The place within its bar from which the next start begins, in notes: 1 is the bar line, and
+  /// 2.5 is the middle of the second note.
   package var startNote: Double {
-    // A position is a whole frame, which may lie just before its beat.
+    // The position is rounded to a whole frame, which may lie just before the beat.
     let place = bars.place(at: startPlace.value + 0.005)
     let isBetween = place.passed > 0.02 * choices.meter.notesPerBeat
     return Double(place.note + 1) + (isBetween ? place.passed : 0)
   }
 
-  /// The beat on which the next start begins: after a stop in mid-bar that is not the bar's first beat. nil:
-  /// the start begins at once.
+  /// Words for the moment of the next start, such as "on the bar", or "on beat 3 of the bar" after a stop
+  /// in mid-bar. nil: the start begins at once.
   package var startWords: String? {
     switch startMoment {
     case .now: return nil
@@ -78,7 +79,7 @@ extension SurfaceState {
 }
 
 extension SurfaceState {
-  /// Whether there are ports whose latency counts for other programs.
+  /// Whether tactus has found ports whose latency decides when other programs are heard.
   public enum SinkState: UInt8, StateWord {
     case none, found
     /// No port fits `jack/sink`.

@@ -69,7 +69,8 @@ extension SurfaceState {
   public struct Readings: Hashable, Sendable {
     public var driftPartsPerMillion = 0.0
     public var launchErrorMilliseconds = 0.0
-    /// Whether there was a launch since tactus started: before that, a launch error means nothing.
+    /// Whether there was a launch since tactus started. Before the first launch, the launch error
+    /// has no meaning.
     public var hasLaunched = false
     public var leadErrorMilliseconds = 0.0
     /// How far a host that counts frames lags behind the session.
@@ -84,7 +85,8 @@ extension SurfaceState {
     public init() {}
   }
 
-  /// The addresses at which browsers reach the page, and those at which they do not.
+  /// The addresses at which browsers reach the page, and the addresses at which they cannot reach
+  /// it.
   public struct Page: Hashable, Sendable {
     public var reach = PageReach.off
     /// For each address at which the page is missing, the reason.

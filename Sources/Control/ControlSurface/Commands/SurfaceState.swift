@@ -26,7 +26,7 @@ public struct SurfaceState: Hashable, Sendable {
 
   public var transport = Transport.stopped(at: .zero)
   public var doing = Doing.stopped
-  /// The position in the song from which a waiting start begins.
+  /// The position in the song from which a waiting start will play.
   public var startPlace = Beats.zero
   /// The launch moment of one start, if its command has another than the setting.
   public var askedLaunch: LaunchMoment?
@@ -53,7 +53,8 @@ public struct SurfaceState: Hashable, Sendable {
   /// timeline; its phase is encoded with the quantum.
   public enum Transport: Hashable, Sendable {
     case stopped(at: Beats)
-    /// A start waits until the session reaches `origin`; meanwhile the song beat is negative and counts up.
+    /// A start waits until the session reaches `origin`. Until then the song's beat is negative and counts
+    /// up to 0.
     case waiting(origin: Beats)
     case rolling(origin: Beats)
   }
@@ -63,7 +64,7 @@ public struct SurfaceState: Hashable, Sendable {
     case off, silent, acquiring
     case locked(Tempo)
     case lost
-    /// The MIDI clock that comes in is our own, sent back to us.
+    /// The MIDI clock at the control port is our own clock, which another program sends back.
     case echo
     case unknown
   }
@@ -125,7 +126,8 @@ extension SurfaceState {
     shownBars.meter(at: ThirtySeconds.before(shownBeats(at: time).value))
   }
 
-  /// The start of the note that is shown at this time, in 32nds from `shownOrigin`.
+  /// The start of the note of the bar that the display shows at this time, in 32nds from
+  /// `shownOrigin`.
   func shownNote(at time: Micros) -> Int64 {
     let here = ThirtySeconds.before(shownBeats(at: time).value)
     return here &- shownBars.place(of: here).rest
@@ -153,7 +155,8 @@ extension SurfaceState {
     case (.beat, _): (grid, origin) = (Beats(1), .zero)
     case (.bar, .stopped): (grid, origin) = (Beats(choices.quantum), .zero)
     case (.bar, .waiting(let start)), (.bar, .rolling(let start)):
-      // Beats are whole millionths: a beat that is rounded to just below a bar line belongs to that bar line.
+      // Beats are whole millionths. If a bar line's beat was rounded down, it still belongs to that bar
+      // line.
       return start + Beats(micros: bars.line(atOrAfter: (now - start).value) &* ThirtySeconds.micros)
     }
     return now.nextMatchingPhase(of: origin, quantum: grid)

@@ -57,8 +57,8 @@ extension Table {
     return row(path, of: [NamedOutput(name: parts[1], settings: OutputSettings(kind))])
   }
 
-  /// For the last part of each address, which names a setting: the first kind of output that has this
-  /// setting.
+  /// The first kind of output that has a setting, by the setting's name, which is the last part of an
+  /// address.
   private static let kinds = Dictionary(
     OutputKind.allCases.flatMap { kind in
       Node.rows(of: NamedOutput(name: "x", settings: OutputSettings(kind))).map {
@@ -140,7 +140,7 @@ extension Node {
 }
 
 extension SurfaceState {
-  /// Takes over the names of another tactus's outputs; nothing more is known of them.
+  /// Takes over the names of another tactus's outputs. Their settings are not known.
   fileprivate mutating func takeOutputs(_ names: [String]) {
     lists.outputs = names.prefix(OutputSettings.limit).filter(NamedOutput.isName).map {
       NamedOutput(name: $0, settings: OutputSettings(.clock))

@@ -142,8 +142,9 @@ extension Table {
     min(max((tempo - range.lowerBound) / (range.upperBound - range.lowerBound), 0), 1)
   }
 
-  /// The tempo after a nudge. It stops at the end of the range, as a knob does. It starts from the decimal
-  /// number that the user meant, so that the session's rounding does not add up.
+  /// The tempo after a nudge. The nudged tempo stays within the range, as a knob does. The nudge starts
+  /// from the decimal number that the user meant. Otherwise the session's rounding would add up over
+  /// several nudges.
   private static func moved(_ reading: Reading, by amount: Double) -> Intent {
     let tempo = ((Tempo(reading.tempoBelowBend).clamped.shortest + amount) * 10_000).rounded() / 10_000
     return .tempo(Tempo(tempo).clamped.beatsPerMinute, .now)

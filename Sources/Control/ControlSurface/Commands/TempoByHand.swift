@@ -6,8 +6,8 @@ struct Taps {
   /// After a longer pause, the next tap counts as the first one. At 20 BPM, taps are 3 s apart.
   static let pause = Micros(3_200_000)
   static let intervalLimit = 7
-  /// An interval that differs from the median by more than this factor starts a new tempo. If it differs by
-  /// less, it is taken for a clumsy tap.
+  /// The factor by which an interval must differ from the median to start a new tempo. A smaller difference
+  /// is taken for a clumsy tap.
   static let tolerance = 1.7
 
   private var last: Micros?

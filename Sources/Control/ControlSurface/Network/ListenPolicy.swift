@@ -5,8 +5,8 @@ import LinkAddresses
 import TactusOSC
 
 /// The rules for all listening addresses, for controllers (`OSCListeners`) and for browsers: how often an
-/// address is checked, which ports are tried, when an address is lost, and which missing address is no
-/// failure.
+/// address is checked, which ports are tried, when an address counts as lost, and which missing address
+/// is not reported as a failure.
 package enum ListenPolicy {
   package static let interval = Micros(2_000_000)
   /// If the usual port is taken, this many ports after it are tried before any free port.

@@ -12,10 +12,10 @@ final class SurfaceLoop {
   /// How many datagrams are read from one socket before other work gets its turn.
   static let readBatch = 512
   static let batch = 32
-  /// When the budget of queued datagrams has run out, the shortest pause before they are handled again.
+  /// The shortest pause between two attempts to handle queued datagrams whose budget has run out.
   static let pace = Micros(2000)
-  /// How often the sockets are read during a flood: waking up for each datagram would cost more than reading
-  /// it. The buffer that the kernel has for a socket holds more than arrives in this time.
+  /// How often the sockets are read during a flood: waking up for each datagram would cost more than
+  /// reading it. The kernel's buffer of a socket has room for all that arrives in this time.
   static let readPace = Micros(1000)
 
   let shared: Shared

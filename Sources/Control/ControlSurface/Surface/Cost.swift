@@ -20,10 +20,12 @@ enum Cost {
     }
   }
 
-  /// The share within which a source goes ahead of other sources' turns: a cheap message every 10 ms.
+  /// The share of the thread's time that a source may use ahead of other sources' turns. It is enough
+  /// for a cheap message every 10 ms.
   static let ahead = Share(perSecond: 5000, atOnce: 100)
 
-  /// The share for keys, knobs and pedals: more than a MIDI cable carries if each message comes alone.
+  /// The share of the thread's time for keys, knobs and pedals. It is enough for more messages than a
+  /// MIDI cable carries.
   static let hands = Share(perSecond: 15_000, atOnce: 6000)
 
   /// The cost of fetching a datagram and waiting again.
@@ -60,8 +62,8 @@ enum Cost {
     return address.withUTF8 { isPlain(UnsafeRawBufferPointer($0)) } ? Self.message : picture
   }
 
-  /// The highest cost of a datagram that is not decoded yet: a short plain message is cheap, anything else
-  /// may cost the maximum.
+  /// The highest possible cost of a datagram that is not decoded yet. A short plain message is cheap; any
+  /// other datagram may cost the maximum.
   static func expected(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard bytes.count <= 400, bytes.first == UInt8(ascii: "/") else { return letter + datagram }
     let address = UnsafeRawBufferPointer(rebasing: bytes.prefix { $0 != 0 })

@@ -63,7 +63,7 @@ struct Feeds {
     {
       beat = there
     } else {
-      // In the new meter no note begins at this place.
+      // In the new meter, no note begins at this 32nd.
       beat = new.shownNote(at: now)
     }
     bar = Self.bar(of: beat, new)
@@ -83,7 +83,8 @@ struct Feeds {
     var next: Micros?
     func consider(_ time: Micros) { next = min(next ?? time, time) }
     if !audience.isDisjoint(with: [.beat, .exact]) {
-      // Wake one microsecond after the boundary, and never so soon that rounding could make the loop spin.
+      // Wake one microsecond after the boundary. Rounding could otherwise give a time before the boundary,
+      // and the loop would spin.
       let boundary = state.time(atSessionBeats: state.nextShownNote(after: now)) + Micros(1)
       consider(max(boundary, now + Micros(100)))
     }

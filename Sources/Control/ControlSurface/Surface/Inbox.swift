@@ -57,8 +57,9 @@ struct Inbox {
     datagram.withUnsafeBytes { put($0, from: peer, trust: trust, at: now) }
   }
 
-  /// The next datagram to handle. nil: none waits, or each one costs more than its sender has left. So a
-  /// sender's budget hardly falls below zero, and no sender waits because of another sender's debt.
+  /// The next datagram to handle. nil: none waits, or each one costs more than its sender has left.
+  /// Therefore a sender's budget hardly falls below zero, and one sender's debt does not make another
+  /// sender wait.
   mutating func next(at now: Micros) -> QueuedPacket? {
     for trust in Trust.allCases.reversed() {
       lines[trust.rawValue].dropOld(at: now)

@@ -16,8 +16,8 @@ struct InboxLine {
   private var new = FirstInFirstOut<Endpoint>()
   /// Whether a new source has the next turn, if both new and known sources wait.
   private var isTurnOfNew = false
-  /// The source that had the most datagrams when last checked. Only the sources that send are compared with
-  /// it, so that a flood does not cause a search.
+  /// The source that had the most datagrams at the last comparison. Each source that sends is compared with
+  /// this source, so that a flood causes no search through all sources.
   private var longest: Endpoint?
   private(set) var count = 0
   private(set) var bytes = 0

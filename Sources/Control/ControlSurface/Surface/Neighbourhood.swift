@@ -6,8 +6,8 @@ import TactusOSC
 // addresses can be checked.
 extension SurfaceSettings {
   /// Whether a host is obeyed, by OSC, by OSCQuery and by the page. Unless `allow` says otherwise, hosts on
-  /// this machine's networks are obeyed. At a specific listening address, only packets count that come
-  /// through the interface with that address.
+  /// this machine's networks are obeyed. If the socket listens at one specific address, a packet is obeyed
+  /// only if it came through the interface with that address.
   ///
   /// - Parameter listening: the listening address; nil: the socket belongs to a controller that `targets`
   /// names.
@@ -19,7 +19,7 @@ extension SurfaceSettings {
       return (allow.isEmpty || allow.contains { $0.contains(host) })
         && (way.map { near.canReachUs(host, by: $0) } ?? true)
     }
-    // Only this machine reaches a loopback address.
+    // Only programs on this machine can send to a loopback address.
     return way.map { near.hasNeighbour(host, by: $0) }
       ?? (listening?.isLoopback == true || near.contains(host))
   }
@@ -67,7 +67,7 @@ extension SurfaceMachine {
   }
 
   mutating func refuseStranger(_ peer: Peer) {
-    // These may be packets of a connection that has ended meanwhile.
+    // The packets may come from a connection that has ended meanwhile.
     guard !peer.isBrowser else { return }
     counters.strangers += 1
     note(.stranger(peer.endpoint.address, areNamed: !settings.allow.isEmpty))
@@ -75,9 +75,9 @@ extension SurfaceMachine {
 
   // MARK: another tactus
 
-  /// Whether the sender is another tactus that sends us its values (with --osc-send), or a program that sends
-  /// our values back. Such a datagram is not obeyed; instead we ask the sender what it is. Once the sender
-  /// answers that it is a tactus, we obey nothing from it.
+  /// Whether the sender is another tactus that sends us its values (with --osc-send), or a program that
+  /// sends our values back. We do not obey such a datagram and ask the sender whether it is a tactus. After
+  /// the answer "yes", we obey nothing from this sender.
   mutating func isTelling(_ peer: Peer, _ messages: [Message]) -> Bool {
     let source = peer.endpoint
     if messages.contains(where: { isProof($0, of: source) }), tellers.know(source, at: now) {

@@ -43,7 +43,7 @@ public enum Notice: Hashable, Sendable {
   /// handled.
   case touchesLost
   /// The sender is outside the networks whose hosts are obeyed. `areNamed`: whether --osc-allow names these
-  /// networks; otherwise they are this machine's own.
+  /// networks; if not, they are the networks of this machine.
   case stranger(Address, areNamed: Bool)
   case anotherTactus(Endpoint)
   /// The user did not name this target, and it has not shown that it receives our packets.
@@ -63,7 +63,7 @@ public enum Notice: Hashable, Sendable {
   case portTaken(UInt16, instead: UInt16)
 
   /// Limits for messages that any program on the network, or a broken pedal, can cause: `atOnce` of a kind,
-  /// then `perMinute`. Without these limits, other messages would be lost among them.
+  /// then `perMinute`. Without these limits, the user would miss other messages among them.
   enum Pace: Hashable {
     case refused, malformed, guests, strangers, touches, unsaid, songs
 
@@ -92,7 +92,8 @@ public enum Notice: Hashable, Sendable {
     }
   }
 
-  /// Whether the message is an error that the user can repair, or the answer to a key that was just pressed.
+  /// Whether the message is a complaint: an error that the user can repair, or the refusal of a key that
+  /// the user has just pressed.
   public var isComplaint: Bool {
     if case .refused(_, _, .keys) = self { return true }
     if case .songRefused = self { return true }
@@ -194,8 +195,8 @@ public struct SurfaceSettings: Sendable {
   public var learned: [MIDIBinding] = []
   /// Called on the surface's thread when the learned bindings have changed.
   public var keep: @Sendable ([MIDIBinding]) -> Void = { _ in }
-  /// Called on the surface's thread when another change than before is the next one that waits for a beat.
-  /// The orders of a change that has just taken effect are sent before.
+  /// Called on the surface's thread when the next change that waits for a beat has been replaced by
+  /// another. If a change has just taken effect, its orders are sent before this call.
   public var expect: @Sendable (QueuedChange?) -> Void = { _ in }
 
   public init() {}

@@ -17,8 +17,8 @@ extension SurfaceMachine {
         peer.endpoint.address, bytes: bytes, at: now, isReserved: isSubscribed(peer.endpoint.address))
   }
 
-  /// Whether beats and positions may be sent to the peer. They leave half of the byte limit for the values,
-  /// which are sent all together or not at all.
+  /// Whether beats and positions may be sent to the peer. Beats and positions may use half of the byte
+  /// limit. The other half is for the values, which are sent all together or not at all.
   mutating func mayBeFed(_ peer: Peer) -> Bool {
     hears(peer)
       || rates.left(for: peer.endpoint.address, at: now, isReserved: isSubscribed(peer.endpoint.address))
@@ -70,8 +70,8 @@ extension SurfaceMachine {
   }
 }
 
-/// Remembers other tactus that send us the values which they show. If we obeyed these, their lights would
-/// press our buttons, and our lights theirs.
+/// Remembers other tactus that send us the values which they show. If we obeyed these values, a light of
+/// theirs would press a button of ours, and a light of ours a button of theirs.
 struct MirrorGuard {
   private struct MirrorPeer {
     /// When we asked the sender whether it is a tactus.

@@ -5,13 +5,14 @@ import TactusOSC
 
 /// The messages of bundles with a future timetag, and the tempos and songs that wait for a beat.
 ///
-/// The number of entries is limited. Each entry keeps its sender's address, which liblo's own queue does not.
-/// The wall clock may step while an entry waits, so the entry's time is computed again whenever the clocks
-/// are read.
+/// The number of entries is limited. Each entry keeps its sender's address, which liblo's own queue does
+/// not. The wall clock may jump while an entry waits, so the entry's time is computed again whenever the
+/// clocks are read.
 struct ScheduledMessages {
   enum Due {
     case wall(Timetag)
-    /// A beat of the session. If the tempo changes meanwhile, the time of the beat moves and the beat stays.
+    /// A beat of the session at which the entry is due. If the tempo changes before, the beat stays the
+    /// same and its time moves.
     case beats(Beats)
   }
 
@@ -26,7 +27,8 @@ struct ScheduledMessages {
     var due: Due
     var task: Task
     var peer: Peer
-    /// The highest cost that carrying out the entry can have. Its sender was charged when the entry came.
+    /// The highest possible cost of carrying out the entry. The sender was charged this cost when the
+    /// entry came.
     var cost: Int
     /// The order of arrival, which decides between entries that are due at the same time.
     var number: UInt64 = 0

@@ -17,13 +17,13 @@ struct Subscriber {
   var dumped: Micros?
   var nextFlush: Micros
   var refusals = 0
-  /// When the route to the controller was lost; nil: it is there. Nothing is sent until `nextTry`; all values
-  /// were last sent at `tried`.
+  /// The time at which the route to the controller was lost; nil: the route exists. Nothing is sent until
+  /// `nextTry`. All values were last sent at `tried`.
   var awaySince: Micros?
   var nextTry: Micros?
   var tried: Micros?
-  /// When we asked whether the controller is still there. For an applicant: when it began to wait for the
-  /// answers of others.
+  /// The time at which we asked whether the controller is still there. For a controller that waits for a
+  /// subscription: the time at which it began to wait for the answers of subscribed controllers.
   var asked: Micros?
   /// Whether the controller has sent its proof text back, so that its address is not forged.
   var hears = false

@@ -6,8 +6,8 @@ import TactusChoices
 enum SurfaceLimits {
   /// How many controllers can be subscribed. As many browsers can be subscribed in addition.
   static let subscribers = 16
-  /// How many messages can wait for their time. Senders that are not `trusted` have `agendaOfOthers` of these
-  /// together, and one host has at most half of those.
+  /// How many messages can wait for their time. All senders that are not `trusted` may together fill
+  /// `agendaOfOthers` of these; one host may fill at most half of `agendaOfOthers`.
   static let agenda = 256
   static let agendaOfOthers = 128
   static let horizonSeconds = 60.0
@@ -47,8 +47,8 @@ enum SurfaceLimits {
   static let sourceMemory = Micros(1_000_000)
   /// How long a subscribed host, and a source that has asked more than once, are remembered during a flood.
   static let reservedMemory = Micros(60_000_000)
-  /// Limits of one level of trust in the inbox: datagrams, bytes, and the bytes that keeping a datagram takes
-  /// in addition to its own.
+  /// Limits of one level of trust in the inbox: the number of datagrams, their bytes, and the extra bytes
+  /// that count for keeping each datagram.
   static let inbox = 2048
   static let inboxBytes = 2 << 20
   static let letter = 64
@@ -63,8 +63,8 @@ enum SurfaceLimits {
   static let unprovenPerSecond = unprovenBytes / 3600
   /// After this time, values that were held back by `unprovenBytes` are tried again.
   static let unprovenInterval = Micros(1_000_000)
-  /// How long the sender of values that only a tactus sends is ignored unless it says what it is, and the
-  /// time after which it is asked again.
+  /// If a sender sends values that only a tactus sends, it is ignored for the first time unless it
+  /// answers what it is. After the second time, it is asked again.
   static let suspicion = Micros(250_000)
   static let suspicionInterval = Micros(60_000_000)
   /// How many messages of keys, knobs and pedals can wait.
@@ -73,16 +73,16 @@ enum SurfaceLimits {
   static let browserPackets = 512
   /// A subscription ends after this many successive reports that no program listens at its port.
   static let unreachable = 3
-  /// How often a proven controller without a route is tried again, and the time after which its subscription
-  /// ends.
+  /// The interval at which a proven controller without a route is tried again, and the time after which its
+  /// subscription ends.
   static let absenceInterval = Micros(5_000_000)
   static let longestAbsence = Micros(600_000_000)
-  /// The silence after which a controller is asked whether it still listens, and the time that it has to
-  /// answer before it loses its place.
+  /// A controller that was silent for the first time is asked whether it still listens. If it does not
+  /// answer within the second time, its subscription may end.
   static let idle = Micros(60_000_000)
   static let answerTime = Micros(5_000_000)
-  /// How many controllers can wait for a place: more than a flood of forged ones adds before an honest one
-  /// has answered.
+  /// How many controllers can wait for a subscription. A flood adds fewer forged controllers than this
+  /// before an honest controller has answered.
   static let applicants = 256
   /// How many outputs unpaired controllers may add or remove at once, and then in each second.
   static let reshapingAtOnce = Double(OutputSettings.limit)

@@ -77,7 +77,7 @@ extension SurfaceMachine {
     }
     guard let moved = hand.session else { return }
     hand.session = nil
-    // The session may not show any of the bend's tempos yet, or may still show an earlier one.
+    // The session may still show the tempo from before the bend, or an earlier tempo of the bend.
     let ours = (moved.ordered + [Tempo(moved.before).clamped]).map(\.microsPerBeat)
     if ours.contains(reading.state.tempo.clamped.microsPerBeat) { commit(moved.before, asker, at: time) }
   }
@@ -89,7 +89,7 @@ extension SurfaceMachine {
 
   /// Handles a turn of the jog wheel, which moves the beat forward by this many microseconds.
   mutating func jog(_ micros: Double, _ asker: Asker, at time: Micros) {
-    // A held bend wins over the wheel, because it moves the beat more.
+    // A held bend wins over the wheel, because the held bend moves the beat farther.
     guard reading.own.bentPercent == 0 else { return }
     guard movesSession || hand.session != nil else {
       let farthest = Double(BendSettings.farthest.count)

@@ -143,8 +143,8 @@ extension SurfaceMachine {
     countSubscribers()
   }
 
-  /// The number of subscribers that subscribed themselves. Controllers that the user named did not, and may
-  /// be off.
+  /// The number of subscribers without the controllers that the user named. Those controllers did not ask,
+  /// and may be switched off.
   var guests: Int { subscribers.count { !settings.targets.contains($0.target) } }
 
   private mutating func countSubscribers() {

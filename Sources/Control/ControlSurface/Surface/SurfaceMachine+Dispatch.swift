@@ -143,7 +143,8 @@ extension SurfaceMachine {
     }
   }
 
-  /// A momentary button goes dark when it is released, whatever the value is. So send the value again.
+  /// A momentary button darkens its own light when the user releases it, whatever the row's value is.
+  /// Send the value again.
   private mutating func settleButton(_ row: Int, from peer: Peer) {
     guard table.rows[row].isReadable, let index = subscribers.firstIndex(where: { $0.source == peer }) else {
       return
@@ -210,8 +211,8 @@ extension SurfaceMachine {
   private mutating func setTempo(_ tempo: Double, _ asker: Asker, at time: Micros) {
     // A value that we sent may come back; as a float32 it differs in the last digits.
     let isNews = Float(tempo) != Float(reading.tempo)
-    // If this tempo is requested again, expect it again: while a key is held at the end of the range, the
-    // next press must not start from the session's older tempo.
+    // Expect the tempo even if the same tempo was requested before. While a user holds a key at the end
+    // of the range, the next press must not start from the session's older tempo.
     if isNews || reading.own.expectedTempo != nil { expect(tempo) }
     guard isNews else { return }
     if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: time) }

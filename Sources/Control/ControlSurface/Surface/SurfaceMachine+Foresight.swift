@@ -8,7 +8,7 @@ struct Foresight {
   fileprivate(set) var change: QueuedChange?
   /// The value of `ScheduledMessages.changes` when `change` was computed.
   fileprivate var agenda: UInt64 = 0
-  /// Whether the state has changed since `change` was computed, so that the same tasks may now lead to
+  /// Whether the state has changed since `change` was computed. The same tasks may then lead to
   /// another change.
   var isOld = false
 }

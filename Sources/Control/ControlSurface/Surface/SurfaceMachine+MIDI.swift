@@ -19,8 +19,8 @@ extension SurfaceMachine {
     return cost
   }
 
-  /// Handles a MIDI message and returns its cost. `time`: when the message arrived at the port, and not when
-  /// it was fetched; taps count from then.
+  /// Handles a MIDI message and returns its cost. `time`: when the message arrived at the port, which may
+  /// be before it was fetched. A tap counts from this time.
   @discardableResult
   mutating func receive(_ message: MIDIMessage, at time: Micros, clocks: Clocks) -> Int {
     self.clocks = clocks
@@ -119,7 +119,8 @@ extension SurfaceMachine {
 }
 
 extension Target {
-  /// The argument for this many steps of a wheel: the target's single number, multiplied by the steps.
+  /// The argument for this many steps of a wheel. It is the target's only number, multiplied by the
+  /// number of steps.
   fileprivate func amount(of steps: Int) -> Double? {
     guard arguments.count == 1, let step = Double(arguments[0]), step.isFinite else { return nil }
     return step * Double(steps)
@@ -135,7 +136,7 @@ extension Peer {
 }
 
 /// The last level of each knob. A level that rises past the middle is a press; a level that stays above the
-/// middle is not. MIDI has a limited number of events, which limits the entries.
+/// middle is not. The number of entries is limited, because MIDI has a limited number of events.
 struct KnobLevels {
   private var levels: [MIDIEventName: Double] = [:]
 

@@ -11,7 +11,7 @@ struct Outward {
   let lines: [OutwardLine]
   private var bucket: TokenBucket
   /// When to send the next tempo; nil: it has not changed. A moving fader or a MIDI clock changes the tempo
-  /// many times a second: as in `TempoGate`, some of these are sent, and always the last.
+  /// many times a second. As in `TempoGate`, only some of these tempos are sent, and the last one always.
   fileprivate(set) var tempoDue: Micros?
   private var told: Micros?
   /// Messages of songs that wait until the songs' settings hold. A song has a limited number of commands,

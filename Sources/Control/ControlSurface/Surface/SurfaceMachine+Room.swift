@@ -82,10 +82,10 @@ extension SurfaceMachine {
     newcomer.target.isBrowser ? makeRoom(forBrowser: newcomer.target) : makeRoom(forController: newcomer)
   }
 
-  /// Makes room for a browser. The browser that was silent for longest goes, if that is long enough.
-  /// Otherwise a browser of the host with the most browsers goes, if that host still has more than the
-  /// newcomer's host will have. Browsers that may only watch go before paired ones, and never displace paired
-  /// ones.
+  /// Makes room for a browser. The browser that was silent for the longest time is removed, if that time is
+  /// long enough. Otherwise a browser of the host with the most browsers goes, if that host still has more
+  /// than the newcomer's host will have. Browsers that may only watch go before paired ones, and never
+  /// displace paired ones.
   private mutating func makeRoom(forBrowser newcomer: Peer) -> Bool {
     let browsers = subscribers.indices.filter { subscribers[$0].target.isBrowser }
     let watchers = browsers.filter { !subscribers[$0].target.isPairedBrowser }
@@ -97,10 +97,11 @@ extension SurfaceMachine {
     return giveUpSilent(guests, for: newcomer) || giveUpOfMost(guests, of: guests, for: newcomer)
   }
 
-  /// Makes room for a controller. No controller goes for one of a lower rank. Unproven controllers go first:
-  /// for an equal newcomer by the same rules as browsers, for a newcomer of higher rank at once, if the
-  /// newcomer's host has no other place. Other controllers are asked first, and those that answer stay. An
-  /// unproven newcomer is asked, too, and is subscribed when it has answered.
+  /// Makes room for a controller. A newcomer never displaces a controller of a higher rank. Unproven
+  /// controllers go first. An unproven newcomer displaces them by the rules for browsers. A newcomer of
+  /// higher rank displaces them at once, if the newcomer is paired or its host has no other subscription.
+  /// Other controllers are asked first, and those that answer stay. An unproven newcomer is asked, too, and
+  /// is subscribed when it has answered.
   private mutating func makeRoom(forController newcomer: Subscriber) -> Bool {
     let rank = rank(of: newcomer)
     let guests = subscribers.indices.filter {
